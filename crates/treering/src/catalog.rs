@@ -1,0 +1,317 @@
+//! Sessions in directories: where they belong, which there are, which is the latest.
+//!
+//! A project's directory is named after the project, but that name cannot be turned back: the
+//! header's `cwd` decides what a session belongs to, never the directory.
+
+use crate::entry::{Kind, Role, content_text};
+use crate::error::{Error, Result};
+use crate::header::Header;
+use crate::id::SessionId;
+use crate::json;
+use crate::load::Loaded;
+use crate::log::{FileJournal, Journal};
+use crate::migrate;
+use crate::session::{Session, SessionOptions, absolute, write_whole};
+use crate::snapshot::{Bodies, Snapshot};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
+use std::time::SystemTime;
+
+/// A root directory with one directory of sessions for each project.
+///
+/// ```
+/// # let root = tempfile::tempdir()?;
+/// use treering::{Catalog, Message};
+/// let catalog = Catalog::new(root.path());
+/// let session = catalog.create("/home/me/project", Default::default())?;
+/// session.append(Message::user("hello"))?;
+/// let listing = catalog.list("/home/me/project", |_| {})?;
+/// assert_eq!(listing.sessions[0].first_message, "hello");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Catalog {
+    root: PathBuf,
+}
+
+/// A session in a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionInfo {
+    /// The session's file.
+    pub path: PathBuf,
+    /// Its id.
+    pub id: String,
+    /// The project it belongs to.
+    pub cwd: String,
+    /// Its name.
+    pub name: Option<String>,
+    /// The session it was forked from.
+    pub parent_session: Option<String>,
+    /// When it was created, in Unix milliseconds.
+    pub created: Option<i64>,
+    /// When somebody last said something in it, in Unix milliseconds.
+    pub modified: i64,
+    /// How many messages it has, on all branches.
+    pub message_count: usize,
+    /// How many entries, on all branches.
+    pub entry_count: usize,
+    /// The text of its first user message; empty if there is none.
+    pub first_message: String,
+    /// Its size in bytes.
+    pub size: u64,
+}
+
+/// A list of sessions, newest first, and the files that are none.
+#[derive(Debug, Default)]
+pub struct Listing {
+    /// The sessions.
+    pub sessions: Vec<SessionInfo>,
+    /// Files that look like sessions by name but cannot be read as one, and why.
+    pub skipped: Vec<(PathBuf, Error)>,
+}
+
+/// How far listing has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// Files looked at.
+    pub done: usize,
+    /// Files there are.
+    pub total: usize,
+}
+
+impl Catalog {
+    /// The catalog of the sessions under `root`.
+    pub fn new(root: impl Into<PathBuf>) -> Self {
+        Catalog { root: root.into() }
+    }
+
+    /// The directory of a project's sessions.
+    pub fn dir_for(&self, cwd: impl AsRef<Path>) -> PathBuf {
+        let cwd = absolute(cwd.as_ref());
+        let cwd = cwd.to_string_lossy();
+        let inner = cwd.strip_prefix(['/', '\\']).unwrap_or(&cwd).replace(['/', '\\', ':'], "-");
+        self.root.join(format!("--{inner}--"))
+    }
+
+    fn dir(&self, cwd: &Path, options: &SessionOptions) -> PathBuf {
+        options.dir.clone().unwrap_or_else(|| self.dir_for(cwd))
+    }
+
+    /// A new session for a project. Its file comes with its first message, unless the options say
+    /// otherwise.
+    pub fn create(&self, cwd: impl AsRef<Path>, mut options: SessionOptions) -> Result<Session> {
+        let cwd = absolute(cwd.as_ref());
+        let id = options.id.take().unwrap_or_else(SessionId::generate);
+        let header = Header::new(&id, &cwd, None);
+        let path = self.dir(&cwd, &options).join(file_name(&header));
+        options.id = Some(id);
+        Session::create_at(path, cwd, options)
+    }
+
+    /// The project's latest session, or a new one.
+    pub fn continue_recent(
+        &self,
+        cwd: impl AsRef<Path>,
+        options: SessionOptions,
+    ) -> Result<Session> {
+        let cwd = absolute(cwd.as_ref());
+        let mut files: Vec<(SystemTime, PathBuf)> = session_files(&self.dir(&cwd, &options))?
+            .into_iter()
+            .filter_map(|path| Some((path.metadata().ok()?.modified().ok()?, path)))
+            .collect();
+        files.sort();
+        for (_, path) in files.into_iter().rev() {
+            let header = read_header(&path);
+            if header.is_some_and(|header| belongs(&header.cwd, &cwd)) {
+                return Session::open_with(path, options);
+            }
+        }
+        self.create(cwd, options)
+    }
+
+    /// A new session for a project with everything that the session at `source` holds.
+    pub fn fork_from(
+        &self,
+        source: impl AsRef<Path>,
+        cwd: impl AsRef<Path>,
+        options: SessionOptions,
+    ) -> Result<Session> {
+        let (source, cwd) = (absolute(source.as_ref()), absolute(cwd.as_ref()));
+        let journal = FileJournal::open(&source)?;
+        let loaded = Loaded::read(&journal).map_err(|error| error.at(Some(&source)))?;
+        if loaded.header.is_none() {
+            let reason = "it is empty".to_owned();
+            return Err(Error::NotASession { path: source, reason });
+        }
+        let id = options.id.clone().unwrap_or_else(SessionId::generate);
+        let header = Header::new(&id, &cwd, Some(&source.to_string_lossy()));
+        let target = self.dir(&cwd, &options).join(file_name(&header));
+        write_whole(&target, |out| migrate::copy(&journal, &loaded, header.raw(), out))?;
+        Session::open_with(target, options)
+    }
+
+    /// The file of the session with exactly this id, wherever under the root it is.
+    pub fn find_by_id(&self, id: &str) -> Result<Option<PathBuf>> {
+        let mut files = Vec::new();
+        for directory in self.directories()? {
+            files.extend(session_files(&directory)?);
+        }
+        // The name usually tells, the header always does.
+        let named = |path: &PathBuf| {
+            path.file_stem().is_some_and(|stem| stem.to_string_lossy().ends_with(id))
+        };
+        files.sort_by_key(|path| !named(path));
+        Ok(files.into_iter().find(|path| read_header(path).is_some_and(|header| header.id == id)))
+    }
+
+    /// The sessions of a project, newest first. `progress` is called as files are read.
+    pub fn list(&self, cwd: impl AsRef<Path>, progress: impl FnMut(Progress)) -> Result<Listing> {
+        let cwd = absolute(cwd.as_ref());
+        let mut listing = list_dir(self.dir_for(&cwd), progress)?;
+        listing.sessions.retain(|session| belongs(&session.cwd, &cwd));
+        Ok(listing)
+    }
+
+    /// The sessions of all projects, newest first. `progress` is called as files are read.
+    pub fn list_all(&self, progress: impl FnMut(Progress)) -> Result<Listing> {
+        let mut files = Vec::new();
+        for directory in self.directories()? {
+            files.extend(session_files(&directory)?);
+        }
+        Ok(list_files(files, progress))
+    }
+
+    /// The root and the directories in it.
+    fn directories(&self) -> Result<Vec<PathBuf>> {
+        let mut directories = vec![self.root.clone()];
+        let entries = match std::fs::read_dir(&self.root) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries.map_err(Error::io(&self.root, "list"))?,
+        };
+        directories.extend(entries.flatten().map(|entry| entry.path()).filter(|path| path.is_dir()));
+        Ok(directories)
+    }
+}
+
+/// The sessions in one directory, newest first, whatever project they belong to.
+pub fn list_dir(directory: impl AsRef<Path>, progress: impl FnMut(Progress)) -> Result<Listing> {
+    Ok(list_files(session_files(directory.as_ref())?, progress))
+}
+
+/// The file name of a new session.
+pub(crate) fn file_name(header: &Header) -> String {
+    format!("{}_{}.jsonl", header.timestamp.replace([':', '.'], "-"), header.id)
+}
+
+fn belongs(session_cwd: &str, cwd: &Path) -> bool {
+    !session_cwd.is_empty() && absolute(Path::new(session_cwd)) == cwd
+}
+
+fn read_header(path: &Path) -> Option<Header> {
+    let journal = FileJournal::open(path).ok()?;
+    match Loaded::read_header(&journal) {
+        Ok(Some(loaded)) => loaded.header,
+        // Not where it usually is, or very large: only a full look can tell.
+        _ => Loaded::read(&journal).ok()?.header,
+    }
+}
+
+/// The files that are sessions by name. A directory that does not exist has none.
+fn session_files(directory: &Path) -> Result<Vec<PathBuf>> {
+    let entries = match std::fs::read_dir(directory) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.map_err(Error::io(directory, "list"))?,
+    };
+    let paths = entries.flatten().map(|entry| entry.path());
+    Ok(paths.filter(|path| path.extension().is_some_and(|extension| extension == "jsonl")).collect())
+}
+
+/// Reads all files on all cores.
+fn list_files(files: Vec<PathBuf>, mut progress: impl FnMut(Progress)) -> Listing {
+    let total = files.len();
+    let mut listing = Listing::default();
+    let (next, files) = (AtomicUsize::new(0), &files);
+    let workers = std::thread::available_parallelism().map_or(1, |count| count.get()).min(8);
+    std::thread::scope(|scope| {
+        let (found, results) = mpsc::channel();
+        for _ in 0..workers {
+            let (found, next) = (found.clone(), &next);
+            scope.spawn(move || {
+                while let Some(path) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    if found.send((path, info(path))).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+        drop(found);
+        for (at, (path, result)) in results.into_iter().enumerate() {
+            match result {
+                Ok(session) => listing.sessions.push(session),
+                Err(error) => listing.skipped.push((path.clone(), error)),
+            }
+            progress(Progress { done: at + 1, total });
+        }
+    });
+    listing.sessions.sort_by(|a, b| b.modified.cmp(&a.modified).then_with(|| b.path.cmp(&a.path)));
+    listing.skipped.sort_by(|a, b| a.0.cmp(&b.0));
+    listing
+}
+
+/// What a list says about the session at `path`.
+pub fn info(path: &Path) -> Result<SessionInfo> {
+    let journal: Arc<dyn Journal> = Arc::new(FileJournal::open(path)?);
+    let loaded = Loaded::read(&*journal).map_err(|error| error.at(Some(path)))?;
+    let Some(header) = &loaded.header else {
+        let reason = "it is empty".to_owned();
+        return Err(Error::NotASession { path: path.to_owned(), reason });
+    };
+    let view = Snapshot::new(&loaded, Arc::clone(&journal), false);
+    let (mut message_count, mut last) = (0, None);
+    for row in loaded.tree.live() {
+        let node = loaded.tree.node(row);
+        message_count += usize::from(node.kind() == Kind::Message);
+        if matches!(node.role(), Some(Role::User | Role::Assistant)) {
+            last = last.max(node.time());
+        }
+    }
+    let modified = last.or_else(|| header.created()).unwrap_or_else(|| file_time(path));
+    Ok(SessionInfo {
+        path: path.to_owned(),
+        id: header.id.clone(),
+        cwd: header.cwd.clone(),
+        name: loaded.tree.name().map(str::to_owned),
+        parent_session: header.parent_session.clone(),
+        created: header.created(),
+        modified,
+        message_count,
+        entry_count: loaded.tree.len(),
+        first_message: first_message(&view)?,
+        size: loaded.seen,
+    })
+}
+
+fn first_message(view: &Snapshot) -> Result<String> {
+    let mut bodies = Bodies::new(view);
+    for row in view.tree().live() {
+        if view.tree().node(row).role() != Some(Role::User) {
+            continue;
+        }
+        let body = bodies.whole(row)?;
+        let content = body.as_deref().and_then(|body| json::get(body, "message"));
+        let content = content.and_then(|message| json::get(message, "content"));
+        let text = content.map(content_text).unwrap_or_default();
+        if !text.is_empty() {
+            return Ok(text);
+        }
+    }
+    Ok(String::new())
+}
+
+/// The file's modification time, in Unix milliseconds.
+fn file_time(path: &Path) -> i64 {
+    let modified = path.metadata().and_then(|metadata| metadata.modified()).ok();
+    let since = modified.and_then(|time| time.duration_since(SystemTime::UNIX_EPOCH).ok());
+    since.and_then(|since| i64::try_from(since.as_millis()).ok()).unwrap_or(0)
+}

@@ -1,0 +1,420 @@
+//! From a path to what the model sees.
+//!
+//! Three steps: *select* the entries that count (the latest compaction, what it keeps, what came
+//! after it), *edit* them as the branch's context edits say, *project* each to messages. The raw
+//! messages are copied byte for byte; only what the rules synthesise is new JSON. No step looks at
+//! an entry that does not count: the cost is that of the context, not of the session.
+
+use crate::entry::{Kind, Role};
+use crate::error::Result;
+use crate::id::EntryId;
+use crate::json::{self, End, Members};
+use crate::snapshot::{Bodies, Snapshot};
+use crate::tree::{NONE, Node};
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// What the model sees at some leaf.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Context {
+    /// The messages, oldest first.
+    pub messages: Vec<ContextMessage>,
+    /// The thinking level in force; `off` if none was ever set.
+    pub thinking_level: String,
+    /// The model in force, if any was named.
+    pub model: Option<Model>,
+}
+
+/// A message of a context, and where it came from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ContextMessage {
+    /// The entry that contributed it.
+    pub entry: EntryId,
+    /// The message's JSON. Bytes, because a session may hold what no `String` can.
+    pub json: Vec<u8>,
+}
+
+/// A model, as the session names it. A field that the session leaves out is `None`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Model {
+    /// Who serves it.
+    pub provider: Option<String>,
+    /// Its id.
+    pub model_id: Option<String>,
+}
+
+impl Context {
+    /// The context as one JSON object: `{"messages":[…],"thinkingLevel":…,"model":…}`.
+    pub fn to_json(&self) -> Vec<u8> {
+        let size: usize = self.messages.iter().map(|message| message.json.len() + 1).sum();
+        let mut out = Vec::with_capacity(size + 128);
+        out.extend_from_slice(b"{\"messages\":[");
+        for (at, message) in self.messages.iter().enumerate() {
+            if at > 0 {
+                out.push(b',');
+            }
+            out.extend_from_slice(&message.json);
+        }
+        out.extend_from_slice(b"],\"thinkingLevel\":");
+        json::write_string(&mut out, &self.thinking_level);
+        out.extend_from_slice(b",\"model\":");
+        match &self.model {
+            Some(model) => out.extend_from_slice(&model.to_json()),
+            None => out.extend_from_slice(b"null"),
+        }
+        out.push(b'}');
+        out
+    }
+}
+
+impl Model {
+    /// `{"provider":…,"modelId":…}`, without the fields that are not known.
+    pub fn to_json(&self) -> Vec<u8> {
+        let mut out = b"{}".to_vec();
+        for (key, value) in [("provider", &self.provider), ("modelId", &self.model_id)] {
+            if let Some(value) = value {
+                out = json::with_member(&out, key, &json::quoted(value));
+            }
+        }
+        out
+    }
+}
+
+/// The tree at hand is only the end of a log, and the answer lies further up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Incomplete;
+
+/// Either an answer, or the news that more of the log is needed.
+type Known<T> = std::result::Result<T, Incomplete>;
+
+/// Builds the context at `leaf`; `None` is before the first entry.
+pub(crate) fn build(view: &Snapshot, leaf: Option<u32>) -> Result<Known<Context>> {
+    let mut context = Context { thinking_level: "off".into(), ..Context::default() };
+    let Some(leaf) = leaf else { return Ok(Ok(context)) };
+    let mut bodies = Bodies::new(view);
+    let Ok(selection) = select(view, &mut bodies, leaf)? else { return Ok(Err(Incomplete)) };
+    let edits = edits(view, &mut bodies, &selection)?;
+    for (at, &row) in selection.rows.iter().enumerate() {
+        let is_summary = selection.compacted && at == 0;
+        project(view, &mut bodies, row, is_summary, &edits, &mut context.messages)?;
+    }
+    if let Known::Err(incomplete) = settings(view, &mut bodies, leaf, &mut context)? {
+        return Ok(Err(incomplete));
+    }
+    Ok(Ok(context))
+}
+
+/// The entries that count, in the order of the context.
+struct Selection {
+    rows: Vec<u32>,
+    /// The first of them is a compaction that stands for what came before.
+    compacted: bool,
+}
+
+fn select(view: &Snapshot, bodies: &mut Bodies<'_>, leaf: u32) -> Result<Known<Selection>> {
+    let tree = view.tree();
+    let Some((compaction, first_kept)) = latest_compaction(view, bodies, leaf)? else {
+        let rows = tree.path_rows(leaf);
+        let cut = rows.first().is_some_and(|&top| view.is_cut(top));
+        return Ok(if cut { Err(Incomplete) } else { Ok(Selection { rows, compacted: false }) });
+    };
+    let mut rows: Vec<u32> = tree.ancestors(leaf).take_while(|&row| row != compaction).collect();
+    let after = rows.len();
+    if let Some(first_kept) = first_kept.filter(|id| tree.id_text(compaction) != id.as_str()) {
+        match tree.row(&first_kept) {
+            None if view.is_partial() => return Ok(Err(Incomplete)),
+            None => {}
+            Some(first) => match kept(view, compaction, first, &mut rows) {
+                Kept::All => {}
+                Kept::None => rows.truncate(after),
+                Kept::Unknown => return Ok(Err(Incomplete)),
+            },
+        }
+    }
+    rows.push(compaction);
+    // So far: after the compaction, then kept, then the compaction; all newest first.
+    rows.reverse();
+    Ok(Ok(Selection { rows, compacted: true }))
+}
+
+enum Kept {
+    All,
+    None,
+    Unknown,
+}
+
+/// Collects the rows from above `compaction` up to `first`, newest first.
+fn kept(view: &Snapshot, compaction: u32, first: u32, rows: &mut Vec<u32>) -> Kept {
+    let tree = view.tree();
+    for row in tree.ancestors(compaction).skip(1) {
+        let node = tree.node(row);
+        if tree.is_plain() && row < first {
+            return Kept::None;
+        }
+        // The compaction's own system message stands for those it compacted.
+        if node.role() != Some(Role::System) {
+            rows.push(row);
+        }
+        if row == first {
+            return Kept::All;
+        }
+        if view.is_cut(row) {
+            return Kept::Unknown;
+        }
+    }
+    Kept::None
+}
+
+/// The nearest compaction at or above `leaf` that can be read, and what it keeps from.
+fn latest_compaction(
+    view: &Snapshot,
+    bodies: &mut Bodies<'_>,
+    leaf: u32,
+) -> Result<Option<(u32, Option<String>)>> {
+    let mut row = view.tree().node(leaf).compaction;
+    while row != NONE {
+        if let Some(body) = bodies.whole(row)? {
+            let first_kept = json::get(&body, "firstKeptEntryId").map(|raw| match json::string(raw) {
+                Some(id) => id.into_owned(),
+                None => String::from_utf8_lossy(raw).into_owned(),
+            });
+            return Ok(Some((row, first_kept)));
+        }
+        row = above(view, row, |node| node.compaction);
+    }
+    Ok(None)
+}
+
+/// What a row's parent inherited.
+fn above(view: &Snapshot, row: u32, inherited: impl Fn(&Node) -> u32) -> u32 {
+    match view.tree().node(row).parent {
+        NONE => NONE,
+        parent => inherited(view.tree().node(parent)),
+    }
+}
+
+/// The latest context edit for every target, among the selected entries.
+fn edits(
+    view: &Snapshot,
+    bodies: &mut Bodies<'_>,
+    selection: &Selection,
+) -> Result<HashMap<String, Edit>> {
+    let mut edits = HashMap::new();
+    for &row in &selection.rows {
+        if view.tree().node(row).kind() != Kind::ContextEdit {
+            continue;
+        }
+        let Some(body) = bodies.whole(row)? else { continue };
+        let Some(target) = json::get(&body, "targetId").and_then(json::string) else { continue };
+        let edit = match json::get(&body, "replacement") {
+            Some(b"null") => Edit::Remove,
+            Some(replacement) => match json::get(replacement, "content") {
+                Some(content) => Edit::Replace(content.to_vec()),
+                None => continue,
+            },
+            None => continue,
+        };
+        edits.insert(target.into_owned(), edit);
+    }
+    Ok(edits)
+}
+
+enum Edit {
+    Remove,
+    Replace(Vec<u8>),
+}
+
+/// Appends the messages that one entry contributes.
+fn project(
+    view: &Snapshot,
+    bodies: &mut Bodies<'_>,
+    row: u32,
+    is_summary: bool,
+    edits: &HashMap<String, Edit>,
+    out: &mut Vec<ContextMessage>,
+) -> Result<()> {
+    let tree = view.tree();
+    let node = *tree.node(row);
+    let edit = if edits.is_empty() { None } else { edits.get(tree.id_text(row)) };
+    if matches!(edit, Some(Edit::Remove)) {
+        return Ok(());
+    }
+    let contributes = matches!(node.kind(), Kind::Message | Kind::CustomMessage | Kind::BranchSummary);
+    if !contributes && !is_summary {
+        return Ok(());
+    }
+    let Some(body) = bodies.any(row)? else { return Ok(()) };
+    let mut push = |json: Vec<u8>| {
+        let json = match edit {
+            Some(Edit::Replace(content)) => edited(json, content),
+            _ => json,
+        };
+        out.push(ContextMessage { entry: tree.id(row), json });
+    };
+    match node.kind() {
+        Kind::Message => {
+            if let Some(message) = message(&body) {
+                push(message);
+            }
+        }
+        _ if !is_whole(&body) => {}
+        Kind::CustomMessage => push(custom_message(&body, &node)),
+        Kind::BranchSummary => {
+            let summary = json::get(&body, "summary").filter(|summary| *summary != b"\"\"");
+            if let Some(summary) = summary {
+                let from = json::get(&body, "fromId");
+                push(synthesised("branchSummary", &[("summary", Some(summary)), ("fromId", from)], &node));
+            }
+        }
+        _ => {
+            if let Some(system) = json::get(&body, "systemMessage").filter(|raw| raw.starts_with(b"{")) {
+                push(system.to_vec());
+            }
+            let (summary, tokens) = (json::get(&body, "summary"), json::get(&body, "tokensBefore"));
+            let fields = [("summary", summary), ("tokensBefore", tokens)];
+            push(synthesised("compactionSummary", &fields, &node));
+        }
+    }
+    Ok(())
+}
+
+/// The message of a message entry, in one pass over its bytes: nothing if the entry is not whole.
+/// Content that is missing or `null` becomes the empty content of its role.
+fn message(body: &[u8]) -> Option<Vec<u8>> {
+    let mut found: Option<(Range<usize>, Option<Range<usize>>, Option<Range<usize>>)> = None;
+    let mut members = Members::new(body, json::skip_space(body, 0));
+    while let Some((key, start)) = members.key() {
+        if &body[key] != b"\"message\"" {
+            members.skip_value(start);
+            continue;
+        }
+        if body.get(start) != Some(&b'{') {
+            members.skip_value(start);
+            found = None;
+            continue;
+        }
+        let (mut role, mut content) = (None, None);
+        let mut inner = Members::new(body, start);
+        for member in &mut inner {
+            match member.key {
+                b"role" => role = Some(member.value),
+                b"content" => content = Some(member.value),
+                _ => {}
+            }
+        }
+        if let End::Closed(end) = inner.end {
+            found = Some((start..end, role, content));
+        }
+        members.value_ends(inner.end);
+    }
+    let (End::Closed(_), Some((span, role, content))) = (members.end, found) else { return None };
+    let message = &body[span];
+    if content.is_some_and(|content| &body[content] != b"null") {
+        return Some(message.to_vec());
+    }
+    let role = role.and_then(|role| json::string(&body[role]));
+    Some(match role.as_deref().map(Role::of) {
+        Some(Role::System) => json::with_member(message, "content", b"\"\""),
+        Some(Role::User | Role::Assistant | Role::ToolResult) => {
+            json::with_member(message, "content", b"[]")
+        }
+        _ => message.to_vec(),
+    })
+}
+
+fn is_whole(body: &[u8]) -> bool {
+    body.starts_with(b"{") && json::skip_value(body, 0).is_some()
+}
+
+fn custom_message(body: &[u8], node: &Node) -> Vec<u8> {
+    let get = |key| json::get(body, key);
+    let content = get("content").filter(|content| *content != b"null").unwrap_or(b"[]");
+    let fields = [
+        ("customType", get("customType")),
+        ("content", Some(content)),
+        ("display", get("display")),
+        ("details", get("details")),
+    ];
+    synthesised("custom", &fields, node)
+}
+
+/// A message made of an entry's fields; those it lacks are left out.
+fn synthesised(role: &str, fields: &[(&str, Option<&[u8]>)], node: &Node) -> Vec<u8> {
+    let mut out = b"{\"role\":".to_vec();
+    json::write_string(&mut out, role);
+    for (key, value) in fields {
+        if let Some(value) = value {
+            out.push(b',');
+            json::write_string(&mut out, key);
+            out.push(b':');
+            out.extend_from_slice(value);
+        }
+    }
+    let time = node.time().map_or("null".to_owned(), |time| time.to_string());
+    out.extend_from_slice(format!(",\"timestamp\":{time}}}").as_bytes());
+    out
+}
+
+/// A message with its content replaced, where its role has content that can be.
+fn edited(message: Vec<u8>, content: &[u8]) -> Vec<u8> {
+    let role = json::get(&message, "role").and_then(json::string);
+    match role.as_deref().map(Role::of) {
+        Some(Role::Assistant | Role::ToolResult) if content.starts_with(b"\"") => {
+            let block = [b"[{\"type\":\"text\",\"text\":", content, b"}]"].concat();
+            json::with_member(&message, "content", &block)
+        }
+        Some(Role::User | Role::Custom | Role::Assistant | Role::ToolResult) => {
+            json::with_member(&message, "content", content)
+        }
+        _ => message,
+    }
+}
+
+/// Thinking level and model: the latest on the whole path, whatever was compacted.
+fn settings(
+    view: &Snapshot,
+    bodies: &mut Bodies<'_>,
+    leaf: u32,
+    context: &mut Context,
+) -> Result<Known<()>> {
+    let tree = view.tree();
+    let mut row = tree.node(leaf).thinking;
+    while row != NONE {
+        let body = bodies.whole(row)?;
+        let level = body.as_deref().and_then(|body| json::get(body, "thinkingLevel"));
+        if let Some(level) = level.and_then(json::string) {
+            context.thinking_level = level.into_owned();
+            break;
+        }
+        row = above(view, row, |node| node.thinking);
+    }
+    let unknown_level = row == NONE;
+    let mut row = tree.node(leaf).model;
+    while row != NONE {
+        context.model = bodies.whole(row)?.and_then(|body| model(tree.node(row).kind(), &body));
+        if context.model.is_some() {
+            break;
+        }
+        row = above(view, row, |node| node.model);
+    }
+    if view.is_partial() && (unknown_level || row == NONE) {
+        let top = tree.ancestors(leaf).last();
+        if top.is_some_and(|top| view.is_cut(top)) {
+            return Ok(Err(Incomplete));
+        }
+    }
+    Ok(Ok(()))
+}
+
+fn model(kind: Kind, body: &[u8]) -> Option<Model> {
+    let text = |object: &[u8], key| json::get(object, key).and_then(json::string).map(|t| t.into_owned());
+    Some(match kind {
+        Kind::ModelChange => {
+            Model { provider: text(body, "provider"), model_id: text(body, "modelId") }
+        }
+        _ => {
+            let message = json::get(body, "message").filter(|raw| raw.starts_with(b"{"))?;
+            Model { provider: text(message, "provider"), model_id: text(message, "model") }
+        }
+    })
+}

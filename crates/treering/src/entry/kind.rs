@@ -1,0 +1,111 @@
+//! What an entry is, and who speaks in a message.
+
+/// The type of an entry. `Other` is any type treering does not know: it is kept byte for byte.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+#[repr(u8)]
+#[allow(missing_docs, reason = "each is the type of the same name in docs/format.md")]
+pub enum Kind {
+    Message,
+    Compaction,
+    BranchSummary,
+    CustomMessage,
+    ContextEdit,
+    Custom,
+    Label,
+    Leaf,
+    ModelChange,
+    ThinkingLevelChange,
+    SessionInfo,
+    Usage,
+    Other,
+}
+
+impl Kind {
+    /// The kind a `type` names.
+    pub fn of(name: &str) -> Kind {
+        match name {
+            "message" => Kind::Message,
+            "compaction" => Kind::Compaction,
+            "branch_summary" => Kind::BranchSummary,
+            "custom_message" => Kind::CustomMessage,
+            "context_edit" => Kind::ContextEdit,
+            "custom" => Kind::Custom,
+            "label" => Kind::Label,
+            "leaf" => Kind::Leaf,
+            "model_change" => Kind::ModelChange,
+            "thinking_level_change" => Kind::ThinkingLevelChange,
+            "session_info" => Kind::SessionInfo,
+            "usage" => Kind::Usage,
+            _ => Kind::Other,
+        }
+    }
+
+    /// The `type` in files; `None` for [`Kind::Other`], whose type only the entry itself knows.
+    pub fn name(self) -> Option<&'static str> {
+        Some(match self {
+            Kind::Message => "message",
+            Kind::Compaction => "compaction",
+            Kind::BranchSummary => "branch_summary",
+            Kind::CustomMessage => "custom_message",
+            Kind::ContextEdit => "context_edit",
+            Kind::Custom => "custom",
+            Kind::Label => "label",
+            Kind::Leaf => "leaf",
+            Kind::ModelChange => "model_change",
+            Kind::ThinkingLevelChange => "thinking_level_change",
+            Kind::SessionInfo => "session_info",
+            Kind::Usage => "usage",
+            Kind::Other => return None,
+        })
+    }
+}
+
+/// Who speaks in a message entry. `Other` is any role treering does not know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+#[repr(u8)]
+#[allow(missing_docs, reason = "each is the role of the same name in docs/format.md")]
+pub enum Role {
+    User,
+    Assistant,
+    ToolResult,
+    System,
+    BashExecution,
+    Custom,
+    BranchSummary,
+    CompactionSummary,
+    Other,
+}
+
+impl Role {
+    /// The role a `role` names.
+    pub fn of(name: &str) -> Role {
+        match name {
+            "user" => Role::User,
+            "assistant" => Role::Assistant,
+            "toolResult" => Role::ToolResult,
+            "system" => Role::System,
+            "bashExecution" => Role::BashExecution,
+            "custom" => Role::Custom,
+            "branchSummary" => Role::BranchSummary,
+            "compactionSummary" => Role::CompactionSummary,
+            _ => Role::Other,
+        }
+    }
+
+    /// The `role` in files; `None` for [`Role::Other`].
+    pub fn name(self) -> Option<&'static str> {
+        Some(match self {
+            Role::User => "user",
+            Role::Assistant => "assistant",
+            Role::ToolResult => "toolResult",
+            Role::System => "system",
+            Role::BashExecution => "bashExecution",
+            Role::Custom => "custom",
+            Role::BranchSummary => "branchSummary",
+            Role::CompactionSummary => "compactionSummary",
+            Role::Other => return None,
+        })
+    }
+}

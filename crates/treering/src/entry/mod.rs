@@ -1,0 +1,12 @@
+//! One record of a session: its head, its bytes, typed views of them, and new ones to be written.
+
+pub(crate) mod head;
+mod kind;
+mod new;
+mod view;
+
+pub use kind::{Kind, Role};
+pub use new::{Message, NewEntry};
+pub use view::{Block, Body, Entry, MessageView};
+pub(crate) use new::Parent;
+pub(crate) use view::{content_text, number};

@@ -1,0 +1,334 @@
+//! Entries that are still to be written: everything but id, parent and time, which the session adds.
+
+use super::head;
+use super::kind::{Kind, Role};
+use super::view::MessageView;
+use crate::error::{Error, Result};
+use crate::id::EntryId;
+use crate::json::{self, End, Members};
+use std::borrow::Cow;
+
+/// An entry to append. The session gives it an id, a parent (the leaf) and a time, unless the
+/// caller did.
+///
+/// ```
+/// use treering::{NewEntry, Session};
+/// let session = Session::in_memory("/project");
+/// session.append(NewEntry::model_change("anthropic", "claude-sonnet-4-5"))?;
+/// session.append(NewEntry::custom("todo", Some(br#"{"items":[]}"#))?)?;
+/// session.append(NewEntry::from_json(br#"{"type":"my_own","anything":[1,2]}"#)?)?;
+/// assert_eq!(session.tree().len(), 3);
+/// # Ok::<(), treering::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct NewEntry {
+    pub(crate) type_name: Cow<'static, str>,
+    /// `,"key":value` for every field but the common ones.
+    pub(crate) fields: Vec<u8>,
+    pub(crate) role: Option<Role>,
+    pub(crate) id: Option<EntryId>,
+    pub(crate) parent: Parent,
+    /// As a JSON literal.
+    pub(crate) timestamp: Option<Vec<u8>>,
+}
+
+/// Where a new entry goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Parent {
+    Leaf,
+    Root,
+    Entry(EntryId),
+}
+
+impl NewEntry {
+    fn new(kind: Kind) -> Self {
+        NewEntry {
+            type_name: Cow::Borrowed(kind.name().unwrap_or_default()),
+            fields: Vec::new(),
+            role: None,
+            id: None,
+            parent: Parent::Leaf,
+            timestamp: None,
+        }
+    }
+
+    fn raw(mut self, key: &str, value: &[u8]) -> Self {
+        self.fields.push(b',');
+        json::write_string(&mut self.fields, key);
+        self.fields.push(b':');
+        // A raw line break outside a string is white space in JSON, and the end of an entry here.
+        self.fields.extend(value.iter().map(|&byte| match byte {
+            b'\n' | b'\r' => b' ',
+            other => other,
+        }));
+        self
+    }
+
+    fn text(self, key: &str, value: &str) -> Self {
+        let literal = json::quoted(value);
+        self.raw(key, &literal)
+    }
+
+    /// Adds a field of the caller's own: `value` is JSON.
+    pub fn with(self, key: &str, value: &[u8]) -> Result<Self> {
+        Ok(self.raw(key, checked(key, value)?))
+    }
+
+    /// Attaches the entry to `parent` instead of to the leaf; `None` makes it a root.
+    pub fn under(mut self, parent: Option<EntryId>) -> Self {
+        self.parent = parent.map_or(Parent::Root, Parent::Entry);
+        self
+    }
+
+    /// Gives the entry an id of the caller's choice; appending fails if it is taken.
+    pub fn with_id(mut self, id: EntryId) -> Self {
+        self.id = Some(id);
+        self
+    }
+
+    /// Gives the entry a time, in Unix milliseconds.
+    pub fn at(mut self, millis: i64) -> Self {
+        self.timestamp = Some(json::quoted(&crate::time::format(millis)));
+        self
+    }
+
+    /// A message from JSON: an object with a `role`.
+    pub fn message(message: &[u8]) -> Result<Self> {
+        let view = MessageView::new(checked("message", message)?);
+        let role = match view.field("role") {
+            Some(role) if view.raw().starts_with(b"{") => Role::of(&role),
+            _ => return Err(Error::InvalidEntry("a message is an object with a role".into())),
+        };
+        Ok(NewEntry { role: Some(role), ..NewEntry::new(Kind::Message) }.raw("message", view.raw()))
+    }
+
+    /// A compaction: `summary` stands for everything before `first_kept`. `None` keeps nothing.
+    pub fn compaction(summary: &str, first_kept: Option<&EntryId>, tokens_before: u64) -> Self {
+        let entry = NewEntry::new(Kind::Compaction).text("summary", summary);
+        match first_kept {
+            Some(id) => entry.text("firstKeptEntryId", id.as_str()),
+            // The session replaces it by the entry's own id.
+            None => entry.raw("firstKeptEntryId", KEEPS_NOTHING),
+        }
+        .raw("tokensBefore", tokens_before.to_string().as_bytes())
+    }
+
+    /// A summary of the branch that was left at `from` (`None`: before the first entry).
+    pub fn branch_summary(from: Option<&EntryId>, summary: &str) -> Self {
+        let from = from.map_or("root", EntryId::as_str);
+        NewEntry::new(Kind::BranchSummary).text("fromId", from).text("summary", summary)
+    }
+
+    /// State of an extension; not in the model's context. `data` is JSON.
+    pub fn custom(custom_type: &str, data: Option<&[u8]>) -> Result<Self> {
+        let entry = NewEntry::new(Kind::Custom).text("customType", custom_type);
+        data.map_or(Ok(entry.clone()), |data| entry.with("data", data))
+    }
+
+    /// A message of an extension that the model sees. `content` is JSON: a string or blocks.
+    pub fn custom_message(custom_type: &str, content: &[u8], display: bool) -> Result<Self> {
+        let display: &[u8] = if display { b"true" } else { b"false" };
+        NewEntry::new(Kind::CustomMessage)
+            .text("customType", custom_type)
+            .with("content", content)?
+            .with("display", display)
+    }
+
+    /// Changes what `target` contributes to this branch's context: `None` removes it, JSON content
+    /// (a string or blocks) replaces its content.
+    pub fn context_edit(target: &EntryId, content: Option<&[u8]>) -> Result<Self> {
+        let entry = NewEntry::new(Kind::ContextEdit).text("targetId", target.as_str());
+        Ok(match content {
+            None => entry.raw("replacement", b"null"),
+            Some(content) => {
+                let content = checked("content", content)?;
+                entry.raw("replacement", &[b"{\"content\":", content, b"}"].concat())
+            }
+        })
+    }
+
+    /// A label on `target`; `None` clears it.
+    pub fn label(target: &EntryId, label: Option<&str>) -> Self {
+        let entry = NewEntry::new(Kind::Label).text("targetId", target.as_str());
+        match label {
+            Some(label) => entry.text("label", label),
+            None => entry,
+        }
+    }
+
+    /// Moves the leaf to `target` (`None`: before the first entry).
+    pub(crate) fn leaf(target: Option<&EntryId>) -> Self {
+        let entry = NewEntry::new(Kind::Leaf).under(target.cloned());
+        match target {
+            Some(target) => entry.text("targetId", target.as_str()),
+            None => entry.raw("targetId", b"null"),
+        }
+    }
+
+    /// The model from here on.
+    pub fn model_change(provider: &str, model: &str) -> Self {
+        NewEntry::new(Kind::ModelChange).text("provider", provider).text("modelId", model)
+    }
+
+    /// The thinking level from here on.
+    pub fn thinking_level_change(level: &str) -> Self {
+        NewEntry::new(Kind::ThinkingLevelChange).text("thinkingLevel", level)
+    }
+
+    /// The session's name; empty clears it. Line breaks become spaces.
+    pub fn session_info(name: &str) -> Self {
+        let words: Vec<&str> = name.split(['\r', '\n']).filter(|part| !part.is_empty()).collect();
+        NewEntry::new(Kind::SessionInfo).text("name", words.join(" ").trim())
+    }
+
+    /// Model usage that belongs to no message. `usage` is JSON.
+    pub fn usage(kind: &str, provider: &str, model: &str, usage: &[u8]) -> Result<Self> {
+        NewEntry::new(Kind::Usage)
+            .text("kind", kind)
+            .text("provider", provider)
+            .text("model", model)
+            .with("usage", usage)
+    }
+
+    /// Any entry, from a JSON object with a `type`. Its `id`, `parentId` and `timestamp` are used if
+    /// present, its other fields are kept as they are, byte for byte.
+    pub fn from_json(object: &[u8]) -> Result<Self> {
+        let invalid = |why: &str| Error::InvalidEntry(why.to_owned());
+        let object = object.trim_ascii();
+        let mut entry = NewEntry::new(Kind::Other);
+        let mut type_name = None;
+        let mut members = Members::new(object, 0);
+        for member in &mut members {
+            let value = &object[member.value.clone()];
+            match member.key {
+                b"type" => type_name = json::string(value).map(Cow::into_owned),
+                b"id" => {
+                    let id = json::string(value).filter(|id| (1..=head::MAX_ID).contains(&id.len()));
+                    entry.id = Some(id.ok_or_else(|| invalid("\"id\" is not a name"))?.as_ref().into());
+                }
+                b"parentId" => {
+                    entry.parent = match json::string(value) {
+                        Some(parent) if !parent.is_empty() => Parent::Entry(parent.as_ref().into()),
+                        None if value != b"null" => return Err(invalid("\"parentId\" is not an id")),
+                        _ => Parent::Root,
+                    }
+                }
+                b"timestamp" => entry.timestamp = Some(value.to_vec()),
+                _ => {
+                    let key = json::decode(member.key);
+                    entry = entry.raw(&key, value);
+                }
+            }
+        }
+        match members.end {
+            End::Closed(end) if end == object.len() => {}
+            _ => return Err(invalid("not a JSON object")),
+        }
+        let type_name = type_name.ok_or_else(|| invalid("\"type\" is missing"))?;
+        if type_name == "session" {
+            return Err(invalid("a session's header is not an entry"));
+        }
+        if type_name == "message" {
+            let message = json::get(object, "message").filter(|raw| raw.starts_with(b"{"));
+            let message = message.ok_or_else(|| invalid("\"message\" is not an object"))?;
+            entry.role = Some(MessageView::new(message).role());
+        }
+        entry.type_name = Cow::Owned(type_name);
+        Ok(entry)
+    }
+
+    pub(crate) fn kind(&self) -> Kind {
+        Kind::of(&self.type_name)
+    }
+
+    /// The entry that a label or leaf entry is about.
+    pub(crate) fn target(&self) -> Option<EntryId> {
+        if !matches!(self.kind(), Kind::Label | Kind::Leaf) {
+            return None;
+        }
+        let object = [b"{", self.fields.get(1..).unwrap_or_default(), b"}"].concat();
+        let target = json::string(json::get(&object, "targetId")?)?;
+        Some(EntryId::from(&*target))
+    }
+
+    /// The entry as a line, newline included.
+    pub(crate) fn write_line(&self, out: &mut Vec<u8>, id: &str, parent: &[u8], timestamp: &[u8]) {
+        out.extend_from_slice(b"{\"type\":");
+        json::write_string(out, &self.type_name);
+        out.extend_from_slice(b",\"id\":");
+        json::write_string(out, id);
+        out.extend_from_slice(b",\"parentId\":");
+        out.extend_from_slice(parent);
+        out.extend_from_slice(b",\"timestamp\":");
+        out.extend_from_slice(timestamp);
+        let fields = out.len();
+        out.extend_from_slice(&self.fields);
+        out.extend_from_slice(b"}\n");
+        if self.kind() == Kind::Compaction
+            && let Some(at) = memchr::memmem::find(&out[fields..], KEEPS_NOTHING_FIELD)
+        {
+            let start = fields + at + KEEPS_NOTHING_FIELD.len() - KEEPS_NOTHING.len();
+            out.splice(start..start + KEEPS_NOTHING.len(), json::quoted(id));
+        }
+    }
+}
+
+/// Stands for "the compaction's own id" until that is known. Not JSON a caller could bring.
+const KEEPS_NOTHING: &[u8] = b"@self";
+const KEEPS_NOTHING_FIELD: &[u8] = b",\"firstKeptEntryId\":@self";
+
+fn checked<'a>(key: &str, value: &'a [u8]) -> Result<&'a [u8]> {
+    let value = value.trim_ascii();
+    match json::skip_value(value, 0) {
+        Some(end) if end == value.len() => Ok(value),
+        _ => Err(Error::InvalidEntry(format!("{key:?} is not JSON"))),
+    }
+}
+
+/// Makes the messages people write by hand; anything richer comes from JSON through
+/// [`NewEntry::message`].
+///
+/// ```
+/// let session = treering::Session::in_memory("/project");
+/// session.append(treering::Message::user("What is a session tree?"))?;
+/// session.append(treering::Message::assistant("acme", "model-1", "A conversation that remembers its branches."))?;
+/// # Ok::<(), treering::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Message;
+
+impl Message {
+    /// A user message of plain text, timed now.
+    pub fn user(text: &str) -> NewEntry {
+        Message::plain(Role::User, text, b"")
+    }
+
+    /// An assistant message of plain text, timed now, that cost nothing.
+    pub fn assistant(provider: &str, model: &str, text: &str) -> NewEntry {
+        let mut more = b",\"api\":\"none\",\"provider\":".to_vec();
+        json::write_string(&mut more, provider);
+        more.extend_from_slice(b",\"model\":");
+        json::write_string(&mut more, model);
+        more.extend_from_slice(NO_USAGE);
+        Message::plain(Role::Assistant, text, &more)
+    }
+
+    fn plain(role: Role, text: &str, more: &[u8]) -> NewEntry {
+        let mut entry = NewEntry { role: Some(role), ..NewEntry::new(Kind::Message) };
+        let fields = &mut entry.fields;
+        fields.reserve(text.len() + 128);
+        fields.extend_from_slice(b",\"message\":{\"role\":\"");
+        fields.extend_from_slice(role.name().unwrap_or_default().as_bytes());
+        fields.extend_from_slice(b"\",\"content\":[{\"type\":\"text\",\"text\":");
+        json::write_string(fields, text);
+        fields.extend_from_slice(b"}]");
+        fields.extend_from_slice(more);
+        fields.extend_from_slice(b",\"timestamp\":");
+        fields.extend_from_slice(crate::time::now().to_string().as_bytes());
+        fields.push(b'}');
+        entry
+    }
+}
+
+/// Other agents sum these fields up without asking whether they are there.
+const NO_USAGE: &[u8] = br#","usage":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"totalTokens":0,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}},"stopReason":"stop""#;

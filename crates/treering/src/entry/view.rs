@@ -1,0 +1,267 @@
+//! Typed views of an entry's bytes. They borrow, decode on demand, and never change anything.
+
+use super::kind::{Kind, Role};
+use crate::id::EntryId;
+use crate::json;
+use std::borrow::Cow;
+
+/// An entry of a session: what the tree knows of it, and its bytes.
+///
+/// ```
+/// use treering::{Message, Session};
+/// let session = Session::in_memory("/project");
+/// let id = session.append(Message::user("hello"))?;
+/// let entry = session.entry(id.as_str())?;
+/// assert_eq!(entry.message().unwrap().text(), "hello");
+/// # Ok::<(), treering::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Entry {
+    pub(crate) id: EntryId,
+    pub(crate) parent: Option<EntryId>,
+    pub(crate) kind: Kind,
+    pub(crate) role: Option<Role>,
+    pub(crate) time: Option<i64>,
+    pub(crate) raw: Vec<u8>,
+    pub(crate) damaged: bool,
+}
+
+impl Entry {
+    /// The entry's id.
+    pub fn id(&self) -> &EntryId {
+        &self.id
+    }
+
+    /// The entry it continues; `None` for a root. A parent that the session does not have, or that
+    /// would close a circle, is not a parent.
+    pub fn parent(&self) -> Option<&EntryId> {
+        self.parent.as_ref()
+    }
+
+    /// The entry's type.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// The `type` as it stands in the file, also for types treering does not know.
+    pub fn type_name(&self) -> Cow<'_, str> {
+        match self.kind.name() {
+            Some(name) => Cow::Borrowed(name),
+            None => self.get("type").and_then(json::string).unwrap_or_default(),
+        }
+    }
+
+    /// Who speaks, if this is a message.
+    pub fn role(&self) -> Option<Role> {
+        self.role
+    }
+
+    /// The entry's time in Unix milliseconds, if it has a valid one.
+    pub fn time(&self) -> Option<i64> {
+        self.time
+    }
+
+    /// The entry's bytes, exactly as in the file (entries of older versions: as upgraded).
+    pub fn raw(&self) -> &[u8] {
+        &self.raw
+    }
+
+    /// Whether the bytes are not a whole JSON object. A damaged entry keeps its place in the tree
+    /// and contributes nothing to a context.
+    pub fn is_damaged(&self) -> bool {
+        self.damaged
+    }
+
+    /// The raw JSON of a field, if the entry is whole and has it.
+    pub fn get(&self, key: &str) -> Option<&[u8]> {
+        if self.damaged { None } else { json::get(&self.raw, key) }
+    }
+
+    /// The text of a string field.
+    pub fn text(&self, key: &str) -> Option<Cow<'_, str>> {
+        json::string(self.get(key)?)
+    }
+
+    /// The message of a message entry.
+    pub fn message(&self) -> Option<MessageView<'_>> {
+        let raw = self.get("message").filter(|raw| raw.starts_with(b"{"))?;
+        (self.kind == Kind::Message).then_some(MessageView { raw })
+    }
+
+    /// The entry, read as what its type says it is.
+    pub fn body(&self) -> Body<'_> {
+        let text = |key| self.text(key);
+        let required = |key| self.text(key).unwrap_or_default();
+        if self.damaged {
+            return Body::Damaged;
+        }
+        match self.kind {
+            Kind::Message => match self.message() {
+                Some(message) => Body::Message(message),
+                None => Body::Damaged,
+            },
+            Kind::Compaction => Body::Compaction {
+                summary: required("summary"),
+                first_kept: text("firstKeptEntryId"),
+                tokens_before: self.get("tokensBefore").and_then(number),
+            },
+            Kind::BranchSummary => {
+                Body::BranchSummary { from: text("fromId"), summary: required("summary") }
+            }
+            Kind::CustomMessage => Body::CustomMessage {
+                custom_type: required("customType"),
+                text: self.get("content").map(content_text).unwrap_or_default(),
+            },
+            Kind::ContextEdit => Body::ContextEdit {
+                target: required("targetId"),
+                replacement: self.get("replacement").filter(|raw| *raw != b"null"),
+            },
+            Kind::Custom => {
+                Body::Custom { custom_type: required("customType"), data: self.get("data") }
+            }
+            Kind::Label => Body::Label {
+                target: required("targetId"),
+                label: text("label").filter(|label| !label.is_empty()),
+            },
+            Kind::Leaf => Body::Leaf { target: text("targetId") },
+            Kind::ModelChange => {
+                Body::ModelChange { provider: required("provider"), model: required("modelId") }
+            }
+            Kind::ThinkingLevelChange => {
+                Body::ThinkingLevelChange { level: required("thinkingLevel") }
+            }
+            Kind::SessionInfo => Body::SessionInfo { name: text("name") },
+            Kind::Usage => Body::Usage { usage: self.get("usage") },
+            Kind::Other => Body::Other,
+        }
+    }
+}
+
+/// What an entry says, by type. Raw JSON where the shape is the caller's business.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+#[allow(missing_docs, reason = "the fields are those of docs/format.md")]
+pub enum Body<'a> {
+    Message(MessageView<'a>),
+    Compaction { summary: Cow<'a, str>, first_kept: Option<Cow<'a, str>>, tokens_before: Option<f64> },
+    BranchSummary { from: Option<Cow<'a, str>>, summary: Cow<'a, str> },
+    CustomMessage { custom_type: Cow<'a, str>, text: String },
+    ContextEdit { target: Cow<'a, str>, replacement: Option<&'a [u8]> },
+    Custom { custom_type: Cow<'a, str>, data: Option<&'a [u8]> },
+    Label { target: Cow<'a, str>, label: Option<Cow<'a, str>> },
+    Leaf { target: Option<Cow<'a, str>> },
+    ModelChange { provider: Cow<'a, str>, model: Cow<'a, str> },
+    ThinkingLevelChange { level: Cow<'a, str> },
+    SessionInfo { name: Option<Cow<'a, str>> },
+    Usage { usage: Option<&'a [u8]> },
+    /// A type treering does not know: use [`Entry::raw`] and [`Entry::get`].
+    Other,
+    /// Not a whole object, or a message entry without a message.
+    Damaged,
+}
+
+/// A message: an object with a `role` and, usually, `content`.
+#[derive(Debug, Clone, Copy)]
+pub struct MessageView<'a> {
+    raw: &'a [u8],
+}
+
+impl<'a> MessageView<'a> {
+    /// Reads `raw` as a message. Anything that is not an object has no fields.
+    pub fn new(raw: &'a [u8]) -> Self {
+        MessageView { raw }
+    }
+
+    /// The message's JSON.
+    pub fn raw(&self) -> &'a [u8] {
+        self.raw
+    }
+
+    /// The raw JSON of a field.
+    pub fn get(&self, key: &str) -> Option<&'a [u8]> {
+        json::get(self.raw, key)
+    }
+
+    /// The text of a string field.
+    pub fn field(&self, key: &str) -> Option<Cow<'a, str>> {
+        json::string(self.get(key)?)
+    }
+
+    /// The role's name.
+    pub fn role_name(&self) -> Cow<'a, str> {
+        self.field("role").unwrap_or_default()
+    }
+
+    /// The role.
+    pub fn role(&self) -> Role {
+        Role::of(&self.role_name())
+    }
+
+    /// The blocks of the content; a string counts as one text block.
+    pub fn blocks(&self) -> Vec<Block<'a>> {
+        let Some(content) = self.get("content") else { return Vec::new() };
+        match json::string(content) {
+            Some(text) => vec![Block::Text(text)],
+            None => json::elements(content).into_iter().map(Block::of).collect(),
+        }
+    }
+
+    /// All text of the content, blocks joined by a space.
+    pub fn text(&self) -> String {
+        self.get("content").map(content_text).unwrap_or_default()
+    }
+}
+
+/// A block of a message's content.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+#[allow(missing_docs, reason = "the fields are those of docs/format.md")]
+pub enum Block<'a> {
+    Text(Cow<'a, str>),
+    Thinking(Cow<'a, str>),
+    Image { data: Cow<'a, str>, mime_type: Cow<'a, str> },
+    ToolCall { id: Cow<'a, str>, name: Cow<'a, str>, arguments: Option<&'a [u8]> },
+    /// A block treering does not know: its JSON.
+    Other(&'a [u8]),
+}
+
+impl<'a> Block<'a> {
+    fn of(raw: &'a [u8]) -> Block<'a> {
+        let text = |key| json::get(raw, key).and_then(json::string);
+        let required = |key| text(key).unwrap_or_default();
+        match text("type").as_deref() {
+            Some("text") => Block::Text(required("text")),
+            Some("thinking") => Block::Thinking(required("thinking")),
+            Some("image") => {
+                Block::Image { data: required("data"), mime_type: required("mimeType") }
+            }
+            Some("toolCall") => Block::ToolCall {
+                id: required("id"),
+                name: required("name"),
+                arguments: json::get(raw, "arguments"),
+            },
+            _ => Block::Other(raw),
+        }
+    }
+}
+
+/// The text in a `content` value: the string itself, or its text blocks joined by a space.
+pub(crate) fn content_text(content: &[u8]) -> String {
+    if let Some(text) = json::string(content) {
+        return text.into_owned();
+    }
+    let mut out = String::new();
+    for block in json::elements(content) {
+        if let Block::Text(text) = Block::of(block) {
+            if !out.is_empty() {
+                out.push(' ');
+            }
+            out.push_str(&text);
+        }
+    }
+    out
+}
+
+pub(crate) fn number(literal: &[u8]) -> Option<f64> {
+    std::str::from_utf8(literal).ok()?.parse().ok()
+}

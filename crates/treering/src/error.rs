@@ -1,0 +1,96 @@
+//! Errors by cause. Each names the file, line or id it is about; how to phrase it for a person, with
+//! a hint, is the business of the program that embeds the library.
+
+use crate::id::EntryId;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The result of a treering operation.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why an operation failed. Nothing was changed unless the variant says so.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The operating system refused.
+    #[error("{}: {action}: {source}", path.display())]
+    Io {
+        /// The file or directory.
+        path: PathBuf,
+        /// What was being done.
+        action: &'static str,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The storage behind a session failed.
+    #[error("storage failed: {0}")]
+    Storage(#[source] io::Error),
+    /// The file holds something, but no session.
+    #[error("{}: not a session: {reason}", path.display())]
+    NotASession {
+        /// The file.
+        path: PathBuf,
+        /// What was found instead of a header.
+        reason: String,
+    },
+    /// The session is of a version this release can read but must not write.
+    #[error("session has version {version}, newer than the {supported} this release writes: it is read-only")]
+    ReadOnly {
+        /// The version in the header.
+        version: u64,
+        /// The version this release writes.
+        supported: u64,
+    },
+    /// There is no such entry.
+    #[error("no entry {0:?}")]
+    UnknownEntry(String),
+    /// More than one entry starts like this.
+    #[error("{prefix:?} is ambiguous: {}", candidates.join(", "))]
+    AmbiguousEntry {
+        /// What was asked for.
+        prefix: String,
+        /// Some of the ids it could mean.
+        candidates: Vec<String>,
+    },
+    /// The session has an entry of this id already.
+    #[error("there is an entry {0:?} already")]
+    DuplicateEntry(String),
+    /// A session id that cannot be part of a file name.
+    #[error("invalid session id {0:?}: letters, digits, '.', '_' and '-', starting and ending with a letter or digit, at most 128")]
+    InvalidSessionId(String),
+    /// An entry that cannot be written.
+    #[error("invalid entry: {0}")]
+    InvalidEntry(String),
+    /// Another writer moved on: the session's newest entry is not the expected one.
+    #[error("the leaf has moved: expected {}, found {}", name(expected), name(actual))]
+    LeafMoved {
+        /// The leaf the caller built on.
+        expected: Option<EntryId>,
+        /// The leaf the file has now.
+        actual: Option<EntryId>,
+    },
+    /// The session's file was deleted while it was open. Nothing was written.
+    #[error("{}: the session's file was deleted", .0.display())]
+    Deleted(PathBuf),
+    /// The new session's file exists already: somebody else created it.
+    #[error("{}: the file exists already", .0.display())]
+    AlreadyExists(PathBuf),
+    /// Another process holds the file's lock and does not let go.
+    #[error("the session is locked by another process (waited {0} s)")]
+    Locked(u64),
+    /// The entries were written, but the system could not confirm that they are on disk.
+    #[error("written, but not known to be on disk: {0}")]
+    NotDurable(#[source] io::Error),
+}
+
+fn name(id: &Option<EntryId>) -> &str {
+    id.as_ref().map_or("the start", EntryId::as_str)
+}
+
+impl Error {
+    /// Attaches a path and an action to an I/O error.
+    pub(crate) fn io(path: &Path, action: &'static str) -> impl FnOnce(io::Error) -> Error {
+        let path = path.to_owned();
+        move |source| Error::Io { path, action, source }
+    }
+}

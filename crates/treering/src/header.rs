@@ -1,0 +1,95 @@
+//! The header: who a session is. Metadata, not a node of the tree.
+
+use crate::error::{Error, Result};
+use crate::id::SessionId;
+use crate::json;
+use std::path::Path;
+
+/// The version this release writes.
+pub const VERSION: u64 = 3;
+
+/// A session's header.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Header {
+    /// The session's id.
+    pub id: String,
+    /// The version in the file. 3 if the file has none but is a tree.
+    pub version: u64,
+    /// When the session was created, as written.
+    pub timestamp: String,
+    /// The project the session belongs to.
+    pub cwd: String,
+    /// The session this one was forked from: a path or an id.
+    pub parent_session: Option<String>,
+    /// The version the header itself states; 0 if it states none.
+    pub(crate) declared: u64,
+    raw: Vec<u8>,
+}
+
+impl Header {
+    /// A new header of the current version.
+    pub(crate) fn new(id: &SessionId, cwd: &Path, parent: Option<&str>) -> Self {
+        let timestamp = crate::time::format(crate::time::now());
+        let cwd = cwd.to_string_lossy().into_owned();
+        let mut raw = format!("{{\"type\":\"session\",\"version\":{VERSION}").into_bytes();
+        let mut field = |key: &str, value: &str| {
+            raw.extend_from_slice(format!(",\"{key}\":").as_bytes());
+            json::write_string(&mut raw, value);
+        };
+        field("id", id.as_str());
+        field("timestamp", &timestamp);
+        field("cwd", &cwd);
+        if let Some(parent) = parent {
+            field("parentSession", parent);
+        }
+        raw.push(b'}');
+        let (id, parent_session) = (id.to_string(), parent.map(str::to_owned));
+        Header { id, version: VERSION, timestamp, cwd, parent_session, declared: VERSION, raw }
+    }
+
+    /// Stands for a header that is not there.
+    pub(crate) fn unknown() -> Self {
+        let (id, timestamp, cwd) = (String::new(), String::new(), String::new());
+        let (version, raw) = (VERSION, b"{}".to_vec());
+        Header { id, version, timestamp, cwd, parent_session: None, declared: version, raw }
+    }
+
+    /// Reads a header line. `None` if it lacks an id.
+    pub(crate) fn parse(raw: &[u8]) -> Option<Self> {
+        let text = |key| json::get(raw, key).and_then(json::string).map(|text| text.into_owned());
+        let version = json::get(raw, "version").and_then(crate::entry::number);
+        let version = version.map_or(0, |version| version.clamp(0.0, 1e9) as u64);
+        Some(Header {
+            id: text("id")?,
+            version,
+            declared: version,
+            timestamp: text("timestamp").unwrap_or_default(),
+            cwd: text("cwd").unwrap_or_default(),
+            parent_session: text("parentSession"),
+            raw: raw.to_vec(),
+        })
+    }
+
+    /// The header's bytes as they stand in the file.
+    pub fn raw(&self) -> &[u8] {
+        &self.raw
+    }
+
+    /// The raw JSON of a field, also of fields treering does not know.
+    pub fn get(&self, key: &str) -> Option<&[u8]> {
+        json::get(&self.raw, key)
+    }
+
+    /// Fails if the session must not be written.
+    pub(crate) fn check_writable(&self) -> Result<()> {
+        match self.version {
+            ..=VERSION => Ok(()),
+            version => Err(Error::ReadOnly { version, supported: VERSION }),
+        }
+    }
+
+    /// When the session was created, in Unix milliseconds.
+    pub fn created(&self) -> Option<i64> {
+        crate::time::parse(self.timestamp.as_bytes())
+    }
+}

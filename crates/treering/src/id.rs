@@ -1,0 +1,193 @@
+//! Identifiers: what names an entry, what names a session, and how new ones are made.
+
+use crate::error::{Error, Result};
+use std::borrow::Borrow;
+use std::fmt;
+use std::hash::{BuildHasher, Hasher, RandomState};
+
+/// The name of an entry, unique in its session.
+///
+/// treering makes ids of 8 lower-case hexadecimal characters; it accepts whatever other writers
+/// used (UUIDs, numbers). Where a person types one, an unambiguous prefix will do: see
+/// [`Tree::find`](crate::Tree::find).
+///
+/// ```
+/// let id = treering::EntryId::from("1f3a9c0e");
+/// assert_eq!(id.as_str(), "1f3a9c0e");
+/// ```
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EntryId(Box<str>);
+
+impl EntryId {
+    /// The id as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<&str> for EntryId {
+    fn from(text: &str) -> Self {
+        EntryId(text.into())
+    }
+}
+
+impl AsRef<str> for EntryId {
+    fn as_ref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Borrow<str> for EntryId {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+
+impl PartialEq<str> for EntryId {
+    fn eq(&self, other: &str) -> bool {
+        self.as_str() == other
+    }
+}
+
+impl PartialEq<&str> for EntryId {
+    fn eq(&self, other: &&str) -> bool {
+        self.as_str() == *other
+    }
+}
+
+impl fmt::Display for EntryId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for EntryId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "EntryId({})", self.0)
+    }
+}
+
+/// The name of a session: part of its file name, so its alphabet is restricted.
+///
+/// ```
+/// use treering::SessionId;
+/// assert!(SessionId::new("fix-login.2").is_ok());
+/// assert!(SessionId::new("../../etc/passwd").is_err());
+/// assert_eq!(SessionId::generate().as_str().len(), 36);
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct SessionId(Box<str>);
+
+impl SessionId {
+    /// The longest id that still leaves room for the rest of a file name.
+    pub const MAX_LEN: usize = 128;
+
+    /// Accepts letters, digits, `.`, `_` and `-`, with a letter or digit at both ends.
+    pub fn new(text: &str) -> Result<Self> {
+        let bytes = text.as_bytes();
+        let inner = |byte: &u8| byte.is_ascii_alphanumeric() || b"._-".contains(byte);
+        let ends = [bytes.first(), bytes.last()];
+        let valid = bytes.len() <= Self::MAX_LEN
+            && bytes.iter().all(inner)
+            && ends.iter().all(|end| end.is_some_and(u8::is_ascii_alphanumeric));
+        if valid { Ok(SessionId(text.into())) } else { Err(Error::InvalidSessionId(text.into())) }
+    }
+
+    /// A new UUID version 7: sorts by time of creation.
+    pub fn generate() -> Self {
+        SessionId(uuid::Uuid::now_v7().to_string().into())
+    }
+
+    /// The id as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for SessionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Makes entry ids. Uniqueness does not rest on the randomness: every candidate is checked against
+/// the session, under the file's lock.
+#[derive(Debug, Clone)]
+pub(crate) struct IdMaker(u64);
+
+impl IdMaker {
+    pub(crate) fn new() -> Self {
+        // RandomState is seeded by the operating system.
+        IdMaker(RandomState::new().build_hasher().finish())
+    }
+
+    /// SplitMix64: tiny, and good enough for ids that are collision-checked anyway.
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    /// A new id that `taken` does not know: 8 hexadecimal characters, or a whole UUID when a
+    /// hundred of those were taken.
+    pub(crate) fn make(&mut self, taken: impl Fn(&str) -> bool) -> EntryId {
+        for _ in 0..100 {
+            let mut buffer = [0; 8];
+            let id = hex8((self.next() >> 32) as u32, &mut buffer);
+            if !taken(id) {
+                return EntryId::from(id);
+            }
+        }
+        EntryId::from(uuid::Uuid::now_v7().to_string().as_str())
+    }
+}
+
+fn hex8(value: u32, buffer: &mut [u8; 8]) -> &str {
+    for (at, slot) in buffer.iter_mut().enumerate() {
+        *slot = b"0123456789abcdef"[(value >> (28 - 4 * at) & 15) as usize];
+    }
+    std::str::from_utf8(buffer).unwrap_or_default()
+}
+
+/// The id given to an entry whose file has none (version 1): the same at every load, because it
+/// depends on nothing but the session's id and the entry's line. FNV-1a, then a final mix.
+pub(crate) fn derived(session: &str, line: u64, taken: impl Fn(&str) -> bool) -> EntryId {
+    let mut hash = 0xCBF2_9CE4_8422_2325_u64;
+    for byte in session.bytes().chain(line.to_le_bytes()) {
+        hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3);
+    }
+    IdMaker(hash).make(taken)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn session_ids_cannot_leave_their_directory() {
+        for good in ["a", "A1", "a.b_c-d", "019b8d62-7a80-77da-8ca6-e755b346b1b7"] {
+            assert!(SessionId::new(good).is_ok(), "{good}");
+        }
+        let long = "x".repeat(129);
+        for bad in ["", ".", "..", "-a", "a-", "a/b", "../a", "a\0b", "a b", "é", long.as_str()] {
+            assert!(SessionId::new(bad).is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn a_hundred_collisions_lead_to_a_uuid() {
+        let id = IdMaker::new().make(|id| id.len() == 8);
+        assert_eq!(id.as_str().len(), 36);
+    }
+
+    #[test]
+    fn derived_ids_are_stable_and_avoid_what_is_taken() {
+        let first = derived("s", 2, |_| false);
+        assert_eq!(first, derived("s", 2, |_| false));
+        assert_ne!(first, derived("s", 3, |_| false));
+        assert_ne!(first, derived("s", 2, |id| first == id));
+        assert_eq!(first.as_str().len(), 8);
+    }
+}

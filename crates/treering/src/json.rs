@@ -1,0 +1,527 @@
+//! JSON as bytes: finding values without building them.
+//!
+//! Session files are full of things a Rust `String` or a `serde_json::Value` cannot hold without
+//! changing them: lone surrogates, bytes that are not UTF-8, numbers like `1e400`, a thousand
+//! levels of nesting, key order. This module therefore only *locates*: it walks the bytes of one
+//! value, checks the grammar, and hands out spans. What is inside a string is never decoded unless
+//! somebody asks. Nothing here recurses, so nesting costs a bit per level, not stack.
+//!
+//! The grammar is RFC 8259 with one relaxation: bytes above 0x7F inside strings are not checked for
+//! UTF-8, because a damaged text must not make an entry disappear.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+/// The position after any JSON white space at `pos`.
+#[inline]
+pub(crate) fn skip_space(bytes: &[u8], mut pos: usize) -> usize {
+    while let Some(b' ' | b'\t' | b'\r' | b'\n') = bytes.get(pos) {
+        pos += 1;
+    }
+    pos
+}
+
+/// The end of the string literal whose opening quote stands at `pos`.
+pub(crate) fn skip_string(bytes: &[u8], pos: usize) -> Option<usize> {
+    if bytes.get(pos) != Some(&b'"') {
+        return None;
+    }
+    let mut at = pos + 1;
+    loop {
+        let rest = bytes.get(at..)?;
+        let hit = memchr::memchr2(b'"', b'\\', rest)?;
+        if has_control(&rest[..hit]) {
+            return None;
+        }
+        at += hit;
+        if bytes[at] == b'"' {
+            return Some(at + 1);
+        }
+        at += match bytes.get(at + 1)? {
+            b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => 2,
+            b'u' => {
+                let hex = bytes.get(at + 2..at + 6)?;
+                if !hex.iter().all(u8::is_ascii_hexdigit) {
+                    return None;
+                }
+                6
+            }
+            _ => return None,
+        };
+    }
+}
+
+/// Whether a raw control character is in there. Written as a fold, so that it vectorises.
+fn has_control(bytes: &[u8]) -> bool {
+    bytes.iter().fold(false, |found, &byte| found | (byte < 0x20))
+}
+
+fn skip_number(bytes: &[u8], pos: usize) -> Option<usize> {
+    let digits = |mut at: usize| {
+        let start = at;
+        while bytes.get(at).is_some_and(u8::is_ascii_digit) {
+            at += 1;
+        }
+        (at > start).then_some(at)
+    };
+    let mut at = pos + usize::from(bytes.get(pos) == Some(&b'-'));
+    at = if bytes.get(at) == Some(&b'0') { at + 1 } else { digits(at)? };
+    if bytes.get(at) == Some(&b'.') {
+        at = digits(at + 1)?;
+    }
+    if let Some(b'e' | b'E') = bytes.get(at) {
+        at += 1;
+        at += usize::from(matches!(bytes.get(at), Some(b'+' | b'-')));
+        at = digits(at)?;
+    }
+    Some(at)
+}
+
+fn skip_word(bytes: &[u8], pos: usize, word: &[u8]) -> Option<usize> {
+    bytes.get(pos..)?.starts_with(word).then_some(pos + word.len())
+}
+
+/// Which brackets are open: one bit a level, on the heap only beyond 64 levels.
+#[derive(Default)]
+struct Nesting {
+    bits: u64,
+    depth: usize,
+    outer: Vec<u64>,
+}
+
+impl Nesting {
+    fn open(&mut self, is_object: bool) {
+        if self.depth > 0 && self.depth.is_multiple_of(64) {
+            self.outer.push(self.bits);
+        }
+        self.bits = self.bits << 1 | u64::from(is_object);
+        self.depth += 1;
+    }
+
+    fn close(&mut self) {
+        self.depth -= 1;
+        self.bits >>= 1;
+        if self.depth > 0 && self.depth.is_multiple_of(64) {
+            self.bits = self.outer.pop().unwrap_or(0);
+        }
+    }
+
+    fn in_object(&self) -> bool {
+        self.bits & 1 == 1
+    }
+}
+
+/// The end of the value that starts at `pos` (no white space before it), or `None` if there is no
+/// complete, well-formed value there.
+pub(crate) fn skip_value(bytes: &[u8], pos: usize) -> Option<usize> {
+    walk(bytes, pos).ok()
+}
+
+/// The same, and on failure how far was read (at least).
+fn walk(bytes: &[u8], pos: usize) -> Result<usize, usize> {
+    let mut at = pos;
+    walk_from(bytes, &mut at).ok_or(match bytes.get(at) {
+        // A string that does not end was searched to the end.
+        Some(b'"') => bytes.len(),
+        _ => at.min(bytes.len()),
+    })
+}
+
+fn walk_from(bytes: &[u8], reached: &mut usize) -> Option<usize> {
+    let mut nesting = Nesting::default();
+    let mut at = *reached;
+    loop {
+        *reached = at;
+        // One value, or the opening of one.
+        match bytes.get(at)? {
+            b'"' => at = skip_string(bytes, at)?,
+            open @ (b'{' | b'[') => {
+                let is_object = *open == b'{';
+                at = skip_space(bytes, at + 1);
+                if bytes.get(at) != Some(if is_object { &b'}' } else { &b']' }) {
+                    nesting.open(is_object);
+                    if is_object {
+                        at = skip_key(bytes, at)?;
+                    }
+                    continue;
+                }
+                at += 1;
+            }
+            b't' => at = skip_word(bytes, at, b"true")?,
+            b'f' => at = skip_word(bytes, at, b"false")?,
+            b'n' => at = skip_word(bytes, at, b"null")?,
+            _ => at = skip_number(bytes, at)?,
+        }
+        // What may follow it.
+        loop {
+            if nesting.depth == 0 {
+                return Some(at);
+            }
+            at = skip_space(bytes, at);
+            *reached = at;
+            match (bytes.get(at)?, nesting.in_object()) {
+                (b',', true) => {
+                    at = skip_key(bytes, skip_space(bytes, at + 1))?;
+                    break;
+                }
+                (b',', false) => {
+                    at = skip_space(bytes, at + 1);
+                    break;
+                }
+                (b'}', true) | (b']', false) => {
+                    nesting.close();
+                    at += 1;
+                }
+                _ => return None,
+            }
+        }
+    }
+}
+
+/// From a key's opening quote to the start of its value.
+fn skip_key(bytes: &[u8], pos: usize) -> Option<usize> {
+    let colon = skip_space(bytes, skip_string(bytes, pos)?);
+    (bytes.get(colon) == Some(&b':')).then(|| skip_space(bytes, colon + 1))
+}
+
+/// One member of an object: the raw key (between its quotes) and where the value stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Member<'a> {
+    pub key: &'a [u8],
+    /// From the key's opening quote to the end of the value.
+    pub whole: Range<usize>,
+    pub value: Range<usize>,
+}
+
+/// How reading an object's members ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End {
+    /// Members are still to come.
+    Open,
+    /// The closing brace was read; the position after it.
+    Closed(usize),
+    /// The bytes stopped being JSON; how far they were read.
+    Broken(usize),
+}
+
+/// The members of the object at `start`, in order, as far as they are well-formed.
+pub(crate) struct Members<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    first: bool,
+    pub end: End,
+}
+
+impl<'a> Members<'a> {
+    pub(crate) fn new(bytes: &'a [u8], start: usize) -> Self {
+        let opened = bytes.get(start) == Some(&b'{');
+        let end = if opened { End::Open } else { End::Broken(start) };
+        Members { bytes, at: start + 1, first: true, end }
+    }
+
+    /// The next key and where its value starts. Follow with [`Members::value_ends`] or
+    /// [`Members::skip_value`].
+    pub(crate) fn key(&mut self) -> Option<(Range<usize>, usize)> {
+        if self.end != End::Open {
+            return None;
+        }
+        let key = self.find_key();
+        if key.is_none() && self.end == End::Open {
+            self.end = End::Broken(self.at);
+        }
+        key
+    }
+
+    fn find_key(&mut self) -> Option<(Range<usize>, usize)> {
+        let bytes = self.bytes;
+        let mut at = skip_space(bytes, self.at);
+        match (bytes.get(at)?, self.first) {
+            (b'}', _) => {
+                self.end = End::Closed(at + 1);
+                return None;
+            }
+            (_, true) => {}
+            (b',', false) => at = skip_space(bytes, at + 1),
+            _ => return None,
+        }
+        self.first = false;
+        let key_end = skip_string(bytes, at)?;
+        let colon = skip_space(bytes, key_end);
+        (bytes.get(colon) == Some(&b':')).then(|| (at..key_end, skip_space(bytes, colon + 1)))
+    }
+
+    /// Goes on after a value that the caller has read itself.
+    pub(crate) fn value_ends(&mut self, end: End) {
+        match end {
+            End::Closed(end) => self.at = end,
+            other => self.end = other,
+        }
+    }
+
+    /// Passes over the value at `start`.
+    pub(crate) fn skip_value(&mut self, start: usize) -> Option<Range<usize>> {
+        match walk(self.bytes, start) {
+            Ok(end) => {
+                self.at = end;
+                Some(start..end)
+            }
+            Err(reached) => {
+                self.end = End::Broken(reached);
+                None
+            }
+        }
+    }
+}
+
+impl<'a> Iterator for Members<'a> {
+    type Item = Member<'a>;
+
+    fn next(&mut self) -> Option<Member<'a>> {
+        let (key, start) = self.key()?;
+        let value = self.skip_value(start)?;
+        let whole = key.start..value.end;
+        Some(Member { key: &self.bytes[key.start + 1..key.end - 1], whole, value })
+    }
+}
+
+/// The value of `key` in the object `bytes`; the last one where the key is repeated, as in
+/// JavaScript.
+pub(crate) fn get<'a>(bytes: &'a [u8], key: &str) -> Option<&'a [u8]> {
+    let mut found = None;
+    for member in Members::new(bytes, skip_space(bytes, 0)) {
+        if key_is(member.key, key) {
+            found = Some(member.value);
+        }
+    }
+    found.map(|span| &bytes[span])
+}
+
+/// Whether a raw key means `name`, escapes considered.
+pub(crate) fn key_is(raw: &[u8], name: &str) -> bool {
+    raw == name.as_bytes() || (memchr::memchr(b'\\', raw).is_some() && decode(raw) == name)
+}
+
+/// The elements of the array `bytes`, as spans; nothing if it is no array.
+pub(crate) fn elements(bytes: &[u8]) -> Vec<&[u8]> {
+    let mut found = Vec::new();
+    let mut at = skip_space(bytes, 0);
+    if bytes.get(at) != Some(&b'[') {
+        return found;
+    }
+    at += 1;
+    loop {
+        let start = skip_space(bytes, at);
+        let Some(end) = skip_value(bytes, start) else { return found };
+        found.push(&bytes[start..end]);
+        at = skip_space(bytes, end);
+        if bytes.get(at) != Some(&b',') {
+            return found;
+        }
+        at += 1;
+    }
+}
+
+/// The text of a string literal (quotes included), or `None` if it is not a string. Lone surrogates
+/// and broken UTF-8 become U+FFFD: use the raw bytes where that matters.
+pub(crate) fn string(literal: &[u8]) -> Option<Cow<'_, str>> {
+    let inner = literal.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
+    Some(decode(inner))
+}
+
+/// Whether the literal can be turned into a `String` and back without a change of meaning.
+pub(crate) fn is_lossless(inner: &[u8]) -> bool {
+    std::str::from_utf8(inner).is_ok() && !decode(inner).contains('\u{FFFD}')
+}
+
+/// Resolves the escapes of a string's inside.
+pub(crate) fn decode(inner: &[u8]) -> Cow<'_, str> {
+    if memchr::memchr(b'\\', inner).is_none() {
+        return String::from_utf8_lossy(inner);
+    }
+    let mut out: Vec<u8> = Vec::with_capacity(inner.len());
+    let mut at = 0;
+    while let Some(hit) = memchr::memchr(b'\\', &inner[at..]) {
+        out.extend_from_slice(&inner[at..at + hit]);
+        at += hit;
+        let (character, used) = decode_escape(&inner[at..]);
+        out.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
+        at += used;
+    }
+    out.extend_from_slice(&inner[at..]);
+    match String::from_utf8(out) {
+        Ok(text) => Cow::Owned(text),
+        Err(error) => Cow::Owned(String::from_utf8_lossy(error.as_bytes()).into_owned()),
+    }
+}
+
+/// One escape at the start of `bytes`: what it means and how long it is.
+fn decode_escape(bytes: &[u8]) -> (char, usize) {
+    let simple = match bytes.get(1) {
+        Some(b'b') => '\u{8}',
+        Some(b'f') => '\u{C}',
+        Some(b'n') => '\n',
+        Some(b'r') => '\r',
+        Some(b't') => '\t',
+        Some(b'u') => return decode_unit(bytes),
+        Some(&other) => char::from(other),
+        None => return ('\u{FFFD}', 1),
+    };
+    (simple, 2)
+}
+
+fn decode_unit(bytes: &[u8]) -> (char, usize) {
+    let unit = |at: usize| {
+        let hex = bytes.get(at..at + 6)?.strip_prefix(b"\\u")?;
+        u32::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok()
+    };
+    let Some(high) = unit(0) else { return ('\u{FFFD}', bytes.len().min(6)) };
+    if (0xD800..0xDC00).contains(&high)
+        && let Some(low @ 0xDC00..0xE000) = unit(6)
+        && let Some(pair) = char::from_u32(0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00))
+    {
+        return (pair, 12);
+    }
+    (char::from_u32(high).unwrap_or('\u{FFFD}'), 6)
+}
+
+/// Appends `text` as a string literal, escaped the way `JSON.stringify` does.
+pub(crate) fn write_string(out: &mut Vec<u8>, text: &str) {
+    out.push(b'"');
+    let bytes = text.as_bytes();
+    let mut from = 0;
+    for (at, &byte) in bytes.iter().enumerate() {
+        if byte >= 0x20 && byte != b'"' && byte != b'\\' {
+            continue;
+        }
+        out.extend_from_slice(&bytes[from..at]);
+        from = at + 1;
+        match byte {
+            b'"' => out.extend_from_slice(b"\\\""),
+            b'\\' => out.extend_from_slice(b"\\\\"),
+            0x08 => out.extend_from_slice(b"\\b"),
+            0x0C => out.extend_from_slice(b"\\f"),
+            b'\n' => out.extend_from_slice(b"\\n"),
+            b'\r' => out.extend_from_slice(b"\\r"),
+            b'\t' => out.extend_from_slice(b"\\t"),
+            _ => {
+                const HEX: &[u8; 16] = b"0123456789abcdef";
+                out.extend_from_slice(b"\\u00");
+                out.push(HEX[usize::from(byte >> 4)]);
+                out.push(HEX[usize::from(byte & 15)]);
+            }
+        }
+    }
+    out.extend_from_slice(&bytes[from..]);
+    out.push(b'"');
+}
+
+/// `text` as a string literal.
+pub(crate) fn quoted(text: &str) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len() + 2);
+    write_string(&mut out, text);
+    out
+}
+
+/// The object `bytes` with `key` set to `value`: replaced where it stands, else added at the end.
+/// Every other byte stays as it is.
+pub(crate) fn with_member(bytes: &[u8], key: &str, value: &[u8]) -> Vec<u8> {
+    let mut members = Members::new(bytes, skip_space(bytes, 0));
+    let mut spans = Vec::new();
+    let mut count = 0;
+    for member in &mut members {
+        count += 1;
+        if key_is(member.key, key) {
+            spans.push(member.value);
+        }
+    }
+    let mut out = Vec::with_capacity(bytes.len() + value.len() + key.len() + 4);
+    if let Some(span) = spans.pop() {
+        out.extend_from_slice(&bytes[..span.start]);
+        out.extend_from_slice(value);
+        out.extend_from_slice(&bytes[span.end..]);
+        return out;
+    }
+    let End::Closed(end) = members.end else { return bytes.to_vec() };
+    out.extend_from_slice(&bytes[..end - 1]);
+    if count > 0 {
+        out.push(b',');
+    }
+    write_string(&mut out, key);
+    out.push(b':');
+    out.extend_from_slice(value);
+    out.extend_from_slice(&bytes[end - 1..]);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn whole(text: &[u8]) -> bool {
+        skip_value(text, skip_space(text, 0)).is_some_and(|end| skip_space(text, end) == text.len())
+    }
+
+    #[test]
+    fn accepts_what_json_allows_and_nothing_else() {
+        let good = [
+            "0", "-0", "1e400", "1E-400", "-12.5e+3", "\"\"", "\"\\ud83d\"", "[]", "[ ]", "{}",
+            "{ }", "[1,2]", "[ 1 , 2 ]", "{\"a\":1}", "{\"a\" : [ {} , null ] }", "true", "null",
+        ];
+        let bad = [
+            "", "01", "1.", ".5", "-", "+1", "NaN", "Infinity", "tru", "\"", "\"\\x\"", "\"\\u12g4\"",
+            "\"\t\"", "[", "[1", "[1,]", "[,1]", "{\"a\"}", "{\"a\":}", "{\"a\":1,}", "{a:1}", "[1}",
+            "{\"a\":1]", "'a'", "1 2",
+        ];
+        for text in good {
+            assert!(whole(text.as_bytes()), "{text}");
+        }
+        for text in bad {
+            assert!(!whole(text.as_bytes()), "{text}");
+        }
+    }
+
+    #[test]
+    fn nesting_is_bounded_by_memory_only() {
+        for depth in [1, 63, 64, 65, 127, 128, 129, 500, 1_000_000] {
+            let mut text = b"[{\"a\":".repeat(depth);
+            text.push(b'1');
+            text.extend(b"}]".repeat(depth));
+            assert!(whole(&text), "{depth}");
+            text.pop();
+            text.push(b'}');
+            assert!(!whole(&text), "{depth} with the last bracket wrong");
+        }
+    }
+
+    #[test]
+    fn decodes_escapes_pairs_and_lone_halves() {
+        assert_eq!(decode(br#"a\n\u00e9\ud83d\ude00\/"#), "a\n\u{e9}\u{1F600}/");
+        assert_eq!(decode(br"\ude00\ud83d x"), "\u{FFFD}\u{FFFD} x");
+        assert_eq!(decode(b"\xE9"), "\u{FFFD}");
+    }
+
+    #[test]
+    fn sets_a_member_and_keeps_every_other_byte() {
+        let object = br#"{ "a":1 , "b" : 1e400}"#;
+        assert_eq!(with_member(object, "a", b"[]"), br#"{ "a":[] , "b" : 1e400}"#);
+        assert_eq!(with_member(object, "c", b"2"), br#"{ "a":1 , "b" : 1e400,"c":2}"#);
+        assert_eq!(with_member(b"{}", "c", b"2"), br#"{"c":2}"#);
+    }
+
+    proptest! {
+        #[test]
+        fn agrees_with_serde_json(text in r#"[\[\]{},:"\\a-c0-2eE.\- ntu]{0,24}"#) {
+            let theirs = serde_json::from_str::<serde::de::IgnoredAny>(&text).is_ok();
+            prop_assert_eq!(whole(text.as_bytes()), theirs, "{}", text);
+        }
+
+        #[test]
+        fn strings_round_trip(text in any::<String>()) {
+            let literal = quoted(&text);
+            let expected = serde_json::to_string(&text).unwrap();
+            prop_assert_eq!(std::str::from_utf8(&literal).unwrap(), expected.as_str());
+            prop_assert_eq!(string(&literal).unwrap().into_owned(), text);
+        }
+    }
+}

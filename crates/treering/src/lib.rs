@@ -1,0 +1,82 @@
+//! Session trees for AI agents.
+//!
+//! An agent's conversation is a tree: every entry names its parent, branching moves a leaf pointer,
+//! nothing is ever rewritten, and what the model sees is the path from the leaf to the root with
+//! compactions and branch summaries applied. treering stores such trees as append-only JSONL files,
+//! compatible with version 3 of the pi session format, and promises to lose nothing: not to a crash,
+//! a full disk, a second process, or a damaged line.
+//!
+//! ```
+//! use treering::{Catalog, Message};
+//! # let root = tempfile::tempdir()?;
+//! let catalog = Catalog::new(root.path());
+//! let session = catalog.create("/home/me/project", Default::default())?;
+//!
+//! let question = session.append(Message::user("Name a colour."))?;
+//! session.append(Message::assistant("acme", "model-1", "Red."))?;
+//!
+//! session.branch(question.as_str())?;
+//! session.append(Message::assistant("acme", "model-1", "Blue."))?;
+//!
+//! let context = session.context()?;
+//! assert_eq!(context.messages.len(), 2); // Red is on another branch now
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Data flows one way: bytes ([`Journal`]) → lines → entries ([`Entry`]) → tree ([`Tree`]) → path →
+//! context ([`Context`]) → provider messages ([`LlmContext`]). Writes go the other way through one
+//! door, [`Session::append_all`]. The library is synchronous, prints nothing, reads no environment and
+//! knows no home directory.
+
+mod catalog;
+mod context;
+mod entry;
+mod error;
+mod findings;
+mod header;
+mod id;
+mod json;
+mod llm;
+mod load;
+mod log;
+mod migrate;
+mod session;
+mod snapshot;
+mod time;
+mod tree;
+
+pub use catalog::{Catalog, Listing, Progress, SessionInfo, info, list_dir};
+pub use context::{Context, ContextMessage, Model};
+pub use entry::{Block, Body, Entry, Kind, Message, MessageView, NewEntry, Role};
+pub use error::{Error, Result};
+pub use findings::{Finding, Problem};
+pub use header::{Header, VERSION};
+pub use id::{EntryId, SessionId};
+pub use llm::{LlmContext, Pairing, PairingRepair};
+pub use log::{Appended, Journal, JournalError, MemoryJournal};
+pub use session::{Change, Creation, Durability, ForkOptions, Session, SessionOptions};
+pub use tree::{Tree, TreeItem, TreeWalk};
+
+use std::path::Path;
+use std::sync::Arc;
+
+/// What the model sees at the active leaf of a session file, without opening the session: the file
+/// is read from its end, and only as far as the answer needs. Exactly what
+/// [`Session::open`] and [`Session::context`] would say.
+pub fn active_context(path: impl AsRef<Path>) -> Result<Context> {
+    let path = path.as_ref();
+    let journal: Arc<dyn Journal> = Arc::new(log::FileJournal::open(path)?);
+    match log::tail::context(&journal)? {
+        Some(context) => Ok(context),
+        None => Session::open(path)?.context(),
+    }
+}
+
+/// A time as sessions write it: ISO 8601, in UTC, with milliseconds.
+///
+/// ```
+/// assert_eq!(treering::format_time(1_767_603_620_226), "2026-01-05T09:00:20.226Z");
+/// ```
+pub fn format_time(unix_millis: i64) -> String {
+    time::format(unix_millis)
+}

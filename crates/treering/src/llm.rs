@@ -1,0 +1,220 @@
+//! From a context to what a provider accepts: user, assistant, tool result and system messages.
+//!
+//! The wrapper texts are shared with other agents; a model has been told about them. They must not
+//! change by a byte.
+
+use crate::context::{Context, ContextMessage};
+use crate::entry::{Block, MessageView, Role, number};
+use crate::id::EntryId;
+use crate::json;
+use std::collections::{HashMap, HashSet};
+
+const COMPACTION_BEFORE: &str = "The conversation history before this point was compacted into the following summary:\n\n<summary>\n";
+const COMPACTION_AFTER: &str = "\n</summary>";
+const BRANCH_BEFORE: &str =
+    "The following is a summary of a branch that this conversation came back from:\n\n<summary>\n";
+const BRANCH_AFTER: &str = "</summary>";
+const NO_RESULT: &str = "No result provided";
+
+/// Whether tool calls and results must pair up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Pairing {
+    /// As the context has them.
+    #[default]
+    Raw,
+    /// Every call is followed by its result and every result follows its call, as providers demand.
+    /// What is missing is made up, what is left over is dropped; the raw context stays as it is.
+    Strict,
+}
+
+/// What strict pairing had to do. Each names the entry concerned and the tool call's id.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+#[allow(missing_docs, reason = "the fields are named after what they hold")]
+pub enum PairingRepair {
+    /// A call had no result: an error result was made up.
+    ResultMadeUp { entry: EntryId, call: String },
+    /// A result stood elsewhere than after its call: it was moved there.
+    ResultMoved { entry: EntryId, call: String },
+    /// A result had no call, or was the second one: it was dropped.
+    ResultDropped { entry: EntryId, call: String },
+}
+
+/// The messages for a provider.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LlmContext {
+    /// The messages, each with the entry it came from.
+    pub messages: Vec<ContextMessage>,
+    /// What strict pairing changed; empty if nothing, or not asked for.
+    pub repairs: Vec<PairingRepair>,
+}
+
+impl Context {
+    /// The context as a provider takes it.
+    ///
+    /// ```
+    /// use treering::{NewEntry, Pairing, Session};
+    /// let session = Session::in_memory("/project");
+    /// session.append(NewEntry::message(
+    ///     br#"{"role":"bashExecution","command":"true","output":"","exitCode":0}"#,
+    /// )?)?;
+    /// let llm = session.context()?.to_llm(Pairing::Strict);
+    /// assert!(llm.messages[0].json.starts_with(br#"{"role":"user""#));
+    /// # Ok::<(), treering::Error>(())
+    /// ```
+    pub fn to_llm(&self, pairing: Pairing) -> LlmContext {
+        let messages: Vec<ContextMessage> = self.messages.iter().filter_map(convert).collect();
+        match pairing {
+            Pairing::Raw => LlmContext { messages, repairs: Vec::new() },
+            Pairing::Strict => pair(messages),
+        }
+    }
+}
+
+fn convert(message: &ContextMessage) -> Option<ContextMessage> {
+    let view = MessageView::new(&message.json);
+    let text = |key: &str| view.field(key).unwrap_or_default();
+    let content = match view.role() {
+        Role::System | Role::User | Role::Assistant | Role::ToolResult => return Some(message.clone()),
+        Role::BashExecution if is_true(view.get("excludeFromContext")) => return None,
+        Role::BashExecution => text_block(&bash_text(view)),
+        Role::CompactionSummary => {
+            text_block(&format!("{COMPACTION_BEFORE}{}{COMPACTION_AFTER}", text("summary")))
+        }
+        Role::BranchSummary => text_block(&format!("{BRANCH_BEFORE}{}{BRANCH_AFTER}", text("summary"))),
+        Role::Custom => match view.get("content") {
+            Some(literal) if literal.starts_with(b"\"") => {
+                [b"[{\"type\":\"text\",\"text\":", literal, b"}]"].concat()
+            }
+            Some(blocks) => blocks.to_vec(),
+            None => b"[]".to_vec(),
+        },
+        Role::Other => return None,
+    };
+    let mut json = [b"{\"role\":\"user\",\"content\":", &*content].concat();
+    if let Some(timestamp) = view.get("timestamp") {
+        json.extend_from_slice(b",\"timestamp\":");
+        json.extend_from_slice(timestamp);
+    }
+    json.push(b'}');
+    Some(ContextMessage { entry: message.entry.clone(), json })
+}
+
+/// JavaScript's idea of a set flag.
+fn is_true(value: Option<&[u8]>) -> bool {
+    value.is_some_and(|value| !matches!(value, b"false" | b"null" | b"0" | b"\"\""))
+}
+
+fn text_block(text: &str) -> Vec<u8> {
+    [b"[{\"type\":\"text\",\"text\":", &*json::quoted(text), b"}]"].concat()
+}
+
+fn bash_text(view: MessageView<'_>) -> String {
+    let output = view.field("output").unwrap_or_default();
+    let mut text = format!("Ran `{}`\n", view.field("command").unwrap_or_default());
+    match output.is_empty() {
+        true => text.push_str("(no output)"),
+        false => text.push_str(&format!("```\n{output}\n```")),
+    }
+    let exit_code = view.get("exitCode").filter(|code| *code != b"null");
+    if is_true(view.get("cancelled")) {
+        text.push_str("\n\n(command cancelled)");
+    } else if let Some(code) = exit_code.filter(|code| number(code) != Some(0.0)) {
+        text.push_str(&format!("\n\nCommand exited with code {}", String::from_utf8_lossy(code)));
+    }
+    let path = view.field("fullOutputPath").filter(|path| !path.is_empty());
+    if let Some(path) = path.filter(|_| is_true(view.get("truncated"))) {
+        text.push_str(&format!("\n\n[Output truncated. Full output: {path}]"));
+    }
+    text
+}
+
+/// Puts every result right after its call.
+fn pair(messages: Vec<ContextMessage>) -> LlmContext {
+    let mut results = results_by_call(&messages);
+    let mut out = LlmContext::default();
+    let mut used: HashSet<usize> = HashSet::new();
+    let roles: Vec<Role> = messages.iter().map(|m| MessageView::new(&m.json).role()).collect();
+    for (at, message) in messages.iter().enumerate() {
+        if roles[at] == Role::ToolResult {
+            continue;
+        }
+        out.messages.push(message.clone());
+        if roles[at] != Role::Assistant {
+            continue;
+        }
+        let run = roles[at + 1..].iter().take_while(|role| **role == Role::ToolResult).count();
+        for (call, name) in calls(message) {
+            let places = results.get_mut(&call);
+            let place = places.and_then(|places| {
+                let next = places.iter().position(|place| *place > at)?;
+                Some(places.remove(next))
+            });
+            let entry = message.entry.clone();
+            match place {
+                Some(place) => {
+                    if place > at + run {
+                        let entry = messages[place].entry.clone();
+                        out.repairs.push(PairingRepair::ResultMoved { entry, call });
+                    }
+                    used.insert(place);
+                    out.messages.push(messages[place].clone());
+                }
+                None => {
+                    let json = made_up(&call, &name, message);
+                    out.messages.push(ContextMessage { entry: entry.clone(), json });
+                    out.repairs.push(PairingRepair::ResultMadeUp { entry, call });
+                }
+            }
+        }
+    }
+    for (at, message) in messages.iter().enumerate() {
+        if roles[at] == Role::ToolResult && !used.contains(&at) {
+            let call = call_of(message).unwrap_or_default();
+            let entry = message.entry.clone();
+            out.repairs.push(PairingRepair::ResultDropped { entry, call });
+        }
+    }
+    out
+}
+
+fn call_of(result: &ContextMessage) -> Option<String> {
+    MessageView::new(&result.json).field("toolCallId").map(|id| id.into_owned())
+}
+
+fn results_by_call(messages: &[ContextMessage]) -> HashMap<String, Vec<usize>> {
+    let mut results: HashMap<String, Vec<usize>> = HashMap::new();
+    for (at, message) in messages.iter().enumerate() {
+        if MessageView::new(&message.json).role() == Role::ToolResult
+            && let Some(call) = call_of(message)
+        {
+            results.entry(call).or_default().push(at);
+        }
+    }
+    results
+}
+
+/// The id and name of every tool call in an assistant message.
+fn calls(message: &ContextMessage) -> Vec<(String, String)> {
+    let blocks = MessageView::new(&message.json).blocks();
+    let call = |block: Block<'_>| match block {
+        Block::ToolCall { id, name, .. } => Some((id.into_owned(), name.into_owned())),
+        _ => None,
+    };
+    blocks.into_iter().filter_map(call).collect()
+}
+
+fn made_up(call: &str, name: &str, message: &ContextMessage) -> Vec<u8> {
+    let mut json = b"{\"role\":\"toolResult\",\"toolCallId\":".to_vec();
+    json::write_string(&mut json, call);
+    json.extend_from_slice(b",\"toolName\":");
+    json::write_string(&mut json, name);
+    json.extend_from_slice(b",\"content\":");
+    json.extend_from_slice(&text_block(NO_RESULT));
+    json.extend_from_slice(b",\"isError\":true,\"timestamp\":");
+    let timestamp = MessageView::new(&message.json).get("timestamp").unwrap_or(b"0");
+    json.extend_from_slice(timestamp);
+    json.push(b'}');
+    json
+}

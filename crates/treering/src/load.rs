@@ -1,0 +1,383 @@
+//! From a journal to a header and a tree: the one place where lines become rows.
+
+use crate::entry::Kind;
+use crate::entry::head::{self, Head, Segment, What};
+use crate::error::{Error, Result};
+use crate::findings::{Finding, Problem};
+use crate::header::{Header, VERSION};
+use crate::id::EntryId;
+use crate::log::Journal;
+use crate::log::scan::{self, Bytes, Line};
+use crate::tree::{Row, Taken, Tree};
+use std::io;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// A file without a header among its first lines is no session.
+const HEADER_WITHIN: u64 = 64;
+
+/// Findings kept; a file of nothing but garbage must not fill the memory.
+const MAX_FINDINGS: usize = 1000;
+
+const BOM: &[u8] = b"\xEF\xBB\xBF";
+
+/// How entries of a file are linked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// By `id` and `parentId`.
+    Tree,
+    /// Version 1: every entry continues the one before it.
+    Chain,
+}
+
+/// What has been read of a journal.
+#[derive(Debug, Clone)]
+pub(crate) struct Loaded {
+    pub header: Option<Header>,
+    /// Where the header stands.
+    pub header_span: Range<u64>,
+    pub shape: Option<Shape>,
+    pub tree: Arc<Tree>,
+    /// How far the journal was looked at.
+    pub seen: u64,
+    /// How far it is made of whole, terminated lines.
+    pub complete: u64,
+    /// The number of lines up to `complete`.
+    lines: u64,
+    /// The last bytes before `complete`: other bytes there mean that the log was rewritten.
+    mark: Vec<u8>,
+    /// The unterminated last line brought entries.
+    pub tail_counts: bool,
+    findings: Vec<Finding>,
+}
+
+/// Why loading stopped before the end.
+#[derive(Debug)]
+pub(crate) enum LoadError {
+    Io(io::Error),
+    /// There is something, but no header.
+    NoHeader(String),
+}
+
+impl From<io::Error> for LoadError {
+    fn from(error: io::Error) -> Self {
+        LoadError::Io(error)
+    }
+}
+
+impl LoadError {
+    pub(crate) fn at(self, path: Option<&std::path::Path>) -> Error {
+        let path = path.unwrap_or(std::path::Path::new("(memory)"));
+        match self {
+            LoadError::Io(error) => Error::io(path, "read")(error),
+            LoadError::NoHeader(reason) => Error::NotASession { path: path.to_owned(), reason },
+        }
+    }
+}
+
+impl Loaded {
+    fn new() -> Self {
+        Loaded {
+            header: None,
+            header_span: 0..0,
+            shape: None,
+            tree: Arc::new(Tree::new()),
+            seen: 0,
+            complete: 0,
+            lines: 0,
+            mark: Vec::new(),
+            tail_counts: false,
+            findings: Vec::new(),
+        }
+    }
+
+    /// What reading a journal of nothing but this header would give.
+    pub(crate) fn of_header(header: Header) -> Self {
+        let length = header.raw().len() as u64;
+        let mut loaded = Loaded::new();
+        loaded.shape = Some(Shape::Tree);
+        loaded.header_span = 0..length;
+        loaded.appended(0, &[header.raw(), b"\n"].concat());
+        loaded.header = Some(header);
+        loaded
+    }
+
+    /// Reads a journal from its start. An empty one has no header yet.
+    pub(crate) fn read(journal: &dyn Journal) -> Result<Self, LoadError> {
+        let mut loaded = Loaded::new();
+        let length = journal.len()?;
+        if loaded.read_on(journal, length)? == Taken::Unsettled {
+            Arc::make_mut(&mut loaded.tree).settle();
+        }
+        if loaded.header.is_none() && length > 0 {
+            return Err(LoadError::NoHeader("it has no session header".into()));
+        }
+        Ok(loaded)
+    }
+
+    /// Reads the header and nothing else; `None` if that is not what the first line is.
+    pub(crate) fn read_header(journal: &dyn Journal) -> Result<Option<Self>, LoadError> {
+        const ENOUGH: u64 = 64 * 1024;
+        let mut loaded = Loaded::new();
+        let mut first = true;
+        scan::lines(journal, 0, journal.len()?.min(ENOUGH), |line| {
+            if std::mem::take(&mut first) && line.terminated {
+                self::Loaded::line(&mut loaded, journal, line)?;
+            }
+            Ok::<(), LoadError>(())
+        })?;
+        Ok(loaded.header.is_some().then_some(loaded))
+    }
+
+    /// Reads the lines from `start` (the start of a line) to `end`, into a tree of just those.
+    pub(crate) fn read_suffix(mut self, journal: &dyn Journal, start: u64, end: u64) -> Result<Self, LoadError> {
+        self.complete = start;
+        if self.read_on(journal, end)? == Taken::Unsettled {
+            Arc::make_mut(&mut self.tree).settle();
+        }
+        Ok(self)
+    }
+
+    /// Takes in what was appended since. Returns the rows it brought, or `None` if the journal is
+    /// not a continuation of what was read, or not a plain one: then it must be read from the start.
+    pub(crate) fn refresh(&mut self, journal: &dyn Journal) -> Result<Option<Range<u32>>, LoadError> {
+        let length = journal.len()?;
+        let before = self.tree.nodes.len() as u32;
+        if length == self.seen {
+            return Ok(Some(before..before));
+        }
+        let mut mark = vec![0; self.mark.len()];
+        let start = self.complete - mark.len() as u64;
+        let unchanged = length > self.seen
+            && scan::read_full(journal, start, &mut mark)? == mark.len()
+            && mark == self.mark;
+        if !unchanged || self.tail_counts || self.header.is_none() {
+            return Ok(None);
+        }
+        self.findings.retain(|finding| finding.problem != Problem::TornTail);
+        match self.read_on(journal, length)? {
+            Taken::Plainly => Ok(Some(before..self.tree.nodes.len() as u32)),
+            Taken::Unsettled => Ok(None),
+        }
+    }
+
+    fn read_on(&mut self, journal: &dyn Journal, to: u64) -> Result<Taken, LoadError> {
+        let mut taken = Taken::Plainly;
+        scan::lines(journal, self.complete, to, |line| {
+            let (offset, terminated) = (line.offset, line.terminated);
+            let end = offset + line.len + u64::from(terminated);
+            let rows = self.tree.nodes.len();
+            if self.line(journal, line)? == Taken::Unsettled {
+                taken = Taken::Unsettled;
+            }
+            self.seen = end;
+            if terminated {
+                self.complete = end;
+                self.lines += 1;
+            } else {
+                self.tail_counts = self.tree.nodes.len() > rows;
+            }
+            Ok::<(), LoadError>(())
+        })?;
+        let mut mark = vec![0; self.complete.min(64) as usize];
+        let start = self.complete - mark.len() as u64;
+        scan::read_full(journal, start, &mut mark)?;
+        self.mark = mark;
+        Ok(taken)
+    }
+
+    fn line(&mut self, journal: &dyn Journal, line: Line<'_>) -> Result<Taken, LoadError> {
+        let held;
+        let bytes = match line.bytes {
+            Bytes::Whole(bytes) => bytes,
+            Bytes::Long { start, another_parent } => {
+                if !another_parent
+                    && line.terminated
+                    && self.shape == Some(Shape::Tree)
+                    && let Some((head, _)) = head::quick(start)
+                    && !is_fact(head.kind)
+                {
+                    return Ok(self.entry(head, line.offset, line.len, None, false));
+                }
+                let mut whole = vec![0; line.len as usize];
+                scan::read_full(journal, line.offset, &mut whole)?;
+                held = whole;
+                &held
+            }
+        };
+        if self.shape == Some(Shape::Tree)
+            && let Some((head, used)) = head::quick(bytes)
+            && line.terminated
+            && !is_fact(head.kind)
+            && head::find_parent_key(&bytes[used..]).is_none()
+        {
+            return Ok(self.entry(head, line.offset, line.len, None, false));
+        }
+        let bom = if line.offset == 0 && bytes.starts_with(BOM) { BOM.len() } else { 0 };
+        self.thorough(&bytes[bom..], line.offset + bom as u64, line.terminated)
+    }
+
+    /// Takes in a line of any shape.
+    fn thorough(&mut self, bytes: &[u8], offset: u64, terminated: bool) -> Result<Taken, LoadError> {
+        let mut segments: Vec<Segment<'_>> = Vec::new();
+        head::split(bytes, |segment| segments.push(segment));
+        let number = self.lines + 1;
+        if self.header.is_none() && number > HEADER_WITHIN {
+            let reason = format!("no session header in its first {HEADER_WITHIN} lines");
+            return Err(LoadError::NoHeader(reason));
+        }
+        if segments.len() > 1 {
+            self.find(number, Problem::Glued);
+        }
+        let mut taken = Taken::Plainly;
+        for Segment { span, what } in segments {
+            let (start, len) = (offset + span.start as u64, span.len() as u64);
+            let body = &bytes[span];
+            match what {
+                What::Header => self.take_header(body, start, number),
+                What::Entry(head) => {
+                    if self.header.is_none() && head.id.is_none() {
+                        continue; // A title slot or the like: kept, but no entry.
+                    }
+                    if self.entry(head, start, len, Some(body), false) == Taken::Unsettled {
+                        taken = Taken::Unsettled;
+                    }
+                }
+                // Torn at the very end: a write that is still under way, or was cut short. Nobody
+                // was told that this entry exists.
+                What::DamagedEntry(_) | What::Damaged if !terminated => {
+                    self.find(number, Problem::TornTail);
+                }
+                What::DamagedEntry(head) => {
+                    if let Some(id) = &head.id {
+                        self.find(number, Problem::DamagedEntry(EntryId::from(&*id.text)));
+                    }
+                    if self.entry(head, start, len, None, true) == Taken::Unsettled {
+                        taken = Taken::Unsettled;
+                    }
+                }
+                What::Damaged => self.find(number, Problem::Damaged),
+            }
+        }
+        Ok(taken)
+    }
+
+    fn take_header(&mut self, raw: &[u8], offset: u64, number: u64) {
+        match (&self.header, Header::parse(raw)) {
+            (None, Some(header)) => {
+                if header.version > VERSION {
+                    self.find(number, Problem::FutureVersion(header.version));
+                }
+                if header.version >= 2 {
+                    self.shape = Some(Shape::Tree);
+                }
+                self.header = Some(header);
+                self.header_span = offset..offset + raw.len() as u64;
+            }
+            _ => self.find(number, Problem::SecondHeader),
+        }
+    }
+
+    fn entry(
+        &mut self,
+        mut head: Head<'_>,
+        offset: u64,
+        len: u64,
+        body: Option<&[u8]>,
+        damaged: bool,
+    ) -> Taken {
+        let shape = *self.shape.get_or_insert_with(|| Self::shape_of(self.header.as_mut(), &head));
+        let tree = Arc::make_mut(&mut self.tree);
+        let mut derived = None;
+        if shape == Shape::Chain || head.id.is_none() {
+            head.id = None;
+            let session = self.header.as_ref().map_or("", |header| header.id.as_str());
+            derived = Some(crate::id::derived(session, self.lines + 1, |id| tree.contains(id)));
+        }
+        let previous;
+        if shape == Shape::Chain {
+            previous = tree.nodes.len().checked_sub(1).map(|row| tree.id(row as u32));
+            let name = |id: &EntryId| head::Name { text: id.to_string().into(), is_number: false };
+            head.parent = previous.as_ref().map(name);
+        }
+        let derived_id = derived.as_ref().map(EntryId::as_str);
+        tree.take(Row { head, offset, len, body, damaged, derived_id })
+    }
+
+    /// The first entry decides for a file that does not say its version.
+    fn shape_of(header: Option<&mut Header>, first: &Head<'_>) -> Shape {
+        match header {
+            Some(header) if header.version == 0 && first.id.is_some() => {
+                header.version = VERSION;
+                Shape::Tree
+            }
+            Some(header) => {
+                header.version = 1;
+                Shape::Chain
+            }
+            None => Shape::Tree,
+        }
+    }
+
+    fn find(&mut self, line: u64, problem: Problem) {
+        if self.findings.len() < MAX_FINDINGS {
+            self.findings.push(Finding { line: Some(line), problem });
+        }
+    }
+
+    /// Everything odd that reading came across, by line. Bodies that were not read are not judged.
+    pub(crate) fn findings(&self, journal: &dyn Journal) -> io::Result<Vec<Finding>> {
+        let mut findings = self.findings.clone();
+        let mut odd: Vec<_> = self.tree.oddities().take(MAX_FINDINGS).collect();
+        odd.sort_by_key(|(offset, _)| *offset);
+        let offsets: Vec<u64> = odd.iter().map(|(offset, _)| *offset).collect();
+        let numbers = line_numbers(journal, &offsets)?;
+        for (line, (_, problem)) in numbers.into_iter().zip(odd) {
+            findings.push(Finding { line: Some(line), problem });
+        }
+        findings.sort_by_key(|finding| finding.line);
+        Ok(findings)
+    }
+
+    /// Notes that the session itself appended `lines`, which began at `start`.
+    pub(crate) fn appended(&mut self, start: u64, lines: &[u8]) {
+        self.complete = start + lines.len() as u64;
+        self.seen = self.complete;
+        self.lines += memchr::memchr_iter(b'\n', lines).count() as u64;
+        self.tail_counts = false;
+        let keep = 64_usize.saturating_sub(lines.len()).min(self.mark.len());
+        self.mark.drain(..self.mark.len() - keep);
+        self.mark.extend_from_slice(&lines[lines.len().saturating_sub(64)..]);
+        self.findings.retain(|finding| finding.problem != Problem::TornTail);
+    }
+
+    /// Whether the journal's last line lacks its newline.
+    pub(crate) fn is_torn(&self) -> bool {
+        self.seen > self.complete
+    }
+}
+
+/// Entries whose body the tree wants to see as it passes.
+fn is_fact(kind: Kind) -> bool {
+    matches!(kind, Kind::Label | Kind::Leaf | Kind::SessionInfo)
+}
+
+/// The numbers, counted from 1, of the lines that these (ascending) offsets are on.
+pub(crate) fn line_numbers(journal: &dyn Journal, offsets: &[u64]) -> io::Result<Vec<u64>> {
+    let mut numbers = Vec::with_capacity(offsets.len());
+    let (mut number, mut at) = (1, 0);
+    let mut chunk = vec![0; 64 * 1024];
+    for &offset in offsets {
+        while at < offset {
+            let want = chunk.len().min((offset - at) as usize);
+            let got = scan::read_full(journal, at, &mut chunk[..want])?;
+            number += memchr::memchr_iter(b'\n', &chunk[..got]).count() as u64;
+            at += got as u64;
+            if got < want {
+                break;
+            }
+        }
+        numbers.push(number);
+    }
+    Ok(numbers)
+}

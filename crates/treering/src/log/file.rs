@@ -1,0 +1,219 @@
+//! A journal that is a file, shared with other processes.
+//!
+//! Writers serialise through an advisory lock on the file itself, held only for the write. Readers
+//! take no lock. The file is opened for appending, so that even a program that takes no lock cannot
+//! be overwritten: at worst two of its lines change places.
+
+use super::journal::{Appended, Journal, JournalError};
+use crate::error::{Error, Result};
+use std::fs::{File, Metadata, OpenOptions, TryLockError};
+use std::io::{self, Seek, Write};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// How long to wait for another process's lock. Locks are held for microseconds; one that is held
+/// this long belongs to a stopped process.
+pub(crate) const LOCK_PATIENCE: Duration = Duration::from_secs(10);
+
+/// A [`Journal`] that is a file.
+#[derive(Debug)]
+pub(crate) struct FileJournal {
+    file: File,
+    writable: bool,
+}
+
+impl FileJournal {
+    /// Opens an existing file, for reading only if it may not be written.
+    pub(crate) fn open(path: &Path) -> Result<Self> {
+        let writing = OpenOptions::new().read(true).append(true).open(path);
+        let (file, writable) = match writing {
+            Ok(file) => (file, true),
+            Err(error) if is_read_only(&error) => {
+                (File::open(path).map_err(Error::io(path, "open"))?, false)
+            }
+            Err(error) => return Err(Error::io(path, "open")(error)),
+        };
+        let metadata = file.metadata().map_err(Error::io(path, "open"))?;
+        if !metadata.is_file() {
+            let reason = "it is not a regular file".to_owned();
+            return Err(Error::NotASession { path: path.to_owned(), reason });
+        }
+        Ok(FileJournal { file, writable })
+    }
+
+    /// Creates the file, which must not exist, with its first bytes in one write.
+    pub(crate) fn create(path: &Path, bytes: &[u8]) -> Result<Self> {
+        if let Some(directory) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+            create_private_dir(directory)?;
+        }
+        let file = create_private(path).map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => Error::AlreadyExists(path.to_owned()),
+            _ => Error::io(path, "create")(error),
+        })?;
+        let journal = FileJournal { file, writable: true };
+        match journal.append(0, bytes) {
+            Ok(_) => Ok(journal),
+            // Somebody opened the new, empty file and was faster.
+            Err(JournalError::Moved(_)) => Err(Error::AlreadyExists(path.to_owned())),
+            Err(error) => {
+                // It is ours and holds nothing: leave nothing behind.
+                if journal.len().is_ok_and(|length| length == 0) {
+                    let _ = std::fs::remove_file(path);
+                }
+                Err(crate::session::storage(error, path))
+            }
+        }
+    }
+
+    pub(crate) fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Whether `path` still names this file.
+    pub(crate) fn is_at(&self, path: &Path) -> bool {
+        match (self.file.metadata(), std::fs::metadata(path)) {
+            (Ok(ours), Ok(theirs)) => same_file(&ours, &theirs),
+            _ => false,
+        }
+    }
+
+    /// Removes what a failed write left, if it is certain to be ours; else leaves it torn, which the
+    /// next writer sees and fences off.
+    fn undo(&self, start: u64) {
+        let landed = (&self.file).stream_position().unwrap_or(u64::MAX);
+        if landed >= start && self.len().is_ok_and(|length| length == landed) {
+            let _ = self.file.set_len(start);
+        }
+    }
+}
+
+impl Journal for FileJournal {
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.file.metadata()?.len())
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        read_at(&self.file, offset, buffer)
+    }
+
+    fn append(&self, expected: u64, lines: &[u8]) -> Result<Appended, JournalError> {
+        if !self.writable {
+            return Err(io::Error::from(io::ErrorKind::PermissionDenied).into());
+        }
+        let _lock = lock(&self.file)?;
+        let metadata = self.file.metadata()?;
+        if is_deleted(&metadata) {
+            return Err(JournalError::Gone);
+        }
+        if metadata.len() != expected {
+            return Err(JournalError::Moved(metadata.len()));
+        }
+        if let Err(error) = (&self.file).write_all(lines) {
+            self.undo(expected);
+            return Err(error.into());
+        }
+        // Where an appending write landed is where the cursor stands after it.
+        let end = (&self.file).stream_position()?;
+        Ok(Appended { start: end.saturating_sub(lines.len() as u64) })
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.file.sync_data()
+    }
+
+    fn take_back(&self, expected: u64, length: u64) -> io::Result<bool> {
+        let _lock = lock(&self.file).map_err(|_| io::Error::from(io::ErrorKind::WouldBlock))?;
+        let untouched = self.len()? == expected;
+        if untouched {
+            self.file.set_len(length)?;
+        }
+        Ok(untouched)
+    }
+}
+
+/// A lock that ends with its scope.
+#[derive(Debug)]
+pub(crate) struct Locked<'a>(&'a File);
+
+impl Drop for Locked<'_> {
+    fn drop(&mut self) {
+        // Closing the file would release it as well: nothing to do about a failure here.
+        let _ = self.0.unlock();
+    }
+}
+
+/// Locks the file against other writers, waiting a bounded time.
+pub(crate) fn lock(file: &File) -> Result<Locked<'_>, JournalError> {
+    let mut deadline = None;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(Locked(file)),
+            Err(TryLockError::Error(error)) => return Err(error.into()),
+            Err(TryLockError::WouldBlock) => {}
+        }
+        let deadline = *deadline.get_or_insert_with(|| Instant::now() + LOCK_PATIENCE);
+        if Instant::now() > deadline {
+            return Err(JournalError::Locked);
+        }
+        std::thread::sleep(Duration::from_micros(50));
+    }
+}
+
+fn is_read_only(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
+}
+
+#[cfg(unix)]
+fn read_at(file: &File, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+    use std::os::unix::fs::FileExt;
+    loop {
+        match file.read_at(buffer, offset) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            result => return result,
+        }
+    }
+}
+
+#[cfg(windows)]
+fn read_at(file: &File, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+    std::os::windows::fs::FileExt::seek_read(file, buffer, offset)
+}
+
+#[cfg(unix)]
+fn is_deleted(metadata: &Metadata) -> bool {
+    std::os::unix::fs::MetadataExt::nlink(metadata) == 0
+}
+
+#[cfg(not(unix))]
+fn is_deleted(_: &Metadata) -> bool {
+    false // An open file cannot be deleted there.
+}
+
+#[cfg(unix)]
+fn same_file(a: &Metadata, b: &Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    a.dev() == b.dev() && a.ino() == b.ino()
+}
+
+#[cfg(not(unix))]
+fn same_file(a: &Metadata, b: &Metadata) -> bool {
+    a.created().ok() == b.created().ok()
+}
+
+/// Creates a file nobody else can read; it must not exist.
+pub(crate) fn create_private(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).append(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+/// Creates a directory, and those above it, that nobody else can read.
+pub(crate) fn create_private_dir(path: &Path) -> Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path).map_err(Error::io(path, "create the directory"))
+}

@@ -1,0 +1,64 @@
+//! A journal in memory: sessions that leave no file, and sessions that have none yet.
+
+use super::journal::{Appended, Journal, JournalError};
+use std::io;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// A [`Journal`] that is a vector of bytes.
+#[derive(Debug, Default)]
+pub struct MemoryJournal {
+    bytes: Mutex<Vec<u8>>,
+}
+
+impl MemoryJournal {
+    /// A journal that starts with `bytes`.
+    pub fn new(bytes: Vec<u8>) -> Self {
+        MemoryJournal { bytes: Mutex::new(bytes) }
+    }
+
+    /// A copy of everything in it.
+    pub fn contents(&self) -> Vec<u8> {
+        self.bytes().clone()
+    }
+
+    fn bytes(&self) -> MutexGuard<'_, Vec<u8>> {
+        self.bytes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Journal for MemoryJournal {
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.bytes().len() as u64)
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        let bytes = self.bytes();
+        let start = usize::try_from(offset).map_or(bytes.len(), |offset| offset.min(bytes.len()));
+        let count = buffer.len().min(bytes.len() - start);
+        buffer[..count].copy_from_slice(&bytes[start..start + count]);
+        Ok(count)
+    }
+
+    fn append(&self, expected: u64, lines: &[u8]) -> Result<Appended, JournalError> {
+        let mut bytes = self.bytes();
+        let start = bytes.len() as u64;
+        if start != expected {
+            return Err(JournalError::Moved(start));
+        }
+        bytes.extend_from_slice(lines);
+        Ok(Appended { start })
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn take_back(&self, expected: u64, length: u64) -> io::Result<bool> {
+        let mut bytes = self.bytes();
+        let untouched = bytes.len() as u64 == expected;
+        if untouched {
+            bytes.truncate(length as usize);
+        }
+        Ok(untouched)
+    }
+}

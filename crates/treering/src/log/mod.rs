@@ -1,0 +1,14 @@
+//! The log: an append-only string of bytes made of whole lines, and the ways to read it.
+//!
+//! [`Journal`] is the storage seam; everything above it (tree, context, session) is the same for a
+//! file, for memory, and for whatever implements it next.
+
+mod file;
+mod journal;
+mod memory;
+pub(crate) mod scan;
+pub(crate) mod tail;
+
+pub(crate) use file::{FileJournal, LOCK_PATIENCE, create_private, create_private_dir, lock};
+pub use journal::{Appended, Journal, JournalError};
+pub use memory::MemoryJournal;

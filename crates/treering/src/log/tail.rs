@@ -1,0 +1,67 @@
+//! The end of a log first: where the active context usually is.
+//!
+//! Entries at the end decide: the last line of an id wins, the last entry is the leaf, a parent
+//! mostly stands just before its child. So a tree made of the last lines alone gives the right
+//! context, provided that nothing it depends on lies further up. Whether that is so can be told: a
+//! walk that runs into an entry whose parent is not among those lines has to look further. The
+//! window then grows, and at some size reading everything is cheaper.
+
+use super::journal::Journal;
+use super::scan;
+use crate::context::{self, Context};
+use crate::error::{Error, Result};
+use crate::load::{LoadError, Loaded, Shape};
+use crate::snapshot::Snapshot;
+use crate::tree::Node;
+use std::io;
+use std::sync::Arc;
+
+/// The window to begin with, and how it grows.
+const FIRST: u64 = 512 * 1024;
+const GROWTH: u64 = 4;
+/// Beyond this, or beyond half the file, everything is read instead.
+const LAST: u64 = 32 * 1024 * 1024;
+
+/// The context at the active leaf, if the end of the log tells it.
+pub(crate) fn context(journal: &Arc<dyn Journal>) -> Result<Option<Context>> {
+    let length = journal.len().map_err(Error::Storage)?;
+    let Ok(Some(header)) = Loaded::read_header(&**journal) else { return Ok(None) };
+    // Older shapes number their entries from the start.
+    if header.shape != Some(Shape::Tree) {
+        return Ok(None);
+    }
+    let mut window = FIRST;
+    while window <= LAST && window <= length / 2 {
+        let start = line_start(&**journal, length - window).map_err(Error::Storage)?;
+        if let Some(start) = start.filter(|start| *start < length) {
+            match header.clone().read_suffix(&**journal, start, length) {
+                Ok(loaded) => {
+                    if let Some(context) = at_leaf(&loaded, journal)? {
+                        return Ok(Some(context));
+                    }
+                }
+                Err(LoadError::Io(error)) => return Err(Error::Storage(error)),
+                Err(LoadError::NoHeader(_)) => return Ok(None),
+            }
+        }
+        window *= GROWTH;
+    }
+    Ok(None)
+}
+
+fn at_leaf(loaded: &Loaded, journal: &Arc<dyn Journal>) -> Result<Option<Context>> {
+    // An id derived from its line's number needs the number.
+    if loaded.tree.nodes.iter().any(|node| node.has(Node::DERIVED)) {
+        return Ok(None);
+    }
+    let view = Snapshot::new(loaded, Arc::clone(journal), true);
+    let Some(leaf) = view.file_leaf_if_known()? else { return Ok(None) };
+    Ok(context::build(&view, leaf)?.ok())
+}
+
+/// The start of the first line that begins after `offset`, if it is near.
+fn line_start(journal: &dyn Journal, offset: u64) -> io::Result<Option<u64>> {
+    let mut bytes = vec![0; FIRST as usize / 2];
+    let got = scan::read_full(journal, offset, &mut bytes)?;
+    Ok(memchr::memchr(b'\n', &bytes[..got]).map(|at| offset + at as u64 + 1))
+}

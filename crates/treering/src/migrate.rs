@@ -1,0 +1,223 @@
+//! Older versions, as the current one would have written them.
+//!
+//! The invariant of an upgrade: at every moment the path names either the complete old file or the
+//! complete new one. The new file is written beside the old, synced, and renamed over it; a copy of
+//! the old one is kept. Whatever is not an entry (damaged lines, blank lines) is carried over byte
+//! for byte, and entries change only where the version demands it.
+
+use crate::entry::{Kind, Role};
+use crate::error::{Error, Result};
+use crate::header::VERSION;
+use crate::json::{self, Members};
+use crate::load::{Loaded, Shape};
+use crate::log::{Journal, create_private, scan};
+use crate::tree::{NONE, Node, Tree};
+use std::borrow::Cow;
+use std::io::{self, Write};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+/// An entry of an older version as the current one has it.
+pub(crate) fn entry<'a>(
+    tree: &Tree,
+    row: u32,
+    shape: Shape,
+    version: u64,
+    bytes: &'a [u8],
+) -> Cow<'a, [u8]> {
+    let node = tree.node(row);
+    let mut entry = Cow::Borrowed(bytes);
+    if node.has(Node::DERIVED) {
+        if shape == Shape::Chain {
+            let parent = match node.parent {
+                NONE => b"null".to_vec(),
+                parent => json::quoted(tree.id_text(parent)),
+            };
+            entry = Cow::Owned(with_head_member(&entry, "parentId", &parent));
+        }
+        let id = json::quoted(tree.id_text(row));
+        entry = Cow::Owned(with_head_member(&entry, "id", &id));
+    }
+    if shape == Shape::Chain && node.kind() == Kind::Compaction {
+        entry = first_kept_by_id(tree, entry);
+    }
+    if version < 3 && node.role() == Some(Role::Custom) {
+        entry = hook_to_custom(entry);
+    }
+    entry
+}
+
+/// Sets a member of the head: where it stands, else right after `type`, where readers expect it.
+fn with_head_member(entry: &[u8], key: &str, value: &[u8]) -> Vec<u8> {
+    let start = json::skip_space(entry, 0);
+    let mut place = None;
+    for member in Members::new(entry, start) {
+        if json::key_is(member.key, key) {
+            return json::with_member(entry, key, value);
+        }
+        if member.key == b"type" {
+            place = Some(member.whole.end);
+        }
+    }
+    let Some(place) = place else { return json::with_member(entry, key, value) };
+    let name = json::quoted(key);
+    [&entry[..place], b",", &name, b":", value, &entry[place..]].concat()
+}
+
+/// Version 1 counted entries, the header being 0.
+fn first_kept_by_id<'a>(tree: &Tree, entry: Cow<'a, [u8]>) -> Cow<'a, [u8]> {
+    let mut members = Members::new(&entry, json::skip_space(&entry, 0));
+    let Some(member) = members.find(|member| member.key == b"firstKeptEntryIndex") else {
+        return entry;
+    };
+    let index = crate::entry::number(&entry[member.value]).filter(|index| *index >= 1.0);
+    let row = index.map_or(NONE, |index| index as u32 - 1);
+    if tree.nodes.get(row as usize).is_none() {
+        return entry; // The header, or nothing: no entry is named, so nothing is kept.
+    }
+    let renamed = [b"\"firstKeptEntryId\":", &*json::quoted(tree.id_text(row))].concat();
+    Cow::Owned([&entry[..member.whole.start], &renamed, &entry[member.whole.end..]].concat())
+}
+
+/// Version 2 called the role `hookMessage`.
+fn hook_to_custom(entry: Cow<'_, [u8]>) -> Cow<'_, [u8]> {
+    let Some(message) = json::get(&entry, "message") else { return entry };
+    match json::get(message, "role") {
+        Some(b"\"hookMessage\"") => {
+            let message = json::with_member(message, "role", b"\"custom\"");
+            Cow::Owned(json::with_member(&entry, "message", &message))
+        }
+        _ => entry,
+    }
+}
+
+/// Whether the file must be rewritten before anything can be appended to it.
+pub(crate) fn is_due(loaded: &Loaded) -> bool {
+    loaded.header.as_ref().is_some_and(|header| header.declared < VERSION)
+}
+
+/// Upgrades the file at `path`, of which `loaded` is everything. The caller holds the file's lock.
+/// Returns where the old file was kept.
+pub(crate) fn upgrade(path: &Path, journal: &dyn Journal, loaded: &Loaded) -> Result<PathBuf> {
+    let temporary = beside(path, ".upgrade.tmp");
+    // Left by an upgrade that was killed; the lock says that none is under way.
+    let _ = std::fs::remove_file(&temporary);
+    let written = write_upgraded(&temporary, journal, loaded);
+    let kept = written.and_then(|()| {
+        let backup = backup_path(path, loaded);
+        std::fs::copy(path, &backup)?;
+        std::fs::File::open(&backup)?.sync_all()?;
+        std::fs::rename(&temporary, path)?;
+        Ok(backup)
+    });
+    if kept.is_err() {
+        let _ = std::fs::remove_file(&temporary);
+    }
+    let kept = kept.map_err(Error::io(path, "upgrade"))?;
+    if let Some(directory) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+        // Some file systems cannot sync a directory; the rename is atomic all the same.
+        let _ = std::fs::File::open(directory).and_then(|directory| directory.sync_all());
+    }
+    Ok(kept)
+}
+
+fn write_upgraded(target: &Path, journal: &dyn Journal, loaded: &Loaded) -> io::Result<()> {
+    let mut out = io::BufWriter::with_capacity(1 << 20, create_private(target)?);
+    let header = loaded.header.as_ref().map_or(&b"{}"[..], |header| header.raw());
+    let header = with_head_member(header, "version", VERSION.to_string().as_bytes());
+    copy(journal, loaded, &header, &mut out)?;
+    out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
+}
+
+/// Copies a log with `header` in the place of its own and its entries as the current version has
+/// them. Everything else is copied as it is; only the end of a torn last line is left behind.
+pub(crate) fn copy(
+    journal: &dyn Journal,
+    loaded: &Loaded,
+    header: &[u8],
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let shape = loaded.shape.unwrap_or(Shape::Tree);
+    let version = loaded.header.as_ref().map_or(VERSION, |header| header.version);
+    let mut from = Copier { journal, at: 0, out };
+    let mut header = Some(header);
+    for (row, node) in loaded.tree.nodes.iter().enumerate() {
+        if node.offset > loaded.header_span.start
+            && let Some(header) = header.take()
+        {
+            from.replace(&loaded.header_span, header)?;
+        }
+        let span = node.offset..node.offset + node.len;
+        if shape == Shape::Tree && version >= VERSION && !node.has(Node::DERIVED) {
+            continue; // Copied with what is around it.
+        }
+        let bytes = from.read(&span)?;
+        from.replace(&span, &entry(&loaded.tree, row as u32, shape, version, &bytes))?;
+    }
+    if let Some(header) = header.take() {
+        from.replace(&loaded.header_span, header)?;
+    }
+    let end = if loaded.tail_counts { loaded.seen } else { loaded.complete };
+    from.copy_to(end)?;
+    if loaded.tail_counts {
+        from.out.write_all(b"\n")?;
+    }
+    Ok(())
+}
+
+/// Copies a journal, with replacements.
+struct Copier<'a> {
+    journal: &'a dyn Journal,
+    at: u64,
+    out: &'a mut dyn Write,
+}
+
+impl Copier<'_> {
+    fn copy_to(&mut self, end: u64) -> io::Result<()> {
+        let mut chunk = vec![0; (end.saturating_sub(self.at)).min(1 << 20) as usize];
+        while self.at < end {
+            let want = chunk.len().min((end - self.at) as usize);
+            let got = scan::read_full(self.journal, self.at, &mut chunk[..want])?;
+            if got == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            self.out.write_all(&chunk[..got])?;
+            self.at += got as u64;
+        }
+        Ok(())
+    }
+
+    fn read(&self, span: &Range<u64>) -> io::Result<Vec<u8>> {
+        let length = usize::try_from(span.end - span.start).map_err(io::Error::other)?;
+        let mut bytes = vec![0; length];
+        scan::read_full(self.journal, span.start, &mut bytes)?;
+        Ok(bytes)
+    }
+
+    fn replace(&mut self, span: &Range<u64>, bytes: &[u8]) -> io::Result<()> {
+        self.copy_to(span.start)?;
+        self.at = span.end;
+        self.out.write_all(bytes)
+    }
+}
+
+/// `name` with something added, in the same directory. Not ending in `.jsonl`, so never listed.
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(suffix);
+    path.with_file_name(name)
+}
+
+/// A name for the old file that nothing has yet.
+fn backup_path(path: &Path, loaded: &Loaded) -> PathBuf {
+    let version = loaded.header.as_ref().map_or(0, |header| header.declared.max(1));
+    let first = beside(path, &format!(".v{version}.bak"));
+    let mut backup = first.clone();
+    let mut attempt = 2;
+    while backup.exists() {
+        backup = beside(&first, &format!(".{attempt}"));
+        attempt += 1;
+    }
+    backup
+}
+

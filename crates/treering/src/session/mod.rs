@@ -1,0 +1,445 @@
+//! A session: the public verbs. Append, branch, label, fork, read.
+//!
+//! A session may be used from many threads. Its lock is held while a line is written, not while it
+//! becomes durable.
+
+mod commit;
+mod fork;
+mod options;
+mod state;
+
+pub use fork::ForkOptions;
+pub(crate) use fork::{absolute, write_whole};
+pub use options::{Creation, Durability, SessionOptions};
+pub(crate) use state::storage;
+
+use crate::context::Context;
+use crate::entry::{Entry, NewEntry};
+use crate::error::{Error, Result};
+use crate::findings::Finding;
+use crate::header::Header;
+use crate::id::{EntryId, SessionId};
+use crate::load::Loaded;
+use crate::log::{FileJournal, Journal, MemoryJournal};
+use crate::snapshot::Snapshot;
+use crate::tree::Tree;
+use commit::{Flusher, GroupCommit};
+use state::{Expect, Place, State, Written};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+/// What other writers did to a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// The entries they appended, in file order.
+    pub entries: Vec<EntryId>,
+}
+
+type Listener = Arc<dyn Fn(&Change) + Send + Sync>;
+
+/// An open session.
+///
+/// ```
+/// use treering::{Message, Session};
+/// # let dir = tempfile::tempdir()?;
+/// let path = dir.path().join("first.jsonl");
+/// let session = Session::create_at(&path, "/project", Default::default())?;
+/// let question = session.append(Message::user("Tea or coffee?"))?;
+/// session.append(Message::assistant("acme", "m", "Tea."))?;
+/// session.branch(question.as_str())?; // go back …
+/// session.append(Message::assistant("acme", "m", "Coffee!"))?; // … and differ
+/// drop(session);
+///
+/// let session = Session::open(&path)?;
+/// let context = session.context()?;
+/// assert_eq!(context.messages.len(), 2); // the question, and "Coffee!"
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Limitations
+///
+/// A session keeps its own leaf: what other processes append does not move it. Use
+/// [`refresh`](Session::refresh) and [`follow`](Session::follow) for that.
+pub struct Session {
+    state: Mutex<State>,
+    durability: Durability,
+    commit: GroupCommit,
+    flusher: OnceLock<Flusher>,
+    listeners: Mutex<Vec<Listener>>,
+}
+
+impl std::fmt::Debug for Session {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Session").field("id", &self.id()).field("path", &self.path()).finish()
+    }
+}
+
+/// Opening and creating.
+impl Session {
+    fn new(state: State, durability: Durability) -> Self {
+        let commit = GroupCommit::new(state.loaded.seen);
+        let (state, flusher, listeners) = (Mutex::new(state), OnceLock::new(), Mutex::default());
+        Session { state, durability, commit, flusher, listeners }
+    }
+
+    /// A session that lives in memory and nowhere else.
+    pub fn in_memory(cwd: impl AsRef<Path>) -> Session {
+        let header = Header::new(&SessionId::generate(), cwd.as_ref(), None);
+        let memory = Arc::new(MemoryJournal::new(first_line(&header)));
+        let loaded = Loaded::of_header(header);
+        Session::new(State::of(Place::Elsewhere, memory, loaded), Durability::None)
+    }
+
+    /// A session in any journal: one that is empty gets a header for `cwd`.
+    pub fn in_journal(
+        journal: Arc<dyn Journal>,
+        cwd: impl AsRef<Path>,
+        options: SessionOptions,
+    ) -> Result<Session> {
+        let id = options.id.unwrap_or_else(SessionId::generate);
+        let header = Header::new(&id, cwd.as_ref(), None);
+        let loaded = Loaded::read(&*journal).map_err(|error| error.at(None))?;
+        let state = State::with_header(Place::Elsewhere, journal, loaded, header)?;
+        Ok(Session::new(state, options.durability))
+    }
+
+    /// A new session that will live at `path`, where nothing may be yet.
+    pub fn create_at(
+        path: impl AsRef<Path>,
+        cwd: impl AsRef<Path>,
+        options: SessionOptions,
+    ) -> Result<Session> {
+        let id = options.id.unwrap_or_else(SessionId::generate);
+        let header = Header::new(&id, cwd.as_ref(), None);
+        Session::pending(path.as_ref(), header, options.creation, options.durability)
+    }
+
+    fn pending(
+        path: &Path,
+        header: Header,
+        creation: Creation,
+        durability: Durability,
+    ) -> Result<Session> {
+        if path.exists() {
+            return Err(Error::AlreadyExists(path.to_owned()));
+        }
+        let memory = Arc::new(MemoryJournal::new(first_line(&header)));
+        let loaded = Loaded::of_header(header);
+        let journal = Arc::clone(&memory) as Arc<dyn Journal>;
+        let place = Place::Pending { path: path.to_owned(), creation, memory };
+        let mut state = State::of(place, journal, loaded);
+        if creation == Creation::AtOnce {
+            state.create_file(b"")?;
+        }
+        Ok(Session::new(state, durability))
+    }
+
+    /// Opens an existing session file. Reads it, and never writes to it: repairs wait for the first
+    /// append.
+    pub fn open(path: impl AsRef<Path>) -> Result<Session> {
+        Session::open_with(path, SessionOptions::default())
+    }
+
+    /// As [`open`](Session::open), with choices. A file of no bytes becomes a session whose header
+    /// is written with the first entry.
+    pub fn open_with(path: impl AsRef<Path>, options: SessionOptions) -> Result<Session> {
+        let path = path.as_ref();
+        let file = Arc::new(FileJournal::open(path)?);
+        let loaded = Loaded::read(&*file).map_err(|error| error.at(Some(path)))?;
+        let id = options.id.unwrap_or_else(SessionId::generate);
+        let cwd = path.parent().unwrap_or(Path::new(""));
+        let header = Header::new(&id, cwd, None);
+        let journal = Arc::clone(&file) as Arc<dyn Journal>;
+        let place = Place::File { path: path.to_owned(), file };
+        let state = State::with_header(place, journal, loaded, header)?;
+        Ok(Session::new(state, options.durability))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn view(&self) -> Snapshot {
+        self.state().view()
+    }
+}
+
+/// About the session.
+impl Session {
+    /// The session's id.
+    pub fn id(&self) -> String {
+        self.header().id
+    }
+
+    /// The session's header.
+    pub fn header(&self) -> Header {
+        self.state().header().clone()
+    }
+
+    /// The project the session belongs to.
+    pub fn cwd(&self) -> String {
+        self.header().cwd
+    }
+
+    /// The session's file, or the one it will have; `None` for sessions in memory.
+    pub fn path(&self) -> Option<PathBuf> {
+        self.state().path().map(Path::to_owned)
+    }
+
+    /// Whether the session's file exists: false until its first message, and for sessions in memory.
+    pub fn is_written(&self) -> bool {
+        matches!(self.state().place, Place::File { .. })
+    }
+
+    /// The session's name.
+    pub fn name(&self) -> Option<String> {
+        self.tree().name().map(str::to_owned)
+    }
+
+    /// What was odd about the file, by line. Bodies that nobody read are not judged.
+    pub fn findings(&self) -> Result<Vec<Finding>> {
+        let state = self.state();
+        state.loaded.findings(&*state.journal).map_err(Error::Storage)
+    }
+}
+
+/// Reading.
+impl Session {
+    /// The tree as it is now. A snapshot: later appends do not change it.
+    pub fn tree(&self) -> Arc<Tree> {
+        Arc::clone(&self.state().loaded.tree)
+    }
+
+    /// Where the next entry goes; `None` is before the first entry.
+    pub fn leaf(&self) -> Option<EntryId> {
+        self.state().leaf.clone()
+    }
+
+    /// An entry, by id or unambiguous prefix.
+    pub fn entry(&self, id: &str) -> Result<Entry> {
+        let view = self.view();
+        let row = view.tree().find_row(id)?;
+        view.entry(row)
+    }
+
+    /// The entries from the root to the leaf.
+    pub fn path_to_leaf(&self) -> Result<Vec<Entry>> {
+        match self.leaf() {
+            Some(leaf) => self.path_to(leaf.as_str())?.collect(),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// The entries from the root to `id`, each read when it is asked for.
+    pub fn path_to(&self, id: &str) -> Result<impl Iterator<Item = Result<Entry>> + use<>> {
+        let view = self.view();
+        let rows = view.tree().path_rows(view.tree().find_row(id)?);
+        Ok(rows.into_iter().map(move |row| view.entry(row)))
+    }
+
+    /// Every entry in file order, each read when it is asked for.
+    pub fn entries(&self) -> impl Iterator<Item = Result<Entry>> + use<> {
+        let view = self.view();
+        let rows: Vec<u32> = view.tree().live().collect();
+        rows.into_iter().map(move |row| view.entry(row))
+    }
+
+    /// What the model sees at the leaf.
+    pub fn context(&self) -> Result<Context> {
+        let (view, leaf) = {
+            let state = self.state();
+            (state.view(), state.row(state.leaf.as_ref().map(EntryId::as_str))?)
+        };
+        view.context(leaf)
+    }
+
+    /// What the model would see at another leaf; `None` is before the first entry.
+    pub fn context_at(&self, leaf: Option<&str>) -> Result<Context> {
+        let view = self.view();
+        let row = leaf.map(|leaf| view.tree().find_row(leaf)).transpose()?;
+        view.context(row)
+    }
+}
+
+/// Writing.
+impl Session {
+    /// Appends an entry to the leaf, which it becomes. Returns its id.
+    pub fn append(&self, entry: NewEntry) -> Result<EntryId> {
+        let mut ids = self.append_all(&[entry])?;
+        ids.pop().ok_or_else(|| Error::InvalidEntry("nothing to append".into()))
+    }
+
+    /// Appends entries one after the other, in one write: all of them or none.
+    pub fn append_all(&self, entries: &[NewEntry]) -> Result<Vec<EntryId>> {
+        self.write(entries, Expect::Nothing)
+    }
+
+    /// As [`append_all`](Session::append_all), but fails with [`Error::LeafMoved`] if the newest
+    /// entry of the session, whoever wrote it, is not `leaf`.
+    pub fn append_expecting(&self, leaf: Option<&str>, entries: &[NewEntry]) -> Result<Vec<EntryId>> {
+        // What others did must be known before the first attempt, not after it.
+        self.refresh()?;
+        self.write(entries, Expect::Leaf(leaf))
+    }
+
+    fn write(&self, entries: &[NewEntry], expect: Expect<'_>) -> Result<Vec<EntryId>> {
+        if entries.is_empty() {
+            return Ok(Vec::new());
+        }
+        if let Some(flusher) = self.flusher.get() {
+            flusher.check()?;
+        }
+        let mut state = self.state();
+        let Written { ids, length, foreign } = state.append(entries, expect)?;
+        let ticket = self.commit.written(length);
+        let journal = Arc::clone(&state.journal);
+        let durable = matches!(state.place, Place::Elsewhere | Place::File { .. });
+        drop(state);
+        self.announce(foreign);
+        if durable {
+            self.make_durable(ticket, &journal)?;
+        }
+        Ok(ids)
+    }
+
+    fn make_durable(&self, ticket: u64, journal: &Arc<dyn Journal>) -> Result<()> {
+        match self.durability {
+            Durability::None => Ok(()),
+            Durability::Each => self.commit.wait(ticket, &**journal, |safe| self.take_back(safe)),
+            Durability::Batched(delay) => {
+                let flusher = match self.flusher.get() {
+                    Some(flusher) => flusher,
+                    None => {
+                        let flusher = Flusher::start(delay).map_err(Error::Storage)?;
+                        self.flusher.get_or_init(|| flusher)
+                    }
+                };
+                flusher.appended(journal);
+                Ok(())
+            }
+        }
+    }
+
+    /// After a failed sync: removes what may not be on disk, if nobody has built on it.
+    fn take_back(&self, safe: u64) -> bool {
+        let mut state = self.state();
+        let done = state.journal.take_back(state.loaded.seen, safe);
+        done.unwrap_or(false) && state.reload().is_ok()
+    }
+
+    /// Makes everything appended so far survive a power failure.
+    pub fn sync(&self) -> Result<()> {
+        if let Some(flusher) = self.flusher.get() {
+            flusher.check()?;
+        }
+        let journal = Arc::clone(&self.state().journal);
+        journal.sync().map_err(Error::NotDurable)
+    }
+
+    /// Moves the leaf to an entry. The next append is its child. Survives a restart.
+    pub fn branch(&self, id: &str) -> Result<EntryId> {
+        let target = self.tree().find(id)?;
+        self.move_leaf(Some(target.clone()))?;
+        Ok(target)
+    }
+
+    /// Moves the leaf before the first entry. The next append is a new root. Survives a restart.
+    pub fn reset_leaf(&self) -> Result<()> {
+        self.move_leaf(None)
+    }
+
+    fn move_leaf(&self, target: Option<EntryId>) -> Result<()> {
+        let there = {
+            let state = self.state();
+            state.leaf == target && state.file_leaf()? == target
+        };
+        if !there {
+            self.append_all(&[NewEntry::leaf(target.as_ref())])?;
+        }
+        Ok(())
+    }
+
+    /// Moves this session's leaf without recording it: other readers, and a restart, see nothing.
+    pub fn branch_in_memory(&self, id: Option<&str>) -> Result<()> {
+        let mut state = self.state();
+        state.leaf = match id {
+            Some(id) => Some(state.loaded.tree.find(id)?),
+            None => None,
+        };
+        Ok(())
+    }
+
+    /// Moves the leaf to `id` (`None`: before the first entry) and appends a summary of what was
+    /// left there. With `details` (JSON) and other fields set by the caller through `extend`.
+    pub fn branch_with_summary(
+        &self,
+        id: Option<&str>,
+        summary: &str,
+        extend: impl FnOnce(NewEntry) -> Result<NewEntry>,
+    ) -> Result<EntryId> {
+        let target = id.map(|id| self.tree().find(id)).transpose()?;
+        let left = self.leaf();
+        let entry = NewEntry::branch_summary(left.as_ref(), summary).under(target);
+        self.append(extend(entry)?)
+    }
+
+    /// Labels an entry; `None` or an empty text clears the label.
+    pub fn label(&self, id: &str, label: Option<&str>) -> Result<EntryId> {
+        let target = self.tree().find(id)?;
+        self.append(NewEntry::label(&target, label.filter(|label| !label.is_empty())))
+    }
+
+    /// Names the session; empty clears the name.
+    pub fn set_name(&self, name: &str) -> Result<EntryId> {
+        self.append(NewEntry::session_info(name))
+    }
+}
+
+/// Other writers.
+impl Session {
+    /// Takes in what other processes appended. The leaf stays where it is.
+    pub fn refresh(&self) -> Result<Vec<EntryId>> {
+        let foreign = self.state().refresh()?;
+        self.announce(foreign.clone());
+        Ok(foreign)
+    }
+
+    /// Moves this session's leaf to where the file's is.
+    pub fn follow(&self) -> Result<Option<EntryId>> {
+        let mut state = self.state();
+        state.leaf = state.file_leaf()?;
+        Ok(state.leaf.clone())
+    }
+
+    /// Calls `listener` whenever entries of other writers were taken in, by
+    /// [`refresh`](Session::refresh) or on the way to an append.
+    pub fn on_change(&self, listener: impl Fn(&Change) + Send + Sync + 'static) {
+        self.listeners().push(Arc::new(listener));
+    }
+
+    fn listeners(&self) -> MutexGuard<'_, Vec<Listener>> {
+        self.listeners.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells listeners, with no lock held: they may use the session.
+    fn announce(&self, entries: Vec<EntryId>) {
+        if entries.is_empty() {
+            return;
+        }
+        let listeners = self.listeners().clone();
+        let change = Change { entries };
+        for listener in listeners {
+            listener(&change);
+        }
+    }
+
+    /// Writes a session whose file was deleted to its path again, all of it.
+    pub fn recreate(&self) -> Result<()> {
+        self.state().recreate()
+    }
+}
+
+/// The header as the first line of a log.
+fn first_line(header: &Header) -> Vec<u8> {
+    [header.raw(), b"\n"].concat()
+}

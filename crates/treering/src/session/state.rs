@@ -1,0 +1,395 @@
+//! The part of a session behind its lock: where it lives, what was read, where the leaf is.
+
+use super::options::Creation;
+use crate::entry::{Kind, NewEntry, Parent, Role};
+use crate::error::{Error, Result};
+use crate::header::Header;
+use crate::id::{EntryId, IdMaker};
+use crate::json;
+use crate::load::{LoadError, Loaded, Shape};
+use crate::log::{FileJournal, Journal, JournalError, MemoryJournal, lock};
+use crate::migrate;
+use crate::snapshot::Snapshot;
+use crate::tree::{Node, Row, Taken, own_head};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Where a session lives.
+#[derive(Debug)]
+pub(crate) enum Place {
+    /// In a journal that is not a file of ours.
+    Elsewhere,
+    /// Not written yet: everything is in memory.
+    Pending { path: PathBuf, creation: Creation, memory: Arc<MemoryJournal> },
+    File { path: PathBuf, file: Arc<FileJournal> },
+}
+
+#[derive(Debug)]
+pub(crate) struct State {
+    pub place: Place,
+    pub journal: Arc<dyn Journal>,
+    pub loaded: Loaded,
+    pub leaf: Option<EntryId>,
+    /// A header that is still to be written: the file exists but is empty.
+    pub unwritten_header: bool,
+    ids: IdMaker,
+}
+
+/// What an append did.
+pub(crate) struct Written {
+    pub ids: Vec<EntryId>,
+    /// How long the log is now.
+    pub length: u64,
+    /// Entries of other writers that were taken in on the way.
+    pub foreign: Vec<EntryId>,
+}
+
+/// What a writer assumes about the session's newest entry.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Expect<'a> {
+    /// Nothing: if others moved on, this becomes a branch.
+    Nothing,
+    /// That it is this one.
+    Leaf(Option<&'a str>),
+}
+
+impl State {
+    /// A session that has a header and no entry.
+    pub(crate) fn of(place: Place, journal: Arc<dyn Journal>, loaded: Loaded) -> Self {
+        State { place, journal, loaded, leaf: None, unwritten_header: false, ids: IdMaker::new() }
+    }
+
+    /// A session that was read; it gets `header` if its journal was empty.
+    pub(crate) fn with_header(
+        place: Place,
+        journal: Arc<dyn Journal>,
+        loaded: Loaded,
+        header: Header,
+    ) -> Result<Self> {
+        let mut state = State::of(place, journal, loaded);
+        if state.loaded.header.is_none() {
+            state.loaded.header = Some(header);
+            state.unwritten_header = true;
+        }
+        state.leaf = state.file_leaf()?;
+        Ok(state)
+    }
+
+    pub(crate) fn header(&self) -> &Header {
+        static NONE: std::sync::LazyLock<Header> = std::sync::LazyLock::new(Header::unknown);
+        self.loaded.header.as_ref().unwrap_or(&NONE)
+    }
+
+    pub(crate) fn path(&self) -> Option<&Path> {
+        match &self.place {
+            Place::Elsewhere => None,
+            Place::Pending { path, .. } | Place::File { path, .. } => Some(path),
+        }
+    }
+
+    pub(crate) fn view(&self) -> Snapshot {
+        Snapshot::new(&self.loaded, Arc::clone(&self.journal), false)
+    }
+
+    /// The leaf the file says is active.
+    pub(crate) fn file_leaf(&self) -> Result<Option<EntryId>> {
+        let view = self.view();
+        Ok(view.file_leaf()?.map(|row| view.tree().id(row)))
+    }
+
+    fn failed(&self, error: LoadError) -> Error {
+        error.at(self.path())
+    }
+
+    /// Takes in what others appended; the ids of their entries.
+    pub(crate) fn refresh(&mut self) -> Result<Vec<EntryId>> {
+        if let Place::File { path, file } = &self.place
+            && !file.is_at(path)
+        {
+            return self.reopen();
+        }
+        self.catch_up()
+    }
+
+    fn catch_up(&mut self) -> Result<Vec<EntryId>> {
+        if self.unwritten_header && self.journal.is_empty().map_err(Error::Storage)? {
+            return Ok(Vec::new());
+        }
+        let refreshed = self.loaded.refresh(&*self.journal);
+        match refreshed.map_err(|error| self.failed(error))? {
+            Some(rows) => Ok(self.ids_of(rows)),
+            None => self.reload(),
+        }
+    }
+
+    fn ids_of(&self, rows: Range<u32>) -> Vec<EntryId> {
+        let tree = &self.loaded.tree;
+        rows.filter(|&row| !tree.node(row).has(Node::SHADOWED)).map(|row| tree.id(row)).collect()
+    }
+
+    /// Reads everything again; the ids that were not there before.
+    pub(crate) fn reload(&mut self) -> Result<Vec<EntryId>> {
+        let fresh = Loaded::read(&*self.journal).map_err(|error| self.failed(error))?;
+        let old = std::mem::replace(&mut self.loaded, fresh);
+        self.unwritten_header = self.loaded.header.is_none();
+        if self.unwritten_header {
+            self.loaded.header = old.header;
+        }
+        if self.leaf.as_ref().is_some_and(|leaf| !self.loaded.tree.contains(leaf.as_str())) {
+            self.leaf = self.file_leaf()?;
+        }
+        let tree = &self.loaded.tree;
+        Ok(tree.ids().filter(|id| !old.tree.contains(id.as_str())).collect())
+    }
+
+    /// The path names another file than the one that is open: an upgrade, or a rewrite by somebody
+    /// else. Goes over to it.
+    fn reopen(&mut self) -> Result<Vec<EntryId>> {
+        let Place::File { path, file } = &mut self.place else { return Ok(Vec::new()) };
+        *file = match FileJournal::open(path) {
+            Ok(file) => Arc::new(file),
+            Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
+                return Err(Error::Deleted(path.clone()));
+            }
+            Err(error) => return Err(error),
+        };
+        self.journal = Arc::clone(file) as Arc<dyn Journal>;
+        self.reload()
+    }
+
+    /// Writes entries as one write, after taking in what others wrote. On failure nothing changed.
+    pub(crate) fn append(&mut self, entries: &[NewEntry], expect: Expect<'_>) -> Result<Written> {
+        self.check_writable()?;
+        let mut foreign = Vec::new();
+        if migrate::is_due(&self.loaded) {
+            foreign.extend(self.upgrade()?);
+        }
+        // Every round makes way for somebody else's append; nobody is that unlucky for long.
+        for _ in 0..10_000 {
+            if let Expect::Leaf(expected) = expect {
+                self.check_leaf(expected)?;
+            }
+            let batch = self.batch(entries)?;
+            let length = self.loaded.seen;
+            let result = if self.is_file_due(entries) {
+                self.create_file(&batch.bytes)?;
+                Ok(length)
+            } else {
+                self.journal.append(length, &batch.bytes).map(|appended| appended.start)
+            };
+            match result {
+                Ok(start) if start == length => {
+                    self.take_in(entries, &batch, start)?;
+                    let length = self.loaded.seen;
+                    return Ok(Written { ids: batch.ids, length, foreign });
+                }
+                Ok(_) => {
+                    // A writer that takes no lock was faster: ours is there, but further down.
+                    foreign.extend(self.catch_up()?);
+                    foreign.retain(|id| !batch.ids.contains(id));
+                    self.leaf = batch.leaf;
+                    return Ok(Written { ids: batch.ids, length: self.loaded.seen, foreign });
+                }
+                Err(JournalError::Moved(_)) => foreign.extend(self.catch_up()?),
+                Err(JournalError::Gone) => foreign.extend(self.reopen()?),
+                Err(error) => {
+                    return Err(storage(error, self.path().unwrap_or(Path::new("(memory)"))));
+                }
+            }
+        }
+        Err(Error::Locked(0))
+    }
+
+    fn check_writable(&self) -> Result<()> {
+        self.loaded.header.as_ref().map_or(Ok(()), Header::check_writable)
+    }
+
+    fn check_leaf(&self, expected: Option<&str>) -> Result<()> {
+        let actual = self.file_leaf()?;
+        if actual.as_ref().map(EntryId::as_str) == expected {
+            return Ok(());
+        }
+        Err(Error::LeafMoved { expected: expected.map(EntryId::from), actual })
+    }
+
+    /// The bytes of a batch, with ids and parents decided.
+    fn batch(&mut self, entries: &[NewEntry]) -> Result<Batch> {
+        let tree = &self.loaded.tree;
+        let mut batch = Batch { leaf: self.leaf.clone(), ..Batch::default() };
+        if self.loaded.is_torn() {
+            batch.bytes.push(b'\n');
+        }
+        if self.unwritten_header
+            && let Some(header) = &self.loaded.header
+        {
+            batch.bytes.extend_from_slice(header.raw());
+            batch.bytes.push(b'\n');
+        }
+        let now = crate::time::now();
+        let stamp = json::quoted(&crate::time::format(now));
+        for entry in entries {
+            let id = match &entry.id {
+                Some(id) if tree.contains(id.as_str()) || batch.ids.contains(id) => {
+                    return Err(Error::DuplicateEntry(id.to_string()));
+                }
+                Some(id) => id.clone(),
+                None => self.ids.make(|id| {
+                    tree.contains(id) || tree.is_missed(id) || batch.ids.iter().any(|b| b == id)
+                }),
+            };
+            let known = |id: &EntryId| match tree.contains(id.as_str()) || batch.ids.contains(id) {
+                true => Ok(Some(id.clone())),
+                false => Err(Error::UnknownEntry(id.to_string())),
+            };
+            if let Some(target) = entry.target() {
+                known(&target)?;
+            }
+            let parent = match &entry.parent {
+                Parent::Leaf if entry.kind() == Kind::Leaf => entry.target(),
+                Parent::Leaf => batch.leaf.clone(),
+                Parent::Root => None,
+                Parent::Entry(id) => known(id)?,
+            };
+            let literal = match &parent {
+                None => b"null".to_vec(),
+                Some(id) if self.is_number(id) => id.as_str().as_bytes().to_vec(),
+                Some(id) => json::quoted(id.as_str()),
+            };
+            let start = batch.bytes.len();
+            let (time, stamp) = match &entry.timestamp {
+                Some(own) => (crate::entry::head::timestamp(own), own),
+                None => (Some(now), &stamp),
+            };
+            entry.write_line(&mut batch.bytes, id.as_str(), &literal, stamp);
+            batch.spans.push((start..batch.bytes.len() - 1, time));
+            batch.leaf = match entry.kind() {
+                Kind::Leaf => entry.target(),
+                _ => Some(id.clone()),
+            };
+            batch.parents.push(parent);
+            batch.ids.push(id);
+        }
+        Ok(batch)
+    }
+
+    /// Whether the id stands in the file as a number.
+    fn is_number(&self, id: &EntryId) -> bool {
+        let tree = &self.loaded.tree;
+        tree.row(id.as_str()).is_some_and(|row| tree.node(row).has(Node::NUMBER))
+    }
+
+    /// Whether the session's file should exist now that these entries are in it.
+    pub(crate) fn is_file_due(&self, entries: &[NewEntry]) -> bool {
+        let Place::Pending { creation, .. } = &self.place else { return false };
+        let counts = |role: Option<Role>| match creation {
+            Creation::FirstMessage => matches!(role, Some(Role::User | Role::Assistant)),
+            Creation::FirstAssistantMessage => role == Some(Role::Assistant),
+            Creation::AtOnce => true,
+        };
+        *creation == Creation::AtOnce
+            || entries.iter().any(|entry| counts(entry.role))
+            || self.loaded.tree.nodes.iter().any(|node| counts(node.role()))
+    }
+
+    /// Writes a pending session, with `more` at its end, to its file.
+    pub(crate) fn create_file(&mut self, more: &[u8]) -> Result<()> {
+        let Place::Pending { path, memory, .. } = &self.place else { return Ok(()) };
+        let mut bytes = memory.contents();
+        bytes.extend_from_slice(more);
+        let file = Arc::new(FileJournal::create(path, &bytes)?);
+        self.journal = Arc::clone(&file) as Arc<dyn Journal>;
+        self.place = Place::File { path: path.clone(), file };
+        Ok(())
+    }
+
+    /// Adds rows for entries that were just written.
+    fn take_in(&mut self, entries: &[NewEntry], batch: &Batch, start: u64) -> Result<()> {
+        self.loaded.appended(start, &batch.bytes);
+        self.loaded.shape.get_or_insert(Shape::Tree);
+        self.unwritten_header = false;
+        let tree = Arc::make_mut(&mut self.loaded.tree);
+        let mut settled = true;
+        for (at, entry) in entries.iter().enumerate() {
+            let (span, time) = &batch.spans[at];
+            let parent = batch.parents[at].as_ref().map(EntryId::as_str);
+            let id = batch.ids[at].as_str();
+            let taken = tree.take(Row {
+                head: own_head(entry.kind(), entry.role, id, parent, *time),
+                offset: start + span.start as u64,
+                len: span.len() as u64,
+                body: Some(&batch.bytes[span.clone()]),
+                damaged: false,
+                derived_id: None,
+            });
+            settled &= taken == Taken::Plainly;
+        }
+        self.leaf = batch.leaf.clone();
+        if !settled {
+            self.reload()?;
+        }
+        Ok(())
+    }
+
+    /// Rewrites a file of an older version. What it had before is kept beside it.
+    fn upgrade(&mut self) -> Result<Vec<EntryId>> {
+        let mut foreign = self.refresh()?;
+        let Place::File { path, file } = &self.place else { return Ok(foreign) };
+        if !migrate::is_due(&self.loaded) {
+            return Ok(foreign); // Somebody else did it in the meantime.
+        }
+        let (path, file) = (path.clone(), Arc::clone(file));
+        {
+            let _lock = lock(file.file()).map_err(|error| storage(error, &path))?;
+            if file.is_at(&path) {
+                foreign.extend(self.catch_up()?);
+                migrate::upgrade(&path, &*self.journal, &self.loaded)?;
+            }
+        }
+        foreign.extend(self.reopen()?);
+        Ok(foreign)
+    }
+
+    /// Writes all of a deleted session to its path again.
+    pub(crate) fn recreate(&mut self) -> Result<()> {
+        let Place::File { path, file } = &self.place else { return Ok(()) };
+        if file.is_at(path) {
+            return Ok(());
+        }
+        let mut bytes = vec![0; usize::try_from(self.loaded.seen).unwrap_or(usize::MAX)];
+        let got = crate::log::scan::read_full(&**file, 0, &mut bytes).map_err(Error::Storage)?;
+        bytes.truncate(got);
+        let file = Arc::new(FileJournal::create(path, &bytes)?);
+        self.journal = Arc::clone(&file) as Arc<dyn Journal>;
+        self.place = Place::File { path: path.clone(), file };
+        Ok(())
+    }
+
+    /// The row an id or prefix means; `None` for no entry at all.
+    pub(crate) fn row(&self, id: Option<&str>) -> Result<Option<u32>> {
+        id.map(|id| self.loaded.tree.find_row(id)).transpose()
+    }
+
+}
+
+/// Lines that are to be written together.
+#[derive(Default)]
+struct Batch {
+    bytes: Vec<u8>,
+    ids: Vec<EntryId>,
+    parents: Vec<Option<EntryId>>,
+    /// Where each entry stands in `bytes`, and its time.
+    spans: Vec<(Range<usize>, Option<i64>)>,
+    /// The leaf after all of them.
+    leaf: Option<EntryId>,
+}
+
+/// A journal's failure as the session's.
+pub(crate) fn storage(error: JournalError, path: &Path) -> Error {
+    match error {
+        JournalError::Io(source) => Error::io(path, "append")(source),
+        JournalError::Locked => Error::Locked(crate::log::LOCK_PATIENCE.as_secs()),
+        JournalError::Gone => Error::Deleted(path.to_owned()),
+        JournalError::Moved(_) => Error::Storage(std::io::ErrorKind::InvalidData.into()),
+    }
+}

@@ -1,0 +1,159 @@
+//! A session as it is at one moment: its tree, and where the bodies are.
+
+use crate::context::{self, Context};
+use crate::entry::Entry;
+use crate::error::{Error, Result};
+use crate::json;
+use crate::load::{Loaded, Shape};
+use crate::log::{Journal, scan};
+use crate::migrate;
+use crate::tree::{NONE, Node, Tree};
+use std::borrow::Cow;
+use std::io;
+use std::sync::Arc;
+
+/// A consistent pair of a tree and the journal its rows point into.
+#[derive(Debug, Clone)]
+pub(crate) struct Snapshot {
+    tree: Arc<Tree>,
+    journal: Arc<dyn Journal>,
+    version: u64,
+    shape: Shape,
+    partial: bool,
+}
+
+impl Snapshot {
+    pub(crate) fn new(loaded: &Loaded, journal: Arc<dyn Journal>, partial: bool) -> Self {
+        Snapshot {
+            tree: Arc::clone(&loaded.tree),
+            journal,
+            version: loaded.header.as_ref().map_or(crate::header::VERSION, |header| header.version),
+            shape: loaded.shape.unwrap_or(Shape::Tree),
+            partial,
+        }
+    }
+
+    pub(crate) fn tree(&self) -> &Tree {
+        &self.tree
+    }
+
+    /// Only the end of the log was read.
+    pub(crate) fn is_partial(&self) -> bool {
+        self.partial
+    }
+
+    /// Whether the row's parent may stand in the part of the log that was not read.
+    pub(crate) fn is_cut(&self, row: u32) -> bool {
+        self.partial && self.tree.node(row).has(Node::LOST_PARENT)
+    }
+
+    /// The row's bytes as they stand in the log.
+    pub(crate) fn bytes(&self, row: u32) -> io::Result<Vec<u8>> {
+        let node = self.tree.node(row);
+        let mut bytes = vec![0; usize::try_from(node.len).map_err(io::Error::other)?];
+        let got = scan::read_full(&*self.journal, node.offset, &mut bytes)?;
+        bytes.truncate(got);
+        Ok(bytes)
+    }
+
+    /// The row's entry as the current version has it. Borrowed where nothing had to change.
+    pub(crate) fn native<'a>(&self, row: u32, bytes: &'a [u8]) -> Cow<'a, [u8]> {
+        migrate::entry(&self.tree, row, self.shape, self.version, bytes)
+    }
+
+    pub(crate) fn entry(&self, row: u32) -> Result<Entry> {
+        let node = self.tree.node(row);
+        let mut raw = self.bytes(row).map_err(Error::Storage)?;
+        let start = json::skip_space(&raw, 0);
+        let end = json::skip_value(&raw, start).filter(|_| raw.get(start) == Some(&b'{'));
+        if let Some(end) = end {
+            raw.truncate(end);
+            raw.drain(..start);
+            raw = self.native(row, &raw).into_owned();
+        }
+        Ok(Entry {
+            id: self.tree.id(row),
+            parent: (node.parent != NONE).then(|| self.tree.id(node.parent)),
+            kind: node.kind(),
+            role: node.role(),
+            time: node.time(),
+            raw,
+            damaged: end.is_none(),
+        })
+    }
+
+    /// The leaf the file says is active. A damaged entry is not a place to go on from (other agents
+    /// cannot see it): the nearest sound entry above it is.
+    pub(crate) fn file_leaf(&self) -> Result<Option<u32>> {
+        let Some(leaf) = self.tree.file_leaf_row() else { return Ok(None) };
+        let mut bodies = Bodies::new(self);
+        for row in self.tree.ancestors(leaf) {
+            if bodies.whole(row)?.is_some() {
+                return Ok(Some(row));
+            }
+        }
+        Ok(Some(leaf))
+    }
+
+    /// The same for a part of the log: the outer `None` means that the part does not tell.
+    pub(crate) fn file_leaf_if_known(&self) -> Result<Option<Option<u32>>> {
+        if self.tree.is_empty() || self.tree.points_nowhere() {
+            return Ok(None);
+        }
+        let leaf = self.file_leaf()?;
+        let known = match leaf {
+            Some(row) => Bodies::new(self).whole(row)?.is_some(),
+            None => true,
+        };
+        Ok(known.then_some(leaf))
+    }
+
+    pub(crate) fn context(&self, leaf: Option<u32>) -> Result<Context> {
+        match context::build(self, leaf)? {
+            Ok(context) => Ok(context),
+            Err(context::Incomplete) => Err(Error::Storage(io::ErrorKind::UnexpectedEof.into())),
+        }
+    }
+}
+
+/// Reads bodies in roughly ascending order, a window at a time: paths are mostly contiguous.
+pub(crate) struct Bodies<'a> {
+    view: &'a Snapshot,
+    window: Vec<u8>,
+    start: u64,
+}
+
+const WINDOW: u64 = 128 * 1024;
+
+impl<'a> Bodies<'a> {
+    pub(crate) fn new(view: &'a Snapshot) -> Self {
+        Bodies { view, window: Vec::new(), start: 0 }
+    }
+
+    /// The entry's JSON, whether or not it is whole; nothing if it is known to be damaged.
+    pub(crate) fn any(&mut self, row: u32) -> Result<Option<Cow<'_, [u8]>>> {
+        let node = *self.view.tree.node(row);
+        if node.has(Node::DAMAGED) {
+            return Ok(None);
+        }
+        let end = node.offset + node.len;
+        if node.offset < self.start || end > self.start + self.window.len() as u64 {
+            let want = usize::try_from(node.len.max(WINDOW)).unwrap_or(usize::MAX);
+            self.window.resize(want, 0);
+            let got = scan::read_full(&*self.view.journal, node.offset, &mut self.window);
+            self.window.truncate(got.map_err(Error::Storage)?);
+            self.start = node.offset;
+        }
+        let from = (node.offset - self.start) as usize;
+        let bytes = self.window.get(from..from + node.len as usize).unwrap_or_default();
+        Ok(Some(self.view.native(row, bytes)))
+    }
+
+    /// The entry's JSON if it is a whole object.
+    pub(crate) fn whole(&mut self, row: u32) -> Result<Option<Cow<'_, [u8]>>> {
+        let Some(body) = self.any(row)? else { return Ok(None) };
+        let start = json::skip_space(&body, 0);
+        let whole = body.get(start) == Some(&b'{') && json::skip_value(&body, start).is_some();
+        Ok(whole.then_some(body))
+    }
+}

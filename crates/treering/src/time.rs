@@ -1,0 +1,115 @@
+//! Timestamps: Unix milliseconds inside, ISO 8601 with milliseconds and `Z` in files.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Now, in Unix milliseconds.
+pub(crate) fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// `2026-01-02T03:04:05.678Z`. Years outside 0–9999 are clamped, as no file has them.
+pub(crate) fn format(millis: i64) -> String {
+    let millis = millis.clamp(-62_167_219_200_000, 253_402_300_799_999);
+    let (days, rest) = (millis.div_euclid(86_400_000), millis.rem_euclid(86_400_000));
+    let (year, month, day) = civil(days);
+    let mut out = String::with_capacity(24);
+    let mut put = |value: i64, width: u32, after: char| {
+        for place in (0..width).rev() {
+            out.push(char::from(b'0' + (value / 10_i64.pow(place) % 10) as u8));
+        }
+        out.push(after);
+    };
+    put(year, 4, '-');
+    put(month, 2, '-');
+    put(day, 2, 'T');
+    put(rest / 3_600_000, 2, ':');
+    put(rest / 60_000 % 60, 2, ':');
+    put(rest / 1000 % 60, 2, '.');
+    put(rest % 1000, 3, 'Z');
+    out
+}
+
+/// Days since 1970 to year, month, day (proleptic Gregorian; years counted from March).
+fn civil(days: i64) -> (i64, i64, i64) {
+    let shifted = days + 719_468;
+    let era = shifted.div_euclid(146_097);
+    let day_of_era = shifted.rem_euclid(146_097);
+    let year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
+    (year_of_era + era * 400 + i64::from(month <= 2), month, day)
+}
+
+/// Unix milliseconds of an ISO 8601 timestamp, or `None` if it is none.
+pub(crate) fn parse(text: &[u8]) -> Option<i64> {
+    parse_usual(text).or_else(|| parse_any(std::str::from_utf8(text).ok()?))
+}
+
+/// Exactly `YYYY-MM-DDTHH:MM:SS.mmmZ`: what agents write, and worth being quick about.
+fn parse_usual(text: &[u8]) -> Option<i64> {
+    let text: &[u8; 24] = text.try_into().ok()?;
+    let number = |from: usize, to: usize| {
+        text[from..to].iter().try_fold(0_i64, |sum, byte| {
+            byte.is_ascii_digit().then(|| sum * 10 + i64::from(byte - b'0'))
+        })
+    };
+    let marks = [(4, b'-'), (7, b'-'), (10, b'T'), (13, b':'), (16, b':'), (19, b'.'), (23, b'Z')];
+    if marks.iter().any(|&(at, mark)| text[at] != mark) {
+        return None;
+    }
+    let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
+    let (hour, minute, second) = (number(11, 13)?, number(14, 16)?, number(17, 19)?);
+    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let length = match month {
+        1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,
+        4 | 6 | 9 | 11 => 30,
+        2 => 28 + i64::from(leap),
+        _ => return None,
+    };
+    if !(1..=length).contains(&day) || hour > 23 || minute > 59 || second > 59 {
+        return None;
+    }
+    let from_march = year - i64::from(month <= 2);
+    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    let leap_days = from_march.div_euclid(4) - from_march.div_euclid(100) + from_march.div_euclid(400);
+    let days = from_march * 365 + leap_days + day_of_year - 719_468;
+    Some(((days * 24 + hour) * 60 + minute) * 60_000 + second * 1000 + number(20, 23)?)
+}
+
+fn parse_any(text: &str) -> Option<i64> {
+    if let Ok(instant) = text.parse::<jiff::Timestamp>() {
+        return Some(instant.as_millisecond());
+    }
+    let date: jiff::civil::Date = text.parse().ok()?;
+    Some(date.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp().as_millisecond())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn reads_the_shapes_that_occur() {
+        assert_eq!(parse(b"2026-01-05T09:00:20.226Z"), Some(1_767_603_620_226));
+        assert_eq!(parse(b"2026-01-05T09:00:20Z"), Some(1_767_603_620_000));
+        assert_eq!(parse(b"2026-01-05T10:00:20.226+01:00"), Some(1_767_603_620_226));
+        assert_eq!(parse(b"2026-01-05"), Some(1_767_571_200_000));
+        for bad in ["", "yesterday", "2026-13-45T99:99:99.000Z", "2026-02-30T00:00:00.000Z", "17"] {
+            assert_eq!(parse(bad.as_bytes()), None, "{bad}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn format_and_parse_agree_with_a_calendar_library(millis in -62_000_000_000_000_i64..253_000_000_000_000) {
+            let text = format(millis);
+            prop_assert_eq!(parse_usual(text.as_bytes()), Some(millis));
+            prop_assert_eq!(text.parse::<jiff::Timestamp>().unwrap().as_millisecond(), millis);
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! From heads to a tree: ids to rows, parents resolved, duplicates, cycles and orphans settled.
+//!
+//! Rules (docs/format.md): the last line of an id wins; a parent that is missing, the entry itself,
+//! or part of a ring makes its entry a root. In a ring the entry that stands first in the file is
+//! the one that becomes the root, whatever direction the ring is looked at from.
+//!
+//! A healthy log only ever links backwards, to rows already there, and is taken in row by row. When
+//! something else turns up, [`Tree::settle`] looks at the whole tree again.
+
+use super::node::{NONE, Node};
+use super::{Label, Tree};
+use crate::entry::head::{Head, Name};
+use crate::entry::{Kind, Role};
+use crate::json;
+use std::hash::BuildHasher;
+
+/// What a new row brings besides its head.
+pub(crate) struct Row<'a> {
+    pub head: Head<'a>,
+    pub offset: u64,
+    pub len: u64,
+    /// The entry's bytes, if it is whole and they are at hand; needed for small entries only.
+    pub body: Option<&'a [u8]>,
+    pub damaged: bool,
+    /// Made from the line's number for an entry without an id.
+    pub derived_id: Option<&'a str>,
+}
+
+/// Whether the tree is settled after taking in a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Taken {
+    Plainly,
+    /// A duplicate, or a link that is not to an earlier row: the tree must settle.
+    Unsettled,
+}
+
+impl Tree {
+    /// Adds a row. After a batch in which any was [`Taken::Unsettled`], call [`Tree::settle`].
+    pub(crate) fn take(&mut self, new: Row<'_>) -> Taken {
+        self.children.take();
+        let row = self.nodes.len() as u32;
+        if row >= NONE - 1 {
+            return Taken::Plainly; // Four billion entries: beyond what one file can be.
+        }
+        let Head { kind, role, ref id, ref parent, time } = new.head;
+        let mut node = Node::new(new.offset, new.len, kind, role);
+        node.time = time.unwrap_or(Node::NO_TIME);
+        let name = match (id, new.derived_id) {
+            (Some(name), _) => {
+                node.flags |= if name.is_number { Node::NUMBER } else { 0 };
+                &*name.text
+            }
+            (None, derived) => {
+                node.flags |= Node::DERIVED;
+                derived.unwrap_or_default()
+            }
+        };
+        if new.damaged {
+            node.flags |= Node::DAMAGED;
+        }
+        (node.id_start, node.id_len) = self.ids.add(name);
+
+        let mut taken = Taken::Plainly;
+        if let Some(parent) = parent {
+            node.parent = self.parent_row(&parent.text, row);
+            if node.parent == NONE {
+                node.flags |= Node::LOST_PARENT;
+                self.orphans.push((row, parent.text.as_ref().into()));
+                taken = Taken::Unsettled;
+            }
+        }
+        node.inherit(row, self.nodes.get(node.parent as usize).copied());
+        self.nodes.push(node);
+        if self.insert_id(row) {
+            taken = Taken::Unsettled;
+        }
+        if let Some(body) = new.body {
+            self.take_fact(kind, row, body);
+        }
+        if !self.orphans.is_empty() && taken == Taken::Plainly {
+            let name = self.id_text(row);
+            if self.is_missed(name) {
+                taken = Taken::Unsettled;
+            }
+        }
+        taken
+    }
+
+    /// The row a parent's id means; usually it is the row just before.
+    fn parent_row(&self, id: &str, row: u32) -> u32 {
+        match row.checked_sub(1) {
+            Some(previous) if self.id_text(previous) == id => previous,
+            _ => self.row(id).unwrap_or(NONE),
+        }
+    }
+
+    /// Makes the id lead to `row`. True if it led to another row before.
+    fn insert_id(&mut self, row: u32) -> bool {
+        let Tree { nodes, ids, rows, hasher, .. } = self;
+        let text = |row: u32| ids.get(&nodes[row as usize]);
+        let hash = hasher.hash_one(text(row));
+        if let Some(slot) = rows.find_mut(hash, |&other| text(other) == text(row)) {
+            let old = std::mem::replace(slot, row);
+            nodes[old as usize].flags |= Node::SHADOWED;
+            self.shadowed += 1;
+            return true;
+        }
+        rows.insert_unique(hash, row, |&other| hasher.hash_one(text(other)));
+        false
+    }
+
+    /// Labels, names and leaves are remembered as they pass: the last one in the file counts.
+    fn take_fact(&mut self, kind: Kind, row: u32, body: &[u8]) {
+        match kind {
+            Kind::Label => {
+                let Some(target) = json::get(body, "targetId").and_then(fact_id) else { return };
+                let label = json::get(body, "label").and_then(json::string);
+                match label.filter(|label| !label.is_empty()) {
+                    Some(text) => {
+                        let label = Label { row, text: text.as_ref().into() };
+                        self.labels.insert(target, label);
+                    }
+                    None => {
+                        self.labels.remove(&target);
+                    }
+                }
+            }
+            Kind::Leaf => match json::get(body, "targetId") {
+                Some(b"null") => drop(self.leaf_targets.insert(row, None)),
+                Some(raw) => drop(self.leaf_targets.insert(row, fact_id(raw))),
+                None => {}
+            },
+            Kind::SessionInfo => {
+                let name = json::get(body, "name").and_then(json::string);
+                let name = name.as_deref().map(str::trim).filter(|name| !name.is_empty());
+                self.name = name.map(Into::into);
+            }
+            _ => {}
+        }
+    }
+
+    /// Decides what the rules say about duplicates, rings and links to later rows. Linear. Called
+    /// once, after a log was read from its start: it forgets what it broke.
+    pub(crate) fn settle(&mut self) {
+        self.children.take();
+        self.plain = false;
+        for (row, wanted) in std::mem::take(&mut self.orphans) {
+            match self.row(&wanted) {
+                Some(parent) if parent != row => {
+                    let node = &mut self.nodes[row as usize];
+                    node.parent = parent;
+                    node.flags &= !Node::LOST_PARENT;
+                }
+                _ => self.orphans.push((row, wanted)),
+            }
+        }
+        self.follow_duplicates();
+        self.break_rings();
+        self.inherit_all();
+    }
+
+    /// Children of a shadowed row belong to the row that took its id.
+    fn follow_duplicates(&mut self) {
+        for row in 0..self.nodes.len() {
+            let parent = self.nodes[row].parent;
+            if parent == NONE || !self.nodes[parent as usize].has(Node::SHADOWED) {
+                continue;
+            }
+            let id: Box<str> = self.id_text(parent).into();
+            let winner = self.row(&id).unwrap_or(NONE);
+            let node = &mut self.nodes[row];
+            if winner == row as u32 {
+                node.parent = NONE;
+                node.flags |= Node::LOST_PARENT;
+            } else {
+                node.parent = winner;
+            }
+        }
+    }
+
+    /// Makes the first row of every ring a root.
+    fn break_rings(&mut self) {
+        // 0: not seen; n: seen on the n-th walk.
+        let mut seen = vec![0_u32; self.nodes.len()];
+        for start in 0..self.nodes.len() as u32 {
+            let walk = start + 1;
+            let mut row = start;
+            while row != NONE && seen[row as usize] == 0 {
+                seen[row as usize] = walk;
+                row = self.nodes[row as usize].parent;
+            }
+            if row == NONE || seen[row as usize] != walk {
+                continue;
+            }
+            let mut first = row;
+            let mut at = self.nodes[row as usize].parent;
+            while at != row {
+                first = first.min(at);
+                at = self.nodes[at as usize].parent;
+            }
+            let node = &mut self.nodes[first as usize];
+            node.parent = NONE;
+            node.flags |= Node::LOST_PARENT;
+        }
+    }
+
+    /// Inherits settings anew, parents before children.
+    fn inherit_all(&mut self) {
+        let mut done = vec![false; self.nodes.len()];
+        let mut chain = Vec::new();
+        for start in 0..self.nodes.len() as u32 {
+            let mut row = start;
+            while row != NONE && !done[row as usize] {
+                chain.push(row);
+                row = self.nodes[row as usize].parent;
+            }
+            while let Some(row) = chain.pop() {
+                let parent = self.nodes.get(self.nodes[row as usize].parent as usize).copied();
+                self.nodes[row as usize].inherit(row, parent);
+                done[row as usize] = true;
+            }
+        }
+    }
+}
+
+/// An id named by a label or leaf entry.
+fn fact_id(literal: &[u8]) -> Option<Box<str>> {
+    let name = json::string(literal).or_else(|| std::str::from_utf8(literal).ok().map(Into::into));
+    name.filter(|name| !name.is_empty()).map(|name| name.as_ref().into())
+}
+
+/// A head for an entry treering itself wrote.
+pub(crate) fn own_head<'a>(
+    kind: Kind,
+    role: Option<Role>,
+    id: &'a str,
+    parent: Option<&'a str>,
+    time: Option<i64>,
+) -> Head<'a> {
+    let name = |text: &'a str| Name { text: text.into(), is_number: false };
+    Head { kind, role, id: Some(name(id)), parent: parent.map(name), time }
+}

@@ -1,0 +1,299 @@
+//! The tree: every entry of a session as a row, its parent as another row.
+//!
+//! Pure and flat. It knows where entries stand but not what is in them, so it costs about 60 bytes an
+//! entry however large the session is. Every walk is a loop, every walk ends.
+
+mod build;
+mod node;
+mod walk;
+
+pub(crate) use build::{Row, Taken, own_head};
+pub(crate) use node::{NONE, Node};
+pub use walk::{TreeItem, TreeWalk};
+
+use crate::entry::{Kind, Role};
+use crate::error::{Error, Result};
+use crate::findings::Problem;
+use crate::id::EntryId;
+use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::{Arc, OnceLock};
+
+/// A snapshot of a session's tree.
+///
+/// ```
+/// use treering::{Message, Session};
+/// let session = Session::in_memory("/project");
+/// let question = session.append(Message::user("which way?"))?;
+/// let left = session.append(Message::assistant("acme", "m", "left"))?;
+/// session.branch(question.as_str())?;
+/// let right = session.append(Message::assistant("acme", "m", "right"))?;
+///
+/// let tree = session.tree();
+/// assert_eq!(tree.children(question.as_str())?.len(), 3); // left, the leaf entry, right
+/// assert_eq!(tree.common_ancestor(left.as_str(), right.as_str())?, Some(question));
+/// # Ok::<(), treering::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Tree {
+    pub(crate) nodes: Vec<Node>,
+    ids: Ids,
+    /// Id to row. Seeded, so that no file can be made to collide.
+    rows: hashbrown::HashTable<u32>,
+    hasher: RandomState,
+    labels: HashMap<Box<str>, Label>,
+    /// What the leaf entries of the file point to.
+    leaf_targets: HashMap<u32, Option<Box<str>>>,
+    name: Option<Box<str>>,
+    shadowed: u32,
+    /// Rows whose parent is missing, with its id.
+    orphans: Vec<(u32, Box<str>)>,
+    /// Nothing had to be settled.
+    plain: bool,
+    children: OnceLock<Arc<walk::Children>>,
+}
+
+/// A label in force.
+#[derive(Debug, Clone)]
+struct Label {
+    /// The entry that set it.
+    row: u32,
+    text: Box<str>,
+}
+
+/// All ids, one after the other.
+#[derive(Debug, Clone, Default)]
+struct Ids(Vec<u8>);
+
+impl Ids {
+    /// Where the text is kept. Past four gigabytes of ids, which no file reaches, ids are empty.
+    fn add(&mut self, text: &str) -> (u32, u16) {
+        match (u32::try_from(self.0.len()), u16::try_from(text.len())) {
+            (Ok(start), Ok(len)) => {
+                self.0.extend_from_slice(text.as_bytes());
+                (start, len)
+            }
+            _ => (0, 0),
+        }
+    }
+
+    fn get(&self, node: &Node) -> &str {
+        let start = node.id_start as usize;
+        let bytes = self.0.get(start..start + usize::from(node.id_len)).unwrap_or_default();
+        std::str::from_utf8(bytes).unwrap_or_default()
+    }
+}
+
+impl Default for Tree {
+    fn default() -> Self {
+        Tree::new()
+    }
+}
+
+impl Tree {
+    pub(crate) fn new() -> Self {
+        Tree {
+            nodes: Vec::new(),
+            ids: Ids::default(),
+            rows: hashbrown::HashTable::new(),
+            hasher: RandomState::new(),
+            labels: HashMap::new(),
+            leaf_targets: HashMap::new(),
+            name: None,
+            shadowed: 0,
+            orphans: Vec::new(),
+            plain: true,
+            children: OnceLock::new(),
+        }
+    }
+
+    /// How many entries the tree has. Entries whose id a later one took do not count.
+    pub fn len(&self) -> usize {
+        self.nodes.len() - self.shadowed as usize
+    }
+
+    /// Whether there is no entry.
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
+    /// How many lines lost their id to a later one.
+    pub fn shadowed(&self) -> usize {
+        self.shadowed as usize
+    }
+
+    /// The session's name, if it has one.
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    /// Whether there is an entry of exactly this id.
+    pub fn contains(&self, id: &str) -> bool {
+        self.row(id).is_some()
+    }
+
+    /// The id that `id` means: itself, or the only id that starts with it.
+    ///
+    /// ```
+    /// # use treering::{Message, Session};
+    /// # let session = Session::in_memory("/project");
+    /// let id = session.append(Message::user("hi"))?;
+    /// assert_eq!(session.tree().find(&id.as_str()[..3])?, id);
+    /// assert!(session.tree().find("nobody").is_err());
+    /// # Ok::<(), treering::Error>(())
+    /// ```
+    pub fn find(&self, id: &str) -> Result<EntryId> {
+        self.find_row(id).map(|row| self.id(row))
+    }
+
+    pub(crate) fn find_row(&self, id: &str) -> Result<u32> {
+        if let Some(row) = self.row(id) {
+            return Ok(row);
+        }
+        let unknown = || Error::UnknownEntry(id.to_owned());
+        if id.is_empty() {
+            return Err(unknown());
+        }
+        let mut hits = self.live().filter(|&row| self.id_text(row).starts_with(id));
+        let first = hits.next().ok_or_else(unknown)?;
+        let more: Vec<u32> = hits.take(9).collect();
+        if more.is_empty() {
+            return Ok(first);
+        }
+        let candidates = std::iter::once(first).chain(more).map(|row| self.id_text(row).to_owned());
+        Err(Error::AmbiguousEntry { prefix: id.to_owned(), candidates: candidates.collect() })
+    }
+
+    pub(crate) fn row(&self, id: &str) -> Option<u32> {
+        let hash = self.hasher.hash_one(id);
+        self.rows.find(hash, |&row| self.id_text(row) == id).copied()
+    }
+
+    pub(crate) fn id_text(&self, row: u32) -> &str {
+        self.nodes.get(row as usize).map_or("", |node| self.ids.get(node))
+    }
+
+    pub(crate) fn id(&self, row: u32) -> EntryId {
+        EntryId::from(self.id_text(row))
+    }
+
+    pub(crate) fn node(&self, row: u32) -> &Node {
+        &self.nodes[row as usize]
+    }
+
+    /// All rows that are part of the tree, in file order.
+    pub(crate) fn live(&self) -> impl DoubleEndedIterator<Item = u32> + '_ {
+        let rows = 0..self.nodes.len() as u32;
+        rows.filter(|&row| !self.node(row).has(Node::SHADOWED))
+    }
+
+    /// All ids, in file order.
+    pub fn ids(&self) -> impl DoubleEndedIterator<Item = EntryId> + '_ {
+        self.live().map(|row| self.id(row))
+    }
+
+    /// The entry's type.
+    pub fn kind(&self, id: &str) -> Result<Kind> {
+        Ok(self.node(self.find_row(id)?).kind())
+    }
+
+    /// Who speaks in the entry, if it is a message.
+    pub fn role(&self, id: &str) -> Result<Option<Role>> {
+        Ok(self.node(self.find_row(id)?).role())
+    }
+
+    /// The label on an entry.
+    pub fn label(&self, id: &str) -> Option<&str> {
+        let row = self.find_row(id).ok()?;
+        self.label_of(row).map(|(text, _)| text)
+    }
+
+    /// The label's text and the time it was set, in Unix milliseconds.
+    pub(crate) fn label_of(&self, row: u32) -> Option<(&str, Option<i64>)> {
+        if self.labels.is_empty() {
+            return None;
+        }
+        let label = self.labels.get(self.id_text(row))?;
+        Some((&label.text, self.node(label.row).time()))
+    }
+
+    /// Every label in force on an entry of the tree, in the order they were set: the target, the
+    /// text, and when.
+    pub fn labels(&self) -> Vec<(EntryId, &str, Option<i64>)> {
+        let mut labels: Vec<_> =
+            self.labels.iter().filter(|(target, _)| self.contains(target)).collect();
+        labels.sort_by_key(|(_, label)| label.row);
+        labels
+            .into_iter()
+            .map(|(target, label)| {
+                (EntryId::from(&**target), &*label.text, self.node(label.row).time())
+            })
+            .collect()
+    }
+
+    /// The row of the entry that set the label on `row`.
+    pub(crate) fn label_row(&self, row: u32) -> Option<u32> {
+        self.labels.get(self.id_text(row)).map(|label| label.row)
+    }
+
+    /// The leaf the file says is active: its last entry, or what the last entry points to if that is
+    /// a `leaf` entry. One that points nowhere is passed over.
+    pub fn file_leaf(&self) -> Option<EntryId> {
+        self.file_leaf_row().map(|row| self.id(row))
+    }
+
+    pub(crate) fn file_leaf_row(&self) -> Option<u32> {
+        for row in self.live().rev() {
+            if self.node(row).kind() != Kind::Leaf {
+                return Some(row);
+            }
+            match self.leaf_targets.get(&row) {
+                Some(None) => return None,
+                Some(Some(target)) => match self.row(target) {
+                    Some(target) => return Some(target),
+                    None => continue,
+                },
+                None => continue,
+            }
+        }
+        None
+    }
+
+    /// Whether the leaf entries at the end of the file point to something that is not there, or
+    /// there is nothing but such entries.
+    pub(crate) fn points_nowhere(&self) -> bool {
+        for row in self.live().rev() {
+            match self.leaf_targets.get(&row) {
+                _ if self.node(row).kind() != Kind::Leaf => return false,
+                Some(None) => return false,
+                Some(Some(target)) => return !self.contains(target),
+                None => continue,
+            }
+        }
+        true
+    }
+
+    /// What the rules had to settle: where, and what.
+    pub(crate) fn oddities(&self) -> impl Iterator<Item = (u64, Problem)> + '_ {
+        self.nodes.iter().filter_map(|node| {
+            let id = || EntryId::from(self.ids.get(node));
+            if node.has(Node::SHADOWED) {
+                Some((node.offset, Problem::Duplicate(id())))
+            } else if node.has(Node::LOST_PARENT) {
+                Some((node.offset, Problem::LostParent(id())))
+            } else {
+                None
+            }
+        })
+    }
+
+    /// Whether every link leads to an earlier row, so that ancestors have falling row numbers.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.plain
+    }
+
+    /// Whether some entry names a parent of this id that is not there.
+    pub(crate) fn is_missed(&self, id: &str) -> bool {
+        self.orphans.iter().any(|(_, wanted)| &**wanted == id)
+    }
+}

@@ -1,0 +1,136 @@
+//! One entry as the tree holds it: 48 bytes, whatever the entry's size.
+
+use crate::entry::{Kind, Role};
+
+/// "No such row."
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// A row of the tree. Rows are in file order.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Node {
+    /// Where the entry's bytes stand.
+    pub offset: u64,
+    pub len: u64,
+    /// Unix milliseconds; [`Node::NO_TIME`] where the entry has none.
+    pub time: i64,
+    pub id_start: u32,
+    pub id_len: u16,
+    pub flags: u8,
+    what: u8,
+    pub parent: u32,
+    /// The nearest row at or above this one that sets the thinking level, names a model, or compacts.
+    /// Inherited, so that settings never need a walk to the root.
+    pub thinking: u32,
+    pub model: u32,
+    pub compaction: u32,
+}
+
+impl Node {
+    pub(crate) const NO_TIME: i64 = i64::MIN;
+
+    /// The id stands in the file as a number.
+    pub(crate) const NUMBER: u8 = 1;
+    /// A later line has the same id: this one is not part of the tree.
+    pub(crate) const SHADOWED: u8 = 2;
+    /// The entry names a parent that is missing, itself, or its own descendant.
+    pub(crate) const LOST_PARENT: u8 = 4;
+    /// The id is not in the file but derived from the entry's line.
+    pub(crate) const DERIVED: u8 = 8;
+    /// Known to be damaged. Its absence says nothing: most bodies are not looked at.
+    pub(crate) const DAMAGED: u8 = 16;
+
+    pub(crate) fn new(offset: u64, len: u64, kind: Kind, role: Option<Role>) -> Self {
+        let role = role.map_or(15, |role| role as u8);
+        Node {
+            offset,
+            len,
+            time: Self::NO_TIME,
+            id_start: 0,
+            id_len: 0,
+            flags: 0,
+            what: kind as u8 | role << 4,
+            parent: NONE,
+            thinking: NONE,
+            model: NONE,
+            compaction: NONE,
+        }
+    }
+
+    pub(crate) fn has(&self, flag: u8) -> bool {
+        self.flags & flag != 0
+    }
+
+    pub(crate) fn time(&self) -> Option<i64> {
+        (self.time != Self::NO_TIME).then_some(self.time)
+    }
+
+    pub(crate) fn kind(&self) -> Kind {
+        const KINDS: [Kind; 13] = [
+            Kind::Message,
+            Kind::Compaction,
+            Kind::BranchSummary,
+            Kind::CustomMessage,
+            Kind::ContextEdit,
+            Kind::Custom,
+            Kind::Label,
+            Kind::Leaf,
+            Kind::ModelChange,
+            Kind::ThinkingLevelChange,
+            Kind::SessionInfo,
+            Kind::Usage,
+            Kind::Other,
+        ];
+        KINDS[usize::from(self.what & 15).min(12)]
+    }
+
+    pub(crate) fn role(&self) -> Option<Role> {
+        const ROLES: [Role; 9] = [
+            Role::User,
+            Role::Assistant,
+            Role::ToolResult,
+            Role::System,
+            Role::BashExecution,
+            Role::Custom,
+            Role::BranchSummary,
+            Role::CompactionSummary,
+            Role::Other,
+        ];
+        ROLES.get(usize::from(self.what >> 4)).copied()
+    }
+
+    /// Takes over from its parent what is inherited, and adds its own.
+    pub(crate) fn inherit(&mut self, row: u32, parent: Option<Node>) {
+        let (thinking, model, compaction) =
+            parent.map_or((NONE, NONE, NONE), |p| (p.thinking, p.model, p.compaction));
+        let mine = |is_mine: bool, inherited: u32| if is_mine { row } else { inherited };
+        let kind = self.kind();
+        self.thinking = mine(kind == Kind::ThinkingLevelChange, thinking);
+        self.compaction = mine(kind == Kind::Compaction, compaction);
+        let names_model = kind == Kind::ModelChange || self.role() == Some(Role::Assistant);
+        self.model = mine(names_model, model);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kind_and_role_survive_packing_and_a_node_is_small() {
+        assert_eq!(size_of::<Node>(), 48);
+        for name in ["message", "compaction", "branch_summary", "custom_message", "context_edit"]
+            .into_iter()
+            .chain(["custom", "label", "leaf", "model_change", "thinking_level_change"])
+            .chain(["session_info", "usage", "unheard_of"])
+        {
+            for role in ["user", "assistant", "toolResult", "system", "bashExecution", "custom"]
+                .into_iter()
+                .chain(["branchSummary", "compactionSummary", "unheard_of"])
+            {
+                let node = Node::new(0, 0, Kind::of(name), Some(Role::of(role)));
+                assert_eq!((node.kind(), node.role()), (Kind::of(name), Some(Role::of(role))));
+            }
+            assert_eq!(Node::new(0, 0, Kind::of(name), None).role(), None);
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! Walks over the tree: paths, children, leaves, ancestors, the whole of it in order.
+
+use super::node::{NONE, Node};
+use super::Tree;
+use crate::entry::{Kind, Role};
+use crate::error::Result;
+use crate::id::EntryId;
+use std::sync::Arc;
+
+/// All children of all rows in two flat arrays, made by a counting sort.
+#[derive(Debug)]
+pub(crate) struct Children {
+    /// Where the children of a row begin; one more at the end. The roots come last.
+    starts: Vec<u32>,
+    rows: Vec<u32>,
+}
+
+impl Children {
+    pub(crate) fn of(&self, row: u32) -> &[u32] {
+        let row = if row == NONE { self.starts.len() - 2 } else { row as usize };
+        &self.rows[self.starts[row] as usize..self.starts[row + 1] as usize]
+    }
+
+    pub(crate) fn roots(&self) -> &[u32] {
+        self.of(NONE)
+    }
+}
+
+/// An entry in a walk over the whole tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TreeItem {
+    /// The entry.
+    pub id: EntryId,
+    /// Its parent in the tree.
+    pub parent: Option<EntryId>,
+    /// How many entries are above it.
+    pub depth: usize,
+    /// Its type.
+    pub kind: Kind,
+    /// Who speaks, if it is a message.
+    pub role: Option<Role>,
+    /// Its label.
+    pub label: Option<String>,
+    /// When the label was set, in Unix milliseconds.
+    pub label_time: Option<i64>,
+    /// How many children it has.
+    pub children: usize,
+    pub(crate) row: u32,
+}
+
+/// A walk over the whole tree, parents before children, children oldest first.
+#[derive(Debug)]
+pub struct TreeWalk<'a> {
+    tree: &'a Tree,
+    children: &'a Children,
+    /// Rows still to visit, and their depth.
+    stack: Vec<(u32, usize)>,
+}
+
+impl Iterator for TreeWalk<'_> {
+    type Item = TreeItem;
+
+    fn next(&mut self) -> Option<TreeItem> {
+        let (row, depth) = self.stack.pop()?;
+        let children = self.children.of(row);
+        self.stack.extend(children.iter().rev().map(|&child| (child, depth + 1)));
+        let (tree, node) = (self.tree, self.tree.node(row));
+        let label = tree.label_of(row);
+        Some(TreeItem {
+            id: tree.id(row),
+            parent: (node.parent != NONE).then(|| tree.id(node.parent)),
+            depth,
+            kind: node.kind(),
+            role: node.role(),
+            label: label.map(|(text, _)| text.to_owned()),
+            label_time: label.and_then(|(_, time)| time),
+            children: children.len(),
+            row,
+        })
+    }
+}
+
+impl Tree {
+    /// Every entry, parents before children, children from oldest to newest: by time, file order
+    /// breaking ties and standing in for missing times. Roots are in file order.
+    pub fn walk(&self) -> TreeWalk<'_> {
+        let children = self.children_index();
+        let stack = children.roots().iter().rev().map(|&root| (root, 0)).collect();
+        TreeWalk { tree: self, children, stack }
+    }
+
+    /// The children lists of all entries, made when first asked for.
+    pub(crate) fn children_index(&self) -> &Children {
+        self.children.get_or_init(|| Arc::new(self.sort_children()))
+    }
+
+    /// In linear time, but for sorting siblings.
+    fn sort_children(&self) -> Children {
+        let roots = self.nodes.len();
+        let slot = |node: &Node| if node.parent == NONE { roots } else { node.parent as usize };
+        let mut starts = vec![0_u32; roots + 2];
+        for row in self.live() {
+            starts[slot(self.node(row)) + 1] += 1;
+        }
+        for at in 1..starts.len() {
+            starts[at] += starts[at - 1];
+        }
+        let mut rows = vec![0_u32; starts[roots + 1] as usize];
+        let mut next = starts.clone();
+        for row in self.live() {
+            let place = &mut next[slot(self.node(row))];
+            rows[*place as usize] = row;
+            *place += 1;
+        }
+        for parent in 0..roots {
+            let (start, end) = (starts[parent] as usize, starts[parent + 1] as usize);
+            if end - start > 1 {
+                self.sort_siblings(&mut rows[start..end]);
+            }
+        }
+        Children { starts, rows }
+    }
+
+    /// Oldest first. A sibling without a valid time counts as old as the one before it in the file.
+    fn sort_siblings(&self, rows: &mut [u32]) {
+        let mut last = Node::NO_TIME;
+        let mut timed: Vec<(i64, u32)> = Vec::with_capacity(rows.len());
+        for &row in rows.iter() {
+            last = self.node(row).time().unwrap_or(last);
+            timed.push((last, row));
+        }
+        timed.sort_unstable();
+        for (slot, (_, row)) in rows.iter_mut().zip(timed) {
+            *slot = row;
+        }
+    }
+
+    /// The rows from the root to `row`.
+    pub(crate) fn path_rows(&self, row: u32) -> Vec<u32> {
+        let mut path: Vec<u32> = self.ancestors(row).collect();
+        path.reverse();
+        path
+    }
+
+    /// `row`, its parent, and so on to the root.
+    pub(crate) fn ancestors(&self, row: u32) -> impl Iterator<Item = u32> + '_ {
+        let step = |&row: &u32| Some(self.node(row).parent).filter(|&parent| parent != NONE);
+        std::iter::successors(Some(row).filter(|&row| row != NONE), step)
+    }
+
+    /// The entries from the root to `id`.
+    pub fn path(&self, id: &str) -> Result<Vec<EntryId>> {
+        let rows = self.path_rows(self.find_row(id)?);
+        Ok(rows.into_iter().map(|row| self.id(row)).collect())
+    }
+
+    /// The entries directly under `id`, oldest first.
+    pub fn children(&self, id: &str) -> Result<Vec<EntryId>> {
+        let rows = self.children_index().of(self.find_row(id)?);
+        Ok(rows.iter().map(|&row| self.id(row)).collect())
+    }
+
+    /// The entries that have no parent, in file order.
+    pub fn roots(&self) -> Vec<EntryId> {
+        self.children_index().roots().iter().map(|&row| self.id(row)).collect()
+    }
+
+    /// The entries that nothing continues, in file order: the ends of all branches. `leaf` entries
+    /// are bookkeeping, not ends.
+    pub fn leaves(&self) -> Vec<EntryId> {
+        let continuations = self.continuations();
+        let is_end = |row: u32| {
+            continuations[row as usize] == 0 && self.node(row).kind() != Kind::Leaf
+        };
+        self.live().filter(|&row| is_end(row)).map(|row| self.id(row)).collect()
+    }
+
+    /// The entries with more than one continuation, in file order.
+    pub fn branch_points(&self) -> Vec<EntryId> {
+        let continuations = self.continuations();
+        let rows = self.live().filter(|&row| continuations[row as usize] > 1);
+        rows.map(|row| self.id(row)).collect()
+    }
+
+    /// How many children every row has, not counting `leaf` entries that nobody went on from.
+    fn continuations(&self) -> Vec<u32> {
+        let mut counts: Vec<u32> = vec![0; self.nodes.len()];
+        let children = self.children_index();
+        for row in self.live() {
+            let bookkeeping = self.node(row).kind() == Kind::Leaf && children.of(row).is_empty();
+            let parent = self.node(row).parent as usize;
+            if let (false, Some(count)) = (bookkeeping, counts.get_mut(parent)) {
+                *count += 1;
+            }
+        }
+        counts
+    }
+
+    /// How many entries are above `id`.
+    pub fn depth(&self, id: &str) -> Result<usize> {
+        Ok(self.ancestors(self.find_row(id)?).count() - 1)
+    }
+
+    /// Whether `ancestor` is `id` or above it.
+    pub fn is_ancestor(&self, ancestor: &str, id: &str) -> Result<bool> {
+        let (ancestor, row) = (self.find_row(ancestor)?, self.find_row(id)?);
+        Ok(self.ancestors(row).any(|row| row == ancestor))
+    }
+
+    /// The deepest entry that both paths share; `None` if they have different roots.
+    pub fn common_ancestor(&self, a: &str, b: &str) -> Result<Option<EntryId>> {
+        let (a, b) = (self.find_row(a)?, self.find_row(b)?);
+        Ok(self.common_ancestor_row(a, b).map(|row| self.id(row)))
+    }
+
+    fn common_ancestor_row(&self, a: u32, b: u32) -> Option<u32> {
+        let (a, b) = (self.path_rows(a), self.path_rows(b));
+        let shared = a.iter().zip(&b).take_while(|(a, b)| a == b).count();
+        shared.checked_sub(1).map(|last| a[last])
+    }
+
+    /// What is left behind when the leaf moves from `from` to `to`: the entries of `from`'s path
+    /// below the deepest common ancestor, oldest first. `None` means before the first entry.
+    pub fn abandoned(&self, from: Option<&str>, to: Option<&str>) -> Result<Vec<EntryId>> {
+        let path = |id: Option<&str>| -> Result<Vec<u32>> {
+            id.map_or(Ok(Vec::new()), |id| Ok(self.path_rows(self.find_row(id)?)))
+        };
+        let (from, to) = (path(from)?, path(to)?);
+        let shared = from.iter().zip(&to).take_while(|(a, b)| a == b).count();
+        Ok(from[shared..].iter().map(|&row| self.id(row)).collect())
+    }
+}
