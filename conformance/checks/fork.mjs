@@ -9,7 +9,7 @@ import { makeScript } from "../lib/script.mjs";
 import { forEachSeed, picks } from "../lib/seeded.mjs";
 
 const FORKS = 4;
-const CWD = "/home/dev/other project";
+const CWD = "/other project";
 
 export async function check(setup, report) {
   const { treering, pi15, pi73 } = setup;
@@ -37,7 +37,7 @@ export async function check(setup, report) {
 async function write({ treering, pi15 }, { rng, seed, dir, story, modern }) {
   const length = rng.int(10, 60);
   if (rng.chance(0.5)) {
-    const { file, done } = await pi15.ask("run", { ops: makeScript(rng, length, { modern }), dir, cwd: "/home/dev/project", seed });
+    const { file, done } = await pi15.ask("run", { ops: makeScript(rng, length, { modern }), dir, cwd: "/project", seed });
     story.operations = done;
     story.files = [file];
     return file;

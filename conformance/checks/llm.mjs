@@ -10,7 +10,7 @@ export async function check(setup, report) {
   const { treering, pi15 } = setup;
   await forEachSeed(setup, report, async ({ rng, seed, dir, story }) => {
     const ops = makeScript(rng, rng.int(5, 60), { toolless: true });
-    const { file, done } = await pi15.ask("run", { ops, dir, cwd: "/home/dev/project", seed });
+    const { file, done } = await pi15.ask("run", { ops, dir, cwd: "/project", seed });
     story.operations = done;
     story.files = [file];
     const { contexts } = await pi15.ask("inspectLlm", { file, dir, picks: picks(rng, LEAVES) });

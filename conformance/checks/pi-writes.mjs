@@ -11,7 +11,7 @@ export async function check(setup, report) {
     const writer = rng.chance(0.6) ? pi15 : pi73;
     const modern = rng.chance(0.6);
     const ops = makeScript(rng, rng.int(5, 120), { modern, files: true });
-    const { file, done } = await writer.ask("run", { ops, dir, cwd: "/home/dev/project", seed });
+    const { file, done } = await writer.ask("run", { ops, dir, cwd: "/project", seed });
     story.operations = done;
     story.files = [file];
 

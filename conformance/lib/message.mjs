@@ -53,7 +53,7 @@ export function toolTurn(rng) {
 
 export const bash = (rng) => ({
   role: "bashExecution", command: text(rng), output: rng.chance(0.7) ? text(rng) : "", exitCode: rng.of([0, 1, 127, null]), cancelled: rng.chance(0.1),
-  truncated: rng.chance(0.2), timestamp: when(rng), ...optional(rng, { fullOutputPath: "/tmp/out put.log", excludeFromContext: true }),
+  truncated: rng.chance(0.2), timestamp: when(rng), ...optional(rng, { fullOutputPath: "/logs/out put.txt", excludeFromContext: true }),
 });
 
 export const custom = (rng) => ({ role: "custom", customType: text(rng), content: content(rng), display: rng.chance(0.5), timestamp: when(rng), ...optional(rng, { details: json(rng) }) });

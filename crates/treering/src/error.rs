@@ -41,6 +41,9 @@ pub enum Error {
         /// The version this release writes.
         supported: u64,
     },
+    /// The session is of an older version, and its storage is no file that could be upgraded.
+    #[error("session has version {0} and lives where it cannot be upgraded: it is read-only")]
+    CannotUpgrade(u64),
     /// There is no such entry.
     #[error("no entry {0:?}")]
     UnknownEntry(String),

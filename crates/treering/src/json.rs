@@ -388,13 +388,13 @@ fn decode_unit(bytes: &[u8]) -> (char, usize) {
 pub(crate) fn write_string(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
     let bytes = text.as_bytes();
-    let mut from = 0;
-    for (at, &byte) in bytes.iter().enumerate() {
-        if byte >= 0x20 && byte != b'"' && byte != b'\\' {
-            continue;
-        }
+    let (mut from, mut at) = (0, 0);
+    while let Some(next) = next_special(bytes, at) {
+        at = next;
+        let byte = bytes[at];
         out.extend_from_slice(&bytes[from..at]);
-        from = at + 1;
+        at += 1;
+        from = at;
         match byte {
             b'"' => out.extend_from_slice(b"\\\""),
             b'\\' => out.extend_from_slice(b"\\\\"),
@@ -413,6 +413,18 @@ pub(crate) fn write_string(out: &mut Vec<u8>, text: &str) {
     }
     out.extend_from_slice(&bytes[from..]);
     out.push(b'"');
+}
+
+/// Where the next byte stands, from `at` on, that cannot be in a string as it is.
+fn next_special(bytes: &[u8], mut at: usize) -> Option<usize> {
+    let is_special = |byte: u8| (byte < 0x20) | (byte == b'"') | (byte == b'\\');
+    // Whole blocks first, without a branch inside, so that they vectorise.
+    while let Some(block) = bytes.get(at..at + 32)
+        && !block.iter().fold(false, |found, &byte| found | is_special(byte))
+    {
+        at += 32;
+    }
+    Some(at + bytes[at..].iter().position(|&byte| is_special(byte))?)
 }
 
 /// `text` as a string literal.

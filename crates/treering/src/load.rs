@@ -163,6 +163,9 @@ impl Loaded {
 
     fn read_on(&mut self, journal: &dyn Journal, to: u64) -> Result<Taken, LoadError> {
         let mut taken = Taken::Plainly;
+        // Entries are mostly of this size; a wrong guess costs a little memory or a little time.
+        let guess = (to.saturating_sub(self.complete) / 2048).min(1 << 20);
+        Arc::make_mut(&mut self.tree).reserve(guess as usize);
         scan::lines(journal, self.complete, to, |line| {
             let (offset, terminated) = (line.offset, line.terminated);
             let end = offset + line.len + u64::from(terminated);

@@ -50,7 +50,7 @@ pub(crate) fn parse(text: &[u8]) -> Option<i64> {
 }
 
 /// Exactly `YYYY-MM-DDTHH:MM:SS.mmmZ`: what agents write, and worth being quick about.
-fn parse_usual(text: &[u8]) -> Option<i64> {
+pub(crate) fn parse_usual(text: &[u8]) -> Option<i64> {
     let text: &[u8; 24] = text.try_into().ok()?;
     let number = |from: usize, to: usize| {
         text[from..to].iter().try_fold(0_i64, |sum, byte| {

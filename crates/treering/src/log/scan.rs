@@ -9,11 +9,15 @@
 use super::journal::Journal;
 use crate::entry::head::{PARENT_KEY_OVERLAP, find_parent_key};
 use std::io;
+use std::sync::mpsc;
 
 const PAGE: usize = 4096;
 
-/// How much is read at a time. Fits a second-level cache together with what precedes it.
+/// How much is read at a time: small enough for a second-level cache.
 const CHUNK: usize = 256 * 1024;
+
+/// Logs of this size and more are read ahead by a second thread.
+const AHEAD_FROM: u64 = 16 * 1024 * 1024;
 
 /// A line of the log, without its newline.
 #[derive(Debug)]
@@ -31,24 +35,45 @@ pub(crate) enum Bytes<'a> {
     Long { start: &'a [u8], another_parent: bool },
 }
 
-/// Room for one aligned chunk with as much again on either side of it.
-pub(crate) struct Buffer {
+/// Room for an aligned chunk, and for as much of an unfinished line in front of it.
+struct Buffer {
     bytes: Vec<u8>,
-    /// Where the aligned chunk begins.
-    pub chunk: usize,
+    /// Where the chunk begins.
+    chunk: usize,
+    /// How much of it was read.
+    len: usize,
 }
 
 impl Buffer {
-    pub(crate) fn new() -> Self {
-        let bytes = vec![0; 3 * CHUNK + PAGE];
+    fn new() -> Self {
+        let bytes = vec![0; 2 * CHUNK + PAGE];
         let aligned = bytes.as_ptr().align_offset(PAGE);
         // `align_offset` may decline to answer; alignment is only a matter of speed.
         let chunk = CHUNK + if aligned < PAGE { aligned } else { 0 };
-        Buffer { bytes, chunk }
+        Buffer { bytes, chunk, len: 0 }
     }
+}
 
-    pub(crate) fn bytes(&mut self) -> &mut [u8] {
-        &mut self.bytes
+/// Reads a journal chunk by chunk. Reads end on chunk boundaries of the log, so that pages are
+/// copied whole.
+struct Chunks<'a> {
+    journal: &'a dyn Journal,
+    at: u64,
+    to: u64,
+}
+
+impl Chunks<'_> {
+    /// Fills the buffer with the next chunk: with nothing at the end.
+    fn read(&mut self, buffer: &mut Buffer) -> io::Result<()> {
+        let until = (self.at / CHUNK as u64 + 1) * CHUNK as u64;
+        let want = until.min(self.to).saturating_sub(self.at) as usize;
+        let place = &mut buffer.bytes[buffer.chunk..buffer.chunk + want];
+        buffer.len = read_full(self.journal, self.at, place)?;
+        self.at += buffer.len as u64;
+        if buffer.len < want {
+            self.to = self.at;
+        }
+        Ok(())
     }
 }
 
@@ -57,94 +82,148 @@ pub(crate) fn lines<E: From<io::Error>>(
     journal: &dyn Journal,
     from: u64,
     to: u64,
-    mut each: impl FnMut(Line<'_>) -> Result<(), E>,
+    each: impl FnMut(Line<'_>) -> Result<(), E>,
 ) -> Result<(), E> {
-    let mut buffer = Buffer::new();
-    let chunk = buffer.chunk;
-    let bytes = buffer.bytes();
-    // Unread bytes are bytes[start..end]; bytes[start] stands at `offset` in the log.
-    let (mut start, mut end) = (chunk, chunk);
-    let mut offset = from;
-    loop {
-        let position = offset + (end - start) as u64;
-        // Reads end on chunk boundaries of the log, so that pages are copied whole.
-        let until = (position / CHUNK as u64 + 1) * CHUNK as u64;
-        let want = (until.min(to) - position.min(to)) as usize;
-        let carried = end - start;
-        bytes.copy_within(start..end, chunk - carried);
-        start = chunk - carried;
-        let got = read_full(journal, position, &mut bytes[chunk..chunk + want])?;
-        end = chunk + got;
+    let mut chunks = Chunks { journal, at: from, to };
+    if to.saturating_sub(from) < AHEAD_FROM {
+        let mut buffer = Some(Buffer::new());
+        return split(from, each, |used| {
+            let mut buffer = used.or_else(|| buffer.take()).unwrap_or_else(Buffer::new);
+            chunks.read(&mut buffer).map(|()| buffer)
+        });
+    }
+    // Copying from the page cache is a third of the work: another core does it meanwhile.
+    std::thread::scope(|scope| {
+        let (give_back, returned) = mpsc::channel::<Buffer>();
+        let (fill, filled) = mpsc::sync_channel::<io::Result<Buffer>>(2);
+        scope.spawn(move || {
+            for spare in 0_u32.. {
+                let next = if spare < 4 { Ok(Buffer::new()) } else { returned.recv() };
+                let Ok(mut buffer) = next else { return };
+                let result = chunks.read(&mut buffer).map(|()| buffer);
+                let over = result.as_ref().map_or(true, |buffer| buffer.len == 0);
+                if fill.send(result).is_err() || over {
+                    return;
+                }
+            }
+        });
+        split(from, each, |used| {
+            if let Some(used) = used {
+                // Nobody wants it back once everything was read.
+                let _ = give_back.send(used);
+            }
+            filled.recv().unwrap_or_else(|_| Err(io::ErrorKind::UnexpectedEof.into()))
+        })
+    })
+}
 
-        let mut searched = chunk;
-        while let Some(newline) = memchr::memchr(b'\n', &bytes[searched..end]) {
-            let stop = searched + newline;
-            let line = &bytes[start..stop];
-            let len = line.len() as u64;
-            each(Line { offset, len, terminated: true, bytes: Bytes::Whole(line) })?;
-            offset += len + 1;
-            start = stop + 1;
-            searched = start;
-        }
-        let finished = got < want || position + got as u64 >= to;
-        if finished {
-            if start < end {
-                let line = &bytes[start..end];
-                let len = line.len() as u64;
-                each(Line { offset, len, terminated: false, bytes: Bytes::Whole(line) })?;
-            }
-            return Ok(());
-        }
-        if end - start >= CHUNK {
-            let rest = skim(journal, &bytes[start..end], position + got as u64, to)?;
-            let len = (end - start) as u64 + rest.len;
-            let start_of_line = Bytes::Long {
-                start: &bytes[start..end],
-                another_parent: rest.another_parent,
+/// Splits chunks into lines. `next` takes a used buffer and gives a filled one.
+fn split<E: From<io::Error>>(
+    from: u64,
+    mut each: impl FnMut(Line<'_>) -> Result<(), E>,
+    mut next: impl FnMut(Option<Buffer>) -> io::Result<Buffer>,
+) -> Result<(), E> {
+    let mut unfinished = Unfinished::default();
+    let mut offset = from;
+    let mut used = None;
+    loop {
+        let mut buffer = next(used.take())?;
+        if buffer.len == 0 {
+            return match unfinished.len {
+                0 => Ok(()),
+                len => each(Line { offset, len, terminated: false, bytes: unfinished.bytes() }),
             };
-            each(Line { offset, len, terminated: rest.terminated, bytes: start_of_line })?;
-            offset += len + u64::from(rest.terminated);
-            (start, end) = (chunk, chunk);
-            if !rest.terminated {
-                return Ok(());
-            }
         }
+        let (mut start, end) = (buffer.chunk, buffer.chunk + buffer.len);
+        let mut searched = start;
+        if unfinished.is_long() {
+            let newline = memchr::memchr(b'\n', &buffer.bytes[start..end]);
+            let stop = newline.map_or(end, |at| start + at);
+            unfinished.skim(&buffer.bytes[start..stop]);
+            if newline.is_some() {
+                let len = unfinished.len;
+                each(Line { offset, len, terminated: true, bytes: unfinished.bytes() })?;
+                offset += len + 1;
+                unfinished = Unfinished::default();
+            }
+            (start, searched) = ((stop + 1).min(end), (stop + 1).min(end));
+        } else {
+            start -= unfinished.start.len();
+            buffer.bytes[start..buffer.chunk].copy_from_slice(&unfinished.start);
+            unfinished = Unfinished::default();
+        }
+        if !unfinished.is_long() {
+            while let Some(newline) = memchr::memchr(b'\n', &buffer.bytes[searched..end]) {
+                let line = &buffer.bytes[start..searched + newline];
+                let len = line.len() as u64;
+                each(Line { offset, len, terminated: true, bytes: Bytes::Whole(line) })?;
+                offset += len + 1;
+                searched += newline + 1;
+                start = searched;
+            }
+            unfinished = Unfinished::new(&buffer.bytes[start..end]);
+        }
+        used = Some(buffer);
     }
 }
 
-/// What the rest of a long line holds.
-struct Rest {
+/// The beginning of a line whose end is not there yet.
+#[derive(Default)]
+struct Unfinished {
+    start: Vec<u8>,
     len: u64,
-    terminated: bool,
-    another_parent: bool,
+    /// Only for long lines: how many `"parentId"` there are, counted up to two, and the last bytes.
+    keys: u32,
+    last: Vec<u8>,
 }
 
-/// Reads on from `position` to the end of the line that begins with `start`.
-fn skim(journal: &dyn Journal, start: &[u8], position: u64, to: u64) -> io::Result<Rest> {
-    let mut chunk = vec![0; CHUNK];
-    let overlap = PARENT_KEY_OVERLAP;
-    let first = find_parent_key(start).map(|at| at + 1);
-    let mut keys = u32::from(first.is_some());
-    keys += u32::from(first.is_some_and(|after| find_parent_key(&start[after..]).is_some()));
-    chunk[..overlap].copy_from_slice(&start[start.len() - overlap..]);
-    let mut len = 0;
-    loop {
-        let want = (CHUNK - overlap).min((to - position - len) as usize);
-        let got = read_full(journal, position + len, &mut chunk[overlap..overlap + want])?;
-        let newline = memchr::memchr(b'\n', &chunk[overlap..overlap + got]);
-        let used = newline.unwrap_or(got);
+impl Unfinished {
+    fn new(start: &[u8]) -> Self {
+        let (len, start) = (start.len() as u64, start.to_vec());
+        let mut unfinished = Unfinished { start, len, ..Unfinished::default() };
+        if unfinished.is_long() {
+            let start = std::mem::take(&mut unfinished.start);
+            unfinished.count_keys(&start);
+            unfinished.start = start;
+        }
+        unfinished
+    }
+
+    /// Whether the line is too long to be held.
+    fn is_long(&self) -> bool {
+        self.start.len() >= CHUNK
+    }
+
+    /// Looks at more of a long line, and lets it go.
+    fn skim(&mut self, bytes: &[u8]) {
+        self.len += bytes.len() as u64;
+        // A key may lie across the boundary.
+        let mut seam = std::mem::take(&mut self.last);
+        seam.extend_from_slice(&bytes[..bytes.len().min(PARENT_KEY_OVERLAP)]);
+        self.keys += u32::from(find_parent_key(&seam).is_some());
+        self.last = seam;
+        self.count_keys(bytes);
+    }
+
+    fn count_keys(&mut self, bytes: &[u8]) {
         let mut searched = 0;
-        while keys < 2
-            && let Some(at) = find_parent_key(&chunk[searched..overlap + used])
+        while self.keys < 2
+            && let Some(at) = find_parent_key(&bytes[searched..])
         {
-            keys += 1;
+            self.keys += 1;
             searched += at + 1;
         }
-        len += used as u64;
-        if newline.is_some() || got < want || got == 0 {
-            return Ok(Rest { len, terminated: newline.is_some(), another_parent: keys > 1 });
+        let mut last = std::mem::take(&mut self.last);
+        last.extend_from_slice(&bytes[bytes.len().saturating_sub(PARENT_KEY_OVERLAP)..]);
+        last.drain(..last.len().saturating_sub(PARENT_KEY_OVERLAP));
+        self.last = last;
+    }
+
+    fn bytes(&self) -> Bytes<'_> {
+        match self.is_long() {
+            true => Bytes::Long { start: &self.start, another_parent: self.keys > 1 },
+            false => Bytes::Whole(&self.start),
         }
-        chunk.copy_within(got..overlap + got, 0);
     }
 }
 

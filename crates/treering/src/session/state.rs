@@ -334,7 +334,9 @@ impl State {
     /// Rewrites a file of an older version. What it had before is kept beside it.
     fn upgrade(&mut self) -> Result<Vec<EntryId>> {
         let mut foreign = self.refresh()?;
-        let Place::File { path, file } = &self.place else { return Ok(foreign) };
+        let Place::File { path, file } = &self.place else {
+            return Err(Error::CannotUpgrade(self.header().version));
+        };
         if !migrate::is_due(&self.loaded) {
             return Ok(foreign); // Somebody else did it in the meantime.
         }

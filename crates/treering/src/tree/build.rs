@@ -8,11 +8,10 @@
 //! something else turns up, [`Tree::settle`] looks at the whole tree again.
 
 use super::node::{NONE, Node};
-use super::{Label, Tree};
+use super::{Label, Slot, Tree};
 use crate::entry::head::{Head, Name};
 use crate::entry::{Kind, Role};
 use crate::json;
-use std::hash::BuildHasher;
 
 /// What a new row brings besides its head.
 pub(crate) struct Row<'a> {
@@ -71,14 +70,13 @@ impl Tree {
         }
         node.inherit(row, self.nodes.get(node.parent as usize).copied());
         self.nodes.push(node);
-        if self.insert_id(row) {
+        if self.insert_id(row, name) {
             taken = Taken::Unsettled;
         }
         if let Some(body) = new.body {
             self.take_fact(kind, row, body);
         }
         if !self.orphans.is_empty() && taken == Taken::Plainly {
-            let name = self.id_text(row);
             if self.is_missed(name) {
                 taken = Taken::Unsettled;
             }
@@ -89,23 +87,25 @@ impl Tree {
     /// The row a parent's id means; usually it is the row just before.
     fn parent_row(&self, id: &str, row: u32) -> u32 {
         match row.checked_sub(1) {
-            Some(previous) if self.id_text(previous) == id => previous,
+            Some(previous) if self.id_bytes(previous) == id.as_bytes() => previous,
             _ => self.row(id).unwrap_or(NONE),
         }
     }
 
     /// Makes the id lead to `row`. True if it led to another row before.
-    fn insert_id(&mut self, row: u32) -> bool {
-        let Tree { nodes, ids, rows, hasher, .. } = self;
-        let text = |row: u32| ids.get(&nodes[row as usize]);
-        let hash = hasher.hash_one(text(row));
-        if let Some(slot) = rows.find_mut(hash, |&other| text(other) == text(row)) {
-            let old = std::mem::replace(slot, row);
+    fn insert_id(&mut self, row: u32, id: &str) -> bool {
+        let hash = self.hash(id);
+        let Tree { nodes, ids, rows, .. } = self;
+        let is_it = |slot: &Slot| {
+            slot.hash == hash && ids.bytes(&nodes[slot.row as usize]) == id.as_bytes()
+        };
+        if let Some(slot) = rows.find_mut(Slot::spread(hash), is_it) {
+            let old = std::mem::replace(&mut slot.row, row);
             nodes[old as usize].flags |= Node::SHADOWED;
             self.shadowed += 1;
             return true;
         }
-        rows.insert_unique(hash, row, |&other| hasher.hash_one(text(other)));
+        rows.insert_unique(Slot::spread(hash), Slot { hash, row }, |slot| Slot::spread(slot.hash));
         false
     }
 

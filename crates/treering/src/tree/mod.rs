@@ -16,7 +16,8 @@ use crate::error::{Error, Result};
 use crate::findings::Problem;
 use crate::id::EntryId;
 use std::collections::HashMap;
-use std::hash::{BuildHasher, RandomState};
+use foldhash::quality::RandomState;
+use std::hash::BuildHasher;
 use std::sync::{Arc, OnceLock};
 
 /// A snapshot of a session's tree.
@@ -39,7 +40,7 @@ pub struct Tree {
     pub(crate) nodes: Vec<Node>,
     ids: Ids,
     /// Id to row. Seeded, so that no file can be made to collide.
-    rows: hashbrown::HashTable<u32>,
+    rows: hashbrown::HashTable<Slot>,
     hasher: RandomState,
     labels: HashMap<Box<str>, Label>,
     /// What the leaf entries of the file point to.
@@ -61,6 +62,20 @@ struct Label {
     text: Box<str>,
 }
 
+/// A row and the hash of its id, kept so that growing the table need not look at ids again.
+#[derive(Debug, Clone, Copy)]
+struct Slot {
+    hash: u32,
+    row: u32,
+}
+
+impl Slot {
+    /// Spread over 64 bits: the table uses the lowest and the highest ones.
+    fn spread(hash: u32) -> u64 {
+        u64::from(hash).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+    }
+}
+
 /// All ids, one after the other.
 #[derive(Debug, Clone, Default)]
 struct Ids(Vec<u8>);
@@ -77,10 +92,13 @@ impl Ids {
         }
     }
 
-    fn get(&self, node: &Node) -> &str {
+    fn bytes(&self, node: &Node) -> &[u8] {
         let start = node.id_start as usize;
-        let bytes = self.0.get(start..start + usize::from(node.id_len)).unwrap_or_default();
-        std::str::from_utf8(bytes).unwrap_or_default()
+        self.0.get(start..start + usize::from(node.id_len)).unwrap_or_default()
+    }
+
+    fn get(&self, node: &Node) -> &str {
+        std::str::from_utf8(self.bytes(node)).unwrap_or_default()
     }
 }
 
@@ -96,7 +114,7 @@ impl Tree {
             nodes: Vec::new(),
             ids: Ids::default(),
             rows: hashbrown::HashTable::new(),
-            hasher: RandomState::new(),
+            hasher: RandomState::default(),
             labels: HashMap::new(),
             leaf_targets: HashMap::new(),
             name: None,
@@ -165,8 +183,24 @@ impl Tree {
     }
 
     pub(crate) fn row(&self, id: &str) -> Option<u32> {
-        let hash = self.hasher.hash_one(id);
-        self.rows.find(hash, |&row| self.id_text(row) == id).copied()
+        let hash = self.hash(id);
+        let is_it = |slot: &Slot| slot.hash == hash && self.id_bytes(slot.row) == id.as_bytes();
+        self.rows.find(Slot::spread(hash), is_it).map(|slot| slot.row)
+    }
+
+    fn hash(&self, id: &str) -> u32 {
+        self.hasher.hash_one(id.as_bytes()) as u32
+    }
+
+    pub(crate) fn id_bytes(&self, row: u32) -> &[u8] {
+        self.nodes.get(row as usize).map_or(b"", |node| self.ids.bytes(node))
+    }
+
+    /// Makes room for about so many more entries.
+    pub(crate) fn reserve(&mut self, entries: usize) {
+        self.nodes.reserve(entries);
+        self.ids.0.reserve(entries.saturating_mul(8));
+        self.rows.reserve(entries, |slot| Slot::spread(slot.hash));
     }
 
     pub(crate) fn id_text(&self, row: u32) -> &str {

@@ -28,11 +28,11 @@ impl Children {
 
 /// An entry in a walk over the whole tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TreeItem {
+pub struct TreeItem<'a> {
     /// The entry.
-    pub id: EntryId,
+    pub id: &'a str,
     /// Its parent in the tree.
-    pub parent: Option<EntryId>,
+    pub parent: Option<&'a str>,
     /// How many entries are above it.
     pub depth: usize,
     /// Its type.
@@ -40,12 +40,11 @@ pub struct TreeItem {
     /// Who speaks, if it is a message.
     pub role: Option<Role>,
     /// Its label.
-    pub label: Option<String>,
+    pub label: Option<&'a str>,
     /// When the label was set, in Unix milliseconds.
     pub label_time: Option<i64>,
     /// How many children it has.
     pub children: usize,
-    pub(crate) row: u32,
 }
 
 /// A walk over the whole tree, parents before children, children oldest first.
@@ -53,29 +52,30 @@ pub struct TreeItem {
 pub struct TreeWalk<'a> {
     tree: &'a Tree,
     children: &'a Children,
+    /// Which rows have a label: most do not, and need not be looked up.
+    labelled: Vec<bool>,
     /// Rows still to visit, and their depth.
     stack: Vec<(u32, usize)>,
 }
 
-impl Iterator for TreeWalk<'_> {
-    type Item = TreeItem;
+impl<'a> Iterator for TreeWalk<'a> {
+    type Item = TreeItem<'a>;
 
-    fn next(&mut self) -> Option<TreeItem> {
+    fn next(&mut self) -> Option<TreeItem<'a>> {
         let (row, depth) = self.stack.pop()?;
         let children = self.children.of(row);
         self.stack.extend(children.iter().rev().map(|&child| (child, depth + 1)));
         let (tree, node) = (self.tree, self.tree.node(row));
-        let label = tree.label_of(row);
+        let label = if self.labelled[row as usize] { tree.label_of(row) } else { None };
         Some(TreeItem {
-            id: tree.id(row),
-            parent: (node.parent != NONE).then(|| tree.id(node.parent)),
+            id: tree.id_text(row),
+            parent: (node.parent != NONE).then(|| tree.id_text(node.parent)),
             depth,
             kind: node.kind(),
             role: node.role(),
-            label: label.map(|(text, _)| text.to_owned()),
+            label: label.map(|(text, _)| text),
             label_time: label.and_then(|(_, time)| time),
             children: children.len(),
-            row,
         })
     }
 }
@@ -86,7 +86,11 @@ impl Tree {
     pub fn walk(&self) -> TreeWalk<'_> {
         let children = self.children_index();
         let stack = children.roots().iter().rev().map(|&root| (root, 0)).collect();
-        TreeWalk { tree: self, children, stack }
+        let mut labelled = vec![false; self.nodes.len()];
+        for row in self.labels.keys().filter_map(|target| self.row(target)) {
+            labelled[row as usize] = true;
+        }
+        TreeWalk { tree: self, children, labelled, stack }
     }
 
     /// The children lists of all entries, made when first asked for.

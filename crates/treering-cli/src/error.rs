@@ -1,0 +1,114 @@
+//! Errors by audience: what happened, what to do about it, and the exit code.
+
+use crate::output;
+use crate::text::{safe_line, shell_word};
+use std::io;
+use std::path::Path;
+use treering::Error;
+
+/// The exit code for a command line that makes no sense. Everything else that fails is 1.
+pub(crate) const USAGE: u8 = 2;
+
+/// Why a command did not do what it was asked to.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The library's error.
+    Library(Error),
+    /// The program's own: what happened, and what to do about it.
+    Message { what: String, hint: Option<String> },
+    /// The arguments contradict each other in a way the parser cannot see.
+    Usage(String),
+    /// Nobody takes the output.
+    Stdout(io::Error),
+    /// Everything has been said on stdout.
+    Said,
+}
+
+impl Failure {
+    pub(crate) fn message(what: impl Into<String>) -> Self {
+        Failure::Message { what: what.into(), hint: None }
+    }
+
+    pub(crate) fn with_hint(what: impl Into<String>, hint: impl Into<String>) -> Self {
+        Failure::Message { what: what.into(), hint: Some(hint.into()) }
+    }
+
+    pub(crate) fn exit_code(&self) -> u8 {
+        match self {
+            Failure::Usage(_) => USAGE,
+            _ => 1,
+        }
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Failure::Library(error)
+    }
+}
+
+/// Only for writes to stdout; other I/O errors must say what they are about.
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Failure::Stdout(error)
+    }
+}
+
+/// Says on stderr what happened and what to do. `file` is the session the command was about.
+pub(crate) fn report(failure: &Failure, file: Option<&Path>) {
+    let (what, hint) = match failure {
+        Failure::Said => return,
+        Failure::Library(error) => (error.to_string(), hint(error, file)),
+        Failure::Message { what, hint } => (what.clone(), hint.clone()),
+        Failure::Usage(what) => (what.clone(), Some("`treering COMMAND --help` explains".into())),
+        Failure::Stdout(error) => (format!("cannot write the output: {error}"), None),
+    };
+    output::complain("error", &safe_line(&what));
+    if let Some(hint) = hint {
+        output::complain("hint", &safe_line(&hint));
+    }
+}
+
+fn hint(error: &Error, file: Option<&Path>) -> Option<String> {
+    let file = file.map_or("FILE".to_owned(), shell_word);
+    Some(match error {
+        Error::UnknownEntry(_) => format!("`treering tree {file}` lists the ids"),
+        Error::AmbiguousEntry { .. } => "give more characters of the id you mean".to_owned(),
+        Error::NotASession { .. } => {
+            "a session's first line is its header: {\"type\":\"session\",\"id\":…}; the file was left as it is"
+                .to_owned()
+        }
+        Error::ReadOnly { .. } => {
+            format!("look at it with `treering tree {file}`; a newer treering can write to it")
+        }
+        Error::DuplicateEntry(_) => "leave \"id\" out and the entry gets a new one".to_owned(),
+        Error::InvalidEntry(_) => {
+            "an entry is a JSON object on one line, such as {\"type\":\"custom\",\"customType\":\"note\"}"
+                .to_owned()
+        }
+        Error::LeafMoved { actual, .. } => {
+            let leaf = actual.as_ref().map_or("none", |id| id.as_str());
+            format!("somebody else was faster; `treering context {file}` shows where the session is now, `--expect-leaf {leaf}` goes on from there")
+        }
+        Error::Deleted(_) => "nothing was written; restore the file and try again".to_owned(),
+        Error::AlreadyExists(_) => "choose another path, or append to the session that is there".to_owned(),
+        Error::Locked(_) => "a stopped process may hold the lock: end it, or let it go on".to_owned(),
+        Error::NotDurable(_) => {
+            format!("do not append it again: it is in the file; see `treering log {file}`")
+        }
+        Error::Io { source, .. } | Error::Storage(source) => return io_hint(source),
+        _ => return None,
+    })
+}
+
+fn io_hint(error: &io::Error) -> Option<String> {
+    Some(match error.kind() {
+        io::ErrorKind::NotFound => {
+            "`treering ls DIR` lists the sessions in a directory; `treering append` begins a new one"
+                .to_owned()
+        }
+        io::ErrorKind::PermissionDenied => "may you read and write it?".to_owned(),
+        io::ErrorKind::StorageFull => "make room and try again: nothing was written".to_owned(),
+        _ => return None,
+    })
+}

@@ -1,0 +1,144 @@
+//! Where output goes: stdout with its width and colours, complaints on stderr.
+
+use crate::error::Failure;
+use std::fmt::Write as _;
+use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
+
+/// How wide lines may be where there is no terminal to ask.
+const USUAL_WIDTH: usize = 100;
+
+/// What a piece of text is; how that looks is decided here and nowhere else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Style {
+    Id,
+    Dim,
+    User,
+    Assistant,
+    Tool,
+    Summary,
+    Label,
+    Leaf,
+    Bad,
+    Heading,
+}
+
+impl Style {
+    fn sgr(self) -> &'static str {
+        match self {
+            Style::Id => "33",
+            Style::Dim => "2",
+            Style::User => "1;36",
+            Style::Assistant => "32",
+            Style::Tool => "34",
+            Style::Summary => "35",
+            Style::Label => "1;35",
+            Style::Leaf => "1;32",
+            Style::Bad => "1;31",
+            Style::Heading => "1",
+        }
+    }
+}
+
+/// Standard output.
+#[derive(Debug)]
+pub(crate) struct Output {
+    out: BufWriter<StdoutLock<'static>>,
+    colours: bool,
+    width: usize,
+}
+
+impl Output {
+    pub(crate) fn stdout() -> Self {
+        let stdout = io::stdout();
+        let terminal = stdout.is_terminal();
+        let width = match terminal_size::terminal_size_of(&stdout) {
+            Some((width, _)) if terminal => usize::from(width.0).max(40),
+            _ => USUAL_WIDTH,
+        };
+        let out = BufWriter::with_capacity(64 * 1024, stdout.lock());
+        Output { out, colours: terminal && colours_wanted(), width }
+    }
+
+    /// How many columns a line has.
+    pub(crate) fn width(&self) -> usize {
+        self.width
+    }
+
+    /// The text in its style. It must be safe already.
+    pub(crate) fn paint(&self, style: Style, text: &str) -> String {
+        match self.colours && !text.is_empty() {
+            true => format!("\x1b[{}m{text}\x1b[0m", style.sgr()),
+            false => text.to_owned(),
+        }
+    }
+
+    /// Hands everything over. To be called before a complaint that should come after it.
+    pub(crate) fn finish(&mut self) -> Result<(), Failure> {
+        Ok(self.out.flush()?)
+    }
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.out.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+fn colours_wanted() -> bool {
+    let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+    !no_color && !dumb
+}
+
+/// Says something on stderr: `error: …`, `hint: …`, `warning: …`. The text must be safe.
+pub(crate) fn complain(kind: &str, text: &str) {
+    let mut stderr = io::stderr().lock();
+    let mut line = String::new();
+    if stderr.is_terminal() && colours_wanted() {
+        let colour = match kind {
+            "error" => Style::Bad,
+            "warning" => Style::Id,
+            _ => Style::Heading,
+        };
+        let _ = write!(line, "\x1b[{}m{kind}:\x1b[0m {text}", colour.sgr());
+    } else {
+        let _ = write!(line, "{kind}: {text}");
+    }
+    // Whoever closed stderr does not want to know.
+    let _ = writeln!(stderr, "{line}");
+}
+
+/// Appends `text` as a JSON string.
+pub(crate) fn json_string(out: &mut impl Write, text: &str) -> io::Result<()> {
+    out.write_all(b"\"")?;
+    let bytes = text.as_bytes();
+    let mut from = 0;
+    for (at, &byte) in bytes.iter().enumerate() {
+        if byte >= 0x20 && byte != b'"' && byte != b'\\' {
+            continue;
+        }
+        out.write_all(&bytes[from..at])?;
+        from = at + 1;
+        match byte {
+            b'"' | b'\\' => out.write_all(&[b'\\', byte])?,
+            b'\n' => out.write_all(b"\\n")?,
+            b'\r' => out.write_all(b"\\r")?,
+            b'\t' => out.write_all(b"\\t")?,
+            _ => write!(out, "\\u{byte:04x}")?,
+        }
+    }
+    out.write_all(&bytes[from..])?;
+    out.write_all(b"\"")
+}
+
+/// Appends `text` as a JSON string, or `null`.
+pub(crate) fn json_string_or_null(out: &mut impl Write, text: Option<&str>) -> io::Result<()> {
+    match text {
+        Some(text) => json_string(out, text),
+        None => out.write_all(b"null"),
+    }
+}

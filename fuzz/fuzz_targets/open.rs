@@ -1,0 +1,44 @@
+//! Any bytes at all: opening them, walking the tree and building contexts ends, without a panic, and
+//! an append to whatever was opened can be read again.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use std::sync::Arc;
+use treering::{Journal, MemoryJournal, Message, Pairing, Session};
+
+fuzz_target!(|bytes: &[u8]| {
+    // Half of the inputs get a header for free: without one, everything is refused.
+    let (headed, bytes) = match bytes.split_first() {
+        Some((first, rest)) if first % 2 == 0 => (true, rest),
+        _ => (false, bytes),
+    };
+    let mut log = Vec::new();
+    if headed {
+        log.extend_from_slice(b"{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n");
+    }
+    log.extend_from_slice(bytes);
+    let journal = Arc::new(MemoryJournal::new(log.clone()));
+    let opened = Session::in_journal(journal.clone(), "/", Default::default());
+    assert_eq!(journal.contents(), log, "opening changed the log");
+    let Ok(session) = opened else { return };
+
+    let tree = session.tree();
+    assert_eq!(tree.walk().count(), tree.len(), "every entry is in the tree exactly once");
+    for id in tree.ids().take(64) {
+        let context = session.context_at(Some(id.as_str())).expect("a context for every entry");
+        context.to_llm(Pairing::Strict);
+    }
+    for entry in session.entries() {
+        entry.expect("every entry can be read").body();
+    }
+    session.findings().expect("findings never fail");
+
+    let before = session.context().expect("a context at the leaf");
+    if session.append(Message::user("next")).is_err() {
+        return; // A version from the future.
+    }
+    let journal: Arc<dyn Journal> = journal;
+    let again = Session::in_journal(journal, "/", Default::default()).expect("still a session");
+    let after = again.context().expect("a context");
+    assert_eq!(after.messages.len(), before.messages.len() + 1, "the append is there");
+});
