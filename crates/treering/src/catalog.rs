@@ -189,7 +189,8 @@ impl Catalog {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
             entries => entries.map_err(Error::io(&self.root, "list"))?,
         };
-        directories.extend(entries.flatten().map(|entry| entry.path()).filter(|path| path.is_dir()));
+        directories
+            .extend(entries.flatten().map(|entry| entry.path()).filter(|path| path.is_dir()));
         Ok(directories)
     }
 }
@@ -224,7 +225,9 @@ fn session_files(directory: &Path) -> Result<Vec<PathBuf>> {
         entries => entries.map_err(Error::io(directory, "list"))?,
     };
     let paths = entries.flatten().map(|entry| entry.path());
-    Ok(paths.filter(|path| path.extension().is_some_and(|extension| extension == "jsonl")).collect())
+    Ok(paths
+        .filter(|path| path.extension().is_some_and(|extension| extension == "jsonl"))
+        .collect())
 }
 
 /// Reads all files on all cores.
@@ -293,12 +296,12 @@ pub fn info(path: &Path) -> Result<SessionInfo> {
 }
 
 fn first_message(view: &Snapshot) -> Result<String> {
-    let mut bodies = Bodies::new(view);
+    let mut bodies = Bodies::default();
     for row in view.tree().live() {
         if view.tree().node(row).role() != Some(Role::User) {
             continue;
         }
-        let body = bodies.whole(row)?;
+        let body = bodies.whole(view, row)?;
         let content = body.as_deref().and_then(|body| json::get(body, "message"));
         let content = content.and_then(|message| json::get(message, "content"));
         let text = content.map(content_text).unwrap_or_default();

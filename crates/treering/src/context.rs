@@ -11,7 +11,9 @@ use crate::id::EntryId;
 use crate::json::{self, End, Members};
 use crate::snapshot::{Bodies, Snapshot};
 use crate::tree::{NONE, Node};
-use std::collections::HashMap;
+use std::borrow::Cow;
+use std::collections::{HashMap, VecDeque};
+use std::io::{self, Write};
 use std::ops::Range;
 
 /// What the model sees at some leaf.
@@ -44,27 +46,41 @@ pub struct Model {
 }
 
 impl Context {
+    /// Reads all of a projection.
+    pub fn collect(projection: Projection) -> Result<Self> {
+        let (thinking_level, model) = (projection.thinking_level.clone(), projection.model.clone());
+        let messages = projection.collect::<Result<_>>()?;
+        Ok(Context { messages, thinking_level, model })
+    }
+
     /// The context as one JSON object: `{"messages":[…],"thinkingLevel":…,"model":…}`.
     pub fn to_json(&self) -> Vec<u8> {
         let size: usize = self.messages.iter().map(|message| message.json.len() + 1).sum();
         let mut out = Vec::with_capacity(size + 128);
-        out.extend_from_slice(b"{\"messages\":[");
+        out.extend_from_slice(JSON_START);
         for (at, message) in self.messages.iter().enumerate() {
             if at > 0 {
                 out.push(b',');
             }
             out.extend_from_slice(&message.json);
         }
-        out.extend_from_slice(b"],\"thinkingLevel\":");
-        json::write_string(&mut out, &self.thinking_level);
-        out.extend_from_slice(b",\"model\":");
-        match &self.model {
-            Some(model) => out.extend_from_slice(&model.to_json()),
-            None => out.extend_from_slice(b"null"),
-        }
-        out.push(b'}');
+        out.extend_from_slice(&json_end(&self.thinking_level, self.model.as_ref()));
         out
     }
+}
+
+const JSON_START: &[u8] = b"{\"messages\":[";
+
+fn json_end(thinking_level: &str, model: Option<&Model>) -> Vec<u8> {
+    let mut out = b"],\"thinkingLevel\":".to_vec();
+    json::write_string(&mut out, thinking_level);
+    out.extend_from_slice(b",\"model\":");
+    match model {
+        Some(model) => out.extend_from_slice(&model.to_json()),
+        None => out.extend_from_slice(b"null"),
+    }
+    out.push(b'}');
+    out
 }
 
 impl Model {
@@ -80,38 +96,110 @@ impl Model {
     }
 }
 
+/// A context that is read message by message: an iterator over its messages, oldest first, each with
+/// the entry it came from. Memory is that of one message, however large the context.
+///
+/// ```
+/// use treering::{Message, Session};
+/// let session = Session::in_memory("/project");
+/// let id = session.append(Message::user("hello"))?;
+/// for message in session.projection()? {
+///     assert_eq!(message?.entry, id);
+/// }
+/// # Ok::<(), treering::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Projection {
+    /// The thinking level in force; `off` if none was ever set.
+    pub thinking_level: String,
+    /// The model in force, if any was named.
+    pub model: Option<Model>,
+    view: Snapshot,
+    selection: Selection,
+    edits: HashMap<String, Edit>,
+    bodies: Bodies,
+    /// How many of the selected entries were projected.
+    done: usize,
+    /// Messages of the last one that were not handed out yet.
+    ready: VecDeque<ContextMessage>,
+}
+
+impl Projection {
+    /// Decides what counts at `leaf` (`None`: before the first entry). Nothing if the view is only a
+    /// part of a log and the answer depends on the rest.
+    pub(crate) fn plan(view: Snapshot, leaf: Option<u32>) -> Result<Option<Self>> {
+        let mut bodies = Bodies::default();
+        let (selection, (thinking_level, model)) = match leaf {
+            None => (Selection::default(), ("off".to_owned(), None)),
+            Some(leaf) => {
+                let selection = select(&view, &mut bodies, leaf)?;
+                let settings = settings(&view, &mut bodies, leaf)?;
+                match (selection, settings) {
+                    (Ok(selection), Ok(settings)) => (selection, settings),
+                    _ => return Ok(None),
+                }
+            }
+        };
+        let edits = edits(&view, &mut bodies, &selection)?;
+        let (done, ready) = (0, VecDeque::new());
+        let projection =
+            Projection { thinking_level, model, view, selection, edits, bodies, done, ready };
+        Ok(Some(projection))
+    }
+
+    /// Writes the context as [`Context::to_json`] has it.
+    pub fn write_json(self, out: &mut dyn Write) -> Result<io::Result<()>> {
+        let end = json_end(&self.thinking_level, self.model.as_ref());
+        let mut before = JSON_START;
+        let mut write = |bytes: &[u8]| out.write_all(bytes);
+        let mut first = true;
+        for message in self {
+            let message = message?;
+            let written = write(before).and_then(|()| write(&message.json));
+            if written.is_err() {
+                return Ok(written);
+            }
+            (before, first) = (b",", false);
+        }
+        if first && let Err(error) = write(JSON_START) {
+            return Ok(Err(error));
+        }
+        Ok(write(&end))
+    }
+}
+
+impl Iterator for Projection {
+    type Item = Result<ContextMessage>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while self.ready.is_empty() {
+            let row = *self.selection.rows.get(self.done)?;
+            let is_summary = self.selection.compacted && self.done == 0;
+            self.done += 1;
+            let Projection { view, bodies, edits, ready, .. } = self;
+            if let Err(error) = project(view, bodies, row, is_summary, edits, ready) {
+                return Some(Err(error));
+            }
+        }
+        self.ready.pop_front().map(Ok)
+    }
+}
+
 /// The tree at hand is only the end of a log, and the answer lies further up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Incomplete;
+struct Incomplete;
 
 /// Either an answer, or the news that more of the log is needed.
 type Known<T> = std::result::Result<T, Incomplete>;
 
-/// Builds the context at `leaf`; `None` is before the first entry.
-pub(crate) fn build(view: &Snapshot, leaf: Option<u32>) -> Result<Known<Context>> {
-    let mut context = Context { thinking_level: "off".into(), ..Context::default() };
-    let Some(leaf) = leaf else { return Ok(Ok(context)) };
-    let mut bodies = Bodies::new(view);
-    let Ok(selection) = select(view, &mut bodies, leaf)? else { return Ok(Err(Incomplete)) };
-    let edits = edits(view, &mut bodies, &selection)?;
-    for (at, &row) in selection.rows.iter().enumerate() {
-        let is_summary = selection.compacted && at == 0;
-        project(view, &mut bodies, row, is_summary, &edits, &mut context.messages)?;
-    }
-    if let Known::Err(incomplete) = settings(view, &mut bodies, leaf, &mut context)? {
-        return Ok(Err(incomplete));
-    }
-    Ok(Ok(context))
-}
-
 /// The entries that count, in the order of the context.
+#[derive(Debug, Default)]
 struct Selection {
     rows: Vec<u32>,
     /// The first of them is a compaction that stands for what came before.
     compacted: bool,
 }
 
-fn select(view: &Snapshot, bodies: &mut Bodies<'_>, leaf: u32) -> Result<Known<Selection>> {
+fn select(view: &Snapshot, bodies: &mut Bodies, leaf: u32) -> Result<Known<Selection>> {
     let tree = view.tree();
     let Some((compaction, first_kept)) = latest_compaction(view, bodies, leaf)? else {
         let rows = tree.path_rows(leaf);
@@ -168,16 +256,17 @@ fn kept(view: &Snapshot, compaction: u32, first: u32, rows: &mut Vec<u32>) -> Ke
 /// The nearest compaction at or above `leaf` that can be read, and what it keeps from.
 fn latest_compaction(
     view: &Snapshot,
-    bodies: &mut Bodies<'_>,
+    bodies: &mut Bodies,
     leaf: u32,
 ) -> Result<Option<(u32, Option<String>)>> {
     let mut row = view.tree().node(leaf).compaction;
     while row != NONE {
-        if let Some(body) = bodies.whole(row)? {
-            let first_kept = json::get(&body, "firstKeptEntryId").map(|raw| match json::string(raw) {
-                Some(id) => id.into_owned(),
-                None => String::from_utf8_lossy(raw).into_owned(),
-            });
+        if let Some(body) = bodies.whole(view, row)? {
+            let first_kept =
+                json::get(&body, "firstKeptEntryId").map(|raw| match json::string(raw) {
+                    Some(id) => id.into_owned(),
+                    None => String::from_utf8_lossy(raw).into_owned(),
+                });
             return Ok(Some((row, first_kept)));
         }
         row = above(view, row, |node| node.compaction);
@@ -196,7 +285,7 @@ fn above(view: &Snapshot, row: u32, inherited: impl Fn(&Node) -> u32) -> u32 {
 /// The latest context edit for every target, among the selected entries.
 fn edits(
     view: &Snapshot,
-    bodies: &mut Bodies<'_>,
+    bodies: &mut Bodies,
     selection: &Selection,
 ) -> Result<HashMap<String, Edit>> {
     let mut edits = HashMap::new();
@@ -204,7 +293,7 @@ fn edits(
         if view.tree().node(row).kind() != Kind::ContextEdit {
             continue;
         }
-        let Some(body) = bodies.whole(row)? else { continue };
+        let Some(body) = bodies.whole(view, row)? else { continue };
         let Some(target) = json::get(&body, "targetId").and_then(json::string) else { continue };
         let edit = match json::get(&body, "replacement") {
             Some(b"null") => Edit::Remove,
@@ -219,6 +308,7 @@ fn edits(
     Ok(edits)
 }
 
+#[derive(Debug)]
 enum Edit {
     Remove,
     Replace(Vec<u8>),
@@ -227,11 +317,11 @@ enum Edit {
 /// Appends the messages that one entry contributes.
 fn project(
     view: &Snapshot,
-    bodies: &mut Bodies<'_>,
+    bodies: &mut Bodies,
     row: u32,
     is_summary: bool,
     edits: &HashMap<String, Edit>,
-    out: &mut Vec<ContextMessage>,
+    out: &mut VecDeque<ContextMessage>,
 ) -> Result<()> {
     let tree = view.tree();
     let node = *tree.node(row);
@@ -239,17 +329,18 @@ fn project(
     if matches!(edit, Some(Edit::Remove)) {
         return Ok(());
     }
-    let contributes = matches!(node.kind(), Kind::Message | Kind::CustomMessage | Kind::BranchSummary);
+    let contributes =
+        matches!(node.kind(), Kind::Message | Kind::CustomMessage | Kind::BranchSummary);
     if !contributes && !is_summary {
         return Ok(());
     }
-    let Some(body) = bodies.any(row)? else { return Ok(()) };
+    let Some(body) = bodies.any(view, row)? else { return Ok(()) };
     let mut push = |json: Vec<u8>| {
         let json = match edit {
             Some(Edit::Replace(content)) => edited(json, content),
             _ => json,
         };
-        out.push(ContextMessage { entry: tree.id(row), json });
+        out.push_back(ContextMessage { entry: tree.id(row), json });
     };
     match node.kind() {
         Kind::Message => {
@@ -263,11 +354,17 @@ fn project(
             let summary = json::get(&body, "summary").filter(|summary| *summary != b"\"\"");
             if let Some(summary) = summary {
                 let from = json::get(&body, "fromId");
-                push(synthesised("branchSummary", &[("summary", Some(summary)), ("fromId", from)], &node));
+                push(synthesised(
+                    "branchSummary",
+                    &[("summary", Some(summary)), ("fromId", from)],
+                    &node,
+                ));
             }
         }
         _ => {
-            if let Some(system) = json::get(&body, "systemMessage").filter(|raw| raw.starts_with(b"{")) {
+            if let Some(system) =
+                json::get(&body, "systemMessage").filter(|raw| raw.starts_with(b"{"))
+            {
                 push(system.to_vec());
             }
             let (summary, tokens) = (json::get(&body, "summary"), json::get(&body, "tokensBefore"));
@@ -284,7 +381,7 @@ fn message(body: &[u8]) -> Option<Vec<u8>> {
     let mut found: Option<(Range<usize>, Option<Range<usize>>, Option<Range<usize>>)> = None;
     let mut members = Members::new(body, json::skip_space(body, 0));
     while let Some((key, start)) = members.key() {
-        if &body[key] != b"\"message\"" {
+        if !json::key_is(&body[key.start + 1..key.end - 1], "message") {
             members.skip_value(start);
             continue;
         }
@@ -296,7 +393,7 @@ fn message(body: &[u8]) -> Option<Vec<u8>> {
         let (mut role, mut content) = (None, None);
         let mut inner = Members::new(body, start);
         for member in &mut inner {
-            match member.key {
+            match &*json::key_name(member.key) {
                 b"role" => role = Some(member.value),
                 b"content" => content = Some(member.value),
                 _ => {}
@@ -373,41 +470,35 @@ fn edited(message: Vec<u8>, content: &[u8]) -> Vec<u8> {
 /// Thinking level and model: the latest on the whole path, whatever was compacted.
 fn settings(
     view: &Snapshot,
-    bodies: &mut Bodies<'_>,
+    bodies: &mut Bodies,
     leaf: u32,
-    context: &mut Context,
-) -> Result<Known<()>> {
+) -> Result<Known<(String, Option<Model>)>> {
     let tree = view.tree();
+    let (mut level, mut named) = (None, None);
     let mut row = tree.node(leaf).thinking;
-    while row != NONE {
-        let body = bodies.whole(row)?;
-        let level = body.as_deref().and_then(|body| json::get(body, "thinkingLevel"));
-        if let Some(level) = level.and_then(json::string) {
-            context.thinking_level = level.into_owned();
-            break;
-        }
+    while row != NONE && level.is_none() {
+        let body = bodies.whole(view, row)?;
+        let value = body.as_deref().and_then(|body| json::get(body, "thinkingLevel"));
+        level = value.and_then(json::string).map(Cow::into_owned);
         row = above(view, row, |node| node.thinking);
     }
-    let unknown_level = row == NONE;
     let mut row = tree.node(leaf).model;
-    while row != NONE {
-        context.model = bodies.whole(row)?.and_then(|body| model(tree.node(row).kind(), &body));
-        if context.model.is_some() {
-            break;
-        }
+    while row != NONE && named.is_none() {
+        named = bodies.whole(view, row)?.and_then(|body| model(tree.node(row).kind(), &body));
         row = above(view, row, |node| node.model);
     }
-    if view.is_partial() && (unknown_level || row == NONE) {
+    if view.is_partial() && (level.is_none() || named.is_none()) {
         let top = tree.ancestors(leaf).last();
         if top.is_some_and(|top| view.is_cut(top)) {
             return Ok(Err(Incomplete));
         }
     }
-    Ok(Ok(()))
+    Ok(Ok((level.unwrap_or_else(|| "off".into()), named)))
 }
 
 fn model(kind: Kind, body: &[u8]) -> Option<Model> {
-    let text = |object: &[u8], key| json::get(object, key).and_then(json::string).map(|t| t.into_owned());
+    let text =
+        |object: &[u8], key| json::get(object, key).and_then(json::string).map(|t| t.into_owned());
     Some(match kind {
         Kind::ModelChange => {
             Model { provider: text(body, "provider"), model_id: text(body, "modelId") }

@@ -34,7 +34,9 @@ pub enum Error {
         reason: String,
     },
     /// The session is of a version this release can read but must not write.
-    #[error("session has version {version}, newer than the {supported} this release writes: it is read-only")]
+    #[error(
+        "session has version {version}, newer than the {supported} this release writes: it is read-only"
+    )]
     ReadOnly {
         /// The version in the header.
         version: u64,
@@ -59,7 +61,9 @@ pub enum Error {
     #[error("there is an entry {0:?} already")]
     DuplicateEntry(String),
     /// A session id that cannot be part of a file name.
-    #[error("invalid session id {0:?}: letters, digits, '.', '_' and '-', starting and ending with a letter or digit, at most 128")]
+    #[error(
+        "invalid session id {0:?}: letters, digits, '.', '_' and '-', starting and ending with a letter or digit, at most 128"
+    )]
     InvalidSessionId(String),
     /// An entry that cannot be written.
     #[error("invalid entry: {0}")]
@@ -81,6 +85,10 @@ pub enum Error {
     /// Another process holds the file's lock and does not let go.
     #[error("the session is locked by another process (waited {0} s)")]
     Locked(u64),
+    /// Entries written earlier could not be brought to disk in the background. This operation was
+    /// not carried out; the next one will be.
+    #[error("entries written earlier are not known to be on disk: {0}")]
+    EarlierSyncFailed(#[source] io::Error),
     /// The entries were written, but the system could not confirm that they are on disk.
     #[error("written, but not known to be on disk: {0}")]
     NotDurable(#[source] io::Error),

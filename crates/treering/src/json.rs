@@ -298,7 +298,15 @@ pub(crate) fn get<'a>(bytes: &'a [u8], key: &str) -> Option<&'a [u8]> {
 
 /// Whether a raw key means `name`, escapes considered.
 pub(crate) fn key_is(raw: &[u8], name: &str) -> bool {
-    raw == name.as_bytes() || (memchr::memchr(b'\\', raw).is_some() && decode(raw) == name)
+    *key_name(raw) == *name.as_bytes()
+}
+
+/// A raw key with its escapes resolved.
+pub(crate) fn key_name(raw: &[u8]) -> Cow<'_, [u8]> {
+    match memchr::memchr(b'\\', raw) {
+        None => Cow::Borrowed(raw),
+        Some(_) => Cow::Owned(decode(raw).into_owned().into_bytes()),
+    }
 }
 
 /// The elements of the array `bytes`, as spans; nothing if it is no array.
@@ -321,41 +329,56 @@ pub(crate) fn elements(bytes: &[u8]) -> Vec<&[u8]> {
     }
 }
 
+/// The inside of a string literal, escapes unresolved, or `None` if it is not a string.
+pub(crate) fn inside(literal: &[u8]) -> Option<&[u8]> {
+    literal.strip_prefix(b"\"")?.strip_suffix(b"\"")
+}
+
 /// The text of a string literal (quotes included), or `None` if it is not a string. Lone surrogates
 /// and broken UTF-8 become U+FFFD: use the raw bytes where that matters.
 pub(crate) fn string(literal: &[u8]) -> Option<Cow<'_, str>> {
-    let inner = literal.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
-    Some(decode(inner))
+    inside(literal).map(decode)
 }
 
-/// Whether the literal can be turned into a `String` and back without a change of meaning.
-pub(crate) fn is_lossless(inner: &[u8]) -> bool {
-    std::str::from_utf8(inner).is_ok() && !decode(inner).contains('\u{FFFD}')
-}
-
-/// Resolves the escapes of a string's inside.
+/// Resolves the escapes of a string's inside. What no `String` can hold becomes U+FFFD.
 pub(crate) fn decode(inner: &[u8]) -> Cow<'_, str> {
+    match decode_exactly(inner) {
+        Ok(text) => text,
+        Err(lossy) => Cow::Owned(lossy),
+    }
+}
+
+/// The same; `Err` with the best that can be done if something was lost.
+pub(crate) fn decode_exactly(inner: &[u8]) -> Result<Cow<'_, str>, String> {
     if memchr::memchr(b'\\', inner).is_none() {
-        return String::from_utf8_lossy(inner);
+        return match String::from_utf8_lossy(inner) {
+            Cow::Borrowed(text) => Ok(Cow::Borrowed(text)),
+            Cow::Owned(lossy) => Err(lossy),
+        };
     }
     let mut out: Vec<u8> = Vec::with_capacity(inner.len());
     let mut at = 0;
+    let mut exact = true;
     while let Some(hit) = memchr::memchr(b'\\', &inner[at..]) {
         out.extend_from_slice(&inner[at..at + hit]);
         at += hit;
         let (character, used) = decode_escape(&inner[at..]);
+        exact &= character.is_some();
+        let character = character.unwrap_or(char::REPLACEMENT_CHARACTER);
         out.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
         at += used;
     }
     out.extend_from_slice(&inner[at..]);
     match String::from_utf8(out) {
-        Ok(text) => Cow::Owned(text),
-        Err(error) => Cow::Owned(String::from_utf8_lossy(error.as_bytes()).into_owned()),
+        Ok(text) if exact => Ok(Cow::Owned(text)),
+        Ok(lossy) => Err(lossy),
+        Err(error) => Err(String::from_utf8_lossy(error.as_bytes()).into_owned()),
     }
 }
 
-/// One escape at the start of `bytes`: what it means and how long it is.
-fn decode_escape(bytes: &[u8]) -> (char, usize) {
+/// One escape at the start of `bytes`: what it means (nothing for half a surrogate pair) and how
+/// long it is.
+fn decode_escape(bytes: &[u8]) -> (Option<char>, usize) {
     let simple = match bytes.get(1) {
         Some(b'b') => '\u{8}',
         Some(b'f') => '\u{C}',
@@ -364,24 +387,24 @@ fn decode_escape(bytes: &[u8]) -> (char, usize) {
         Some(b't') => '\t',
         Some(b'u') => return decode_unit(bytes),
         Some(&other) => char::from(other),
-        None => return ('\u{FFFD}', 1),
+        None => return (None, 1),
     };
-    (simple, 2)
+    (Some(simple), 2)
 }
 
-fn decode_unit(bytes: &[u8]) -> (char, usize) {
+fn decode_unit(bytes: &[u8]) -> (Option<char>, usize) {
     let unit = |at: usize| {
         let hex = bytes.get(at..at + 6)?.strip_prefix(b"\\u")?;
         u32::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok()
     };
-    let Some(high) = unit(0) else { return ('\u{FFFD}', bytes.len().min(6)) };
+    let Some(high) = unit(0) else { return (None, bytes.len().min(6)) };
     if (0xD800..0xDC00).contains(&high)
         && let Some(low @ 0xDC00..0xE000) = unit(6)
         && let Some(pair) = char::from_u32(0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00))
     {
-        return (pair, 12);
+        return (Some(pair), 12);
     }
-    (char::from_u32(high).unwrap_or('\u{FFFD}'), 6)
+    (char::from_u32(high), 6)
 }
 
 /// Appends `text` as a string literal, escaped the way `JSON.stringify` does.
@@ -477,13 +500,50 @@ mod tests {
     #[test]
     fn accepts_what_json_allows_and_nothing_else() {
         let good = [
-            "0", "-0", "1e400", "1E-400", "-12.5e+3", "\"\"", "\"\\ud83d\"", "[]", "[ ]", "{}",
-            "{ }", "[1,2]", "[ 1 , 2 ]", "{\"a\":1}", "{\"a\" : [ {} , null ] }", "true", "null",
+            "0",
+            "-0",
+            "1e400",
+            "1E-400",
+            "-12.5e+3",
+            "\"\"",
+            "\"\\ud83d\"",
+            "[]",
+            "[ ]",
+            "{}",
+            "{ }",
+            "[1,2]",
+            "[ 1 , 2 ]",
+            "{\"a\":1}",
+            "{\"a\" : [ {} , null ] }",
+            "true",
+            "null",
         ];
         let bad = [
-            "", "01", "1.", ".5", "-", "+1", "NaN", "Infinity", "tru", "\"", "\"\\x\"", "\"\\u12g4\"",
-            "\"\t\"", "[", "[1", "[1,]", "[,1]", "{\"a\"}", "{\"a\":}", "{\"a\":1,}", "{a:1}", "[1}",
-            "{\"a\":1]", "'a'", "1 2",
+            "",
+            "01",
+            "1.",
+            ".5",
+            "-",
+            "+1",
+            "NaN",
+            "Infinity",
+            "tru",
+            "\"",
+            "\"\\x\"",
+            "\"\\u12g4\"",
+            "\"\t\"",
+            "[",
+            "[1",
+            "[1,]",
+            "[,1]",
+            "{\"a\"}",
+            "{\"a\":}",
+            "{\"a\":1,}",
+            "{a:1}",
+            "[1}",
+            "{\"a\":1]",
+            "'a'",
+            "1 2",
         ];
         for text in good {
             assert!(whole(text.as_bytes()), "{text}");

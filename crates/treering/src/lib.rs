@@ -46,7 +46,7 @@ mod time;
 mod tree;
 
 pub use catalog::{Catalog, Listing, Progress, SessionInfo, info, list_dir};
-pub use context::{Context, ContextMessage, Model};
+pub use context::{Context, ContextMessage, Model, Projection};
 pub use entry::{Block, Body, Entry, Kind, Message, MessageView, NewEntry, Role};
 pub use error::{Error, Result};
 pub use findings::{Finding, Problem};
@@ -64,11 +64,16 @@ use std::sync::Arc;
 /// is read from its end, and only as far as the answer needs. Exactly what
 /// [`Session::open`] and [`Session::context`] would say.
 pub fn active_context(path: impl AsRef<Path>) -> Result<Context> {
+    Context::collect(active_projection(path)?)
+}
+
+/// The same, message by message.
+pub fn active_projection(path: impl AsRef<Path>) -> Result<Projection> {
     let path = path.as_ref();
     let journal: Arc<dyn Journal> = Arc::new(log::FileJournal::open(path)?);
-    match log::tail::context(&journal)? {
-        Some(context) => Ok(context),
-        None => Session::open(path)?.context(),
+    match log::tail::projection(&journal)? {
+        Some(projection) => Ok(projection),
+        None => Session::open(path)?.projection(),
     }
 }
 

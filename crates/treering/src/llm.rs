@@ -74,18 +74,20 @@ impl Context {
 
 fn convert(message: &ContextMessage) -> Option<ContextMessage> {
     let view = MessageView::new(&message.json);
-    let text = |key: &str| view.field(key).unwrap_or_default();
+    let summary = || inside(view.get("summary"));
     let content = match view.role() {
-        Role::System | Role::User | Role::Assistant | Role::ToolResult => return Some(message.clone()),
-        Role::BashExecution if is_true(view.get("excludeFromContext")) => return None,
-        Role::BashExecution => text_block(&bash_text(view)),
-        Role::CompactionSummary => {
-            text_block(&format!("{COMPACTION_BEFORE}{}{COMPACTION_AFTER}", text("summary")))
+        Role::System | Role::User | Role::Assistant | Role::ToolResult => {
+            return Some(message.clone());
         }
-        Role::BranchSummary => text_block(&format!("{BRANCH_BEFORE}{}{BRANCH_AFTER}", text("summary"))),
+        Role::BashExecution if is_true(view.get("excludeFromContext")) => return None,
+        Role::BashExecution => bash_text(view).block(),
+        Role::CompactionSummary => {
+            Text::new(COMPACTION_BEFORE).raw(summary()).text(COMPACTION_AFTER).block()
+        }
+        Role::BranchSummary => Text::new(BRANCH_BEFORE).raw(summary()).text(BRANCH_AFTER).block(),
         Role::Custom => match view.get("content") {
             Some(literal) if literal.starts_with(b"\"") => {
-                [b"[{\"type\":\"text\",\"text\":", literal, b"}]"].concat()
+                Text::default().raw(inside(Some(literal))).block()
             }
             Some(blocks) => blocks.to_vec(),
             None => b"[]".to_vec(),
@@ -101,33 +103,62 @@ fn convert(message: &ContextMessage) -> Option<ContextMessage> {
     Some(ContextMessage { entry: message.entry.clone(), json })
 }
 
+/// A text under construction, as the inside of a JSON string: pieces of the session go in as they
+/// are, so that not even half a surrogate pair changes.
+#[derive(Default)]
+struct Text(Vec<u8>);
+
+impl Text {
+    fn new(text: &str) -> Self {
+        Text::default().text(text)
+    }
+
+    fn text(self, text: &str) -> Self {
+        let literal = json::quoted(text);
+        self.raw(json::inside(&literal).unwrap_or_default())
+    }
+
+    fn raw(mut self, inside: &[u8]) -> Self {
+        self.0.extend_from_slice(inside);
+        self
+    }
+
+    /// As the content of a message: one text block.
+    fn block(&self) -> Vec<u8> {
+        [b"[{\"type\":\"text\",\"text\":\"", &*self.0, b"\"}]"].concat()
+    }
+}
+
+/// The inside of a string literal; nothing if there is none.
+fn inside(literal: Option<&[u8]>) -> &[u8] {
+    literal.and_then(json::inside).unwrap_or_default()
+}
+
 /// JavaScript's idea of a set flag.
 fn is_true(value: Option<&[u8]>) -> bool {
     value.is_some_and(|value| !matches!(value, b"false" | b"null" | b"0" | b"\"\""))
 }
 
-fn text_block(text: &str) -> Vec<u8> {
-    [b"[{\"type\":\"text\",\"text\":", &*json::quoted(text), b"}]"].concat()
-}
-
-fn bash_text(view: MessageView<'_>) -> String {
-    let output = view.field("output").unwrap_or_default();
-    let mut text = format!("Ran `{}`\n", view.field("command").unwrap_or_default());
-    match output.is_empty() {
-        true => text.push_str("(no output)"),
-        false => text.push_str(&format!("```\n{output}\n```")),
-    }
+fn bash_text(view: MessageView<'_>) -> Text {
+    let field = |key: &str| inside(view.get(key));
+    let mut text = Text::new("Ran `").raw(field("command")).text("`\n");
+    text = match field("output") {
+        b"" => text.text("(no output)"),
+        output => text.text("```\n").raw(output).text("\n```"),
+    };
     let exit_code = view.get("exitCode").filter(|code| *code != b"null");
     if is_true(view.get("cancelled")) {
-        text.push_str("\n\n(command cancelled)");
+        text = text.text("\n\n(command cancelled)");
     } else if let Some(code) = exit_code.filter(|code| number(code) != Some(0.0)) {
-        text.push_str(&format!("\n\nCommand exited with code {}", String::from_utf8_lossy(code)));
+        let code = json::inside(code).unwrap_or(code);
+        text = text.text("\n\nCommand exited with code ").raw(code);
     }
-    let path = view.field("fullOutputPath").filter(|path| !path.is_empty());
-    if let Some(path) = path.filter(|_| is_true(view.get("truncated"))) {
-        text.push_str(&format!("\n\n[Output truncated. Full output: {path}]"));
+    match field("fullOutputPath") {
+        path if !path.is_empty() && is_true(view.get("truncated")) => {
+            text.text("\n\n[Output truncated. Full output: ").raw(path).text("]")
+        }
+        _ => text,
     }
-    text
 }
 
 /// Puts every result right after its call.
@@ -211,7 +242,7 @@ fn made_up(call: &str, name: &str, message: &ContextMessage) -> Vec<u8> {
     json.extend_from_slice(b",\"toolName\":");
     json::write_string(&mut json, name);
     json.extend_from_slice(b",\"content\":");
-    json.extend_from_slice(&text_block(NO_RESULT));
+    json.extend_from_slice(&Text::new(NO_RESULT).block());
     json.extend_from_slice(b",\"isError\":true,\"timestamp\":");
     let timestamp = MessageView::new(&message.json).get("timestamp").unwrap_or(b"0");
     json.extend_from_slice(timestamp);

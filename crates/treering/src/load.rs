@@ -130,7 +130,12 @@ impl Loaded {
     }
 
     /// Reads the lines from `start` (the start of a line) to `end`, into a tree of just those.
-    pub(crate) fn read_suffix(mut self, journal: &dyn Journal, start: u64, end: u64) -> Result<Self, LoadError> {
+    pub(crate) fn read_suffix(
+        mut self,
+        journal: &dyn Journal,
+        start: u64,
+        end: u64,
+    ) -> Result<Self, LoadError> {
         self.complete = start;
         if self.read_on(journal, end)? == Taken::Unsettled {
             Arc::make_mut(&mut self.tree).settle();
@@ -140,7 +145,10 @@ impl Loaded {
 
     /// Takes in what was appended since. Returns the rows it brought, or `None` if the journal is
     /// not a continuation of what was read, or not a plain one: then it must be read from the start.
-    pub(crate) fn refresh(&mut self, journal: &dyn Journal) -> Result<Option<Range<u32>>, LoadError> {
+    pub(crate) fn refresh(
+        &mut self,
+        journal: &dyn Journal,
+    ) -> Result<Option<Range<u32>>, LoadError> {
         let length = journal.len()?;
         let before = self.tree.nodes.len() as u32;
         if length == self.seen {
@@ -221,7 +229,12 @@ impl Loaded {
     }
 
     /// Takes in a line of any shape.
-    fn thorough(&mut self, bytes: &[u8], offset: u64, terminated: bool) -> Result<Taken, LoadError> {
+    fn thorough(
+        &mut self,
+        bytes: &[u8],
+        offset: u64,
+        terminated: bool,
+    ) -> Result<Taken, LoadError> {
         let mut segments: Vec<Segment<'_>> = Vec::new();
         head::split(bytes, |segment| segments.push(segment));
         let number = self.lines + 1;
@@ -233,7 +246,9 @@ impl Loaded {
             self.find(number, Problem::Glued);
         }
         let mut taken = Taken::Plainly;
-        for Segment { span, what } in segments {
+        let last = segments.len();
+        for (at, Segment { span, what }) in segments.into_iter().enumerate() {
+            let is_tail = !terminated && at + 1 == last;
             let (start, len) = (offset + span.start as u64, span.len() as u64);
             let body = &bytes[span];
             match what {
@@ -248,7 +263,7 @@ impl Loaded {
                 }
                 // Torn at the very end: a write that is still under way, or was cut short. Nobody
                 // was told that this entry exists.
-                What::DamagedEntry(_) | What::Damaged if !terminated => {
+                What::DamagedEntry(_) | What::Damaged if is_tail => {
                     self.find(number, Problem::TornTail);
                 }
                 What::DamagedEntry(head) => {
@@ -348,9 +363,7 @@ impl Loaded {
         self.seen = self.complete;
         self.lines += memchr::memchr_iter(b'\n', lines).count() as u64;
         self.tail_counts = false;
-        let keep = 64_usize.saturating_sub(lines.len()).min(self.mark.len());
-        self.mark.drain(..self.mark.len() - keep);
-        self.mark.extend_from_slice(&lines[lines.len().saturating_sub(64)..]);
+        self.mark = lines[lines.len().saturating_sub(64)..].to_vec();
         self.findings.retain(|finding| finding.problem != Problem::TornTail);
     }
 

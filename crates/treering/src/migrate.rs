@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::header::VERSION;
 use crate::json::{self, Members};
 use crate::load::{Loaded, Shape};
-use crate::log::{Journal, create_private, scan};
+use crate::log::{Journal, create_private, scan, sync_directory};
 use crate::tree::{NONE, Node, Tree};
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -55,7 +55,7 @@ fn with_head_member(entry: &[u8], key: &str, value: &[u8]) -> Vec<u8> {
         if json::key_is(member.key, key) {
             return json::with_member(entry, key, value);
         }
-        if member.key == b"type" {
+        if json::key_is(member.key, "type") {
             place = Some(member.whole.end);
         }
     }
@@ -67,7 +67,8 @@ fn with_head_member(entry: &[u8], key: &str, value: &[u8]) -> Vec<u8> {
 /// Version 1 counted entries, the header being 0.
 fn first_kept_by_id<'a>(tree: &Tree, entry: Cow<'a, [u8]>) -> Cow<'a, [u8]> {
     let mut members = Members::new(&entry, json::skip_space(&entry, 0));
-    let Some(member) = members.find(|member| member.key == b"firstKeptEntryIndex") else {
+    let Some(member) = members.find(|member| json::key_is(member.key, "firstKeptEntryIndex"))
+    else {
         return entry;
     };
     let index = crate::entry::number(&entry[member.value]).filter(|index| *index >= 1.0);
@@ -99,6 +100,8 @@ pub(crate) fn is_due(loaded: &Loaded) -> bool {
 /// Upgrades the file at `path`, of which `loaded` is everything. The caller holds the file's lock.
 /// Returns where the old file was kept.
 pub(crate) fn upgrade(path: &Path, journal: &dyn Journal, loaded: &Loaded) -> Result<PathBuf> {
+    // A link to the session must stay one.
+    let path = &std::fs::canonicalize(path).map_err(Error::io(path, "upgrade"))?;
     let temporary = beside(path, ".upgrade.tmp");
     // Left by an upgrade that was killed; the lock says that none is under way.
     let _ = std::fs::remove_file(&temporary);
@@ -113,12 +116,10 @@ pub(crate) fn upgrade(path: &Path, journal: &dyn Journal, loaded: &Loaded) -> Re
     if kept.is_err() {
         let _ = std::fs::remove_file(&temporary);
     }
-    let kept = kept.map_err(Error::io(path, "upgrade"))?;
-    if let Some(directory) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-        // Some file systems cannot sync a directory; the rename is atomic all the same.
-        let _ = std::fs::File::open(directory).and_then(|directory| directory.sync_all());
+    if let (Ok(_), Some(directory)) = (&kept, path.parent()) {
+        sync_directory(directory);
     }
-    Ok(kept)
+    kept.map_err(Error::io(path, "upgrade"))
 }
 
 fn write_upgraded(target: &Path, journal: &dyn Journal, loaded: &Loaded) -> io::Result<()> {
@@ -220,4 +221,3 @@ fn backup_path(path: &Path, loaded: &Loaded) -> PathBuf {
     }
     backup
 }
-

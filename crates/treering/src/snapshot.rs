@@ -1,6 +1,6 @@
 //! A session as it is at one moment: its tree, and where the bodies are.
 
-use crate::context::{self, Context};
+use crate::context::Projection;
 use crate::entry::Entry;
 use crate::error::{Error, Result};
 use crate::json;
@@ -86,9 +86,9 @@ impl Snapshot {
     /// cannot see it): the nearest sound entry above it is.
     pub(crate) fn file_leaf(&self) -> Result<Option<u32>> {
         let Some(leaf) = self.tree.file_leaf_row() else { return Ok(None) };
-        let mut bodies = Bodies::new(self);
+        let mut bodies = Bodies::default();
         for row in self.tree.ancestors(leaf) {
-            if bodies.whole(row)?.is_some() {
+            if bodies.whole(self, row)?.is_some() {
                 return Ok(Some(row));
             }
         }
@@ -102,37 +102,35 @@ impl Snapshot {
         }
         let leaf = self.file_leaf()?;
         let known = match leaf {
-            Some(row) => Bodies::new(self).whole(row)?.is_some(),
+            Some(row) => Bodies::default().whole(self, row)?.is_some(),
             None => true,
         };
         Ok(known.then_some(leaf))
     }
 
-    pub(crate) fn context(&self, leaf: Option<u32>) -> Result<Context> {
-        match context::build(self, leaf)? {
-            Ok(context) => Ok(context),
-            Err(context::Incomplete) => Err(Error::Storage(io::ErrorKind::UnexpectedEof.into())),
+    /// The context at a row; `None` is before the first entry.
+    pub(crate) fn projection(self, leaf: Option<u32>) -> Result<Projection> {
+        match Projection::plan(self, leaf)? {
+            Some(projection) => Ok(projection),
+            // Only a part of a log can be incomplete.
+            None => Err(Error::Storage(io::ErrorKind::UnexpectedEof.into())),
         }
     }
 }
 
 /// Reads bodies in roughly ascending order, a window at a time: paths are mostly contiguous.
-pub(crate) struct Bodies<'a> {
-    view: &'a Snapshot,
+#[derive(Debug, Default)]
+pub(crate) struct Bodies {
     window: Vec<u8>,
     start: u64,
 }
 
 const WINDOW: u64 = 128 * 1024;
 
-impl<'a> Bodies<'a> {
-    pub(crate) fn new(view: &'a Snapshot) -> Self {
-        Bodies { view, window: Vec::new(), start: 0 }
-    }
-
+impl Bodies {
     /// The entry's JSON, whether or not it is whole; nothing if it is known to be damaged.
-    pub(crate) fn any(&mut self, row: u32) -> Result<Option<Cow<'_, [u8]>>> {
-        let node = *self.view.tree.node(row);
+    pub(crate) fn any(&mut self, view: &Snapshot, row: u32) -> Result<Option<Cow<'_, [u8]>>> {
+        let node = *view.tree.node(row);
         if node.has(Node::DAMAGED) {
             return Ok(None);
         }
@@ -140,18 +138,18 @@ impl<'a> Bodies<'a> {
         if node.offset < self.start || end > self.start + self.window.len() as u64 {
             let want = usize::try_from(node.len.max(WINDOW)).unwrap_or(usize::MAX);
             self.window.resize(want, 0);
-            let got = scan::read_full(&*self.view.journal, node.offset, &mut self.window);
+            let got = scan::read_full(&*view.journal, node.offset, &mut self.window);
             self.window.truncate(got.map_err(Error::Storage)?);
             self.start = node.offset;
         }
         let from = (node.offset - self.start) as usize;
         let bytes = self.window.get(from..from + node.len as usize).unwrap_or_default();
-        Ok(Some(self.view.native(row, bytes)))
+        Ok(Some(view.native(row, bytes)))
     }
 
     /// The entry's JSON if it is a whole object.
-    pub(crate) fn whole(&mut self, row: u32) -> Result<Option<Cow<'_, [u8]>>> {
-        let Some(body) = self.any(row)? else { return Ok(None) };
+    pub(crate) fn whole(&mut self, view: &Snapshot, row: u32) -> Result<Option<Cow<'_, [u8]>>> {
+        let Some(body) = self.any(view, row)? else { return Ok(None) };
         let start = json::skip_space(&body, 0);
         let whole = body.get(start) == Some(&b'{') && json::skip_value(&body, start).is_some();
         Ok(whole.then_some(body))

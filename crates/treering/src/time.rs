@@ -75,7 +75,8 @@ pub(crate) fn parse_usual(text: &[u8]) -> Option<i64> {
     }
     let from_march = year - i64::from(month <= 2);
     let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    let leap_days = from_march.div_euclid(4) - from_march.div_euclid(100) + from_march.div_euclid(400);
+    let leap_days =
+        from_march.div_euclid(4) - from_march.div_euclid(100) + from_march.div_euclid(400);
     let days = from_march * 365 + leap_days + day_of_year - 719_468;
     Some(((days * 24 + hour) * 60 + minute) * 60_000 + second * 1000 + number(20, 23)?)
 }

@@ -148,9 +148,16 @@ fn quick_words(line: &[u8]) -> Option<(Head<'_>, usize)> {
 
 /// Splits a line into what is on it, reading all of it. A blank line has no segment.
 pub(crate) fn split<'a>(line: &'a [u8], mut each: impl FnMut(Segment<'a>)) {
-    let mut at = json::skip_space(line, 0);
+    let first = json::skip_space(line, 0);
+    let mut at = first;
     while at < line.len() {
-        let (what, end) = object(line, at);
+        let (what, end) = match object(line, at) {
+            // After the first, only what names itself and its parent is an entry.
+            (What::Entry(head), end) if at > first && !is_complete(&line[at..end], &head) => {
+                (What::Damaged, end)
+            }
+            object => object,
+        };
         let stop = match what {
             What::Header | What::Entry(_) => end,
             What::DamagedEntry(_) | What::Damaged => glued(line, at + 1).unwrap_or(line.len()),
@@ -165,12 +172,13 @@ fn object(line: &[u8], at: usize) -> (What<'_>, usize) {
     let (mut kind, mut id, mut parent, mut time, mut message) = (None, None, None, None, None);
     let mut members = Members::new(line, at);
     while let Some((key, start)) = members.key() {
-        if &line[key.clone()] == b"\"message\"" {
+        let key = json::key_name(&line[key.start + 1..key.end - 1]);
+        if *key == *b"message" {
             message = Some(start); // Before it is known to be whole: its role may be readable.
         }
         let Some(value) = members.skip_value(start) else { break };
         let value = Some(&line[value]);
-        match &line[key.start + 1..key.end - 1] {
+        match &*key {
             b"type" => kind = value,
             b"id" => id = value,
             b"parentId" => parent = value,
@@ -205,7 +213,7 @@ fn object(line: &[u8], at: usize) -> (What<'_>, usize) {
 
 /// The role of the message at `start`, which need not be whole.
 fn role(line: &[u8], start: usize) -> Option<Role> {
-    let roles = Members::new(line, start).filter(|member| member.key == b"role");
+    let roles = Members::new(line, start).filter(|member| json::key_is(member.key, "role"));
     let role = json::string(&line[roles.last()?.value])?;
     Some(if role == "hookMessage" { Role::Custom } else { Role::of(&role) })
 }
@@ -219,10 +227,8 @@ fn name(literal: &[u8]) -> Option<Name<'_>> {
         b'"' => {
             let inner = &literal[1..literal.len() - 1];
             // An id that no String can hold is known by its escapes: still unique, still findable.
-            let text = match json::is_lossless(inner) {
-                true => json::decode(inner),
-                false => Cow::Owned(inner.escape_ascii().to_string()),
-            };
+            let text = json::decode_exactly(inner)
+                .unwrap_or_else(|_| Cow::Owned(inner.escape_ascii().to_string()));
             (!text.is_empty()).then_some(Name { text, is_number: false })
         }
         b'-' | b'0'..=b'9' => {
@@ -251,7 +257,11 @@ fn glued(line: &[u8], from: usize) -> Option<usize> {
     let mut budget = line.len().saturating_mul(8);
     let mut at = from;
     while at < last_key {
-        at += memchr::memmem::find(&line[at..last_key], b"{\"")?;
+        at += memchr::memchr(b'{', &line[at..last_key])?;
+        if line.get(json::skip_space(line, at + 1)) != Some(&b'"') {
+            at += 1;
+            continue;
+        }
         match run_of_entries(line, at) {
             Run::ToTheEnd => return Some(at),
             Run::OtherObject(end) => at = end,
@@ -363,11 +373,10 @@ mod tests {
             assert_eq!(parts(&format!("{torn}{torn}{B}")), expected, "twice, cut at {cut}");
         }
         let beheaded = &A[..20];
-        assert_eq!(parts(&format!("{beheaded}{B}{A}")), [
-            ("damaged", String::new()),
-            entry("b"),
-            entry("a")
-        ]);
+        assert_eq!(
+            parts(&format!("{beheaded}{B}{A}")),
+            [("damaged", String::new()), entry("b"), entry("a")]
+        );
     }
 
     #[test]
@@ -394,7 +403,10 @@ mod tests {
         assert_eq!(read(r#"{"type":"x","id":1,"parentId":2}"#), (some("1"), some("2")));
         assert_eq!(read(r#"{"type":"x","id":"","parentId":""}"#), (None, None));
         assert_eq!(read(r#"{"type":"x","id":null}"#), (None, None));
-        assert_eq!(read(r#"{"id":"\u0061","parentId":"a","parentId":"b"}"#), (some("a"), some("b")));
+        assert_eq!(
+            read(r#"{"id":"\u0061","parentId":"a","parentId":"b"}"#),
+            (some("a"), some("b"))
+        );
         assert_eq!(read(r#"{"id":"\ud800"}"#), (some(r"\\ud800"), None));
     }
 

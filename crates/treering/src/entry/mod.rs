@@ -6,7 +6,7 @@ mod new;
 mod view;
 
 pub use kind::{Kind, Role};
+pub(crate) use new::Parent;
 pub use new::{Message, NewEntry};
 pub use view::{Block, Body, Entry, MessageView};
-pub(crate) use new::Parent;
 pub(crate) use view::{content_text, number};

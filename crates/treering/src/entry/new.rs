@@ -56,11 +56,9 @@ impl NewEntry {
         self.fields.push(b',');
         json::write_string(&mut self.fields, key);
         self.fields.push(b':');
-        // A raw line break outside a string is white space in JSON, and the end of an entry here.
-        self.fields.extend(value.iter().map(|&byte| match byte {
-            b'\n' | b'\r' => b' ',
-            other => other,
-        }));
+        let start = self.fields.len();
+        self.fields.extend_from_slice(value);
+        one_line(&mut self.fields[start..]);
         self
     }
 
@@ -69,8 +67,13 @@ impl NewEntry {
         self.raw(key, &literal)
     }
 
-    /// Adds a field of the caller's own: `value` is JSON.
+    /// Adds a field of the caller's own: `value` is JSON. The common fields have ways of their own.
     pub fn with(self, key: &str, value: &[u8]) -> Result<Self> {
+        if ["type", "id", "parentId", "timestamp"].contains(&key) {
+            return Err(Error::InvalidEntry(format!(
+                "{key:?} is not the caller's to set this way"
+            )));
+        }
         Ok(self.raw(key, checked(key, value)?))
     }
 
@@ -200,23 +203,29 @@ impl NewEntry {
         let mut members = Members::new(object, 0);
         for member in &mut members {
             let value = &object[member.value.clone()];
-            match member.key {
+            match &*json::key_name(member.key) {
                 b"type" => type_name = json::string(value).map(Cow::into_owned),
                 b"id" => {
-                    let id = json::string(value).filter(|id| (1..=head::MAX_ID).contains(&id.len()));
-                    entry.id = Some(id.ok_or_else(|| invalid("\"id\" is not a name"))?.as_ref().into());
+                    let id =
+                        json::string(value).filter(|id| (1..=head::MAX_ID).contains(&id.len()));
+                    entry.id =
+                        Some(id.ok_or_else(|| invalid("\"id\" is not a name"))?.as_ref().into());
                 }
                 b"parentId" => {
                     entry.parent = match json::string(value) {
                         Some(parent) if !parent.is_empty() => Parent::Entry(parent.as_ref().into()),
-                        None if value != b"null" => return Err(invalid("\"parentId\" is not an id")),
+                        None if value != b"null" => {
+                            return Err(invalid("\"parentId\" is not an id"));
+                        }
                         _ => Parent::Root,
                     }
                 }
                 b"timestamp" => entry.timestamp = Some(value.to_vec()),
                 _ => {
-                    let key = json::decode(member.key);
-                    entry = entry.raw(&key, value);
+                    let whole = entry.fields.len();
+                    entry.fields.push(b',');
+                    entry.fields.extend_from_slice(&object[member.whole.clone()]);
+                    one_line(&mut entry.fields[whole..]);
                 }
             }
         }
@@ -276,6 +285,13 @@ impl NewEntry {
 /// Stands for "the compaction's own id" until that is known. Not JSON a caller could bring.
 const KEEPS_NOTHING: &[u8] = b"@self";
 const KEEPS_NOTHING_FIELD: &[u8] = b",\"firstKeptEntryId\":@self";
+
+/// A raw line break outside a string is white space in JSON, and the end of an entry here.
+fn one_line(json: &mut [u8]) {
+    for byte in json.iter_mut().filter(|byte| matches!(byte, b'\n' | b'\r')) {
+        *byte = b' ';
+    }
+}
 
 fn checked<'a>(key: &str, value: &'a [u8]) -> Result<&'a [u8]> {
     let value = value.trim_ascii();

@@ -143,17 +143,47 @@ impl Entry {
 #[allow(missing_docs, reason = "the fields are those of docs/format.md")]
 pub enum Body<'a> {
     Message(MessageView<'a>),
-    Compaction { summary: Cow<'a, str>, first_kept: Option<Cow<'a, str>>, tokens_before: Option<f64> },
-    BranchSummary { from: Option<Cow<'a, str>>, summary: Cow<'a, str> },
-    CustomMessage { custom_type: Cow<'a, str>, text: String },
-    ContextEdit { target: Cow<'a, str>, replacement: Option<&'a [u8]> },
-    Custom { custom_type: Cow<'a, str>, data: Option<&'a [u8]> },
-    Label { target: Cow<'a, str>, label: Option<Cow<'a, str>> },
-    Leaf { target: Option<Cow<'a, str>> },
-    ModelChange { provider: Cow<'a, str>, model: Cow<'a, str> },
-    ThinkingLevelChange { level: Cow<'a, str> },
-    SessionInfo { name: Option<Cow<'a, str>> },
-    Usage { usage: Option<&'a [u8]> },
+    Compaction {
+        summary: Cow<'a, str>,
+        first_kept: Option<Cow<'a, str>>,
+        tokens_before: Option<f64>,
+    },
+    BranchSummary {
+        from: Option<Cow<'a, str>>,
+        summary: Cow<'a, str>,
+    },
+    CustomMessage {
+        custom_type: Cow<'a, str>,
+        text: String,
+    },
+    ContextEdit {
+        target: Cow<'a, str>,
+        replacement: Option<&'a [u8]>,
+    },
+    Custom {
+        custom_type: Cow<'a, str>,
+        data: Option<&'a [u8]>,
+    },
+    Label {
+        target: Cow<'a, str>,
+        label: Option<Cow<'a, str>>,
+    },
+    Leaf {
+        target: Option<Cow<'a, str>>,
+    },
+    ModelChange {
+        provider: Cow<'a, str>,
+        model: Cow<'a, str>,
+    },
+    ThinkingLevelChange {
+        level: Cow<'a, str>,
+    },
+    SessionInfo {
+        name: Option<Cow<'a, str>>,
+    },
+    Usage {
+        usage: Option<&'a [u8]>,
+    },
     /// A type treering does not know: use [`Entry::raw`] and [`Entry::get`].
     Other,
     /// Not a whole object, or a message entry without a message.
@@ -219,8 +249,15 @@ impl<'a> MessageView<'a> {
 pub enum Block<'a> {
     Text(Cow<'a, str>),
     Thinking(Cow<'a, str>),
-    Image { data: Cow<'a, str>, mime_type: Cow<'a, str> },
-    ToolCall { id: Cow<'a, str>, name: Cow<'a, str>, arguments: Option<&'a [u8]> },
+    Image {
+        data: Cow<'a, str>,
+        mime_type: Cow<'a, str>,
+    },
+    ToolCall {
+        id: Cow<'a, str>,
+        name: Cow<'a, str>,
+        arguments: Option<&'a [u8]>,
+    },
     /// A block treering does not know: its JSON.
     Other(&'a [u8]),
 }

@@ -8,7 +8,8 @@ use super::journal::{Appended, Journal, JournalError};
 use crate::error::{Error, Result};
 use std::fs::{File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Seek, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How long to wait for another process's lock. Locks are held for microseconds; one that is held
@@ -20,6 +21,8 @@ pub(crate) const LOCK_PATIENCE: Duration = Duration::from_secs(10);
 pub(crate) struct FileJournal {
     file: File,
     writable: bool,
+    /// The directory of a file we created, until its name in there is known to be on disk.
+    unsynced_directory: Mutex<Option<PathBuf>>,
 }
 
 impl FileJournal {
@@ -38,7 +41,7 @@ impl FileJournal {
             let reason = "it is not a regular file".to_owned();
             return Err(Error::NotASession { path: path.to_owned(), reason });
         }
-        Ok(FileJournal { file, writable })
+        Ok(FileJournal { file, writable, unsynced_directory: Mutex::default() })
     }
 
     /// Creates the file, which must not exist, with its first bytes in one write.
@@ -50,7 +53,9 @@ impl FileJournal {
             io::ErrorKind::AlreadyExists => Error::AlreadyExists(path.to_owned()),
             _ => Error::io(path, "create")(error),
         })?;
-        let journal = FileJournal { file, writable: true };
+        let directory = path.parent().map(Path::to_owned);
+        let unsynced_directory = Mutex::new(directory);
+        let journal = FileJournal { file, writable: true, unsynced_directory };
         match journal.append(0, bytes) {
             Ok(_) => Ok(journal),
             // Somebody opened the new, empty file and was faster.
@@ -118,7 +123,12 @@ impl Journal for FileJournal {
     }
 
     fn sync(&self) -> io::Result<()> {
-        self.file.sync_data()
+        self.file.sync_data()?;
+        let mut directory = self.unsynced_directory.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(path) = directory.take() {
+            sync_directory(&path);
+        }
+        Ok(())
     }
 
     fn take_back(&self, expected: u64, length: u64) -> io::Result<bool> {
@@ -157,6 +167,13 @@ pub(crate) fn lock(file: &File) -> Result<Locked<'_>, JournalError> {
         }
         std::thread::sleep(Duration::from_micros(50));
     }
+}
+
+/// Makes the names in a directory survive a power failure, where the file system can.
+pub(crate) fn sync_directory(path: &Path) {
+    let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+    // Some file systems cannot sync a directory: then there is nothing more to be done.
+    let _ = File::open(path).and_then(|directory| directory.sync_all());
 }
 
 fn is_read_only(error: &io::Error) -> bool {

@@ -9,6 +9,8 @@ mod memory;
 pub(crate) mod scan;
 pub(crate) mod tail;
 
-pub(crate) use file::{FileJournal, LOCK_PATIENCE, create_private, create_private_dir, lock};
+pub(crate) use file::{
+    FileJournal, LOCK_PATIENCE, create_private, create_private_dir, lock, sync_directory,
+};
 pub use journal::{Appended, Journal, JournalError};
 pub use memory::MemoryJournal;

@@ -32,7 +32,10 @@ pub(crate) struct Line<'a> {
 pub(crate) enum Bytes<'a> {
     Whole(&'a [u8]),
     /// The beginning of a line too long to hold, and whether a second `"parentId"` is in it.
-    Long { start: &'a [u8], another_parent: bool },
+    Long {
+        start: &'a [u8],
+        another_parent: bool,
+    },
 }
 
 /// Room for an aligned chunk, and for as much of an unfinished line in front of it.

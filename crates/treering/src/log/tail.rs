@@ -8,7 +8,7 @@
 
 use super::journal::Journal;
 use super::scan;
-use crate::context::{self, Context};
+use crate::context::Projection;
 use crate::error::{Error, Result};
 use crate::load::{LoadError, Loaded, Shape};
 use crate::snapshot::Snapshot;
@@ -23,7 +23,7 @@ const GROWTH: u64 = 4;
 const LAST: u64 = 32 * 1024 * 1024;
 
 /// The context at the active leaf, if the end of the log tells it.
-pub(crate) fn context(journal: &Arc<dyn Journal>) -> Result<Option<Context>> {
+pub(crate) fn projection(journal: &Arc<dyn Journal>) -> Result<Option<Projection>> {
     let length = journal.len().map_err(Error::Storage)?;
     let Ok(Some(header)) = Loaded::read_header(&**journal) else { return Ok(None) };
     // Older shapes number their entries from the start.
@@ -36,8 +36,8 @@ pub(crate) fn context(journal: &Arc<dyn Journal>) -> Result<Option<Context>> {
         if let Some(start) = start.filter(|start| *start < length) {
             match header.clone().read_suffix(&**journal, start, length) {
                 Ok(loaded) => {
-                    if let Some(context) = at_leaf(&loaded, journal)? {
-                        return Ok(Some(context));
+                    if let Some(projection) = at_leaf(&loaded, journal)? {
+                        return Ok(Some(projection));
                     }
                 }
                 Err(LoadError::Io(error)) => return Err(Error::Storage(error)),
@@ -49,14 +49,14 @@ pub(crate) fn context(journal: &Arc<dyn Journal>) -> Result<Option<Context>> {
     Ok(None)
 }
 
-fn at_leaf(loaded: &Loaded, journal: &Arc<dyn Journal>) -> Result<Option<Context>> {
+fn at_leaf(loaded: &Loaded, journal: &Arc<dyn Journal>) -> Result<Option<Projection>> {
     // An id derived from its line's number needs the number.
     if loaded.tree.nodes.iter().any(|node| node.has(Node::DERIVED)) {
         return Ok(None);
     }
     let view = Snapshot::new(loaded, Arc::clone(journal), true);
     let Some(leaf) = view.file_leaf_if_known()? else { return Ok(None) };
-    Ok(context::build(&view, leaf)?.ok())
+    Projection::plan(view, leaf)
 }
 
 /// The start of the first line that begins after `offset`, if it is near.

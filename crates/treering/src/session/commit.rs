@@ -1,8 +1,11 @@
 //! Making appends durable: one sync for all who wait (group commit), or one soon (batched).
 
 use crate::error::{Error, Result};
+use crate::id::EntryId;
 use crate::log::Journal;
+use std::collections::VecDeque;
 use std::io;
+use std::ops::Range;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -17,13 +20,24 @@ pub(crate) struct GroupCommit {
 
 #[derive(Debug, Default)]
 struct Progress {
-    /// The newest append, and how long the log was after it.
-    written: (u64, u64),
-    /// The newest append known to be on disk, likewise.
-    synced: (u64, u64),
+    /// The newest append.
+    written: u64,
+    /// The newest append of which the fate is known.
+    settled: u64,
+    /// The appends in between, oldest first.
+    waiting: VecDeque<Append>,
     syncing: bool,
-    /// Appends whose sync failed: after one and up to another ticket.
+    /// Appends whose sync failed: after one ticket and up to another.
     failed: Vec<(u64, u64, Failure)>,
+}
+
+/// An append that is not known to be on disk.
+#[derive(Debug, Clone)]
+pub(crate) struct Append {
+    /// Where in the log it is.
+    pub span: Range<u64>,
+    /// The leaf before it.
+    pub leaf: Option<EntryId>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -42,37 +56,55 @@ impl Failure {
 }
 
 impl GroupCommit {
-    pub(crate) fn new(length: u64) -> Self {
-        let progress = Progress { written: (0, length), synced: (0, length), ..Progress::default() };
-        GroupCommit { state: Mutex::new(progress), changed: Condvar::new() }
-    }
-
     fn progress(&self) -> MutexGuard<'_, Progress> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Numbers an append after which the log has `length` bytes.
-    pub(crate) fn written(&self, length: u64) -> u64 {
+    /// Numbers an append. Called under the session's lock, so numbers are in log order.
+    pub(crate) fn written(&self, append: Append) -> u64 {
         let mut progress = self.progress();
-        progress.written = (progress.written.0 + 1, length);
-        progress.written.0
+        progress.written += 1;
+        progress.waiting.push_back(append);
+        progress.written
+    }
+
+    /// The number of the newest append.
+    pub(crate) fn last_ticket(&self) -> u64 {
+        self.progress().written
+    }
+
+    /// The end of the log that can be taken back: our own appends, with nobody else's in between.
+    /// From which ticket on, and what that part begins with. Called under the session's lock.
+    pub(crate) fn own_end(&self) -> Option<(u64, Append)> {
+        let progress = self.progress();
+        let mut first: Option<&Append> = None;
+        let mut ticket = progress.written;
+        for append in progress.waiting.iter().rev() {
+            if first.is_some_and(|first| append.span.end != first.span.start) {
+                break;
+            }
+            first = Some(append);
+            ticket -= 1;
+        }
+        first.map(|first| (ticket, first.clone()))
     }
 
     /// Returns once the append is on disk. Whoever finds no sync under way does one for everybody.
-    /// When it fails, `take_back` is asked to shorten the log to what is safe.
+    /// When it fails, `take_back` is asked to shorten the log.
     pub(crate) fn wait(
         &self,
         ticket: u64,
         journal: &dyn Journal,
-        take_back: impl FnOnce(u64) -> bool,
+        take_back: impl FnOnce() -> TakenBack,
     ) -> Result<()> {
         let mut progress = self.progress();
         let target = loop {
-            let failed = progress.failed.iter().find(|(from, to, _)| ticket > *from && ticket <= *to);
+            let failed =
+                progress.failed.iter().find(|(from, to, _)| ticket > *from && ticket <= *to);
             if let Some((_, _, failure)) = failed {
                 return Err(failure.error());
             }
-            if progress.synced.0 >= ticket {
+            if progress.settled >= ticket {
                 return Ok(());
             }
             if !progress.syncing {
@@ -81,30 +113,43 @@ impl GroupCommit {
             }
             progress = self.changed.wait(progress).unwrap_or_else(PoisonError::into_inner);
         };
-        let safe = progress.synced;
         drop(progress);
         let result = journal.sync();
         // Outside the lock: it needs the session's, which others hold while they number appends.
-        let taken_back = result.is_err() && take_back(safe.1);
+        let failed = result.as_ref().err().map(|error| (error.kind(), take_back()));
         let mut progress = self.progress();
         progress.syncing = false;
-        let outcome = match result {
-            Ok(()) => {
-                progress.synced = target;
-                Ok(())
+        match failed {
+            None => progress.settle(target),
+            Some((kind, TakenBack { after, upto })) => {
+                let settled = progress.settled;
+                let fate = |taken_back| Failure { kind, taken_back };
+                progress.failed.push((settled, after.max(settled), fate(false)));
+                progress.failed.push((after.max(settled), upto, fate(true)));
+                progress.settle(upto);
             }
-            Err(error) => {
-                let failure = Failure { kind: error.kind(), taken_back };
-                let last = progress.written.0;
-                progress.failed.push((safe.0, last, failure));
-                progress.synced.0 = last;
-                progress.written.1 = if taken_back { safe.1 } else { progress.written.1 };
-                Err(failure.error())
-            }
-        };
+        }
         drop(progress);
         self.changed.notify_all();
-        outcome
+        let progress = self.progress();
+        let failed = progress.failed.iter().find(|(from, to, _)| ticket > *from && ticket <= *to);
+        failed.map_or(Ok(()), |(_, _, failure)| Err(failure.error()))
+    }
+}
+
+/// Which appends were removed from the log after a failed sync: those after one ticket and up to
+/// another. If none could be, the two are the same.
+pub(crate) struct TakenBack {
+    pub after: u64,
+    pub upto: u64,
+}
+
+impl Progress {
+    fn settle(&mut self, upto: u64) {
+        while self.settled < upto {
+            self.settled += 1;
+            self.waiting.pop_front();
+        }
     }
 }
 
@@ -155,7 +200,7 @@ impl Flusher {
     /// Fails if a sync in the background did, once.
     pub(crate) fn check(&self) -> Result<()> {
         let failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner).take();
-        failure.map_or(Ok(()), |error| Err(Error::NotDurable(error)))
+        failure.map_or(Ok(()), |error| Err(Error::EarlierSyncFailed(error)))
     }
 }
 

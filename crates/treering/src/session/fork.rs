@@ -59,15 +59,16 @@ impl Session {
         let parent = source.as_deref().map(|path| absolute(path).to_string_lossy().into_owned());
         let header = Header::new(&id, &cwd, parent.as_deref());
 
-        let spoken = |row: &u32| {
-            matches!(view.tree().node(*row).role(), Some(Role::User | Role::Assistant))
-        };
-        let directory = options.dir.or_else(|| source.and_then(|path| path.parent().map(Into::into)));
+        let spoken =
+            |row: &u32| matches!(view.tree().node(*row).role(), Some(Role::User | Role::Assistant));
+        let directory =
+            options.dir.or_else(|| source.and_then(|path| path.parent().map(Into::into)));
         match directory {
             Some(directory) if path.iter().any(spoken) => {
                 let target = directory.join(catalog::file_name(&header));
                 write_whole(&target, |out| write_path(&view, &path, &header, out))?;
-                let options = super::SessionOptions { durability: options.durability, ..Default::default() };
+                let options =
+                    super::SessionOptions { durability: options.durability, ..Default::default() };
                 Session::open_with(target, options)
             }
             directory => {
@@ -118,23 +119,29 @@ pub(crate) fn write_whole(
 }
 
 /// The path without its labels, re-chained, then the labels that are in force on it.
-fn write_path(view: &Snapshot, path: &[u32], header: &Header, out: &mut dyn Write) -> io::Result<()> {
+fn write_path(
+    view: &Snapshot,
+    path: &[u32],
+    header: &Header,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     out.write_all(header.raw())?;
     out.write_all(b"\n")?;
     let tree = view.tree();
     let kept: Vec<u32> =
         path.iter().copied().filter(|&row| tree.node(row).kind() != Kind::Label).collect();
     let moved = replacements(view, path);
-    let mut bodies = Bodies::new(view);
+    let mut bodies = Bodies::default();
     let mut parent = NONE;
     for &row in &kept {
-        let unchanged = tree.node(row).parent == parent && tree.node(row).kind() != Kind::Compaction;
-        let body = bodies.any(row).map_err(io::Error::other)?;
+        let unchanged =
+            tree.node(row).parent == parent && tree.node(row).kind() != Kind::Compaction;
+        let body = bodies.any(view, row).map_err(io::Error::other)?;
         match body {
             Some(body) if unchanged => out.write_all(&body)?,
             Some(body) => out.write_all(&rechained(view, &body, row, parent, &moved))?,
-            // Known to be damaged: carried as it is.
-            None => out.write_all(&view.bytes(row)?)?,
+            // Known to be damaged, but its head can be read: it keeps its place.
+            None => out.write_all(&rechained(view, &view.bytes(row)?, row, parent, &moved))?,
         }
         out.write_all(b"\n")?;
         parent = row;
@@ -188,24 +195,21 @@ fn rechained(
 /// Fresh label entries, chained to the end, with the times the labels were set.
 fn write_labels(view: &Snapshot, kept: &[u32], out: &mut dyn Write) -> io::Result<()> {
     let tree = view.tree();
-    let mut set: Vec<(u32, u32)> =
-        kept.iter().filter_map(|&row| Some((tree.label_row(row)?, row))).collect();
+    let label = |&row: &u32| tree.label_literal(row).map(|(text, label)| (label, row, text));
+    let mut set: Vec<_> = kept.iter().filter_map(label).collect();
     set.sort_unstable();
     let mut ids = IdMaker::new();
     let mut written: Vec<EntryId> = Vec::new();
     let mut line = Vec::new();
-    for (label, target) in set {
-        let Some((text, time)) = tree.label_of(target) else { continue };
+    for (label, target, text) in set {
         let id = ids.make(|id| tree.contains(id) || written.iter().any(|other| other == id));
         let last = kept.last().map(|&row| tree.id(row));
         let parent = written.last().cloned().or(last);
         let parent = parent.map_or(b"null".to_vec(), |parent| json::quoted(parent.as_str()));
-        let stamp = match time {
-            Some(time) => json::quoted(&crate::time::format(time)),
-            None => json::get(&view.bytes(label)?, "timestamp").unwrap_or(b"null").to_vec(),
-        };
+        let stamp = json::get(&view.bytes(label)?, "timestamp").unwrap_or(b"null").to_vec();
         line.clear();
-        NewEntry::label(&tree.id(target), Some(text)).write_line(&mut line, id.as_str(), &parent, &stamp);
+        let entry = NewEntry::label(&tree.id(target), None).with("label", text);
+        entry.map_err(io::Error::other)?.write_line(&mut line, id.as_str(), &parent, &stamp);
         out.write_all(&line)?;
         written.push(id);
     }

@@ -13,7 +13,7 @@ pub(crate) use fork::{absolute, write_whole};
 pub use options::{Creation, Durability, SessionOptions};
 pub(crate) use state::storage;
 
-use crate::context::Context;
+use crate::context::{Context, Projection};
 use crate::entry::{Entry, NewEntry};
 use crate::error::{Error, Result};
 use crate::findings::Finding;
@@ -23,10 +23,11 @@ use crate::load::Loaded;
 use crate::log::{FileJournal, Journal, MemoryJournal};
 use crate::snapshot::Snapshot;
 use crate::tree::Tree;
-use commit::{Flusher, GroupCommit};
+use commit::{Append, Flusher, GroupCommit, TakenBack};
 use state::{Expect, Place, State, Written};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
 
 /// What other writers did to a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,7 +78,7 @@ impl std::fmt::Debug for Session {
 /// Opening and creating.
 impl Session {
     fn new(state: State, durability: Durability) -> Self {
-        let commit = GroupCommit::new(state.loaded.seen);
+        let commit = GroupCommit::default();
         let (state, flusher, listeners) = (Mutex::new(state), OnceLock::new(), Mutex::default());
         Session { state, durability, commit, flusher, listeners }
     }
@@ -246,18 +247,28 @@ impl Session {
 
     /// What the model sees at the leaf.
     pub fn context(&self) -> Result<Context> {
-        let (view, leaf) = {
-            let state = self.state();
-            (state.view(), state.row(state.leaf.as_ref().map(EntryId::as_str))?)
-        };
-        view.context(leaf)
+        Context::collect(self.projection()?)
     }
 
     /// What the model would see at another leaf; `None` is before the first entry.
     pub fn context_at(&self, leaf: Option<&str>) -> Result<Context> {
+        Context::collect(self.projection_at(leaf)?)
+    }
+
+    /// The context at the leaf, message by message: for contexts too large to hold.
+    pub fn projection(&self) -> Result<Projection> {
+        let (view, leaf) = {
+            let state = self.state();
+            (state.view(), state.row(state.leaf.as_ref().map(EntryId::as_str))?)
+        };
+        view.projection(leaf)
+    }
+
+    /// The context at another leaf, message by message.
+    pub fn projection_at(&self, leaf: Option<&str>) -> Result<Projection> {
         let view = self.view();
         let row = leaf.map(|leaf| view.tree().find_row(leaf)).transpose()?;
-        view.context(row)
+        view.projection(row)
     }
 }
 
@@ -274,9 +285,13 @@ impl Session {
         self.write(entries, Expect::Nothing)
     }
 
-    /// As [`append_all`](Session::append_all), but fails with [`Error::LeafMoved`] if the newest
-    /// entry of the session, whoever wrote it, is not `leaf`.
-    pub fn append_expecting(&self, leaf: Option<&str>, entries: &[NewEntry]) -> Result<Vec<EntryId>> {
+    /// Appends to `leaf`, provided that it is still the session's active leaf, whoever wrote last;
+    /// else fails with [`Error::LeafMoved`].
+    pub fn append_expecting(
+        &self,
+        leaf: Option<&str>,
+        entries: &[NewEntry],
+    ) -> Result<Vec<EntryId>> {
         // What others did must be known before the first attempt, not after it.
         self.refresh()?;
         self.write(entries, Expect::Leaf(leaf))
@@ -290,41 +305,47 @@ impl Session {
             flusher.check()?;
         }
         let mut state = self.state();
-        let Written { ids, length, foreign } = state.append(entries, expect)?;
-        let ticket = self.commit.written(length);
+        let Written { ids, span, leaf, foreign } = state.append(entries, expect)?;
         let journal = Arc::clone(&state.journal);
-        let durable = matches!(state.place, Place::Elsewhere | Place::File { .. });
+        let is_stored = !matches!(state.place, Place::Pending { .. });
+        let must_wait = is_stored && self.durability == Durability::Each;
+        let ticket = must_wait.then(|| self.commit.written(Append { span, leaf }));
         drop(state);
         self.announce(foreign);
-        if durable {
-            self.make_durable(ticket, &journal)?;
+        match (ticket, self.durability) {
+            (Some(ticket), _) => self.commit.wait(ticket, &*journal, || self.take_back())?,
+            (None, Durability::Batched(delay)) if is_stored => self.flush_soon(delay, &journal)?,
+            _ => {}
         }
         Ok(ids)
     }
 
-    fn make_durable(&self, ticket: u64, journal: &Arc<dyn Journal>) -> Result<()> {
-        match self.durability {
-            Durability::None => Ok(()),
-            Durability::Each => self.commit.wait(ticket, &**journal, |safe| self.take_back(safe)),
-            Durability::Batched(delay) => {
-                let flusher = match self.flusher.get() {
-                    Some(flusher) => flusher,
-                    None => {
-                        let flusher = Flusher::start(delay).map_err(Error::Storage)?;
-                        self.flusher.get_or_init(|| flusher)
-                    }
-                };
-                flusher.appended(journal);
-                Ok(())
+    fn flush_soon(&self, delay: Duration, journal: &Arc<dyn Journal>) -> Result<()> {
+        let flusher = match self.flusher.get() {
+            Some(flusher) => flusher,
+            None => {
+                let flusher = Flusher::start(delay).map_err(Error::NotDurable)?;
+                self.flusher.get_or_init(|| flusher)
             }
-        }
+        };
+        flusher.appended(journal);
+        Ok(())
     }
 
-    /// After a failed sync: removes what may not be on disk, if nobody has built on it.
-    fn take_back(&self, safe: u64) -> bool {
+    /// After a failed sync: removes what may not be on disk, as far as nobody has built on it.
+    fn take_back(&self) -> TakenBack {
         let mut state = self.state();
-        let done = state.journal.take_back(state.loaded.seen, safe);
-        done.unwrap_or(false) && state.reload().is_ok()
+        // Appends are numbered under the session's lock: no other can be affected.
+        let upto = self.commit.last_ticket();
+        let Some((after, first)) = self.commit.own_end() else {
+            return TakenBack { after: upto, upto };
+        };
+        let done = state.journal.take_back(state.loaded.seen, first.span.start);
+        if !done.unwrap_or(false) || state.reload().is_err() {
+            return TakenBack { after: upto, upto };
+        }
+        state.leaf = first.leaf;
+        TakenBack { after, upto }
     }
 
     /// Makes everything appended so far survive a power failure.

@@ -1,6 +1,7 @@
 //! The part of a session behind its lock: where it lives, what was read, where the leaf is.
 
 use super::options::Creation;
+use crate::entry::head::MAX_ID;
 use crate::entry::{Kind, NewEntry, Parent, Role};
 use crate::error::{Error, Result};
 use crate::header::Header;
@@ -21,8 +22,15 @@ pub(crate) enum Place {
     /// In a journal that is not a file of ours.
     Elsewhere,
     /// Not written yet: everything is in memory.
-    Pending { path: PathBuf, creation: Creation, memory: Arc<MemoryJournal> },
-    File { path: PathBuf, file: Arc<FileJournal> },
+    Pending {
+        path: PathBuf,
+        creation: Creation,
+        memory: Arc<MemoryJournal>,
+    },
+    File {
+        path: PathBuf,
+        file: Arc<FileJournal>,
+    },
 }
 
 #[derive(Debug)]
@@ -39,8 +47,10 @@ pub(crate) struct State {
 /// What an append did.
 pub(crate) struct Written {
     pub ids: Vec<EntryId>,
-    /// How long the log is now.
-    pub length: u64,
+    /// Where in the log they are.
+    pub span: Range<u64>,
+    /// The leaf before.
+    pub leaf: Option<EntryId>,
     /// Entries of other writers that were taken in on the way.
     pub foreign: Vec<EntryId>,
 }
@@ -113,8 +123,12 @@ impl State {
     }
 
     fn catch_up(&mut self) -> Result<Vec<EntryId>> {
-        if self.unwritten_header && self.journal.is_empty().map_err(Error::Storage)? {
-            return Ok(Vec::new());
+        if self.unwritten_header {
+            // Whatever is there now, it was not when the header was made up.
+            return match self.journal.is_empty().map_err(Error::Storage)? {
+                true => Ok(Vec::new()),
+                false => self.reload(),
+            };
         }
         let refreshed = self.loaded.refresh(&*self.journal);
         match refreshed.map_err(|error| self.failed(error))? {
@@ -131,6 +145,10 @@ impl State {
     /// Reads everything again; the ids that were not there before.
     pub(crate) fn reload(&mut self) -> Result<Vec<EntryId>> {
         let fresh = Loaded::read(&*self.journal).map_err(|error| self.failed(error))?;
+        self.go_over_to(fresh)
+    }
+
+    fn go_over_to(&mut self, fresh: Loaded) -> Result<Vec<EntryId>> {
         let old = std::mem::replace(&mut self.loaded, fresh);
         self.unwritten_header = self.loaded.header.is_none();
         if self.unwritten_header {
@@ -144,34 +162,39 @@ impl State {
     }
 
     /// The path names another file than the one that is open: an upgrade, or a rewrite by somebody
-    /// else. Goes over to it.
+    /// else. Goes over to it, once it was read.
     fn reopen(&mut self) -> Result<Vec<EntryId>> {
-        let Place::File { path, file } = &mut self.place else { return Ok(Vec::new()) };
-        *file = match FileJournal::open(path) {
+        let Place::File { path, .. } = &self.place else { return Ok(Vec::new()) };
+        let path = path.clone();
+        let file = match FileJournal::open(&path) {
             Ok(file) => Arc::new(file),
             Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
-                return Err(Error::Deleted(path.clone()));
+                return Err(Error::Deleted(path));
             }
             Err(error) => return Err(error),
         };
-        self.journal = Arc::clone(file) as Arc<dyn Journal>;
-        self.reload()
+        let fresh = Loaded::read(&*file).map_err(|error| error.at(Some(&path)))?;
+        self.journal = Arc::clone(&file) as Arc<dyn Journal>;
+        self.place = Place::File { path, file };
+        self.go_over_to(fresh)
     }
 
     /// Writes entries as one write, after taking in what others wrote. On failure nothing changed.
     pub(crate) fn append(&mut self, entries: &[NewEntry], expect: Expect<'_>) -> Result<Written> {
-        self.check_writable()?;
         let mut foreign = Vec::new();
-        if migrate::is_due(&self.loaded) {
-            foreign.extend(self.upgrade()?);
-        }
         // Every round makes way for somebody else's append; nobody is that unlucky for long.
         for _ in 0..10_000 {
-            if let Expect::Leaf(expected) = expect {
-                self.check_leaf(expected)?;
+            self.check_writable()?;
+            if migrate::is_due(&self.loaded) {
+                foreign.extend(self.upgrade()?);
+                continue;
             }
-            let batch = self.batch(entries)?;
-            let length = self.loaded.seen;
+            let leaf = match expect {
+                Expect::Nothing => self.leaf.clone(),
+                Expect::Leaf(expected) => self.expected_leaf(expected)?,
+            };
+            let batch = self.batch(entries, leaf)?;
+            let (length, leaf) = (self.loaded.seen, self.leaf.clone());
             let result = if self.is_file_due(entries) {
                 self.create_file(&batch.bytes)?;
                 Ok(length)
@@ -179,17 +202,10 @@ impl State {
                 self.journal.append(length, &batch.bytes).map(|appended| appended.start)
             };
             match result {
-                Ok(start) if start == length => {
-                    self.take_in(entries, &batch, start)?;
-                    let length = self.loaded.seen;
-                    return Ok(Written { ids: batch.ids, length, foreign });
-                }
-                Ok(_) => {
-                    // A writer that takes no lock was faster: ours is there, but further down.
-                    foreign.extend(self.catch_up()?);
-                    foreign.retain(|id| !batch.ids.contains(id));
-                    self.leaf = batch.leaf;
-                    return Ok(Written { ids: batch.ids, length: self.loaded.seen, foreign });
+                Ok(start) => {
+                    let span = start..start + batch.bytes.len() as u64;
+                    foreign.extend(self.take_in(entries, &batch, start)?);
+                    return Ok(Written { ids: batch.ids, span, leaf, foreign });
                 }
                 Err(JournalError::Moved(_)) => foreign.extend(self.catch_up()?),
                 Err(JournalError::Gone) => foreign.extend(self.reopen()?),
@@ -205,18 +221,18 @@ impl State {
         self.loaded.header.as_ref().map_or(Ok(()), Header::check_writable)
     }
 
-    fn check_leaf(&self, expected: Option<&str>) -> Result<()> {
+    fn expected_leaf(&self, expected: Option<&str>) -> Result<Option<EntryId>> {
         let actual = self.file_leaf()?;
         if actual.as_ref().map(EntryId::as_str) == expected {
-            return Ok(());
+            return Ok(actual);
         }
         Err(Error::LeafMoved { expected: expected.map(EntryId::from), actual })
     }
 
     /// The bytes of a batch, with ids and parents decided.
-    fn batch(&mut self, entries: &[NewEntry]) -> Result<Batch> {
+    fn batch(&mut self, entries: &[NewEntry], leaf: Option<EntryId>) -> Result<Batch> {
         let tree = &self.loaded.tree;
-        let mut batch = Batch { leaf: self.leaf.clone(), ..Batch::default() };
+        let mut batch = Batch { leaf, ..Batch::default() };
         if self.loaded.is_torn() {
             batch.bytes.push(b'\n');
         }
@@ -232,6 +248,9 @@ impl State {
             let id = match &entry.id {
                 Some(id) if tree.contains(id.as_str()) || batch.ids.contains(id) => {
                     return Err(Error::DuplicateEntry(id.to_string()));
+                }
+                Some(id) if !(1..=MAX_ID).contains(&id.as_str().len()) => {
+                    return Err(Error::InvalidEntry("an id has 1 to 512 bytes".into()));
                 }
                 Some(id) => id.clone(),
                 None => self.ids.make(|id| {
@@ -303,8 +322,17 @@ impl State {
         Ok(())
     }
 
-    /// Adds rows for entries that were just written.
-    fn take_in(&mut self, entries: &[NewEntry], batch: &Batch, start: u64) -> Result<()> {
+    /// Adds rows for entries that were just written at `start`; the ids of others' that came along.
+    fn take_in(&mut self, entries: &[NewEntry], batch: &Batch, start: u64) -> Result<Vec<EntryId>> {
+        let fenced = self.loaded.is_torn() && !self.loaded.tail_counts;
+        if start != self.loaded.seen || fenced {
+            // A writer that takes no lock was faster, or a torn line has become a damaged one: read
+            // what is there now.
+            let mut others = if fenced { self.reload()? } else { self.catch_up()? };
+            others.retain(|id| !batch.ids.contains(id));
+            self.leaf = batch.leaf.clone();
+            return Ok(others);
+        }
         self.loaded.appended(start, &batch.bytes);
         self.loaded.shape.get_or_insert(Shape::Tree);
         self.unwritten_header = false;
@@ -328,7 +356,7 @@ impl State {
         if !settled {
             self.reload()?;
         }
-        Ok(())
+        Ok(Vec::new())
     }
 
     /// Rewrites a file of an older version. What it had before is kept beside it.
@@ -371,7 +399,6 @@ impl State {
     pub(crate) fn row(&self, id: Option<&str>) -> Result<Option<u32>> {
         id.map(|id| self.loaded.tree.find_row(id)).transpose()
     }
-
 }
 
 /// Lines that are to be written together.

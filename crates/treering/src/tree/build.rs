@@ -65,6 +65,7 @@ impl Tree {
             if node.parent == NONE {
                 node.flags |= Node::LOST_PARENT;
                 self.orphans.push((row, parent.text.as_ref().into()));
+                self.missed.insert(parent.text.as_ref().into());
                 taken = Taken::Unsettled;
             }
         }
@@ -76,10 +77,8 @@ impl Tree {
         if let Some(body) = new.body {
             self.take_fact(kind, row, body);
         }
-        if !self.orphans.is_empty() && taken == Taken::Plainly {
-            if self.is_missed(name) {
-                taken = Taken::Unsettled;
-            }
+        if self.is_missed(name) {
+            taken = Taken::Unsettled;
         }
         taken
     }
@@ -114,15 +113,13 @@ impl Tree {
         match kind {
             Kind::Label => {
                 let Some(target) = json::get(body, "targetId").and_then(fact_id) else { return };
-                let label = json::get(body, "label").and_then(json::string);
-                match label.filter(|label| !label.is_empty()) {
-                    Some(text) => {
-                        let label = Label { row, text: text.as_ref().into() };
-                        self.labels.insert(target, label);
+                let label = json::get(body, "label");
+                match label.and_then(|literal| Some((literal, json::string(literal)?))) {
+                    Some((literal, text)) if !text.is_empty() => {
+                        let (text, literal) = (text.as_ref().into(), literal.into());
+                        self.labels.insert(target, Label { row, text, literal });
                     }
-                    None => {
-                        self.labels.remove(&target);
-                    }
+                    _ => drop(self.labels.remove(&target)),
                 }
             }
             Kind::Leaf => match json::get(body, "targetId") {
@@ -154,6 +151,7 @@ impl Tree {
                 _ => self.orphans.push((row, wanted)),
             }
         }
+        self.missed = self.orphans.iter().map(|(_, wanted)| wanted.clone()).collect();
         self.follow_duplicates();
         self.break_rings();
         self.inherit_all();

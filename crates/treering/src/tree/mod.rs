@@ -15,8 +15,8 @@ use crate::entry::{Kind, Role};
 use crate::error::{Error, Result};
 use crate::findings::Problem;
 use crate::id::EntryId;
-use std::collections::HashMap;
 use foldhash::quality::RandomState;
+use std::collections::{HashMap, HashSet};
 use std::hash::BuildHasher;
 use std::sync::{Arc, OnceLock};
 
@@ -49,6 +49,8 @@ pub struct Tree {
     shadowed: u32,
     /// Rows whose parent is missing, with its id.
     orphans: Vec<(u32, Box<str>)>,
+    /// The ids they miss.
+    missed: HashSet<Box<str>>,
     /// Nothing had to be settled.
     plain: bool,
     children: OnceLock<Arc<walk::Children>>,
@@ -60,6 +62,8 @@ struct Label {
     /// The entry that set it.
     row: u32,
     text: Box<str>,
+    /// As it stands in the file: not every text can be a `String`.
+    literal: Box<[u8]>,
 }
 
 /// A row and the hash of its id, kept so that growing the table need not look at ids again.
@@ -120,6 +124,7 @@ impl Tree {
             name: None,
             shadowed: 0,
             orphans: Vec::new(),
+            missed: HashSet::new(),
             plain: true,
             children: OnceLock::new(),
         }
@@ -239,16 +244,16 @@ impl Tree {
     /// The label on an entry.
     pub fn label(&self, id: &str) -> Option<&str> {
         let row = self.find_row(id).ok()?;
-        self.label_of(row).map(|(text, _)| text)
+        self.label_of(row).map(|label| &*label.text)
     }
 
-    /// The label's text and the time it was set, in Unix milliseconds.
-    pub(crate) fn label_of(&self, row: u32) -> Option<(&str, Option<i64>)> {
-        if self.labels.is_empty() {
-            return None;
-        }
-        let label = self.labels.get(self.id_text(row))?;
-        Some((&label.text, self.node(label.row).time()))
+    fn label_of(&self, row: u32) -> Option<&Label> {
+        if self.labels.is_empty() { None } else { self.labels.get(self.id_text(row)) }
+    }
+
+    /// The label on a row as a JSON string, and the row of the entry that set it.
+    pub(crate) fn label_literal(&self, row: u32) -> Option<(&[u8], u32)> {
+        self.label_of(row).map(|label| (&*label.literal, label.row))
     }
 
     /// Every label in force on an entry of the tree, in the order they were set: the target, the
@@ -265,11 +270,6 @@ impl Tree {
             .collect()
     }
 
-    /// The row of the entry that set the label on `row`.
-    pub(crate) fn label_row(&self, row: u32) -> Option<u32> {
-        self.labels.get(self.id_text(row)).map(|label| label.row)
-    }
-
     /// The leaf the file says is active: its last entry, or what the last entry points to if that is
     /// a `leaf` entry. One that points nowhere is passed over.
     pub fn file_leaf(&self) -> Option<EntryId> {
@@ -278,7 +278,8 @@ impl Tree {
 
     pub(crate) fn file_leaf_row(&self) -> Option<u32> {
         for row in self.live().rev() {
-            if self.node(row).kind() != Kind::Leaf {
+            // A damaged leaf entry is judged like any damaged entry: by what it hangs on.
+            if self.node(row).kind() != Kind::Leaf || self.node(row).has(Node::DAMAGED) {
                 return Some(row);
             }
             match self.leaf_targets.get(&row) {
@@ -298,7 +299,9 @@ impl Tree {
     pub(crate) fn points_nowhere(&self) -> bool {
         for row in self.live().rev() {
             match self.leaf_targets.get(&row) {
-                _ if self.node(row).kind() != Kind::Leaf => return false,
+                _ if self.node(row).kind() != Kind::Leaf || self.node(row).has(Node::DAMAGED) => {
+                    return false;
+                }
                 Some(None) => return false,
                 Some(Some(target)) => return !self.contains(target),
                 None => continue,
@@ -328,6 +331,6 @@ impl Tree {
 
     /// Whether some entry names a parent of this id that is not there.
     pub(crate) fn is_missed(&self, id: &str) -> bool {
-        self.orphans.iter().any(|(_, wanted)| &**wanted == id)
+        self.missed.contains(id)
     }
 }

@@ -1,7 +1,7 @@
 //! Walks over the tree: paths, children, leaves, ancestors, the whole of it in order.
 
-use super::node::{NONE, Node};
 use super::Tree;
+use super::node::{NONE, Node};
 use crate::entry::{Kind, Role};
 use crate::error::Result;
 use crate::id::EntryId;
@@ -41,6 +41,8 @@ pub struct TreeItem<'a> {
     pub role: Option<Role>,
     /// Its label.
     pub label: Option<&'a str>,
+    /// Its label as a JSON string, exactly as in the file.
+    pub label_json: Option<&'a [u8]>,
     /// When the label was set, in Unix milliseconds.
     pub label_time: Option<i64>,
     /// How many children it has.
@@ -73,8 +75,9 @@ impl<'a> Iterator for TreeWalk<'a> {
             depth,
             kind: node.kind(),
             role: node.role(),
-            label: label.map(|(text, _)| text),
-            label_time: label.and_then(|(_, time)| time),
+            label: label.map(|label| &*label.text),
+            label_json: label.map(|label| &*label.literal),
+            label_time: label.and_then(|label| tree.node(label.row).time()),
             children: children.len(),
         })
     }
@@ -173,9 +176,8 @@ impl Tree {
     /// are bookkeeping, not ends.
     pub fn leaves(&self) -> Vec<EntryId> {
         let continuations = self.continuations();
-        let is_end = |row: u32| {
-            continuations[row as usize] == 0 && self.node(row).kind() != Kind::Leaf
-        };
+        let is_end =
+            |row: u32| continuations[row as usize] == 0 && self.node(row).kind() != Kind::Leaf;
         self.live().filter(|&row| is_end(row)).map(|row| self.id(row)).collect()
     }
 
