@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use std::borrow::Borrow;
 use std::fmt;
-use std::hash::{BuildHasher, Hasher, RandomState};
+use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 
 /// The name of an entry, unique in its session.
 ///
@@ -15,31 +15,77 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 /// let id = treering::EntryId::from("1f3a9c0e");
 /// assert_eq!(id.as_str(), "1f3a9c0e");
 /// ```
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct EntryId(Box<str>);
+#[derive(Clone)]
+pub struct EntryId(Text);
+
+/// Ids are made, compared and handed around all the time, and nearly all have eight characters:
+/// those live in place.
+#[derive(Clone)]
+enum Text {
+    Short { bytes: [u8; 22], len: u8 },
+    Long(Box<str>),
+}
 
 impl EntryId {
     /// The id as text.
     pub fn as_str(&self) -> &str {
-        &self.0
+        match &self.0 {
+            Text::Short { bytes, len } => {
+                std::str::from_utf8(&bytes[..usize::from(*len)]).unwrap_or_default()
+            }
+            Text::Long(text) => text,
+        }
     }
 }
 
 impl From<&str> for EntryId {
     fn from(text: &str) -> Self {
-        EntryId(text.into())
+        let mut bytes = [0; 22];
+        EntryId(match bytes.get_mut(..text.len()) {
+            Some(place) => {
+                place.copy_from_slice(text.as_bytes());
+                Text::Short { bytes, len: text.len() as u8 }
+            }
+            None => Text::Long(text.into()),
+        })
     }
 }
 
 impl AsRef<str> for EntryId {
     fn as_ref(&self) -> &str {
-        &self.0
+        self.as_str()
     }
 }
 
 impl Borrow<str> for EntryId {
     fn borrow(&self) -> &str {
-        &self.0
+        self.as_str()
+    }
+}
+
+impl PartialEq for EntryId {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_str() == other.as_str()
+    }
+}
+
+impl Eq for EntryId {}
+
+impl PartialOrd for EntryId {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for EntryId {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.as_str().cmp(other.as_str())
+    }
+}
+
+impl Hash for EntryId {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.as_str().hash(state);
     }
 }
 
@@ -57,13 +103,13 @@ impl PartialEq<&str> for EntryId {
 
 impl fmt::Display for EntryId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(self.as_str())
     }
 }
 
 impl fmt::Debug for EntryId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "EntryId({})", self.0)
+        write!(f, "EntryId({self})")
     }
 }
 
@@ -174,6 +220,16 @@ mod tests {
         for bad in ["", ".", "..", "-a", "a-", "a/b", "../a", "a\0b", "a b", "é", long.as_str()] {
             assert!(SessionId::new(bad).is_err(), "{bad:?}");
         }
+    }
+
+    #[test]
+    fn short_and_long_ids_are_the_same_kind_of_thing() {
+        for length in [0, 1, 8, 21, 22, 23, 36, 512] {
+            let text = "é".repeat(length / 2) + &"x".repeat(length % 2);
+            assert_eq!(EntryId::from(text.as_str()).as_str(), text);
+            assert_eq!(EntryId::from(text.as_str()), EntryId::from(text.as_str()).clone());
+        }
+        assert!(EntryId::from("a") < EntryId::from("b".repeat(40).as_str()));
     }
 
     #[test]

@@ -92,7 +92,7 @@ impl Snapshot {
                 return Ok(Some(row));
             }
         }
-        Ok(Some(leaf))
+        Ok(None)
     }
 
     /// The same for a part of the log: the outer `None` means that the part does not tell.
@@ -100,11 +100,9 @@ impl Snapshot {
         if self.tree.is_empty() || self.tree.points_nowhere() {
             return Ok(None);
         }
+        // Nothing but damaged entries here: a sound one may be further up.
         let leaf = self.file_leaf()?;
-        let known = match leaf {
-            Some(row) => Bodies::default().whole(self, row)?.is_some(),
-            None => true,
-        };
+        let known = leaf.is_some() || self.tree.file_leaf_row().is_none();
         Ok(known.then_some(leaf))
     }
 

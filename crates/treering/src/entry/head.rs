@@ -113,7 +113,7 @@ fn quick_words(line: &[u8]) -> Option<(Head<'_>, usize)> {
     let mut at = 0;
     let mut word = |before: &[u8]| {
         let rest = line.get(at..)?.strip_prefix(before)?;
-        let window = &rest[..rest.len().min(MAX_ID)];
+        let window = &rest[..rest.len().min(MAX_ID + 1)];
         let end = memchr::memchr2(b'"', b'\\', window).filter(|&end| window[end] == b'"')?;
         at += before.len() + end + 1;
         std::str::from_utf8(&rest[..end]).ok()
@@ -151,16 +151,17 @@ pub(crate) fn split<'a>(line: &'a [u8], mut each: impl FnMut(Segment<'a>)) {
     let first = json::skip_space(line, 0);
     let mut at = first;
     while at < line.len() {
-        let (what, end) = match object(line, at) {
+        let (what, stop) = match object(line, at) {
             // After the first, only what names itself and its parent is an entry.
             (What::Entry(head), end) if at > first && !is_complete(&line[at..end], &head) => {
-                (What::Damaged, end)
+                (What::Damaged, glued(line, end).unwrap_or(line.len()))
             }
-            object => object,
-        };
-        let stop = match what {
-            What::Header | What::Entry(_) => end,
-            What::DamagedEntry(_) | What::Damaged => glued(line, at + 1).unwrap_or(line.len()),
+            (whole @ (What::Header | What::Entry(_)), end) => (whole, end),
+            _ => {
+                // What follows a fragment is not part of it: its head is read without.
+                let stop = glued(line, at + 1).unwrap_or(line.len());
+                (object(&line[..stop], at).0, stop)
+            }
         };
         each(Segment { span: at..stop, what });
         at = json::skip_space(line, stop);
@@ -220,7 +221,7 @@ fn role(line: &[u8], start: usize) -> Option<Role> {
 
 /// An id or parent id: a non-empty string, or a number's own digits.
 fn name(literal: &[u8]) -> Option<Name<'_>> {
-    if literal.len() > MAX_ID {
+    if literal.len() > MAX_ID + 2 {
         return None;
     }
     match literal.first()? {

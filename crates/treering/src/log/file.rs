@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 use std::fs::{File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -44,30 +45,33 @@ impl FileJournal {
         Ok(FileJournal { file, writable, unsynced_directory: Mutex::default() })
     }
 
-    /// Creates the file, which must not exist, with its first bytes in one write.
+    /// Creates the file, which must not exist. It appears with its first bytes or not at all: they
+    /// are written under another name, which is then linked to the real one.
     pub(crate) fn create(path: &Path, bytes: &[u8]) -> Result<Self> {
         if let Some(directory) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
             create_private_dir(directory)?;
         }
-        let file = create_private(path).map_err(|error| match error.kind() {
+        let temporary = temporary_beside(path);
+        let created = create_private(&temporary).and_then(|mut file| {
+            file.write_all(bytes)?;
+            std::fs::hard_link(&temporary, path)?;
+            Ok(file)
+        });
+        // Gone whatever happened; a second name would hide a deletion of the first.
+        let _ = std::fs::remove_file(&temporary);
+        let file = match created {
+            Err(error) if is_linkless(&error) => create_private(path).and_then(|mut file| {
+                file.write_all(bytes).inspect_err(|_| drop(std::fs::remove_file(path)))?;
+                Ok(file)
+            }),
+            created => created,
+        };
+        let file = file.map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => Error::AlreadyExists(path.to_owned()),
             _ => Error::io(path, "create")(error),
         })?;
-        let directory = path.parent().map(Path::to_owned);
-        let unsynced_directory = Mutex::new(directory);
-        let journal = FileJournal { file, writable: true, unsynced_directory };
-        match journal.append(0, bytes) {
-            Ok(_) => Ok(journal),
-            // Somebody opened the new, empty file and was faster.
-            Err(JournalError::Moved(_)) => Err(Error::AlreadyExists(path.to_owned())),
-            Err(error) => {
-                // It is ours and holds nothing: leave nothing behind.
-                if journal.len().is_ok_and(|length| length == 0) {
-                    let _ = std::fs::remove_file(path);
-                }
-                Err(crate::session::storage(error, path))
-            }
-        }
+        let unsynced_directory = Mutex::new(path.parent().map(Path::to_owned));
+        Ok(FileJournal { file, writable: true, unsynced_directory })
     }
 
     pub(crate) fn file(&self) -> &File {
@@ -174,6 +178,20 @@ pub(crate) fn sync_directory(path: &Path) {
     let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
     // Some file systems cannot sync a directory: then there is nothing more to be done.
     let _ = File::open(path).and_then(|directory| directory.sync_all());
+}
+
+/// A file system that knows no hard links.
+fn is_linkless(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::Unsupported | io::ErrorKind::PermissionDenied)
+}
+
+/// A name in the same directory that no other process uses.
+fn temporary_beside(path: &Path) -> PathBuf {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}-{count}.tmp", std::process::id()));
+    path.with_file_name(name)
 }
 
 fn is_read_only(error: &io::Error) -> bool {

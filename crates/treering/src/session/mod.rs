@@ -11,7 +11,6 @@ mod state;
 pub use fork::ForkOptions;
 pub(crate) use fork::{absolute, write_whole};
 pub use options::{Creation, Durability, SessionOptions};
-pub(crate) use state::storage;
 
 use crate::context::{Context, Projection};
 use crate::entry::{Entry, NewEntry};

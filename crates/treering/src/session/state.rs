@@ -42,6 +42,8 @@ pub(crate) struct State {
     /// A header that is still to be written: the file exists but is empty.
     pub unwritten_header: bool,
     ids: IdMaker,
+    /// Kept for the next batch.
+    scratch: Vec<u8>,
 }
 
 /// What an append did.
@@ -67,7 +69,8 @@ pub(crate) enum Expect<'a> {
 impl State {
     /// A session that has a header and no entry.
     pub(crate) fn of(place: Place, journal: Arc<dyn Journal>, loaded: Loaded) -> Self {
-        State { place, journal, loaded, leaf: None, unwritten_header: false, ids: IdMaker::new() }
+        let (ids, scratch) = (IdMaker::new(), Vec::new());
+        State { place, journal, loaded, leaf: None, unwritten_header: false, ids, scratch }
     }
 
     /// A session that was read; it gets `header` if its journal was empty.
@@ -205,6 +208,9 @@ impl State {
                 Ok(start) => {
                     let span = start..start + batch.bytes.len() as u64;
                     foreign.extend(self.take_in(entries, &batch, start)?);
+                    if batch.bytes.capacity() <= MAX_SCRATCH {
+                        self.scratch = batch.bytes;
+                    }
                     return Ok(Written { ids: batch.ids, span, leaf, foreign });
                 }
                 Err(JournalError::Moved(_)) => foreign.extend(self.catch_up()?),
@@ -232,7 +238,9 @@ impl State {
     /// The bytes of a batch, with ids and parents decided.
     fn batch(&mut self, entries: &[NewEntry], leaf: Option<EntryId>) -> Result<Batch> {
         let tree = &self.loaded.tree;
-        let mut batch = Batch { leaf, ..Batch::default() };
+        let mut bytes = std::mem::take(&mut self.scratch);
+        bytes.clear();
+        let mut batch = Batch { bytes, leaf, ..Batch::default() };
         if self.loaded.is_torn() {
             batch.bytes.push(b'\n');
         }
@@ -281,12 +289,11 @@ impl State {
                 None => (Some(now), &stamp),
             };
             entry.write_line(&mut batch.bytes, id.as_str(), &literal, stamp);
-            batch.spans.push((start..batch.bytes.len() - 1, time));
             batch.leaf = match entry.kind() {
                 Kind::Leaf => entry.target(),
                 _ => Some(id.clone()),
             };
-            batch.parents.push(parent);
+            batch.lines.push(Line { span: start..batch.bytes.len() - 1, time, parent });
             batch.ids.push(id);
         }
         Ok(batch)
@@ -339,8 +346,8 @@ impl State {
         let tree = Arc::make_mut(&mut self.loaded.tree);
         let mut settled = true;
         for (at, entry) in entries.iter().enumerate() {
-            let (span, time) = &batch.spans[at];
-            let parent = batch.parents[at].as_ref().map(EntryId::as_str);
+            let Line { span, time, parent } = &batch.lines[at];
+            let parent = parent.as_ref().map(EntryId::as_str);
             let id = batch.ids[at].as_str();
             let taken = tree.take(Row {
                 head: own_head(entry.kind(), entry.role, id, parent, *time),
@@ -406,12 +413,20 @@ impl State {
 struct Batch {
     bytes: Vec<u8>,
     ids: Vec<EntryId>,
-    parents: Vec<Option<EntryId>>,
-    /// Where each entry stands in `bytes`, and its time.
-    spans: Vec<(Range<usize>, Option<i64>)>,
+    lines: Vec<Line>,
     /// The leaf after all of them.
     leaf: Option<EntryId>,
 }
+
+/// An entry in a batch: where in its bytes it stands, and what the tree must know.
+struct Line {
+    span: Range<usize>,
+    time: Option<i64>,
+    parent: Option<EntryId>,
+}
+
+/// Larger buffers are not kept.
+const MAX_SCRATCH: usize = 64 * 1024;
 
 /// A journal's failure as the session's.
 pub(crate) fn storage(error: JournalError, path: &Path) -> Error {
