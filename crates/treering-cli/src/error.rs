@@ -6,18 +6,20 @@ use std::io;
 use std::path::Path;
 use treering::Error;
 
-/// The exit code for a command line that makes no sense. Everything else that fails is 1.
+/// The exit code for a command line that makes no sense.
 pub(crate) const USAGE: u8 = 2;
+/// The exit code for everything else that did not work or was not found.
+pub(crate) const FAILED: u8 = 1;
 
 /// Why a command did not do what it was asked to.
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// The library's error.
     Library(Error),
+    /// The same, about a line of the input.
+    Input { line: u64, error: Error },
     /// The program's own: what happened, and what to do about it.
     Message { what: String, hint: Option<String> },
-    /// The arguments contradict each other in a way the parser cannot see.
-    Usage(String),
     /// Nobody takes the output.
     Stdout(io::Error),
     /// Everything has been said on stdout.
@@ -33,10 +35,11 @@ impl Failure {
         Failure::Message { what: what.into(), hint: Some(hint.into()) }
     }
 
-    pub(crate) fn exit_code(&self) -> u8 {
+    /// The failure, known to be about a line of the input.
+    pub(crate) fn on(self, line: u64) -> Self {
         match self {
-            Failure::Usage(_) => USAGE,
-            _ => 1,
+            Failure::Library(error) => Failure::Input { line, error },
+            other => other,
         }
     }
 }
@@ -59,8 +62,10 @@ pub(crate) fn report(failure: &Failure, file: Option<&Path>) {
     let (what, hint) = match failure {
         Failure::Said => return,
         Failure::Library(error) => (error.to_string(), hint(error, file)),
+        Failure::Input { line, error } => {
+            (format!("input line {line}: {error}"), hint(error, file))
+        }
         Failure::Message { what, hint } => (what.clone(), hint.clone()),
-        Failure::Usage(what) => (what.clone(), Some("`treering COMMAND --help` explains".into())),
         Failure::Stdout(error) => (format!("cannot write the output: {error}"), None),
     };
     output::complain("error", &safe_line(&what));
@@ -107,6 +112,7 @@ fn io_hint(error: &io::Error) -> Option<String> {
             "`treering ls DIR` lists the sessions in a directory; `treering append` begins a new one"
                 .to_owned()
         }
+        io::ErrorKind::IsADirectory => "`treering ls DIR` lists the sessions in it".to_owned(),
         io::ErrorKind::PermissionDenied => "may you read and write it?".to_owned(),
         io::ErrorKind::StorageFull => "make room and try again: nothing was written".to_owned(),
         _ => return None,

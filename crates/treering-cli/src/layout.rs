@@ -49,7 +49,12 @@ impl Layout {
 
     /// The pen that draws this layout.
     pub(crate) fn pen(&self) -> Pen {
-        Pen { shown: Depths::default(), runs: Vec::new(), bars: Vec::new(), root: self.several_roots }
+        Pen {
+            shown: Depths::default(),
+            runs: Vec::new(),
+            bars: Vec::new(),
+            root: self.several_roots,
+        }
     }
 }
 

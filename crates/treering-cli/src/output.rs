@@ -66,7 +66,7 @@ impl Output {
 
     /// The text in its style. It must be safe already.
     pub(crate) fn paint(&self, style: Style, text: &str) -> String {
-        match self.colours && !text.is_empty() {
+        match self.colours && !text.trim().is_empty() {
             true => format!("\x1b[{}m{text}\x1b[0m", style.sgr()),
             false => text.to_owned(),
         }

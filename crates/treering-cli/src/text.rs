@@ -23,7 +23,9 @@ pub(crate) fn safe_line(text: &str) -> String {
             '\n' => out.push_str("\\n"),
             '\r' => out.push_str("\\r"),
             '\0'..='\x1f' | '\x7f' => out.push_str(&format!("\\x{:02x}", u32::from(character))),
-            _ if is_hidden(character) => out.push_str(&format!("\\u{{{:x}}}", u32::from(character))),
+            _ if is_hidden(character) => {
+                out.push_str(&format!("\\u{{{:x}}}", u32::from(character)))
+            }
             _ => out.push(character),
         }
     }
@@ -104,16 +106,38 @@ pub(crate) fn fit(text: &str, width: usize) -> Cow<'_, str> {
     Cow::Owned(format!("{}{ellipsis}", text[..end].trim_end()))
 }
 
-/// One line of a session's text, harmless and at most `width` columns wide.
-pub(crate) fn excerpt(text: &str, width: usize) -> String {
-    // A line may be megabytes long; more than this many characters never fit.
-    let line = first_line(text);
-    let end = line.char_indices().nth(width * 4).map_or(line.len(), |(at, _)| at);
-    let shown = safe_line(&line[..end]);
-    match end < line.len() {
-        true => fit(&format!("{shown} …"), width).into_owned(),
-        false => fit(&shown, width).into_owned(),
+/// The same, but it is the beginning that is cut off: ends of file names tell them apart.
+pub(crate) fn fit_end(text: &str, width: usize) -> Cow<'_, str> {
+    if text.len() <= width || columns(text) <= width {
+        return Cow::Borrowed(text);
     }
+    let mut used = 0;
+    let mut start = text.len();
+    for (at, cluster) in text.grapheme_indices(true).rev() {
+        used += columns(cluster);
+        if used + 1 > width {
+            break;
+        }
+        start = at;
+    }
+    let ellipsis = if width == 0 { "" } else { "…" };
+    Cow::Owned(format!("{ellipsis}{}", &text[start..]))
+}
+
+/// One line of a session's text, harmless and at most `width` columns wide, blanks run together.
+pub(crate) fn excerpt(text: &str, width: usize) -> String {
+    let mut line = String::new();
+    for word in first_line(text).split([' ', '\t']).filter(|word| !word.is_empty()) {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        // Words may be megabytes long. Of characters without width this many are enough.
+        line.extend(word.chars().take(width * 8 + 1));
+        if line.len() > width * 8 {
+            break;
+        }
+    }
+    fit(&safe_line(&line), width).into_owned()
 }
 
 /// The text followed by blanks, `width` columns in all.
@@ -186,13 +210,17 @@ mod tests {
             assert_ne!(shown, "ab", "{code:x} must be visible");
         }
         assert_eq!(safe("\x1b[31mred\r\nline\ttab\r"), "\\x1b[31mred\nline    tab\\r");
-        assert_eq!(safe_line("\u{202e}\u{2066}\u{e0041}\u{feff}"), "\\u{202e}\\u{2066}\\u{e0041}\\u{feff}");
+        assert_eq!(
+            safe_line("\u{202e}\u{2066}\u{e0041}\u{feff}"),
+            "\\u{202e}\\u{2066}\\u{e0041}\\u{feff}"
+        );
         assert_eq!(safe_bytes(b"a\xff\x1bz"), "a\\xff\\x1bz");
     }
 
     #[test]
     fn ordinary_text_stays_as_it_is() {
-        for text in ["héllo", "日本語", "مرحبا", "👍🏽", "❤️", "e\u{301}", "a → b"] {
+        for text in ["héllo", "日本語", "مرحبا", "👍🏽", "❤️", "e\u{301}", "a → b"]
+        {
             assert_eq!(safe_line(text), text);
         }
     }
@@ -207,6 +235,8 @@ mod tests {
         assert_eq!(fit("e\u{301}e\u{301}e\u{301}", 2), "e\u{301}…");
         assert_eq!(fit("two words", 5), "two…");
         assert_eq!(fit("x", 0), "");
+        assert_eq!(fit_end("hello!", 5), "…llo!");
+        assert_eq!(fit_end("日本語", 4), "…語");
         for width in 0..8 {
             assert!(columns(&fit("a日b👍🏽c語d", width)) <= width, "{width}");
         }
@@ -214,8 +244,9 @@ mod tests {
 
     #[test]
     fn an_excerpt_is_the_first_line_that_says_something() {
-        assert_eq!(excerpt("\n  \n  hello \nworld", 20), "hello");
+        assert_eq!(excerpt("\n  \n  hello \t  there \nworld", 20), "hello there");
         assert_eq!(excerpt(&"x".repeat(1_000_000), 4), "xxx…");
+        assert_eq!(excerpt(&"x ".repeat(1_000_000), 5), "x x…");
         assert_eq!(excerpt(&"\u{1b}".repeat(9), 9), "\\x1b\\x1b…");
     }
 

@@ -1,1 +1,26 @@
-//! Tests.
+//! What proves treering: sessions made to measure, a second opinion about them, and storage that
+//! fails on demand.
+//!
+//! - [`generate`]: realistic sessions of any size, and the shapes that break other readers. Same
+//!   arguments, same bytes.
+//! - [`mutate`]: the damage that crashes, editors and careless programs do to a file.
+//! - [`model`]: the format's rules once more, written for clarity alone: slow, recursive where that
+//!   is the definition, and sharing no code with the library.
+//! - [`faulty`]: a journal that fails the way disks do, by script or by seed.
+//! - [`story`]: what every journal, and every session on one, must do.
+//! - [`rng`]: the random numbers behind all of it.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "test support: a panic is how a test says no"
+)]
+
+pub mod faulty;
+pub mod generate;
+pub mod model;
+pub mod mutate;
+pub mod rng;
+pub mod story;
+mod text;

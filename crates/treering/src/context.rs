@@ -14,7 +14,6 @@ use crate::tree::{NONE, Node};
 use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 use std::io::{self, Write};
-use std::ops::Range;
 
 /// What the model sees at some leaf.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -378,39 +377,37 @@ fn project(
 /// The message of a message entry, in one pass over its bytes: nothing if the entry is not whole.
 /// Content that is missing or `null` becomes the empty content of its role.
 fn message(body: &[u8]) -> Option<Vec<u8>> {
-    let mut found: Option<(Range<usize>, Option<Range<usize>>, Option<Range<usize>>)> = None;
+    let mut found = None;
     let mut members = Members::new(body, json::skip_space(body, 0));
     while let Some((key, start)) = members.key() {
         if !json::key_is(&body[key.start + 1..key.end - 1], "message") {
             members.skip_value(start);
-            continue;
-        }
-        if body.get(start) != Some(&b'{') {
+        } else if body.get(start) == Some(&b'{') {
+            let mut inner = Members::new(body, start);
+            let (mut role, mut content) = (None, None);
+            for member in &mut inner {
+                match &*json::key_name(member.key) {
+                    b"role" => role = Some(&body[member.value]),
+                    b"content" => content = Some(&body[member.value]),
+                    _ => {}
+                }
+            }
+            if let End::Closed(end) = inner.end {
+                found = Some((&body[start..end], role, content));
+            }
+            members.value_ends(inner.end);
+        } else {
             members.skip_value(start);
             found = None;
-            continue;
         }
-        let (mut role, mut content) = (None, None);
-        let mut inner = Members::new(body, start);
-        for member in &mut inner {
-            match &*json::key_name(member.key) {
-                b"role" => role = Some(member.value),
-                b"content" => content = Some(member.value),
-                _ => {}
-            }
-        }
-        if let End::Closed(end) = inner.end {
-            found = Some((start..end, role, content));
-        }
-        members.value_ends(inner.end);
     }
-    let (End::Closed(_), Some((span, role, content))) = (members.end, found) else { return None };
-    let message = &body[span];
-    if content.is_some_and(|content| &body[content] != b"null") {
+    let (End::Closed(_), Some((message, role, content))) = (members.end, found) else {
+        return None;
+    };
+    if content.is_some_and(|content| content != b"null") {
         return Some(message.to_vec());
     }
-    let role = role.and_then(|role| json::string(&body[role]));
-    Some(match role.as_deref().map(Role::of) {
+    Some(match role.and_then(json::string).as_deref().map(Role::of) {
         Some(Role::System) => json::with_member(message, "content", b"\"\""),
         Some(Role::User | Role::Assistant | Role::ToolResult) => {
             json::with_member(message, "content", b"[]")

@@ -62,16 +62,28 @@ impl Snapshot {
     }
 
     pub(crate) fn entry(&self, row: u32) -> Result<Entry> {
+        let bytes = self.bytes(row).map_err(Error::Storage)?;
+        Ok(self.entry_of(row, &bytes))
+    }
+
+    /// Several entries, each read when it is asked for.
+    pub(crate) fn entries(self, rows: Vec<u32>) -> impl Iterator<Item = Result<Entry>> + use<> {
+        let mut bodies = Bodies::default();
+        rows.into_iter().map(move |row| {
+            let bytes = bodies.read(&self, row)?;
+            Ok(self.entry_of(row, bytes))
+        })
+    }
+
+    fn entry_of(&self, row: u32, bytes: &[u8]) -> Entry {
         let node = self.tree.node(row);
-        let mut raw = self.bytes(row).map_err(Error::Storage)?;
-        let start = json::skip_space(&raw, 0);
-        let end = json::skip_value(&raw, start).filter(|_| raw.get(start) == Some(&b'{'));
-        if let Some(end) = end {
-            raw.truncate(end);
-            raw.drain(..start);
-            raw = self.native(row, &raw).into_owned();
-        }
-        Ok(Entry {
+        let start = json::skip_space(bytes, 0);
+        let end = json::skip_value(bytes, start).filter(|_| bytes.get(start) == Some(&b'{'));
+        let raw = match end {
+            Some(end) => self.native(row, &bytes[start..end]).into_owned(),
+            None => bytes.to_vec(),
+        };
+        Entry {
             id: self.tree.id(row),
             parent: (node.parent != NONE).then(|| self.tree.id(node.parent)),
             kind: node.kind(),
@@ -79,7 +91,7 @@ impl Snapshot {
             time: node.time(),
             raw,
             damaged: end.is_none(),
-        })
+        }
     }
 
     /// The leaf the file says is active. A damaged entry is not a place to go on from (other agents
@@ -126,12 +138,9 @@ pub(crate) struct Bodies {
 const WINDOW: u64 = 128 * 1024;
 
 impl Bodies {
-    /// The entry's JSON, whether or not it is whole; nothing if it is known to be damaged.
-    pub(crate) fn any(&mut self, view: &Snapshot, row: u32) -> Result<Option<Cow<'_, [u8]>>> {
+    /// The row's bytes as they stand in the log.
+    fn read(&mut self, view: &Snapshot, row: u32) -> Result<&[u8]> {
         let node = *view.tree.node(row);
-        if node.has(Node::DAMAGED) {
-            return Ok(None);
-        }
         let end = node.offset + node.len;
         if node.offset < self.start || end > self.start + self.window.len() as u64 {
             let want = usize::try_from(node.len.max(WINDOW)).unwrap_or(usize::MAX);
@@ -141,7 +150,15 @@ impl Bodies {
             self.start = node.offset;
         }
         let from = (node.offset - self.start) as usize;
-        let bytes = self.window.get(from..from + node.len as usize).unwrap_or_default();
+        Ok(self.window.get(from..from + node.len as usize).unwrap_or_default())
+    }
+
+    /// The entry's JSON, whether or not it is whole; nothing if it is known to be damaged.
+    pub(crate) fn any(&mut self, view: &Snapshot, row: u32) -> Result<Option<Cow<'_, [u8]>>> {
+        if view.tree.node(row).has(Node::DAMAGED) {
+            return Ok(None);
+        }
+        let bytes = self.read(view, row)?;
         Ok(Some(view.native(row, bytes)))
     }
 

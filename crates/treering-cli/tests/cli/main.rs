@@ -1,1 +1,31 @@
+//! What the commands promise: output for people and for programs, exit codes, and what must never
+//! happen. One test binary, so that it links once.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "how a test fails")]
+
+mod append;
+mod check;
+mod context;
+mod demo;
+mod hostile;
+mod log;
+mod ls;
+mod moves;
+mod pipes;
+mod show;
+mod stdin;
+mod support;
+mod tree;
+mod usage;
+
+/// A file of tests that nobody names would never run.
+#[test]
+fn every_file_is_part_of_this_binary() {
+    let here = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli");
+    let main = std::fs::read_to_string(here.join("main.rs")).unwrap();
+    for file in std::fs::read_dir(here).unwrap() {
+        let name = file.unwrap().file_name().into_string().unwrap();
+        let Some(module) = name.strip_suffix(".rs") else { continue };
+        assert!(module == "main" || main.contains(&format!("mod {module};")), "{name}");
+    }
+}

@@ -234,14 +234,14 @@ impl Session {
     pub fn path_to(&self, id: &str) -> Result<impl Iterator<Item = Result<Entry>> + use<>> {
         let view = self.view();
         let rows = view.tree().path_rows(view.tree().find_row(id)?);
-        Ok(rows.into_iter().map(move |row| view.entry(row)))
+        Ok(view.entries(rows))
     }
 
     /// Every entry in file order, each read when it is asked for.
     pub fn entries(&self) -> impl Iterator<Item = Result<Entry>> + use<> {
         let view = self.view();
         let rows: Vec<u32> = view.tree().live().collect();
-        rows.into_iter().map(move |row| view.entry(row))
+        view.entries(rows)
     }
 
     /// What the model sees at the leaf.

@@ -331,10 +331,10 @@ impl State {
 
     /// Adds rows for entries that were just written at `start`; the ids of others' that came along.
     fn take_in(&mut self, entries: &[NewEntry], batch: &Batch, start: u64) -> Result<Vec<EntryId>> {
-        let fenced = self.loaded.is_torn() && !self.loaded.tail_counts;
+        let fenced = self.loaded.is_torn();
         if start != self.loaded.seen || fenced {
-            // A writer that takes no lock was faster, or a torn line has become a damaged one: read
-            // what is there now.
+            // A writer that takes no lock was faster, or the unterminated last line got its newline and
+            // may mean something else now: read what is there.
             let mut others = if fenced { self.reload()? } else { self.catch_up()? };
             others.retain(|id| !batch.ids.contains(id));
             self.leaf = batch.leaf.clone();

@@ -1,0 +1,140 @@
+//! treering, bare system calls and other agents' session code on the same files in the same run.
+//!
+//! Prints one table. What is compared is run in turns, so that whatever else the machine does falls
+//! on all alike; the value shown is the median, with the spread where that is large.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a benchmark may stop at the first surprise"
+)]
+#![allow(clippy::print_stdout, reason = "its output is a table")]
+
+mod data;
+mod measure;
+mod peers;
+mod rows;
+mod table;
+
+use clap::{Parser, Subcommand};
+use data::Data;
+use measure::Stdout;
+use peers::Peer;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use table::Row;
+
+#[derive(Debug, Parser)]
+#[command(name = "treering-bench")]
+struct Args {
+    /// Where to keep the sessions to measure with; made if they are not there (about 4 GB)
+    #[arg(long, default_value = "target/bench/data")]
+    dir: PathBuf,
+    /// Where bench/peers/install.sh installed the other agents
+    #[arg(long)]
+    peers: Option<PathBuf>,
+    /// The treering to measure; the one built along with this program if not given
+    #[arg(long)]
+    treering: Option<PathBuf>,
+    /// 100 MB instead of 1 GB, and fewer rounds
+    #[arg(long)]
+    quick: bool,
+    /// Only this group of rows (may be repeated)
+    #[arg(long, value_parser = rows::NAMES)]
+    only: Vec<String>,
+    /// Fail if a bar is missed
+    #[arg(long)]
+    strict: bool,
+    #[command(subcommand)]
+    helper: Option<Helper>,
+}
+
+/// What the benchmark runs itself for.
+#[derive(Debug, Subcommand)]
+enum Helper {
+    /// Run a command; print its time and peak memory
+    #[command(hide = true)]
+    Measure {
+        #[arg(long)]
+        keep: bool,
+        #[arg(last = true, required = true)]
+        command: Vec<OsString>,
+    },
+    /// Read a file and count its lines
+    #[command(hide = true)]
+    Count { file: PathBuf },
+}
+
+/// What every group of rows works with.
+#[derive(Debug)]
+pub(crate) struct Bench {
+    data: Data,
+    peers: Vec<Peer>,
+    treering: PathBuf,
+    quick: bool,
+}
+
+impl Bench {
+    /// How often to repeat: `full` times, or less if it has to be quick.
+    fn rounds(&self, full: usize) -> usize {
+        if self.quick { full.min(3) } else { full }
+    }
+
+    /// A command line of treering.
+    fn treering(&self, words: &[&str], file: &Path) -> Vec<OsString> {
+        let mut command = vec![self.treering.clone().into_os_string()];
+        command.extend(words.iter().map(OsString::from));
+        command.insert(2, file.into());
+        command
+    }
+}
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    match args.helper {
+        Some(Helper::Measure { keep, command }) => {
+            measure::report(&command, if keep { Stdout::Keep } else { Stdout::Discard });
+            ExitCode::SUCCESS
+        }
+        Some(Helper::Count { file }) => {
+            println!("{}", measure::count_lines(&file));
+            ExitCode::SUCCESS
+        }
+        None => run(args),
+    }
+}
+
+fn run(args: Args) -> ExitCode {
+    let beside = || std::env::current_exe().unwrap().with_file_name("treering");
+    let treering = args.treering.unwrap_or_else(beside);
+    if !treering.exists() {
+        eprintln!("there is no treering to measure: cargo build --release -p treering-cli");
+        return ExitCode::FAILURE;
+    }
+    let peers = peers::installed(args.peers.as_deref());
+    let data = Data::new(&args.dir, args.quick);
+    let bench = Bench { data, peers, treering, quick: args.quick };
+    let mut table: Vec<Row> = Vec::new();
+    for (name, rows) in rows::GROUPS {
+        if args.only.is_empty() || args.only.iter().any(|only| only == name) {
+            eprintln!("{name} …");
+            table.extend(rows(&bench));
+        }
+    }
+    println!("{}", table::markdown(&table));
+    for peer in &bench.peers {
+        println!("{} {} on {}", peer.name, peer.version, peer.runtime);
+    }
+    let nothing = [bench.treering.into_os_string(), "--version".into()];
+    let starts: Vec<f64> = (0..9).map(|_| measure::process(&nothing, Stdout::Discard).ms).collect();
+    println!("starting treering to do nothing takes {}", table::time(measure::Stat::of(&starts)));
+    // How busy the machine was, where it tells.
+    if let Ok(load) = std::fs::read_to_string("/proc/loadavg") {
+        println!("load average {}", load.split(' ').take(3).collect::<Vec<_>>().join(", "));
+    }
+    let missed = table.iter().filter(|row| row.is_missed()).count();
+    println!("bars missed: {missed}");
+    ExitCode::from(u8::from(args.strict && missed > 0))
+}

@@ -1,0 +1,105 @@
+//! Appending.
+
+use super::Asked;
+use crate::Bench;
+use crate::measure::{self, Stat, ms};
+use crate::table::{self, Row};
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::path::Path;
+use treering::{Creation, Durability, Message, Session, SessionOptions};
+
+/// How many bytes of text a message has.
+const BYTES: usize = 1024;
+
+/// A message that is in the file when the append returns, next to nothing but the write.
+pub(crate) fn plain(bench: &Bench) -> Vec<Row> {
+    let count = if bench.quick { 2_000 } else { 10_000 };
+    let text = "x".repeat(BYTES);
+    let mut asked = Asked::of(&bench.peers);
+    let (mut ours, mut bare) = (Vec::new(), Vec::new());
+    for _ in 0..bench.rounds(7) {
+        let dir = bench.data.scratch();
+        let session = create(dir.path(), Durability::None);
+        let line = first_line(&session, &text);
+        let mut file = appending(&dir.path().join("bare"));
+        let (mut appends, mut writes) = (Vec::new(), Vec::new());
+        for _ in 0..count {
+            appends.push(ms(|| session.append(Message::user(&text)).unwrap()));
+            writes.push(ms(|| file.write_all(&line).unwrap()));
+        }
+        ours.push(Stat::of(&appends).median);
+        bare.push(Stat::of(&writes).median);
+        for asked in &mut asked {
+            let dir = bench.data.scratch();
+            asked.ask(&[&"append", &dir.path(), &count.to_string(), &BYTES.to_string()]);
+        }
+    }
+    let (ours, bare) = (Stat::of(&ours), Stat::of(&bare));
+    let mut row = Row::new("append of a 1 KB message, durability none, p50")
+        .ours(table::time(ours))
+        .theirs("bare write", table::time(bare));
+    for asked in &asked {
+        if let Some(Stat { median, low, high }) = asked.sum(&["p50_us"]) {
+            let stat = Stat { median: median / 1000.0, low: low / 1000.0, high: high / 1000.0 };
+            row = row.theirs(asked.name(), table::time(stat));
+        }
+    }
+    vec![row.at_most_times(3.0, ours.median, bare.median)]
+}
+
+/// Messages that are on disk when the append returns, from eight threads that each wait for theirs.
+pub(crate) fn durable(bench: &Bench) -> Vec<Row> {
+    const THREADS: usize = 8;
+    let each = if bench.quick { 50 } else { 200 };
+    let text = "x".repeat(BYTES);
+    let dir = bench.data.scratch();
+    let session = create(dir.path(), Durability::Each);
+    let line = first_line(&session, &text);
+    let mut file = appending(&dir.path().join("bare"));
+    let together = || {
+        let took = ms(|| {
+            std::thread::scope(|scope| {
+                for _ in 0..THREADS {
+                    scope.spawn(|| {
+                        for _ in 0..each {
+                            session.append(Message::user(&text)).unwrap();
+                        }
+                    });
+                }
+            });
+        });
+        (THREADS * each) as f64 / took * 1000.0
+    };
+    let one_by_one = || {
+        let took = ms(|| {
+            for _ in 0..each {
+                file.write_all(&line).unwrap();
+                file.sync_data().unwrap();
+            }
+        });
+        each as f64 / took * 1000.0
+    };
+    let (ours, bare) = measure::in_turns(bench.rounds(9), together, one_by_one);
+    let row = Row::new("appends of 1 KB, durability each, 8 threads")
+        .ours(table::rate(ours))
+        .theirs("write + fdatasync, 1 thread", table::rate(bare));
+    vec![row.at_least_times(4.0, bare.median, ours.median, "one sync each")]
+}
+
+fn create(dir: &Path, durability: Durability) -> Session {
+    let options = SessionOptions { creation: Creation::AtOnce, durability, ..Default::default() };
+    Session::create_at(dir.join("session.jsonl"), "/project", options).unwrap()
+}
+
+/// Appends a message; the bytes that this wrote.
+fn first_line(session: &Session, text: &str) -> Vec<u8> {
+    session.append(Message::user(text)).unwrap();
+    let bytes = std::fs::read(session.path().unwrap()).unwrap();
+    let header = memchr::memchr(b'\n', &bytes).unwrap();
+    bytes[header + 1..].to_vec()
+}
+
+fn appending(path: &Path) -> File {
+    OpenOptions::new().append(true).create_new(true).open(path).unwrap()
+}

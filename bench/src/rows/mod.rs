@@ -1,0 +1,116 @@
+//! The rows of the table, a file for each group.
+
+mod append;
+mod context;
+mod fork;
+mod leaves;
+mod list;
+mod tree;
+
+use crate::Bench;
+use crate::measure::{self, Process, Stat, Stdout};
+use crate::peers::Peer;
+use crate::table::Row;
+use std::ffi::{OsStr, OsString};
+
+/// The groups in the order of the table.
+pub(crate) const GROUPS: [(&str, fn(&Bench) -> Vec<Row>); 10] = [
+    ("context", context::large),
+    ("index", tree::index),
+    ("open", context::open),
+    ("leaves", leaves::rows),
+    ("same", context::same),
+    ("append", append::plain),
+    ("durable", append::durable),
+    ("list", list::rows),
+    ("fork", fork::rows),
+    ("shapes", tree::shapes),
+];
+
+/// Their names.
+pub(crate) const NAMES: [&str; 10] =
+    ["context", "index", "open", "leaves", "same", "append", "durable", "list", "fork", "shapes"];
+
+/// Several runs of the same command.
+#[derive(Debug, Default)]
+struct Runs(Vec<Process>);
+
+impl Runs {
+    fn run(&mut self, command: &[OsString]) {
+        self.0.push(measure::process(command, Stdout::Discard));
+    }
+
+    fn time(&self) -> Stat {
+        Stat::of(&self.0.iter().map(|run| run.ms).collect::<Vec<_>>())
+    }
+
+    /// The most memory that any of them needed.
+    fn peak(&self) -> u64 {
+        self.0.iter().map(|run| run.peak_bytes).max().unwrap()
+    }
+}
+
+/// What peers said in several rounds: one list of numbers for each that was asked for.
+#[derive(Debug)]
+struct Asked<'a> {
+    peer: &'a Peer,
+    answers: Vec<crate::peers::Answer>,
+}
+
+impl<'a> Asked<'a> {
+    fn of(peers: &'a [Peer]) -> Vec<Self> {
+        peers.iter().map(|peer| Asked { peer, answers: Vec::new() }).collect()
+    }
+
+    fn ask(&mut self, arguments: &[&dyn AsRef<OsStr>]) {
+        self.answers.extend(self.peer.ask(arguments));
+    }
+
+    fn name(&self) -> &str {
+        &self.peer.name
+    }
+
+    /// The time of the whole process.
+    fn whole(&self) -> Option<Stat> {
+        self.stat(|answer| answer.ms)
+    }
+
+    /// The sum of some numbers that the driver measured; `None` if the peer cannot do it.
+    fn sum(&self, names: &[&str]) -> Option<Stat> {
+        self.stat(|answer| names.iter().map(|name| answer.number(name)).sum())
+    }
+
+    fn stat(&self, value: impl Fn(&crate::peers::Answer) -> f64) -> Option<Stat> {
+        let values: Vec<f64> = self.answers.iter().map(value).collect();
+        (!values.is_empty()).then(|| Stat::of(&values))
+    }
+
+    fn peak(&self) -> u64 {
+        self.answers.iter().map(|answer| answer.peak_bytes).max().unwrap_or(0)
+    }
+}
+
+/// Fills in a row that is compared with pi and shows the other peers, too.
+fn against_pi<'a>(
+    mut row: Row,
+    ours: Stat,
+    asked: &[Asked<'a>],
+    limit: Option<f64>,
+    value: impl Fn(&Asked<'a>) -> Option<Stat>,
+) -> Row {
+    row = row.ours(crate::table::time(ours));
+    let mut pi = None;
+    for asked in asked {
+        let Some(stat) = value(asked) else { continue };
+        row = row.theirs(asked.name(), crate::table::time(stat));
+        if asked.name() == "pi" {
+            pi = Some(stat.median);
+        }
+    }
+    match (pi, limit) {
+        (Some(pi), Some(limit)) => row.at_least_times(limit, ours.median, pi, "pi"),
+        (Some(pi), None) => row.times_as_fast(ours.median, pi),
+        (None, Some(limit)) => row.untried(format!("≥ {limit} × pi")),
+        (None, None) => row,
+    }
+}

@@ -1,0 +1,243 @@
+//! `treering append`
+
+use super::fork::absolute;
+use super::{Position, warn_of_findings};
+use crate::error::Failure;
+use crate::output::Output;
+use crate::text::safe_line;
+use std::io::{self, BufRead, ErrorKind, Write};
+use std::path::PathBuf;
+use treering::{
+    Creation, Durability, EntryId, Error, Message, Model, NewEntry, Session, SessionOptions,
+};
+
+/// Append entries to a session; a file that does not exist is created
+///
+/// Prints the id of every new entry, on a line of its own, once the entry is in the file.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The session file
+    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    source: Source,
+    /// Continue from this entry instead of the leaf (an id or its beginning; `none`: a new root)
+    #[arg(long, value_name = "ID")]
+    parent: Option<Position>,
+    /// Fail if this is not the session's leaf any more (an id or its beginning; `none`: no entry)
+    #[arg(long, value_name = "ID")]
+    expect_leaf: Option<Position>,
+    /// What a printed id promises
+    #[arg(long, value_enum, default_value_t = Promise::None)]
+    durability: Promise,
+    /// The project a new session belongs to; the current directory if not given
+    #[arg(long, value_name = "DIR")]
+    cwd: Option<PathBuf>,
+    /// Who speaks in --assistant; the session's model if not given
+    #[arg(long, value_name = "PROVIDER/ID", value_parser = model, conflicts_with_all = ["user", "entry", "stdin"])]
+    model: Option<(String, String)>,
+}
+
+#[derive(Debug, clap::Args)]
+#[group(required = true, multiple = false)]
+struct Source {
+    /// A user message
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    user: Option<String>,
+    /// An assistant message
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    assistant: Option<String>,
+    /// Any entry; `id`, `parentId` and `timestamp` are added if absent
+    #[arg(long, value_name = "JSON")]
+    entry: Option<String>,
+    /// Entries from standard input, one JSON object per line
+    #[arg(long)]
+    stdin: bool,
+}
+
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum Promise {
+    /// The entry is in the file: it survives this process
+    None,
+    /// The same, and soon on disk: at the latest when the command ends
+    Batched,
+    /// The entry is on disk: it survives a power failure
+    Each,
+}
+
+impl From<Promise> for Durability {
+    fn from(promise: Promise) -> Self {
+        match promise {
+            Promise::None => Durability::None,
+            Promise::Batched => Durability::BATCHED,
+            Promise::Each => Durability::Each,
+        }
+    }
+}
+
+fn model(text: &str) -> Result<(String, String), String> {
+    match text.split_once('/') {
+        Some((provider, id)) if !provider.is_empty() && !id.is_empty() => {
+            Ok((provider.to_owned(), id.to_owned()))
+        }
+        _ => Err("expected PROVIDER/ID".to_owned()),
+    }
+}
+
+pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
+    // Before a file is created: what cannot be read must not leave one behind.
+    let given = args.source.entry.as_deref().map(|json| NewEntry::from_json(json.as_bytes()));
+    let given = given.transpose()?;
+    let mut writer = Writer::open(args, out)?;
+    if args.source.stdin {
+        writer.append_lines(out)?;
+    } else if let Some(entry) = given {
+        writer.append(entry, out)?;
+    } else if let Some(text) = &args.source.user {
+        writer.append(Message::user(text), out)?;
+    } else if let Some(text) = &args.source.assistant {
+        let (provider, model) = writer.speaker()?;
+        writer.append(Message::assistant(&provider, &model, text), out)?;
+    }
+    writer.finish()
+}
+
+/// A session that is written to, and created when there is something to write.
+struct Writer<'a> {
+    args: &'a Args,
+    session: Option<Session>,
+    /// What the leaf must be, if that was asked for.
+    expected: Option<Option<EntryId>>,
+    /// Nobody reads the ids any more. The entries are still wanted.
+    unheard: bool,
+}
+
+impl<'a> Writer<'a> {
+    fn open(args: &'a Args, out: &mut Output) -> Result<Self, Failure> {
+        let mut writer = Writer { args, session: None, expected: None, unheard: false };
+        match Session::open_with(&args.file, writer.options()) {
+            Ok(session) => {
+                warn_of_findings(&session, &args.file, out)?;
+                writer.take_place(session)?;
+            }
+            Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {
+                // A new session has no entries that these could name.
+                let places = [&args.parent, &args.expect_leaf];
+                if let Some(id) = places.into_iter().flatten().find_map(Position::id) {
+                    return Err(Error::UnknownEntry(id.to_owned()).into());
+                }
+            }
+            Err(error) => return Err(error.into()),
+        }
+        Ok(writer)
+    }
+
+    fn options(&self) -> SessionOptions {
+        SessionOptions {
+            // A printed id promises that the entry is in the file, message or not.
+            creation: Creation::AtOnce,
+            durability: self.args.durability.into(),
+            ..SessionOptions::default()
+        }
+    }
+
+    /// Goes where the arguments say.
+    fn take_place(&mut self, session: Session) -> Result<(), Failure> {
+        if let Some(parent) = &self.args.parent {
+            session.branch_in_memory(parent.id())?;
+        }
+        if let Some(leaf) = &self.args.expect_leaf {
+            let leaf = leaf.id().map(|id| session.tree().find(id)).transpose()?;
+            self.expected = Some(leaf);
+        }
+        self.session = Some(session);
+        Ok(())
+    }
+
+    fn create(&self) -> Result<Session, Failure> {
+        let file = &self.args.file;
+        let cwd = match &self.args.cwd {
+            Some(cwd) => absolute(cwd)?,
+            None => std::env::current_dir()
+                .map_err(|error| Failure::message(format!("the current directory: {error}")))?,
+        };
+        match Session::create_at(file, cwd, self.options()) {
+            // Another process created it in the meantime: its session is the one to append to.
+            Err(Error::AlreadyExists(_)) => Ok(Session::open_with(file, self.options())?),
+            session => Ok(session?),
+        }
+    }
+
+    /// Who an assistant's message is from.
+    fn speaker(&mut self) -> Result<(String, String), Failure> {
+        if let Some(model) = &self.args.model {
+            return Ok(model.clone());
+        }
+        let current = match &self.session {
+            Some(session) => session.context()?.model,
+            None => None,
+        };
+        let Model { provider, model_id } =
+            current.unwrap_or(Model { provider: None, model_id: None });
+        let or_none = |name: Option<String>| name.unwrap_or_else(|| "none".to_owned());
+        Ok((or_none(provider), or_none(model_id)))
+    }
+
+    fn append(&mut self, entry: NewEntry, out: &mut Output) -> Result<(), Failure> {
+        if self.session.is_none() {
+            let session = self.create()?;
+            self.take_place(session)?;
+        }
+        let Some(session) = &self.session else { return Ok(()) };
+        let ids = match &mut self.expected {
+            None => session.append_all(&[entry])?,
+            Some(leaf) => {
+                let ids = session.append_expecting(leaf.as_ref().map(EntryId::as_str), &[entry])?;
+                // What comes next builds on this.
+                *leaf = session.leaf();
+                ids
+            }
+        };
+        for id in &ids {
+            if self.unheard {
+                break;
+            }
+            let said = writeln!(out, "{}", safe_line(id.as_str())).and_then(|()| out.flush());
+            match said {
+                Err(error) if error.kind() == ErrorKind::BrokenPipe => self.unheard = true,
+                said => said?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Appends what comes in, line by line, until it ends or a line cannot be appended.
+    fn append_lines(&mut self, out: &mut Output) -> Result<(), Failure> {
+        let mut input = io::stdin().lock();
+        let mut line = Vec::new();
+        for number in 1_u64.. {
+            line.clear();
+            let read = input.read_until(b'\n', &mut line);
+            let read =
+                read.map_err(|error| Failure::message(format!("standard input: {error}")))?;
+            if read == 0 {
+                break;
+            }
+            if line.trim_ascii().is_empty() {
+                continue;
+            }
+            let entry = NewEntry::from_json(&line).map_err(Failure::from);
+            entry
+                .and_then(|entry| self.append(entry, out))
+                .map_err(|failure| failure.on(number))?;
+        }
+        Ok(())
+    }
+
+    /// Makes sure of what was promised for the end.
+    fn finish(self) -> Result<(), Failure> {
+        match (&self.session, self.args.durability) {
+            (Some(session), Promise::Batched) => Ok(session.sync()?),
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! `treering demo`
+
+use super::{context, tree};
+use crate::error::Failure;
+use crate::output::{Output, Style};
+use crate::text::{safe_line, shell_word};
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+use treering::{Creation, NewEntry, Session, SessionOptions};
+
+/// Write a small session to play with, and show it
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Where to put it; a new directory for temporary files if not given
+    #[arg(long)]
+    dir: Option<PathBuf>,
+}
+
+const FILE: &str = "retry.jsonl";
+
+/// The conversation, an entry a line, without times and the usual parents. Its ids are fixed, so that
+/// what is said about them elsewhere stays true.
+const STORY: &str = include_str!("demo.jsonl");
+
+pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
+    let dir = match &args.dir {
+        Some(dir) => dir.clone(),
+        None => scratch_dir()?,
+    };
+    let file = dir.join(FILE);
+    let options = SessionOptions { creation: Creation::AtOnce, ..SessionOptions::default() };
+    let session = Session::create_at(&file, super::fork::absolute(&dir)?, options)?;
+    tell(&session)?;
+
+    let program = program();
+    let word = safe_line(&shell_word(&file));
+    let intro = "A conversation about a bug. One fix was tried, then left for a better one.";
+    writeln!(out, "{intro}\n")?;
+    command(&format!("{program} tree {word}"), out)?;
+    tree::write(&session, false, out)?;
+    writeln!(out)?;
+    let explanation = "Nothing was deleted: • marks the path the model sees. On it, a compaction stands for the \
+                       beginning\nand a branch summary for the fix that was left:";
+    writeln!(out, "{explanation}\n")?;
+    command(&format!("{program} context {word}"), out)?;
+    context::write(&session.context()?, out)?;
+    write_next(&program, &word, out)
+}
+
+fn command(line: &str, out: &mut Output) -> Result<(), Failure> {
+    let line = out.paint(Style::Heading, &format!("$ {line}"));
+    writeln!(out, "{line}")?;
+    Ok(())
+}
+
+/// This program as it was called: what is shown must work when it is pasted.
+fn program() -> String {
+    let called = std::env::args_os().next().map(PathBuf::from).unwrap_or_default();
+    match called.parent() {
+        Some(dir) if !dir.as_os_str().is_empty() => safe_line(&shell_word(&called)),
+        _ => "treering".to_owned(),
+    }
+}
+
+fn write_next(program: &str, file: &str, out: &mut Output) -> Result<(), Failure> {
+    // Only the first may be shortened: by then there are ids that nobody could foresee.
+    let steps: [(&str, &[(&str, &str)]); 4] = [
+        (
+            "Go back to the first fix (an id's beginning is enough) and continue it:",
+            &[
+                ("goto", "d6"),
+                ("append", "--user \"Could we keep it simple after all?\""),
+                ("tree", ""),
+            ],
+        ),
+        (
+            "Look at one entry, or mark it:",
+            &[("show", "5e6d03a8"), ("label", "5e6d03a8 \"root cause\"")],
+        ),
+        ("Make one branch a session of its own:", &[("fork", "--at 7b19d4f3")]),
+        ("Get what a provider would get:", &[("context", "--llm --strict --json")]),
+    ];
+    for (what, commands) in steps {
+        let what = out.paint(Style::Heading, what);
+        writeln!(out, "\n{what}")?;
+        for (command, arguments) in commands {
+            let line = format!("  {program} {command} {file} {arguments}");
+            writeln!(out, "{}", line.trim_end())?;
+        }
+    }
+    Ok(())
+}
+
+/// A new directory of our own among the temporary files. Creating it fails if it exists, so nobody
+/// can have prepared it.
+fn scratch_dir() -> Result<PathBuf, Failure> {
+    let base = std::env::temp_dir();
+    for number in 1..10_000 {
+        let name =
+            if number == 1 { "treering-demo".into() } else { format!("treering-demo-{number}") };
+        let dir = base.join(name);
+        match create_private_dir(&dir) {
+            Ok(()) => return Ok(dir),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(Failure::message(format!("{}: {error}", dir.display()))),
+        }
+    }
+    let what = format!("{} is full of demos", base.display());
+    Err(Failure::with_hint(what, "`treering demo --dir DIR` puts it elsewhere"))
+}
+
+fn create_private_dir(dir: &Path) -> std::io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(dir)
+}
+
+/// Tells the story, a minute an entry, so that it ends just now.
+fn tell(session: &Session) -> Result<(), Failure> {
+    const MINUTE: i64 = 60_000;
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let now = i64::try_from(now.as_millis()).unwrap_or(0);
+    let start = now - MINUTE * STORY.lines().count() as i64;
+    for (line, minute) in STORY.lines().zip(1..) {
+        let time = start + MINUTE * minute;
+        let line = line.replace("\"timestamp\":NOW", &format!("\"timestamp\":{time}"));
+        session.append(NewEntry::from_json(line.as_bytes())?.at(time))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,55 @@
+//! `treering fork`
+
+use crate::error::Failure;
+use crate::output::Output;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use treering::{ForkOptions, Session};
+
+/// Make the path to an entry a session of its own
+///
+/// Prints the path of the new file.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The session file
+    pub(crate) file: PathBuf,
+    /// The last entry of the new session (an id or its beginning); the leaf if not given
+    #[arg(long, value_name = "ID")]
+    at: Option<String>,
+    /// The directory of the new file; that of FILE if not given
+    #[arg(long)]
+    dir: Option<PathBuf>,
+    /// The project the new session belongs to; that of FILE if not given
+    #[arg(long, value_name = "DIR")]
+    cwd: Option<PathBuf>,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
+    let session = Session::open(&args.file)?;
+    let nothing = |what: &str| Failure::with_hint(what, "choose an entry with `--at ID`");
+    let leaf = session.leaf().map(|leaf| leaf.to_string());
+    let at = args.at.clone().or(leaf).ok_or_else(|| nothing("there is no entry at the leaf"))?;
+    let options = ForkOptions {
+        dir: args.dir.clone(),
+        cwd: args.cwd.as_deref().map(absolute).transpose()?,
+        ..ForkOptions::default()
+    };
+    let fork = session.fork(&at, options)?;
+    match fork.path().filter(|_| fork.is_written()) {
+        Some(path) => write_path(&path, out),
+        None => Err(nothing("there is no message on that path: no session was made")),
+    }
+}
+
+/// The directory as a header names it.
+pub(super) fn absolute(path: &Path) -> Result<PathBuf, Failure> {
+    std::path::absolute(path)
+        .map_err(|error| Failure::message(format!("{}: {error}", path.display())))
+}
+
+/// A path for programs: its bytes, whatever they are.
+fn write_path(path: &Path, out: &mut Output) -> Result<(), Failure> {
+    out.write_all(path.as_os_str().as_encoded_bytes())?;
+    out.write_all(b"\n")?;
+    Ok(())
+}

@@ -1,0 +1,63 @@
+//! `treering log`
+
+use super::{Position, warn_of_findings};
+use crate::describe;
+use crate::error::Failure;
+use crate::output::{Output, Style};
+use crate::text::{columns, pad, safe_line, time};
+use std::io::Write;
+use std::path::PathBuf;
+use treering::{Entry, Session, Tree};
+
+/// List the entries on the path to the leaf, root first
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The session file
+    pub(crate) file: PathBuf,
+    /// The path to another entry (an id or its beginning; `none`: before the first entry)
+    #[arg(long, value_name = "ID")]
+    leaf: Option<Position>,
+    /// The entries as they are in the file, one JSON object per line
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
+    let session = Session::open(&args.file)?;
+    let leaf = match &args.leaf {
+        Some(position) => position.id().map(str::to_owned),
+        None => session.leaf().map(|leaf| leaf.to_string()),
+    };
+    let tree = session.tree();
+    if let Some(leaf) = leaf {
+        for entry in session.path_to(&leaf)? {
+            let entry = entry?;
+            if args.json {
+                out.write_all(entry.raw())?;
+                out.write_all(b"\n")?;
+            } else {
+                write(&entry, &tree, out)?;
+            }
+        }
+    }
+    match args.json {
+        true => Ok(()),
+        false => warn_of_findings(&session, &args.file, out),
+    }
+}
+
+fn write(entry: &Entry, tree: &Tree, out: &mut Output) -> Result<(), Failure> {
+    let id = safe_line(entry.id().as_str());
+    let time = time(entry.time());
+    let name = pad(&describe::name(entry), 10);
+    let label = tree.label(entry.id().as_str()).map(|label| format!("[{}] ", safe_line(label)));
+    let label = label.unwrap_or_default();
+    let used = columns(&id) + 2 + columns(&time) + 2 + columns(&name) + 2 + columns(&label);
+    let gist = describe::gist(entry, out.width().saturating_sub(used).max(20));
+    let style = describe::style(entry.kind(), entry.role());
+    let (id, time) = (out.paint(Style::Id, &id), out.paint(Style::Dim, &time));
+    let (name, label) = (out.paint(style, &name), out.paint(Style::Label, &label));
+    let line = format!("{id}  {time}  {name}  {label}{gist}");
+    writeln!(out, "{}", line.trim_end())?;
+    Ok(())
+}

@@ -1,0 +1,119 @@
+//! The commands, one file each. The doc comment of a command's arguments is its help.
+
+mod append;
+mod check;
+mod context;
+mod demo;
+mod fork;
+mod goto;
+mod label;
+mod log;
+mod ls;
+mod name;
+mod show;
+mod tree;
+
+use crate::error::Failure;
+use crate::output::{self, Output};
+use crate::text::{safe_line, shell_word};
+use std::path::Path;
+use treering::Session;
+
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum Command {
+    Context(context::Args),
+    Log(log::Args),
+    Tree(tree::Args),
+    Show(show::Args),
+    Append(append::Args),
+    Goto(goto::Args),
+    Label(label::Args),
+    Name(name::Args),
+    Fork(fork::Args),
+    Ls(ls::Args),
+    Check(check::Args),
+    Demo(demo::Args),
+}
+
+impl Command {
+    pub(crate) fn run(&self, out: &mut Output) -> Result<(), Failure> {
+        match self {
+            Command::Context(args) => context::run(args, out),
+            Command::Log(args) => log::run(args, out),
+            Command::Tree(args) => tree::run(args, out),
+            Command::Show(args) => show::run(args, out),
+            Command::Append(args) => append::run(args, out),
+            Command::Goto(args) => goto::run(args, out),
+            Command::Label(args) => label::run(args, out),
+            Command::Name(args) => name::run(args, out),
+            Command::Fork(args) => fork::run(args, out),
+            Command::Ls(args) => ls::run(args, out),
+            Command::Check(args) => check::run(args, out),
+            Command::Demo(args) => demo::run(args, out),
+        }
+    }
+
+    /// The session the command is about.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        Some(match self {
+            Command::Context(args) => &args.file,
+            Command::Log(args) => &args.file,
+            Command::Tree(args) => &args.file,
+            Command::Show(args) => &args.file,
+            Command::Append(args) => &args.file,
+            Command::Goto(args) => &args.file,
+            Command::Label(args) => &args.file,
+            Command::Name(args) => &args.file,
+            Command::Fork(args) => &args.file,
+            Command::Check(args) => &args.file,
+            Command::Ls(_) | Command::Demo(_) => return None,
+        })
+    }
+}
+
+/// A place in a tree, as people write it: an entry, or `none` for before the first one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Position {
+    Start,
+    Entry(String),
+}
+
+impl Position {
+    pub(crate) fn id(&self) -> Option<&str> {
+        match self {
+            Position::Start => None,
+            Position::Entry(id) => Some(id),
+        }
+    }
+}
+
+impl std::str::FromStr for Position {
+    type Err = std::convert::Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(match text {
+            "none" => Position::Start,
+            id => Position::Entry(id.to_owned()),
+        })
+    }
+}
+
+/// How many oddities are worth showing to somebody who asked for something else.
+const MAX_WARNINGS: usize = 5;
+
+/// Says on stderr what is odd about the session, after what was asked for.
+fn warn_of_findings(session: &Session, file: &Path, out: &mut Output) -> Result<(), Failure> {
+    let findings = session.findings()?;
+    if findings.is_empty() {
+        return Ok(());
+    }
+    out.finish()?;
+    for finding in findings.iter().take(MAX_WARNINGS) {
+        output::complain("warning", &safe_line(&finding.to_string()));
+    }
+    if let Some(more) = findings.len().checked_sub(MAX_WARNINGS).filter(|more| *more > 0) {
+        let check = format!("… and {more} more: treering check {}", shell_word(file));
+        output::complain("warning", &safe_line(&check));
+    }
+    Ok(())
+}

@@ -1,0 +1,148 @@
+//! `treering tree`
+
+use super::warn_of_findings;
+use crate::describe;
+use crate::error::Failure;
+use crate::layout::Layout;
+use crate::output::{Output, Style, json_string, json_string_or_null};
+use crate::text::{columns, fit, pad, safe_line};
+use std::io::Write;
+use std::path::PathBuf;
+use treering::{EntryId, Kind, Role, Session, Tree, TreeItem};
+
+/// Show all branches
+///
+/// • marks the path to the leaf. Labels and moves of the leaf are shown by their effect, not as entries.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The session file
+    pub(crate) file: PathBuf,
+    /// One JSON object per entry and line, parents before children: id, parentId, depth, type, role,
+    /// label, active (on the path to the leaf), leaf
+    #[arg(long)]
+    json: bool,
+    /// Show labels and moves of the leaf as entries, too
+    #[arg(long, conflicts_with = "json")]
+    all: bool,
+    /// Build and walk the tree, print nothing (for measuring)
+    #[arg(long, hide = true, conflicts_with = "json")]
+    quiet: bool,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
+    let session = Session::open(&args.file)?;
+    if args.quiet {
+        session.tree().walk().for_each(|item| {
+            std::hint::black_box(item);
+        });
+        return Ok(());
+    }
+    if args.json {
+        return write_json(&session, out);
+    }
+    write(&session, args.all, out)?;
+    warn_of_findings(&session, &args.file, out)
+}
+
+/// The path to the leaf. An entry is on it if it stands at its own depth there: no set needed.
+struct ActivePath(Vec<EntryId>);
+
+impl ActivePath {
+    fn of(session: &Session, tree: &Tree) -> Result<Self, Failure> {
+        let path = session.leaf().map_or(Ok(Vec::new()), |leaf| tree.path(leaf.as_str()))?;
+        Ok(ActivePath(path))
+    }
+
+    fn has(&self, item: &TreeItem<'_>) -> bool {
+        self.0.get(item.depth).is_some_and(|id| id.as_str() == item.id)
+    }
+
+    fn ends_at(&self, item: &TreeItem<'_>) -> bool {
+        item.depth + 1 == self.0.len() && self.has(item)
+    }
+}
+
+fn write_json(session: &Session, out: &mut Output) -> Result<(), Failure> {
+    let tree = session.tree();
+    let path = ActivePath::of(session, &tree)?;
+    for item in tree.walk() {
+        out.write_all(b"{\"id\":")?;
+        json_string(out, item.id)?;
+        out.write_all(b",\"parentId\":")?;
+        json_string_or_null(out, item.parent)?;
+        write!(out, ",\"depth\":{},\"type\":", item.depth)?;
+        match item.kind.name() {
+            Some(name) => json_string(out, name)?,
+            None => json_string(out, &session.entry(item.id)?.type_name())?,
+        }
+        out.write_all(b",\"role\":")?;
+        match item.role.map(Role::name) {
+            Some(None) => {
+                let entry = session.entry(item.id)?;
+                let role = entry.message().map(|message| message.role_name().into_owned());
+                json_string_or_null(out, role.as_deref())?;
+            }
+            role => json_string_or_null(out, role.flatten())?,
+        }
+        out.write_all(b",\"label\":")?;
+        out.write_all(item.label_json.unwrap_or(b"null"))?; // Exactly as in the file.
+        let (active, leaf) = (path.has(&item), path.ends_at(&item));
+        writeln!(out, ",\"active\":{active},\"leaf\":{leaf}}}")?;
+    }
+    Ok(())
+}
+
+/// Writes the tree for people.
+pub(super) fn write(session: &Session, all: bool, out: &mut Output) -> Result<(), Failure> {
+    let tree = session.tree();
+    let path = ActivePath::of(session, &tree)?;
+    let is_visible = |item: &TreeItem<'_>| all || !matches!(item.kind, Kind::Label | Kind::Leaf);
+    // If the leaf itself is not shown, the last entry above it that is stands for it.
+    let mut leaf = None;
+    let layout = Layout::of(tree.walk().enumerate().map(|(at, item)| {
+        let visible = is_visible(&item);
+        if visible && path.has(&item) {
+            leaf = Some(at);
+        }
+        (item.depth, visible)
+    }));
+    if path.0.is_empty() {
+        let mark = out.paint(Style::Leaf, "← leaf");
+        let note = if tree.is_empty() { "no entries yet" } else { "before the first entry" };
+        writeln!(out, "({note}) {mark}")?;
+    }
+    let mut pen = layout.pen();
+    for (at, (item, place)) in tree.walk().zip(&layout.places).enumerate() {
+        if let Some(gutter) = pen.draw(item.depth, *place) {
+            let mark = if leaf == Some(at) { " ← leaf" } else { "" };
+            write_item(session, &item, path.has(&item), &gutter, mark, out)?;
+        }
+    }
+    Ok(())
+}
+
+fn write_item(
+    session: &Session,
+    item: &TreeItem<'_>,
+    active: bool,
+    gutter: &str,
+    mark: &str,
+    out: &mut Output,
+) -> Result<(), Failure> {
+    let entry = session.entry(item.id)?;
+    let id = safe_line(item.id);
+    let name = pad(&describe::name(&entry), 10);
+    let label = item.label.map(|label| format!("[{}] ", fit(&safe_line(label), 40)));
+    let label = label.unwrap_or_default();
+    let bullet = if active { "•" } else { " " };
+    let used = [gutter, bullet, &id, &name, &label, mark].map(columns).iter().sum::<usize>() + 4;
+    let gist = describe::gist(&entry, out.width().saturating_sub(used).max(20));
+
+    let style = describe::style(item.kind, item.role);
+    let (gutter, bullet) = (out.paint(Style::Dim, gutter), out.paint(Style::Leaf, bullet));
+    let (id, name) = (out.paint(Style::Id, &id), out.paint(style, &name));
+    let (label, mark) = (out.paint(Style::Label, &label), out.paint(Style::Leaf, mark));
+    let line = format!("{gutter}{bullet} {id} {name} {label}{gist}{mark}");
+    writeln!(out, "{}", line.trim_end())?;
+    Ok(())
+}

@@ -1,0 +1,126 @@
+use crate::support::Place;
+
+#[test]
+fn the_demo_shows_a_tree_a_context_and_what_to_do_next() {
+    let place = Place::empty();
+    let out = place.run(&["demo", "--dir", "d"]).ok();
+    insta::assert_snapshot!(untimed(&place, &out), @r#"
+    A conversation about a bug. One fix was tried, then left for a better one.
+
+    $ treering tree d/retry.jsonl
+    • 3f9a1c07 user       Uploads fail whenever the server is busy. Why?
+    • 81d2e4b6 assistant  Let me look at the code that sends. → read src/upload.rs
+    • c40b7f19 toolResult [read] for _ in 0..3 {
+    • 5e6d03a8 assistant  [cause] It tries three times within a millisecond, then gives up.
+    • 9a7c5510 compaction Uploads fail while the server is busy. They are sent by src/upload.rs.
+    • 0d34be92 user       Fix it, and prove it with ./load-test.
+    ├─   b7e1960f assistant  It now waits one second between attempts. → bash ./load-test
+    │    27c8d5e3 toolResult [bash] 162 of 200 uploads succeeded
+    │    d6405b1e assistant  [too simple] 38 of 200 still fail: all clients come back at the same time.
+    └─ • e2905b4a branch_summary A pause of one second was too simple: 38 of 200 still failed.
+       • 46bc70d8 assistant  Each pause is now twice the last, plus jitter. → bash ./load-test
+       • 1f87e2a5 toolResult [bash] 200 of 200 uploads succeeded
+       • 7b19d4f3 assistant  [works] All 200 uploads succeed. The longest took four attempts.
+       • 68a5f1bc user       Good. One line for the changelog, please.
+       • 9d02c6e7 assistant  Uploads to a busy server are retried with growing pauses. ← leaf
+
+    Nothing was deleted: • marks the path the model sees. On it, a compaction stands for the beginning
+    and a branch summary for the fix that was left:
+
+    $ treering context d/retry.jsonl
+    ── compactionSummary  9a7c5510  TIME
+    Uploads fail while the server is busy. They are sent by src/upload.rs.
+
+    ── assistant  5e6d03a8  TIME
+    It tries three times within a millisecond, then gives up.
+
+    ── user  0d34be92  TIME
+    Fix it, and prove it with ./load-test.
+
+    ── branchSummary  e2905b4a  TIME
+    A pause of one second was too simple: 38 of 200 still failed.
+
+    ── assistant  46bc70d8  TIME
+    Each pause is now twice the last, plus jitter.
+    → bash {"command":"./load-test"}
+
+    ── toolResult bash  1f87e2a5  TIME
+    200 of 200 uploads succeeded
+
+    ── assistant  7b19d4f3  TIME
+    All 200 uploads succeed. The longest took four attempts.
+
+    ── user  68a5f1bc  TIME
+    Good. One line for the changelog, please.
+
+    ── assistant  9d02c6e7  TIME
+    Uploads to a busy server are retried with growing pauses.
+
+    9 messages, model acme/model-1, thinking off
+
+    Go back to the first fix (an id's beginning is enough) and continue it:
+      treering goto d/retry.jsonl d6
+      treering append d/retry.jsonl --user "Could we keep it simple after all?"
+      treering tree d/retry.jsonl
+
+    Look at one entry, or mark it:
+      treering show d/retry.jsonl 5e6d03a8
+      treering label d/retry.jsonl 5e6d03a8 "root cause"
+
+    Make one branch a session of its own:
+      treering fork d/retry.jsonl --at 7b19d4f3
+
+    Get what a provider would get:
+      treering context d/retry.jsonl --llm --strict --json
+    "#);
+}
+
+/// The output with the program's path and all times replaced.
+fn untimed(place: &Place, out: &str) -> String {
+    let out = out.replace(env!("CARGO_BIN_EXE_treering"), "treering");
+    let out = out.replace(&place.path().display().to_string(), "DIR");
+    let lines = out.lines().map(|line| match line.strip_prefix("── ") {
+        Some(head) => format!("── {} TIME", head.rsplitn(3, ' ').last().unwrap()),
+        None => line.to_owned(),
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn what_the_demo_says_can_be_done_can_be_done() {
+    let place = Place::empty();
+    let out = place.run(&["demo", "--dir", "d"]).ok();
+    let commands: Vec<&str> = out.lines().filter_map(|line| line.strip_prefix("  /")).collect();
+    assert_eq!(commands.len(), 7, "{out}");
+    for command in commands {
+        let mut shell = std::process::Command::new("sh");
+        let ran =
+            shell.arg("-c").arg(format!("/{command}")).current_dir(place.path()).output().unwrap();
+        assert!(ran.status.success(), "{command}: {}", String::from_utf8_lossy(&ran.stderr));
+        assert!(!ran.stdout.is_empty() && ran.stderr.is_empty(), "{command}");
+    }
+    let tree = place.run(&["tree", "d/retry.jsonl"]).ok();
+    assert!(tree.contains("Could we keep it simple after all?"), "{tree}");
+    assert!(tree.contains("[root cause]"), "{tree}");
+}
+
+#[test]
+fn the_demo_is_a_sound_session_that_ends_now() {
+    let place = Place::empty();
+    place.run(&["demo", "--dir", "d"]).ok();
+    place.run(&["check", "d/retry.jsonl"]).ok();
+    assert!(place.run(&["ls", "d"]).ok().lines().nth(1).unwrap().starts_with("now "));
+    let strict = place.run(&["context", "d/retry.jsonl", "--llm", "--strict", "--json"]);
+    assert_eq!(strict.stderr, "", "the demo needs no repairs");
+    place.run(&["demo", "--dir", "d"]).failed();
+}
+
+#[test]
+fn without_a_place_the_demo_finds_one() {
+    let place = Place::empty();
+    for name in ["treering-demo", "treering-demo-2"] {
+        let ran = place.command(&["demo"]).env("TMPDIR", place.path()).output().unwrap();
+        assert!(ran.status.success());
+        assert!(place.file(name).join("retry.jsonl").exists(), "{name}");
+    }
+}

@@ -1,0 +1,145 @@
+//! Whatever a session holds, it is shown and never obeyed.
+
+use crate::support::{Place, assistant, entry, header, message};
+use serde_json::{Value, json};
+
+/// Clears the screen, sets the title, in one byte and in two, turns text around, hides.
+const EVIL: &str = "x\u{1b}[2J\u{1b}]0;owned\u{7}\r\u{8}\u{7f}\u{9b}31m\u{85}\u{202e}\u{2066}\u{200b}\u{feff}\u{2028}\u{e0041}\0z";
+
+/// Every place in which a session can hold text.
+fn evil_session() -> Vec<String> {
+    let blocks = json!([
+        {"type": "text", "text": format!("{EVIL}\n{EVIL}")},
+        {"type": "thinking", "thinking": EVIL},
+        {"type": "image", "data": "AAAA", "mimeType": EVIL},
+        {"type": "toolCall", "id": EVIL, "name": EVIL, "arguments": {"command": EVIL, EVIL: EVIL}},
+        {"type": EVIL, EVIL: EVIL},
+    ]);
+    let result = json!({"role": "toolResult", "toolCallId": EVIL, "toolName": EVIL, "isError": true,
+                        "content": [{"type": "text", "text": EVIL}]});
+    let ended = json!({"role": "assistant", "provider": EVIL, "model": EVIL, "stopReason": "error",
+                       "errorMessage": EVIL, "content": [], "usage": {"input": EVIL}});
+    let bash = json!({"role": "bashExecution", "command": EVIL, "output": EVIL, "exitCode": EVIL});
+    let target = json!({"targetId": EVIL, "label": EVIL});
+    vec![
+        message(EVIL, None, 1, json!({"role": "user", "content": EVIL})),
+        assistant("a2", EVIL, 2, blocks),
+        message("a3", Some("a2"), 3, result),
+        message("a4", Some("a3"), 4, ended),
+        message("a5", Some("a4"), 5, bash),
+        message("a6", Some("a5"), 6, json!({"role": EVIL, "content": EVIL})),
+        entry("label", "a7", Some("a6"), 7, target.clone()),
+        entry("context_edit", "a8", Some("a7"), 8, target),
+        entry(
+            "compaction",
+            "a9",
+            Some("a8"),
+            9,
+            json!({"summary": EVIL, "firstKeptEntryId": EVIL}),
+        ),
+        entry("branch_summary", "b1", Some("a9"), 10, json!({"summary": EVIL, "fromId": EVIL})),
+        entry("custom", "b2", Some("b1"), 11, json!({"customType": EVIL, "data": EVIL})),
+        entry("custom_message", "b3", Some("b2"), 12, json!({"customType": EVIL, "content": EVIL})),
+        entry("model_change", "b4", Some("b3"), 13, json!({"provider": EVIL, "modelId": EVIL})),
+        entry("thinking_level_change", "b5", Some("b4"), 14, json!({"thinkingLevel": EVIL})),
+        entry("session_info", "b6", Some("b5"), 15, json!({"name": EVIL})),
+        entry("usage", "b7", Some("b6"), 16, json!({"kind": EVIL})),
+        entry(EVIL, "b8", Some("b7"), 17, json!({EVIL: EVIL})),
+        message("b9", Some("b8"), 18, json!({"role": "user", "content": EVIL})),
+        message("c1", Some(EVIL), 19, json!({"role": "user", "content": "side"})),
+        entry("leaf", "c2", Some("b9"), 20, json!({"targetId": "b9"})),
+    ]
+}
+
+#[track_caller]
+fn assert_harmless(what: &str, text: &str) {
+    for (at, c) in text.char_indices() {
+        let acts = (c.is_control() && c != '\n')
+            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+            || matches!(c, '\u{feff}' | '\u{e0000}'..='\u{e007f}');
+        assert!(!acts, "{what}: {c:?} at {at} of {text:?}");
+    }
+}
+
+#[test]
+fn nothing_for_people_drives_the_terminal() {
+    let place = Place::with(&evil_session());
+    let all = place.run(&["tree", "s.jsonl", "--json"]).json();
+    let ids: Vec<&str> = all.iter().map(|node| node["id"].as_str().unwrap()).collect();
+    assert_eq!(ids.len(), evil_session().len());
+    let mut runs: Vec<Vec<&str>> = vec![
+        vec!["tree", "s.jsonl"],
+        vec!["tree", "s.jsonl", "--all"],
+        vec!["log", "s.jsonl"],
+        vec!["context", "s.jsonl"],
+        vec!["context", "s.jsonl", "--llm", "--strict"],
+        vec!["name", "s.jsonl"],
+        vec!["ls"],
+        vec!["check", "s.jsonl"],
+    ];
+    for id in &ids {
+        // An argument cannot hold a NUL; the beginning of the id is enough.
+        let id = id.split('\0').next().unwrap();
+        runs.extend([vec!["show", "s.jsonl", id], vec!["context", "s.jsonl", "--leaf", id]]);
+    }
+    for args in runs {
+        let ran = place.run(&args);
+        assert_eq!(ran.code, 0, "{args:?}: {}", ran.stderr);
+        assert_harmless(&format!("{args:?}"), &ran.stdout);
+        assert_harmless(&format!("{args:?}"), &ran.stderr);
+        assert!(!ran.stdout.is_empty());
+    }
+}
+
+#[test]
+fn what_is_hidden_becomes_visible() {
+    let place = Place::with(&evil_session());
+    let shown = place.run(&["show", "s.jsonl", "b9"]).ok();
+    let expected = r"x\x1b[2J\x1b]0;owned\x07\r\x08\x7f\u{9b}31m\u{85}\u{202e}\u{2066}\u{200b}\u{feff}\u{2028}\u{e0041}\x00z";
+    assert!(shown.ends_with(&format!("\n\n{expected}\n")), "{shown}");
+}
+
+#[test]
+fn ids_that_are_printed_are_harmless_too() {
+    let place = Place::with(&evil_session());
+    let id = EVIL.split('\0').next().unwrap();
+    assert_harmless("goto", &place.run(&["goto", "s.jsonl", id]).ok());
+    assert_harmless("error", &place.run(&["goto", "s.jsonl", "\u{1b}[2J"]).failed());
+    let entry = json!({"type": "custom", "customType": "x", "id": "\u{1b}[2J"}).to_string();
+    assert_harmless("append", &place.run(&["append", "s.jsonl", "--entry", &entry]).ok());
+}
+
+#[test]
+fn damage_and_names_of_files_are_harmless_in_warnings() {
+    let evil: String = EVIL.chars().filter(|c| *c != '\0').collect();
+    let place = Place::empty();
+    let name = format!("{evil}.jsonl");
+    let lines = [header(), message(EVIL, Some("gone"), 1, json!({"role": "user", "content": "x"}))];
+    place.write(&name, lines.join("\n").as_bytes());
+    place.write(&format!("{evil}-2.jsonl"), b"\x1b[2J");
+    for args in [vec!["ls"], vec!["tree", &name], vec!["check", &name], vec!["tree", &evil]] {
+        let ran = place.run(&args);
+        assert_harmless(&format!("{args:?}"), &ran.stdout);
+        assert_harmless(&format!("{args:?}"), &ran.stderr);
+        assert!(!ran.stderr.is_empty() || args[0] == "check", "{args:?}");
+    }
+}
+
+#[test]
+fn bytes_that_are_no_text_are_shown_as_numbers() {
+    let place = Place::with(&[]);
+    let damaged = b"{\"type\":\"custom\",\"id\":\"a1\",\"parentId\":null,\"x\":\"\xff\x1b\n";
+    let bytes = [place.read("s.jsonl").as_bytes(), damaged].concat();
+    place.write("s.jsonl", &bytes);
+    let ran = place.run(&["show", "s.jsonl", "a1"]);
+    assert!(ran.stdout.ends_with("\"x\":\"\\xff\\x1b\n"), "{}", ran.stdout);
+}
+
+#[test]
+fn programs_get_the_truth() {
+    let place = Place::with(&evil_session());
+    let log: Vec<Value> = place.run(&["log", "s.jsonl", "--json"]).json();
+    assert_eq!(log[0]["message"]["content"], EVIL);
+    let listed = &place.run(&["ls", "--json"]).json()[0];
+    assert_eq!(listed["firstMessage"], EVIL);
+}

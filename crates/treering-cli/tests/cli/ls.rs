@@ -1,0 +1,88 @@
+use crate::support::{Place, entry, header, story, user};
+use serde_json::{Value, json};
+
+/// Three sessions: two here, one of them named and forked, and one below; and a file that is none.
+fn sessions() -> Place {
+    let place = Place::with_story();
+    let forked = header().replace("\"cwd\"", "\"parentSession\":\"/elsewhere/x.jsonl\",\"cwd\"");
+    let named = entry("session_info", "n1", Some("a1"), 11, json!({"name": "Tea"}));
+    let named = format!("{forked}\n{}\n{named}\n", user("a1", None, 10, "hello"));
+    place.write("named.jsonl", named.as_bytes());
+    let below = format!("{}\n{}\n", header(), user("a1", None, 0, "first\nsecond"));
+    place.write("sub/below.jsonl", below.as_bytes());
+    place.write("sub/sub/too-deep.jsonl", below.as_bytes());
+    place.write("notes.txt", b"not by name");
+    place.write("broken.jsonl", b"not a session\n");
+    place
+}
+
+#[test]
+fn for_people_the_newest_comes_first() {
+    let ran = sessions().run(&["ls"]);
+    assert_eq!(ran.code, 0);
+    let rows: Vec<&str> = ran.stdout.lines().collect();
+    assert_eq!(rows.len(), 4, "{}", ran.stdout);
+    let row = |at: usize| rows[at].split_whitespace().skip(2).collect::<Vec<_>>().join(" ");
+    assert!(rows[0].contains("AGE  MESSAGES"), "{}", rows[0]);
+    assert!(row(1).ends_with("B Tea named.jsonl"), "{}", rows[1]);
+    assert!(row(2).ends_with("KB What is here? s.jsonl"), "{}", rows[2]);
+    assert!(row(3).ends_with("B first sub/below.jsonl"), "{}", rows[3]);
+    let column = |at: usize, text: &str| rows[at].find(text).unwrap();
+    assert_eq!(column(1, "named.jsonl"), column(0, "FILE"));
+    assert_eq!(column(3, "first"), column(0, "NAME"));
+    assert!(ran.stderr.starts_with("warning: ./broken.jsonl: not a session: "), "{}", ran.stderr);
+    assert_eq!(ran.stderr.lines().count(), 1);
+}
+
+#[test]
+fn as_json_every_session_is_an_object() {
+    let place = sessions();
+    let ran = place.run(&["ls", ".", "--json"]);
+    let sessions: Vec<Value> =
+        ran.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let size = place.read("named.jsonl").len();
+    assert_eq!(
+        sessions[0],
+        json!({"path": "./named.jsonl", "id": "demo-1", "cwd": "/project", "name": "Tea",
+               "created": "2026-01-05T09:00:00.000Z", "modified": "2026-01-05T09:10:00.000Z",
+               "messageCount": 1, "entryCount": 2, "firstMessage": "hello",
+               "parentSession": "/elsewhere/x.jsonl", "size": size})
+    );
+    assert_eq!((&sessions[1]["name"], &sessions[1]["parentSession"]), (&Value::Null, &Value::Null));
+    assert_eq!(sessions[2]["firstMessage"], "first\nsecond");
+    assert_eq!(sessions.len(), 3);
+    assert!(ran.stderr.contains("broken.jsonl"), "{}", ran.stderr);
+}
+
+#[test]
+fn long_names_keep_their_ends_and_lines_fit() {
+    let place = Place::empty();
+    let name = format!("{}-the-end.jsonl", "x".repeat(150));
+    let text = "many words ".repeat(50);
+    place.write(&name, format!("{}\n{}\n", header(), user("a", None, 1, &text)).as_bytes());
+    let out = place.run(&["ls"]).ok();
+    let row = out.lines().nth(1).unwrap();
+    assert!(row.ends_with("-the-end.jsonl") && row.contains("many words"), "{row}");
+    assert!(row.chars().count() <= 100, "{row}");
+}
+
+#[test]
+fn nothing_to_list_is_said() {
+    let place = Place::empty();
+    let ran = place.run(&["ls"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, ""));
+    assert_eq!(ran.stderr, "note: no sessions in .\n");
+    assert_eq!(place.run(&["ls", "--json"]).ok(), "");
+    assert!(place.run(&["ls", "nowhere"]).failed().starts_with("error: nowhere: "));
+}
+
+#[test]
+fn many_files_that_are_no_sessions_are_counted() {
+    let place = Place::with(&story());
+    for number in 0..8 {
+        place.write(&format!("x{number}.jsonl"), b"{}\n");
+    }
+    let ran = place.run(&["ls"]);
+    assert_eq!(ran.stderr.lines().count(), 6, "{}", ran.stderr);
+    assert!(ran.stderr.ends_with("warning: … and 3 more files that are no sessions\n"));
+}

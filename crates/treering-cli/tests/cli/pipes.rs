@@ -1,0 +1,66 @@
+//! A reader that has seen enough is no error.
+
+use crate::support::{Place, user};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::Stdio;
+
+/// A session whose output fills every pipe.
+fn long() -> Place {
+    let mut lines = vec![user("n0", None, 0, "start")];
+    for at in 1..5000 {
+        lines.push(user(&format!("n{at}"), Some(&format!("n{}", at - 1)), 1, &"word ".repeat(30)));
+    }
+    Place::with(&lines)
+}
+
+#[test]
+fn a_closed_pipe_ends_the_program_quietly() {
+    let place = long();
+    let commands: [&[&str]; 6] = [
+        &["tree", "s.jsonl"],
+        &["tree", "s.jsonl", "--json"],
+        &["log", "s.jsonl"],
+        &["log", "s.jsonl", "--json"],
+        &["context", "s.jsonl"],
+        &["context", "s.jsonl", "--json"],
+    ];
+    for args in commands {
+        let mut command = place.command(args);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut first = [0; 10];
+        child.stdout.take().unwrap().read_exact(&mut first).unwrap();
+        let output = child.wait_with_output().unwrap();
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!((output.status.code(), error.as_str()), (Some(0), ""), "{args:?}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn output_that_cannot_be_written_is_an_error() {
+    let place = long();
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let output = place.command(&["tree", "s.jsonl"]).stdout(full).output().unwrap();
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(error.starts_with("error: cannot write the output: "), "{error}");
+}
+
+#[test]
+fn entries_are_appended_even_if_nobody_reads_their_ids() {
+    let place = Place::empty();
+    let mut command = place.command(&["append", "s.jsonl", "--stdin"]);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let line = b"{\"type\":\"custom\",\"customType\":\"x\"}\n";
+    input.write_all(line).unwrap();
+    let mut ids = BufReader::new(child.stdout.take().unwrap());
+    ids.read_line(&mut String::new()).unwrap();
+    drop(ids);
+    for _ in 0..5 {
+        input.write_all(line).unwrap();
+    }
+    drop(input);
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert_eq!(place.read("s.jsonl").lines().count(), 7);
+}

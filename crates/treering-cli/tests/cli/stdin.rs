@@ -1,0 +1,137 @@
+use crate::support::{Lines, Place};
+use serde_json::Value;
+use std::io::{Read, Write};
+use std::process::Stdio;
+
+const APPEND: [&str; 3] = ["append", "s.jsonl", "--stdin"];
+
+fn note(text: &str) -> String {
+    format!("{{\"type\":\"custom\",\"customType\":\"{text}\"}}\n")
+}
+
+#[test]
+fn every_line_is_an_entry_and_continues_the_one_before() {
+    let place = Place::empty();
+    let input = [note("one"), "\n  \n".into(), note("two"), note("three").replace('\n', "\r\n")];
+    let out = place.feed(&APPEND, input.concat().as_bytes()).ok();
+    let ids: Vec<&str> = out.lines().collect();
+    let file = place.read("s.jsonl");
+    let entries: Vec<Value> =
+        file.lines().skip(1).map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(entries.len(), 3);
+    for (at, entry) in entries.iter().enumerate() {
+        assert_eq!(entry["id"], ids[at]);
+        assert_eq!(
+            entry["parentId"],
+            at.checked_sub(1).map_or(Value::Null, |above| ids[above].into())
+        );
+    }
+}
+
+#[test]
+fn an_id_is_printed_once_its_entry_is_in_the_file() {
+    let place = Place::empty();
+    let mut command = place.command(&[&APPEND[..], &["--durability", "each"]].concat());
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let ids = Lines::of(child.stdout.take().unwrap());
+    for text in ["one", "two", "three"] {
+        // The program has all it needs, and its input stays open: it must answer now.
+        input.write_all(note(text).as_bytes()).unwrap();
+        let id = ids.next();
+        let file = place.read("s.jsonl");
+        assert!(file.lines().last().unwrap().contains(&id), "{id} {file}");
+        assert!(file.ends_with(&format!("\"{text}\"}}\n")), "{file}");
+    }
+    drop(input);
+    assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn a_bad_line_ends_it_and_what_came_before_stays() {
+    let place = Place::empty();
+    let input = note("one") + "\n" + &note("two") + "{\"type\":\"custom\"\n" + &note("never");
+    let ran = place.feed(&APPEND, input.as_bytes());
+    assert_eq!((ran.code, ran.stdout.lines().count()), (1, 2));
+    assert!(ran.stderr.starts_with("error: input line 4: invalid entry: "), "{}", ran.stderr);
+    assert_eq!(place.read("s.jsonl").lines().count(), 3);
+    assert!(!place.read("s.jsonl").contains("never"));
+}
+
+#[test]
+fn an_entry_that_the_session_refuses_is_a_bad_line() {
+    let place = Place::with_story();
+    let input = note("one") + r#"{"type":"custom","customType":"x","id":"a1"}"#;
+    let ran = place.feed(&APPEND, input.as_bytes());
+    assert_eq!((ran.code, ran.stdout.lines().count()), (1, 1));
+    assert!(
+        ran.stderr.starts_with("error: input line 2: there is an entry \"a1\""),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
+fn nothing_in_is_nothing_done() {
+    let place = Place::empty();
+    assert_eq!(place.feed(&APPEND, b"\n\n").ok(), "");
+    assert!(!place.file("s.jsonl").exists());
+    place.feed(&APPEND, b"nonsense\n").failed();
+    assert!(!place.file("s.jsonl").exists());
+}
+
+#[test]
+fn the_last_line_needs_no_newline() {
+    let place = Place::empty();
+    let out = place.feed(&APPEND, note("one").trim_end().as_bytes()).ok();
+    assert_eq!(out.lines().count(), 1);
+}
+
+#[test]
+fn the_parent_is_for_the_first_entry_and_entries_may_bring_their_own() {
+    let place = Place::with_story();
+    let input =
+        note("one") + &note("two") + r#"{"type":"custom","customType":"x","parentId":"a1"}"#;
+    let out = place.feed(&[&APPEND[..], &["--parent", "a2"]].concat(), input.as_bytes()).ok();
+    let ids: Vec<&str> = out.lines().collect();
+    let tree = place.run(&["tree", "s.jsonl", "--json"]).json();
+    let parent = |id: &str| tree.iter().find(|node| node["id"] == id).unwrap()["parentId"].clone();
+    assert_eq!(
+        [parent(ids[0]), parent(ids[1]), parent(ids[2])],
+        ["a2", ids[0], "a1"].map(Value::from)
+    );
+}
+
+#[test]
+fn an_expected_leaf_is_expected_all_along() {
+    let place = Place::with_story();
+    let mut command = place.command(&[&APPEND[..], &["--expect-leaf", "b4"]].concat());
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let ids = Lines::of(child.stdout.take().unwrap());
+    for text in ["one", "two"] {
+        input.write_all(note(text).as_bytes()).unwrap();
+        ids.next();
+    }
+    let other = place.run(&["append", "s.jsonl", "--user", "me first"]).ok();
+    input.write_all(note("three").as_bytes()).unwrap();
+    drop(input);
+    assert_eq!(child.wait().unwrap().code(), Some(1));
+    let mut error = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut error).unwrap();
+    assert!(error.starts_with("error: input line 3: the leaf has moved"), "{error}");
+    assert!(error.contains(other.trim_end()), "{error}");
+    assert!(!place.read("s.jsonl").contains("three"));
+}
+
+#[test]
+fn entries_are_bytes() {
+    let place = Place::empty();
+    let input =
+        b"{\"type\":\"custom\",\"customType\":\"\xff\\ud800\",\"data\":{\"b\":1,\"a\":1e400}}\n";
+    let out = place.feed(&APPEND, input).ok();
+    assert_eq!(out.lines().count(), 1);
+    let file = std::fs::read(place.file("s.jsonl")).unwrap();
+    assert!(file.ends_with(b"\"customType\":\"\xff\\ud800\",\"data\":{\"b\":1,\"a\":1e400}}\n"));
+}

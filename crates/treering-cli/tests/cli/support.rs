@@ -1,0 +1,202 @@
+//! A directory with a session in it, and the program to try on it.
+
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::mpsc::{self, Receiver};
+use std::time::Duration;
+use tempfile::TempDir;
+
+/// What a run of the program left.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Ran {
+    pub code: i32,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Ran {
+    /// Stdout of a run that must have gone well, and quietly.
+    #[track_caller]
+    pub(crate) fn ok(self) -> String {
+        assert_eq!((self.code, self.stderr.as_str()), (0, ""), "{}", self.stdout);
+        self.stdout
+    }
+
+    /// Stderr of a run that must have failed without output.
+    #[track_caller]
+    pub(crate) fn failed(self) -> String {
+        assert_eq!((self.code, self.stdout.as_str()), (1, ""), "{}", self.stderr);
+        self.stderr
+    }
+
+    /// Stdout of a run that must have gone well, as JSON, one value a line.
+    #[track_caller]
+    pub(crate) fn json(self) -> Vec<Value> {
+        self.ok().lines().map(|line| serde_json::from_str(line).expect(line)).collect()
+    }
+}
+
+/// A scratch directory, with `s.jsonl` as the session most tests are about.
+pub(crate) struct Place {
+    dir: TempDir,
+}
+
+impl Place {
+    pub(crate) fn empty() -> Self {
+        Place { dir: tempfile::tempdir().unwrap() }
+    }
+
+    /// With a session made of a header and these lines.
+    pub(crate) fn with(lines: &[String]) -> Self {
+        let place = Place::empty();
+        let all: String = [header()].iter().chain(lines).map(|line| format!("{line}\n")).collect();
+        place.write("s.jsonl", all.as_bytes());
+        place
+    }
+
+    /// With a session that has everything: see [`story`].
+    pub(crate) fn with_story() -> Self {
+        Place::with(&story())
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.dir.path()
+    }
+
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        self.path().join(name)
+    }
+
+    pub(crate) fn write(&self, name: &str, bytes: &[u8]) {
+        let path = self.file(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, bytes).unwrap();
+    }
+
+    pub(crate) fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.file(name)).unwrap()
+    }
+
+    /// The program, in this directory. Whether the caller has a terminal or wants colours must not
+    /// matter.
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_treering"));
+        command.args(args).current_dir(self.path()).env_remove("NO_COLOR");
+        command.env_remove("CLICOLOR_FORCE").env("TERM", "xterm-256color");
+        command
+    }
+
+    pub(crate) fn run(&self, args: &[&str]) -> Ran {
+        self.feed(args, b"")
+    }
+
+    /// Runs the program with something on its standard input.
+    pub(crate) fn feed(&self, args: &[&str], input: &[u8]) -> Ran {
+        let mut command = self.command(args);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        // A program that ends before it has read everything is no mistake of the test.
+        let _ = child.stdin.take().unwrap().write_all(input);
+        let output = child.wait_with_output().unwrap();
+        Ran {
+            code: output.status.code().unwrap(),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+}
+
+/// The lines that a program prints, each of which must come soon: a program that keeps them to
+/// itself must fail a test, not hang it.
+pub(crate) struct Lines(Receiver<String>);
+
+impl Lines {
+    pub(crate) fn of(stdout: impl Read + Send + 'static) -> Self {
+        let (send, lines) = mpsc::channel();
+        std::thread::spawn(move || {
+            for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+                if send.send(line).is_err() {
+                    return;
+                }
+            }
+        });
+        Lines(lines)
+    }
+
+    #[track_caller]
+    pub(crate) fn next(&self) -> String {
+        self.0.recv_timeout(Duration::from_secs(20)).expect("a line of output")
+    }
+}
+
+pub(crate) fn header() -> String {
+    r#"{"type":"session","version":3,"id":"demo-1","timestamp":"2026-01-05T09:00:00.000Z","cwd":"/project"}"#
+        .to_owned()
+}
+
+/// An entry as agents write them, the common fields first; at a minute past nine.
+pub(crate) fn entry(kind: &str, id: &str, parent: Option<&str>, minute: u8, more: Value) -> String {
+    let time = format!("2026-01-05T09:{minute:02}:00.000Z");
+    let common = [("type", json!(kind)), ("id", json!(id)), ("parentId", json!(parent))];
+    let common = common.into_iter().chain([("timestamp", json!(time))]);
+    let more = more.as_object().unwrap().iter().map(|(key, value)| (key.as_str(), value.clone()));
+    object(common.chain(more))
+}
+
+/// A message entry. The role comes first, as agents write it.
+pub(crate) fn message(id: &str, parent: Option<&str>, minute: u8, mut message: Value) -> String {
+    message["timestamp"] = json!(1_767_603_600_000_u64 + u64::from(minute) * 60_000);
+    let role = message.as_object_mut().unwrap().remove("role").unwrap();
+    let fields =
+        message.as_object().unwrap().iter().map(|(key, value)| (key.as_str(), value.clone()));
+    let message = object([("role", role)].into_iter().chain(fields));
+    let head = entry("message", id, parent, minute, json!({}));
+    format!("{},\"message\":{message}}}", head.strip_suffix('}').unwrap())
+}
+
+/// JSON with its keys in this order, which `Value` would not keep.
+fn object<'a>(fields: impl Iterator<Item = (&'a str, Value)>) -> String {
+    let fields: Vec<String> =
+        fields.map(|(key, value)| format!("{}:{value}", json!(key))).collect();
+    format!("{{{}}}", fields.join(","))
+}
+
+pub(crate) fn user(id: &str, parent: Option<&str>, minute: u8, text: &str) -> String {
+    message(id, parent, minute, json!({"role": "user", "content": text}))
+}
+
+pub(crate) fn assistant(id: &str, parent: &str, minute: u8, content: Value) -> String {
+    let from = json!({"role": "assistant", "content": content, "api": "none", "provider": "acme",
+                      "model": "m1", "stopReason": "stop"});
+    message(id, Some(parent), minute, from)
+}
+
+/// Two branches below `a2`: one tried and left, one that ends at the leaf `b4`.
+///
+/// `a1` user, `a2` assistant that calls a tool, `a3` its result, `b1` assistant \[first try\];
+/// below `a3` again `b2` a summary, `b3` a label entry (on `b1`), `b4` a user's message.
+pub(crate) fn story() -> Vec<String> {
+    let call = json!([
+        {"type": "text", "text": "Let me see."},
+        {"type": "toolCall", "id": "t1", "name": "bash", "arguments": {"command": "ls -l"}},
+    ]);
+    let result = json!({"role": "toolResult", "toolCallId": "t1", "toolName": "bash",
+                        "content": [{"type": "text", "text": "total 0\nnothing"}], "isError": false});
+    vec![
+        user("a1", None, 1, "What is here?\nBe brief."),
+        assistant("a2", "a1", 2, call),
+        message("a3", Some("a2"), 3, result),
+        assistant("b1", "a3", 4, json!([{"type": "text", "text": "Nothing."}])),
+        entry(
+            "branch_summary",
+            "b2",
+            Some("a3"),
+            5,
+            json!({"fromId": "b1", "summary": "Said nothing."}),
+        ),
+        entry("label", "b3", Some("b2"), 6, json!({"targetId": "b1", "label": "first try"})),
+        user("b4", Some("b3"), 7, "Look again."),
+    ]
+}

@@ -1,0 +1,77 @@
+use crate::support::Place;
+
+#[test]
+fn without_arguments_there_is_help() {
+    let help = Place::empty().run(&[]).ok();
+    assert!(help.contains("\nUsage: treering [COMMAND]\n"), "{help}");
+    assert!(help.contains("treering demo"), "{help}");
+}
+
+#[test]
+fn every_command_is_in_the_help_and_has_its_own() {
+    let place = Place::empty();
+    let help = place.run(&["--help"]).ok();
+    let commands = "context log tree show append goto label name fork ls check demo";
+    for command in commands.split(' ') {
+        assert!(help.contains(&format!("\n  {command} ")), "{command}: {help}");
+        let own = place.run(&[command, "--help"]).ok();
+        assert!(own.contains(&format!("Usage: treering {command} ")), "{own}");
+        assert!(!own.starts_with("Usage"), "{command} has no description: {own}");
+        assert!(!own.contains("--quiet"), "{own}");
+    }
+}
+
+#[test]
+fn there_is_a_version() {
+    let version = format!("treering {}\n", env!("CARGO_PKG_VERSION"));
+    assert_eq!(Place::empty().run(&["--version"]).ok(), version);
+}
+
+#[test]
+fn what_makes_no_sense_is_usage() {
+    let place = Place::with_story();
+    let wrong: [&[&str]; 12] = [
+        &["dance"],
+        &["context"],
+        &["context", "s.jsonl", "--strict"],
+        &["context", "s.jsonl", "--bogus"],
+        &["tree", "s.jsonl", "--json", "--all"],
+        &["show", "s.jsonl"],
+        &["goto", "s.jsonl"],
+        &["append", "s.jsonl"],
+        &["append", "s.jsonl", "--user", "x", "--stdin"],
+        &["append", "s.jsonl", "--user", "x", "--durability", "maybe"],
+        &["append", "s.jsonl", "--assistant", "x", "--model", "noslash"],
+        &["append", "s.jsonl", "--user", "x", "--model", "a/b"],
+    ];
+    let before = place.read("s.jsonl");
+    for args in wrong {
+        let ran = place.run(args);
+        assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{args:?}");
+        assert!(ran.stderr.starts_with("error: "), "{args:?}: {}", ran.stderr);
+    }
+    assert_eq!(place.read("s.jsonl"), before);
+}
+
+#[test]
+fn a_file_may_have_any_name() {
+    let place = Place::empty();
+    let name = "it's a file.jsonl";
+    place.run(&["append", name, "--user", "x"]).ok();
+    let error = place.run(&["show", name, "zz"]).failed();
+    assert!(error.contains(r"`treering tree 'it'\''s a file.jsonl'`"), "{error}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_may_not_be_written_can_be_read() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = Place::with_story();
+    let mode = |mode| std::fs::Permissions::from_mode(mode);
+    std::fs::set_permissions(place.file("s.jsonl"), mode(0o400)).unwrap();
+    place.run(&["tree", "s.jsonl"]).ok();
+    // The superuser may write it all the same.
+    let may_write = std::fs::OpenOptions::new().append(true).open(place.file("s.jsonl")).is_ok();
+    let ran = place.run(&["append", "s.jsonl", "--user", "x"]);
+    assert_eq!(ran.code, if may_write { 0 } else { 1 }, "{}", ran.stderr);
+}

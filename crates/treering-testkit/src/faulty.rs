@@ -1,0 +1,270 @@
+//! A journal that fails on demand.
+//!
+//! [`Faulty`] stands in front of another journal and lets operations through, or not, as its plan
+//! says. What a failed append leaves behind is what real storage leaves: nothing, the first bytes,
+//! or everything but the good news.
+
+use crate::rng::Rng;
+use std::collections::VecDeque;
+use std::io;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use treering::{Appended, Journal, JournalError, MemoryJournal};
+
+/// What happens to one append.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AppendFault {
+    /// It works.
+    Works,
+    /// It fails before any byte.
+    Nothing,
+    /// It fails after this many bytes (at most all but the last), which stay.
+    Short(usize),
+    /// It fails after the last byte: everything is there, but the writer is told otherwise.
+    Everything,
+}
+
+/// What happens to one sync.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SyncFault {
+    /// It works.
+    Works,
+    /// It fails.
+    Fails,
+}
+
+/// How often things go wrong when a plan is drawn by lot.
+#[derive(Debug, Clone, Copy)]
+pub struct Rates {
+    /// Of appends.
+    pub append: f64,
+    /// Of syncs.
+    pub sync: f64,
+}
+
+#[derive(Debug, Default)]
+struct Plan {
+    appends: VecDeque<AppendFault>,
+    syncs: VecDeque<SyncFault>,
+    /// For what the scripts do not say.
+    lot: Option<(Rng, Rates)>,
+    counts: Counts,
+    /// What a crash cannot take.
+    durable: u64,
+    /// Syncs wait until this many appends were made.
+    hold: u64,
+}
+
+/// What was asked of a journal.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Appends that worked.
+    pub appends: u64,
+    /// Appends that failed.
+    pub failed_appends: u64,
+    /// Syncs that worked.
+    pub syncs: u64,
+    /// Syncs that failed.
+    pub failed_syncs: u64,
+    /// Times the end of the log was taken back.
+    pub taken_back: u64,
+}
+
+/// A [`Journal`] in front of another that fails as planned. Without a plan it does not.
+///
+/// ```
+/// use treering::{Message, Session};
+/// use treering_testkit::faulty::{AppendFault, Faulty};
+/// let journal = Faulty::in_memory();
+/// let session = Session::in_journal(journal.clone(), "/project", Default::default())?;
+/// session.append(Message::user("kept"))?;
+/// journal.script_appends([AppendFault::Short(10)]);
+/// assert!(session.append(Message::user("lost")).is_err());
+/// assert!(session.append(Message::user("kept too")).is_ok());
+/// # Ok::<(), treering::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Faulty {
+    inner: Arc<dyn Journal>,
+    plan: Mutex<Plan>,
+    appended: Condvar,
+}
+
+impl Faulty {
+    /// A journal in memory that works until told otherwise.
+    pub fn in_memory() -> Arc<Self> {
+        Faulty::over(Arc::new(MemoryJournal::default()))
+    }
+
+    /// A journal in memory that holds `bytes`, all of them durable.
+    pub fn holding(bytes: &[u8]) -> Arc<Self> {
+        Faulty::over(Arc::new(MemoryJournal::new(bytes.to_vec())))
+    }
+
+    /// In front of another journal, whose bytes so far are durable.
+    pub fn over(inner: Arc<dyn Journal>) -> Arc<Self> {
+        let plan = Plan { durable: inner.len().unwrap_or(0), ..Plan::default() };
+        Arc::new(Faulty { inner, plan: Mutex::new(plan), appended: Condvar::new() })
+    }
+
+    fn plan(&self) -> MutexGuard<'_, Plan> {
+        self.plan.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Says what happens to the next appends, one by one.
+    pub fn script_appends(&self, faults: impl IntoIterator<Item = AppendFault>) {
+        self.plan().appends.extend(faults);
+    }
+
+    /// Says what happens to the next syncs, one by one.
+    pub fn script_syncs(&self, faults: impl IntoIterator<Item = SyncFault>) {
+        self.plan().syncs.extend(faults);
+    }
+
+    /// From now on faults are drawn by lot.
+    pub fn draw(&self, seed: u64, rates: Rates) {
+        self.plan().lot = Some((Rng::new(seed), rates));
+    }
+
+    /// No more faults.
+    pub fn heal(&self) {
+        let mut plan = self.plan();
+        plan.appends.clear();
+        plan.syncs.clear();
+        plan.lot = None;
+        plan.hold = 0;
+        drop(plan);
+        self.appended.notify_all();
+    }
+
+    /// Makes syncs wait until `count` appends were made in all: then it is known who waits.
+    pub fn hold_syncs_until(&self, count: u64) {
+        self.plan().hold = count;
+    }
+
+    /// What was asked so far.
+    pub fn counts(&self) -> Counts {
+        self.plan().counts
+    }
+
+    /// Everything in the log.
+    pub fn contents(&self) -> Vec<u8> {
+        let length = self.inner.len().expect("the inner journal does not fail");
+        let mut bytes = vec![0; length as usize];
+        let mut filled = 0;
+        while filled < bytes.len() {
+            let got = self.inner.read_at(filled as u64, &mut bytes[filled..]);
+            match got.expect("the inner journal does not fail") {
+                0 => break,
+                count => filled += count,
+            }
+        }
+        bytes.truncate(filled);
+        bytes
+    }
+
+    /// How much of the log is known to be on disk.
+    pub fn durable(&self) -> u64 {
+        self.plan().durable
+    }
+
+    /// The power fails: what was synced stays, of the rest a random beginning does. The session on
+    /// this journal is as good as gone; open another.
+    pub fn crash(&self, rng: &mut Rng) {
+        let durable = self.plan().durable;
+        let length = self.inner.len().expect("the inner journal does not fail");
+        let kept = rng.range(durable, length + 1).min(length);
+        let cut = self.inner.take_back(length, kept);
+        assert!(cut.expect("the inner journal does not fail"), "somebody writes during a crash");
+    }
+}
+
+impl Plan {
+    fn next_append(&mut self, length: usize) -> AppendFault {
+        if let Some(fault) = self.appends.pop_front() {
+            return fault;
+        }
+        let Some((rng, rates)) = &mut self.lot else { return AppendFault::Works };
+        match rng.chance(rates.append) {
+            false => AppendFault::Works,
+            true => match rng.below(4) {
+                0 => AppendFault::Nothing,
+                1 => AppendFault::Everything,
+                _ => AppendFault::Short(rng.index(length)),
+            },
+        }
+    }
+
+    fn next_sync(&mut self) -> SyncFault {
+        if let Some(fault) = self.syncs.pop_front() {
+            return fault;
+        }
+        let Some((rng, rates)) = &mut self.lot else { return SyncFault::Works };
+        if rng.chance(rates.sync) { SyncFault::Fails } else { SyncFault::Works }
+    }
+}
+
+fn failure(what: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::StorageFull, what.to_owned())
+}
+
+impl Journal for Faulty {
+    fn len(&self) -> io::Result<u64> {
+        self.inner.len()
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        self.inner.read_at(offset, buffer)
+    }
+
+    fn append(&self, expected: u64, lines: &[u8]) -> Result<Appended, JournalError> {
+        let mut plan = self.plan();
+        if self.inner.len()? != expected {
+            return self.inner.append(expected, lines); // Moved: not an attempt that could fail.
+        }
+        let fault = plan.next_append(lines.len());
+        let reaches = match fault {
+            AppendFault::Works | AppendFault::Everything => lines.len(),
+            AppendFault::Short(count) => count.min(lines.len().saturating_sub(1)),
+            AppendFault::Nothing => 0,
+        };
+        let appended = match reaches {
+            0 => Appended { start: expected },
+            count => self.inner.append(expected, &lines[..count])?,
+        };
+        if fault != AppendFault::Works {
+            plan.counts.failed_appends += 1;
+            return Err(failure("the disk is full").into());
+        }
+        plan.counts.appends += 1;
+        self.appended.notify_all();
+        Ok(appended)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        let mut plan = self.plan();
+        while plan.counts.appends < plan.hold {
+            plan = self.appended.wait(plan).unwrap_or_else(PoisonError::into_inner);
+        }
+        match plan.next_sync() {
+            SyncFault::Works => {
+                let length = self.inner.len()?;
+                self.inner.sync()?;
+                plan.durable = length;
+                plan.counts.syncs += 1;
+                Ok(())
+            }
+            SyncFault::Fails => {
+                plan.counts.failed_syncs += 1;
+                Err(failure("the disk did not answer"))
+            }
+        }
+    }
+
+    fn take_back(&self, expected: u64, length: u64) -> io::Result<bool> {
+        let mut plan = self.plan();
+        let done = self.inner.take_back(expected, length)?;
+        plan.counts.taken_back += u64::from(done);
+        plan.durable = plan.durable.min(self.inner.len()?);
+        Ok(done)
+    }
+}

@@ -1,0 +1,132 @@
+//! This binary, run again as another process: what such a child does, and how it is started.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, ChildStderr, Command, Stdio};
+use treering::{Error, Message, Session, SessionOptions};
+use treering_testkit::rng::Rng;
+
+const ROLE: &str = "TREERING_CHILD_ROLE";
+const FILE: &str = "TREERING_CHILD_FILE";
+const SEED: &str = "TREERING_CHILD_SEED";
+const COUNT: &str = "TREERING_CHILD_COUNT";
+
+/// What a child is for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Role {
+    /// Appends to a session, telling the id of each entry once it is written.
+    Append,
+    /// Creates a session with its first message, telling whether it could.
+    Create,
+    /// Appends one entry to a session of an old version.
+    Upgrade,
+}
+
+/// A child that waits for [`Running::go`].
+pub(crate) struct Running {
+    child: Child,
+    lines: BufReader<ChildStderr>,
+}
+
+/// Starts a child and waits until it is ready. `seed` decides what it writes, `count` how much.
+pub(crate) fn start(role: Role, file: &Path, seed: u64, count: usize) -> Running {
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["children::child", "--exact", "--ignored", "--nocapture", "--test-threads=1"])
+        .env(ROLE, format!("{role:?}"))
+        .env(FILE, file)
+        .env(SEED, seed.to_string())
+        .env(COUNT, count.to_string())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(child.stderr.take().unwrap());
+    let mut running = Running { child, lines };
+    assert_eq!(running.line().as_deref(), Some("ready"));
+    running
+}
+
+impl Running {
+    /// Lets it begin.
+    pub(crate) fn go(&mut self) {
+        self.child.stdin.take().unwrap().write_all(b"go\n").unwrap();
+    }
+
+    /// The next thing it tells; `None` when it has ended.
+    pub(crate) fn line(&mut self) -> Option<String> {
+        let mut line = String::new();
+        self.lines.read_line(&mut line).unwrap();
+        // A line without an end was not told to the end.
+        line.strip_suffix('\n').map(str::to_owned)
+    }
+
+    /// Ends it as `kill -9` does, and returns what it told before.
+    pub(crate) fn kill(mut self) -> Vec<String> {
+        self.child.kill().unwrap();
+        self.finish()
+    }
+
+    /// Waits for its end.
+    pub(crate) fn finish(mut self) -> Vec<String> {
+        let told = std::iter::from_fn(|| self.line()).collect();
+        self.child.wait().unwrap();
+        told
+    }
+}
+
+#[test]
+#[ignore = "runs only as a child of other tests"]
+fn child() {
+    let variable = |name: &str| std::env::var(name).unwrap();
+    let role = variable(ROLE);
+    let file = variable(FILE);
+    let seed = variable(SEED).parse().unwrap();
+    let count: usize = variable(COUNT).parse().unwrap();
+    match role.as_str() {
+        "Append" => append(Path::new(&file), seed, count),
+        "Create" => create(Path::new(&file), seed),
+        "Upgrade" => upgrade(Path::new(&file)),
+        other => panic!("no role {other}"),
+    }
+}
+
+/// Tells the parent something. One write, so that the parent reads all of it or nothing.
+fn tell(line: &str) {
+    std::io::stderr().write_all(format!("{line}\n").as_bytes()).unwrap();
+}
+
+fn wait_for_go() {
+    tell("ready");
+    std::io::stdin().read_line(&mut String::new()).unwrap();
+}
+
+fn append(file: &Path, seed: u64, count: usize) {
+    let session = Session::open(file).unwrap();
+    let mut rng = Rng::new(seed);
+    wait_for_go();
+    for number in 0..count {
+        // Mostly small, sometimes so large that the write takes a while.
+        let size = if rng.chance(0.2) { 400_000 } else { 40_000 };
+        let filler = "0123456789".repeat(rng.index(size) / 10);
+        let id = session.append(Message::user(&format!("{seed}:{number} {filler}"))).unwrap();
+        tell(id.as_str());
+    }
+}
+
+fn create(file: &Path, seed: u64) {
+    let session = Session::create_at(file, "/project", SessionOptions::default()).unwrap();
+    wait_for_go();
+    match session.append(Message::user(&format!("by {seed}"))) {
+        Ok(id) => tell(id.as_str()),
+        Err(Error::AlreadyExists(_)) => tell("exists"),
+        Err(error) => tell(&format!("unexpected: {error}")),
+    }
+}
+
+fn upgrade(file: &Path) {
+    let session = Session::open(file).unwrap();
+    wait_for_go();
+    let id = session.append(Message::user("upgraded")).unwrap();
+    tell(id.as_str());
+}

@@ -1,0 +1,155 @@
+//! A file that goes away, or changes its identity, under a living session.
+
+use crate::support::{HEADER, file as lines, outline, path, user};
+use std::path::{Path, PathBuf};
+use treering::{Error, Message, Session, SessionOptions};
+
+fn begun(directory: &Path) -> (PathBuf, Session) {
+    let file = directory.join("s.jsonl");
+    let session = Session::create_at(&file, "/p", SessionOptions::default()).unwrap();
+    session.append(Message::user("one")).unwrap();
+    session.append(Message::assistant("acme", "m", "two")).unwrap();
+    (file, session)
+}
+
+/// Puts another file in the place of this one.
+fn replace(file: &Path, text: &str) {
+    let other = file.with_extension("other");
+    std::fs::write(&other, text).unwrap();
+    std::fs::rename(other, file).unwrap();
+}
+
+#[test]
+fn file_deleted_under_a_live_session() {
+    let directory = tempfile::tempdir().unwrap();
+    let (file, session) = begun(directory.path());
+    let (bytes, shown, leaf) = (std::fs::read(&file).unwrap(), outline(&session), session.leaf());
+    std::fs::remove_file(&file).unwrap();
+    for _ in 0..2 {
+        let refused = session.append(Message::user("three"));
+        assert!(matches!(refused, Err(Error::Deleted(_))), "{refused:?}");
+        assert!(!file.exists(), "nothing is written");
+    }
+    assert!(matches!(session.refresh(), Err(Error::Deleted(_))));
+    assert_eq!((outline(&session), session.leaf()), (shown, leaf), "the session is as it was");
+    assert_eq!(session.context().unwrap().messages.len(), 2, "and can be read");
+
+    session.recreate().unwrap();
+    assert_eq!(std::fs::read(&file).unwrap(), bytes, "all of it");
+    let three = session.append(Message::user("three")).unwrap();
+    let again = Session::open(&file).unwrap();
+    assert_eq!(again.leaf(), Some(three));
+    assert_eq!(outline(&session), outline(&again));
+    session.recreate().unwrap();
+    assert_eq!(
+        Session::open(&file).unwrap().tree().len(),
+        3,
+        "nothing to recreate: nothing happens"
+    );
+}
+
+#[test]
+fn the_directory_deleted_with_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let (file, session) = begun(&directory.path().join("project"));
+    std::fs::remove_dir_all(file.parent().unwrap()).unwrap();
+    assert!(matches!(session.append(Message::user("three")), Err(Error::Deleted(_))));
+    assert!(!file.parent().unwrap().exists());
+    session.recreate().unwrap();
+    assert_eq!(Session::open(&file).unwrap().tree().len(), 2);
+}
+
+#[test]
+fn somebody_else_takes_the_path_of_a_deleted_session() {
+    let directory = tempfile::tempdir().unwrap();
+    let (file, session) = begun(directory.path());
+    std::fs::remove_file(&file).unwrap();
+    std::fs::write(&file, "somebody's notes\n").unwrap();
+    let refused = session.recreate();
+    assert!(matches!(refused, Err(Error::AlreadyExists(_))), "{refused:?}");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "somebody's notes\n");
+}
+
+#[test]
+fn file_replaced_by_a_longer_copy_of_itself() {
+    let directory = tempfile::tempdir().unwrap();
+    let (file, session) = begun(directory.path());
+    let leaf = session.leaf().unwrap();
+    let copy = std::fs::read_to_string(&file).unwrap();
+    replace(&file, &format!("{copy}{}\n", user("theirs", Some(leaf.as_str()))));
+    let ours = session.append(Message::user("ours")).unwrap();
+    let again = Session::open(&file).unwrap();
+    assert!(again.tree().contains("theirs") && again.tree().contains(ours.as_str()));
+    assert_eq!(again.entry(ours.as_str()).unwrap().parent(), Some(&leaf));
+    assert_eq!(outline(&session), outline(&again));
+}
+
+#[test]
+fn file_replaced_by_another_session() {
+    let directory = tempfile::tempdir().unwrap();
+    let (file, session) = begun(directory.path());
+    replace(&file, &lines(&[user("a", None), user("b", Some("a"))]));
+    assert_eq!(session.refresh().unwrap(), ["a", "b"]);
+    let ours = session.append(Message::user("ours")).unwrap();
+    let again = Session::open(&file).unwrap();
+    assert_eq!(path(&again, ours.as_str()), format!("a b {ours}"), "on from the leaf it has now");
+    assert_eq!(session.id(), "s1");
+}
+
+#[test]
+fn file_replaced_by_what_is_no_session() {
+    let directory = tempfile::tempdir().unwrap();
+    let (file, session) = begun(directory.path());
+    let (shown, length) = (outline(&session), std::fs::metadata(&file).unwrap().len());
+    // Also one that is exactly as long, where nothing but its contents tells.
+    for text in
+        ["garbage\n".to_owned(), "x".repeat(length as usize), "{\"some\":\"json\"}\n".into()]
+    {
+        replace(&file, &text);
+        for _ in 0..2 {
+            let refused = session.append(Message::user("three"));
+            assert!(matches!(refused, Err(Error::NotASession { .. })), "{refused:?}");
+            assert_eq!(std::fs::read_to_string(&file).unwrap(), text, "untouched");
+        }
+        assert_eq!(outline(&session), shown);
+        assert_eq!(session.context().unwrap().messages.len(), 2, "the session can still be read");
+    }
+}
+
+#[test]
+fn file_replaced_by_one_of_another_version() {
+    let directory = tempfile::tempdir().unwrap();
+    let (file, session) = begun(directory.path());
+    let future = lines(&[user("a", None)]).replace("\"version\":3", "\"version\":99");
+    replace(&file, &future);
+    let refused = session.append(Message::user("three"));
+    assert!(matches!(refused, Err(Error::ReadOnly { version: 99, .. })), "{refused:?}");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), future, "untouched");
+
+    let (file, session) = begun(&directory.path().join("other"));
+    let header = HEADER.replace("\"version\":3,", "");
+    replace(
+        &file,
+        &format!("{header}\n{{\"type\":\"message\",\"message\":{{\"role\":\"user\"}}}}\n"),
+    );
+    let id = session.append(Message::user("three")).unwrap();
+    let again = Session::open(&file).unwrap();
+    assert_eq!(again.tree().len(), 2, "upgraded before it was appended to");
+    assert_eq!(again.leaf(), Some(id));
+}
+
+#[test]
+fn file_cut_short_by_somebody() {
+    let directory = tempfile::tempdir().unwrap();
+    let (file, session) = begun(directory.path());
+    let bytes = std::fs::read(&file).unwrap();
+    let second = bytes.len()
+        - 1
+        - bytes[..bytes.len() - 1].iter().rev().take_while(|&&b| b != b'\n').count();
+    std::fs::OpenOptions::new().write(true).open(&file).unwrap().set_len(second as u64).unwrap();
+    let id = session.append(Message::user("three")).unwrap();
+    let again = Session::open(&file).unwrap();
+    assert_eq!(again.tree().len(), 2);
+    assert_eq!(again.leaf(), Some(id));
+    assert_eq!(outline(&session), outline(&again));
+}

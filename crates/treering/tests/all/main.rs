@@ -1,0 +1,45 @@
+//! Everything that is proved about treering from the outside, in one binary.
+
+#![allow(
+    missing_docs,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "tests: helpers of tests included"
+)]
+
+mod bytes;
+mod catalog;
+mod children;
+mod context;
+mod creation;
+mod damage;
+mod deleted;
+mod durability;
+mod faults;
+mod forks;
+mod full_disk;
+mod llm;
+mod operations;
+mod processes;
+mod scale;
+mod seam;
+mod stories;
+mod support;
+mod tail;
+mod upgrades;
+mod versions;
+mod writers;
+
+/// A module that is not named above would never run.
+#[test]
+fn every_file_is_part_of_the_binary() {
+    let directory = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/all");
+    let named = std::fs::read_to_string(directory.join("main.rs")).unwrap();
+    for file in std::fs::read_dir(&directory).unwrap() {
+        let name = file.unwrap().file_name().into_string().unwrap();
+        let module = name.strip_suffix(".rs").unwrap();
+        let declared = module == "main" || named.contains(&format!("\nmod {module};"));
+        assert!(declared, "{name} is not named in main.rs");
+    }
+}

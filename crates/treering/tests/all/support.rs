@@ -1,0 +1,272 @@
+//! What many tests need: lines, sessions over bytes, and the comparison with the model.
+
+use proptest::test_runner::{Config, RngSeed};
+use std::path::Path;
+use std::sync::Arc;
+use treering::{Context, Kind, MemoryJournal, Session, SessionOptions};
+use treering_testkit::model::{self, Model};
+use treering_testkit::rng::Rng;
+
+pub(crate) const HEADER: &str = r#"{"type":"session","version":3,"id":"s1","timestamp":"2026-01-05T09:00:00.000Z","cwd":"/project"}"#;
+
+/// An entry's line, without newline. All have the same time.
+pub(crate) fn entry(kind: &str, id: &str, parent: Option<&str>, more: &str) -> String {
+    let parent = parent.map_or("null".to_owned(), |parent| format!("\"{parent}\""));
+    let time = "2026-01-05T09:00:20.226Z";
+    format!(r#"{{"type":"{kind}","id":"{id}","parentId":{parent},"timestamp":"{time}"{more}}}"#)
+}
+
+/// A user message that says its own id.
+pub(crate) fn user(id: &str, parent: Option<&str>) -> String {
+    entry("message", id, parent, &format!(r#","message":{{"role":"user","content":"{id}"}}"#))
+}
+
+/// An assistant message that says its own id.
+pub(crate) fn assistant(id: &str, parent: Option<&str>) -> String {
+    let message = r#","message":{"role":"assistant","content":[{"type":"text","text":"ID"}],"provider":"acme","model":"oak"}"#;
+    entry("message", id, parent, &message.replace("ID", id))
+}
+
+pub(crate) fn label(id: &str, parent: Option<&str>, target: &str, text: &str) -> String {
+    entry("label", id, parent, &format!(r#","targetId":"{target}","label":"{text}""#))
+}
+
+pub(crate) fn leaf(id: &str, target: Option<&str>) -> String {
+    let quoted = target.map_or("null".to_owned(), |target| format!("\"{target}\""));
+    entry("leaf", id, target, &format!(r#","targetId":{quoted}"#))
+}
+
+pub(crate) fn compaction(id: &str, parent: Option<&str>, first_kept: &str) -> String {
+    let more = r#","summary":"what was","tokensBefore":1234,"firstKeptEntryId":"ID""#;
+    entry("compaction", id, parent, &more.replace("ID", first_kept))
+}
+
+/// A file of a header and these lines.
+pub(crate) fn file(lines: &[String]) -> String {
+    let mut text = format!("{HEADER}\n");
+    for line in lines {
+        text.push_str(line);
+        text.push('\n');
+    }
+    text
+}
+
+/// A session over bytes in memory.
+pub(crate) fn open(bytes: impl AsRef<[u8]>) -> Session {
+    try_open(bytes).unwrap()
+}
+
+pub(crate) fn try_open(bytes: impl AsRef<[u8]>) -> treering::Result<Session> {
+    let journal = Arc::new(MemoryJournal::new(bytes.as_ref().to_vec()));
+    Session::in_journal(journal, "/project", SessionOptions::default())
+}
+
+/// The ids of a path, joined by spaces.
+pub(crate) fn path(session: &Session, id: &str) -> String {
+    join(session.tree().path(id).unwrap())
+}
+
+pub(crate) fn join<T: std::fmt::Display>(items: impl IntoIterator<Item = T>) -> String {
+    items.into_iter().map(|item| item.to_string()).collect::<Vec<_>>().join(" ")
+}
+
+/// The entries that contribute to a context, joined by spaces.
+pub(crate) fn sources(context: &Context) -> String {
+    join(context.messages.iter().map(|message| &message.entry))
+}
+
+/// The session as a file would have it.
+pub(crate) fn written(session: &Session) -> Vec<u8> {
+    let mut bytes = session.header().raw().to_vec();
+    bytes.push(b'\n');
+    for entry in session.entries() {
+        bytes.extend_from_slice(entry.unwrap().raw());
+        bytes.push(b'\n');
+    }
+    bytes
+}
+
+/// Properties run the same cases every time, unless PROPTEST_RNG_SEED says otherwise, and as many as
+/// here unless PROPTEST_CASES does.
+pub(crate) fn cases(count: u32) -> Config {
+    let mut config = Config { failure_persistence: None, ..Config::default() };
+    if std::env::var_os("PROPTEST_RNG_SEED").is_none() {
+        config.rng_seed = RngSeed::Fixed(20_260_105);
+    }
+    if std::env::var_os("PROPTEST_CASES").is_none() {
+        config.cases = count;
+    }
+    config
+}
+
+/// Whose leaf is compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Leaf {
+    /// The session was just opened: its leaf is the file's.
+    OfTheFile,
+    /// The session has moved its leaf since.
+    OfItsOwn,
+}
+
+/// The session shows what the model says about the same bytes.
+pub(crate) fn assert_agrees(session: &Session, bytes: &[u8], leaf: Leaf) {
+    let mut model = Model::read(bytes).expect("the model takes it for a session");
+    adopt_ids(session, &mut model);
+    let agreement = Agreement { session, model: &model };
+    agreement.about_the_tree();
+    agreement.about_entries();
+    agreement.about_relations();
+    agreement.about_contexts();
+    if leaf == Leaf::OfTheFile {
+        assert_eq!(session.leaf().map(|id| id.to_string()), model.leaf(), "the leaf");
+    }
+}
+
+/// Both have the same entries; where the file has no id, the library's is taken.
+fn adopt_ids(session: &Session, model: &mut Model) {
+    let ours: Vec<String> = session.tree().ids().map(|id| id.to_string()).collect();
+    let theirs = model.ids();
+    assert_eq!(ours.len(), theirs.len(), "entries: {ours:?} for {theirs:?}");
+    for (ours, theirs) in ours.iter().zip(&theirs) {
+        if model.entry(theirs).is_some_and(|entry| entry.derived) {
+            let is_hex = ours.bytes().all(|byte| byte.is_ascii_hexdigit());
+            assert!(is_hex && ours.len() == 8, "derived id {ours} for {theirs}");
+        }
+    }
+    model.adopt_derived(&ours);
+    assert_eq!(ours, model.ids(), "ids in file order");
+}
+
+struct Agreement<'a> {
+    session: &'a Session,
+    model: &'a Model,
+}
+
+impl Agreement<'_> {
+    fn about_the_tree(&self) {
+        let tree = self.session.tree();
+        let walk: Vec<_> = tree
+            .walk()
+            .map(|item| {
+                let label = item.label.map(|text| (text.to_owned(), item.label_time));
+                let parent = item.parent.map(|id| id.to_string());
+                (item.id.to_string(), parent, item.depth, item.kind, label, item.children)
+            })
+            .collect();
+        let expected: Vec<_> = self
+            .model
+            .walk()
+            .into_iter()
+            .map(|item| {
+                let kind = Kind::of(&item.kind);
+                (item.id, item.parent, item.depth, kind, item.label, item.children)
+            })
+            .collect();
+        assert_eq!(walk, expected, "the walk");
+        assert_eq!(tree.len(), expected.len());
+        let strings = |ids: Vec<treering::EntryId>| -> Vec<String> {
+            ids.into_iter().map(|id| id.to_string()).collect()
+        };
+        assert_eq!(strings(tree.leaves()), self.model.leaves(), "leaves");
+        assert_eq!(strings(tree.branch_points()), self.model.branch_points(), "branches");
+        assert_eq!(tree.name().map(str::to_owned), self.model.name(), "the name");
+        let labels: Vec<_> = tree
+            .labels()
+            .into_iter()
+            .map(|(id, text, time)| (id.to_string(), text.to_owned(), time))
+            .collect();
+        assert_eq!(labels, self.model.labels(), "labels");
+    }
+
+    fn about_entries(&self) {
+        for entry in self.session.entries() {
+            let entry = entry.unwrap();
+            let theirs = self.model.entry(entry.id().as_str()).unwrap();
+            assert_eq!(entry.is_damaged(), theirs.value.is_none(), "damage of {}", theirs.id);
+            assert_eq!(entry.time(), theirs.time, "time of {}", theirs.id);
+            if let (Some(value), false) = (&theirs.value, theirs.derived) {
+                assert_eq!(
+                    model::value(entry.raw()).as_ref(),
+                    Some(value),
+                    "bytes of {}",
+                    theirs.id
+                );
+            }
+        }
+    }
+
+    /// A few of the model's ids, spread over the file.
+    fn some(&self, count: usize) -> Vec<String> {
+        let ids = self.model.ids();
+        let step = (ids.len() / count).max(1);
+        ids.into_iter().rev().step_by(step).collect()
+    }
+
+    fn about_relations(&self) {
+        let tree = self.session.tree();
+        let ids = self.some(24);
+        let mut rng = Rng::new(ids.len() as u64);
+        for id in &ids {
+            let strings = |ids: treering::Result<Vec<treering::EntryId>>| -> Vec<String> {
+                ids.unwrap().into_iter().map(|id| id.to_string()).collect()
+            };
+            assert_eq!(strings(tree.path(id)), self.model.path(id), "path to {id}");
+            assert_eq!(strings(tree.children(id)), self.model.children(id), "under {id}");
+            let other = rng.pick(&ids);
+            let shared = tree.common_ancestor(id, other).unwrap().map(|id| id.to_string());
+            assert_eq!(
+                shared,
+                self.model.common_ancestor(id, other),
+                "what {id} and {other} share"
+            );
+            let left = strings(tree.abandoned(Some(id), Some(other)));
+            assert_eq!(
+                left,
+                self.model.abandoned(Some(id), Some(other)),
+                "left from {id} to {other}"
+            );
+            let left = strings(tree.abandoned(Some(id), None));
+            assert_eq!(left, self.model.abandoned(Some(id), None));
+        }
+    }
+
+    fn about_contexts(&self) {
+        let mut leaves = self.model.leaves();
+        leaves.reverse();
+        leaves.truncate(8);
+        leaves.extend(self.some(8));
+        for id in leaves {
+            let ours = self.session.context_at(Some(&id)).unwrap();
+            self.same_context(&ours, Some(&id));
+        }
+        self.same_context(&self.session.context_at(None).unwrap(), None);
+        let here = self.session.leaf().map(|id| id.to_string());
+        self.same_context(&self.session.context().unwrap(), here.as_deref());
+    }
+
+    fn same_context(&self, ours: &Context, leaf: Option<&str>) {
+        let theirs = self.model.context(leaf);
+        let messages: Vec<_> = ours
+            .messages
+            .iter()
+            .map(|message| (message.entry.to_string(), model::value(&message.json).unwrap()))
+            .collect();
+        let expected: Vec<_> =
+            theirs.messages.into_iter().map(|message| (message.entry, message.value)).collect();
+        assert_eq!(messages, expected, "messages at {leaf:?}");
+        assert_eq!(ours.thinking_level, theirs.thinking_level, "thinking level at {leaf:?}");
+        let model = ours.model.clone().map(|model| (model.provider, model.model_id));
+        assert_eq!(model, theirs.model, "model at {leaf:?}");
+    }
+}
+
+/// What a reader may see must not depend on which of the two it asks.
+pub(crate) fn assert_tail_agrees(file: &Path) {
+    let whole = Session::open(file).unwrap().context().unwrap();
+    assert_eq!(treering::active_context(file).unwrap(), whole, "read from the end, and as a whole");
+}
+
+/// The whole tree, in a form that can be compared with another's.
+pub(crate) fn outline(session: &Session) -> Vec<String> {
+    session.tree().walk().map(|item| format!("{item:?}")).collect()
+}

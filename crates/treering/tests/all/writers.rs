@@ -1,0 +1,186 @@
+//! Several sessions on one file, in one process: who sees what, and when.
+
+use crate::support::{join, outline, path, user};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use treering::{Creation, EntryId, Error, Message, NewEntry, Session, SessionOptions};
+
+/// A file with one entry, and two sessions on it.
+fn two(directory: &Path) -> (PathBuf, Session, Session, EntryId) {
+    let file = directory.join("s.jsonl");
+    let options = SessionOptions { creation: Creation::AtOnce, ..SessionOptions::default() };
+    let ours = Session::create_at(&file, "/p", options).unwrap();
+    let first = ours.append(Message::user("first")).unwrap();
+    let theirs = Session::open(&file).unwrap();
+    (file, ours, theirs, first)
+}
+
+#[test]
+fn two_writers_on_one_leaf_are_two_branches() {
+    let directory = tempfile::tempdir().unwrap();
+    let (file, ours, theirs, first) = two(directory.path());
+    let a = ours.append(Message::user("a")).unwrap();
+    let b = theirs.append(Message::user("b")).unwrap();
+    let a2 = ours.append(Message::user("a2")).unwrap();
+    let again = Session::open(&file).unwrap();
+    assert_eq!(path(&again, a2.as_str()), join([&first, &a, &a2]));
+    assert_eq!(path(&again, b.as_str()), join([&first, &b]));
+    assert_eq!(join(again.tree().branch_points()), first.to_string());
+    assert_eq!(again.leaf(), Some(a2), "the last one written");
+    assert_eq!(theirs.leaf(), Some(b), "others do not move a session's leaf");
+    theirs.refresh().unwrap();
+    assert_eq!(outline(&ours), outline(&theirs));
+}
+
+#[test]
+fn a_writer_can_ask_to_be_told_of_a_conflict() {
+    let directory = tempfile::tempdir().unwrap();
+    let (file, ours, theirs, first) = two(directory.path());
+    let expected = Some(first.as_str());
+    let a = ours.append_expecting(expected, &[Message::user("a")]).unwrap().remove(0);
+    let before = std::fs::read(&file).unwrap();
+    let conflict = theirs.append_expecting(expected, &[Message::user("b")]);
+    match conflict {
+        Err(Error::LeafMoved { expected, actual }) => {
+            assert_eq!((expected, actual), (Some(first.clone()), Some(a.clone())));
+        }
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(std::fs::read(&file).unwrap(), before, "nothing was written");
+    assert_eq!(theirs.leaf(), Some(first), "and the leaf stays");
+    let b = theirs.append_expecting(Some(a.as_str()), &[Message::user("b")]).unwrap().remove(0);
+    assert_eq!(theirs.entry(b.as_str()).unwrap().parent(), Some(&a), "it goes where it was told");
+    let wrong = ours.append_expecting(None, &[Message::user("c")]);
+    assert!(matches!(wrong, Err(Error::LeafMoved { .. })), "{wrong:?}");
+}
+
+#[test]
+fn expecting_nothing_in_a_session_without_entries() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("s.jsonl");
+    let session = Session::create_at(&file, "/p", SessionOptions::default()).unwrap();
+    session.append_expecting(None, &[Message::user("a")]).unwrap();
+    session.reset_leaf().unwrap();
+    let root = session.append_expecting(None, &[Message::user("b")]).unwrap().remove(0);
+    assert_eq!(path(&session, root.as_str()), root.to_string(), "a new root");
+    assert_eq!(Session::open(&file).unwrap().leaf(), Some(root));
+}
+
+#[test]
+fn refresh_brings_what_others_wrote_and_tells_listeners() {
+    let directory = tempfile::tempdir().unwrap();
+    let (_, ours, theirs, first) = two(directory.path());
+    let heard: Arc<Mutex<Vec<EntryId>>> = Arc::default();
+    let listener = Arc::clone(&heard);
+    ours.on_change(move |change| listener.lock().unwrap().extend(change.entries.clone()));
+
+    assert!(ours.refresh().unwrap().is_empty());
+    ours.append(Message::user("our own")).unwrap();
+    assert!(heard.lock().unwrap().is_empty(), "one's own entries are no news");
+
+    let a = theirs.append(Message::user("a")).unwrap();
+    let b = theirs.append(Message::user("b")).unwrap();
+    assert!(!ours.tree().contains(a.as_str()));
+    let before = ours.tree();
+    assert_eq!(ours.refresh().unwrap(), [a.clone(), b.clone()]);
+    assert!(!before.contains(a.as_str()), "a tree is a snapshot");
+    assert!(ours.tree().contains(b.as_str()));
+    assert_eq!(*heard.lock().unwrap(), [a, b.clone()]);
+    assert_ne!(ours.leaf(), Some(b.clone()), "the leaf stays");
+
+    let c = theirs.append(Message::user("c")).unwrap();
+    ours.append(Message::user("ours")).unwrap();
+    assert_eq!(heard.lock().unwrap().last(), Some(&c), "also on the way to an append");
+    let d = theirs.append(Message::user("d")).unwrap();
+    ours.refresh().unwrap();
+    assert_eq!(ours.follow().unwrap(), Some(d.clone()), "to where the file is");
+    let e = ours.append(Message::user("e")).unwrap();
+    assert_eq!(ours.entry(e.as_str()).unwrap().parent(), Some(&d));
+    theirs.branch(first.as_str()).unwrap();
+    ours.refresh().unwrap();
+    assert_eq!(ours.follow().unwrap(), Some(first));
+}
+
+#[test]
+fn listeners_may_use_the_session() {
+    let directory = tempfile::tempdir().unwrap();
+    let (_, ours, theirs, _) = two(directory.path());
+    let ours = Arc::new(ours);
+    let (inner, seen) = (Arc::clone(&ours), Arc::new(Mutex::new(0)));
+    let count = Arc::clone(&seen);
+    ours.on_change(move |_| *count.lock().unwrap() = inner.tree().len());
+    theirs.append(Message::user("a")).unwrap();
+    ours.refresh().unwrap();
+    assert_eq!(*seen.lock().unwrap(), 2);
+}
+
+#[test]
+fn a_writer_that_takes_no_lock() {
+    let directory = tempfile::tempdir().unwrap();
+    let (file, ours, _, first) = two(directory.path());
+    for number in 0..50 {
+        let id = format!("foreign{number}");
+        let mut raw = std::fs::OpenOptions::new().append(true).open(&file).unwrap();
+        raw.write_all(format!("{}\n", user(&id, Some(first.as_str()))).as_bytes()).unwrap();
+        ours.append(Message::user("ours")).unwrap();
+    }
+    let again = Session::open(&file).unwrap();
+    assert_eq!(again.tree().len(), 101);
+    assert_eq!(again.findings().unwrap(), []);
+    assert_eq!(outline(&ours), outline(&again));
+}
+
+#[test]
+fn threads_share_a_session() {
+    let directory = tempfile::tempdir().unwrap();
+    let (file, ours, theirs, _) = two(directory.path());
+    std::thread::scope(|scope| {
+        for session in [&ours, &theirs] {
+            for thread in 0..3 {
+                scope.spawn(move || {
+                    for number in 0..40 {
+                        let batch =
+                            [Message::user(&format!("{thread} {number}")), Message::user("and")];
+                        let ids = session.append_all(&batch).unwrap();
+                        let second = session.entry(ids[1].as_str()).unwrap();
+                        assert_eq!(second.parent(), Some(&ids[0]), "a batch stays together");
+                    }
+                });
+            }
+            scope.spawn(move || {
+                for _ in 0..40 {
+                    session.refresh().unwrap();
+                    session.context().unwrap();
+                }
+            });
+        }
+    });
+    let again = Session::open(&file).unwrap();
+    assert_eq!(again.tree().len(), 1 + 6 * 80);
+    assert_eq!(again.findings().unwrap(), []);
+    for session in [ours, theirs] {
+        session.refresh().unwrap();
+        assert_eq!(outline(&session), outline(&again));
+    }
+}
+
+#[test]
+fn duplicates_and_rings_brought_by_others() {
+    let directory = tempfile::tempdir().unwrap();
+    let (file, ours, _, first) = two(directory.path());
+    let add = |line: String| {
+        let mut raw = std::fs::OpenOptions::new().append(true).open(&file).unwrap();
+        raw.write_all(format!("{line}\n").as_bytes()).unwrap();
+    };
+    add(user("child", Some("parent")));
+    ours.refresh().unwrap();
+    assert_eq!(path(&ours, "child"), "child", "its parent is not there yet");
+    add(user("parent", Some(first.as_str())));
+    ours.refresh().unwrap();
+    assert_eq!(path(&ours, "child"), format!("{first} parent child"), "now it is");
+    add(user(first.as_str(), Some("child")));
+    ours.append(NewEntry::model_change("acme", "oak")).unwrap();
+    assert_eq!(outline(&ours), outline(&Session::open(&file).unwrap()));
+    assert_eq!(ours.tree().shadowed(), 1);
+}
