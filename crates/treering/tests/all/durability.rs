@@ -56,7 +56,8 @@ fn appends_that_wait_at_the_same_time_share_a_sync() {
     let after = journal.counts();
     assert_eq!(after.appends - before.appends, THREADS);
     let syncs = after.syncs - before.syncs;
-    assert!((1..=2).contains(&syncs), "{syncs} syncs for {THREADS} appends");
+    // A third one for a thread that had appended but not queued when the second one began.
+    assert!((1..=3).contains(&syncs), "{syncs} syncs for {THREADS} appends");
     assert_eq!(journal.durable(), journal.contents().len() as u64);
     assert_eq!(open(&journal, Durability::None).tree().len(), THREADS as usize + 1);
 }
