@@ -13,7 +13,6 @@ use crate::snapshot::{Bodies, Snapshot};
 use crate::tree::{NONE, Node};
 use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
-use std::io::{self, Write};
 
 /// What the model sees at some leaf.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -146,24 +145,10 @@ impl Projection {
         Ok(Some(projection))
     }
 
-    /// Writes the context as [`Context::to_json`] has it.
-    pub fn write_json(self, out: &mut dyn Write) -> Result<io::Result<()>> {
-        let end = json_end(&self.thinking_level, self.model.as_ref());
-        let mut before = JSON_START;
-        let mut write = |bytes: &[u8]| out.write_all(bytes);
-        let mut first = true;
-        for message in self {
-            let message = message?;
-            let written = write(before).and_then(|()| write(&message.json));
-            if written.is_err() {
-                return Ok(written);
-            }
-            (before, first) = (b",", false);
-        }
-        if first && let Err(error) = write(JSON_START) {
-            return Ok(Err(error));
-        }
-        Ok(write(&end))
+    /// What a projection's messages are put into to make the JSON of [`Context::to_json`]: what comes
+    /// before them, and what after. Between messages goes a comma.
+    pub fn json_frame(&self) -> (&'static [u8], Vec<u8>) {
+        (JSON_START, json_end(&self.thinking_level, self.model.as_ref()))
     }
 }
 

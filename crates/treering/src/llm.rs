@@ -64,7 +64,8 @@ impl Context {
     /// # Ok::<(), treering::Error>(())
     /// ```
     pub fn to_llm(&self, pairing: Pairing) -> LlmContext {
-        let messages: Vec<ContextMessage> = self.messages.iter().filter_map(convert).collect();
+        let messages: Vec<ContextMessage> =
+            self.messages.iter().filter_map(ContextMessage::to_llm).collect();
         match pairing {
             Pairing::Raw => LlmContext { messages, repairs: Vec::new() },
             Pairing::Strict => pair(messages),
@@ -72,35 +73,40 @@ impl Context {
     }
 }
 
-fn convert(message: &ContextMessage) -> Option<ContextMessage> {
-    let view = MessageView::new(&message.json);
-    let summary = || inside(view.get("summary"));
-    let content = match view.role() {
-        Role::System | Role::User | Role::Assistant | Role::ToolResult => {
-            return Some(message.clone());
-        }
-        Role::BashExecution if is_true(view.get("excludeFromContext")) => return None,
-        Role::BashExecution => bash_text(view).block(),
-        Role::CompactionSummary => {
-            Text::new(COMPACTION_BEFORE).raw(summary()).text(COMPACTION_AFTER).block()
-        }
-        Role::BranchSummary => Text::new(BRANCH_BEFORE).raw(summary()).text(BRANCH_AFTER).block(),
-        Role::Custom => match view.get("content") {
-            Some(literal) if literal.starts_with(b"\"") => {
-                Text::default().raw(inside(Some(literal))).block()
+impl ContextMessage {
+    /// The message as a provider takes it; nothing if it is not for one.
+    pub fn to_llm(&self) -> Option<ContextMessage> {
+        let view = MessageView::new(&self.json);
+        let summary = || inside(view.get("summary"));
+        let content = match view.role() {
+            Role::System | Role::User | Role::Assistant | Role::ToolResult => {
+                return Some(self.clone());
             }
-            Some(blocks) => blocks.to_vec(),
-            None => b"[]".to_vec(),
-        },
-        Role::Other => return None,
-    };
-    let mut json = [b"{\"role\":\"user\",\"content\":", &*content].concat();
-    if let Some(timestamp) = view.get("timestamp") {
-        json.extend_from_slice(b",\"timestamp\":");
-        json.extend_from_slice(timestamp);
+            Role::BashExecution if is_true(view.get("excludeFromContext")) => return None,
+            Role::BashExecution => bash_text(view).block(),
+            Role::CompactionSummary => {
+                Text::new(COMPACTION_BEFORE).raw(summary()).text(COMPACTION_AFTER).block()
+            }
+            Role::BranchSummary => {
+                Text::new(BRANCH_BEFORE).raw(summary()).text(BRANCH_AFTER).block()
+            }
+            Role::Custom => match view.get("content") {
+                Some(literal) if literal.starts_with(b"\"") => {
+                    Text::default().raw(inside(Some(literal))).block()
+                }
+                Some(blocks) => blocks.to_vec(),
+                None => b"[]".to_vec(),
+            },
+            Role::Other => return None,
+        };
+        let mut json = [b"{\"role\":\"user\",\"content\":", &*content].concat();
+        if let Some(timestamp) = view.get("timestamp") {
+            json.extend_from_slice(b",\"timestamp\":");
+            json.extend_from_slice(timestamp);
+        }
+        json.push(b'}');
+        Some(ContextMessage { entry: self.entry.clone(), json })
     }
-    json.push(b'}');
-    Some(ContextMessage { entry: message.entry.clone(), json })
 }
 
 /// A text under construction, as the inside of a JSON string: pieces of the session go in as they

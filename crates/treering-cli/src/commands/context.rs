@@ -7,7 +7,7 @@ use crate::output::{self, Output, Style};
 use crate::text::{count, safe_line, time};
 use std::io::Write;
 use std::path::PathBuf;
-use treering::{Context, ContextMessage, MessageView, Pairing, PairingRepair, Session};
+use treering::{Context, ContextMessage, MessageView, Pairing, PairingRepair, Projection, Session};
 
 /// Show what the model sees
 ///
@@ -32,18 +32,20 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
-    let (mut context, session) = read(args)?;
+    let (projection, session) = read(args)?;
+    let (frame, settings) = (projection.json_frame(), settings(&projection));
     let mut repairs = Vec::new();
-    if args.llm {
-        let pairing = if args.strict { Pairing::Strict } else { Pairing::Raw };
-        let llm = context.to_llm(pairing);
-        (context.messages, repairs) = (llm.messages, llm.repairs);
-    }
-    if args.json {
-        out.write_all(&context.to_json())?;
-        out.write_all(b"\n")?;
+    if args.strict {
+        // Pairing looks at all of it.
+        let paired = Context::collect(projection)?.to_llm(Pairing::Strict);
+        repairs = paired.repairs;
+        write_all(paired.messages.into_iter().map(Ok), frame, &settings, args.json, out)?;
     } else {
-        write(&context, out)?;
+        let messages = projection.filter_map(|message| match message {
+            Ok(message) if args.llm => message.to_llm().map(Ok),
+            message => Some(message),
+        });
+        write_all(messages, frame, &settings, args.json, out)?;
     }
     out.finish()?;
     for repair in &repairs {
@@ -56,31 +58,68 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
 }
 
 /// The active leaf's context comes from the end of the file; any other needs the whole tree.
-fn read(args: &Args) -> Result<(Context, Option<Session>), Failure> {
-    let Some(leaf) = &args.leaf else { return Ok((treering::active_context(&args.file)?, None)) };
+fn read(args: &Args) -> Result<(Projection, Option<Session>), Failure> {
+    let Some(leaf) = &args.leaf else {
+        return Ok((treering::active_projection(&args.file)?, None));
+    };
     let session = Session::open(&args.file)?;
-    let context = session.context_at(leaf.id())?;
-    Ok((context, Some(session)))
+    let projection = session.projection_at(leaf.id())?;
+    Ok((projection, Some(session)))
 }
 
-/// Writes a context for people.
-pub(super) fn write(context: &Context, out: &mut Output) -> Result<(), Failure> {
-    for message in &context.messages {
-        write_message(message, out)?;
-        writeln!(out)?;
+/// Writes messages as they come: a context may be larger than the memory.
+fn write_all(
+    messages: impl Iterator<Item = treering::Result<ContextMessage>>,
+    (start, end): (&[u8], Vec<u8>),
+    settings: &str,
+    json: bool,
+    out: &mut Output,
+) -> Result<(), Failure> {
+    if !json {
+        return write_for_people(messages, settings, out);
     }
-    let model = context.model.as_ref().map_or("no model".to_owned(), |model| {
-        let name = |part: &Option<String>| part.as_deref().map_or("?".to_owned(), safe_line);
-        format!("model {}/{}", name(&model.provider), name(&model.model_id))
-    });
-    let end = format!(
-        "{}, {model}, thinking {}",
-        count(context.messages.len(), "message", "messages"),
-        safe_line(&context.thinking_level),
-    );
+    let mut before = start;
+    for message in messages {
+        out.write_all(before)?;
+        out.write_all(&message?.json)?;
+        before = b",";
+    }
+    if before == start {
+        out.write_all(start)?;
+    }
+    out.write_all(&end)?;
+    Ok(out.write_all(b"\n")?)
+}
+
+/// Writes a session's context for people.
+pub(super) fn write(projection: Projection, out: &mut Output) -> Result<(), Failure> {
+    let settings = settings(&projection);
+    write_for_people(projection, &settings, out)
+}
+
+fn write_for_people(
+    messages: impl Iterator<Item = treering::Result<ContextMessage>>,
+    settings: &str,
+    out: &mut Output,
+) -> Result<(), Failure> {
+    let mut number = 0;
+    for message in messages {
+        write_message(&message?, out)?;
+        writeln!(out)?;
+        number += 1;
+    }
+    let end = format!("{}, {settings}", count(number, "message", "messages"));
     let end = out.paint(Style::Dim, &end);
     writeln!(out, "{end}")?;
     Ok(())
+}
+
+fn settings(projection: &Projection) -> String {
+    let model = projection.model.as_ref().map_or("no model".to_owned(), |model| {
+        let name = |part: &Option<String>| part.as_deref().map_or("?".to_owned(), safe_line);
+        format!("model {}/{}", name(&model.provider), name(&model.model_id))
+    });
+    format!("{model}, thinking {}", safe_line(&projection.thinking_level))
 }
 
 fn write_message(message: &ContextMessage, out: &mut Output) -> Result<(), Failure> {

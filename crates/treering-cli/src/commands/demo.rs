@@ -44,7 +44,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
                        beginning\nand a branch summary for the fix that was left:";
     writeln!(out, "{explanation}\n")?;
     command(&format!("{program} context {word}"), out)?;
-    context::write(&session.context()?, out)?;
+    context::write(session.projection()?, out)?;
     write_next(&program, &word, out)
 }
 

@@ -110,8 +110,13 @@ fn the_demo_is_a_sound_session_that_ends_now() {
     place.run(&["demo", "--dir", "d"]).ok();
     place.run(&["check", "d/retry.jsonl"]).ok();
     assert!(place.run(&["ls", "d"]).ok().lines().nth(1).unwrap().starts_with("now "));
-    let strict = place.run(&["context", "d/retry.jsonl", "--llm", "--strict", "--json"]);
-    assert_eq!(strict.stderr, "", "the demo needs no repairs");
+    for leaf in ["5e6d03a8", "d6405b1e", "9d02c6e7"] {
+        let strict = ["context", "d/retry.jsonl", "--leaf", leaf, "--llm", "--strict", "--json"];
+        assert_eq!(place.run(&strict).stderr, "", "{leaf} needs no repairs");
+    }
+    let log = place.run(&["log", "d/retry.jsonl", "--json"]).json();
+    let minutes: Vec<&str> = log.iter().map(|e| &e["timestamp"].as_str().unwrap()[..16]).collect();
+    assert!(minutes.is_sorted_by(|a, b| a < b), "{minutes:?}");
     place.run(&["demo", "--dir", "d"]).failed();
 }
 
