@@ -1,6 +1,5 @@
 //! Time and memory: of closures in this process, and of whole other processes.
 
-use nix::sys::resource::{UsageWho, getrusage};
 use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::fs::File;
@@ -89,9 +88,19 @@ pub(crate) fn report(command: &[OsString], stdout: Stdout) {
     let status = child.wait().unwrap();
     let ms = start.elapsed().as_secs_f64() * 1000.0;
     assert!(status.success(), "{command:?}: {status}");
+    println!("{}", json!({ "ms": ms, "peak_bytes": peak_bytes_of_children(), "stdout": text }));
+}
+
+#[cfg(unix)]
+fn peak_bytes_of_children() -> i64 {
+    use nix::sys::resource::{UsageWho, getrusage};
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN).unwrap();
-    let peak_bytes = usage.max_rss() * if cfg!(target_os = "macos") { 1 } else { 1024 };
-    println!("{}", json!({ "ms": ms, "peak_bytes": peak_bytes, "stdout": text }));
+    usage.max_rss() * if cfg!(target_os = "macos") { 1 } else { 1024 }
+}
+
+#[cfg(not(unix))]
+fn peak_bytes_of_children() -> i64 {
+    0
 }
 
 /// Reads a file with a buffer of 256 KiB that begins on a page, and counts its lines: the least that

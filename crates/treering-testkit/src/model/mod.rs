@@ -47,6 +47,9 @@ pub struct Model {
     pub version: u64,
     /// Every entry in file order, also those whose id was taken over later.
     pub entries: Vec<Entry>,
+    /// Some entry has its `type`, `id` or `timestamp` twice. Here the last counts; a reader that
+    /// does not read to the end may take the first, and the format does not say which is right.
+    pub repeats_its_head: bool,
     /// The parent in the tree, for every entry.
     parents: Vec<Option<usize>>,
 }

@@ -104,6 +104,9 @@ impl Reader {
     fn entry(&mut self, line: &[u8], object: &Object, number: usize, damaged: bool) {
         let field = |key: &str| object.get(key).and_then(|(span, _)| name(line, span));
         let id = field("id");
+        let count = |key: &str| object.members.iter().filter(|(name, _, _)| name == key).count();
+        let repeats = ["type", "id", "timestamp"].into_iter().any(|key| count(key) > 1);
+        self.model.repeats_its_head |= repeats;
         let shape = match self.shape {
             Some(shape) => shape,
             // The first entry decides for a file that does not say.

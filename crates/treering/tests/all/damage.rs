@@ -47,6 +47,10 @@ fn check(file: &Path, bytes: &[u8]) {
         return;
     };
     let session = Session::open(file).unwrap();
+    if model.repeats_its_head {
+        exercise(&session); // Nothing says which of two times is right.
+        return;
+    }
     assert_agrees(&session, bytes, Leaf::OfTheFile);
     exercise(&session);
     assert_tail_agrees(file);
