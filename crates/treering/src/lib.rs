@@ -85,3 +85,8 @@ pub fn active_projection(path: impl AsRef<Path>) -> Result<Projection> {
 pub fn format_time(unix_millis: i64) -> String {
     time::format(unix_millis)
 }
+
+/// The README's example compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
