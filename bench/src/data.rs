@@ -226,7 +226,7 @@ fn tail(leaf: &str, level: Level) -> Vec<u8> {
     for (at, line) in lines.iter().enumerate() {
         let line = match at {
             0 => line.replacen("\"parentId\":null", &format!("\"parentId\":\"{leaf}\""), 1),
-            ..30 => (*line).to_owned(),
+            1..30 => (*line).to_owned(),
             _ => line.replace(
                 &format!("\"parentId\":\"{last}\""),
                 &format!("\"parentId\":\"{COMPACTION}\""),

@@ -2,7 +2,7 @@
 
 use super::Asked;
 use crate::Bench;
-use crate::measure::{self, Stat, ms};
+use crate::measure::{Stat, ms};
 use crate::table::{self, Row};
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -56,35 +56,37 @@ pub(crate) fn durable(bench: &Bench) -> Vec<Row> {
     let dir = bench.data.scratch();
     let session = create(dir.path(), Durability::Each);
     let line = first_line(&session, &text);
-    let mut file = appending(&dir.path().join("bare"));
-    let together = || {
-        let took = ms(|| {
-            std::thread::scope(|scope| {
-                for _ in 0..THREADS {
-                    scope.spawn(|| {
-                        for _ in 0..each {
-                            session.append(Message::user(&text)).unwrap();
-                        }
-                    });
-                }
-            });
-        });
-        (THREADS * each) as f64 / took * 1000.0
+    let [alone, shared] = ["alone", "shared"].map(|name| appending(&dir.path().join(name)));
+    let write = |mut file: &File| {
+        file.write_all(&line).unwrap();
+        file.sync_data().unwrap();
     };
-    let one_by_one = || {
-        let took = ms(|| {
-            for _ in 0..each {
-                file.write_all(&line).unwrap();
-                file.sync_data().unwrap();
-            }
-        });
-        each as f64 / took * 1000.0
-    };
-    let (ours, bare) = measure::in_turns(bench.rounds(9), together, one_by_one);
+    let (mut ours, mut one, mut eight) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..bench.rounds(9) {
+        ours.push(per_second(THREADS, each, || {
+            drop(session.append(Message::user(&text)).unwrap())
+        }));
+        one.push(per_second(1, each, || write(&alone)));
+        eight.push(per_second(THREADS, each, || write(&shared)));
+    }
+    let [ours, one, eight] = [ours, one, eight].map(|rates| Stat::of(&rates));
     let row = Row::new("appends of 1 KB, durability each, 8 threads")
         .ours(table::rate(ours))
-        .theirs("write + fdatasync, 1 thread", table::rate(bare));
-    vec![row.at_least_times(4.0, bare.median, ours.median, "one sync each")]
+        .theirs("write + fdatasync: 1 thread", table::rate(one))
+        .theirs("8 threads", table::rate(eight));
+    vec![row.at_least_times(4.0, one.median, ours.median, "1 thread")]
+}
+
+/// How many times a second `threads` together do something that each does `times` times.
+fn per_second(threads: usize, times: usize, work: impl Fn() + Sync) -> f64 {
+    let took = ms(|| {
+        std::thread::scope(|scope| {
+            for _ in 0..threads {
+                scope.spawn(|| (0..times).for_each(|_| work()));
+            }
+        });
+    });
+    (threads * times) as f64 / took * 1000.0
 }
 
 fn create(dir: &Path, durability: Durability) -> Session {

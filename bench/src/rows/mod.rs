@@ -13,23 +13,31 @@ use crate::peers::Peer;
 use crate::table::Row;
 use std::ffi::{OsStr, OsString};
 
+/// Rows that are measured together.
+#[derive(Debug)]
+pub(crate) struct Group {
+    pub(crate) name: &'static str,
+    pub(crate) rows: fn(&Bench) -> Vec<Row>,
+}
+
 /// The groups in the order of the table.
-pub(crate) const GROUPS: [(&str, fn(&Bench) -> Vec<Row>); 10] = [
-    ("context", context::large),
-    ("index", tree::index),
-    ("open", context::open),
-    ("leaves", leaves::rows),
-    ("same", context::same),
-    ("append", append::plain),
-    ("durable", append::durable),
-    ("list", list::rows),
-    ("fork", fork::rows),
-    ("shapes", tree::shapes),
+pub(crate) const GROUPS: &[Group] = &[
+    Group { name: "context", rows: context::large },
+    Group { name: "index", rows: tree::index },
+    Group { name: "open", rows: context::open },
+    Group { name: "leaves", rows: leaves::rows },
+    Group { name: "same", rows: context::same },
+    Group { name: "append", rows: append::plain },
+    Group { name: "durable", rows: append::durable },
+    Group { name: "list", rows: list::rows },
+    Group { name: "fork", rows: fork::rows },
+    Group { name: "shapes", rows: tree::shapes },
 ];
 
 /// Their names.
-pub(crate) const NAMES: [&str; 10] =
-    ["context", "index", "open", "leaves", "same", "append", "durable", "list", "fork", "shapes"];
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    GROUPS.iter().map(|group| group.name)
+}
 
 /// Several runs of the same command.
 #[derive(Debug, Default)]

@@ -30,6 +30,12 @@ pub enum Problem {
     Duplicate(EntryId),
     /// The entry's parent is missing, is the entry itself, or closes a circle: it is shown as a root.
     LostParent(EntryId),
+    /// The entry has no id of its own; it was given one.
+    NoId(EntryId),
+    /// A label or leaf entry is about an entry that does not exist.
+    MissingTarget(EntryId),
+    /// A compaction says to keep from an entry that does not exist, so it keeps nothing.
+    MissingFirstKept(EntryId),
     /// The version is newer than this release knows: the session is read-only.
     FutureVersion(u64),
 }
@@ -52,6 +58,16 @@ impl fmt::Display for Finding {
             Problem::Duplicate(id) => write!(f, "id {id} occurs again later: the last one counts"),
             Problem::LostParent(id) => {
                 write!(f, "the parent of entry {id} is missing or closes a circle: shown as a root")
+            }
+            Problem::NoId(id) => write!(f, "an entry has no id: it is shown as {id}"),
+            Problem::MissingTarget(id) => {
+                write!(f, "entry {id} is about an entry that does not exist: it does nothing")
+            }
+            Problem::MissingFirstKept(id) => {
+                write!(
+                    f,
+                    "compaction {id} keeps from an entry that does not exist: it keeps nothing"
+                )
             }
             Problem::FutureVersion(version) => {
                 write!(f, "version {version} is newer than this release knows: read-only")

@@ -6,6 +6,7 @@ use crate::error::{Error, Result};
 use crate::findings::{Finding, Problem};
 use crate::header::{Header, VERSION};
 use crate::id::EntryId;
+use crate::json;
 use crate::log::Journal;
 use crate::log::scan::{self, Bytes, Line};
 use crate::tree::{Row, Taken, Tree};
@@ -307,6 +308,7 @@ impl Loaded {
         let shape = *self.shape.get_or_insert_with(|| Self::shape_of(self.header.as_mut(), &head));
         let tree = Arc::make_mut(&mut self.tree);
         let mut derived = None;
+        let lacks_id = shape == Shape::Tree && head.id.is_none();
         if shape == Shape::Chain || head.id.is_none() {
             head.id = None;
             let session = self.header.as_ref().map_or("", |header| header.id.as_str());
@@ -319,7 +321,11 @@ impl Loaded {
             head.parent = previous.as_ref().map(name);
         }
         let derived_id = derived.as_ref().map(EntryId::as_str);
-        tree.take(Row { head, offset, len, body, damaged, derived_id })
+        let taken = tree.take(Row { head, offset, len, body, damaged, derived_id });
+        if let Some(id) = derived.filter(|_| lacks_id) {
+            self.find(self.lines + 1, Problem::NoId(id));
+        }
+        taken
     }
 
     /// The first entry decides for a file that does not say its version.
@@ -347,6 +353,7 @@ impl Loaded {
     pub(crate) fn findings(&self, journal: &dyn Journal) -> io::Result<Vec<Finding>> {
         let mut findings = self.findings.clone();
         let mut odd: Vec<_> = self.tree.oddities().take(MAX_FINDINGS).collect();
+        odd.extend(self.dangling(journal)?);
         odd.sort_by_key(|(offset, _)| *offset);
         let offsets: Vec<u64> = odd.iter().map(|(offset, _)| *offset).collect();
         let numbers = line_numbers(journal, &offsets)?;
@@ -355,6 +362,35 @@ impl Loaded {
         }
         findings.sort_by_key(|finding| finding.line);
         Ok(findings)
+    }
+
+    /// Entries that name others which do not exist.
+    fn dangling(&self, journal: &dyn Journal) -> io::Result<Vec<(u64, Problem)>> {
+        let mut found = Vec::new();
+        for row in self.tree.live() {
+            let node = self.tree.node(row);
+            let key = match node.kind() {
+                Kind::Label | Kind::Leaf => "targetId",
+                Kind::Compaction if self.shape != Some(Shape::Chain) => "firstKeptEntryId",
+                _ => continue,
+            };
+            let mut bytes = vec![0; usize::try_from(node.len).map_err(io::Error::other)?];
+            scan::read_full(journal, node.offset, &mut bytes)?;
+            let named = json::get(&bytes, key).and_then(json::string);
+            if found.len() < MAX_FINDINGS
+                && named.is_some_and(|id| !id.is_empty() && !self.tree.contains(&id))
+            {
+                let id = self.tree.id(row);
+                found.push((
+                    node.offset,
+                    match node.kind() {
+                        Kind::Compaction => Problem::MissingFirstKept(id),
+                        _ => Problem::MissingTarget(id),
+                    },
+                ));
+            }
+        }
+        Ok(found)
     }
 
     /// Notes that the session itself appended `lines`, which began at `start`.

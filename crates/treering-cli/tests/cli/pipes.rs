@@ -1,7 +1,7 @@
 //! A reader that has seen enough is no error.
 
-use crate::support::{Place, user};
-use std::io::{BufRead, BufReader, Read, Write};
+use crate::support::{Lines, Place, user};
+use std::io::{Read, Write};
 use std::process::Stdio;
 
 /// A session whose output fills every pipe.
@@ -54,9 +54,9 @@ fn entries_are_appended_even_if_nobody_reads_their_ids() {
     let mut input = child.stdin.take().unwrap();
     let line = b"{\"type\":\"custom\",\"customType\":\"x\"}\n";
     input.write_all(line).unwrap();
-    let mut ids = BufReader::new(child.stdout.take().unwrap());
-    ids.read_line(&mut String::new()).unwrap();
-    drop(ids);
+    let lines = Lines::of(child.stdout.take().unwrap());
+    lines.next();
+    lines.close();
     for _ in 0..5 {
         input.write_all(line).unwrap();
     }

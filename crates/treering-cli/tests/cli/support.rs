@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::mpsc::{self, Receiver};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread::JoinHandle;
 use std::time::Duration;
 use tempfile::TempDir;
 
@@ -110,24 +111,38 @@ impl Place {
 
 /// The lines that a program prints, each of which must come soon: a program that keeps them to
 /// itself must fail a test, not hang it.
-pub(crate) struct Lines(Receiver<String>);
+pub(crate) struct Lines {
+    ask: Sender<()>,
+    answers: Receiver<String>,
+    reader: JoinHandle<()>,
+}
 
 impl Lines {
     pub(crate) fn of(stdout: impl Read + Send + 'static) -> Self {
-        let (send, lines) = mpsc::channel();
-        std::thread::spawn(move || {
-            for line in BufReader::new(stdout).lines().map_while(Result::ok) {
-                if send.send(line).is_err() {
+        let (ask, asked) = mpsc::channel();
+        let (answer, answers) = mpsc::channel();
+        let reader = std::thread::spawn(move || {
+            let mut lines = BufReader::new(stdout).lines();
+            while asked.recv().is_ok() {
+                let line = lines.next().and_then(Result::ok).unwrap_or_default();
+                if answer.send(line).is_err() {
                     return;
                 }
             }
         });
-        Lines(lines)
+        Lines { ask, answers, reader }
     }
 
     #[track_caller]
     pub(crate) fn next(&self) -> String {
-        self.0.recv_timeout(Duration::from_secs(20)).expect("a line of output")
+        self.ask.send(()).unwrap();
+        self.answers.recv_timeout(Duration::from_secs(20)).expect("a line of output")
+    }
+
+    /// Returns once the program's stdout is closed.
+    pub(crate) fn close(self) {
+        drop(self.ask);
+        self.reader.join().unwrap();
     }
 }
 

@@ -17,6 +17,7 @@ mod damage;
 mod deleted;
 mod durability;
 mod faults;
+mod findings;
 mod forks;
 mod full_disk;
 mod llm;
