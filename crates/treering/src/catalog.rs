@@ -67,7 +67,8 @@ pub struct SessionInfo {
 pub struct Listing {
     /// The sessions.
     pub sessions: Vec<SessionInfo>,
-    /// Files that look like sessions by name but cannot be read as one, and why.
+    /// Files that look like sessions by name but cannot be read as one, directories that cannot be
+    /// read, and why.
     pub skipped: Vec<(PathBuf, Error)>,
 }
 
@@ -155,7 +156,8 @@ impl Catalog {
     pub fn find_by_id(&self, id: &str) -> Result<Option<PathBuf>> {
         let mut files = Vec::new();
         for directory in self.directories()? {
-            files.extend(session_files(&directory)?);
+            // One that cannot be read does not hide what the others hold.
+            files.extend(session_files(&directory).unwrap_or_default());
         }
         // The name usually tells, the header always does.
         let named = |path: &PathBuf| {
@@ -175,11 +177,16 @@ impl Catalog {
 
     /// The sessions of all projects, newest first. `progress` is called as files are read.
     pub fn list_all(&self, progress: impl FnMut(Progress)) -> Result<Listing> {
-        let mut files = Vec::new();
+        let (mut files, mut unreadable) = (Vec::new(), Vec::new());
         for directory in self.directories()? {
-            files.extend(session_files(&directory)?);
+            match session_files(&directory) {
+                Ok(found) => files.extend(found),
+                Err(error) => unreadable.push((directory, error)),
+            }
         }
-        Ok(list_files(files, progress))
+        let mut listing = list_files(files, progress);
+        listing.skipped.extend(unreadable);
+        Ok(listing)
     }
 
     /// The root and the directories in it.

@@ -17,8 +17,8 @@ use std::sync::Arc;
 /// A file without a header among its first lines is no session.
 const HEADER_WITHIN: u64 = 64;
 
-/// Findings kept; a file of nothing but garbage must not fill the memory.
-const MAX_FINDINGS: usize = 1000;
+/// Findings of a kind that are kept; a file of nothing but garbage must not fill the memory.
+pub(crate) const MAX_FINDINGS: usize = 1000;
 
 const BOM: &[u8] = b"\xEF\xBB\xBF";
 
@@ -349,11 +349,16 @@ impl Loaded {
         }
     }
 
-    /// Everything odd that reading came across, by line. Bodies that were not read are not judged.
-    pub(crate) fn findings(&self, journal: &dyn Journal) -> io::Result<Vec<Finding>> {
+    /// Everything odd that reading came across, and `more`, by line.
+    pub(crate) fn findings(
+        &self,
+        journal: &dyn Journal,
+        more: Vec<(u64, Problem)>,
+    ) -> io::Result<Vec<Finding>> {
         let mut findings = self.findings.clone();
         let mut odd: Vec<_> = self.tree.oddities().take(MAX_FINDINGS).collect();
         odd.extend(self.dangling(journal)?);
+        odd.extend(more);
         odd.sort_by_key(|(offset, _)| *offset);
         let offsets: Vec<u64> = odd.iter().map(|(offset, _)| *offset).collect();
         let numbers = line_numbers(journal, &offsets)?;

@@ -4,7 +4,7 @@ use crate::error::Failure;
 use crate::output::Output;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use treering::{ForkOptions, Session};
+use treering::{Creation, ForkOptions, Session};
 
 /// Make the path to an entry a session of its own
 ///
@@ -32,12 +32,13 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     let options = ForkOptions {
         dir: args.dir.clone(),
         cwd: args.cwd.as_deref().map(absolute).transpose()?,
+        creation: Creation::AtOnce,
         ..ForkOptions::default()
     };
     let fork = session.fork(&at, options)?;
-    match fork.path().filter(|_| fork.is_written()) {
+    match fork.path() {
         Some(path) => write_path(&path, out),
-        None => Err(nothing("there is no message on that path: no session was made")),
+        None => Err(nothing("the session is not in a file")),
     }
 }
 

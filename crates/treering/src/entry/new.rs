@@ -242,6 +242,18 @@ impl NewEntry {
             let message = message.ok_or_else(|| invalid("\"message\" is not an object"))?;
             entry.role = Some(MessageView::new(message).role());
         }
+        let target = json::get(object, "targetId");
+        let names_one =
+            target.is_some_and(|raw| json::string(raw).is_some_and(|id| !id.is_empty()));
+        match Kind::of(&type_name) {
+            Kind::Label | Kind::ContextEdit if !names_one => {
+                return Err(invalid("\"targetId\" is missing"));
+            }
+            Kind::Leaf if !names_one && target != Some(b"null") => {
+                return Err(invalid("\"targetId\" is neither an id nor null"));
+            }
+            _ => {}
+        }
         entry.type_name = Cow::Owned(type_name);
         Ok(entry)
     }

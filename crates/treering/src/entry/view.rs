@@ -47,7 +47,8 @@ impl Entry {
     pub fn type_name(&self) -> Cow<'_, str> {
         match self.kind.name() {
             Some(name) => Cow::Borrowed(name),
-            None => self.get("type").and_then(json::string).unwrap_or_default(),
+            // Also of a damaged entry: that much of it can be read.
+            None => json::get(&self.raw, "type").and_then(json::string).unwrap_or_default(),
         }
     }
 

@@ -27,6 +27,8 @@ pub struct ForkOptions {
     pub cwd: Option<PathBuf>,
     /// The new session's id; a UUID if `None`.
     pub id: Option<SessionId>,
+    /// When the new session's file is created, if the path holds no message yet.
+    pub creation: Creation,
     /// What appends to the new session promise.
     pub durability: Durability,
 }
@@ -64,7 +66,7 @@ impl Session {
         let directory =
             options.dir.or_else(|| source.and_then(|path| path.parent().map(Into::into)));
         match directory {
-            Some(directory) if path.iter().any(spoken) => {
+            Some(directory) if options.creation == Creation::AtOnce || path.iter().any(spoken) => {
                 let target = directory.join(catalog::file_name(&header));
                 write_whole(&target, |out| write_path(&view, &path, &header, out))?;
                 let options =
@@ -80,7 +82,7 @@ impl Session {
                     None => Place::Elsewhere,
                     Some(directory) => Place::Pending {
                         path: directory.join(catalog::file_name(&header)),
-                        creation: Creation::FirstMessage,
+                        creation: options.creation,
                         memory: Arc::clone(&memory),
                     },
                 };

@@ -196,10 +196,18 @@ impl Session {
         self.tree().name().map(str::to_owned)
     }
 
-    /// What was odd about the file, by line. Bodies that nobody read are not judged.
+    /// What was odd about the file when it was read, by line. Bodies were not looked at: see
+    /// [`examine`](Session::examine).
     pub fn findings(&self) -> Result<Vec<Finding>> {
         let state = self.state();
-        state.loaded.findings(&*state.journal).map_err(Error::Storage)
+        state.loaded.findings(&*state.journal, Vec::new()).map_err(Error::Storage)
+    }
+
+    /// What is odd about the file, by line, after reading all of it.
+    pub fn examine(&self) -> Result<Vec<Finding>> {
+        let state = self.state();
+        let damage = state.view().unnoticed_damage()?;
+        state.loaded.findings(&*state.journal, damage).map_err(Error::Storage)
     }
 }
 
