@@ -229,7 +229,8 @@ mod tests {
             assert_eq!(EntryId::from(text.as_str()).as_str(), text);
             assert_eq!(EntryId::from(text.as_str()), EntryId::from(text.as_str()).clone());
         }
-        assert!(EntryId::from("a") < EntryId::from("b".repeat(40).as_str()));
+        let (short, long) = (EntryId::from("a"), EntryId::from("b".repeat(40).as_str()));
+        assert_eq!(short.cmp(&long), std::cmp::Ordering::Less);
     }
 
     #[test]

@@ -12,6 +12,7 @@ use super::{Label, Slot, Tree};
 use crate::entry::head::{Head, Name};
 use crate::entry::{Kind, Role};
 use crate::json;
+use hashbrown::hash_table::Entry;
 
 /// What a new row brings besides its head.
 pub(crate) struct Row<'a> {
@@ -98,14 +99,18 @@ impl Tree {
         let is_it = |slot: &Slot| {
             slot.hash == hash && ids.bytes(&nodes[slot.row as usize]) == id.as_bytes()
         };
-        if let Some(slot) = rows.find_mut(Slot::spread(hash), is_it) {
-            let old = std::mem::replace(&mut slot.row, row);
-            nodes[old as usize].flags |= Node::SHADOWED;
-            self.shadowed += 1;
-            return true;
+        match rows.entry(Slot::spread(hash), is_it, |slot| Slot::spread(slot.hash)) {
+            Entry::Occupied(mut slot) => {
+                let old = std::mem::replace(&mut slot.get_mut().row, row);
+                nodes[old as usize].flags |= Node::SHADOWED;
+                self.shadowed += 1;
+                true
+            }
+            Entry::Vacant(place) => {
+                place.insert(Slot { hash, row });
+                false
+            }
         }
-        rows.insert_unique(Slot::spread(hash), Slot { hash, row }, |slot| Slot::spread(slot.hash));
-        false
     }
 
     /// Labels, names and leaves are remembered as they pass: the last one in the file counts.
