@@ -95,7 +95,7 @@ fn hint(error: &Error, file: Option<&Path>) -> Option<String> {
             let leaf = actual.as_ref().map_or("none", |id| id.as_str());
             format!("somebody else was faster; `treering context {file}` shows where the session is now, `--expect-leaf {leaf}` goes on from there")
         }
-        Error::Deleted(_) => "nothing was written; restore the file and try again".to_owned(),
+        Error::Deleted(_) => "nothing was written; restore the file, or use `append --recreate`".to_owned(),
         Error::AlreadyExists(_) => "choose another path, or append to the session that is there".to_owned(),
         Error::Locked(_) => "a stopped process may hold the lock: end it, or let it go on".to_owned(),
         Error::NotDurable(_) => {

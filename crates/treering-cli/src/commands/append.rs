@@ -29,6 +29,9 @@ pub(crate) struct Args {
     /// What a printed id promises
     #[arg(long, value_enum, default_value_t = Promise::None)]
     durability: Promise,
+    /// If the file is deleted meanwhile, write all of the session again instead of failing
+    #[arg(long)]
+    recreate: bool,
     /// The project a new session belongs to; the current directory if not given
     #[arg(long, value_name = "DIR")]
     cwd: Option<PathBuf>,
@@ -188,15 +191,23 @@ impl<'a> Writer<'a> {
             self.take_place(session)?;
         }
         let Some(session) = &self.session else { return Ok(()) };
-        let ids = match &mut self.expected {
-            None => session.append_all(&[entry])?,
+        let write = || match &self.expected {
+            None => session.append_all(std::slice::from_ref(&entry)),
             Some(leaf) => {
-                let ids = session.append_expecting(leaf.as_ref().map(EntryId::as_str), &[entry])?;
-                // What comes next builds on this.
-                *leaf = session.leaf();
-                ids
+                let leaf = leaf.as_ref().map(EntryId::as_str);
+                session.append_expecting(leaf, std::slice::from_ref(&entry))
             }
         };
+        let ids = match write() {
+            Err(Error::Deleted(_)) if self.args.recreate => {
+                session.recreate()?;
+                write()?
+            }
+            written => written?,
+        };
+        if let Some(leaf) = &mut self.expected {
+            *leaf = session.leaf(); // What comes next builds on this.
+        }
         for id in &ids {
             if self.unheard {
                 break;

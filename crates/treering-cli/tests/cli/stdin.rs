@@ -135,3 +135,41 @@ fn entries_are_bytes() {
     let file = std::fs::read(place.file("s.jsonl")).unwrap();
     assert!(file.ends_with(b"\"customType\":\"\xff\\ud800\",\"data\":{\"b\":1,\"a\":1e400}}\n"));
 }
+
+/// Appends one entry, deletes the file, appends another; how that ended.
+fn with_the_file_deleted(place: &Place, flags: &[&str]) -> (bool, String) {
+    let mut command = place.command(&[&APPEND[..], flags].concat());
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let ids = Lines::of(child.stdout.take().unwrap());
+    input.write_all(note("one").as_bytes()).unwrap();
+    ids.next();
+    std::fs::remove_file(place.file("s.jsonl")).unwrap();
+    input.write_all(note("two").as_bytes()).unwrap();
+    drop(input);
+    let mut said = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    (child.wait().unwrap().success(), said)
+}
+
+#[test]
+fn a_deleted_file_is_an_error_and_is_not_made_again() {
+    let place = Place::empty();
+    let (done, said) = with_the_file_deleted(&place, &[]);
+    assert!(
+        !done && said.contains("the session's file was deleted\nhint: nothing was written"),
+        "{said}"
+    );
+    assert!(!place.file("s.jsonl").exists());
+}
+
+#[test]
+fn a_deleted_file_is_written_again_if_that_was_asked_for() {
+    let place = Place::empty();
+    let (done, said) = with_the_file_deleted(&place, &["--recreate"]);
+    assert!(done, "{said}");
+    let file = place.read("s.jsonl");
+    assert_eq!(file.lines().count(), 3, "header, one, two: {file}");
+    assert!(file.contains("\"one\"") && file.contains("\"two\""), "{file}");
+}
