@@ -9,13 +9,16 @@ use std::ops::Range;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Which appends are on disk. Appends are numbered; a ticket is such a number.
 #[derive(Debug, Default)]
 pub(crate) struct GroupCommit {
     state: Mutex<Progress>,
+    /// The fate of some appends became known.
     changed: Condvar,
+    /// An append came while somebody gathers.
+    arrived: Condvar,
 }
 
 #[derive(Debug, Default)]
@@ -27,6 +30,10 @@ struct Progress {
     /// The appends in between, oldest first.
     waiting: VecDeque<Append>,
     syncing: bool,
+    /// Whoever is about to sync waits for more appends to come.
+    gathering: bool,
+    /// How many appends the last sync was for, and how long it took.
+    last: (u64, Duration),
     /// Appends whose sync failed: after one ticket and up to another.
     failed: Vec<(u64, u64, Failure)>,
 }
@@ -65,6 +72,9 @@ impl GroupCommit {
         let mut progress = self.progress();
         progress.written += 1;
         progress.waiting.push_back(append);
+        if progress.gathering {
+            self.arrived.notify_one();
+        }
         progress.written
     }
 
@@ -109,16 +119,21 @@ impl GroupCommit {
             }
             if !progress.syncing {
                 progress.syncing = true;
+                progress = self.gather(progress);
                 break progress.written;
             }
             progress = self.changed.wait(progress).unwrap_or_else(PoisonError::into_inner);
         };
+        let group = target - progress.settled;
         drop(progress);
+        let start = Instant::now();
         let result = journal.sync();
+        let took = start.elapsed();
         // Outside the lock: it needs the session's, which others hold while they number appends.
         let failed = result.as_ref().err().map(|error| (error.kind(), take_back()));
         let mut progress = self.progress();
         progress.syncing = false;
+        progress.last = (group, took);
         match failed {
             None => progress.settle(target),
             Some((kind, TakenBack { after, upto })) => {
@@ -136,6 +151,29 @@ impl GroupCommit {
         failed.map_or(Ok(()), |(_, _, failure)| Err(failure.error()))
     }
 }
+
+impl GroupCommit {
+    /// Waits until as many appends have come as the last sync was for: those who waited for it have
+    /// just been woken and are about to append again. Not for long, and not if nobody else did.
+    fn gather<'a>(&'a self, mut progress: MutexGuard<'a, Progress>) -> MutexGuard<'a, Progress> {
+        let (group, took) = progress.last;
+        let deadline = Instant::now() + (took / 2).min(PATIENCE);
+        progress.gathering = true;
+        while progress.written - progress.settled < group {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            let waited = self.arrived.wait_timeout(progress, left);
+            progress = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        progress.gathering = false;
+        progress
+    }
+}
+
+/// The longest that a sync is put off for others to join.
+const PATIENCE: Duration = Duration::from_millis(1);
 
 /// Which appends were removed from the log after a failed sync: those after one ticket and up to
 /// another. If none could be, the two are the same.
@@ -168,9 +206,9 @@ impl Flusher {
         let failed = Arc::clone(&failure);
         let flush = move || {
             while let Ok(mut journal) = notices.recv() {
-                let deadline = std::time::Instant::now() + delay;
+                let deadline = Instant::now() + delay;
                 let over = loop {
-                    let left = deadline.saturating_duration_since(std::time::Instant::now());
+                    let left = deadline.saturating_duration_since(Instant::now());
                     match notices.recv_timeout(left) {
                         Ok(newer) => journal = newer,
                         Err(RecvTimeoutError::Timeout) => break false,
