@@ -19,6 +19,9 @@ const CHUNK: usize = 256 * 1024;
 /// Logs of this size and more are read ahead by a second thread.
 const AHEAD_FROM: u64 = 16 * 1024 * 1024;
 
+/// How many chunks the second thread may be ahead: enough that neither waits for the other often.
+const AHEAD: usize = 8;
+
 /// A line of the log, without its newline.
 #[derive(Debug)]
 pub(crate) struct Line<'a> {
@@ -98,10 +101,10 @@ pub(crate) fn lines<E: From<io::Error>>(
     // Copying from the page cache is a third of the work: another core does it meanwhile.
     std::thread::scope(|scope| {
         let (give_back, returned) = mpsc::channel::<Buffer>();
-        let (fill, filled) = mpsc::sync_channel::<io::Result<Buffer>>(2);
+        let (fill, filled) = mpsc::sync_channel::<io::Result<Buffer>>(AHEAD);
         scope.spawn(move || {
-            for spare in 0_u32.. {
-                let next = if spare < 4 { Ok(Buffer::new()) } else { returned.recv() };
+            for spare in 0.. {
+                let next = if spare < AHEAD + 2 { Ok(Buffer::new()) } else { returned.recv() };
                 let Ok(mut buffer) = next else { return };
                 let result = chunks.read(&mut buffer).map(|()| buffer);
                 let over = result.as_ref().map_or(true, |buffer| buffer.len == 0);

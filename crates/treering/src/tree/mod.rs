@@ -82,14 +82,14 @@ impl Slot {
 
 /// All ids, one after the other.
 #[derive(Debug, Clone, Default)]
-struct Ids(Vec<u8>);
+struct Ids(String);
 
 impl Ids {
     /// Where the text is kept. Past four gigabytes of ids, which no file reaches, ids are empty.
     fn add(&mut self, text: &str) -> (u32, u16) {
         match (u32::try_from(self.0.len()), u16::try_from(text.len())) {
             (Ok(start), Ok(len)) => {
-                self.0.extend_from_slice(text.as_bytes());
+                self.0.push_str(text);
                 (start, len)
             }
             _ => (0, 0),
@@ -98,11 +98,12 @@ impl Ids {
 
     fn bytes(&self, node: &Node) -> &[u8] {
         let start = node.id_start as usize;
-        self.0.get(start..start + usize::from(node.id_len)).unwrap_or_default()
+        self.0.as_bytes().get(start..start + usize::from(node.id_len)).unwrap_or_default()
     }
 
     fn get(&self, node: &Node) -> &str {
-        std::str::from_utf8(self.bytes(node)).unwrap_or_default()
+        let start = node.id_start as usize;
+        self.0.get(start..start + usize::from(node.id_len)).unwrap_or_default()
     }
 }
 
