@@ -65,7 +65,10 @@ impl Data {
     /// Removes what an older generator made.
     fn forget_outdated(&self) {
         let mut hasher = DefaultHasher::new();
-        generate::session_bytes(&Plan::bytes(SEED, 1_000_000)).0.hash(&mut hasher);
+        let (mut bytes, _) = generate::session_bytes(&Plan::bytes(SEED, 1_000_000));
+        generate::chain(&mut bytes, SEED, 100).unwrap();
+        generate::star(&mut bytes, SEED, 100).unwrap();
+        bytes.hash(&mut hasher);
         let (stamp, now) = (self.dir.join("generator"), format!("{:x}", hasher.finish()));
         let before = std::fs::read_to_string(&stamp);
         if before.as_ref().is_ok_and(|before| *before != now) {

@@ -71,13 +71,18 @@ impl Rng {
     pub fn log_normal(&mut self, median: f64, sigma: f64, least: usize, most: usize) -> usize {
         // The sum of twelve uniform numbers is as good as normal here, and needs no tables.
         let normal = (0..12).map(|_| self.unit()).sum::<f64>() - 6.0;
-        ((median * (sigma * normal).exp()) as usize).clamp(least, most)
+        ((median * exp(sigma * normal)) as usize).clamp(least, most)
     }
 
-    /// From an exponential distribution.
-    pub fn exponential(&mut self, mean: f64) -> f64 {
-        -mean * (1.0 - self.unit()).ln()
+    /// How often in a row something of probability `p` happens, at most `most` times.
+    pub fn streak(&mut self, p: f64, most: usize) -> usize {
+        (0..most).take_while(|_| self.chance(p)).count()
     }
+}
+
+/// The exponential function, near enough, by arithmetic that every machine does alike.
+fn exp(x: f64) -> f64 {
+    (0..10).fold(1.0 + x / 1024.0, |power, _| power * power)
 }
 
 /// Spreads a number's bits over the whole word.

@@ -1,6 +1,7 @@
 //! The two shapes that break readers which recurse, and those which are quadratic.
 
 use super::line::{Clock, Id, Line};
+use super::maker::{BUFFER, SAMPLE};
 use super::{Plan, Stats};
 use std::io::{self, Write};
 
@@ -32,7 +33,7 @@ fn small(
     let stats = super::session(&mut header, &plan)?;
     out.write_all(&header)?;
     let mut clock = Clock::new(plan.start);
-    let mut buffer = Vec::with_capacity(super::BUFFER + 1024);
+    let mut buffer = Vec::with_capacity(BUFFER + 1024);
     let mut bytes = stats.bytes;
     for number in 0..count {
         clock.pass(1000);
@@ -42,7 +43,7 @@ fn small(
         line.head(&Id::new(seed, number), above.as_ref(), &mut clock);
         line.raw(",\"message\":{\"role\":\"user\",\"content\":\"x\",\"timestamp\":");
         line.number(clock.millis().unsigned_abs()).raw("}}\n");
-        if buffer.len() >= super::BUFFER || number + 1 == count {
+        if buffer.len() >= BUFFER || number + 1 == count {
             out.write_all(&buffer)?;
             bytes += buffer.len() as u64;
             buffer.clear();
@@ -56,14 +57,14 @@ fn small(
         depth += 1;
         at = above;
     }
-    let step = (count / super::SAMPLE as u64).max(1);
+    let step = (count / SAMPLE as u64).max(1);
     Ok(Stats {
         bytes,
         entries: count,
         leaf: id(count.saturating_sub(1)),
         middle: id(count / 2),
         depth: depth as usize,
-        sample: (0..count).step_by(step as usize).take(super::SAMPLE).map(id).collect(),
+        sample: (0..count).step_by(step as usize).take(SAMPLE).map(id).collect(),
         ..stats
     })
 }

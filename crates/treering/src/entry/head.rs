@@ -116,7 +116,9 @@ fn quick_words(line: &[u8]) -> Option<(Head<'_>, usize)> {
         let window = &rest[..rest.len().min(MAX_ID + 1)];
         let end = memchr::memchr2(b'"', b'\\', window).filter(|&end| window[end] == b'"')?;
         at += before.len() + end + 1;
-        std::str::from_utf8(&rest[..end]).ok()
+        let word = std::str::from_utf8(&rest[..end]).ok()?;
+        // JSON has no raw control characters in strings: such a line is broken right here.
+        word.bytes().all(|byte| byte >= 0x20).then_some(word)
     };
     let kind = word(b"{\"type\":\"")?;
     let id = word(b",\"id\":\"").filter(|id| !id.is_empty())?;

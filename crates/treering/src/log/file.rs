@@ -21,6 +21,7 @@ pub(crate) const LOCK_PATIENCE: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub(crate) struct FileJournal {
     file: File,
+    path: PathBuf,
     writable: bool,
     /// The directory of a file we created, until its name in there is known to be on disk.
     unsynced_directory: Mutex<Option<PathBuf>>,
@@ -42,7 +43,8 @@ impl FileJournal {
             let reason = "it is not a regular file".to_owned();
             return Err(Error::NotASession { path: path.to_owned(), reason });
         }
-        Ok(FileJournal { file, writable, unsynced_directory: Mutex::default() })
+        let path = std::path::absolute(path).map_err(Error::io(path, "open"))?;
+        Ok(FileJournal { file, path, writable, unsynced_directory: Mutex::default() })
     }
 
     /// Creates the file, which must not exist. It appears with its first bytes or not at all: they
@@ -71,7 +73,8 @@ impl FileJournal {
             _ => Error::io(path, "create")(error),
         })?;
         let unsynced_directory = Mutex::new(path.parent().map(Path::to_owned));
-        Ok(FileJournal { file, writable: true, unsynced_directory })
+        let path = std::path::absolute(path).map_err(Error::io(path, "create"))?;
+        Ok(FileJournal { file, path, writable: true, unsynced_directory })
     }
 
     pub(crate) fn file(&self) -> &File {
@@ -111,7 +114,7 @@ impl Journal for FileJournal {
         }
         let _lock = lock(&self.file)?;
         let metadata = self.file.metadata()?;
-        if is_deleted(&metadata) {
+        if is_deleted(&metadata) || (may_have_moved(&metadata) && !self.is_at(&self.path)) {
             return Err(JournalError::Gone);
         }
         if metadata.len() != expected {
@@ -222,6 +225,20 @@ fn is_deleted(metadata: &Metadata) -> bool {
 #[cfg(not(unix))]
 fn is_deleted(_: &Metadata) -> bool {
     false // An open file cannot be deleted there.
+}
+
+/// Whether something other than a write happened to the file: a rename or a link changes its status
+/// time alone, a write both times alike. Saves a look at the path before every append.
+#[cfg(unix)]
+fn may_have_moved(metadata: &Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let changed = (metadata.ctime(), metadata.ctime_nsec());
+    metadata.nlink() != 1 || changed != (metadata.mtime(), metadata.mtime_nsec())
+}
+
+#[cfg(not(unix))]
+fn may_have_moved(_: &Metadata) -> bool {
+    false
 }
 
 #[cfg(unix)]

@@ -179,7 +179,7 @@ fn rechained(
     let tree = view.tree();
     let parent_id = match parent {
         NONE => b"null".to_vec(),
-        parent => json::quoted(tree.id_text(parent)),
+        parent => tree.id_literal(parent),
     };
     let mut entry = match tree.node(row).parent == parent {
         true => body.to_vec(),
@@ -205,9 +205,11 @@ fn write_labels(view: &Snapshot, kept: &[u32], out: &mut dyn Write) -> io::Resul
     let mut line = Vec::new();
     for (label, target, text) in set {
         let id = ids.make(|id| tree.contains(id) || written.iter().any(|other| other == id));
-        let last = kept.last().map(|&row| tree.id(row));
-        let parent = written.last().cloned().or(last);
-        let parent = parent.map_or(b"null".to_vec(), |parent| json::quoted(parent.as_str()));
+        let parent = match (written.last(), kept.last()) {
+            (Some(label), _) => json::quoted(label.as_str()),
+            (None, Some(&last)) => tree.id_literal(last),
+            (None, None) => b"null".to_vec(),
+        };
         let stamp = json::get(&view.bytes(label)?, "timestamp").unwrap_or(b"null").to_vec();
         line.clear();
         let entry = NewEntry::label(&tree.id(target), None).with("label", text);

@@ -280,8 +280,9 @@ impl State {
             };
             let literal = match &parent {
                 None => b"null".to_vec(),
-                Some(id) if self.is_number(id) => id.as_str().as_bytes().to_vec(),
-                Some(id) => json::quoted(id.as_str()),
+                Some(id) => tree
+                    .row(id.as_str())
+                    .map_or_else(|| json::quoted(id.as_str()), |row| tree.id_literal(row)),
             };
             let start = batch.bytes.len();
             let (time, stamp) = match &entry.timestamp {
@@ -297,12 +298,6 @@ impl State {
             batch.ids.push(id);
         }
         Ok(batch)
-    }
-
-    /// Whether the id stands in the file as a number.
-    fn is_number(&self, id: &EntryId) -> bool {
-        let tree = &self.loaded.tree;
-        tree.row(id.as_str()).is_some_and(|row| tree.node(row).has(Node::NUMBER))
     }
 
     /// Whether the session's file should exist now that these entries are in it.

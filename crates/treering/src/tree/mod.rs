@@ -217,6 +217,14 @@ impl Tree {
         EntryId::from(self.id_text(row))
     }
 
+    /// The id as JSON: a number where the file has one.
+    pub(crate) fn id_literal(&self, row: u32) -> Vec<u8> {
+        match self.node(row).has(Node::NUMBER) {
+            true => self.id_bytes(row).to_vec(),
+            false => crate::json::quoted(self.id_text(row)),
+        }
+    }
+
     pub(crate) fn node(&self, row: u32) -> &Node {
         &self.nodes[row as usize]
     }

@@ -1,7 +1,7 @@
 //! Random damage to a file: whatever was done to it, the session shows what the rules say, opening
 //! changes nothing, and what is appended afterwards is safe.
 
-use crate::support::{Leaf, assert_agrees, assert_tail_agrees, cases, outline};
+use crate::support::{Leaf, assert_agrees, assert_own_line, assert_tail_agrees, cases, outline};
 use proptest::prelude::*;
 use std::path::Path;
 use treering::{Error, ForkOptions, Message, Session};
@@ -84,6 +84,7 @@ fn check(file: &Path, bytes: &[u8]) {
         let kept = kept.map(|path| std::fs::read(path).unwrap()).collect::<Vec<_>>();
         assert!(kept.iter().any(|old| old == bytes), "the old version is kept");
     }
+    assert_own_line(&after, new.as_str());
     let again = Session::open(file).unwrap();
     assert_agrees(&again, &after, Leaf::OfTheFile);
     assert_eq!(again.leaf().as_ref(), Some(&new));

@@ -97,6 +97,38 @@ fn file_replaced_by_another_session() {
 }
 
 #[test]
+fn file_renamed_and_another_put_in_its_place() {
+    // As editors do that keep a backup: the open file lives on under another name.
+    let directory = tempfile::tempdir().unwrap();
+    let (file, session) = begun(directory.path());
+    let copy = std::fs::read(&file).unwrap();
+    let backup = file.with_extension("jsonl~");
+    std::fs::rename(&file, &backup).unwrap();
+    std::fs::write(&file, &copy).unwrap();
+    let id = session.append(Message::user("three")).unwrap();
+    assert!(
+        Session::open(&file).unwrap().tree().contains(id.as_str()),
+        "it is where the path says"
+    );
+    assert_eq!(std::fs::read(&backup).unwrap(), copy, "and not in the backup");
+}
+
+#[test]
+fn file_deleted_that_has_another_name() {
+    let directory = tempfile::tempdir().unwrap();
+    let (file, session) = begun(directory.path());
+    let link = file.with_extension("backup");
+    std::fs::hard_link(&file, &link).unwrap();
+    let before = std::fs::read(&file).unwrap();
+    std::fs::remove_file(&file).unwrap();
+    let refused = session.append(Message::user("three"));
+    assert!(matches!(refused, Err(Error::Deleted(_))), "{refused:?}");
+    assert_eq!(std::fs::read(&link).unwrap(), before, "nothing is written");
+    session.recreate().unwrap();
+    assert_eq!(std::fs::read(&file).unwrap(), before);
+}
+
+#[test]
 fn file_replaced_by_what_is_no_session() {
     let directory = tempfile::tempdir().unwrap();
     let (file, session) = begun(directory.path());

@@ -2,8 +2,8 @@
 //! are in `processes`, `deleted`, `full_disk` and `upgrades`; those about size in `scale`.
 
 use crate::support::{
-    HEADER, Leaf, assert_agrees, assistant, compaction, entry, file, join, label, open, outline,
-    path, sources, user,
+    HEADER, Leaf, assert_agrees, assert_own_line, assistant, compaction, entry, file, join, label,
+    open, outline, path, sources, user,
 };
 use std::io::Write;
 use std::sync::Arc;
@@ -32,6 +32,7 @@ fn kill_9_in_the_middle_of_an_append() {
         assert!(journal.contents().starts_with(bytes.as_bytes()), "cut at {cut}");
         let again = open();
         assert_eq!(again.entry(next.as_str()).unwrap().message().unwrap().text(), "next");
+        assert_own_line(&journal.contents(), next.as_str());
         assert_eq!(again.leaf(), Some(next));
         assert_eq!(outline(&session), outline(&again), "cut at {cut}");
         assert_agrees(&again, &journal.contents(), Leaf::OfTheFile);
@@ -81,6 +82,7 @@ fn disk_full_during_an_append_and_space_freed_later() {
         assert_eq!(outline(&session), outline(&again), "{fault:?}: memory and file agree");
         assert_eq!(path(&again, next.as_str()), join([&kept, &next]), "{fault:?}");
         assert_eq!(again.context().unwrap().messages.len(), 2, "{fault:?}");
+        assert_own_line(&journal.contents(), next.as_str());
         assert_agrees(&again, &journal.contents(), Leaf::OfTheFile);
     }
 }
@@ -192,6 +194,27 @@ fn scalar_or_array_lines() {
     assert_eq!(join(session.tree().ids()), "a b");
     let damaged: Vec<_> = (3..8).map(|line| (line, Problem::Damaged)).collect();
     assert_eq!(problems(&session), damaged);
+}
+
+#[test]
+fn control_characters_where_json_has_none() {
+    // The same line in the usual order of keys and with a space in it: read by different readers.
+    let line = user("a", None);
+    for (from, to) in [
+        ("\"message\",", "\"mess\0ge\","),
+        ("\"id\":\"a\"", "\"id\":\"a\r\""),
+        ("T09:00:20", "T09:00\t20"),
+        ("\"role\":\"user\"", "\"role\":\"us\u{1}er\""),
+        ("\"content\":\"a\"", "\"content\":\"\u{1f}\""),
+    ] {
+        let odd = line.replace(from, to);
+        let spaced = odd.replace(",\"id\"", ", \"id\"");
+        assert_ne!(odd, line);
+        for odd in [odd, spaced] {
+            let text = file(&[odd]);
+            assert_agrees(&open(&text), text.as_bytes(), Leaf::OfTheFile);
+        }
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Real processes: killed at random, writing at the same time, creating the same file.
 
 use crate::children::{Role, start};
-use crate::support::{HEADER, Leaf, assert_agrees, join, outline};
+use crate::support::{HEADER, Leaf, assert_agrees, assert_own_line, join, outline};
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Mutex;
@@ -94,7 +94,9 @@ fn kill_9_at_random_points_of_an_append_loop() {
                     assert!(session.tree().contains(&id), "{id} was acknowledged");
                 }
                 let next = session.append(Message::user("after the kill")).unwrap();
-                assert!(std::fs::read(&file).unwrap().starts_with(&bytes), "nothing is rewritten");
+                let after = std::fs::read(&file).unwrap();
+                assert!(after.starts_with(&bytes), "nothing is rewritten");
+                assert_own_line(&after[bytes.len()..], next.as_str());
                 let again = Session::open(&file).unwrap();
                 let text = again.entry(next.as_str()).unwrap().message().unwrap().text();
                 assert_eq!(text, "after the kill");

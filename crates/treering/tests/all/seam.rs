@@ -1,7 +1,7 @@
 //! Faults through the storage seam: whatever a journal does, what was acknowledged is there, memory
 //! and log agree, and the next append is intact.
 
-use crate::support::{Leaf, assert_agrees, cases, outline};
+use crate::support::{Leaf, assert_agrees, assert_own_line, cases, outline};
 use proptest::prelude::*;
 use std::sync::Arc;
 use treering::{Durability, EntryId, Message, NewEntry, Session, SessionOptions};
@@ -62,6 +62,7 @@ proptest! {
         for id in acknowledged.iter().chain([&first, &last]) {
             prop_assert!(!again.entry(id.as_str()).unwrap().is_damaged(), "{id} was acknowledged");
         }
+        assert_own_line(&journal.contents(), last.as_str());
         prop_assert_eq!(outline(&session), outline(&again), "memory and log agree");
         prop_assert_eq!(session.context().unwrap(), again.context().unwrap());
         assert_agrees(&again, &journal.contents(), Leaf::OfTheFile);
@@ -107,6 +108,7 @@ proptest! {
             }
             assert_agrees(&after, &journal.contents(), Leaf::OfTheFile);
             let next = after.append(Message::user("after the crash")).unwrap();
+            assert_own_line(&journal.contents(), next.as_str());
             let again = open(&journal, Durability::None);
             prop_assert_eq!(again.leaf(), Some(next.clone()));
             prop_assert_eq!(outline(&after), outline(&again));

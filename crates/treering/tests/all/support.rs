@@ -75,6 +75,17 @@ pub(crate) fn sources(context: &Context) -> String {
     join(context.messages.iter().map(|message| &message.entry))
 }
 
+/// The entry stands on a line of its own, so that every reader of JSON lines finds it.
+pub(crate) fn assert_own_line(bytes: &[u8], id: &str) {
+    let mut lines = bytes.split(|&byte| byte == b'\n');
+    let is_it = |line: &[u8]| {
+        let value: Option<serde_json::Value> = serde_json::from_slice(line).ok();
+        value.is_some_and(|value| value["id"] == id)
+    };
+    assert!(lines.any(is_it), "{id} does not stand on a line of its own");
+    assert_eq!(bytes.last(), Some(&b'\n'), "the last line is terminated");
+}
+
 /// The session as a file would have it.
 pub(crate) fn written(session: &Session) -> Vec<u8> {
     let mut bytes = session.header().raw().to_vec();
