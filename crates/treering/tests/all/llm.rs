@@ -64,13 +64,13 @@ fn shell_commands() {
         bash(json!({"cancelled":true,"exitCode":130})),
         "Ran `ls -l`\n```\na\nb\n```\n\n(command cancelled)"
     );
-    let cut = json!({"truncated":true,"fullOutputPath":"/tmp/full"});
+    let cut = json!({"truncated":true,"fullOutputPath":"/logs/full"});
     assert_eq!(
         bash(cut),
-        "Ran `ls -l`\n```\na\nb\n```\n\n[Output truncated. Full output: /tmp/full]"
+        "Ran `ls -l`\n```\na\nb\n```\n\n[Output truncated. Full output: /logs/full]"
     );
     assert_eq!(bash(json!({"truncated":true})), "Ran `ls -l`\n```\na\nb\n```");
-    assert_eq!(bash(json!({"fullOutputPath":"/tmp/full"})), "Ran `ls -l`\n```\na\nb\n```");
+    assert_eq!(bash(json!({"fullOutputPath":"/logs/full"})), "Ran `ls -l`\n```\na\nb\n```");
     let all = json!({"output":"","exitCode":1,"truncated":true,"fullOutputPath":"/f"});
     assert_eq!(
         bash(all),
