@@ -30,6 +30,7 @@
 
 mod catalog;
 mod context;
+mod dialect;
 mod entry;
 mod error;
 mod findings;
@@ -47,6 +48,7 @@ mod tree;
 
 pub use catalog::{Catalog, Listing, Progress, SessionInfo, info, list_dir};
 pub use context::{Context, ContextMessage, Model, Projection};
+pub use dialect::{Dialect, agent::AgentContext};
 pub use entry::{Block, Body, Entry, Kind, Message, MessageView, NewEntry, Role};
 pub use error::{Error, Result};
 pub use findings::{Finding, Problem};

@@ -179,6 +179,17 @@ impl Bodies {
         Ok(Some(view.native(row, bytes)))
     }
 
+    /// The record as it stands in the log, if it is a whole object.
+    pub(crate) fn record(&mut self, view: &Snapshot, row: u32) -> Result<Option<&[u8]>> {
+        if view.tree.node(row).has(Node::DAMAGED) {
+            return Ok(None);
+        }
+        let bytes = self.read(view, row)?;
+        let start = json::skip_space(bytes, 0);
+        let end = json::skip_value(bytes, start).filter(|_| bytes.get(start) == Some(&b'{'));
+        Ok(end.map(|end| &bytes[start..end]))
+    }
+
     /// The entry's JSON if it is a whole object.
     pub(crate) fn whole(&mut self, view: &Snapshot, row: u32) -> Result<Option<Cow<'_, [u8]>>> {
         let Some(body) = self.any(view, row)? else { return Ok(None) };

@@ -1,0 +1,1 @@
+//! pi, whose version 3 is treering's own format.
