@@ -1,6 +1,5 @@
 //! What an agent itself would make of a path: the other view of a context.
 
-use crate::entry::Kind;
 use crate::error::Result;
 use crate::snapshot::{Bodies, Snapshot};
 
@@ -13,34 +12,37 @@ pub struct AgentContext {
     pub settings: Vec<(&'static str, Vec<u8>)>,
 }
 
-/// The records from a root to a leaf.
+/// The records from a root to a leaf, the root being number 0.
 #[derive(Debug)]
-pub(crate) struct Path<'a> {
-    view: &'a Snapshot,
-    rows: Vec<u32>,
-    bodies: Bodies,
+pub(crate) enum Path<'a> {
+    Session {
+        view: &'a Snapshot,
+        rows: Vec<u32>,
+        bodies: Bodies,
+    },
+    #[cfg(test)]
+    Records(Vec<Vec<u8>>),
 }
 
 impl<'a> Path<'a> {
     pub(crate) fn new(view: &'a Snapshot, rows: Vec<u32>) -> Self {
-        Path { view, rows, bodies: Bodies::default() }
+        Path::Session { view, rows, bodies: Bodies::default() }
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.rows.len()
-    }
-
-    /// What the record at this place is, the root being 0.
-    pub(crate) fn kind(&self, at: usize) -> Kind {
-        self.view.tree().node(self.rows[at]).kind()
-    }
-
-    pub(crate) fn id(&self, at: usize) -> &'a str {
-        self.view.tree().id_text(self.rows[at])
+        match self {
+            Path::Session { rows, .. } => rows.len(),
+            #[cfg(test)]
+            Path::Records(records) => records.len(),
+        }
     }
 
     /// The record as it stands in the file; `None` if it is damaged.
     pub(crate) fn record(&mut self, at: usize) -> Result<Option<&[u8]>> {
-        self.bodies.record(self.view, self.rows[at])
+        match self {
+            Path::Session { view, rows, bodies } => bodies.record(view, rows[at]),
+            #[cfg(test)]
+            Path::Records(records) => Ok(Some(&records[at])),
+        }
     }
 }
