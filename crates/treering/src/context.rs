@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::id::EntryId;
 use crate::json::{self, End, Members};
 use crate::snapshot::{Bodies, Snapshot};
-use crate::tree::{NONE, Node};
+use crate::tree::{NONE, Node, Tree};
 use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 
@@ -152,6 +152,38 @@ impl Projection {
     }
 }
 
+impl Projection {
+    /// Adds the rows that continue the message just projected: agents that write a message piece by
+    /// piece have several records for it.
+    fn join_continuations(&mut self) -> Result<()> {
+        let Projection { view, bodies, edits, ready, selection, done, .. } = self;
+        let tree = view.tree();
+        let is_part = |row: u32| tree.node(row).has(Node::CONTINUED);
+        // Notes may stand between the parts.
+        while !ready.is_empty()
+            && let Some(next) =
+                selection.rows[*done..].iter().position(|&row| contributes(tree, row))
+            && is_part(selection.rows[*done + next])
+        {
+            let mut parts = VecDeque::new();
+            project(view, bodies, selection.rows[*done + next], false, edits, &mut parts)?;
+            *done += next + 1;
+            if let (Some(whole), Some(part)) = (ready.back_mut(), parts.pop_front()) {
+                whole.json = joined(&whole.json, &part.json);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A message continued by another part of it: the blocks of both, and what the later part says about
+/// the whole (its usage is complete).
+fn joined(whole: &[u8], part: &[u8]) -> Vec<u8> {
+    let blocks = |message| json::get(message, "content").map(json::elements).unwrap_or_default();
+    let content: Vec<&[u8]> = blocks(whole).into_iter().chain(blocks(part)).collect();
+    json::with_member(part, "content", &[b"[", &*content.join(&b","[..]), b"]"].concat())
+}
+
 impl Iterator for Projection {
     type Item = Result<ContextMessage>;
 
@@ -162,6 +194,9 @@ impl Iterator for Projection {
             self.done += 1;
             let Projection { view, bodies, edits, ready, .. } = self;
             if let Err(error) = project(view, bodies, row, is_summary, edits, ready) {
+                return Some(Err(error));
+            }
+            if let Err(error) = self.join_continuations() {
                 return Some(Err(error));
             }
         }
@@ -191,6 +226,10 @@ fn select(view: &Snapshot, bodies: &mut Bodies, leaf: u32) -> Result<Known<Selec
         return Ok(if cut { Err(Incomplete) } else { Ok(Selection { rows, compacted: false }) });
     };
     let mut rows: Vec<u32> = tree.ancestors(leaf).take_while(|&row| row != compaction).collect();
+    if tree.node(compaction).kind() == Kind::Reset {
+        rows.reverse();
+        return Ok(Ok(Selection { rows, compacted: false }));
+    }
     let after = rows.len();
     if let Some(first_kept) = first_kept.filter(|id| tree.id_text(compaction) != id.as_str()) {
         match tree.row(&first_kept) {
@@ -298,6 +337,12 @@ enum Edit {
     Replace(Vec<u8>),
 }
 
+/// Whether entries like this one are in contexts.
+fn contributes(tree: &Tree, row: u32) -> bool {
+    let kind = tree.node(row).kind();
+    matches!(kind, Kind::Message | Kind::CustomMessage | Kind::BranchSummary)
+}
+
 /// Appends the messages that one entry contributes.
 fn project(
     view: &Snapshot,
@@ -313,12 +358,11 @@ fn project(
     if matches!(edit, Some(Edit::Remove)) {
         return Ok(());
     }
-    let contributes =
-        matches!(node.kind(), Kind::Message | Kind::CustomMessage | Kind::BranchSummary);
-    if !contributes && !is_summary {
+    if !contributes(tree, row) && !is_summary {
         return Ok(());
     }
-    let Some(body) = bodies.any(view, row)? else { return Ok(()) };
+    let mut more = Vec::new();
+    let Some(body) = bodies.all(view, row, &mut more)? else { return Ok(()) };
     let mut push = |json: Vec<u8>| {
         let json = match edit {
             Some(Edit::Replace(content)) => edited(json, content),
@@ -330,6 +374,7 @@ fn project(
         Kind::Message => {
             if let Some(message) = message(&body) {
                 push(message);
+                more.into_iter().for_each(push);
             }
         }
         _ if !is_whole(&body) => {}

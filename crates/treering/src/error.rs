@@ -43,6 +43,9 @@ pub enum Error {
         /// The version this release writes.
         supported: u64,
     },
+    /// The session is another agent's, whose files treering reads but never writes.
+    #[error("{0} sessions are never modified in place: fork or convert it")]
+    ReadOnlyDialect(crate::Dialect),
     /// The session is of an older version, and its storage is no file that could be upgraded.
     #[error("session has version {0} and lives where it cannot be upgraded: it is read-only")]
     CannotUpgrade(u64),

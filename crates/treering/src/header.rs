@@ -1,5 +1,6 @@
 //! The header: who a session is. Metadata, not a node of the tree.
 
+use crate::dialect::Dialect;
 use crate::error::{Error, Result};
 use crate::id::SessionId;
 use crate::json;
@@ -21,9 +22,11 @@ pub struct Header {
     pub cwd: String,
     /// The session this one was forked from: a path or an id.
     pub parent_session: Option<String>,
+    /// The session's name, where the header holds it.
+    pub(crate) title: Option<String>,
     /// The version the header itself states; 0 if it states none.
     pub(crate) declared: u64,
-    raw: Vec<u8>,
+    pub(crate) raw: Vec<u8>,
 }
 
 impl Header {
@@ -43,15 +46,16 @@ impl Header {
             field("parentSession", parent);
         }
         raw.push(b'}');
-        let (id, parent_session) = (id.to_string(), parent.map(str::to_owned));
-        Header { id, version: VERSION, timestamp, cwd, parent_session, declared: VERSION, raw }
+        let (id, parent_session, title) = (id.to_string(), parent.map(str::to_owned), None);
+        let (version, declared) = (VERSION, VERSION);
+        Header { id, version, timestamp, cwd, parent_session, title, declared, raw }
     }
 
     /// Stands for a header that is not there.
     pub(crate) fn unknown() -> Self {
         let (id, timestamp, cwd) = (String::new(), String::new(), String::new());
-        let (version, raw) = (VERSION, b"{}".to_vec());
-        Header { id, version, timestamp, cwd, parent_session: None, declared: version, raw }
+        let (version, raw, parent_session) = (VERSION, b"{}".to_vec(), None);
+        Header { id, version, timestamp, cwd, parent_session, title: None, declared: version, raw }
     }
 
     /// Reads a header line. `None` if it lacks an id.
@@ -66,6 +70,7 @@ impl Header {
             timestamp: text("timestamp").unwrap_or_default(),
             cwd: text("cwd").unwrap_or_default(),
             parent_session: text("parentSession"),
+            title: text("title"),
             raw: raw.to_vec(),
         })
     }
@@ -80,11 +85,13 @@ impl Header {
         json::get(&self.raw, key)
     }
 
-    /// Fails if the session must not be written.
-    pub(crate) fn check_writable(&self) -> Result<()> {
+    /// Fails if a session of this dialect must not be written.
+    pub(crate) fn check_writable(&self, dialect: Dialect) -> Result<()> {
+        let supported = dialect.codec().version();
         match self.version {
-            ..=VERSION => Ok(()),
-            version => Err(Error::ReadOnly { version, supported: VERSION }),
+            _ if !dialect.is_writable() => Err(Error::ReadOnlyDialect(dialect)),
+            version if version > supported => Err(Error::ReadOnly { version, supported }),
+            _ => Ok(()),
         }
     }
 

@@ -176,6 +176,16 @@ impl IdMaker {
         z ^ (z >> 31)
     }
 
+    /// A new id of 12 hexadecimal characters, as some agents have them.
+    pub(crate) fn make_long(&mut self, taken: impl Fn(&str) -> bool) -> EntryId {
+        loop {
+            let id = format!("{:012x}", self.next() >> 16);
+            if !taken(&id) {
+                return EntryId::from(id.as_str());
+            }
+        }
+    }
+
     /// A new id that `taken` does not know: 8 hexadecimal characters, or a whole UUID when a
     /// hundred of those were taken.
     pub(crate) fn make(&mut self, taken: impl Fn(&str) -> bool) -> EntryId {

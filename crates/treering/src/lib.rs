@@ -48,7 +48,7 @@ mod tree;
 
 pub use catalog::{Catalog, Listing, Progress, SessionInfo, info, list_dir};
 pub use context::{Context, ContextMessage, Model, Projection};
-pub use dialect::{Dialect, agent::AgentContext};
+pub use dialect::{AgentContext, Dialect, UnknownDialect};
 pub use entry::{Block, Body, Entry, Kind, Message, MessageView, NewEntry, Role};
 pub use error::{Error, Result};
 pub use findings::{Finding, Problem};

@@ -1,7 +1,8 @@
 //! From a journal to a header and a tree: the one place where lines become rows.
 
+use crate::dialect::{self, Codec, Dialect, Linker};
 use crate::entry::Kind;
-use crate::entry::head::{self, Head, Segment, What};
+use crate::entry::head::{self, Head, ParentKey, Segment, What};
 use crate::error::{Error, Result};
 use crate::findings::{Finding, Problem};
 use crate::header::{Header, VERSION};
@@ -20,20 +21,25 @@ const HEADER_WITHIN: u64 = 64;
 /// Findings of a kind that are kept; a file of nothing but garbage must not fill the memory.
 pub(crate) const MAX_FINDINGS: usize = 1000;
 
+/// The size of the line that holds an omp session's title.
+pub(crate) const TITLE_SLOT: usize = 256;
+
 const BOM: &[u8] = b"\xEF\xBB\xBF";
 
 /// How entries of a file are linked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shape {
-    /// By `id` and `parentId`.
+    /// Entries name their parents.
     Tree,
-    /// Version 1: every entry continues the one before it.
+    /// Every entry continues the one before it.
     Chain,
 }
 
 /// What has been read of a journal.
 #[derive(Debug, Clone)]
 pub(crate) struct Loaded {
+    pub dialect: Dialect,
+    parent_key: ParentKey,
     pub header: Option<Header>,
     /// Where the header stands.
     pub header_span: Range<u64>,
@@ -49,7 +55,20 @@ pub(crate) struct Loaded {
     mark: Vec<u8>,
     /// The unterminated last line brought entries.
     pub tail_counts: bool,
+    /// The session's name, where a dialect keeps it outside of its entries.
+    title: Option<String>,
+    linking: Linking,
     findings: Vec<Finding>,
+}
+
+/// A linker, while a log is read from its start. A copy of what was read has none.
+#[derive(Debug, Default)]
+struct Linking(Option<Box<dyn Linker>>);
+
+impl Clone for Linking {
+    fn clone(&self) -> Self {
+        Linking(None)
+    }
 }
 
 /// Why loading stopped before the end.
@@ -77,25 +96,33 @@ impl LoadError {
 }
 
 impl Loaded {
-    fn new() -> Self {
+    fn new(dialect: Dialect) -> Self {
         Loaded {
+            dialect,
+            parent_key: ParentKey::of(dialect.codec()),
             header: None,
             header_span: 0..0,
-            shape: None,
+            shape: dialect.codec().is_chain().then_some(Shape::Chain),
             tree: Arc::new(Tree::new()),
             seen: 0,
             complete: 0,
             lines: 0,
             mark: Vec::new(),
             tail_counts: false,
+            title: None,
+            linking: Linking::default(),
             findings: Vec::new(),
         }
+    }
+
+    pub(crate) fn codec(&self) -> &'static dyn Codec {
+        self.dialect.codec()
     }
 
     /// What reading a journal of nothing but this header would give.
     pub(crate) fn of_header(header: Header) -> Self {
         let length = header.raw().len() as u64;
-        let mut loaded = Loaded::new();
+        let mut loaded = Loaded::new(Dialect::Pi);
         loaded.shape = Some(Shape::Tree);
         loaded.header_span = 0..length;
         loaded.appended(0, &[header.raw(), b"\n"].concat());
@@ -105,23 +132,32 @@ impl Loaded {
 
     /// Reads a journal from its start. An empty one has no header yet.
     pub(crate) fn read(journal: &dyn Journal) -> Result<Self, LoadError> {
-        let mut loaded = Loaded::new();
+        let mut loaded = Loaded::new(dialect::detect(journal)?);
+        loaded.linking = Linking(loaded.codec().linker());
         let length = journal.len()?;
         if loaded.read_on(journal, length)? == Taken::Unsettled {
             Arc::make_mut(&mut loaded.tree).settle();
         }
-        if loaded.header.is_none() && length > 0 {
-            return Err(LoadError::NoHeader("it has no session header".into()));
+        if let Some(linker) = &mut loaded.linking.0 {
+            linker.finish(Arc::make_mut(&mut loaded.tree));
         }
+        if loaded.header.is_none() && length > 0 {
+            if !loaded.codec().is_headerless() || loaded.tree.is_empty() {
+                return Err(LoadError::NoHeader("it has no session header".into()));
+            }
+            loaded.header = Some(Header::unknown());
+        }
+        loaded.take_title();
         Ok(loaded)
     }
 
     /// Reads the header and nothing else; `None` if that is not what the first line is.
     pub(crate) fn read_header(journal: &dyn Journal) -> Result<Option<Self>, LoadError> {
         const ENOUGH: u64 = 64 * 1024;
-        let mut loaded = Loaded::new();
+        let mut loaded = Loaded::new(dialect::detect(journal)?);
         let mut first = true;
-        scan::lines(journal, 0, journal.len()?.min(ENOUGH), |line| {
+        let parent_key = loaded.parent_key.clone();
+        scan::lines(journal, 0, journal.len()?.min(ENOUGH), &parent_key, |line| {
             if std::mem::take(&mut first) && line.terminated {
                 self::Loaded::line(&mut loaded, journal, line)?;
             }
@@ -152,6 +188,7 @@ impl Loaded {
     ) -> Result<Option<Range<u32>>, LoadError> {
         let length = journal.len()?;
         let before = self.tree.nodes.len() as u32;
+        self.reread_title(journal)?;
         if length == self.seen {
             return Ok(Some(before..before));
         }
@@ -160,11 +197,14 @@ impl Loaded {
         let unchanged = length > self.seen
             && scan::read_full(journal, start, &mut mark)? == mark.len()
             && mark == self.mark;
-        if !unchanged || self.tail_counts || self.header.is_none() {
+        let is_linked = self.codec().linker().is_some();
+        if !unchanged || self.tail_counts || self.header.is_none() || is_linked {
             return Ok(None);
         }
         self.findings.retain(|finding| finding.problem != Problem::TornTail);
-        match self.read_on(journal, length)? {
+        let taken = self.read_on(journal, length)?;
+        self.take_title();
+        match taken {
             Taken::Plainly => Ok(Some(before..self.tree.nodes.len() as u32)),
             Taken::Unsettled => Ok(None),
         }
@@ -175,7 +215,8 @@ impl Loaded {
         // Entries are mostly of this size; a wrong guess costs a little memory or a little time.
         let guess = (to.saturating_sub(self.complete) / 2048).min(1 << 20);
         Arc::make_mut(&mut self.tree).reserve(guess as usize);
-        scan::lines(journal, self.complete, to, |line| {
+        let parent_key = self.parent_key.clone();
+        scan::lines(journal, self.complete, to, &parent_key, |line| {
             let (offset, terminated) = (line.offset, line.terminated);
             let end = offset + line.len + u64::from(terminated);
             let rows = self.tree.nodes.len();
@@ -206,7 +247,7 @@ impl Loaded {
                 if !another_parent
                     && line.terminated
                     && self.shape == Some(Shape::Tree)
-                    && let Some((head, _)) = head::quick(start)
+                    && let Some((head, _)) = self.codec().quick(start)
                     && !is_fact(head.kind)
                 {
                     return Ok(self.entry(head, line.offset, line.len, None, false));
@@ -218,15 +259,23 @@ impl Loaded {
             }
         };
         if self.shape == Some(Shape::Tree)
-            && let Some((head, used)) = head::quick(bytes)
+            && let Some((head, used)) = self.quick(bytes)
             && line.terminated
             && !is_fact(head.kind)
-            && head::find_parent_key(&bytes[used..]).is_none()
+            && self.parent_key.find(&bytes[used..]).is_none()
         {
             return Ok(self.entry(head, line.offset, line.len, None, false));
         }
         let bom = if line.offset == 0 && bytes.starts_with(BOM) { BOM.len() } else { 0 };
         self.thorough(&bytes[bom..], line.offset + bom as u64, line.terminated)
+    }
+
+    #[inline]
+    fn quick<'a>(&self, line: &'a [u8]) -> Option<(Head<'a>, usize)> {
+        match self.dialect {
+            Dialect::Pi => head::quick(line), // So that it becomes part of the loop.
+            dialect => dialect.codec().quick(line),
+        }
     }
 
     /// Takes in a line of any shape.
@@ -237,9 +286,10 @@ impl Loaded {
         terminated: bool,
     ) -> Result<Taken, LoadError> {
         let mut segments: Vec<Segment<'_>> = Vec::new();
-        head::split(bytes, |segment| segments.push(segment));
+        let codec = self.codec();
+        head::split(bytes, codec, |segment| segments.push(segment));
         let number = self.lines + 1;
-        if self.header.is_none() && number > HEADER_WITHIN {
+        if self.header.is_none() && number > HEADER_WITHIN && !codec.is_headerless() {
             let reason = format!("no session header in its first {HEADER_WITHIN} lines");
             return Err(LoadError::NoHeader(reason));
         }
@@ -252,11 +302,21 @@ impl Loaded {
             let is_tail = !terminated && at + 1 == last;
             let (start, len) = (offset + span.start as u64, span.len() as u64);
             let body = &bytes[span];
+            if self.header.is_none() && codec.is_headerless() {
+                self.header = codec.header(body);
+            }
             match what {
                 What::Header => self.take_header(body, start, number),
+                What::HeaderNode(head) => {
+                    self.take_header(body, start, number);
+                    if self.entry(head, start, len, None, false) == Taken::Unsettled {
+                        taken = Taken::Unsettled;
+                    }
+                }
+                What::Side => self.take_side(body),
                 What::Entry(head) => {
-                    if self.header.is_none() && head.id.is_none() {
-                        continue; // A title slot or the like: kept, but no entry.
+                    if self.header.is_none() && head.id.is_none() && !codec.is_headerless() {
+                        continue; // Before the header, and nothing that could be linked: no entry.
                     }
                     if self.entry(head, start, len, Some(body), false) == Taken::Unsettled {
                         taken = Taken::Unsettled;
@@ -282,19 +342,65 @@ impl Loaded {
     }
 
     fn take_header(&mut self, raw: &[u8], offset: u64, number: u64) {
-        match (&self.header, Header::parse(raw)) {
+        let codec = self.codec();
+        match (&self.header, codec.header(raw)) {
             (None, Some(header)) => {
-                if header.version > VERSION {
+                if header.version > codec.version() {
                     self.find(number, Problem::FutureVersion(header.version));
                 }
-                if header.version >= 2 {
-                    self.shape = Some(Shape::Tree);
+                if header.version >= 2 || self.dialect != Dialect::Pi {
+                    self.shape.get_or_insert(Shape::Tree);
                 }
                 self.header = Some(header);
                 self.header_span = offset..offset + raw.len() as u64;
             }
+            // Headerless agents have several records that say who the session is.
+            _ if codec.is_headerless() => {}
             _ => self.find(number, Problem::SecondHeader),
         }
+    }
+
+    fn take_side(&mut self, record: &[u8]) {
+        if let Some(linker) = &mut self.linking.0 {
+            linker.side(record);
+        }
+        if let Some(title) = self.codec().title(record) {
+            self.title.get_or_insert(title);
+        }
+    }
+
+    /// Where a dialect keeps the session's name outside of its entries, that name counts.
+    fn take_title(&mut self) {
+        let title = match &self.title {
+            Some(title) => Some(title.as_str()),
+            None if self.tree.name().is_none() => {
+                let header = self.header.as_ref();
+                header.and_then(|header| header.title.as_deref())
+            }
+            None => return,
+        };
+        if title != self.tree.name() {
+            Arc::make_mut(&mut self.tree).set_name(title);
+        }
+    }
+
+    /// Notes that the place outside of the entries now holds this name.
+    pub(crate) fn retitled(&mut self, title: &str) {
+        self.title = Some(title.to_owned());
+        self.take_title();
+    }
+
+    /// Reads the title again: it is the one thing in a log that changes in place.
+    fn reread_title(&mut self, journal: &dyn Journal) -> io::Result<()> {
+        if self.title.is_some() {
+            let mut slot = vec![0; TITLE_SLOT];
+            let got = scan::read_full(journal, 0, &mut slot)?;
+            let line = slot[..got].split(|&byte| byte == b'\n').next().unwrap_or_default();
+            if let Some(title) = self.codec().title(line) {
+                self.retitled(&title);
+            }
+        }
+        Ok(())
     }
 
     fn entry(
@@ -321,6 +427,14 @@ impl Loaded {
             head.parent = previous.as_ref().map(name);
         }
         let derived_id = derived.as_ref().map(EntryId::as_str);
+        if let Some(linker) = &mut self.linking.0 {
+            linker.row(tree.nodes.len() as u32, &head);
+        }
+        let codec = self.dialect.codec();
+        let is_foreign = is_fact(head.kind) && !codec.is_native(head.kind);
+        let decoded =
+            body.filter(|_| is_foreign).map(|body| codec.decode(body).entry.fields_object());
+        let body = decoded.as_deref().or(body);
         let taken = tree.take(Row { head, offset, len, body, damaged, derived_id });
         if let Some(id) = derived.filter(|_| lacks_id) {
             self.find(self.lines + 1, Problem::NoId(id));
@@ -381,6 +495,9 @@ impl Loaded {
             };
             let mut bytes = vec![0; usize::try_from(node.len).map_err(io::Error::other)?];
             scan::read_full(journal, node.offset, &mut bytes)?;
+            if !self.codec().is_native(node.kind()) {
+                bytes = self.codec().decode(&bytes).entry.fields_object();
+            }
             let named = json::get(&bytes, key).and_then(json::string);
             if found.len() < MAX_FINDINGS
                 && named.is_some_and(|id| !id.is_empty() && !self.tree.contains(&id))
@@ -396,6 +513,16 @@ impl Loaded {
             }
         }
         Ok(found)
+    }
+
+    /// What a new root hangs on: nothing, unless the dialect's header is a node.
+    pub(crate) fn root_parent(&self) -> Option<EntryId> {
+        if !self.codec().roots_hang_on_the_header() {
+            return None;
+        }
+        let is_header = |&row: &u32| self.tree.node(row).offset == self.header_span.start;
+        let row = self.tree.live().find(is_header);
+        row.filter(|_| !self.header_span.is_empty()).map(|row| self.tree.id(row))
     }
 
     /// Notes that the session itself appended `lines`, which began at `start`.
@@ -415,7 +542,7 @@ impl Loaded {
 }
 
 /// Entries whose body the tree wants to see as it passes.
-fn is_fact(kind: Kind) -> bool {
+pub(crate) fn is_fact(kind: Kind) -> bool {
     matches!(kind, Kind::Label | Kind::Leaf | Kind::SessionInfo)
 }
 

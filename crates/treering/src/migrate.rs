@@ -5,6 +5,7 @@
 //! the old one is kept. Whatever is not an entry (damaged lines, blank lines) is carried over byte
 //! for byte, and entries change only where the version demands it.
 
+use crate::dialect::Dialect;
 use crate::entry::{Kind, Role};
 use crate::error::{Error, Result};
 use crate::header::VERSION;
@@ -94,7 +95,8 @@ fn hook_to_custom(entry: Cow<'_, [u8]>) -> Cow<'_, [u8]> {
 
 /// Whether the file must be rewritten before anything can be appended to it.
 pub(crate) fn is_due(loaded: &Loaded) -> bool {
-    loaded.header.as_ref().is_some_and(|header| header.declared < VERSION)
+    let is_pis = matches!(loaded.dialect, Dialect::Pi | Dialect::Omp);
+    is_pis && loaded.header.as_ref().is_some_and(|header| header.declared < VERSION)
 }
 
 /// Upgrades the file at `path`, of which `loaded` is everything. The caller holds the file's lock.

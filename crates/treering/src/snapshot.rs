@@ -1,7 +1,8 @@
 //! A session as it is at one moment: its tree, and where the bodies are.
 
 use crate::context::Projection;
-use crate::entry::Entry;
+use crate::dialect::Codec;
+use crate::entry::{Entry, NewEntry};
 use crate::error::{Error, Result};
 use crate::findings::Problem;
 use crate::json;
@@ -18,6 +19,7 @@ use std::sync::Arc;
 pub(crate) struct Snapshot {
     tree: Arc<Tree>,
     journal: Arc<dyn Journal>,
+    codec: &'static dyn Codec,
     version: u64,
     shape: Shape,
     partial: bool,
@@ -28,6 +30,7 @@ impl Snapshot {
         Snapshot {
             tree: Arc::clone(&loaded.tree),
             journal,
+            codec: loaded.codec(),
             version: loaded.header.as_ref().map_or(crate::header::VERSION, |header| header.version),
             shape: loaded.shape.unwrap_or(Shape::Tree),
             partial,
@@ -57,9 +60,38 @@ impl Snapshot {
         Ok(bytes)
     }
 
-    /// The row's entry as the current version has it. Borrowed where nothing had to change.
-    pub(crate) fn native<'a>(&self, row: u32, bytes: &'a [u8]) -> Cow<'a, [u8]> {
-        migrate::entry(&self.tree, row, self.shape, self.version, bytes)
+    pub(crate) fn codec(&self) -> &'static dyn Codec {
+        self.codec
+    }
+
+    /// The row's entry in treering's shape, of the current version. Borrowed where nothing had to
+    /// change. Messages after the entry's own go to `more`.
+    fn native<'a>(&self, row: u32, bytes: &'a [u8], more: &mut Vec<Vec<u8>>) -> Cow<'a, [u8]> {
+        if self.codec.is_native(self.tree.node(row).kind()) {
+            return migrate::entry(&self.tree, row, self.shape, self.version, bytes);
+        }
+        // What is not a whole object is not understood: it stays as it is, and is found damaged.
+        let start = json::skip_space(bytes, 0);
+        let end = json::skip_value(bytes, start).filter(|_| bytes.get(start) == Some(&b'{'));
+        let Some(end) = end else { return Cow::Borrowed(bytes) };
+        let decoded = self.codec.decode(&bytes[start..end]);
+        *more = decoded.more;
+        Cow::Owned(self.placed(row, &decoded.entry))
+    }
+
+    /// An entry with the id, parent and time that the tree has for it.
+    fn placed(&self, row: u32, entry: &NewEntry) -> Vec<u8> {
+        let node = self.tree.node(row);
+        let parent = match node.parent {
+            NONE => b"null".to_vec(),
+            parent => self.tree.id_literal(parent),
+        };
+        let time = node.time().map(|time| json::quoted(&crate::time::format(time)));
+        let time = time.unwrap_or_else(|| b"null".to_vec());
+        let mut line = Vec::with_capacity(entry.fields.len() + 128);
+        entry.write_line(&mut line, self.tree.id_text(row), &parent, &time);
+        line.pop(); // The newline.
+        line
     }
 
     pub(crate) fn entry(&self, row: u32) -> Result<Entry> {
@@ -80,9 +112,13 @@ impl Snapshot {
         let node = self.tree.node(row);
         let start = json::skip_space(bytes, 0);
         let end = json::skip_value(bytes, start).filter(|_| bytes.get(start) == Some(&b'{'));
-        let raw = match end {
-            Some(end) => self.native(row, &bytes[start..end]).into_owned(),
-            None => bytes.to_vec(),
+        let mut more = Vec::new();
+        let (raw, record) = match end {
+            Some(end) => match self.native(row, &bytes[start..end], &mut more) {
+                Cow::Borrowed(raw) => (raw.to_vec(), None),
+                Cow::Owned(raw) => (raw, Some(bytes[start..end].to_vec())),
+            },
+            None => (bytes.to_vec(), None),
         };
         Entry {
             id: self.tree.id(row),
@@ -91,6 +127,8 @@ impl Snapshot {
             role: node.role(),
             time: node.time(),
             raw,
+            record,
+            more,
             damaged: end.is_none(),
         }
     }
@@ -172,11 +210,21 @@ impl Bodies {
 
     /// The entry's JSON, whether or not it is whole; nothing if it is known to be damaged.
     pub(crate) fn any(&mut self, view: &Snapshot, row: u32) -> Result<Option<Cow<'_, [u8]>>> {
+        self.all(view, row, &mut Vec::new())
+    }
+
+    /// The same, and the messages after the entry's own.
+    pub(crate) fn all(
+        &mut self,
+        view: &Snapshot,
+        row: u32,
+        more: &mut Vec<Vec<u8>>,
+    ) -> Result<Option<Cow<'_, [u8]>>> {
         if view.tree.node(row).has(Node::DAMAGED) {
             return Ok(None);
         }
         let bytes = self.read(view, row)?;
-        Ok(Some(view.native(row, bytes)))
+        Ok(Some(view.native(row, bytes, more)))
     }
 
     /// The record as it stands in the log, if it is a whole object.

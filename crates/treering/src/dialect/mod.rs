@@ -8,24 +8,32 @@
 //! is the same for all and knows no dialect.
 
 pub(crate) mod agent;
-mod chimera;
-mod operator;
-mod omp;
+mod claude;
+mod detect;
+mod link;
 mod pi;
-mod tau;
+mod uuid;
 
-use crate::entry::head::Head;
+pub use agent::AgentContext;
+pub(crate) use detect::detect;
+pub(crate) use link::{Linker, Marks};
+pub(crate) use pi::Pi;
+
+use crate::entry::head::{self, Head};
 use crate::entry::{Kind, NewEntry, Role};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::header::Header;
-use agent::AgentContext;
+use crate::id::{EntryId, IdMaker};
+use crate::json::{self, Members};
 use std::fmt;
+use std::str::FromStr;
 
 /// Whose way of writing a session is in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 #[non_exhaustive]
 pub enum Dialect {
     /// pi, versions 1 to 3. Version 3 is treering's own format.
+    #[default]
     Pi,
     /// The design with `uuid` and `parentUuid`, whose header is the root of the tree.
     Uuid,
@@ -41,6 +49,85 @@ pub enum Dialect {
     ClaudeCode,
     /// Codex.
     Codex,
+}
+
+impl Dialect {
+    /// All of them.
+    pub const ALL: [Dialect; 8] = [
+        Dialect::Pi,
+        Dialect::Uuid,
+        Dialect::Omp,
+        Dialect::Chimera,
+        Dialect::Operator,
+        Dialect::Tau,
+        Dialect::ClaudeCode,
+        Dialect::Codex,
+    ];
+
+    /// Its name in commands and reports.
+    ///
+    /// ```
+    /// assert_eq!(treering::Dialect::ClaudeCode.name(), "claude-code");
+    /// assert_eq!("omp".parse(), Ok(treering::Dialect::Omp));
+    /// ```
+    pub fn name(self) -> &'static str {
+        match self {
+            Dialect::Pi => "pi",
+            Dialect::Uuid => "uuid",
+            Dialect::Omp => "omp",
+            Dialect::Chimera => "chimera",
+            Dialect::Operator => "operator",
+            Dialect::Tau => "tau",
+            Dialect::ClaudeCode => "claude-code",
+            Dialect::Codex => "codex",
+        }
+    }
+
+    /// Whether treering appends to this agent's files.
+    pub fn is_writable(self) -> bool {
+        !matches!(self, Dialect::ClaudeCode | Dialect::Codex)
+    }
+
+    /// The first lines of a new session.
+    pub(crate) fn start(self, about: &About<'_>) -> Result<Vec<u8>> {
+        let lines = self.codec().encode_header(about).ok_or(Error::ReadOnlyDialect(self))?;
+        Ok([&*lines, b"\n"].concat())
+    }
+
+    pub(crate) fn codec(self) -> &'static dyn Codec {
+        match self {
+            Dialect::Pi => &pi::Pi,
+            Dialect::Uuid => &uuid::Uuid,
+            Dialect::Omp => &pi::Pi,
+            Dialect::Chimera => &pi::Pi,
+            Dialect::Operator => &pi::Pi,
+            Dialect::Tau => &pi::Pi,
+            Dialect::ClaudeCode => &claude::ClaudeCode,
+            Dialect::Codex => &pi::Pi,
+        }
+    }
+}
+
+impl fmt::Display for Dialect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A name that is no dialect's.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "no dialect is called {0:?}; there are pi, uuid, omp, chimera, operator, tau, claude-code, codex"
+)]
+pub struct UnknownDialect(String);
+
+impl FromStr for Dialect {
+    type Err = UnknownDialect;
+
+    fn from_str(name: &str) -> std::result::Result<Self, UnknownDialect> {
+        let known = Dialect::ALL.into_iter().find(|dialect| dialect.name() == name);
+        known.ok_or_else(|| UnknownDialect(name.to_owned()))
+    }
 }
 
 /// The names of the members that place a record in the tree.
@@ -103,11 +190,70 @@ pub(crate) trait Codec: Sync + fmt::Debug {
         None
     }
 
+    /// A record's time, in Unix milliseconds.
+    fn time(&self, literal: &[u8]) -> Option<i64> {
+        head::timestamp(literal)
+    }
+
     /// What a record is. `type_name` is its `type`, empty if it has none.
     fn classify(&self, type_name: &str, record: &[u8]) -> Class;
 
+    /// What a record says about itself that only this dialect's linker understands.
+    fn marks(&self, record: &[u8]) -> Marks {
+        let _ = record;
+        Marks::default()
+    }
+
+    /// Links records that their parents alone do not link.
+    fn linker(&self) -> Option<Box<dyn Linker>> {
+        None
+    }
+
     /// Reads the record that says who the session is.
     fn header(&self, record: &[u8]) -> Option<Header>;
+
+    /// The session's name, if this record is the place outside of the entries that holds it.
+    fn title(&self, record: &[u8]) -> Option<String> {
+        let _ = record;
+        None
+    }
+
+    /// The newest version of this dialect that treering writes.
+    fn version(&self) -> u64 {
+        crate::VERSION
+    }
+
+    /// Whether sessions have no header of their own: then [`header`](Codec::header) is asked about
+    /// every record until it knows.
+    fn is_headerless(&self) -> bool {
+        false
+    }
+
+    /// Whether a record says nothing of its place, and continues the one before it.
+    fn is_chain(&self) -> bool {
+        false
+    }
+
+    /// Whether a new root is a child of the header.
+    fn roots_hang_on_the_header(&self) -> bool {
+        false
+    }
+
+    /// Whether a leaf entry is a child of the leaf that was left, rather than of its target.
+    fn leaf_hangs_on_the_left(&self) -> bool {
+        false
+    }
+
+    /// A new entry id in this dialect's usual shape.
+    fn make_id(&self, ids: &mut IdMaker, taken: &dyn Fn(&str) -> bool) -> EntryId {
+        ids.make(taken)
+    }
+
+    /// Whether entries of this kind stand in the file in treering's own shape.
+    fn is_native(&self, kind: Kind) -> bool {
+        let _ = kind;
+        false
+    }
 
     /// An entry in treering's shape. Never fails: what it does not understand it carries over.
     fn decode(&self, record: &[u8]) -> Decoded;
@@ -116,9 +262,46 @@ pub(crate) trait Codec: Sync + fmt::Debug {
     /// writes this dialect's files.
     fn encode(&self, entry: &NewEntry, stamp: &Stamp<'_>) -> Option<Vec<u8>>;
 
-    /// The first line of a new session, without a newline. `None` if this dialect has no header.
+    /// The first lines of a new session, without the last newline. `None` if treering never writes
+    /// this dialect's files.
     fn encode_header(&self, about: &About<'_>) -> Option<Vec<u8>>;
 
-    /// What the agent itself would send to its model, in its own shape.
-    fn agent_context(&self, path: &mut agent::Path<'_>) -> Result<AgentContext>;
+    /// What the agent itself would send to its model, in its own shape; `None` if that is the same
+    /// as treering's own view.
+    fn agent_context(&self, path: &mut agent::Path<'_>) -> Result<Option<AgentContext>>;
+}
+
+impl Decoded {
+    /// An entry of one message at most.
+    pub(crate) fn of(entry: NewEntry) -> Self {
+        Decoded { entry, more: Vec::new() }
+    }
+
+    /// A record whose members mean what they mean in treering.
+    pub(crate) fn plain(record: &[u8]) -> Self {
+        Decoded::without(record, &pi::KEYS)
+    }
+
+    /// The same, where the members that place a record have other names.
+    pub(crate) fn without(record: &[u8], keys: &Keys) -> Self {
+        const OURS: [&str; 4] = ["type", "id", "parentId", "timestamp"];
+        let mut entry = NewEntry::of_type("");
+        for member in Members::new(record, json::skip_space(record, 0)) {
+            if json::key_is(member.key, "type") {
+                let name = json::string(&record[member.value.clone()]);
+                entry.type_name = name.unwrap_or_default().into_owned().into();
+            }
+            let is_place = OURS.iter().chain([&keys.id, &keys.parent, &keys.time]);
+            if !is_place.into_iter().any(|name| json::key_is(member.key, name)) {
+                entry.fields.push(b',');
+                entry.fields.extend_from_slice(&record[member.whole]);
+            }
+        }
+        Decoded::of(entry)
+    }
+}
+
+/// The id of a header that is a node: made from the session's, so that it is always the same.
+pub(crate) fn node_id(session: &str) -> String {
+    crate::id::derived(session, 0, |_| false).to_string()
 }

@@ -18,6 +18,9 @@ pub enum Kind {
     ThinkingLevelChange,
     SessionInfo,
     Usage,
+    /// Nothing before it is in the context any more. Not a type of treering's own format: other
+    /// agents have it.
+    Reset,
     Other,
 }
 
@@ -41,7 +44,8 @@ impl Kind {
         }
     }
 
-    /// The `type` in files; `None` for [`Kind::Other`], whose type only the entry itself knows.
+    /// The `type` in files; `None` for [`Kind::Reset`] and [`Kind::Other`], whose type only
+    /// the entry itself knows.
     pub fn name(self) -> Option<&'static str> {
         Some(match self {
             Kind::Message => "message",
@@ -56,7 +60,7 @@ impl Kind {
             Kind::ThinkingLevelChange => "thinking_level_change",
             Kind::SessionInfo => "session_info",
             Kind::Usage => "usage",
-            Kind::Other => return None,
+            Kind::Reset | Kind::Other => return None,
         })
     }
 }

@@ -52,7 +52,12 @@ impl NewEntry {
         }
     }
 
-    fn raw(mut self, key: &str, value: &[u8]) -> Self {
+    /// An entry of any type, without fields.
+    pub(crate) fn of_type(type_name: impl Into<Cow<'static, str>>) -> Self {
+        NewEntry { type_name: type_name.into(), ..NewEntry::new(Kind::Other) }
+    }
+
+    pub(crate) fn raw(mut self, key: &str, value: &[u8]) -> Self {
         self.fields.push(b',');
         json::write_string(&mut self.fields, key);
         self.fields.push(b':');
@@ -267,9 +272,26 @@ impl NewEntry {
         if !matches!(self.kind(), Kind::Label | Kind::Leaf) {
             return None;
         }
-        let object = [b"{", self.fields.get(1..).unwrap_or_default(), b"}"].concat();
-        let target = json::string(json::get(&object, "targetId")?)?;
+        let target = self.fields_object();
+        let target = json::string(json::get(&target, "targetId")?)?;
         Some(EntryId::from(&*target))
+    }
+
+    /// The fields as an object.
+    pub(crate) fn fields_object(&self) -> Vec<u8> {
+        [b"{", self.fields.get(1..).unwrap_or_default(), b"}"].concat()
+    }
+
+    /// The entry with everything in it that depends on its own id.
+    pub(crate) fn settled(&self, id: &str) -> Cow<'_, NewEntry> {
+        let place = (self.kind() == Kind::Compaction)
+            .then(|| memchr::memmem::find(&self.fields, KEEPS_NOTHING_FIELD))
+            .flatten();
+        let Some(at) = place else { return Cow::Borrowed(self) };
+        let start = at + KEEPS_NOTHING_FIELD.len() - KEEPS_NOTHING.len();
+        let mut entry = self.clone();
+        entry.fields.splice(start..start + KEEPS_NOTHING.len(), json::quoted(id));
+        Cow::Owned(entry)
     }
 
     /// The entry as a line, newline included.
@@ -282,15 +304,8 @@ impl NewEntry {
         out.extend_from_slice(parent);
         out.extend_from_slice(b",\"timestamp\":");
         out.extend_from_slice(timestamp);
-        let fields = out.len();
-        out.extend_from_slice(&self.fields);
+        out.extend_from_slice(&self.settled(id).fields);
         out.extend_from_slice(b"}\n");
-        if self.kind() == Kind::Compaction
-            && let Some(at) = memchr::memmem::find(&out[fields..], KEEPS_NOTHING_FIELD)
-        {
-            let start = fields + at + KEEPS_NOTHING_FIELD.len() - KEEPS_NOTHING.len();
-            out.splice(start..start + KEEPS_NOTHING.len(), json::quoted(id));
-        }
     }
 }
 

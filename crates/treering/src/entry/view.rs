@@ -23,6 +23,9 @@ pub struct Entry {
     pub(crate) role: Option<Role>,
     pub(crate) time: Option<i64>,
     pub(crate) raw: Vec<u8>,
+    /// As it stands in the file, where that is not `raw`.
+    pub(crate) record: Option<Vec<u8>>,
+    pub(crate) more: Vec<Vec<u8>>,
     pub(crate) damaged: bool,
 }
 
@@ -62,9 +65,20 @@ impl Entry {
         self.time
     }
 
-    /// The entry's bytes, exactly as in the file (entries of older versions: as upgraded).
+    /// The entry in treering's shape: its bytes exactly as in the file, unless the file is of an
+    /// older version or another agent's.
     pub fn raw(&self) -> &[u8] {
         &self.raw
+    }
+
+    /// The record as it stands in the file, whoever wrote it.
+    pub fn record(&self) -> &[u8] {
+        self.record.as_deref().unwrap_or(&self.raw)
+    }
+
+    /// Further messages of the same record: some agents keep the results of parallel calls together.
+    pub fn more_messages(&self) -> impl Iterator<Item = MessageView<'_>> {
+        self.more.iter().map(|raw| MessageView { raw })
     }
 
     /// Whether the bytes are not a whole JSON object. A damaged entry keeps its place in the tree
@@ -133,7 +147,7 @@ impl Entry {
             }
             Kind::SessionInfo => Body::SessionInfo { name: text("name") },
             Kind::Usage => Body::Usage { usage: self.get("usage") },
-            Kind::Other => Body::Other,
+            Kind::Reset | Kind::Other => Body::Other,
         }
     }
 }

@@ -7,7 +7,7 @@
 //! [`crate::entry::head`]).
 
 use super::journal::Journal;
-use crate::entry::head::{PARENT_KEY_OVERLAP, find_parent_key};
+use crate::entry::head::ParentKey;
 use std::io;
 use std::sync::mpsc;
 
@@ -34,7 +34,7 @@ pub(crate) struct Line<'a> {
 #[derive(Debug)]
 pub(crate) enum Bytes<'a> {
     Whole(&'a [u8]),
-    /// The beginning of a line too long to hold, and whether a second `"parentId"` is in it.
+    /// The beginning of a line too long to hold, and whether a second parent key is in it.
     Long {
         start: &'a [u8],
         another_parent: bool,
@@ -88,12 +88,13 @@ pub(crate) fn lines<E: From<io::Error>>(
     journal: &dyn Journal,
     from: u64,
     to: u64,
+    parent_key: &ParentKey,
     each: impl FnMut(Line<'_>) -> Result<(), E>,
 ) -> Result<(), E> {
     let mut chunks = Chunks { journal, at: from, to };
     if to.saturating_sub(from) < AHEAD_FROM {
         let mut buffer = Some(Buffer::new());
-        return split(from, each, |used| {
+        return split(from, parent_key, each, |used| {
             let mut buffer = used.or_else(|| buffer.take()).unwrap_or_else(Buffer::new);
             chunks.read(&mut buffer).map(|()| buffer)
         });
@@ -113,7 +114,7 @@ pub(crate) fn lines<E: From<io::Error>>(
                 }
             }
         });
-        split(from, each, |used| {
+        split(from, parent_key, each, |used| {
             if let Some(used) = used {
                 // Nobody wants it back once everything was read.
                 let _ = give_back.send(used);
@@ -126,6 +127,7 @@ pub(crate) fn lines<E: From<io::Error>>(
 /// Splits chunks into lines. `next` takes a used buffer and gives a filled one.
 fn split<E: From<io::Error>>(
     from: u64,
+    parent_key: &ParentKey,
     mut each: impl FnMut(Line<'_>) -> Result<(), E>,
     mut next: impl FnMut(Option<Buffer>) -> io::Result<Buffer>,
 ) -> Result<(), E> {
@@ -145,7 +147,7 @@ fn split<E: From<io::Error>>(
         if unfinished.is_long() {
             let newline = memchr::memchr(b'\n', &buffer.bytes[start..end]);
             let stop = newline.map_or(end, |at| start + at);
-            unfinished.skim(&buffer.bytes[start..stop]);
+            unfinished.skim(&buffer.bytes[start..stop], parent_key);
             if newline.is_some() {
                 let len = unfinished.len;
                 each(Line { offset, len, terminated: true, bytes: unfinished.bytes() })?;
@@ -167,7 +169,7 @@ fn split<E: From<io::Error>>(
                 searched += newline + 1;
                 start = searched;
             }
-            unfinished = Unfinished::new(&buffer.bytes[start..end]);
+            unfinished = Unfinished::new(&buffer.bytes[start..end], parent_key);
         }
         used = Some(buffer);
     }
@@ -178,18 +180,18 @@ fn split<E: From<io::Error>>(
 struct Unfinished {
     start: Vec<u8>,
     len: u64,
-    /// Only for long lines: how many `"parentId"` there are, counted up to two, and the last bytes.
+    /// Only for long lines: how many parent keys there are, counted up to two, and the last bytes.
     keys: u32,
     last: Vec<u8>,
 }
 
 impl Unfinished {
-    fn new(start: &[u8]) -> Self {
+    fn new(start: &[u8], parent_key: &ParentKey) -> Self {
         let (len, start) = (start.len() as u64, start.to_vec());
         let mut unfinished = Unfinished { start, len, ..Unfinished::default() };
         if unfinished.is_long() {
             let start = std::mem::take(&mut unfinished.start);
-            unfinished.count_keys(&start);
+            unfinished.count_keys(&start, parent_key);
             unfinished.start = start;
         }
         unfinished
@@ -201,27 +203,28 @@ impl Unfinished {
     }
 
     /// Looks at more of a long line, and lets it go.
-    fn skim(&mut self, bytes: &[u8]) {
+    fn skim(&mut self, bytes: &[u8], parent_key: &ParentKey) {
         self.len += bytes.len() as u64;
         // A key may lie across the boundary.
         let mut seam = std::mem::take(&mut self.last);
-        seam.extend_from_slice(&bytes[..bytes.len().min(PARENT_KEY_OVERLAP)]);
-        self.keys += u32::from(find_parent_key(&seam).is_some());
+        seam.extend_from_slice(&bytes[..bytes.len().min(parent_key.overlap())]);
+        self.keys += u32::from(parent_key.find(&seam).is_some());
         self.last = seam;
-        self.count_keys(bytes);
+        self.count_keys(bytes, parent_key);
     }
 
-    fn count_keys(&mut self, bytes: &[u8]) {
+    fn count_keys(&mut self, bytes: &[u8], parent_key: &ParentKey) {
         let mut searched = 0;
         while self.keys < 2
-            && let Some(at) = find_parent_key(&bytes[searched..])
+            && let Some(at) = parent_key.find(&bytes[searched..])
         {
             self.keys += 1;
             searched += at + 1;
         }
         let mut last = std::mem::take(&mut self.last);
-        last.extend_from_slice(&bytes[bytes.len().saturating_sub(PARENT_KEY_OVERLAP)..]);
-        last.drain(..last.len().saturating_sub(PARENT_KEY_OVERLAP));
+        let overlap = parent_key.overlap();
+        last.extend_from_slice(&bytes[bytes.len().saturating_sub(overlap)..]);
+        last.drain(..last.len().saturating_sub(overlap));
         self.last = last;
     }
 
@@ -260,7 +263,8 @@ mod tests {
     fn read(bytes: &[u8], from: u64) -> Vec<Seen> {
         let journal = MemoryJournal::new(bytes.to_vec());
         let mut seen = Vec::new();
-        lines::<io::Error>(&journal, from, bytes.len() as u64, |line| {
+        let key = ParentKey::of(&crate::dialect::Pi);
+        lines::<io::Error>(&journal, from, bytes.len() as u64, &key, |line| {
             let long = match line.bytes {
                 Bytes::Whole(whole) => {
                     let start = line.offset as usize;

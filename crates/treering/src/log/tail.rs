@@ -26,8 +26,8 @@ const LAST: u64 = 32 * 1024 * 1024;
 pub(crate) fn projection(journal: &Arc<dyn Journal>) -> Result<Option<Projection>> {
     let length = journal.len().map_err(Error::Storage)?;
     let Ok(Some(header)) = Loaded::read_header(&**journal) else { return Ok(None) };
-    // Older shapes number their entries from the start.
-    if header.shape != Some(Shape::Tree) {
+    // Older shapes number their entries from the start, and some agents' links need all records.
+    if header.shape != Some(Shape::Tree) || header.codec().linker().is_some() {
         return Ok(None);
     }
     let mut window = FIRST;

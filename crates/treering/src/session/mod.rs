@@ -13,6 +13,7 @@ pub(crate) use fork::{absolute, write_whole};
 pub use options::{Creation, Durability, SessionOptions};
 
 use crate::context::{Context, Projection};
+use crate::dialect::{About, AgentContext, Dialect, agent};
 use crate::entry::{Entry, NewEntry};
 use crate::error::{Error, Result};
 use crate::findings::Finding;
@@ -109,22 +110,18 @@ impl Session {
         cwd: impl AsRef<Path>,
         options: SessionOptions,
     ) -> Result<Session> {
-        let id = options.id.unwrap_or_else(SessionId::generate);
-        let header = Header::new(&id, cwd.as_ref(), None);
-        Session::pending(path.as_ref(), header, options.creation, options.durability)
-    }
-
-    fn pending(
-        path: &Path,
-        header: Header,
-        creation: Creation,
-        durability: Durability,
-    ) -> Result<Session> {
+        let path = path.as_ref();
         if path.exists() {
             return Err(Error::AlreadyExists(path.to_owned()));
         }
-        let memory = Arc::new(MemoryJournal::new(first_line(&header)));
-        let loaded = Loaded::of_header(header);
+        let id = options.id.unwrap_or_else(SessionId::generate);
+        let cwd = cwd.as_ref().to_string_lossy();
+        let created = crate::time::now();
+        let about = About { id: id.as_str(), cwd: &cwd, parent_session: None, created };
+        let start = options.dialect.start(&about)?;
+        let memory = Arc::new(MemoryJournal::new(start));
+        let loaded = Loaded::read(&*memory).map_err(|error| error.at(Some(path)))?;
+        let (creation, durability) = (options.creation, options.durability);
         let journal = Arc::clone(&memory) as Arc<dyn Journal>;
         let place = Place::Pending { path: path.to_owned(), creation, memory };
         let mut state = State::of(place, journal, loaded);
@@ -174,6 +171,11 @@ impl Session {
     /// The session's header.
     pub fn header(&self) -> Header {
         self.state().header().clone()
+    }
+
+    /// Whose way of writing the session is in.
+    pub fn dialect(&self) -> Dialect {
+        self.state().loaded.dialect
     }
 
     /// The project the session belongs to.
@@ -260,6 +262,15 @@ impl Session {
     /// What the model would see at another leaf; `None` is before the first entry.
     pub fn context_at(&self, leaf: Option<&str>) -> Result<Context> {
         Context::collect(self.projection_at(leaf)?)
+    }
+
+    /// What the agent that wrote the session would itself send to its model at a leaf, in its own
+    /// shape. `None` if that is the same as [`context_at`](Session::context_at), as for pi.
+    pub fn agent_context_at(&self, leaf: Option<&str>) -> Result<Option<AgentContext>> {
+        let view = self.view();
+        let row = leaf.map(|leaf| view.tree().find_row(leaf)).transpose()?;
+        let rows = row.map(|row| view.tree().path_rows(row)).unwrap_or_default();
+        view.codec().agent_context(&mut agent::Path::new(&view, rows))
     }
 
     /// The context at the leaf, message by message: for contexts too large to hold.

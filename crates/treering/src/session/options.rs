@@ -1,5 +1,6 @@
 //! What a caller may choose about a session.
 
+use crate::dialect::Dialect;
 use crate::id::SessionId;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -59,4 +60,6 @@ pub struct SessionOptions {
     pub creation: Creation,
     /// What appends promise.
     pub durability: Durability,
+    /// Whose way of writing a new session is in.
+    pub dialect: Dialect,
 }

@@ -1,13 +1,14 @@
 //! The part of a session behind its lock: where it lives, what was read, where the leaf is.
 
 use super::options::Creation;
+use crate::dialect::{Dialect, Stamp};
 use crate::entry::head::MAX_ID;
 use crate::entry::{Kind, NewEntry, Parent, Role};
 use crate::error::{Error, Result};
 use crate::header::Header;
 use crate::id::{EntryId, IdMaker};
 use crate::json;
-use crate::load::{LoadError, Loaded, Shape};
+use crate::load::{LoadError, Loaded, Shape, is_fact};
 use crate::log::{FileJournal, Journal, JournalError, MemoryJournal, lock};
 use crate::migrate;
 use crate::snapshot::Snapshot;
@@ -224,7 +225,8 @@ impl State {
     }
 
     fn check_writable(&self) -> Result<()> {
-        self.loaded.header.as_ref().map_or(Ok(()), Header::check_writable)
+        let dialect = self.loaded.dialect;
+        self.loaded.header.as_ref().map_or(Ok(()), |header| header.check_writable(dialect))
     }
 
     fn expected_leaf(&self, expected: Option<&str>) -> Result<Option<EntryId>> {
@@ -237,7 +239,7 @@ impl State {
 
     /// The bytes of a batch, with ids and parents decided.
     fn batch(&mut self, entries: &[NewEntry], leaf: Option<EntryId>) -> Result<Batch> {
-        let tree = &self.loaded.tree;
+        let (tree, codec) = (&self.loaded.tree, self.loaded.codec());
         let mut bytes = std::mem::take(&mut self.scratch);
         bytes.clear();
         let mut batch = Batch { bytes, leaf, ..Batch::default() };
@@ -261,7 +263,7 @@ impl State {
                     return Err(Error::InvalidEntry("an id has 1 to 512 bytes".into()));
                 }
                 Some(id) => id.clone(),
-                None => self.ids.make(|id| {
+                None => codec.make_id(&mut self.ids, &|id| {
                     tree.contains(id) || tree.is_missed(id) || batch.ids.iter().any(|b| b == id)
                 }),
             };
@@ -273,11 +275,15 @@ impl State {
                 known(&target)?;
             }
             let parent = match &entry.parent {
+                _ if entry.kind() == Kind::Leaf && codec.leaf_hangs_on_the_left() => {
+                    batch.leaf.clone()
+                }
                 Parent::Leaf if entry.kind() == Kind::Leaf => entry.target(),
                 Parent::Leaf => batch.leaf.clone(),
                 Parent::Root => None,
                 Parent::Entry(id) => known(id)?,
             };
+            let parent = parent.or_else(|| self.loaded.root_parent());
             let literal = match &parent {
                 None => b"null".to_vec(),
                 Some(id) => tree
@@ -289,7 +295,20 @@ impl State {
                 Some(own) => (crate::entry::head::timestamp(own), own),
                 None => (Some(now), &stamp),
             };
-            entry.write_line(&mut batch.bytes, id.as_str(), &literal, stamp);
+            match self.loaded.dialect {
+                // Times and numeric ids go into the line as the caller, or the file, has them.
+                Dialect::Pi => entry.write_line(&mut batch.bytes, id.as_str(), &literal, stamp),
+                dialect => {
+                    let parent = parent.as_ref().map(EntryId::as_str);
+                    let left = batch.leaf.as_ref().map(EntryId::as_str);
+                    let millis = time.unwrap_or(now);
+                    let stamp = Stamp { id: id.as_str(), parent, millis, left };
+                    let line = codec.encode(&entry.settled(id.as_str()), &stamp);
+                    let line = line.ok_or(Error::ReadOnlyDialect(dialect))?;
+                    batch.bytes.extend_from_slice(&line);
+                    batch.bytes.push(b'\n');
+                }
+            }
             batch.leaf = match entry.kind() {
                 Kind::Leaf => entry.target(),
                 _ => Some(id.clone()),
@@ -338,17 +357,21 @@ impl State {
         self.loaded.appended(start, &batch.bytes);
         self.loaded.shape.get_or_insert(Shape::Tree);
         self.unwritten_header = false;
+        let dialect = self.loaded.dialect;
         let tree = Arc::make_mut(&mut self.loaded.tree);
         let mut settled = true;
         for (at, entry) in entries.iter().enumerate() {
             let Line { span, time, parent } = &batch.lines[at];
             let parent = parent.as_ref().map(EntryId::as_str);
             let id = batch.ids[at].as_str();
+            // Only small entries are looked at.
+            let native =
+                (dialect != Dialect::Pi && is_fact(entry.kind())).then(|| entry.fields_object());
             let taken = tree.take(Row {
                 head: own_head(entry.kind(), entry.role, id, parent, *time),
                 offset: start + span.start as u64,
                 len: span.len() as u64,
-                body: Some(&batch.bytes[span.clone()]),
+                body: native.as_deref().or(Some(&batch.bytes[span.clone()])),
                 damaged: false,
                 derived_id: None,
             });

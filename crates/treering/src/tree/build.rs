@@ -9,6 +9,7 @@
 
 use super::node::{NONE, Node};
 use super::{Label, Slot, Tree};
+use crate::dialect::Marks;
 use crate::entry::head::{Head, Name};
 use crate::entry::{Kind, Role};
 use crate::json;
@@ -42,7 +43,7 @@ impl Tree {
         if row >= NONE - 1 {
             return Taken::Plainly; // Four billion entries: beyond what one file can be.
         }
-        let Head { kind, role, ref id, ref parent, time } = new.head;
+        let Head { kind, role, ref id, ref parent, time, .. } = new.head;
         let mut node = Node::new(new.offset, new.len, kind, role);
         node.time = time.unwrap_or(Node::NO_TIME);
         let name = match (id, new.derived_id) {
@@ -134,11 +135,19 @@ impl Tree {
             },
             Kind::SessionInfo => {
                 let name = json::get(body, "name").and_then(json::string);
-                let name = name.as_deref().map(str::trim).filter(|name| !name.is_empty());
-                self.name = name.map(Into::into);
+                self.set_name(name.as_deref());
             }
             _ => {}
         }
+    }
+
+    pub(crate) fn set_name(&mut self, name: Option<&str>) {
+        self.name = name.map(str::trim).filter(|name| !name.is_empty()).map(Into::into);
+    }
+
+    /// Makes this the active leaf, whatever entry is the last.
+    pub(crate) fn choose_leaf(&mut self, leaf: Option<u32>) {
+        self.chosen_leaf = Some(leaf);
     }
 
     /// Decides what the rules say about duplicates, rings and links to later rows. Linear. Called
@@ -158,6 +167,19 @@ impl Tree {
         }
         self.missed = self.orphans.iter().map(|(_, wanted)| wanted.clone()).collect();
         self.follow_duplicates();
+        self.break_rings();
+        self.inherit_all();
+    }
+
+    /// Hangs a row on another, or makes it a root. Follow with [`Tree::relinked`].
+    pub(crate) fn relink(&mut self, row: u32, parent: u32) {
+        self.nodes[row as usize].parent = parent;
+    }
+
+    /// Notes that links were changed: whatever they were, every walk must still end.
+    pub(crate) fn relinked(&mut self) {
+        self.children.take();
+        self.plain = false;
         self.break_rings();
         self.inherit_all();
     }
@@ -241,5 +263,6 @@ pub(crate) fn own_head<'a>(
     time: Option<i64>,
 ) -> Head<'a> {
     let name = |text: &'a str| Name { text: text.into(), is_number: false };
-    Head { kind, role, id: Some(name(id)), parent: parent.map(name), time }
+    let (id, parent) = (Some(name(id)), parent.map(name));
+    Head { kind, role, id, parent, time, marks: Marks::default() }
 }

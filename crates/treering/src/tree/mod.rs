@@ -46,6 +46,8 @@ pub struct Tree {
     /// What the leaf entries of the file point to.
     leaf_targets: HashMap<u32, Option<Box<str>>>,
     name: Option<Box<str>>,
+    /// The active leaf, where a dialect has a rule of its own for it.
+    chosen_leaf: Option<Option<u32>>,
     shadowed: u32,
     /// Rows whose parent is missing, with its id.
     orphans: Vec<(u32, Box<str>)>,
@@ -123,6 +125,7 @@ impl Tree {
             labels: HashMap::new(),
             leaf_targets: HashMap::new(),
             name: None,
+            chosen_leaf: None,
             shadowed: 0,
             orphans: Vec::new(),
             missed: HashSet::new(),
@@ -286,6 +289,9 @@ impl Tree {
     }
 
     pub(crate) fn file_leaf_row(&self) -> Option<u32> {
+        if let Some(leaf) = self.chosen_leaf {
+            return leaf;
+        }
         for row in self.live().rev() {
             // A damaged leaf entry is judged like any damaged entry: by what it hangs on.
             if self.node(row).kind() != Kind::Leaf || self.node(row).has(Node::DAMAGED) {

@@ -38,6 +38,10 @@ impl Node {
     pub(crate) const DERIVED: u8 = 8;
     /// Known to be damaged. Its absence says nothing: most bodies are not looked at.
     pub(crate) const DAMAGED: u8 = 16;
+    /// Part of a conversation that another agent had on behalf of this one.
+    pub(crate) const SIDECHAIN: u8 = 32;
+    /// Continues the message of the row above it.
+    pub(crate) const CONTINUED: u8 = 64;
 
     pub(crate) fn new(offset: u64, len: u64, kind: Kind, role: Option<Role>) -> Self {
         let role = role.map_or(15, |role| role as u8);
@@ -65,7 +69,7 @@ impl Node {
     }
 
     pub(crate) fn kind(&self) -> Kind {
-        const KINDS: [Kind; 13] = [
+        const KINDS: [Kind; 14] = [
             Kind::Message,
             Kind::Compaction,
             Kind::BranchSummary,
@@ -78,9 +82,10 @@ impl Node {
             Kind::ThinkingLevelChange,
             Kind::SessionInfo,
             Kind::Usage,
+            Kind::Reset,
             Kind::Other,
         ];
-        KINDS[usize::from(self.what & 15).min(12)]
+        KINDS[usize::from(self.what & 15).min(13)]
     }
 
     pub(crate) fn role(&self) -> Option<Role> {
@@ -105,7 +110,7 @@ impl Node {
         let mine = |is_mine: bool, inherited: u32| if is_mine { row } else { inherited };
         let kind = self.kind();
         self.thinking = mine(kind == Kind::ThinkingLevelChange, thinking);
-        self.compaction = mine(kind == Kind::Compaction, compaction);
+        self.compaction = mine(matches!(kind, Kind::Compaction | Kind::Reset), compaction);
         let names_model = kind == Kind::ModelChange || self.role() == Some(Role::Assistant);
         self.model = mine(names_model, model);
     }

@@ -1,0 +1,213 @@
+//! Records of Claude Code in treering's shape.
+
+use crate::dialect::Decoded;
+use crate::dialect::agent::{AgentContext, Path};
+use crate::entry::NewEntry;
+use crate::error::Result;
+use crate::json;
+
+/// A record as an entry. What has no place in treering's shape stays in the record, which every entry
+/// carries.
+pub(super) fn record(record: &[u8]) -> Decoded {
+    let get = |key| json::get(record, key);
+    let millis = get("timestamp").and_then(crate::entry::head::timestamp);
+    let message = get("message").filter(|message| message.starts_with(b"{"));
+    let messages = match (get("type"), message) {
+        (Some(b"\"assistant\""), Some(message)) => vec![assistant(message, millis)],
+        (Some(b"\"user\""), Some(message)) if get("isCompactSummary") == Some(b"true") => {
+            vec![summary(message, millis)]
+        }
+        (Some(b"\"user\""), Some(message)) => user(message, millis),
+        _ => return Decoded::without(record, &super::KEYS),
+    };
+    let mut messages = messages.into_iter();
+    let first = messages.next().unwrap_or_default();
+    Decoded { entry: NewEntry::of_type("message").raw("message", &first), more: messages.collect() }
+}
+
+fn object(fields: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut out = b"{".to_vec();
+    for (at, (key, value)) in fields.iter().enumerate() {
+        if at > 0 {
+            out.push(b',');
+        }
+        json::write_string(&mut out, key);
+        out.push(b':');
+        out.extend_from_slice(value);
+    }
+    out.push(b'}');
+    out
+}
+
+fn list(items: &[Vec<u8>]) -> Vec<u8> {
+    [b"[", &*items.join(&b","[..]), b"]"].concat()
+}
+
+fn time(millis: Option<i64>) -> Vec<u8> {
+    millis.map_or(b"null".to_vec(), |millis| millis.to_string().into_bytes())
+}
+
+/// Content as blocks: a string is one text.
+fn blocks(content: Option<&[u8]>) -> Vec<Vec<u8>> {
+    match content {
+        Some(text) if text.starts_with(b"\"") => {
+            vec![object(&[("type", b"\"text\""), ("text", text)])]
+        }
+        Some(array) if array.starts_with(b"[") => {
+            json::elements(array).into_iter().map(block).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// A block in treering's shape; one that has no counterpart stays as it is.
+fn block(block: &[u8]) -> Vec<u8> {
+    let get = |key| json::get(block, key);
+    let or_null = |key| get(key).unwrap_or(b"null");
+    match get("type") {
+        Some(b"\"tool_use\"" | b"\"server_tool_use\"") => object(&[
+            ("type", b"\"toolCall\""),
+            ("id", or_null("id")),
+            ("name", or_null("name")),
+            ("arguments", get("input").unwrap_or(b"{}")),
+        ]),
+        Some(b"\"thinking\"") => object(&[
+            ("type", b"\"thinking\""),
+            ("thinking", or_null("thinking")),
+            ("thinkingSignature", get("signature").unwrap_or(b"\"\"")),
+        ]),
+        Some(b"\"redacted_thinking\"") => object(&[
+            ("type", b"\"thinking\""),
+            ("thinking", b"\"\""),
+            ("thinkingSignature", or_null("data")),
+            ("redacted", b"true"),
+        ]),
+        Some(b"\"image\"") => match get("source") {
+            Some(source) if json::get(source, "type") == Some(b"\"base64\"") => object(&[
+                ("type", b"\"image\""),
+                ("data", json::get(source, "data").unwrap_or(b"\"\"")),
+                ("mimeType", json::get(source, "media_type").unwrap_or(b"\"image/png\"")),
+            ]),
+            _ => block.to_vec(),
+        },
+        _ => block.to_vec(),
+    }
+}
+
+fn assistant(message: &[u8], millis: Option<i64>) -> Vec<u8> {
+    let content = blocks(json::get(message, "content"));
+    let calls = content.iter().any(|block| json::get(block, "type") == Some(b"\"toolCall\""));
+    let stop: &[u8] = match json::get(message, "stop_reason") {
+        Some(b"\"max_tokens\"") => b"\"length\"",
+        Some(b"\"tool_use\"") => b"\"toolUse\"",
+        None | Some(b"null") if calls => b"\"toolUse\"",
+        _ => b"\"stop\"",
+    };
+    object(&[
+        ("role", b"\"assistant\""),
+        ("content", &list(&content)),
+        ("api", b"\"anthropic-messages\""),
+        ("provider", b"\"anthropic\""),
+        ("model", json::get(message, "model").unwrap_or(b"\"\"")),
+        ("usage", &usage(json::get(message, "usage").unwrap_or(b"{}"))),
+        ("stopReason", stop),
+        ("timestamp", &time(millis)),
+    ])
+}
+
+/// Tokens. What they cost the file does not say.
+fn usage(usage: &[u8]) -> Vec<u8> {
+    let count = |key| json::get(usage, key).and_then(crate::entry::number).map_or(0, |n| n as u64);
+    let (input, output) = (count("input_tokens"), count("output_tokens"));
+    let (read, write) = (count("cache_read_input_tokens"), count("cache_creation_input_tokens"));
+    let total = input.saturating_add(output).saturating_add(read).saturating_add(write);
+    format!(
+        "{{\"input\":{input},\"output\":{output},\"cacheRead\":{read},\"cacheWrite\":{write},\"totalTokens\":{total},\"cost\":{{\"input\":0,\"output\":0,\"cacheRead\":0,\"cacheWrite\":0,\"total\":0}}}}"
+    )
+    .into_bytes()
+}
+
+/// Results of tools, one message each, then whatever else was said.
+fn user(message: &[u8], millis: Option<i64>) -> Vec<Vec<u8>> {
+    let content = json::get(message, "content");
+    let is_result = |block: &&[u8]| json::get(block, "type") == Some(b"\"tool_result\"");
+    let all = content.filter(|content| content.starts_with(b"[")).map(json::elements);
+    let (results, rest): (Vec<&[u8]>, Vec<&[u8]>) =
+        all.unwrap_or_default().into_iter().partition(is_result);
+    let mut messages: Vec<Vec<u8>> =
+        results.iter().map(|result| tool_result(result, millis)).collect();
+    if messages.is_empty() || !rest.is_empty() {
+        let said = match results.is_empty() {
+            true => blocks(content),
+            false => rest.into_iter().map(block).collect(),
+        };
+        messages.push(object(&[
+            ("role", b"\"user\""),
+            ("content", &list(&said)),
+            ("timestamp", &time(millis)),
+        ]));
+    }
+    messages
+}
+
+fn tool_result(result: &[u8], millis: Option<i64>) -> Vec<u8> {
+    let is_error = json::get(result, "is_error") == Some(b"true");
+    object(&[
+        ("role", b"\"toolResult\""),
+        ("toolCallId", json::get(result, "tool_use_id").unwrap_or(b"\"\"")),
+        ("toolName", b"\"\""),
+        ("content", &list(&blocks(json::get(result, "content")))),
+        ("isError", if is_error { b"true" } else { b"false" }),
+        ("timestamp", &time(millis)),
+    ])
+}
+
+/// What stands for everything before a compaction.
+fn summary(message: &[u8], millis: Option<i64>) -> Vec<u8> {
+    let text = json::get(message, "content").map(crate::entry::content_text).unwrap_or_default();
+    object(&[
+        ("role", b"\"compactionSummary\""),
+        ("summary", &json::quoted(&text)),
+        ("tokensBefore", b"0"),
+        ("timestamp", &time(millis)),
+    ])
+}
+
+/// The messages as they were sent, the records of one answer put together.
+pub(super) fn agent_context(path: &mut Path<'_>) -> Result<AgentContext> {
+    let mut messages: Vec<Vec<u8>> = Vec::new();
+    let mut last_id: Option<Vec<u8>> = None;
+    for at in 0..path.len() {
+        let Some(record) = path.record(at)? else { continue };
+        let kind = json::get(record, "type");
+        if json::get(record, "subtype") == Some(b"\"compact_boundary\"") {
+            messages.clear();
+            last_id = None;
+        }
+        if !matches!(kind, Some(b"\"user\"" | b"\"assistant\"")) {
+            continue;
+        }
+        let Some(message) = json::get(record, "message") else { continue };
+        let sent: Vec<(&str, &[u8])> = ["role", "content"]
+            .into_iter()
+            .filter_map(|key| Some((key, json::get(message, key)?)))
+            .collect();
+        let id = json::get(message, "id").filter(|_| kind == Some(b"\"assistant\""));
+        match (messages.last_mut(), id) {
+            (Some(whole), Some(id)) if last_id.as_deref() == Some(id) => {
+                *whole = appended(whole, json::get(message, "content").unwrap_or(b"[]"));
+            }
+            _ => messages.push(object(&sent)),
+        }
+        last_id = id.map(<[u8]>::to_vec);
+    }
+    Ok(AgentContext { messages, settings: Vec::new() })
+}
+
+/// A message with further blocks.
+fn appended(message: &[u8], content: &[u8]) -> Vec<u8> {
+    let before = json::get(message, "content").unwrap_or(b"[]");
+    let all: Vec<&[u8]> =
+        json::elements(before).into_iter().chain(json::elements(content)).collect();
+    json::with_member(message, "content", &[b"[", &*all.join(&b","[..]), b"]"].concat())
+}

@@ -1,0 +1,30 @@
+//! What only an agent knows about how its records belong together.
+//!
+//! Most dialects say it all in a record's parent. Where they do not — one message spread over several
+//! records, turns that were rolled back, titles in records of their own — a [`Linker`] watches the
+//! records pass as the file is read, and sets the tree right at its end.
+
+use crate::entry::head::Head;
+use crate::tree::Tree;
+use std::fmt;
+
+/// What a record says about itself that has no place in a tree's row.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Marks {
+    /// Bits whose meaning is the codec's own.
+    pub bits: u8,
+    /// Records of the same group, which is not 0, are parts of one message.
+    pub group: u64,
+}
+
+/// Watches records pass, and links them when all were seen.
+pub(crate) trait Linker: fmt::Debug + Send {
+    /// A record that became a row.
+    fn row(&mut self, row: u32, head: &Head<'_>);
+
+    /// A record that did not.
+    fn side(&mut self, record: &[u8]);
+
+    /// Sets the tree right: every row is there.
+    fn finish(&mut self, tree: &mut Tree);
+}
