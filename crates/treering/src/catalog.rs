@@ -3,6 +3,7 @@
 //! A project's directory is named after the project, but that name cannot be turned back: the
 //! header's `cwd` decides what a session belongs to, never the directory.
 
+use crate::dialect::Dialect;
 use crate::entry::{Kind, Role, content_text};
 use crate::error::{Error, Result};
 use crate::header::Header;
@@ -40,6 +41,8 @@ pub struct Catalog {
 pub struct SessionInfo {
     /// The session's file.
     pub path: PathBuf,
+    /// Whose way of writing it is in.
+    pub agent: Dialect,
     /// Its id.
     pub id: String,
     /// The project it belongs to.
@@ -289,6 +292,7 @@ pub fn info(path: &Path) -> Result<SessionInfo> {
     let modified = last.or_else(|| header.created()).unwrap_or_else(|| file_time(path));
     Ok(SessionInfo {
         path: path.to_owned(),
+        agent: loaded.dialect,
         id: header.id.clone(),
         cwd: header.cwd.clone(),
         name: loaded.tree.name().map(str::to_owned),

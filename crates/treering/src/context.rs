@@ -512,6 +512,11 @@ fn settings(
     let mut row = tree.node(leaf).model;
     while row != NONE && named.is_none() {
         named = bodies.whole(view, row)?.and_then(|body| model(tree.node(row).kind(), &body));
+        // Some agents' messages do not say who wrote them; pi's always do, and then it counts.
+        let is_unnamed = |model: &Model| model.provider.is_none() && model.model_id.is_none();
+        if named.as_ref().is_some_and(is_unnamed) && !view.codec().is_native(Kind::Message) {
+            named = None;
+        }
         row = above(view, row, |node| node.model);
     }
     if view.is_partial() && (level.is_none() || named.is_none()) {

@@ -51,6 +51,11 @@ impl Header {
         Header { id, version, timestamp, cwd, parent_session, title, declared, raw }
     }
 
+    /// The header of another agent's session: what its codec read in `raw`.
+    pub(crate) fn foreign(id: String, timestamp: String, cwd: String, raw: &[u8]) -> Self {
+        Header { id, timestamp, cwd, raw: raw.to_vec(), ..Header::unknown() }
+    }
+
     /// Stands for a header that is not there.
     pub(crate) fn unknown() -> Self {
         let (id, timestamp, cwd) = (String::new(), String::new(), String::new());

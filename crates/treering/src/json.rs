@@ -235,6 +235,12 @@ impl<'a> Members<'a> {
         Members { bytes, at: start + 1, first: true, end }
     }
 
+    /// The members in `fields`, which has a comma before each of them and no braces.
+    pub(crate) fn after_comma(fields: &'a [u8]) -> Self {
+        let end = if fields.is_empty() { End::Closed(0) } else { End::Open };
+        Members { bytes: fields, at: 0, first: false, end }
+    }
+
     /// The next key and where its value starts. Follow with [`Members::value_ends`] or
     /// [`Members::skip_value`].
     pub(crate) fn key(&mut self) -> Option<(Range<usize>, usize)> {

@@ -56,7 +56,7 @@ pub use header::{Header, VERSION};
 pub use id::{EntryId, SessionId};
 pub use llm::{LlmContext, Pairing, PairingRepair};
 pub use log::{Appended, Journal, JournalError, MemoryJournal};
-pub use session::{Change, Creation, Durability, ForkOptions, Session, SessionOptions};
+pub use session::{Change, Creation, Durability, ForkOptions, Reader, Session, SessionOptions};
 pub use tree::{Tree, TreeItem, TreeWalk};
 
 use std::path::Path;

@@ -247,6 +247,7 @@ impl Loaded {
                 if !another_parent
                     && line.terminated
                     && self.shape == Some(Shape::Tree)
+                    && self.codec().heads_stand_first()
                     && let Some((head, _)) = self.codec().quick(start)
                     && !is_fact(head.kind)
                 {

@@ -102,10 +102,7 @@ impl Snapshot {
     /// Several entries, each read when it is asked for.
     pub(crate) fn entries(self, rows: Vec<u32>) -> impl Iterator<Item = Result<Entry>> + use<> {
         let mut bodies = Bodies::default();
-        rows.into_iter().map(move |row| {
-            let bytes = bodies.read(&self, row)?;
-            Ok(self.entry_of(row, bytes))
-        })
+        rows.into_iter().map(move |row| bodies.entry(&self, row))
     }
 
     fn entry_of(&self, row: u32, bytes: &[u8]) -> Entry {
@@ -206,6 +203,11 @@ impl Bodies {
         }
         let from = (node.offset - self.start) as usize;
         Ok(self.window.get(from..from + node.len as usize).unwrap_or_default())
+    }
+
+    pub(crate) fn entry(&mut self, view: &Snapshot, row: u32) -> Result<Entry> {
+        let bytes = self.read(view, row)?;
+        Ok(view.entry_of(row, bytes))
     }
 
     /// The entry's JSON, whether or not it is whole; nothing if it is known to be damaged.

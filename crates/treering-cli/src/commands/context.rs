@@ -4,7 +4,7 @@ use super::{Position, warn_of_findings};
 use crate::describe::{self, Calls};
 use crate::error::Failure;
 use crate::output::{self, Output, Style};
-use crate::text::{count, safe_line, time};
+use crate::text::{count, safe_bytes, safe_line, time};
 use std::io::Write;
 use std::path::PathBuf;
 use treering::{Context, ContextMessage, MessageView, Pairing, PairingRepair, Projection, Session};
@@ -24,14 +24,29 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
     /// The messages as a provider gets them: summaries, commands and custom messages as user text
-    #[arg(long)]
+    #[arg(long, conflicts_with = "view")]
     llm: bool,
+    /// `treering`: in treering's shape, by its rules, whoever wrote the session. `agent`: what the agent
+    /// that wrote it would itself build, in its own shape
+    #[arg(long, value_enum, default_value_t, hide_default_value = true)]
+    view: View,
     /// Pair every tool call with its result, as providers demand; repairs are reported
     #[arg(long, requires = "llm")]
     strict: bool,
 }
 
+/// Whose rules decide what is in a context.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+enum View {
+    #[default]
+    Treering,
+    Agent,
+}
+
 pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
+    if args.view == View::Agent && write_agents_view(args, out)? {
+        return Ok(());
+    }
     let (projection, session) = read(args)?;
     let (frame, settings) = (projection.json_frame(), settings(&projection));
     let mut repairs = Vec::new();
@@ -55,6 +70,31 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
         Some(session) => warn_of_findings(&session, &args.file, out),
         None => Ok(()),
     }
+}
+
+/// Writes what the agent itself would build; false if that is what treering builds.
+fn write_agents_view(args: &Args, out: &mut Output) -> Result<bool, Failure> {
+    let session = Session::open(&args.file)?;
+    let leaf = match &args.leaf {
+        Some(position) => position.id().map(str::to_owned),
+        None => session.leaf().map(|leaf| leaf.to_string()),
+    };
+    let Some(context) = session.agent_context_at(leaf.as_deref())? else { return Ok(false) };
+    if args.json {
+        out.write_all(&context.to_json())?;
+        out.write_all(b"\n")?;
+        return Ok(true);
+    }
+    for message in &context.messages {
+        writeln!(out, "{}", describe::pretty_json(message))?;
+    }
+    let mut end = count(context.messages.len(), "message", "messages");
+    for (name, value) in &context.settings {
+        end += &format!(", {name} {}", safe_bytes(value));
+    }
+    let end = out.paint(Style::Dim, &end);
+    writeln!(out, "{end}")?;
+    Ok(true)
 }
 
 /// The active leaf's context comes from the end of the file; any other needs the whole tree.

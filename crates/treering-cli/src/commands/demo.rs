@@ -38,7 +38,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     let intro = "A conversation about a bug. One fix was tried, then left for a better one.";
     writeln!(out, "{intro}\n")?;
     command(&format!("{program} tree {word}"), out)?;
-    tree::write(&session, false, out)?;
+    tree::write(&session, tree::Shown::default(), out)?;
     writeln!(out)?;
     let explanation = "Nothing was deleted: • marks the path the model sees. On it, a compaction stands for the \
                        beginning\nand a branch summary for the fix that was left:";

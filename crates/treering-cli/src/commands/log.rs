@@ -7,7 +7,7 @@ use crate::output::{Output, Style};
 use crate::text::{columns, pad, safe_line, time};
 use std::io::Write;
 use std::path::PathBuf;
-use treering::{Entry, Session, Tree};
+use treering::{Dialect, Entry, Session, Tree};
 
 /// List the entries on the path to the leaf, root first
 #[derive(Debug, clap::Args)]
@@ -17,7 +17,8 @@ pub(crate) struct Args {
     /// The path to another entry (an id or its beginning; `none`: before the first entry)
     #[arg(long, value_name = "ID")]
     leaf: Option<Position>,
-    /// The entries as they are in the file, one JSON object per line
+    /// The entries as they are in the file, one JSON object per line; those of other agents in
+    /// treering's shape, with the original in `record`
     #[arg(long)]
     json: bool,
 }
@@ -33,8 +34,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
         for entry in session.path_to(&leaf)? {
             let entry = entry?;
             if args.json {
-                out.write_all(entry.raw())?;
-                out.write_all(b"\n")?;
+                write_json(&entry, session.dialect(), out)?;
             } else {
                 write(&entry, &tree, out)?;
             }
@@ -44,6 +44,21 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
         true => Ok(()),
         false => warn_of_findings(&session, &args.file, out),
     }
+}
+
+/// The entry, and the record it was made of where that is another agent's.
+pub(super) fn write_json(entry: &Entry, dialect: Dialect, out: &mut Output) -> Result<(), Failure> {
+    let is_ours = dialect == Dialect::Pi || entry.is_damaged();
+    match entry.raw().strip_suffix(b"}").filter(|_| !is_ours) {
+        Some(fields) => {
+            out.write_all(fields)?;
+            out.write_all(b",\"record\":")?;
+            out.write_all(entry.record())?;
+            out.write_all(b"}")?;
+        }
+        None => out.write_all(entry.raw())?,
+    }
+    Ok(out.write_all(b"\n")?)
 }
 
 fn write(entry: &Entry, tree: &Tree, out: &mut Output) -> Result<(), Failure> {

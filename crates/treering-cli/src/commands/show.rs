@@ -25,9 +25,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     let session = Session::open(&args.file)?;
     let entry = session.entry(&args.id)?;
     if args.json {
-        out.write_all(entry.raw())?;
-        out.write_all(b"\n")?;
-        return Ok(());
+        return super::log::write_json(&entry, session.dialect(), out);
     }
     write_head(&session, &entry, out)?;
     write_body(&entry, out)?;
@@ -95,7 +93,14 @@ fn write_message_head(
 
 fn write_body(entry: &Entry, out: &mut Output) -> Result<(), Failure> {
     match entry.body() {
-        Body::Message(message) => describe::write_message(out, message, Calls::Whole),
+        Body::Message(message) => {
+            describe::write_message(out, message, Calls::Whole)?;
+            for message in entry.more_messages() {
+                writeln!(out)?;
+                describe::write_message(out, message, Calls::Whole)?;
+            }
+            Ok(())
+        }
         Body::Compaction { summary, .. } | Body::BranchSummary { summary, .. } => {
             let about = match entry.kind() {
                 Kind::Compaction => {

@@ -8,7 +8,7 @@ use crate::output::{Output, Style, json_string, json_string_or_null};
 use crate::text::{columns, fit, pad, safe_line};
 use std::io::Write;
 use std::path::PathBuf;
-use treering::{EntryId, Kind, Role, Session, Tree, TreeItem};
+use treering::{Dialect, EntryId, Kind, Reader, Role, Session, Tree, TreeItem};
 
 /// Show all branches
 ///
@@ -18,12 +18,15 @@ pub(crate) struct Args {
     /// The session file
     pub(crate) file: PathBuf,
     /// One JSON object per entry and line, parents before children: id, parentId, depth, type, role,
-    /// label, active (on the path to the leaf), leaf
+    /// label, active (on the path to the leaf), leaf, sidechain, record (as it stands in the file)
     #[arg(long)]
     json: bool,
-    /// Show labels and moves of the leaf as entries, too
+    /// Show labels, moves of the leaf and an agent's notes as entries, too
     #[arg(long, conflicts_with = "json")]
     all: bool,
+    /// Show what subagents did on their own
+    #[arg(long, conflicts_with = "json")]
+    sidechains: bool,
     /// Build and walk the tree, print nothing (for measuring)
     #[arg(long, hide = true, conflicts_with = "json")]
     quiet: bool,
@@ -40,7 +43,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     if args.json {
         return write_json(&session, out);
     }
-    write(&session, args.all, out)?;
+    write(&session, Shown { all: args.all, sidechains: args.sidechains }, out)?;
     warn_of_findings(&session, &args.file, out)
 }
 
@@ -65,6 +68,7 @@ impl ActivePath {
 fn write_json(session: &Session, out: &mut Output) -> Result<(), Failure> {
     let tree = session.tree();
     let path = ActivePath::of(session, &tree)?;
+    let mut reader = session.reader();
     for item in tree.walk() {
         out.write_all(b"{\"id\":")?;
         json_string(out, item.id)?;
@@ -86,17 +90,40 @@ fn write_json(session: &Session, out: &mut Output) -> Result<(), Failure> {
         }
         out.write_all(b",\"label\":")?;
         out.write_all(item.label_json.unwrap_or(b"null"))?; // Exactly as in the file.
-        let (active, leaf) = (path.has(&item), path.ends_at(&item));
-        writeln!(out, ",\"active\":{active},\"leaf\":{leaf}}}")?;
+        let (active, leaf, sidechain) = (path.has(&item), path.ends_at(&item), item.sidechain);
+        write!(out, ",\"active\":{active},\"leaf\":{leaf},\"sidechain\":{sidechain},\"record\":")?;
+        let entry = reader.entry(item.id)?;
+        match entry.is_damaged() {
+            true => out.write_all(b"null")?,
+            false => out.write_all(entry.record())?,
+        }
+        out.write_all(b"}\n")?;
     }
     Ok(())
 }
 
+/// What a tree shows besides the conversation.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Shown {
+    pub(super) all: bool,
+    pub(super) sidechains: bool,
+}
+
+impl Shown {
+    fn has(self, item: &TreeItem<'_>, dialect: Dialect) -> bool {
+        // Claude Code notes what its hooks and tools are doing; that is not what was said.
+        let is_note = item.kind == Kind::Other && dialect == Dialect::ClaudeCode;
+        let is_bookkeeping = is_note || matches!(item.kind, Kind::Label | Kind::Leaf);
+        (self.all || !is_bookkeeping) && (self.sidechains || !item.sidechain)
+    }
+}
+
 /// Writes the tree for people.
-pub(super) fn write(session: &Session, all: bool, out: &mut Output) -> Result<(), Failure> {
+pub(super) fn write(session: &Session, shown: Shown, out: &mut Output) -> Result<(), Failure> {
     let tree = session.tree();
     let path = ActivePath::of(session, &tree)?;
-    let is_visible = |item: &TreeItem<'_>| all || !matches!(item.kind, Kind::Label | Kind::Leaf);
+    let dialect = session.dialect();
+    let is_visible = |item: &TreeItem<'_>| shown.has(item, dialect);
     // If the leaf itself is not shown, the last entry above it that is stands for it.
     let mut leaf = None;
     let layout = Layout::of(tree.walk().enumerate().map(|(at, item)| {
@@ -112,24 +139,25 @@ pub(super) fn write(session: &Session, all: bool, out: &mut Output) -> Result<()
         writeln!(out, "({note}) {mark}")?;
     }
     let mut pen = layout.pen();
+    let mut reader = session.reader();
     for (at, (item, place)) in tree.walk().zip(&layout.places).enumerate() {
         if let Some(gutter) = pen.draw(item.depth, *place) {
             let mark = if leaf == Some(at) { " ← leaf" } else { "" };
-            write_item(session, &item, path.has(&item), &gutter, mark, out)?;
+            write_item(&mut reader, &item, path.has(&item), &gutter, mark, out)?;
         }
     }
     Ok(())
 }
 
 fn write_item(
-    session: &Session,
+    reader: &mut Reader,
     item: &TreeItem<'_>,
     active: bool,
     gutter: &str,
     mark: &str,
     out: &mut Output,
 ) -> Result<(), Failure> {
-    let entry = session.entry(item.id)?;
+    let entry = reader.entry(item.id)?;
     let id = safe_line(item.id);
     let name = pad(&describe::name(&entry), 10);
     let label = item.label.map(|label| format!("[{}] ", fit(&safe_line(label), 40)));

@@ -12,6 +12,21 @@ pub struct AgentContext {
     pub settings: Vec<(&'static str, Vec<u8>)>,
 }
 
+impl AgentContext {
+    /// The context as one JSON object: the messages, then what else it says.
+    pub fn to_json(&self) -> Vec<u8> {
+        let mut out = [b"{\"messages\":[", &*self.messages.join(&b","[..]), b"]"].concat();
+        for (name, value) in &self.settings {
+            out.push(b',');
+            crate::json::write_string(&mut out, name);
+            out.push(b':');
+            out.extend_from_slice(value);
+        }
+        out.push(b'}');
+        out
+    }
+}
+
 /// The records from a root to a leaf, the root being number 0.
 #[derive(Debug)]
 pub(crate) enum Path<'a> {

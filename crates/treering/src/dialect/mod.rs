@@ -8,10 +8,13 @@
 //! is the same for all and knows no dialect.
 
 pub(crate) mod agent;
+mod carry;
+mod chimera;
 mod claude;
 mod detect;
 mod link;
 mod pi;
+mod python;
 mod uuid;
 
 pub use agent::AgentContext;
@@ -99,7 +102,7 @@ impl Dialect {
             Dialect::Pi => &pi::Pi,
             Dialect::Uuid => &uuid::Uuid,
             Dialect::Omp => &pi::Pi,
-            Dialect::Chimera => &pi::Pi,
+            Dialect::Chimera => &chimera::Chimera,
             Dialect::Operator => &pi::Pi,
             Dialect::Tau => &pi::Pi,
             Dialect::ClaudeCode => &claude::ClaudeCode,
@@ -188,6 +191,11 @@ pub(crate) trait Codec: Sync + fmt::Debug {
     fn quick<'a>(&self, line: &'a [u8]) -> Option<(Head<'a>, usize)> {
         let _ = line;
         None
+    }
+
+    /// Whether the beginning of a record is enough to judge it by: then long ones need not be read.
+    fn heads_stand_first(&self) -> bool {
+        false
     }
 
     /// A record's time, in Unix milliseconds.

@@ -23,6 +23,10 @@ impl Codec for Pi {
         head::quick(line)
     }
 
+    fn heads_stand_first(&self) -> bool {
+        true
+    }
+
     fn classify(&self, type_name: &str, record: &[u8]) -> Class {
         match type_name {
             "session" => Class::Header,

@@ -39,6 +39,10 @@ impl Codec for Uuid {
             .filter(|(head, _)| head.kind != Kind::Other)
     }
 
+    fn heads_stand_first(&self) -> bool {
+        true
+    }
+
     fn classify(&self, type_name: &str, record: &[u8]) -> Class {
         match type_name {
             "session" if json::get(record, KEYS.id).is_some() => Class::HeaderNode,

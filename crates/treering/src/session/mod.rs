@@ -21,7 +21,7 @@ use crate::header::Header;
 use crate::id::{EntryId, SessionId};
 use crate::load::Loaded;
 use crate::log::{FileJournal, Journal, MemoryJournal};
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Bodies, Snapshot};
 use crate::tree::Tree;
 use commit::{Append, Flusher, GroupCommit, TakenBack};
 use state::{Expect, Place, State, Written};
@@ -72,6 +72,29 @@ pub struct Session {
 impl std::fmt::Debug for Session {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Session").field("id", &self.id()).field("path", &self.path()).finish()
+    }
+}
+
+/// Reads entries, from a snapshot of a session.
+///
+/// ```
+/// let session = treering::Session::in_memory("/project");
+/// let id = session.append(treering::Message::user("hello"))?;
+/// let mut reader = session.reader();
+/// assert_eq!(reader.entry(id.as_str())?.id(), &id);
+/// # Ok::<(), treering::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Reader {
+    view: Snapshot,
+    bodies: Bodies,
+}
+
+impl Reader {
+    /// An entry, by id or unambiguous prefix.
+    pub fn entry(&mut self, id: &str) -> Result<Entry> {
+        let row = self.view.tree().find_row(id)?;
+        self.bodies.entry(&self.view, row)
     }
 }
 
@@ -230,6 +253,12 @@ impl Session {
         let view = self.view();
         let row = view.tree().find_row(id)?;
         view.entry(row)
+    }
+
+    /// Reads entries of the session as it is now, one after the other: faster than
+    /// [`entry`](Session::entry) for many.
+    pub fn reader(&self) -> Reader {
+        Reader { view: self.view(), bodies: Bodies::default() }
     }
 
     /// The entries from the root to the leaf.

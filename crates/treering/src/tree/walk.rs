@@ -47,6 +47,8 @@ pub struct TreeItem<'a> {
     pub label_time: Option<i64>,
     /// How many children it has.
     pub children: usize,
+    /// Whether it is part of a conversation that another agent had on behalf of this one.
+    pub sidechain: bool,
 }
 
 /// A walk over the whole tree, parents before children, children oldest first.
@@ -79,6 +81,7 @@ impl<'a> Iterator for TreeWalk<'a> {
             label_json: label.map(|label| &*label.literal),
             label_time: label.and_then(|label| tree.node(label.row).time()),
             children: children.len(),
+            sidechain: node.has(Node::SIDECHAIN),
         })
     }
 }

@@ -1,0 +1,256 @@
+//! Entries and headers as Chimera would have written them.
+
+use super::super::{About, Stamp};
+use super::{FOREIGN, OWN, Role, carry, decode, mark, native_name, pick, python};
+use crate::context::ContextMessage;
+use crate::entry::{Kind, MessageView, NewEntry};
+use crate::id::EntryId;
+use crate::json;
+
+/// The type of a message that the model is not to see.
+const EXCLUDED: &str = "excluded_message";
+
+pub(super) fn entry(entry: &NewEntry, stamp: &Stamp<'_>) -> Vec<u8> {
+    let entry = &*entry.settled(stamp.id);
+    let record = plain(entry, stamp).finish();
+    let says_all = carry::same(&decode::entry(&record), entry);
+    python::dumps(&if says_all { record } else { carry::carry(record, entry) })
+}
+
+pub(super) fn header(about: &About<'_>) -> Vec<u8> {
+    let node = node_id(about.id);
+    let stamp = Stamp { id: &node, parent: None, millis: about.created, left: None };
+    let mut session = b"{\"id\":".to_vec();
+    json::write_string(&mut session, about.id);
+    if let Some(parent) = about.parent_session {
+        session.extend_from_slice(b",\"parentSession\":");
+        json::write_string(&mut session, parent);
+    }
+    session.push(b'}');
+    let record = Record::new("header", &stamp)
+        .put("version", b"1")
+        .put("cwd", &json::quoted(about.cwd))
+        .put("system_prompt", b"\"\"")
+        .put("treering", &[b"{\"session\":", &*session, b"}"].concat());
+    python::dumps(&record.finish())
+}
+
+/// The id of the node that is a session's header: 12 hexadecimal characters, as Chimera's ids are.
+/// The same for the same session, and the session's own id if that has this form. FNV-1a.
+fn node_id(session: &str) -> String {
+    let is_hex = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    if session.len() == 12 && session.bytes().all(is_hex) {
+        return session.to_owned();
+    }
+    let hash = session.bytes().fold(0xCBF2_9CE4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3)
+    });
+    format!("{:012x}", (hash ^ hash >> 48) & 0xFFFF_FFFF_FFFF)
+}
+
+/// A record under construction, as compact JSON.
+struct Record(Vec<u8>);
+
+impl Record {
+    fn new(type_name: &str, stamp: &Stamp<'_>) -> Self {
+        let parent = stamp.parent.map_or(b"null".to_vec(), json::quoted);
+        let mut out = b"{\"type\":".to_vec();
+        json::write_string(&mut out, type_name);
+        Record(out)
+            .put("id", &json::quoted(stamp.id))
+            .put("parent_id", &parent)
+            .put("timestamp", &python::seconds(stamp.millis))
+    }
+
+    fn put(mut self, key: &str, value: &[u8]) -> Self {
+        self.0.push(b',');
+        json::write_string(&mut self.0, key);
+        self.0.push(b':');
+        self.0.extend_from_slice(value);
+        self
+    }
+
+    /// Fields as members, without those that would be taken for the record's own.
+    fn put_all(mut self, fields: &[u8]) -> Self {
+        for (key, value) in carry::members(fields) {
+            if !matches!(&*json::key_name(key), b"parent_id" | b"treering") {
+                self.0.extend_from_slice(b",\"");
+                self.0.extend_from_slice(key);
+                self.0.extend_from_slice(b"\":");
+                self.0.extend_from_slice(value);
+            }
+        }
+        self
+    }
+
+    fn finish(mut self) -> Vec<u8> {
+        self.0.push(b'}');
+        self.0
+    }
+}
+
+/// What Chimera can say of an entry.
+fn plain(entry: &NewEntry, stamp: &Stamp<'_>) -> Record {
+    let get = |key| carry::member(&entry.fields, key);
+    let text = |key| get(key).filter(|value| value.starts_with(b"\"")).unwrap_or(b"\"\"");
+    match entry.kind() {
+        Kind::Message => match get("message").and_then(message) {
+            Some(message) => Record::new("message", stamp).put("message", &message),
+            None => Record::new(EXCLUDED, stamp),
+        },
+        Kind::CustomMessage => {
+            let content = get("content").unwrap_or(b"[]");
+            spoken(&[b"{\"role\":\"custom\",\"content\":", content, b"}"].concat())
+                .map_or_else(|| generic(entry, stamp), |message| user(&message, stamp))
+        }
+        Kind::BranchSummary if text("summary") != b"\"\"" => {
+            spoken(&[b"{\"role\":\"branchSummary\",\"summary\":", text("summary"), b"}"].concat())
+                .map_or_else(|| generic(entry, stamp), |message| user(&message, stamp))
+        }
+        Kind::Compaction => {
+            let list = |key| {
+                let files = get("details").and_then(|details| json::get(details, key));
+                files.filter(|files| files.starts_with(b"[")).unwrap_or(b"[]")
+            };
+            let tokens = get("tokensBefore").filter(|tokens| *tokens != b"null");
+            Record::new("compaction", stamp)
+                .put("summary", text("summary"))
+                .put("first_kept_entry_id", text("firstKeptEntryId"))
+                .put("tokens_before", tokens.unwrap_or(b"0"))
+                .put("read_files", list("readFiles"))
+                .put("modified_files", list("modifiedFiles"))
+        }
+        Kind::Label => Record::new("label", stamp)
+            .put("target_id", text("targetId"))
+            .put("label", text("label")),
+        Kind::ModelChange => {
+            let inside = |key| json::inside(text(key)).unwrap_or_default();
+            let value = match get("provider") {
+                Some(_) => [b"\"", inside("provider"), b"/", inside("modelId"), b"\""].concat(),
+                None => text("modelId").to_vec(),
+            };
+            state_change(b"\"model\"", &value, stamp)
+        }
+        Kind::ThinkingLevelChange => state_change(b"\"thinking\"", text("thinkingLevel"), stamp),
+        _ => generic(entry, stamp),
+    }
+}
+
+fn state_change(kind: &[u8], value: &[u8], stamp: &Stamp<'_>) -> Record {
+    Record::new("state_change", stamp).put("kind", kind).put("value", value)
+}
+
+/// A record that Chimera keeps and does not look into.
+fn generic(entry: &NewEntry, stamp: &Stamp<'_>) -> Record {
+    let stripped = entry.type_name.strip_prefix(FOREIGN);
+    let name = stripped.filter(|name| native_name(name) == entry.type_name);
+    let record = Record::new(name.unwrap_or(&entry.type_name), stamp);
+    let mut names = carry::members(&entry.fields).map(|(key, _)| json::key_name(key));
+    let only_data = names.all(|name| *name == *b"data");
+    if OWN.contains(&&*entry.type_name) {
+        return record.put_all(&entry.fields);
+    }
+    match entry.fields.get(1..) {
+        None => record,
+        Some(_) if only_data && !has_mark(entry) => record.put_all(&entry.fields),
+        Some(inside) => record.put("data", &[b"{", inside, b"}"].concat()),
+    }
+}
+
+fn has_mark(entry: &NewEntry) -> bool {
+    mark(entry.kind()).is_some_and(|mark| carry::member(&entry.fields, mark).is_some())
+}
+
+fn user(content: &[u8], stamp: &Stamp<'_>) -> Record {
+    let message = [b"{\"role\":\"user\",\"content\":", content, b"}"].concat();
+    Record::new("message", stamp).put("message", &message)
+}
+
+/// A message in Chimera's shape; `None` if the model is not to see it.
+fn message(raw: &[u8]) -> Option<Vec<u8>> {
+    let view = MessageView::new(raw);
+    let [role, content, call] = pick(raw, ["role", "content", "toolCallId"]);
+    let text = content.map_or(b"\"\"".to_vec(), joined);
+    let mut out = b"{\"role\":".to_vec();
+    match view.role() {
+        Role::User | Role::Assistant | Role::System => out.extend_from_slice(role?),
+        Role::ToolResult => out.extend_from_slice(b"\"tool\""),
+        // A role of somebody's own, in a message like those that Chimera has.
+        Role::Other
+            if content.is_some_and(|content| content.starts_with(b"\"")) && is_bare(raw) =>
+        {
+            out.extend_from_slice(role.filter(|role| role.starts_with(b"\""))?);
+        }
+        _ => {
+            let text = spoken(raw)?;
+            return Some([b"{\"role\":\"user\",\"content\":", &*text, b"}"].concat());
+        }
+    }
+    out.extend_from_slice(b",\"content\":");
+    out.extend_from_slice(&text);
+    if view.role() == Role::Assistant {
+        out.extend_from_slice(&tool_calls(content.unwrap_or_default()));
+    }
+    if let Some(call) = call.filter(|id| view.role() == Role::ToolResult && id.len() > 2) {
+        out.extend_from_slice(b",\"call_id\":");
+        out.extend_from_slice(call);
+    }
+    out.push(b'}');
+    Some(out)
+}
+
+/// Whether a message has nothing but what every message has.
+fn is_bare(raw: &[u8]) -> bool {
+    json::Members::new(raw, 0)
+        .all(|member| matches!(&*json::key_name(member.key), b"role" | b"content" | b"timestamp"))
+}
+
+/// The text, as a literal, that a provider gets for a message of one of treering's own roles;
+/// nothing if there is none.
+fn spoken(message: &[u8]) -> Option<Vec<u8>> {
+    let message = ContextMessage { entry: EntryId::from(""), json: message.to_vec() };
+    let text = joined(json::get(&message.to_llm()?.json, "content")?);
+    (text != b"\"\"").then_some(text)
+}
+
+/// The texts of a content, a line each, as a literal.
+fn joined(content: &[u8]) -> Vec<u8> {
+    if content.starts_with(b"\"") {
+        return content.to_vec();
+    }
+    let mut out = b"\"".to_vec();
+    for block in json::elements(content) {
+        let [kind, text] = pick(block, ["type", "text"]);
+        if kind.and_then(json::string).as_deref() != Some("text") {
+            continue;
+        }
+        if out.len() > 1 {
+            out.extend_from_slice(b"\\n");
+        }
+        out.extend_from_slice(text.and_then(json::inside).unwrap_or_default());
+    }
+    out.push(b'"');
+    out
+}
+
+fn tool_calls(content: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    for block in json::elements(content) {
+        let [kind, id, name, arguments] = pick(block, ["type", "id", "name", "arguments"]);
+        if kind.and_then(json::string).as_deref() != Some("toolCall") {
+            continue;
+        }
+        out.extend_from_slice(if out.is_empty() { b",\"tool_calls\":[" } else { b"," });
+        out.extend_from_slice(b"{\"id\":");
+        out.extend_from_slice(id.unwrap_or(b"\"\""));
+        out.extend_from_slice(b",\"name\":");
+        out.extend_from_slice(name.unwrap_or(b"\"\""));
+        out.extend_from_slice(b",\"arguments\":");
+        out.extend_from_slice(arguments.unwrap_or(b"{}"));
+        out.push(b'}');
+    }
+    if !out.is_empty() {
+        out.push(b']');
+    }
+    out
+}

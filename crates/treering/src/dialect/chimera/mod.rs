@@ -1,0 +1,249 @@
+//! Chimera: one record a line in the style of Python's `json.dumps`, times as float seconds, the
+//! header (if there is one) an ordinary node of the tree.
+//!
+//! Chimera knows five types and keeps any other as `{"type": …, "data": {…}}`. It ignores members it
+//! does not know. Entries that have no type of their own there are written as such generic records
+//! with their fields in `data`; what the model sees of them and Chimera has no type for (output of
+//! commands, messages of extensions, summaries of branches) is written as a user message. In both
+//! cases nothing is lost: see [`super::carry`].
+//!
+//! [`Shape`] is the one place that says what a record is; reading heads and reading bodies both ask
+//! it, so that they cannot disagree.
+
+mod agent;
+mod decode;
+mod encode;
+
+use super::agent::{AgentContext, Path};
+use super::{About, Class, Codec, Decoded, Keys, Marks, Stamp, carry, python};
+use crate::entry::head::{Head, Name};
+use crate::entry::{Kind, NewEntry, Role};
+use crate::error::Result;
+use crate::header::Header;
+use crate::id::{EntryId, IdMaker};
+use crate::json::{self, Members};
+use std::borrow::Cow;
+
+/// Chimera's way of writing.
+#[derive(Debug)]
+pub(crate) struct Chimera;
+
+impl Codec for Chimera {
+    fn keys(&self) -> &'static Keys {
+        &Keys { id: "id", parent: "parent_id", time: "timestamp" }
+    }
+
+    fn quick<'a>(&self, line: &'a [u8]) -> Option<(Head<'a>, usize)> {
+        quick(line)
+    }
+
+    fn time(&self, literal: &[u8]) -> Option<i64> {
+        python::millis(literal)
+    }
+
+    fn is_headerless(&self) -> bool {
+        true
+    }
+
+    fn make_id(&self, ids: &mut IdMaker, taken: &dyn Fn(&str) -> bool) -> EntryId {
+        ids.make_long(taken)
+    }
+
+    fn classify(&self, type_name: &str, record: &[u8]) -> Class {
+        if type_name == "header" {
+            return Class::HeaderNode;
+        }
+        if let Some(entry) = carry::carried(record) {
+            return Class::Entry(entry.kind(), entry.role);
+        }
+        match Shape::of(type_name, record) {
+            Shape::Message => Class::Entry(Kind::Message, role(record)),
+            Shape::Compaction => Class::Entry(Kind::Compaction, None),
+            Shape::Label => Class::Entry(Kind::Label, None),
+            Shape::Model => Class::Entry(Kind::ModelChange, None),
+            Shape::Thinking => Class::Entry(Kind::ThinkingLevelChange, None),
+            Shape::Native => Class::Entry(Kind::of(type_name), None),
+            Shape::Plain => Class::Entry(Kind::of(&native_name(type_name)), None),
+        }
+    }
+
+    fn header(&self, record: &[u8]) -> Option<Header> {
+        let [kind, id, cwd, time, ours] =
+            pick(record, ["type", "id", "cwd", "timestamp", "treering"]);
+        if kind.and_then(json::string)? != "header" {
+            return None;
+        }
+        let text = |literal: Option<&[u8]>| literal.and_then(json::string).map(Cow::into_owned);
+        let session = ours.and_then(|ours| json::get(ours, "session")).unwrap_or_default();
+        let id = text(json::get(session, "id")).or_else(|| text(id)).unwrap_or_default();
+        let created = time.and_then(python::millis).map(crate::time::format).unwrap_or_default();
+        let mut header = Header::foreign(id, created, text(cwd).unwrap_or_default(), record);
+        header.parent_session = text(json::get(session, "parentSession"));
+        Some(header)
+    }
+
+    fn decode(&self, record: &[u8]) -> Decoded {
+        Decoded { entry: decode::entry(record), more: Vec::new() }
+    }
+
+    fn encode(&self, entry: &NewEntry, stamp: &Stamp<'_>) -> Option<Vec<u8>> {
+        Some(encode::entry(entry, stamp))
+    }
+
+    fn encode_header(&self, about: &About<'_>) -> Option<Vec<u8>> {
+        Some(encode::header(about))
+    }
+
+    fn agent_context(&self, path: &mut Path<'_>) -> Result<Option<AgentContext>> {
+        agent::context(path).map(Some)
+    }
+}
+
+/// What a record is, and with it where its fields stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Shape {
+    Message,
+    Compaction,
+    Label,
+    Model,
+    Thinking,
+    /// A type that Chimera does not know, with the fields that treering gives it in `data`.
+    Native,
+    /// Anything else: its members are its fields.
+    Plain,
+}
+
+impl Shape {
+    fn of(type_name: &str, record: &[u8]) -> Shape {
+        match type_name {
+            "message" => Shape::Message,
+            "compaction" => Shape::Compaction,
+            "label" => Shape::Label,
+            "state_change" => match pick(record, ["kind", "value"]) {
+                [Some(kind), Some(value)] if value.starts_with(b"\"") => {
+                    match json::string(kind).as_deref() {
+                        Some("model") => Shape::Model,
+                        Some("thinking" | "thinking_level") => Shape::Thinking,
+                        _ => Shape::Plain,
+                    }
+                }
+                _ => Shape::Plain,
+            },
+            _ => match mark(Kind::of(type_name)) {
+                Some(mark) if json::get(record, "data").is_some_and(|data| has(data, mark)) => {
+                    Shape::Native
+                }
+                _ => Shape::Plain,
+            },
+        }
+    }
+}
+
+/// The field without which an entry of a kind is none. Anybody may call a type `leaf`; only an
+/// entry that says where to moves the leaf.
+fn mark(kind: Kind) -> Option<&'static str> {
+    Some(match kind {
+        Kind::Leaf | Kind::ContextEdit => "targetId",
+        Kind::SessionInfo => "name",
+        Kind::Custom | Kind::CustomMessage => "customType",
+        Kind::BranchSummary => "summary",
+        Kind::Usage => "usage",
+        _ => return None,
+    })
+}
+
+fn has(object: &[u8], key: &str) -> bool {
+    json::get(object, key).is_some()
+}
+
+/// Where a type of Chimera's has a meaning here that it does not have there, it gets this before it.
+const FOREIGN: &str = "chimera:";
+
+/// Types that Chimera itself knows.
+const OWN: [&str; 5] = ["header", "message", "compaction", "label", "state_change"];
+
+/// The name in treering's shape of a type whose record is [`Shape::Plain`].
+fn native_name(type_name: &str) -> Cow<'_, str> {
+    let means_something = match Kind::of(type_name) {
+        // State of an extension either way.
+        Kind::Other | Kind::Custom => type_name == "session",
+        _ => true,
+    };
+    match means_something && !OWN.contains(&type_name) {
+        true => Cow::Owned(format!("{FOREIGN}{type_name}")),
+        false => Cow::Borrowed(type_name),
+    }
+}
+
+/// Who speaks in a message record.
+fn role(record: &[u8]) -> Option<Role> {
+    let role = json::get(json::get(record, "message")?, "role")?;
+    Some(role_of(&json::string(role)?))
+}
+
+fn role_of(name: &str) -> Role {
+    match name {
+        "user" => Role::User,
+        "assistant" => Role::Assistant,
+        "system" => Role::System,
+        "tool" => Role::ToolResult,
+        _ => Role::Other,
+    }
+}
+
+/// The values of some members of an object, in one pass over it.
+fn pick<'a, const N: usize>(object: &'a [u8], keys: [&str; N]) -> [Option<&'a [u8]>; N] {
+    let mut found = [None; N];
+    for member in Members::new(object, json::skip_space(object, 0)) {
+        let name = json::key_name(member.key);
+        for (key, slot) in keys.iter().zip(&mut found) {
+            if *name == *key.as_bytes() {
+                *slot = Some(&object[member.value.clone()]);
+            }
+        }
+    }
+    found
+}
+
+/// A message in the shape that Chimera itself gives it. Everything else is left to the thorough
+/// reader, and so is every line that may carry an entry: what is carried decides what it is.
+fn quick(line: &[u8]) -> Option<(Head<'_>, usize)> {
+    let rest = line.strip_prefix(b"{\"type\": \"message\", \"id\": \"")?;
+    let (id, rest) = hex_name(rest)?;
+    let rest = rest.strip_prefix(b", \"parent_id\": ")?;
+    let (parent, rest) = match rest.strip_prefix(b"\"") {
+        Some(rest) => hex_name(rest).map(|(parent, rest)| (Some(parent), rest))?,
+        None => (None, rest.strip_prefix(b"null")?),
+    };
+    let rest = rest.strip_prefix(b", \"timestamp\": ")?;
+    let (time, rest) = rest.split_at(rest.iter().take(32).position(|byte| *byte == b',')?);
+    if time.first() == Some(&b'0') || !time.iter().all(|b| b.is_ascii_digit() || *b == b'.') {
+        return None;
+    }
+    let time = python::millis(time).filter(|_| time.last() != Some(&b'.'))?;
+    let rest = rest.strip_prefix(b", \"message\": {\"role\": \"")?;
+    let (name, rest) = rest.split_at(rest.iter().take(16).position(|byte| *byte == b'"')?);
+    let role = match role_of(std::str::from_utf8(name).ok()?) {
+        Role::Other => return None,
+        role => role,
+    };
+    if memchr::memmem::find(rest, b"\"treering\"").is_some() {
+        return None;
+    }
+    let (kind, role, time) = (Kind::Message, Some(role), Some(time));
+    let head = Head { kind, role, id: Some(id), parent, time, marks: Marks::default() };
+    Some((head, line.len() - rest.len() + 1))
+}
+
+/// A hexadecimal id and what follows its closing quote.
+fn hex_name(bytes: &[u8]) -> Option<(Name<'_>, &[u8])> {
+    let end = bytes.iter().take(33).position(|byte| !byte.is_ascii_hexdigit())?;
+    let (name, rest) = bytes.split_at(end);
+    let text = std::str::from_utf8(name).ok().filter(|name| !name.is_empty())?;
+    Some((Name { text: Cow::Borrowed(text), is_number: false }, rest.strip_prefix(b"\"")?))
+}
+
+#[cfg(test)]
+mod corpus;
+#[cfg(test)]
+mod tests;
