@@ -102,7 +102,12 @@ impl Loaded {
             parent_key: ParentKey::of(dialect.codec()),
             header: None,
             header_span: 0..0,
-            shape: dialect.codec().is_chain().then_some(Shape::Chain),
+            shape: match dialect {
+                // Their version tells.
+                Dialect::Pi | Dialect::Omp => None,
+                _ if dialect.codec().is_chain() => Some(Shape::Chain),
+                _ => Some(Shape::Tree),
+            },
             tree: Arc::new(Tree::new()),
             seen: 0,
             complete: 0,
@@ -349,7 +354,7 @@ impl Loaded {
                 if header.version > codec.version() {
                     self.find(number, Problem::FutureVersion(header.version));
                 }
-                if header.version >= 2 || self.dialect != Dialect::Pi {
+                if header.version >= 2 {
                     self.shape.get_or_insert(Shape::Tree);
                 }
                 self.header = Some(header);
