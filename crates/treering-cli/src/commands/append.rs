@@ -8,7 +8,8 @@ use crate::text::safe_line;
 use std::io::{self, BufRead, ErrorKind, Write};
 use std::path::PathBuf;
 use treering::{
-    Creation, Durability, EntryId, Error, Message, Model, NewEntry, Session, SessionOptions,
+    Creation, Dialect, Durability, EntryId, Error, Message, Model, NewEntry, Session,
+    SessionOptions,
 };
 
 /// Append entries to a session; a file that does not exist is created
@@ -35,6 +36,9 @@ pub(crate) struct Args {
     /// The project a new session belongs to; the current directory if not given
     #[arg(long, value_name = "DIR")]
     cwd: Option<PathBuf>,
+    /// Whose way of writing a new session is in: pi, uuid, omp, chimera, operator or tau
+    #[arg(long, value_name = "NAME", default_value_t, hide_default_value = true)]
+    dialect: Dialect,
     /// Who speaks in --assistant; the session's model if not given
     #[arg(long, value_name = "PROVIDER/ID", value_parser = model, conflicts_with_all = ["user", "entry", "stdin"])]
     model: Option<(String, String)>,
@@ -138,6 +142,7 @@ impl<'a> Writer<'a> {
         SessionOptions {
             // A printed id promises that the entry is in the file, message or not.
             creation: Creation::AtOnce,
+            dialect: self.args.dialect,
             durability: self.args.durability.into(),
             ..SessionOptions::default()
         }

@@ -258,7 +258,10 @@ fn headers_of_both_kinds() {
     assert_eq!(header.parent_session.as_deref(), about.parent_session);
     assert_eq!(header.timestamp, "2026-03-11T09:00:00.000Z");
     assert_eq!(header.raw(), line);
-    assert!(header.check_writable(crate::Dialect::Chimera).is_ok() && header.declared == crate::header::VERSION);
+    assert!(
+        header.check_writable(crate::Dialect::Chimera).is_ok()
+            && header.declared == crate::header::VERSION
+    );
 
     let own = br#"{"type": "header", "id": "3b06cca8023e", "parent_id": null, "timestamp": 1773886267.618437, "version": 1, "cwd": "/p", "system_prompt": "s"}"#;
     let header = Chimera.header(own).unwrap();
