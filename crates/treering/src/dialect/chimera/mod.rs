@@ -45,6 +45,10 @@ impl Codec for Chimera {
         true
     }
 
+    fn roots_hang_on_the_header(&self) -> bool {
+        true
+    }
+
     fn make_id(&self, ids: &mut IdMaker, taken: &dyn Fn(&str) -> bool) -> EntryId {
         ids.make_long(taken)
     }
