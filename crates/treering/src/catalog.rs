@@ -236,7 +236,10 @@ fn session_files(directory: &Path) -> Result<Vec<PathBuf>> {
     };
     let paths = entries.flatten().map(|entry| entry.path());
     Ok(paths
-        .filter(|path| path.extension().is_some_and(|extension| extension == "jsonl"))
+        .filter(|path| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            name.ends_with(".jsonl") || name.ends_with(".jsonl.zst")
+        })
         .collect())
 }
 

@@ -80,6 +80,12 @@ impl Header {
         })
     }
 
+    /// The same header, read from a part of the record `raw`.
+    pub(crate) fn standing_as(mut self, raw: &[u8]) -> Self {
+        self.raw = raw.to_vec();
+        self
+    }
+
     /// The header's bytes as they stand in the file.
     pub fn raw(&self) -> &[u8] {
         &self.raw

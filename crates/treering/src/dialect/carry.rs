@@ -1,25 +1,48 @@
-//! What another agent's format has no place for, and how it comes along all the same.
+//! What an agent's own record cannot say: the entry in treering's shape, carried inside the record.
 //!
-//! Agents ignore members they do not know. So when the record that stands for an entry in some
-//! dialect does not say all of it, the record gets one more member, `treering`, with the whole entry
-//! in treering's shape. Reading it back gives exactly that entry, and the agent sees its own record.
+//! A record written for another agent holds everything in that agent's words. Where that does not
+//! read back as the same entry, the record gets one more member, `treering`, with the entry as it
+//! was. The agent passes over it, and treering reads nothing else.
 
 use super::python;
-use crate::entry::{MessageView, NewEntry, Parent};
+use crate::entry::{Kind, MessageView, NewEntry, Parent, Role};
 use crate::json::{self, Members};
 use std::borrow::Cow;
-use std::collections::HashMap;
 
-const KEY: &str = "treering";
+/// The entry that a record carries, if it carries one. The member's name counts only as treering
+/// spells it: a quick reader looks for those bytes and must come to the same answer.
+pub(crate) fn carried(record: &[u8]) -> Option<NewEntry> {
+    memchr::memmem::find(record, b"\"treering\"")?;
+    let whole = json::get(record, "treering").filter(|raw| raw.starts_with(b"{"))?;
+    let type_name = json::string(json::get(whole, "type")?)?.into_owned();
+    // A header is no entry, wherever it stands.
+    if type_name == "session" {
+        return None;
+    }
+    let mut fields = Vec::with_capacity(whole.len());
+    for member in Members::new(whole, 0) {
+        // The common members are the tree's to say.
+        let name = json::key_name(member.key);
+        if !matches!(&*name, b"type" | b"id" | b"parentId" | b"timestamp") {
+            fields.push(b',');
+            fields.extend_from_slice(&whole[member.whole]);
+        }
+    }
+    Some(native(type_name, fields))
+}
 
-/// An entry of treering's shape from its type and its fields (`,"key":value` each).
+/// An entry of these fields (`,"key":value` each), whatever they are.
 pub(crate) fn native(type_name: impl Into<Cow<'static, str>>, fields: Vec<u8>) -> NewEntry {
     let type_name = type_name.into();
-    let message = match &*type_name {
-        "message" => member(&fields, "message").map(|message| MessageView::new(message).role()),
-        _ => None,
-    };
-    NewEntry { type_name, fields, role: message, id: None, parent: Parent::Leaf, timestamp: None }
+    let role = (Kind::of(&type_name) == Kind::Message).then(|| role(&fields)).flatten();
+    NewEntry { type_name, fields, role, id: None, parent: Parent::Leaf, timestamp: None }
+}
+
+fn role(fields: &[u8]) -> Option<Role> {
+    let object = as_object(fields);
+    let message = json::get(&object, "message").filter(|raw| raw.starts_with(b"{"))?;
+    json::get(message, "role").and_then(json::string)?;
+    Some(MessageView::new(message).role())
 }
 
 /// The value of a field in an entry's fields.
@@ -33,39 +56,22 @@ pub(crate) fn members(fields: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
     Members::after_comma(fields).map(|member| (member.key, &fields[member.value]))
 }
 
-/// The entry that a record carries in treering's own shape, if it does.
-pub(crate) fn carried(record: &[u8]) -> Option<NewEntry> {
-    // Looking for the word is much quicker than reading the record, and nearly none has it.
-    memchr::memmem::find(record, KEY.as_bytes())?;
-    let object = json::get(record, KEY).filter(|value| value.starts_with(b"{"))?;
-    let type_name = json::string(json::get(object, "type")?)?.into_owned();
-    let mut fields = Vec::with_capacity(object.len());
-    for member in Members::new(object, 0) {
-        if !matches!(&*json::key_name(member.key), b"type" | b"id" | b"parentId" | b"timestamp") {
-            fields.push(b',');
-            fields.extend_from_slice(&object[member.whole]);
-        }
-    }
-    Some(native(type_name, fields))
+/// The fields of an entry as one object.
+pub(crate) fn as_object(fields: &[u8]) -> Vec<u8> {
+    [b"{", fields.get(1..).unwrap_or_default(), b"}"].concat()
 }
 
-/// The record with the entry carried in it, as its last member.
-pub(crate) fn carry(mut record: Vec<u8>, entry: &NewEntry) -> Vec<u8> {
-    let Some(end) = record.iter().rposition(|byte| *byte == b'}') else { return record };
-    record.truncate(end);
-    if record.trim_ascii_end() != b"{" {
-        record.push(b',');
-    }
-    json::write_string(&mut record, KEY);
-    record.extend_from_slice(b":{\"type\":");
-    json::write_string(&mut record, &entry.type_name);
-    record.extend_from_slice(&entry.fields);
-    record.extend_from_slice(b"}}");
-    record
+/// The record with the entry in it.
+pub(crate) fn carry(record: Vec<u8>, entry: &NewEntry) -> Vec<u8> {
+    let mut native = b"{\"type\":".to_vec();
+    json::write_string(&mut native, &entry.type_name);
+    native.extend_from_slice(&entry.fields);
+    native.push(b'}');
+    json::with_member(&record, "treering", &native)
 }
 
-/// Whether two entries say the same: type and fields as JSON values, whatever the order of the
-/// fields, the white space and the spelling of strings.
+/// Whether two entries say the same: type and members as JSON values. The order of an entry's and of
+/// its message's members does not count, nor do white space and the way a text is escaped.
 pub(crate) fn same(a: &NewEntry, b: &NewEntry) -> bool {
     if a.type_name != b.type_name {
         return false;
@@ -73,42 +79,119 @@ pub(crate) fn same(a: &NewEntry, b: &NewEntry) -> bool {
     if a.fields == b.fields {
         return true;
     }
-    let by_name = |fields: &'_ [u8]| -> HashMap<Vec<u8>, Vec<u8>> {
-        members(fields).map(|(key, value)| (spelled(key), value.to_vec())).collect()
-    };
-    let (a, b) = (by_name(&a.fields), by_name(&b.fields));
+    let (a, b) = (as_object(&a.fields), as_object(&b.fields));
+    let (a, b) = (sorted(&a), sorted(&b));
     a.len() == b.len()
-        && a.iter().all(|(key, value)| {
-            b.get(key)
-                .is_some_and(|other| value == other || python::dumps(value) == python::dumps(other))
+        && a.iter().zip(&b).all(|((key, a), (other, b))| {
+            let is_message = **key == *b"message" && a.starts_with(b"{") && b.starts_with(b"{");
+            key == other && if is_message { same_members(a, b) } else { same_value(a, b) }
         })
 }
 
-/// A raw key in the one spelling that every key has.
-fn spelled(key: &[u8]) -> Vec<u8> {
-    python::dumps(&[b"\"", key, b"\""].concat())
+fn same_members(a: &[u8], b: &[u8]) -> bool {
+    let (a, b) = (sorted(a), sorted(b));
+    a.len() == b.len()
+        && a.iter().zip(&b).all(|((key, a), (other, b))| key == other && same_value(a, b))
+}
+
+fn sorted(object: &[u8]) -> Vec<(Cow<'_, [u8]>, &[u8])> {
+    let members = Members::new(object, 0);
+    let mut found: Vec<_> =
+        members.map(|member| (json::key_name(member.key), &object[member.value])).collect();
+    found.sort_by(|(a, _), (b, _)| a.cmp(b));
+    found
+}
+
+/// Compares token by token, so nesting costs nothing.
+fn same_value(a: &[u8], b: &[u8]) -> bool {
+    let (mut at, mut other) = (0, 0);
+    loop {
+        at = json::skip_space(a, at);
+        other = json::skip_space(b, other);
+        let (one, two) = (token(a, at), token(b, other));
+        if one.is_empty() || two.is_empty() {
+            return one.is_empty() && two.is_empty();
+        }
+        if one != two && !same_text(one, two) {
+            return false;
+        }
+        at += one.len();
+        other += two.len();
+    }
+}
+
+/// The string, number, word or mark at `at`; nothing at the end.
+fn token(bytes: &[u8], at: usize) -> &[u8] {
+    let rest = bytes.get(at..).unwrap_or_default();
+    let is_mark = |byte: &u8| b"{}[],:\" \t\r\n".contains(byte);
+    let len = match rest.first() {
+        None => 0,
+        Some(b'"') => json::skip_string(rest, 0).unwrap_or(rest.len()),
+        Some(mark) if is_mark(mark) => 1,
+        Some(_) => rest.iter().position(is_mark).unwrap_or(rest.len()),
+    };
+    &rest[..len]
+}
+
+fn same_text(a: &[u8], b: &[u8]) -> bool {
+    let is_text = a.starts_with(b"\"") && b.starts_with(b"\"");
+    // Not every text can be a `String`; in this form every character has one spelling.
+    is_text && python::dumps(a) == python::dumps(b)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn entry(type_name: &'static str, fields: &str) -> NewEntry {
-        native(type_name, fields.as_bytes().to_vec())
+    fn entry(json: &str) -> NewEntry {
+        NewEntry::from_json(json.as_bytes()).unwrap()
     }
 
     #[test]
     fn what_is_carried_comes_back() {
-        let whole = entry("usage", r#","usage":{"n":1e400},"note":"\ud83d","x":-0.0"#);
-        for record in [&b"{}"[..], b"{ \"type\": \"note\", \"data\": {} }"] {
-            let record = carry(record.to_vec(), &whole);
-            assert_eq!(json::skip_value(&record, 0), Some(record.len()));
-            let back = carried(&record).unwrap();
-            assert_eq!((&back.type_name, &back.fields), (&whole.type_name, &whole.fields));
+        let native = entry(r#"{"type":"odd","a":1e400,"b":"\ud800","c":null}"#);
+        let record = carry(br#"{"id":"1","type":"x"}"#.to_vec(), &native);
+        let text = String::from_utf8(record.clone()).unwrap();
+        assert_eq!(
+            text,
+            r#"{"id":"1","type":"x","treering":{"type":"odd","a":1e400,"b":"\ud800","c":null}}"#
+        );
+        assert!(same(&carried(&record).unwrap(), &native));
+    }
+
+    #[test]
+    fn the_tree_is_not_taken_from_what_is_carried() {
+        let record = br#"{"treering":{"type":"odd","id":"x","parentId":"y","timestamp":1,"a":2}}"#;
+        assert_eq!(carried(record).unwrap().fields, b",\"a\":2");
+        for none in [
+            r#"{"treering":1}"#,
+            r#"{"treering":{}}"#,
+            r#"{"treering":{"type":"session"}}"#,
+            r#"{"\u0074reering":{"type":"odd"}}"#,
+        ] {
+            assert!(carried(none.as_bytes()).is_none(), "{none}");
         }
-        let message = entry("message", r#","message":{"role":"bashExecution"}"#);
-        let back = carried(&carry(b"{}".to_vec(), &message)).unwrap();
-        assert_eq!(back.role, Some(crate::entry::Role::BashExecution));
+    }
+
+    #[test]
+    fn sameness_is_of_values() {
+        let one = entry(r#"{"type":"odd","a":"\u00e9","b":[1, {"x":2}]}"#);
+        for (other, expected) in [
+            (r#"{"type":"odd","b":[1,{"x":2}],"a":"é"}"#, true),
+            (r#"{"type":"even","a":"é","b":[1,{"x":2}]}"#, false),
+            (r#"{"type":"odd","a":"é","b":[1,{"x":2.0}]}"#, false),
+            (r#"{"type":"odd","a":"é","b":[1,{"x":2}],"c":null}"#, false),
+            (r#"{"type":"odd","a":"e","b":[1,{"x":2}]}"#, false),
+        ] {
+            assert_eq!(same(&one, &entry(other)), expected, "{other}");
+        }
+        let lone = entry(r#"{"type":"odd","a":"\ud800"}"#);
+        assert!(same(&lone, &lone.clone()));
+        assert!(!same(&lone, &entry(r#"{"type":"odd","a":"\ud801"}"#)));
+    }
+
+    fn of(type_name: &'static str, fields: &str) -> NewEntry {
+        native(type_name, fields.as_bytes().to_vec())
     }
 
     #[test]
@@ -126,17 +209,17 @@ mod tests {
 
     #[test]
     fn spelling_and_order_do_not_count_and_values_do() {
-        let a = entry("x", r#","a":"\u00e9/","b":[1,{"c":2}]"#);
-        assert!(same(&a, &entry("x", ",\"b\": [ 1, {\"c\":2} ],\"\\u0061\":\"é\\/\"")));
+        let a = of("x", r#","a":"\u00e9/","b":[1,{"c":2}]"#);
+        assert!(same(&a, &of("x", ",\"b\": [ 1, {\"c\":2} ],\"\\u0061\":\"é\\/\"")));
         for other in [
             r#","a":"é/""#,
             r#","a":"é/","b":[1,{"c":2}],"d":1"#,
             r#","a":"é/","b":[1,{"c":3}]"#,
             r#","a":"é","b":[1,{"c":2}]"#,
         ] {
-            assert!(!same(&a, &entry("x", other)), "{other}");
+            assert!(!same(&a, &of("x", other)), "{other}");
         }
-        assert!(!same(&a, &entry("y", r#","a":"\u00e9/","b":[1,{"c":2}]"#)));
-        assert!(!same(&entry("x", r#","a":"\ud83d""#), &entry("x", r#","a":"\ud83e""#)));
+        assert!(!same(&a, &of("y", r#","a":"\u00e9/","b":[1,{"c":2}]"#)));
+        assert!(!same(&of("x", r#","a":"\ud83d""#), &of("x", r#","a":"\ud83e""#)));
     }
 }

@@ -5,6 +5,7 @@
 //! say nothing. What nothing speaks against is pi's.
 
 use super::Dialect;
+use super::operator::is_tau;
 use crate::json::{self, Members};
 use crate::log::{Journal, scan};
 use std::io;
@@ -210,6 +211,6 @@ const OMP_TYPES: [&str; 8] = [
     "mode_change",
 ];
 
-fn operator_or_tau(_: &[u8]) -> Dialect {
-    Dialect::Operator
+fn operator_or_tau(message: &[u8]) -> Dialect {
+    if is_tau(message) { Dialect::Tau } else { Dialect::Operator }
 }

@@ -11,10 +11,13 @@ pub(crate) mod agent;
 mod carry;
 mod chimera;
 mod claude;
+mod codex;
 mod detect;
 mod link;
+mod operator;
 mod pi;
 mod python;
+mod tau;
 mod uuid;
 
 pub use agent::AgentContext;
@@ -103,10 +106,10 @@ impl Dialect {
             Dialect::Uuid => &uuid::Uuid,
             Dialect::Omp => &pi::Pi,
             Dialect::Chimera => &chimera::Chimera,
-            Dialect::Operator => &pi::Pi,
-            Dialect::Tau => &pi::Pi,
+            Dialect::Operator => &operator::Operator,
+            Dialect::Tau => &tau::Tau,
             Dialect::ClaudeCode => &claude::ClaudeCode,
-            Dialect::Codex => &pi::Pi,
+            Dialect::Codex => &codex::Codex,
         }
     }
 }

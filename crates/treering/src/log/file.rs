@@ -5,6 +5,7 @@
 //! be overwritten: at worst two of its lines change places.
 
 use super::journal::{Appended, Journal, JournalError};
+use super::zstd;
 use crate::error::{Error, Result};
 use std::fs::{File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Seek, Write};
@@ -21,6 +22,8 @@ pub(crate) const LOCK_PATIENCE: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub(crate) struct FileJournal {
     file: File,
+    /// The compressed file that `file` is the content of.
+    packed: Option<File>,
     path: PathBuf,
     writable: bool,
     /// The directory of a file we created, until its name in there is known to be on disk.
@@ -43,8 +46,12 @@ impl FileJournal {
             let reason = "it is not a regular file".to_owned();
             return Err(Error::NotASession { path: path.to_owned(), reason });
         }
+        let (file, packed, writable) = match zstd::unpack(&file).map_err(Error::io(path, "read"))? {
+            Some(content) => (content, Some(file), false),
+            None => (file, None, writable),
+        };
         let path = std::path::absolute(path).map_err(Error::io(path, "open"))?;
-        Ok(FileJournal { file, path, writable, unsynced_directory: Mutex::default() })
+        Ok(FileJournal { file, packed, path, writable, unsynced_directory: Mutex::default() })
     }
 
     /// Creates the file, which must not exist. It appears with its first bytes or not at all: they
@@ -74,7 +81,7 @@ impl FileJournal {
         })?;
         let unsynced_directory = Mutex::new(path.parent().map(Path::to_owned));
         let path = std::path::absolute(path).map_err(Error::io(path, "create"))?;
-        Ok(FileJournal { file, path, writable: true, unsynced_directory })
+        Ok(FileJournal { file, packed: None, path, writable: true, unsynced_directory })
     }
 
     pub(crate) fn file(&self) -> &File {
@@ -83,7 +90,8 @@ impl FileJournal {
 
     /// Whether `path` still names this file.
     pub(crate) fn is_at(&self, path: &Path) -> bool {
-        match (self.file.metadata(), std::fs::metadata(path)) {
+        let file = self.packed.as_ref().unwrap_or(&self.file);
+        match (file.metadata(), std::fs::metadata(path)) {
             (Ok(ours), Ok(theirs)) => same_file(&ours, &theirs),
             _ => false,
         }
@@ -202,7 +210,7 @@ fn is_read_only(error: &io::Error) -> bool {
 }
 
 #[cfg(unix)]
-fn read_at(file: &File, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+pub(super) fn read_at(file: &File, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
     use std::os::unix::fs::FileExt;
     loop {
         match file.read_at(buffer, offset) {
@@ -213,7 +221,7 @@ fn read_at(file: &File, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
 }
 
 #[cfg(windows)]
-fn read_at(file: &File, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+pub(super) fn read_at(file: &File, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
     std::os::windows::fs::FileExt::seek_read(file, buffer, offset)
 }
 

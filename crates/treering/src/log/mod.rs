@@ -8,6 +8,7 @@ mod journal;
 mod memory;
 pub(crate) mod scan;
 pub(crate) mod tail;
+mod zstd;
 
 pub(crate) use file::{
     FileJournal, LOCK_PATIENCE, create_private, create_private_dir, lock, sync_directory,

@@ -1,0 +1,114 @@
+//! Codex: rollouts, read only.
+//!
+//! A rollout is a list: its records have neither ids nor parents, and the loader chains what
+//! [`Codec::classify`] calls an entry. Only rollbacks make branches ([`rolls_back`]). This codec owns
+//! what each record means: [`record`] takes it out of its envelope, [`decode`] puts it into
+//! treering's shape, [`turns`] knows where turns begin, [`context`] replays a path as Codex does.
+
+mod context;
+mod decode;
+mod link;
+mod output;
+mod record;
+mod turns;
+
+#[cfg(test)]
+mod tests;
+
+use turns::{rolls_back, starts_turn};
+
+use super::agent::{AgentContext, Path};
+use super::{About, Class, Codec, Decoded, Keys, Linker, Marks, Stamp};
+use crate::entry::NewEntry;
+use crate::error::Result;
+use crate::header::{Header, VERSION};
+use crate::json;
+use record::{Record, members, text};
+
+/// The dialect of Codex.
+#[derive(Debug)]
+pub(crate) struct Codex;
+
+/// No record places itself in a tree, so the names are such as never occur.
+static KEYS: Keys = Keys { id: "\u{0}id", parent: "\u{0}parent", time: "timestamp" };
+
+impl Codec for Codex {
+    fn keys(&self) -> &'static Keys {
+        &KEYS
+    }
+
+    fn classify(&self, _type_name: &str, record: &[u8]) -> Class {
+        decode::kind(Record::read(record))
+    }
+
+    fn is_headerless(&self) -> bool {
+        true
+    }
+
+    fn is_chain(&self) -> bool {
+        true
+    }
+
+    fn marks(&self, record: &[u8]) -> Marks {
+        Marks { bits: if starts_turn(record) { link::TURN } else { 0 }, group: 0 }
+    }
+
+    fn linker(&self) -> Option<Box<dyn Linker>> {
+        Some(Box::<link::Rollbacks>::default())
+    }
+
+    fn header(&self, record: &[u8]) -> Option<Header> {
+        let Record::Meta(meta) = Record::read(record) else { return None };
+        let mut header = Header::parse(meta).or_else(|| {
+            let id = json::get(meta, "session_id").filter(|id| id.starts_with(b"\""))?;
+            Header::parse(&json::with_member(meta, "id", id))
+        })?;
+        header.version = VERSION;
+        header.parent_session = parent(meta);
+        Some(header.standing_as(record))
+    }
+
+    fn decode(&self, record: &[u8]) -> Decoded {
+        decode::decode(record)
+    }
+
+    fn encode(&self, _entry: &NewEntry, _stamp: &Stamp<'_>) -> Option<Vec<u8>> {
+        None
+    }
+
+    fn encode_header(&self, _about: &About<'_>) -> Option<Vec<u8>> {
+        None
+    }
+
+    fn agent_context(&self, path: &mut Path<'_>) -> Result<Option<AgentContext>> {
+        context::build(path).map(Some)
+    }
+}
+
+/// The thread this one was forked from, or that started it as a subagent.
+fn parent(meta: &[u8]) -> Option<String> {
+    let source = json::get(meta, "source")
+        .and_then(|source| json::get(json::get(source, "subagent")?, "thread_spawn"));
+    let spawned = || text(source?, "parent_thread_id");
+    let parent = text(meta, "forked_from_id").or_else(|| text(meta, "parent_thread_id"));
+    parent.or_else(spawned).filter(|parent| !parent.is_empty()).map(|parent| parent.into_owned())
+}
+
+/// Whether the record says who a session is.
+pub(crate) fn is_session_meta(record: &[u8]) -> bool {
+    matches!(Record::read(record), Record::Meta(_))
+}
+
+/// Whether a file that begins with this record is a rollout. Its header may be lost.
+pub(crate) fn looks_like(record: &[u8]) -> bool {
+    match Record::read(record) {
+        // Without an envelope: other files may begin with an id and a time as well.
+        Record::Meta(meta) if meta.len() == record.len() => {
+            let [instructions, git] = members(meta, ["instructions", "git"]);
+            instructions.is_some() || git.is_some()
+        }
+        Record::Item(item) if item.len() == record.len() => false,
+        Record::Other => text(record, "record_type").is_some_and(|kind| kind == "state"),
+        _ => true,
+    }
+}

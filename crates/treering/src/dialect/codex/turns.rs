@@ -1,0 +1,106 @@
+//! Turns: where a user's turn begins, and how many of them an event takes back.
+//!
+//! A rollback leaves the file as it is and adds `thread_rolled_back{num_turns}`: the newest turns no
+//! longer count, and what follows continues from the entry before them. A turn begins with what the
+//! user, or another agent, asked; Codex also sends instructions and surroundings as user messages,
+//! and those begin none.
+//!
+//! `turn_aborted` takes nothing back: the interrupted turn stays in the conversation. `undo_completed`
+//! is about files.
+
+use super::output::texts;
+use super::record::{Record, is_object, literal, members, text};
+use crate::entry::number;
+use crate::json;
+
+/// How many turns the record takes back; `None` if it is not about that.
+pub(crate) fn rolls_back(record: &[u8]) -> Option<u32> {
+    let Record::Event(event) = Record::read(record) else { return None };
+    let [kind, turns] = members(event, ["type", "num_turns"]);
+    if json::string(kind?)? != "thread_rolled_back" {
+        return None;
+    }
+    // A cast of a float saturates.
+    Some(turns.and_then(number).map_or(0, |turns| turns as u32))
+}
+
+/// Whether a turn that can be taken back begins with this record.
+pub(crate) fn starts_turn(record: &[u8]) -> bool {
+    match Record::read(record) {
+        Record::Letter(_) => true,
+        Record::Item(item) => match text(item, "type").as_deref() {
+            Some("agent_message") => true,
+            Some("message") => match text(item, "role").as_deref() {
+                Some("user") => !is_surroundings(item),
+                Some("assistant") => is_letter(item),
+                _ => false,
+            },
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
+/// How the texts begin and end that Codex sends in the user's name.
+const SURROUNDINGS: [(&str, &str); 14] = [
+    ("# AGENTS.md instructions", "</INSTRUCTIONS>"),
+    ("<user_instructions>", "</user_instructions>"),
+    ("<environment_context>", "</environment_context>"),
+    ("<skill>", "</skill>"),
+    ("<user_shell_command>", "</user_shell_command>"),
+    ("<turn_aborted>", "</turn_aborted>"),
+    ("<subagent_notification>", "</subagent_notification>"),
+    ("<codex_internal_context", "</codex_internal_context>"),
+    ("<goal_context>", "</goal_context>"),
+    ("<recommended_plugins>", "</recommended_plugins>"),
+    ("<hook_prompt", "</hook_prompt>"),
+    (
+        "Warning: apply_patch was requested via ",
+        "Use the apply_patch tool instead of exec_command.",
+    ),
+    ("Warning: Your account was flagged for potentially high-risk cyber activity", ""),
+    ("Warning: The maximum number of unified exec processes you can keep open is", ""),
+];
+
+/// Whether any text of a user message is one of those.
+pub(super) fn is_surroundings(message: &[u8]) -> bool {
+    let Some(content) = json::get(message, "content") else { return false };
+    let is_one = |text: &str| {
+        let text = text.trim();
+        let bounds = |(start, end): &(&str, &str)| starts(text, start) && ends(text, end);
+        SURROUNDINGS.iter().any(bounds) || is_external(text)
+    };
+    match json::string(content) {
+        Some(text) => is_one(&text),
+        None => json::elements(content)
+            .into_iter()
+            .any(|block| text(block, "text").is_some_and(|text| is_one(&text))),
+    }
+}
+
+/// `<external_NAME>…</external_NAME>`.
+fn is_external(text: &str) -> bool {
+    let name = text.strip_prefix("<external_").and_then(|rest| rest.split_once('>'));
+    name.is_some_and(|(name, rest)| rest.ends_with(&format!("</external_{name}>")))
+}
+
+fn starts(text: &str, with: &str) -> bool {
+    text.get(..with.len()).is_some_and(|start| start.eq_ignore_ascii_case(with))
+}
+
+fn ends(text: &str, with: &str) -> bool {
+    let from = text.len().checked_sub(with.len());
+    from.and_then(|from| text.get(from..)).is_some_and(|end| end.eq_ignore_ascii_case(with))
+}
+
+/// Whether an assistant message is really a letter between agents: its text is one, as JSON.
+fn is_letter(message: &[u8]) -> bool {
+    let Some(content) = json::get(message, "content") else { return false };
+    let inside = texts(content, b"");
+    let letter = json::decode(&inside);
+    let letter = letter.trim().as_bytes();
+    is_object(letter)
+        && json::elements(content).len() == 1
+        && ["author", "recipient", "content"].iter().all(|key| literal(letter, key).is_some())
+        && json::get(letter, "trigger_turn").is_some()
+}

@@ -1,0 +1,280 @@
+//! Operator, and what its successor Tau has in common with it.
+//!
+//! One compact JSON object a line, `null` left out, keys in snake case, times as float seconds. The
+//! tree is in `parent_id`, which a root has not. Navigation is durable: a `leaf` record moves the
+//! leaf, and its `parent_id` is the leaf that was left, not the one it moves to.
+//!
+//! A record is [`decode`]d into treering's shape and [`encode`]d from it; [`object`] and [`blocks`]
+//! are the tools of both. What Operator itself makes of a path is in [`agent`]. Tau writes the same
+//! records, except for the order of a message's members and a few more of them: that is a [`Style`].
+
+pub(super) mod agent;
+mod blocks;
+#[cfg(test)]
+mod corpus;
+mod decode;
+mod encode;
+mod object;
+#[cfg(test)]
+mod tests;
+
+use super::agent::{AgentContext, Path};
+use super::{About, Class, Codec, Decoded, Keys, Marks, Stamp, carry, python};
+use crate::entry::head::{Head, MAX_ID, Name};
+use crate::entry::{Kind, NewEntry, Role};
+use crate::error::Result;
+use crate::header::{Header, VERSION};
+use crate::json::{self, Members};
+use object::Object;
+use std::borrow::Cow;
+
+/// Operator's way of writing.
+#[derive(Debug)]
+pub(crate) struct Operator;
+
+/// Whose habits to follow where the two differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Style {
+    Operator,
+    Tau,
+}
+
+pub(super) static KEYS: Keys = Keys { id: "id", parent: "parent_id", time: "timestamp" };
+
+impl Codec for Operator {
+    fn keys(&self) -> &'static Keys {
+        &KEYS
+    }
+
+    fn quick<'a>(&self, line: &'a [u8]) -> Option<(Head<'a>, usize)> {
+        quick(line)
+    }
+
+    fn time(&self, literal: &[u8]) -> Option<i64> {
+        python::millis(literal)
+    }
+
+    fn leaf_hangs_on_the_left(&self) -> bool {
+        true
+    }
+
+    fn classify(&self, type_name: &str, record: &[u8]) -> Class {
+        classify(type_name, record)
+    }
+
+    fn header(&self, record: &[u8]) -> Option<Header> {
+        header(record)
+    }
+
+    fn decode(&self, record: &[u8]) -> Decoded {
+        decode::decode(record)
+    }
+
+    fn encode(&self, entry: &NewEntry, stamp: &Stamp<'_>) -> Option<Vec<u8>> {
+        Some(encode(entry, stamp, Style::Operator))
+    }
+
+    fn encode_header(&self, about: &About<'_>) -> Option<Vec<u8>> {
+        Some(encode_header(about))
+    }
+
+    fn agent_context(&self, path: &mut Path<'_>) -> Result<Option<AgentContext>> {
+        agent::context(path, Style::Operator).map(Some)
+    }
+}
+
+pub(super) use decode::decode;
+pub(super) use encode::encode;
+
+/// The documentation names the header differently from the program.
+fn is_header(type_name: &str) -> bool {
+    matches!(type_name, "session" | "session_header")
+}
+
+/// The kind of a record that carries nothing.
+fn kind(type_name: &str) -> Kind {
+    match type_name {
+        // As the documentation calls it.
+        "branch" => Kind::BranchSummary,
+        name => Kind::of(name),
+    }
+}
+
+fn role(name: &str) -> Role {
+    match name {
+        "tool" => Role::ToolResult,
+        "branch_summary" => Role::BranchSummary,
+        "compaction_summary" => Role::CompactionSummary,
+        name => Role::of(name),
+    }
+}
+
+pub(super) fn classify(type_name: &str, record: &[u8]) -> Class {
+    if let Some(native) = carry::carried(record) {
+        return Class::Entry(native.kind(), native.role);
+    }
+    if is_header(type_name) {
+        return Class::Header;
+    }
+    let kind = kind(type_name);
+    let message = match kind {
+        Kind::Message => json::get(record, "message").filter(|raw| raw.starts_with(b"{")),
+        _ => None,
+    };
+    let name = message.and_then(|message| json::get(message, "role")).and_then(json::string);
+    Class::Entry(kind, name.as_deref().map(role))
+}
+
+pub(super) fn header(record: &[u8]) -> Option<Header> {
+    let mut header = Header::parse(record)?;
+    if let Some(millis) = json::get(record, "timestamp").and_then(python::millis) {
+        header.timestamp = crate::time::format(millis);
+    }
+    if let Some(parent) = json::get(record, "parent_session").and_then(json::string) {
+        header.parent_session = Some(parent.into_owned());
+    }
+    // Both have been trees from their first version on.
+    if header.version == 0 {
+        header.version = VERSION;
+    }
+    Some(header)
+}
+
+pub(super) fn encode_header(about: &About<'_>) -> Vec<u8> {
+    let mut header = Object::new();
+    header.text("type", "session").raw("version", b"3").text("id", about.id);
+    header.raw("timestamp", &python::seconds(about.created)).text("cwd", about.cwd);
+    if let Some(parent) = about.parent_session {
+        header.text("parent_session", parent);
+    }
+    header.done()
+}
+
+/// The head of a line that starts with id, time, parent and type, as both agents write it, and then,
+/// if it is a message, with its role, as only Operator does.
+pub(super) fn quick(line: &[u8]) -> Option<(Head<'_>, usize)> {
+    // What a record carries decides what it is, and stands at its end.
+    if memchr::memmem::find(line, b"\"treering\"").is_some() {
+        return None;
+    }
+    let (id, rest) = word(line.strip_prefix(b"{\"id\":")?)?;
+    let rest = rest.strip_prefix(b",\"timestamp\":")?;
+    let window = &rest[..rest.len().min(32)];
+    let end = memchr::memchr(b',', window)?;
+    let (time, rest) = rest.split_at(end);
+    let is_plain = time.iter().all(|byte| byte.is_ascii_digit() || *byte == b'.');
+    // JSON has no leading zeros and no bare points: what has them is for the thorough reader.
+    let is_json = is_plain && time.first().is_some_and(|digit| (b'1'..=b'9').contains(digit));
+    if !is_json || json::skip_value(time, 0) != Some(time.len()) {
+        return None;
+    }
+    // A root has no parent to name. There are few, and a torn one must not look whole.
+    let (parent, rest) = word(rest.strip_prefix(b",\"parent_id\":")?)?;
+    let (type_name, rest) = word(rest.strip_prefix(b",\"type\":")?)?;
+    let (role, rest) = match kind(type_name) {
+        Kind::Message => {
+            let (name, rest) = word(rest.strip_prefix(b",\"message\":{\"role\":")?)?;
+            (Some(role(name)), rest)
+        }
+        _ => (None, rest),
+    };
+    let usual = !is_header(type_name) && role != Some(Role::Other);
+    let named = !id.is_empty() && !parent.is_empty();
+    let name = |text| Name { text: Cow::Borrowed(text), is_number: false };
+    let head = Head {
+        kind: kind(type_name),
+        role,
+        id: Some(name(id)),
+        parent: Some(name(parent)),
+        time: python::millis(time),
+        marks: Marks::default(),
+    };
+    (usual && named).then_some((head, line.len() - rest.len()))
+}
+
+/// The plain text of the string literal that `bytes` start with, and what follows it.
+fn word(bytes: &[u8]) -> Option<(&str, &[u8])> {
+    let rest = bytes.strip_prefix(b"\"")?;
+    let window = &rest[..rest.len().min(MAX_ID + 1)];
+    let end = memchr::memchr2(b'"', b'\\', window).filter(|&end| window[end] == b'"')?;
+    let word = std::str::from_utf8(&rest[..end]).ok()?;
+    word.bytes().all(|byte| byte >= 0x20).then_some((word, &rest[end + 1..]))
+}
+
+/// Whether Tau wrote this message: it puts the role after the contents, Operator before them. A
+/// message that has not both is Tau's if it has something else that Operator never writes.
+pub(crate) fn is_tau(message_record: &[u8]) -> bool {
+    let Some(message) = json::get(message_record, "message").filter(|raw| raw.starts_with(b"{"))
+    else {
+        return false;
+    };
+    let (mut role, mut contents, mut only_tau) = (None, None, false);
+    for (at, member) in Members::new(message, 0).enumerate() {
+        match &*json::key_name(member.key) {
+            b"role" => role = Some(at),
+            b"contents" => contents = Some(at),
+            b"error_kind" => only_tau = true,
+            b"usage" => {
+                let usage = &message[member.value];
+                only_tau |= json::get(usage, "input_tokens_include_cache_read").is_some();
+            }
+            _ => {}
+        }
+    }
+    match (role, contents) {
+        (Some(role), Some(contents)) => contents < role,
+        _ => only_tau,
+    }
+}
+
+/// The id of the message in the record `id`: Operator gives messages ids of their own, so treering
+/// makes them up from the record's. Looks like any random UUID, and is always the same.
+fn message_id(id: &str) -> String {
+    let hash = |seed: u64| {
+        let mut hash = 0xCBF2_9CE4_8422_2325_u64 ^ seed;
+        for byte in id.bytes() {
+            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3);
+        }
+        hash = (hash ^ (hash >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        hash = (hash ^ (hash >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        hash ^ (hash >> 31)
+    };
+    let bytes = (u128::from(hash(0)) << 64 | u128::from(hash(0x9E37_79B9_7F4A_7C15))).to_be_bytes();
+    uuid::Builder::from_random_bytes(bytes).into_uuid().to_string()
+}
+
+/// The members of a type that go by another name: treering's, then Operator's, in treering's order.
+/// `None` for types that Operator does not have: their members are treering's own.
+fn renamed(type_name: &str) -> Option<&'static [(&'static str, &'static str)]> {
+    Some(match type_name {
+        "message" => &[("message", "message")],
+        "compaction" => &[
+            ("summary", "summary"),
+            ("firstKeptEntryId", "first_kept_entry_id"),
+            ("tokensBefore", "tokens_before"),
+            ("details", "details"),
+            ("usage", "usage"),
+            ("fromHook", "from_hook"),
+        ],
+        "branch_summary" => &[
+            ("fromId", "from_id"),
+            ("summary", "summary"),
+            ("details", "details"),
+            ("fromHook", "from_hook"),
+            ("usage", "usage"),
+        ],
+        "custom_message" => &[
+            ("customType", "custom_type"),
+            ("content", "content"),
+            ("display", "display"),
+            ("details", "details"),
+        ],
+        "custom" => &[("customType", "custom_type"), ("data", "data")],
+        "label" => &[("targetId", "target_id"), ("label", "label")],
+        "leaf" => &[("targetId", "target_id")],
+        "model_change" => &[("provider", "provider_id"), ("modelId", "model_id")],
+        "thinking_level_change" => &[("thinkingLevel", "thinking_level")],
+        "session_info" => &[("name", "name")],
+        _ => return None,
+    })
+}

@@ -1,0 +1,172 @@
+//! Objects taken apart and put together, member by member, values as the bytes they are.
+
+use crate::json::{self, Members};
+use std::borrow::Cow;
+
+/// The members of an object. Those that somebody knows are taken out by name; the rest is carried
+/// over. `null` is the same as absent: both agents leave out what they hold as `None`.
+pub(super) struct Parts<'a>(Vec<Part<'a>>);
+
+struct Part<'a> {
+    name: Cow<'a, [u8]>,
+    /// Key and value as they stand.
+    whole: &'a [u8],
+    value: &'a [u8],
+}
+
+impl<'a> Parts<'a> {
+    pub(super) fn of(object: &'a [u8]) -> Self {
+        let members = Members::new(object, json::skip_space(object, 0));
+        let part = |member: json::Member<'a>| Part {
+            name: json::key_name(member.key),
+            whole: &object[member.whole],
+            value: &object[member.value],
+        };
+        Parts(members.map(part).collect())
+    }
+
+    /// Takes out a member; the last one where the key is repeated.
+    pub(super) fn take(&mut self, name: &str) -> Option<&'a [u8]> {
+        let last = self.0.iter().rev().find(|part| *part.name == *name.as_bytes())?.value;
+        self.0.retain(|part| *part.name != *name.as_bytes());
+        (last != b"null").then_some(last)
+    }
+
+    pub(super) fn take_text(&mut self, name: &str) -> Option<Cow<'a, str>> {
+        self.take(name).and_then(json::string)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.iter().all(|part| part.value == b"null")
+    }
+}
+
+/// An object under construction, in compact style.
+pub(super) struct Object(Vec<u8>);
+
+impl Object {
+    pub(super) fn new() -> Self {
+        Object(b"{".to_vec())
+    }
+
+    pub(super) fn raw(&mut self, key: &str, value: &[u8]) -> &mut Self {
+        self.comma();
+        json::write_string(&mut self.0, key);
+        self.0.push(b':');
+        self.0.extend_from_slice(value);
+        self
+    }
+
+    pub(super) fn text(&mut self, key: &str, value: &str) -> &mut Self {
+        self.raw(key, &json::quoted(value))
+    }
+
+    /// Key and value as they stand elsewhere.
+    pub(super) fn member(&mut self, whole: &[u8]) -> &mut Self {
+        self.comma();
+        self.0.extend_from_slice(whole);
+        self
+    }
+
+    /// Nothing if there is no value.
+    pub(super) fn maybe(&mut self, key: &str, value: Option<&[u8]>) -> &mut Self {
+        if let Some(value) = value {
+            self.raw(key, value);
+        }
+        self
+    }
+
+    /// What nobody took, except members of a name that means something else here.
+    pub(super) fn rest(&mut self, parts: Parts<'_>, reserved: &[&str]) -> &mut Self {
+        for part in parts.0 {
+            let clashes = reserved.iter().any(|name| *name.as_bytes() == *part.name);
+            if part.value != b"null" && !clashes {
+                self.member(part.whole);
+            }
+        }
+        self
+    }
+
+    /// The same, `null` included: for objects of which nothing is known.
+    pub(super) fn everything(&mut self, parts: Parts<'_>, reserved: &[&str]) -> &mut Self {
+        for part in parts.0 {
+            if !reserved.iter().any(|name| *name.as_bytes() == *part.name) {
+                self.member(part.whole);
+            }
+        }
+        self
+    }
+
+    fn comma(&mut self) {
+        if self.0.len() > 1 {
+            self.0.push(b',');
+        }
+    }
+
+    pub(super) fn done(mut self) -> Vec<u8> {
+        self.0.push(b'}');
+        self.0
+    }
+
+    /// As the fields of an entry: `,"key":value` each.
+    pub(super) fn fields(mut self) -> Vec<u8> {
+        if self.0.len() == 1 {
+            return Vec::new();
+        }
+        if let Some(open) = self.0.first_mut() {
+            *open = b',';
+        }
+        self.0
+    }
+}
+
+/// An array of these elements.
+pub(super) fn array<T: AsRef<[u8]>>(elements: &[T]) -> Vec<u8> {
+    let mut out = b"[".to_vec();
+    for (at, element) in elements.iter().enumerate() {
+        if at > 0 {
+            out.push(b',');
+        }
+        out.extend_from_slice(element.as_ref());
+    }
+    out.push(b']');
+    out
+}
+
+/// The value without the blanks between its tokens.
+pub(super) fn compact(value: Vec<u8>) -> Vec<u8> {
+    let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r' | b'\n');
+    let mut out = Vec::with_capacity(value.len());
+    let mut at = 0;
+    while let Some(byte) = value.get(at) {
+        let end = match byte {
+            b'"' => json::skip_string(&value, at).unwrap_or(value.len()),
+            _ => at + 1,
+        };
+        if !is_blank(byte) {
+            out.extend_from_slice(&value[at..end]);
+        }
+        at = end;
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_taken_is_carried_over() {
+        let mut parts = Parts::of(br#"{ "a":1, "b" :2,"\u0061":3,"c":null,"d": 4}"#);
+        assert_eq!(parts.take("a"), Some(&b"3"[..]));
+        assert_eq!(parts.take("c"), None);
+        let mut object = Object::new();
+        object.text("x", "\"").rest(parts, &["d"]);
+        assert_eq!(object.done(), br#"{"x":"\"","b" :2}"#);
+    }
+
+    #[test]
+    fn compact_leaves_texts_alone() {
+        assert_eq!(compact(br#"{ "a b" : [ 1 ,	"\" c" ] }"#.to_vec()), br#"{"a b":[1,"\" c"]}"#);
+    }
+}
