@@ -73,7 +73,7 @@ pub fn active_context(path: impl AsRef<Path>) -> Result<Context> {
 pub fn active_projection(path: impl AsRef<Path>) -> Result<Projection> {
     let path = path.as_ref();
     let journal: Arc<dyn Journal> = Arc::new(log::FileJournal::open(path)?);
-    match log::tail::projection(&journal)? {
+    match log::tail::projection(&journal, path)? {
         Some(projection) => Ok(projection),
         None => Session::open(path)?.projection(),
     }

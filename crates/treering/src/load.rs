@@ -1,5 +1,6 @@
 //! From a journal to a header and a tree: the one place where lines become rows.
 
+use crate::dialect::omp::{self, title};
 use crate::dialect::{self, Codec, Dialect, Linker};
 use crate::entry::Kind;
 use crate::entry::head::{self, Head, ParentKey, Segment, What};
@@ -13,6 +14,7 @@ use crate::log::scan::{self, Bytes, Line};
 use crate::tree::{Row, Taken, Tree};
 use std::io;
 use std::ops::Range;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// A file without a header among its first lines is no session.
@@ -20,9 +22,6 @@ const HEADER_WITHIN: u64 = 64;
 
 /// Findings of a kind that are kept; a file of nothing but garbage must not fill the memory.
 pub(crate) const MAX_FINDINGS: usize = 1000;
-
-/// The size of the line that holds an omp session's title.
-pub(crate) const TITLE_SLOT: usize = 256;
 
 const BOM: &[u8] = b"\xEF\xBB\xBF";
 
@@ -55,6 +54,8 @@ pub(crate) struct Loaded {
     mark: Vec<u8>,
     /// The unterminated last line brought entries.
     pub tail_counts: bool,
+    /// Where a session keeps what is too large for its records.
+    pub blobs: Arc<[PathBuf]>,
     /// The session's name, where a dialect keeps it outside of its entries.
     title: Option<String>,
     linking: Linking,
@@ -86,8 +87,8 @@ impl From<io::Error> for LoadError {
 }
 
 impl LoadError {
-    pub(crate) fn at(self, path: Option<&std::path::Path>) -> Error {
-        let path = path.unwrap_or(std::path::Path::new("(memory)"));
+    pub(crate) fn at(self, path: Option<&Path>) -> Error {
+        let path = path.unwrap_or(Path::new("(memory)"));
         match self {
             LoadError::Io(error) => Error::io(path, "read")(error),
             LoadError::NoHeader(reason) => Error::NotASession { path: path.to_owned(), reason },
@@ -114,10 +115,19 @@ impl Loaded {
             lines: 0,
             mark: Vec::new(),
             tail_counts: false,
+            blobs: Arc::default(),
             title: None,
             linking: Linking::default(),
             findings: Vec::new(),
         }
+    }
+
+    /// Says which file this is, for what is kept beside it.
+    pub(crate) fn at(mut self, path: &Path) -> Self {
+        if self.dialect == Dialect::Omp {
+            self.blobs = omp::blobs::directories(path).into();
+        }
+        self
     }
 
     pub(crate) fn codec(&self) -> &'static dyn Codec {
@@ -375,10 +385,15 @@ impl Loaded {
         }
     }
 
+    pub(crate) fn has_title(&self) -> bool {
+        self.title.is_some()
+    }
+
     /// Where a dialect keeps the session's name outside of its entries, that name counts.
     fn take_title(&mut self) {
         let title = match &self.title {
-            Some(title) => Some(title.as_str()),
+            Some(title) if !title.is_empty() => Some(title.as_str()),
+            Some(_) => return,
             None if self.tree.name().is_none() => {
                 let header = self.header.as_ref();
                 header.and_then(|header| header.title.as_deref())
@@ -399,7 +414,7 @@ impl Loaded {
     /// Reads the title again: it is the one thing in a log that changes in place.
     fn reread_title(&mut self, journal: &dyn Journal) -> io::Result<()> {
         if self.title.is_some() {
-            let mut slot = vec![0; TITLE_SLOT];
+            let mut slot = vec![0; title::SLOT];
             let got = scan::read_full(journal, 0, &mut slot)?;
             let line = slot[..got].split(|&byte| byte == b'\n').next().unwrap_or_default();
             if let Some(title) = self.codec().title(line) {

@@ -2,6 +2,7 @@
 
 use crate::context::Projection;
 use crate::dialect::Codec;
+use crate::dialect::omp::blobs;
 use crate::entry::{Entry, NewEntry};
 use crate::error::{Error, Result};
 use crate::findings::Problem;
@@ -12,6 +13,7 @@ use crate::migrate;
 use crate::tree::{NONE, Node, Tree};
 use std::borrow::Cow;
 use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// A consistent pair of a tree and the journal its rows point into.
@@ -22,6 +24,7 @@ pub(crate) struct Snapshot {
     codec: &'static dyn Codec,
     version: u64,
     shape: Shape,
+    blobs: Arc<[PathBuf]>,
     partial: bool,
 }
 
@@ -33,6 +36,7 @@ impl Snapshot {
             codec: loaded.codec(),
             version: loaded.header.as_ref().map_or(crate::header::VERSION, |header| header.version),
             shape: loaded.shape.unwrap_or(Shape::Tree),
+            blobs: Arc::clone(&loaded.blobs),
             partial,
         }
     }
@@ -68,7 +72,11 @@ impl Snapshot {
     /// change. Messages after the entry's own go to `more`.
     fn native<'a>(&self, row: u32, bytes: &'a [u8], more: &mut Vec<Vec<u8>>) -> Cow<'a, [u8]> {
         if self.codec.is_native(self.tree.node(row).kind()) {
-            return migrate::entry(&self.tree, row, self.shape, self.version, bytes);
+            let entry = migrate::entry(&self.tree, row, self.shape, self.version, bytes);
+            return match self.blobs.is_empty() {
+                true => entry,
+                false => self.with_blobs(entry),
+            };
         }
         // What is not a whole object is not understood: it stays as it is, and is found damaged.
         let start = json::skip_space(bytes, 0);
@@ -77,6 +85,16 @@ impl Snapshot {
         let decoded = self.codec.decode(&bytes[start..end]);
         *more = decoded.more;
         Cow::Owned(self.placed(row, &decoded.entry))
+    }
+
+    /// JSON with the blobs that it refers to, as far as they are there.
+    pub(crate) fn with_blobs<'a>(&self, json: Cow<'a, [u8]>) -> Cow<'a, [u8]> {
+        let mut load =
+            |hash: &str| self.blobs.iter().find_map(|dir| std::fs::read(dir.join(hash)).ok());
+        match blobs::resolve(&json, &mut load) {
+            Cow::Owned(resolved) => Cow::Owned(resolved),
+            Cow::Borrowed(_) => json,
+        }
     }
 
     /// An entry with the id, parent and time that the tree has for it.

@@ -14,35 +14,59 @@ use std::borrow::Cow;
 pub(crate) fn carried(record: &[u8]) -> Option<NewEntry> {
     memchr::memmem::find(record, b"\"treering\"")?;
     let whole = json::get(record, "treering").filter(|raw| raw.starts_with(b"{"))?;
-    let type_name = json::string(json::get(whole, "type")?)?.into_owned();
     // A header is no entry, wherever it stands.
+    let type_name = json::string(json::get(whole, "type")?)?;
     if type_name == "session" {
         return None;
     }
-    let mut fields = Vec::with_capacity(whole.len());
-    for member in Members::new(whole, 0) {
-        // The common members are the tree's to say.
-        let name = json::key_name(member.key);
-        if !matches!(&*name, b"type" | b"id" | b"parentId" | b"timestamp") {
-            fields.push(b',');
-            fields.extend_from_slice(&whole[member.whole]);
-        }
-    }
-    Some(native(type_name, fields))
+    Some(as_it_is(whole))
 }
 
 /// An entry of these fields (`,"key":value` each), whatever they are.
 pub(crate) fn native(type_name: impl Into<Cow<'static, str>>, fields: Vec<u8>) -> NewEntry {
     let type_name = type_name.into();
-    let role = (Kind::of(&type_name) == Kind::Message).then(|| role(&fields)).flatten();
+    let message = (Kind::of(&type_name) == Kind::Message).then(|| member(&fields, "message"));
+    let role = message.flatten().and_then(role);
     NewEntry { type_name, fields, role, id: None, parent: Parent::Leaf, timestamp: None }
 }
 
-fn role(fields: &[u8]) -> Option<Role> {
-    let object = as_object(fields);
-    let message = json::get(&object, "message").filter(|raw| raw.starts_with(b"{"))?;
-    json::get(message, "role").and_then(json::string)?;
-    Some(MessageView::new(message).role())
+/// An object as an entry: its type, and its members but the ones the tree supplies.
+pub(crate) fn as_it_is(object: &[u8]) -> NewEntry {
+    let mut fields = Vec::with_capacity(object.len());
+    let mut type_name = Cow::Borrowed("");
+    let mut message = None;
+    for member in Members::new(object, json::skip_space(object, 0)) {
+        match &*json::key_name(member.key) {
+            b"type" => {
+                type_name = json::string(&object[member.value]).map_or(Cow::Borrowed(""), known);
+                continue;
+            }
+            b"id" | b"parentId" | b"timestamp" => continue,
+            b"message" => message = Some(member.value),
+            _ => {}
+        }
+        fields.push(b',');
+        fields.extend_from_slice(&object[member.whole]);
+    }
+    let role = match Kind::of(&type_name) {
+        Kind::Message => message.and_then(|span| role(&object[span])),
+        _ => None,
+    };
+    NewEntry { type_name, fields, role, id: None, parent: Parent::Leaf, timestamp: None }
+}
+
+/// A type's name, without an allocation for the usual ones.
+fn known(type_name: Cow<'_, str>) -> Cow<'static, str> {
+    match Kind::of(&type_name).name() {
+        Some(name) => Cow::Borrowed(name),
+        None => Cow::Owned(type_name.into_owned()),
+    }
+}
+
+/// Who speaks in a message, if it says so.
+pub(crate) fn role(message: &[u8]) -> Option<Role> {
+    let name = MessageView::new(message).field("role")?;
+    Some(if name == "hookMessage" { Role::Custom } else { Role::of(&name) })
 }
 
 /// The value of a field in an entry's fields.

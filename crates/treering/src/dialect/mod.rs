@@ -14,9 +14,11 @@ mod claude;
 mod codex;
 mod detect;
 mod link;
+pub(crate) mod omp;
 mod operator;
 mod pi;
 mod python;
+mod stringify;
 mod tau;
 mod uuid;
 
@@ -104,7 +106,7 @@ impl Dialect {
         match self {
             Dialect::Pi => &pi::Pi,
             Dialect::Uuid => &uuid::Uuid,
-            Dialect::Omp => &pi::Pi,
+            Dialect::Omp => &omp::Omp,
             Dialect::Chimera => &chimera::Chimera,
             Dialect::Operator => &operator::Operator,
             Dialect::Tau => &tau::Tau,

@@ -97,6 +97,18 @@ impl FileJournal {
         }
     }
 
+    /// Replaces the first bytes, if the file is still at its path: omp keeps a session's title in a
+    /// line of fixed length that it rewrites in place.
+    pub(crate) fn overwrite_start(&self, new: &[u8]) -> Result<(), JournalError> {
+        let _lock = lock(&self.file)?;
+        if !self.writable || !self.is_at(&self.path) {
+            return Err(JournalError::Gone);
+        }
+        // Our own descriptor only ever appends.
+        let mut file = OpenOptions::new().write(true).open(&self.path)?;
+        Ok(file.write_all(new)?)
+    }
+
     /// Removes what a failed write left, if it is certain to be ours; else leaves it torn, which the
     /// next writer sees and fences off.
     fn undo(&self, start: u64) {

@@ -21,6 +21,13 @@ impl MemoryJournal {
         self.bytes().clone()
     }
 
+    /// Replaces the first bytes.
+    pub(crate) fn overwrite_start(&self, new: &[u8]) {
+        if let Some(start) = self.bytes().get_mut(..new.len()) {
+            start.copy_from_slice(new);
+        }
+    }
+
     fn bytes(&self) -> MutexGuard<'_, Vec<u8>> {
         self.bytes.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -14,6 +14,7 @@ use crate::load::{LoadError, Loaded, Shape};
 use crate::snapshot::Snapshot;
 use crate::tree::Node;
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 
 /// The window to begin with, and how it grows.
@@ -23,7 +24,7 @@ const GROWTH: u64 = 4;
 const LAST: u64 = 32 * 1024 * 1024;
 
 /// The context at the active leaf, if the end of the log tells it.
-pub(crate) fn projection(journal: &Arc<dyn Journal>) -> Result<Option<Projection>> {
+pub(crate) fn projection(journal: &Arc<dyn Journal>, path: &Path) -> Result<Option<Projection>> {
     let length = journal.len().map_err(Error::Storage)?;
     let Ok(Some(header)) = Loaded::read_header(&**journal) else { return Ok(None) };
     // Older shapes number their entries from the start, and some agents' links need all records.
@@ -36,6 +37,7 @@ pub(crate) fn projection(journal: &Arc<dyn Journal>) -> Result<Option<Projection
         if let Some(start) = start.filter(|start| *start < length) {
             match header.clone().read_suffix(&**journal, start, length) {
                 Ok(loaded) => {
+                    let loaded = loaded.at(path);
                     if let Some(projection) = at_leaf(&loaded, journal)? {
                         return Ok(Some(projection));
                     }

@@ -25,6 +25,7 @@ use crate::snapshot::{Bodies, Snapshot};
 use crate::tree::Tree;
 use commit::{Append, Flusher, GroupCommit, TakenBack};
 use state::{Expect, Place, State, Written};
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
@@ -165,7 +166,7 @@ impl Session {
     pub fn open_with(path: impl AsRef<Path>, options: SessionOptions) -> Result<Session> {
         let path = path.as_ref();
         let file = Arc::new(FileJournal::open(path)?);
-        let loaded = Loaded::read(&*file).map_err(|error| error.at(Some(path)))?;
+        let loaded = Loaded::read(&*file).map_err(|error| error.at(Some(path)))?.at(path);
         let id = options.id.unwrap_or_else(SessionId::generate);
         let cwd = path.parent().unwrap_or(Path::new(""));
         let header = Header::new(&id, cwd, None);
@@ -299,7 +300,11 @@ impl Session {
         let view = self.view();
         let row = leaf.map(|leaf| view.tree().find_row(leaf)).transpose()?;
         let rows = row.map(|row| view.tree().path_rows(row)).unwrap_or_default();
-        view.codec().agent_context(&mut agent::Path::new(&view, rows))
+        let mut context = view.codec().agent_context(&mut agent::Path::new(&view, rows))?;
+        for message in context.iter_mut().flat_map(|context| &mut context.messages) {
+            *message = view.with_blobs(Cow::Owned(std::mem::take(message))).into_owned();
+        }
+        Ok(context)
     }
 
     /// The context at the leaf, message by message: for contexts too large to hold.
@@ -459,7 +464,9 @@ impl Session {
 
     /// Names the session; empty clears the name.
     pub fn set_name(&self, name: &str) -> Result<EntryId> {
-        self.append(NewEntry::session_info(name))
+        let id = self.append(NewEntry::session_info(name))?;
+        self.state().retitle(name.trim())?;
+        Ok(id)
     }
 }
 

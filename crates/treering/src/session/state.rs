@@ -1,6 +1,7 @@
 //! The part of a session behind its lock: where it lives, what was read, where the leaf is.
 
 use super::options::Creation;
+use crate::dialect::omp::title;
 use crate::dialect::{Dialect, Stamp};
 use crate::entry::head::MAX_ID;
 use crate::entry::{Kind, NewEntry, Parent, Role};
@@ -148,7 +149,10 @@ impl State {
 
     /// Reads everything again; the ids that were not there before.
     pub(crate) fn reload(&mut self) -> Result<Vec<EntryId>> {
-        let fresh = Loaded::read(&*self.journal).map_err(|error| self.failed(error))?;
+        let mut fresh = Loaded::read(&*self.journal).map_err(|error| self.failed(error))?;
+        if let Some(path) = self.path() {
+            fresh = fresh.at(path);
+        }
         self.go_over_to(fresh)
     }
 
@@ -177,7 +181,7 @@ impl State {
             }
             Err(error) => return Err(error),
         };
-        let fresh = Loaded::read(&*file).map_err(|error| error.at(Some(&path)))?;
+        let fresh = Loaded::read(&*file).map_err(|error| error.at(Some(&path)))?.at(&path);
         self.journal = Arc::clone(&file) as Arc<dyn Journal>;
         self.place = Place::File { path, file };
         self.go_over_to(fresh)
@@ -317,6 +321,26 @@ impl State {
             batch.ids.push(id);
         }
         Ok(batch)
+    }
+
+    /// Writes the session's name to the place outside of its entries, where there is one.
+    pub(crate) fn retitle(&mut self, name: &str) -> Result<()> {
+        if self.loaded.dialect != Dialect::Omp || !self.loaded.has_title() {
+            return Ok(());
+        }
+        let now = crate::time::format(crate::time::now());
+        let slot = title::slot(name, Some("user").filter(|_| !name.is_empty()), &now);
+        match &self.place {
+            Place::Pending { memory, .. } => memory.overwrite_start(&slot),
+            Place::File { path, file } => {
+                file.overwrite_start(&slot).map_err(|error| storage(error, path))?;
+            }
+            Place::Elsewhere => return Ok(()),
+        }
+        if let Some(title) = title::parse(&slot) {
+            self.loaded.retitled(&title.title);
+        }
+        Ok(())
     }
 
     /// Whether the session's file should exist now that these entries are in it.

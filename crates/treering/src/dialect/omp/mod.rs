@@ -1,1 +1,289 @@
-//! omp
+//! oh-my-pi: pi's version 3 with a title slot before the header and more types of entries.
+//!
+//! Most records are what treering itself would write, so reading them is copying. What differs:
+//! - `model_change` names the model in one word, `provider/id`, and has a role. For the default role
+//!   `provider` and `modelId` are added. The other roles are no change of *the* model: they are
+//!   entries of the type `model_role_change`, which no other agent mistakes for one.
+//! - `model_usage` is a `usage` whose `kind` is its purpose.
+//! - `session_info` is written as `title_change`. omp takes a session's name from the title slot
+//!   alone, so a `title_change` is a remark and stays an entry treering does not know.
+//! - Extensions' entries have their place in the tree at their end.
+//!
+//! omp keeps records of types it does not know, goes on from the last record of the file and follows
+//! `parentId`. Entries only treering knows are therefore written as they are: a `leaf` entry, whose
+//! parent is its target, makes omp continue there.
+
+mod agent;
+pub(crate) mod blobs;
+mod replay;
+mod settings;
+pub(crate) mod title;
+
+use super::agent::{AgentContext, Path};
+use super::{About, Class, Codec, Decoded, Keys, Stamp, carry, stringify};
+use crate::entry::head::{self, Head};
+use crate::entry::{Kind, NewEntry, number};
+use crate::error::Result;
+use crate::header::Header;
+use crate::json::{self, Members};
+use std::borrow::Cow;
+
+/// The codec of oh-my-pi.
+#[derive(Debug)]
+pub(crate) struct Omp;
+
+static KEYS: Keys = Keys { id: "id", parent: "parentId", time: "timestamp" };
+
+impl Codec for Omp {
+    fn keys(&self) -> &'static Keys {
+        &KEYS
+    }
+
+    fn quick<'a>(&self, line: &'a [u8]) -> Option<(Head<'a>, usize)> {
+        // What these are does not stand in their head.
+        let judged_by_body = [Kind::ModelChange, Kind::Usage, Kind::Other];
+        head::quick(line).filter(|(head, _)| !judged_by_body.contains(&head.kind))
+    }
+
+    fn classify(&self, type_name: &str, record: &[u8]) -> Class {
+        let role = || json::get(record, "message").and_then(carry::role);
+        match type_name {
+            "session" => Class::Header,
+            "title" if is_title_slot(record) => Class::Side,
+            "message" => Class::Entry(Kind::Message, role()),
+            "model_change" | "model_usage" | "usage" | "title_change" => {
+                Class::Entry(self.decode(record).entry.kind(), None)
+            }
+            "reset_boundary" => Class::Entry(Kind::Reset, None),
+            other => Class::Entry(Kind::of(other), None),
+        }
+    }
+
+    fn heads_stand_first(&self) -> bool {
+        true
+    }
+
+    fn is_native(&self, kind: Kind) -> bool {
+        let differs = [Kind::ModelChange, Kind::Usage, Kind::SessionInfo, Kind::Other, Kind::Reset];
+        !differs.contains(&kind)
+    }
+
+    fn title(&self, record: &[u8]) -> Option<String> {
+        title::parse(record).map(|title| title.title)
+    }
+
+    fn header(&self, record: &[u8]) -> Option<Header> {
+        Header::parse(record)
+    }
+
+    fn decode(&self, record: &[u8]) -> Decoded {
+        let entry = carry::as_it_is(record);
+        let carried = carry::carried(record).filter(|other| stands_for(&entry.type_name, other));
+        let entry = carried.unwrap_or_else(|| match &*entry.type_name {
+            "model_change" => model_change(entry, record),
+            "model_usage" => model_usage(entry, record),
+            _ => entry,
+        });
+        Decoded { entry, more: Vec::new() }
+    }
+
+    fn encode(&self, entry: &NewEntry, stamp: &Stamp<'_>) -> Option<Vec<u8>> {
+        let object = stringify::compact(&entry.settled(stamp.id).fields_object());
+        let type_name = entry.type_name.clone();
+        let entry = NewEntry { type_name, ..carry::as_it_is(&object) };
+        let (type_name, members) = written(&entry.type_name, &object);
+        let record = record(type_name, members, stamp);
+        Some(match carry::same(&self.decode(&record).entry, &entry) {
+            true => record,
+            false => carry::carry(record, &entry),
+        })
+    }
+
+    fn encode_header(&self, about: &About<'_>) -> Option<Vec<u8>> {
+        let mut out = b"{\"type\":\"session\",\"version\":3".to_vec();
+        let mut field = |key: &str, value: &str| {
+            out.push(b',');
+            json::write_string(&mut out, key);
+            out.push(b':');
+            json::write_string(&mut out, value);
+        };
+        field("id", about.id);
+        field("timestamp", &crate::time::format(about.created));
+        field("cwd", about.cwd);
+        if let Some(parent) = about.parent_session {
+            field("parentSession", parent);
+        }
+        out.push(b'}');
+        let mut lines = title::slot("", None, &crate::time::format(about.created));
+        lines.append(&mut out);
+        Some(lines)
+    }
+
+    fn agent_context(&self, path: &mut Path<'_>) -> Result<Option<AgentContext>> {
+        agent::context(path).map(Some)
+    }
+}
+
+/// A record of type `title` is the title slot unless it has a place in the tree.
+fn is_title_slot(record: &[u8]) -> bool {
+    json::get(record, "v").and_then(number) == Some(1.0) && json::get(record, "id").is_none()
+}
+
+/// Whether a record of the type `type_name` may carry `entry`: an entry is never anything else than
+/// its record says.
+fn stands_for(type_name: &str, entry: &NewEntry) -> bool {
+    match (&*entry.type_name, type_name) {
+        ("session_info", "title_change") | ("model_role_change", "model_change") => true,
+        ("usage", "model_usage") => true,
+        (carried, other) => carried == other,
+    }
+}
+
+fn model_change(mut entry: NewEntry, record: &[u8]) -> NewEntry {
+    let role = json::get(record, "role").filter(|role| *role != b"null");
+    if role.is_some_and(|role| json::string(role).as_deref() != Some("default")) {
+        entry.type_name = Cow::Borrowed("model_role_change");
+        return entry;
+    }
+    let is_pi = json::get(record, "provider").is_some() || json::get(record, "modelId").is_some();
+    let model = json::get(record, "model").and_then(json::inside).filter(|_| !is_pi);
+    if let Some(model) = model {
+        let model = stringify::plain(model);
+        let (provider, id) = split_model(&model);
+        let mut fields = [b",\"provider\":\"", provider, b"\",\"modelId\":\"", id, b"\""].concat();
+        fields.append(&mut entry.fields);
+        entry.fields = fields;
+    }
+    entry
+}
+
+/// `provider/id`, the id being everything after the first slash.
+fn split_model(model: &[u8]) -> (&[u8], &[u8]) {
+    match memchr::memchr(b'/', model) {
+        Some(slash) => (&model[..slash], &model[slash + 1..]),
+        None => (b"", model),
+    }
+}
+
+fn model_usage(mut entry: NewEntry, record: &[u8]) -> NewEntry {
+    let purpose = json::get(record, "purpose").filter(|purpose| purpose.starts_with(b"\""));
+    let usage = json::get(record, "usage").filter(|usage| usage.starts_with(b"{"));
+    if let (Some(purpose), Some(_), None) = (purpose, usage, json::get(record, "kind")) {
+        let mut fields = [b",\"kind\":", purpose].concat();
+        fields.append(&mut entry.fields);
+        (entry.type_name, entry.fields) = (Cow::Borrowed("usage"), fields);
+    }
+    entry
+}
+
+/// A member of a record: its raw key, and its value.
+type Pair<'a> = (&'a [u8], Cow<'a, [u8]>);
+
+/// The type omp gives to a native entry, and the members it writes, but for the common ones.
+fn written<'a>(type_name: &'a str, object: &'a [u8]) -> (&'a str, Vec<Pair<'a>>) {
+    let mut members: Vec<Pair<'_>> = Members::new(object, 0)
+        .map(|member| (member.key, Cow::Borrowed(&object[member.value])))
+        .collect();
+    let type_name = match type_name {
+        "model_change" => {
+            name_model(object, &mut members);
+            type_name
+        }
+        "model_role_change" => "model_change",
+        "usage" if is_model_usage(object) => {
+            members.retain(|(key, _)| *key != b"kind");
+            "model_usage"
+        }
+        "session_info" => {
+            let name = json::get(object, "name").filter(|name| name.starts_with(b"\""));
+            let user = Cow::Borrowed(&b"\"user\""[..]);
+            members = vec![(b"title", name.unwrap_or(b"\"\"").into()), (b"source", user)];
+            "title_change"
+        }
+        other => other,
+    };
+    let order = order(type_name);
+    let place = |key: &[u8]| order.iter().position(|name| name.as_bytes() == key);
+    members.sort_by_key(|(key, _)| place(key).unwrap_or(order.len()));
+    (type_name, members)
+}
+
+/// Replaces `provider` and `modelId` by `model`.
+fn name_model<'a>(object: &'a [u8], members: &mut Vec<Pair<'a>>) {
+    let inner = |key| json::get(object, key).and_then(json::inside);
+    let (Some(provider), Some(id)) = (inner("provider"), inner("modelId")) else { return };
+    members.retain(|(key, _)| *key != b"provider" && *key != b"modelId");
+    let is_default = match json::get(object, "role") {
+        None | Some(b"null" | b"\"default\"") => true,
+        Some(_) => false,
+    };
+    // A model without a provider is written without a slash, if that is how it was read.
+    if is_default && inner("model").is_some_and(|model| split_model(model) == (provider, id)) {
+        return;
+    }
+    members.retain(|(key, _)| *key != b"model" && *key != b"role");
+    members.push((b"model", [b"\"", provider, b"/", id, b"\""].concat().into()));
+    members.push((b"role", Cow::Borrowed(b"\"default\"")));
+}
+
+fn is_model_usage(object: &[u8]) -> bool {
+    let kind = json::get(object, "kind");
+    kind.is_some() && kind == json::get(object, "purpose")
+}
+
+/// The order in which omp writes the members of a type; others follow as they come.
+fn order(type_name: &str) -> &'static [&'static str] {
+    match type_name {
+        "compaction" => &[
+            "summary",
+            "shortSummary",
+            "firstKeptEntryId",
+            "tokensBefore",
+            "tokensAfter",
+            "method",
+            "providerReplayThroughEntryId",
+            "details",
+            "fromExtension",
+            "preserveData",
+        ],
+        "branch_summary" => &["fromId", "summary", "details", "fromExtension"],
+        "custom" => &["customType", "data"],
+        "custom_message" => &["customType", "content", "display", "details", "attribution"],
+        "model_change" => &["model", "role", "resolvedModelIsFallback"],
+        "thinking_level_change" => &["thinkingLevel", "configured"],
+        "label" => &["targetId", "label"],
+        _ => &[],
+    }
+}
+
+/// The record, its members in omp's order.
+fn record(type_name: &str, members: Vec<Pair<'_>>, stamp: &Stamp<'_>) -> Vec<u8> {
+    let mut place = b",\"id\":".to_vec();
+    json::write_string(&mut place, stamp.id);
+    place.extend_from_slice(b",\"parentId\":");
+    match stamp.parent {
+        Some(parent) => json::write_string(&mut place, parent),
+        None => place.extend_from_slice(b"null"),
+    }
+    place.extend_from_slice(b",\"timestamp\":\"");
+    place.extend_from_slice(crate::time::format(stamp.millis).as_bytes());
+    place.push(b'"');
+    let fields_first = matches!(type_name, "custom" | "custom_message");
+    let mut out = b"{\"type\":".to_vec();
+    json::write_string(&mut out, type_name);
+    if !fields_first {
+        out.append(&mut place);
+    }
+    for (key, value) in members {
+        out.extend_from_slice(b",\"");
+        out.extend_from_slice(key);
+        out.extend_from_slice(b"\":");
+        out.extend_from_slice(&value);
+    }
+    out.append(&mut place);
+    out.push(b'}');
+    out
+}
+
+#[cfg(test)]
+mod tests;

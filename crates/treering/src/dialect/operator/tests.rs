@@ -191,14 +191,14 @@ fn a_compaction_that_keeps_nothing_names_itself() {
 #[test]
 fn headers_of_both_names_are_read() {
     for record in [
-        r#"{"type":"session","version":3,"id":"s","timestamp":1769504400.251893,"cwd":"/p","parent_session":"q"}"#,
+        r#"{"type":"session","version":3,"id":"s","timestamp":1769504400.251,"cwd":"/p","parent_session":"q"}"#,
         r#"{"type":"session_header","id":"s","timestamp":"2026-01-27T09:00:00.251Z","cwd":"/p","parent_session":"q"}"#,
     ] {
         let type_name = json::string(json::get(record.as_bytes(), "type").unwrap()).unwrap();
         assert_eq!(classify(&type_name, record.as_bytes()), Class::Header);
         let header = header(record.as_bytes()).unwrap();
         assert_eq!((&*header.id, header.version, &*header.cwd), ("s", 3, "/p"));
-        assert_eq!(header.timestamp, "2026-01-27T09:00:00.252Z");
+        assert_eq!(header.timestamp, "2026-01-27T09:00:00.251Z");
         assert_eq!(header.parent_session.as_deref(), Some("q"));
         assert_eq!(header.raw(), record.as_bytes());
     }
