@@ -8,6 +8,7 @@
 //!   is the definition, and sharing no code with the library.
 //! - [`faulty`]: a journal that fails the way disks do, by script or by seed.
 //! - [`story`]: what every journal, and every session on one, must do.
+//! - [`canonical`]: one spelling for every JSON value, for comparing them.
 //! - [`rng`]: the random numbers behind all of it.
 
 #![allow(
@@ -17,6 +18,7 @@
     reason = "test support: a panic is how a test says no"
 )]
 
+pub mod canonical;
 pub mod faulty;
 pub mod generate;
 pub mod model;

@@ -12,7 +12,7 @@ use crate::json::{self, End, Members};
 use crate::snapshot::{Bodies, Snapshot};
 use crate::tree::{NONE, Node, Tree};
 use std::borrow::Cow;
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 /// What the model sees at some leaf.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -118,6 +118,8 @@ pub struct Projection {
     bodies: Bodies,
     /// How many of the selected entries were projected.
     done: usize,
+    /// Selected entries further on that are part of a message handed out already.
+    joined: HashSet<u32>,
     /// Messages of the last one that were not handed out yet.
     ready: VecDeque<ContextMessage>,
 }
@@ -139,10 +141,17 @@ impl Projection {
             }
         };
         let edits = edits(&view, &mut bodies, &selection)?;
-        let (done, ready) = (0, VecDeque::new());
-        let projection =
-            Projection { thinking_level, model, view, selection, edits, bodies, done, ready };
-        Ok(Some(projection))
+        Ok(Some(Projection {
+            thinking_level,
+            model,
+            view,
+            selection,
+            edits,
+            bodies,
+            done: 0,
+            joined: HashSet::new(),
+            ready: VecDeque::new(),
+        }))
     }
 
     /// What a projection's messages are put into to make the JSON of [`Context::to_json`]: what comes
@@ -154,23 +163,30 @@ impl Projection {
 
 impl Projection {
     /// Adds the rows that continue the message just projected: agents that write a message piece by
-    /// piece have several records for it.
+    /// piece have several records for it, and results of its calls may stand between them.
     fn join_continuations(&mut self) -> Result<()> {
-        let Projection { view, bodies, edits, ready, selection, done, .. } = self;
-        let tree = view.tree();
-        let is_part = |row: u32| tree.node(row).has(Node::CONTINUED);
-        // Notes may stand between the parts.
-        while !ready.is_empty()
-            && let Some(next) =
-                selection.rows[*done..].iter().position(|&row| contributes(tree, row))
-            && is_part(selection.rows[*done + next])
-        {
-            let mut parts = VecDeque::new();
-            project(view, bodies, selection.rows[*done + next], false, edits, &mut parts)?;
-            *done += next + 1;
-            if let (Some(whole), Some(part)) = (ready.back_mut(), parts.pop_front()) {
-                whole.json = joined(&whole.json, &part.json);
+        let Projection { view, bodies, edits, ready, selection, done, joined: joined_rows, .. } =
+            self;
+        let (tree, start) = (view.tree(), *done);
+        let role = |row: u32| tree.node(row).role();
+        if ready.is_empty() || role(selection.rows[start - 1]) != Some(Role::Assistant) {
+            return Ok(());
+        }
+        let mut at = start;
+        while let Some(&row) = selection.rows.get(at) {
+            let is_part = tree.node(row).has(Node::CONTINUED);
+            if contributes(tree, row) && !is_part && role(row) != Some(Role::ToolResult) {
+                break;
             }
+            if is_part {
+                let mut parts = VecDeque::new();
+                project(view, bodies, row, false, edits, &mut parts)?;
+                if let (Some(whole), Some(part)) = (ready.back_mut(), parts.pop_front()) {
+                    whole.json = joined(&whole.json, &part.json);
+                }
+                joined_rows.insert(row);
+            }
+            at += 1;
         }
         Ok(())
     }
@@ -192,6 +208,9 @@ impl Iterator for Projection {
             let row = *self.selection.rows.get(self.done)?;
             let is_summary = self.selection.compacted && self.done == 0;
             self.done += 1;
+            if self.joined.remove(&row) {
+                continue;
+            }
             let Projection { view, bodies, edits, ready, .. } = self;
             if let Err(error) = project(view, bodies, row, is_summary, edits, ready) {
                 return Some(Err(error));

@@ -170,10 +170,12 @@ impl Loaded {
     pub(crate) fn read_header(journal: &dyn Journal) -> Result<Option<Self>, LoadError> {
         const ENOUGH: u64 = 64 * 1024;
         let mut loaded = Loaded::new(dialect::detect(journal)?);
-        let mut first = true;
         let parent_key = loaded.parent_key.clone();
+        let mut lines = 0;
         scan::lines(journal, 0, journal.len()?.min(ENOUGH), &parent_key, |line| {
-            if std::mem::take(&mut first) && line.terminated {
+            // It is the first line, but for a title before it.
+            lines += 1;
+            if lines <= 2 && loaded.header.is_none() && loaded.tree.is_empty() && line.terminated {
                 self::Loaded::line(&mut loaded, journal, line)?;
             }
             Ok::<(), LoadError>(())
@@ -389,8 +391,17 @@ impl Loaded {
         self.title.is_some()
     }
 
-    /// Where a dialect keeps the session's name outside of its entries, that name counts.
+    /// The session's name, where it is not simply the last that was given: some dialects keep it
+    /// outside of the entries, others look for it on the path, or never clear it.
     fn take_title(&mut self) {
+        let by_rule = match self.dialect {
+            Dialect::Operator => Some(self.tree.name_on_path()),
+            Dialect::Tau => Some(self.tree.last_name()),
+            _ => None,
+        };
+        if let Some(name) = by_rule.filter(|name| name.as_deref() != self.tree.name()) {
+            Arc::make_mut(&mut self.tree).set_name(name.as_deref());
+        }
         let title = match &self.title {
             Some(title) if !title.is_empty() => Some(title.as_str()),
             Some(_) => return,

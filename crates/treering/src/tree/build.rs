@@ -136,6 +136,7 @@ impl Tree {
             Kind::SessionInfo => {
                 let name = json::get(body, "name").and_then(json::string);
                 self.set_name(name.as_deref());
+                self.names.push((row, self.name.clone()));
             }
             _ => {}
         }

@@ -46,6 +46,8 @@ pub struct Tree {
     /// What the leaf entries of the file point to.
     leaf_targets: HashMap<u32, Option<Box<str>>>,
     name: Option<Box<str>>,
+    /// Every name the session was given, and by which row.
+    names: Vec<(u32, Option<Box<str>>)>,
     /// The active leaf, where a dialect has a rule of its own for it.
     chosen_leaf: Option<Option<u32>>,
     shadowed: u32,
@@ -125,6 +127,7 @@ impl Tree {
             labels: HashMap::new(),
             leaf_targets: HashMap::new(),
             name: None,
+            names: Vec::new(),
             chosen_leaf: None,
             shadowed: 0,
             orphans: Vec::new(),
@@ -152,6 +155,18 @@ impl Tree {
     /// The session's name, if it has one.
     pub fn name(&self) -> Option<&str> {
         self.name.as_deref()
+    }
+
+    /// The name that the nearest entry on the path to the active leaf gave.
+    pub(crate) fn name_on_path(&self) -> Option<Box<str>> {
+        let leaf = self.file_leaf_row().filter(|_| !self.names.is_empty())?;
+        let named = |row: u32| self.names.iter().rev().find(|(by, _)| *by == row);
+        self.ancestors(leaf).find_map(named).and_then(|(_, name)| name.clone())
+    }
+
+    /// The last name that is one.
+    pub(crate) fn last_name(&self) -> Option<Box<str>> {
+        self.names.iter().rev().find_map(|(_, name)| name.clone())
     }
 
     /// Whether there is an entry of exactly this id.

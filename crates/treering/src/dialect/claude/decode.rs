@@ -5,6 +5,7 @@ use crate::dialect::agent::{AgentContext, Path};
 use crate::entry::NewEntry;
 use crate::error::Result;
 use crate::json;
+use std::collections::HashMap;
 
 /// A record as an entry. What has no place in treering's shape stays in the record, which every entry
 /// carries.
@@ -176,13 +177,14 @@ fn summary(message: &[u8], millis: Option<i64>) -> Vec<u8> {
 /// The messages as they were sent, the records of one answer put together.
 pub(super) fn agent_context(path: &mut Path<'_>) -> Result<AgentContext> {
     let mut messages: Vec<Vec<u8>> = Vec::new();
-    let mut last_id: Option<Vec<u8>> = None;
+    // Where the message of each id is.
+    let mut places: HashMap<Vec<u8>, usize> = HashMap::new();
     for at in 0..path.len() {
         let Some(record) = path.record(at)? else { continue };
         let kind = json::get(record, "type");
         if json::get(record, "subtype") == Some(b"\"compact_boundary\"") {
             messages.clear();
-            last_id = None;
+            places.clear();
         }
         if !matches!(kind, Some(b"\"user\"" | b"\"assistant\"")) {
             continue;
@@ -193,13 +195,16 @@ pub(super) fn agent_context(path: &mut Path<'_>) -> Result<AgentContext> {
             .filter_map(|key| Some((key, json::get(message, key)?)))
             .collect();
         let id = json::get(message, "id").filter(|_| kind == Some(b"\"assistant\""));
-        match (messages.last_mut(), id) {
-            (Some(whole), Some(id)) if last_id.as_deref() == Some(id) => {
+        let place = id.and_then(|id| places.get(id)).copied();
+        match place.and_then(|place| messages.get_mut(place)) {
+            Some(whole) => {
                 *whole = appended(whole, json::get(message, "content").unwrap_or(b"[]"));
             }
-            _ => messages.push(object(&sent)),
+            None => {
+                places.extend(id.map(|id| (id.to_vec(), messages.len())));
+                messages.push(object(&sent));
+            }
         }
-        last_id = id.map(<[u8]>::to_vec);
     }
     Ok(AgentContext { messages, settings: Vec::new() })
 }

@@ -1,9 +1,9 @@
 //! Which records belong together, and which leaf is active.
 //!
-//! An answer that calls several tools at once is written as several records, each naming the one
-//! before it as its parent, and each tool's result names the record of its call: read by parents
-//! alone, all results but one are dead ends beside the conversation. Here the parts of an answer
-//! follow each other, then its results, and what came next follows those.
+//! An answer that calls several tools at once is written as several records, and each tool's result
+//! names the record of its call as its parent: read by parents alone, parts of the answer and all
+//! results but one are dead ends beside the conversation. Those dead ends are put into the path where
+//! they branched off; every link that leads on stays as it is in the file.
 
 use super::mark;
 use crate::dialect::Linker;
@@ -91,54 +91,91 @@ impl Claude {
         leaves.filter(|&leaf| !self.is(leaf, other)).max()
     }
 
-    /// Brings the parts of each message together, and its results after them.
+    /// Marks the parts of each message, and puts the dead ends of an answer into the path.
     fn join(&self, tree: &mut Tree) {
-        let mut last_part: HashMap<u32, u32> = HashMap::new();
-        for group in self.groups.values().filter(|group| group.len() > 1) {
-            let is_live = |row: &&u32| !tree.node(**row).has(Node::SHADOWED);
-            let parts: Vec<u32> = group.iter().filter(is_live).copied().collect();
-            for pair in parts.windows(2) {
-                tree.relink(pair[1], pair[0]);
-                tree.nodes[pair[1] as usize].flags |= Node::CONTINUED;
-            }
-            let last = parts.last().copied().unwrap_or(NONE);
-            last_part.extend(parts.iter().map(|&part| (part, last)));
-        }
-        let mut results: HashMap<u32, Vec<u32>> = HashMap::new();
-        for row in tree.live().filter(|&row| self.is(row, mark::RESULT)) {
-            let parent = tree.node(row).parent;
-            if parent != NONE && self.is(parent, mark::ASSISTANT) {
-                let last = last_part.get(&parent).copied().unwrap_or(parent);
-                results.entry(last).or_default().push(row);
+        for group in self.groups.values() {
+            for &part in group.iter().skip(1) {
+                tree.nodes[part as usize].flags |= Node::CONTINUED;
             }
         }
-        let went_on = self.went_on(tree);
-        for (last, mut found) in results {
-            // Dead ends first, in the order of the file; one that was gone on from comes last.
-            found.sort_by_key(|&row| (went_on[row as usize], row));
-            let mut tip = last;
-            for row in found {
+        let ends = self.ends(tree);
+        let mut children: HashMap<u32, Vec<u32>> = HashMap::new();
+        let mut counts = vec![0_u32; tree.nodes.len()];
+        let parent_of = |tree: &Tree, row: u32| tree.node(row).parent;
+        for row in tree.live() {
+            if let Some(count) = counts.get_mut(parent_of(tree, row) as usize) {
+                *count += 1;
+            }
+        }
+        for row in tree.live() {
+            let parent = parent_of(tree, row);
+            let is_dead_end = ends[row as usize] == End::Dead;
+            if counts.get(parent as usize).is_some_and(|&count| count > 1) || is_dead_end {
+                children.entry(parent).or_default().push(row);
+            }
+        }
+        let mut branched: Vec<u32> = children.keys().copied().filter(|&row| row != NONE).collect();
+        branched.sort_unstable();
+        let mut done = vec![false; tree.nodes.len()];
+        for place in branched {
+            let Some(below) = children.get(&place).filter(|_| !done[place as usize]) else {
+                continue;
+            };
+            let is_dead = |row: &&u32| ends[**row as usize] == End::Dead;
+            let mut dead: Vec<u32> = below.iter().filter(is_dead).copied().collect();
+            if below.len() < 2 || dead.is_empty() {
+                continue;
+            }
+            // All that is below them, in the order of the file.
+            let mut at = 0;
+            while at < dead.len() {
+                let row = dead[at];
+                done[row as usize] = true;
+                dead.extend(children.get(&row).into_iter().flatten());
+                at += 1;
+            }
+            dead.sort_unstable();
+            let mut tip = place;
+            for row in dead {
                 tree.relink(row, tip);
-                if !went_on[row as usize] {
-                    tip = row;
-                }
+                tip = row;
+            }
+            for &row in below.iter().filter(|&&row| ends[row as usize] == End::GoesOn) {
+                tree.relink(row, tip);
             }
         }
         tree.relinked();
     }
 
-    /// Which rows somebody said something below. Rows nearly always come after their parents; where
-    /// one does not, its parent counts as a dead end, and is still put where it belongs.
-    fn went_on(&self, tree: &Tree) -> Vec<bool> {
-        let mut went_on = vec![false; tree.nodes.len()];
+    /// How each row's branch ends. Rows nearly always come after their parents; where one does not,
+    /// its parent counts as a dead end, and is still in the path.
+    fn ends(&self, tree: &Tree) -> Vec<End> {
+        let mut ends = vec![End::Notes; tree.nodes.len()];
         for row in tree.live().rev() {
             let said = self.is(row, mark::USER | mark::ASSISTANT);
-            if let (true, Some(above)) =
-                (said || went_on[row as usize], went_on.get_mut(tree.node(row).parent as usize))
-            {
-                *above = true;
+            let is_part = self.is(row, mark::RESULT) || tree.node(row).has(Node::CONTINUED);
+            let own = match (said, is_part) {
+                (true, false) => End::GoesOn,
+                (true, true) => End::Dead,
+                (false, _) => End::Notes,
+            };
+            let end = ends[row as usize].max(own);
+            ends[row as usize] = end;
+            if let Some(above) = ends.get_mut(tree.node(row).parent as usize) {
+                *above = end.max(*above);
             }
         }
-        went_on
+        ends
     }
+}
+
+/// What is in a row's branch, itself included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum End {
+    /// Nothing that was said.
+    Notes,
+    /// Parts of an answer and results of its calls.
+    Dead,
+    /// Something new was said.
+    GoesOn,
 }
