@@ -194,7 +194,7 @@ impl Projection {
 
 /// A message continued by another part of it: the blocks of both, and what the later part says about
 /// the whole (its usage is complete).
-fn joined(whole: &[u8], part: &[u8]) -> Vec<u8> {
+pub(crate) fn joined(whole: &[u8], part: &[u8]) -> Vec<u8> {
     let blocks = |message| json::get(message, "content").map(json::elements).unwrap_or_default();
     let content: Vec<&[u8]> = blocks(whole).into_iter().chain(blocks(part)).collect();
     json::with_member(part, "content", &[b"[", &*content.join(&b","[..]), b"]"].concat())

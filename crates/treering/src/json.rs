@@ -467,6 +467,21 @@ pub(crate) fn quoted(text: &str) -> Vec<u8> {
     out
 }
 
+/// The object `bytes` without some of its members.
+pub(crate) fn without(bytes: &[u8], keys: &[&str]) -> Vec<u8> {
+    let mut out = b"{".to_vec();
+    for member in Members::new(bytes, skip_space(bytes, 0)) {
+        if !keys.iter().any(|key| key_is(member.key, key)) {
+            if out.len() > 1 {
+                out.push(b',');
+            }
+            out.extend_from_slice(&bytes[member.whole]);
+        }
+    }
+    out.push(b'}');
+    out
+}
+
 /// The object `bytes` with `key` set to `value`: replaced where it stands, else added at the end.
 /// Every other byte stays as it is.
 pub(crate) fn with_member(bytes: &[u8], key: &str, value: &[u8]) -> Vec<u8> {

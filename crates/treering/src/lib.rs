@@ -30,6 +30,7 @@
 
 mod catalog;
 mod context;
+mod convert;
 mod dialect;
 mod entry;
 mod error;
@@ -48,6 +49,7 @@ mod tree;
 
 pub use catalog::{Catalog, Listing, Progress, SessionInfo, info, list_dir};
 pub use context::{Context, ContextMessage, Model, Projection};
+pub use convert::{ConvertOptions, Fate, Losses, convert};
 pub use dialect::{AgentContext, Dialect, UnknownDialect};
 pub use entry::{Block, Body, Entry, Kind, Message, MessageView, NewEntry, Role};
 pub use error::{Error, Result};

@@ -549,12 +549,19 @@ impl Loaded {
 
     /// What a new root hangs on: nothing, unless the dialect's header is a node.
     pub(crate) fn root_parent(&self) -> Option<EntryId> {
-        if !self.codec().roots_hang_on_the_header() {
+        let row = self.header_row().filter(|_| self.codec().roots_hang_on_the_header());
+        row.map(|row| self.tree.id(row))
+    }
+
+    /// The row of the header, where it is a node.
+    pub(crate) fn header_row(&self) -> Option<u32> {
+        if self.header_span.is_empty() {
             return None;
         }
-        let is_header = |&row: &u32| self.tree.node(row).offset == self.header_span.start;
-        let row = self.tree.live().find(is_header);
-        row.filter(|_| !self.header_span.is_empty()).map(|row| self.tree.id(row))
+        // Rows are in the order of the file.
+        let row = self.tree.nodes.partition_point(|node| node.offset < self.header_span.start);
+        let node = self.tree.nodes.get(row)?;
+        (node.offset == self.header_span.start).then_some(row as u32)
     }
 
     /// Notes that the session itself appended `lines`, which began at `start`.

@@ -3,6 +3,7 @@
 mod append;
 mod check;
 mod context;
+mod convert;
 mod demo;
 mod fork;
 mod goto;
@@ -31,6 +32,7 @@ pub(crate) enum Command {
     Name(name::Args),
     Fork(fork::Args),
     Ls(ls::Args),
+    Convert(convert::Args),
     Check(check::Args),
     Demo(demo::Args),
 }
@@ -48,6 +50,7 @@ impl Command {
             Command::Name(args) => name::run(args, out),
             Command::Fork(args) => fork::run(args, out),
             Command::Ls(args) => ls::run(args, out),
+            Command::Convert(args) => convert::run(args, out),
             Command::Check(args) => check::run(args, out),
             Command::Demo(args) => demo::run(args, out),
         }
@@ -65,6 +68,7 @@ impl Command {
             Command::Label(args) => &args.file,
             Command::Name(args) => &args.file,
             Command::Fork(args) => &args.file,
+            Command::Convert(args) => &args.file,
             Command::Check(args) => &args.file,
             Command::Ls(_) | Command::Demo(_) => return None,
         })

@@ -112,7 +112,8 @@ pub(crate) fn same(a: &NewEntry, b: &NewEntry) -> bool {
         })
 }
 
-fn same_members(a: &[u8], b: &[u8]) -> bool {
+/// The same for two objects.
+pub(crate) fn same_members(a: &[u8], b: &[u8]) -> bool {
     let (a, b) = (sorted(a), sorted(b));
     a.len() == b.len()
         && a.iter().zip(&b).all(|((key, a), (other, b))| key == other && same_value(a, b))

@@ -4,8 +4,8 @@
 //! header like pi's may be omp's, Operator's or Tau's as well, until an entry says more. Damaged lines
 //! say nothing. What nothing speaks against is pi's.
 
-use super::Dialect;
 use super::operator::is_tau;
+use super::{Dialect, omp};
 use crate::json::{self, Members};
 use crate::log::{Journal, scan};
 use std::io;
@@ -102,6 +102,10 @@ impl<'a> Record<'a> {
         self.get(key).is_some()
     }
 
+    fn has_all(&self, keys: &[&str]) -> bool {
+        keys.iter().all(|key| self.has(key))
+    }
+
     fn has_any(&self, keys: &[&str]) -> bool {
         keys.iter().any(|key| self.has(key))
     }
@@ -126,33 +130,36 @@ impl<'a> Record<'a> {
         self.get(key).is_some_and(|rest| matches!(rest.first(), Some(b'0'..=b'9' | b'-')))
     }
 
-    /// The dialect, if this record settles it.
+    /// The dialect, if this record settles it. After a header like pi's, or an entry like pi's, only
+    /// what pi itself could never write counts: entries may have any members.
     fn certain(&self, leaning: Leaning) -> Option<Dialect> {
         let is_header = self.type_is("session");
+        if is_header && self.has_any(&OMP_HEADER) || self.is_omps() {
+            return Some(Dialect::Omp);
+        }
+        if is_header && self.has("uuid") {
+            return Some(Dialect::Uuid);
+        }
+        if self.has_all(&["uuid", "parentUuid", "type"]) && !self.has_any(&["id", "parentId"]) {
+            let is_claude = leaning == Leaning::Nothing && self.type_in(&CLAUDE_CHAIN);
+            return Some(if is_claude { Dialect::ClaudeCode } else { Dialect::Uuid });
+        }
+        if leaning != Leaning::Nothing || is_header {
+            return None;
+        }
         if self.type_is("title") && self.has("v") && !self.has("id") {
             return Some(Dialect::Omp);
         }
-        if self.has("payload") && self.has("type") || self.has("record_type") {
+        if self.has_all(&["payload", "type"]) && !self.has("parentId") || self.has("record_type") {
             return Some(Dialect::Codex);
         }
         if !self.has("type") && self.has("id") && self.has_any(&["instructions", "git"]) {
             return Some(Dialect::Codex);
         }
-        if self.has("uuid") && self.has("parentUuid") {
-            let is_claude = self.type_in(&CLAUDE_CHAIN) && !is_header;
-            return Some(if is_claude { Dialect::ClaudeCode } else { Dialect::Uuid });
-        }
-        if is_header && self.has("uuid") {
-            return Some(Dialect::Uuid);
-        }
-        if is_header && self.has_any(&OMP_HEADER) || self.is_omps() {
-            return Some(Dialect::Omp);
-        }
-        let is_first = leaning == Leaning::Nothing;
-        if is_first && self.has("type") && self.has_any(&["sessionId", "leafUuid", "messageId"]) {
+        if self.has("type") && self.has_any(&["sessionId", "leafUuid", "messageId"]) {
             return Some(Dialect::ClaudeCode);
         }
-        if is_first && self.has("parent_id") && self.has("type") && !self.has_contents() {
+        if self.has_all(&["parent_id", "type"]) && !self.has_contents() {
             return Some(Dialect::Chimera);
         }
         None
@@ -160,15 +167,15 @@ impl<'a> Record<'a> {
 
     fn is_omps(&self) -> bool {
         let names_model = self.type_is("model_change") && self.has("model") && !self.has("modelId");
-        self.has("parentId") && (names_model || self.type_in(&OMP_TYPES))
+        self.has("parentId") && (names_model || self.type_in(&omp::TYPES))
     }
 
     fn is_operators(&self, leaning: Leaning) -> bool {
         self.type_is("session_header")
             || self.type_is("session")
                 && (self.has("parent_session") || self.has_number("timestamp"))
-            || self.has("parent_id")
-            || self.has_contents()
+            || self.has("parent_id") && !self.has("parentId")
+            || self.has_contents() && !self.has("parentId")
             || leaning == Leaning::Pi
                 && !self.has("parentId")
                 && self.has_any(&[
@@ -198,17 +205,6 @@ const OMP_HEADER: [&str; 5] = [
     "additionalDirectories",
     "previousSessionFiles",
     "providerPromptCacheKey",
-];
-
-const OMP_TYPES: [&str; 8] = [
-    "model_usage",
-    "service_tier_change",
-    "reset_boundary",
-    "title_change",
-    "ttsr_injection",
-    "credential_pin",
-    "session_init",
-    "mode_change",
 ];
 
 fn operator_or_tau(message: &[u8]) -> Dialect {

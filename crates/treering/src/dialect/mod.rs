@@ -8,9 +8,9 @@
 //! is the same for all and knows no dialect.
 
 pub(crate) mod agent;
-mod carry;
+pub(crate) mod carry;
 mod chimera;
-mod claude;
+pub(crate) mod claude;
 mod codex;
 mod detect;
 mod link;
@@ -317,4 +317,19 @@ impl Decoded {
 /// The id of a header that is a node: made from the session's, so that it is always the same.
 pub(crate) fn node_id(session: &str) -> String {
     crate::id::derived(session, 0, |_| false).to_string()
+}
+
+/// A UUID made from a text: looks like any random one, and is always the same.
+pub(crate) fn uuid_of(id: &str) -> String {
+    let hash = |seed: u64| {
+        let mut hash = 0xCBF2_9CE4_8422_2325_u64 ^ seed;
+        for byte in id.bytes() {
+            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3);
+        }
+        hash = (hash ^ (hash >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        hash = (hash ^ (hash >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        hash ^ (hash >> 31)
+    };
+    let bytes = (u128::from(hash(0)) << 64 | u128::from(hash(0x9E37_79B9_7F4A_7C15))).to_be_bytes();
+    ::uuid::Builder::from_random_bytes(bytes).into_uuid().to_string()
 }

@@ -14,7 +14,7 @@ pub use options::{Creation, Durability, SessionOptions};
 
 use crate::context::{Context, Projection};
 use crate::dialect::{About, AgentContext, Dialect, agent};
-use crate::entry::{Entry, NewEntry};
+use crate::entry::{Entry, Kind, NewEntry};
 use crate::error::{Error, Result};
 use crate::findings::Finding;
 use crate::header::Header;
@@ -182,6 +182,12 @@ impl Session {
 
     pub(crate) fn view(&self) -> Snapshot {
         self.state().view()
+    }
+
+    /// A snapshot, and the row of the header if that is a node.
+    pub(crate) fn view_and_header(&self) -> (Snapshot, Option<u32>) {
+        let state = self.state();
+        (state.view(), state.loaded.header_row())
     }
 }
 
@@ -358,6 +364,9 @@ impl Session {
         }
         let mut state = self.state();
         let Written { ids, span, leaf, foreign } = state.append(entries, expect)?;
+        if entries.iter().any(|entry| entry.kind() == Kind::SessionInfo) {
+            state.retitle()?;
+        }
         let journal = Arc::clone(&state.journal);
         let is_stored = !matches!(state.place, Place::Pending { .. });
         let must_wait = is_stored && self.durability == Durability::Each;
@@ -464,9 +473,7 @@ impl Session {
 
     /// Names the session; empty clears the name.
     pub fn set_name(&self, name: &str) -> Result<EntryId> {
-        let id = self.append(NewEntry::session_info(name))?;
-        self.state().retitle(name.trim())?;
-        Ok(id)
+        self.append(NewEntry::session_info(name))
     }
 }
 

@@ -324,10 +324,12 @@ impl State {
     }
 
     /// Writes the session's name to the place outside of its entries, where there is one.
-    pub(crate) fn retitle(&mut self, name: &str) -> Result<()> {
+    pub(crate) fn retitle(&mut self) -> Result<()> {
         if self.loaded.dialect != Dialect::Omp || !self.loaded.has_title() {
             return Ok(());
         }
+        let name = self.loaded.tree.last_given_name().unwrap_or_default().to_owned();
+        let name = name.as_str();
         let now = crate::time::format(crate::time::now());
         let slot = title::slot(name, Some("user").filter(|_| !name.is_empty()), &now);
         match &self.place {

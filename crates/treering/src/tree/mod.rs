@@ -164,6 +164,11 @@ impl Tree {
         self.ancestors(leaf).find_map(named).and_then(|(_, name)| name.clone())
     }
 
+    /// The last name that an entry gave, be it none.
+    pub(crate) fn last_given_name(&self) -> Option<&str> {
+        self.names.last()?.1.as_deref()
+    }
+
     /// The last name that is one.
     pub(crate) fn last_name(&self) -> Option<Box<str>> {
         self.names.iter().rev().find_map(|(_, name)| name.clone())
@@ -322,6 +327,11 @@ impl Tree {
             }
         }
         None
+    }
+
+    /// The row that a leaf entry points to.
+    pub(crate) fn leaf_target(&self, row: u32) -> Option<u32> {
+        self.leaf_targets.get(&row)?.as_deref().and_then(|target| self.row(target))
     }
 
     /// Whether the leaf entries at the end of the file point to something that is not there, or

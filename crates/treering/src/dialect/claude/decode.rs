@@ -26,7 +26,7 @@ pub(super) fn record(record: &[u8]) -> Decoded {
     Decoded { entry: NewEntry::of_type("message").raw("message", &first), more: messages.collect() }
 }
 
-fn object(fields: &[(&str, &[u8])]) -> Vec<u8> {
+pub(super) fn object(fields: &[(&str, &[u8])]) -> Vec<u8> {
     let mut out = b"{".to_vec();
     for (at, (key, value)) in fields.iter().enumerate() {
         if at > 0 {
@@ -40,7 +40,7 @@ fn object(fields: &[(&str, &[u8])]) -> Vec<u8> {
     out
 }
 
-fn list(items: &[Vec<u8>]) -> Vec<u8> {
+pub(super) fn list(items: &[Vec<u8>]) -> Vec<u8> {
     [b"[", &*items.join(&b","[..]), b"]"].concat()
 }
 

@@ -6,7 +6,10 @@
 //! `message.id`; [`link`] brings them together again. Files are never written to.
 
 mod decode;
+mod export;
 mod link;
+
+pub(crate) use export::export;
 
 use super::agent::{AgentContext, Path};
 use super::{About, Class, Codec, Decoded, Keys, Linker, Marks, Stamp};

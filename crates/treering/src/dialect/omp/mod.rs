@@ -91,7 +91,8 @@ impl Codec for Omp {
         let object = stringify::compact(&entry.settled(stamp.id).fields_object());
         let type_name = entry.type_name.clone();
         let entry = NewEntry { type_name, ..carry::as_it_is(&object) };
-        let (type_name, members) = written(&entry.type_name, &object);
+        let (type_name, mut members) = written(&entry.type_name, &object);
+        members.iter_mut().for_each(with_content);
         let record = record(type_name, members, stamp);
         Some(match carry::same(&self.decode(&record).entry, &entry) {
             true => record,
@@ -121,6 +122,43 @@ impl Codec for Omp {
 
     fn agent_context(&self, path: &mut Path<'_>) -> Result<Option<AgentContext>> {
         agent::context(path).map(Some)
+    }
+}
+
+/// Types of omp's own: in another agent's file they would make it look like omp's.
+pub(crate) const TYPES: [&str; 8] = [
+    "model_usage",
+    "service_tier_change",
+    "reset_boundary",
+    "title_change",
+    "ttsr_injection",
+    "credential_pin",
+    "session_init",
+    "mode_change",
+];
+
+/// What the custom type of an entry begins with that stands for one of omp's own.
+const WRAPPED: &str = "omp:";
+
+/// An entry of one of omp's own types, as other agents can hold it.
+pub(crate) fn wrapped(entry: NewEntry) -> NewEntry {
+    if !TYPES.contains(&&*entry.type_name) {
+        return entry;
+    }
+    let name = json::quoted(&format!("{WRAPPED}{}", entry.type_name));
+    let fields = [b",\"customType\":", &*name, b",\"data\":", &*entry.fields_object()].concat();
+    carry::native("custom", fields)
+}
+
+/// The entry that [`wrapped`] made another one of.
+pub(crate) fn restored(entry: NewEntry) -> NewEntry {
+    let name = carry::member(&entry.fields, "customType").and_then(json::string);
+    let own = name.as_deref().and_then(|name| name.strip_prefix(WRAPPED));
+    match (own, carry::member(&entry.fields, "data")) {
+        (Some(own), Some(data)) if entry.kind() == Kind::Custom && TYPES.contains(&own) => {
+            NewEntry { type_name: own.to_owned().into(), ..carry::as_it_is(data) }
+        }
+        _ => entry,
     }
 }
 
@@ -206,6 +244,19 @@ fn written<'a>(type_name: &'a str, object: &'a [u8]) -> (&'a str, Vec<Pair<'a>>)
     let place = |key: &[u8]| order.iter().position(|name| name.as_bytes() == key);
     members.sort_by_key(|(key, _)| place(key).unwrap_or(order.len()));
     (type_name, members)
+}
+
+/// omp cannot build the context of a session with a message that has no content.
+fn with_content((key, value): &mut Pair<'_>) {
+    let has_content =
+        |message: &[u8]| !matches!(json::get(message, "content"), None | Some(b"null"));
+    let speaks = |message: &[u8]| {
+        let role = json::get(message, "role").and_then(json::string);
+        matches!(role.as_deref(), Some("user" | "assistant" | "toolResult"))
+    };
+    if *key == b"message" && speaks(value) && !has_content(value) {
+        *value = Cow::Owned(json::with_member(value, "content", b"[]"));
+    }
 }
 
 /// Replaces `provider` and `modelId` by `model`.

@@ -2,7 +2,8 @@
 
 use super::blocks;
 use super::object::{Object, Parts, array};
-use super::{message_id, renamed};
+use super::renamed;
+use crate::dialect::uuid_of;
 use crate::dialect::{Decoded, carry, python};
 use crate::json;
 
@@ -69,7 +70,7 @@ fn decode_message(message: &[u8], entry_id: &str, more: &mut Vec<Vec<u8>>) -> Ve
     let name = role.and_then(json::string).unwrap_or_default();
     let time = parts.take("timestamp").map(decode_time);
     // An id that treering made up says nothing.
-    let made_up = json::quoted(&message_id(entry_id));
+    let made_up = json::quoted(&uuid_of(entry_id));
     let id = parts.take("id").filter(|id| *id != made_up);
     let mut object = Object::new();
     match &*name {

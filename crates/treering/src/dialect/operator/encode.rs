@@ -1,8 +1,9 @@
 //! From treering's entry to the record Operator (or Tau) would have written.
 
 use super::object::{Object, Parts, compact};
-use super::{Style, blocks, is_header, message_id, renamed};
+use super::{Style, blocks, is_header, renamed};
 use crate::context::ContextMessage;
+use crate::dialect::uuid_of;
 use crate::dialect::{Stamp, carry, python};
 use crate::entry::{Kind, NewEntry};
 use crate::id::EntryId;
@@ -131,7 +132,7 @@ fn encode_message(message: &[u8], stamp: &Stamp<'_>, style: Style) -> Vec<u8> {
                 "toolResult" => encode_result(&mut parts, style),
                 _ => blocks::encode(parts.take("content")),
             };
-            let id = json::quoted(&message_id(stamp.id));
+            let id = json::quoted(&uuid_of(stamp.id));
             let id = parts.take("id").unwrap_or(&id);
             let role = if name == "toolResult" { Some(&b"\"tool\""[..]) } else { role };
             if style == Style::Operator {

@@ -227,22 +227,6 @@ pub(crate) fn is_tau(message_record: &[u8]) -> bool {
     }
 }
 
-/// The id of the message in the record `id`: Operator gives messages ids of their own, so treering
-/// makes them up from the record's. Looks like any random UUID, and is always the same.
-fn message_id(id: &str) -> String {
-    let hash = |seed: u64| {
-        let mut hash = 0xCBF2_9CE4_8422_2325_u64 ^ seed;
-        for byte in id.bytes() {
-            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3);
-        }
-        hash = (hash ^ (hash >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        hash = (hash ^ (hash >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        hash ^ (hash >> 31)
-    };
-    let bytes = (u128::from(hash(0)) << 64 | u128::from(hash(0x9E37_79B9_7F4A_7C15))).to_be_bytes();
-    uuid::Builder::from_random_bytes(bytes).into_uuid().to_string()
-}
-
 /// The members of a type that go by another name: treering's, then Operator's, in treering's order.
 /// `None` for types that Operator does not have: their members are treering's own.
 fn renamed(type_name: &str) -> Option<&'static [(&'static str, &'static str)]> {

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::dialect::tau::Tau;
+use crate::dialect::uuid_of;
 use proptest::prelude::*;
 
 const STAMP: Stamp<'static> = Stamp {
@@ -90,15 +91,15 @@ fn a_message_keeps_an_id_of_its_own() {
     );
     let entry = Operator.decode(record.as_bytes()).entry;
     assert_eq!(Operator.encode(&entry, &STAMP).unwrap(), record.as_bytes());
-    let made_up = record.replace("own", &message_id("0123abcd"));
+    let made_up = record.replace("own", &uuid_of("0123abcd"));
     assert!(!decoded(&made_up).contains("\"id\""));
-    assert_ne!(message_id("a"), message_id("b"));
+    assert_ne!(uuid_of("a"), uuid_of("b"));
 }
 
 #[test]
 fn messages_are_written_in_each_agents_order() {
     let message = r#"{"type":"message","message":{"role":"assistant","content":[{"type":"text","text":"x"}],"provider":"p","usage":{"input":1,"output":2,"cacheRead":0,"cacheWrite":0,"totalTokens":3,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}},"stopReason":"toolUse","timestamp":1769504400000,"errorMessage":"e"},"meta":{"a":1}}"#;
-    let id = message_id("0123abcd");
+    let id = uuid_of("0123abcd");
     let contents = r#""contents":[{"type":"text","content":"x"}]"#;
     let usage = r#""usage":{"input_tokens":1,"output_tokens":2,"cache_read_tokens":0,"cache_write_tokens":0,"#;
     let costs = r#""cost":{"input":0,"output":0,"cache_read":0,"cache_write":0,"total":0}},"stop_reason":"tool_calls","error":"e""#;

@@ -1,0 +1,97 @@
+//! `treering convert`
+
+use crate::error::Failure;
+use crate::output::{Output, Style, json_string};
+use crate::text::{count, pad, safe_line, shell_word};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use treering::{ConvertOptions, Dialect, Fate, Losses};
+
+/// Write a session as another agent would have written it
+///
+/// The whole tree, with a report of what was carried exactly, what had to be adapted and what was left
+/// out. The result is read again by the other agent's rules and must give the same contexts, or nothing
+/// is written.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The session file
+    pub(crate) file: PathBuf,
+    /// Whose session it becomes: pi, uuid, omp, chimera, operator, tau or claude-code
+    #[arg(long, value_name = "AGENT")]
+    to: Dialect,
+    /// The new file; beside the session, with the agent in its name, if not given
+    #[arg(short, long, value_name = "PATH")]
+    output: Option<PathBuf>,
+    /// Only the path to this entry (an id or its beginning)
+    #[arg(long, value_name = "ID")]
+    leaf: Option<String>,
+    /// The report as one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
+    let target = args.output.clone().unwrap_or_else(|| beside(&args.file, args.to));
+    let options = ConvertOptions { leaf: args.leaf.clone() };
+    let losses = treering::convert(&args.file, &target, args.to, &options)?;
+    match args.json {
+        true => write_json(&losses, &target, out),
+        false => write(&losses, &target, out),
+    }
+}
+
+/// `name.jsonl` becomes `name.agent.jsonl`.
+fn beside(file: &Path, dialect: Dialect) -> PathBuf {
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    let stem = name.strip_suffix(".zst").unwrap_or(&name);
+    let stem = stem.strip_suffix(".jsonl").unwrap_or(stem);
+    file.with_file_name(format!("{stem}.{dialect}.jsonl"))
+}
+
+fn write(losses: &Losses, target: &Path, out: &mut Output) -> Result<(), Failure> {
+    let Losses { from, to, verified, .. } = losses;
+    writeln!(out, "{from} → {to}: {}", shell_word(target))?;
+    let items = losses.items();
+    let widest = items.iter().map(|(kind, _, _)| kind.chars().count()).max().unwrap_or(0).min(40);
+    for (kind, fate, number) in items {
+        let (word, style, why) = match fate {
+            Fate::Carried => ("carried", Style::Dim, ""),
+            Fate::Adapted(why) => ("adapted", Style::Label, why),
+            Fate::LeftOut(why) => ("left out", Style::Bad, why),
+            _ => ("", Style::Dim, ""),
+        };
+        let word = out.paint(style, &pad(word, 8));
+        let line = format!("{number:>8}  {word}  {}  {why}", pad(&safe_line(kind), widest));
+        writeln!(out, "{}", line.trim_end())?;
+    }
+    let read = count(*verified, "context", "contexts");
+    let end = out.paint(Style::Dim, &format!("read again: {read} the same"));
+    writeln!(out, "{end}")?;
+    Ok(())
+}
+
+fn write_json(losses: &Losses, target: &Path, out: &mut Output) -> Result<(), Failure> {
+    let Losses { from, to, verified, .. } = losses;
+    write!(out, "{{\"from\":\"{from}\",\"to\":\"{to}\",\"output\":")?;
+    json_string(out, &target.to_string_lossy())?;
+    let (carried, adapted, left_out) = (losses.carried(), losses.adapted(), losses.left_out());
+    write!(out, ",\"carried\":{carried},\"adapted\":{adapted},\"leftOut\":{left_out}")?;
+    write!(out, ",\"verifiedContexts\":{verified},\"items\":[")?;
+    for (at, (kind, fate, number)) in losses.items().into_iter().enumerate() {
+        out.write_all(if at == 0 { b"{\"kind\":" } else { b",{\"kind\":" })?;
+        json_string(out, kind)?;
+        let (fate, why) = match fate {
+            Fate::Carried => ("carried", None),
+            Fate::Adapted(why) => ("adapted", Some(why)),
+            Fate::LeftOut(why) => ("leftOut", Some(why)),
+            _ => ("unknown", None),
+        };
+        write!(out, ",\"fate\":\"{fate}\",\"count\":{number}")?;
+        if let Some(why) = why {
+            out.write_all(b",\"reason\":")?;
+            json_string(out, why)?;
+        }
+        out.write_all(b"}")?;
+    }
+    Ok(out.write_all(b"]}\n")?)
+}

@@ -1,0 +1,71 @@
+//! A session of one agent as a session of another.
+//!
+//! Every entry is brought into treering's shape and from there into the target's ([`plan`] says which
+//! entry stands where, [`write`] writes them). The report says per kind what was carried exactly, what
+//! had to be adapted, and what was left out and why. Nothing is claimed that was not checked: the
+//! result is read again by the target's rules, and must give the same contexts ([`verify`]) before it
+//! gets its name.
+
+mod plan;
+mod report;
+mod verify;
+mod write;
+
+pub use report::{Fate, Losses};
+pub(crate) use write::{Item, Writer, name_of};
+
+use crate::dialect::Dialect;
+use crate::error::{Error, Result};
+use crate::session::Session;
+use std::path::Path;
+
+/// Choices for a conversion. All have defaults.
+#[derive(Debug, Clone, Default)]
+pub struct ConvertOptions {
+    /// Only the path to this entry (an id or its beginning), instead of the whole tree.
+    pub leaf: Option<String>,
+}
+
+/// Writes the session at `source` to the new file `target`, in another agent's way of writing.
+///
+/// ```
+/// use treering::{ConvertOptions, Dialect, Message, Session};
+/// # let dir = tempfile::tempdir()?;
+/// let (from, to) = (dir.path().join("pi.jsonl"), dir.path().join("chimera.jsonl"));
+/// let session = Session::create_at(&from, "/project", Default::default())?;
+/// session.append(Message::user("hello"))?;
+///
+/// let losses = treering::convert(&from, &to, Dialect::Chimera, &ConvertOptions::default())?;
+/// assert_eq!(losses.left_out(), 0);
+/// assert_eq!(Session::open(&to)?.context()?, session.context()?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn convert(
+    source: impl AsRef<Path>,
+    target: impl AsRef<Path>,
+    dialect: Dialect,
+    options: &ConvertOptions,
+) -> Result<Losses> {
+    let target = target.as_ref();
+    if target.exists() {
+        return Err(Error::AlreadyExists(target.to_owned()));
+    }
+    if dialect == Dialect::Codex {
+        return Err(Error::ReadOnlyDialect(dialect));
+    }
+    let session = Session::open(source)?;
+    let leaf = match &options.leaf {
+        Some(leaf) => Some(session.tree().find(leaf)?),
+        None => session.leaf(),
+    };
+    let temporary = write::beside(target, ".converting.tmp");
+    let _ = std::fs::remove_file(&temporary);
+    let result = write::session(&session, leaf, options, dialect, &temporary).and_then(|losses| {
+        std::fs::rename(&temporary, target).map_err(Error::io(target, "write"))?;
+        Ok(losses)
+    });
+    if result.is_err() {
+        let _ = std::fs::remove_file(&temporary);
+    }
+    result
+}

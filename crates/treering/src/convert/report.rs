@@ -1,0 +1,85 @@
+//! What a conversion did with what it found.
+
+use crate::dialect::Dialect;
+use std::collections::BTreeMap;
+
+/// What became of something.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Fate {
+    /// The target agent sees all of it.
+    Carried,
+    /// The target agent sees it in another form, or sees less of it.
+    Adapted(&'static str),
+    /// It is not in the result.
+    LeftOut(&'static str),
+}
+
+/// The loss report of a conversion.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Losses {
+    /// Whose session it was.
+    pub from: Dialect,
+    /// Whose session it became.
+    pub to: Dialect,
+    /// How many leaves were read again and gave the same context.
+    pub verified: usize,
+    items: BTreeMap<String, Kinds>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Kinds {
+    carried: usize,
+    adapted: BTreeMap<&'static str, usize>,
+    left_out: BTreeMap<&'static str, usize>,
+}
+
+impl Losses {
+    pub(super) fn new(from: Dialect, to: Dialect) -> Self {
+        Losses { from, to, verified: 0, items: BTreeMap::new() }
+    }
+
+    pub(crate) fn note(&mut self, kind: &str, fate: Fate) {
+        let kinds = match self.items.get_mut(kind) {
+            Some(kinds) => kinds,
+            None => self.items.entry(kind.to_owned()).or_default(),
+        };
+        match fate {
+            Fate::Carried => kinds.carried += 1,
+            Fate::Adapted(why) => *kinds.adapted.entry(why).or_default() += 1,
+            Fate::LeftOut(why) => *kinds.left_out.entry(why).or_default() += 1,
+        }
+    }
+
+    /// Every kind of thing, what became of it, and how many there were.
+    pub fn items(&self) -> Vec<(&str, Fate, usize)> {
+        let mut all = Vec::new();
+        for (kind, kinds) in &self.items {
+            if kinds.carried > 0 {
+                all.push((kind.as_str(), Fate::Carried, kinds.carried));
+            }
+            all.extend(
+                kinds.adapted.iter().map(|(why, n)| (kind.as_str(), Fate::Adapted(why), *n)),
+            );
+            all.extend(
+                kinds.left_out.iter().map(|(why, n)| (kind.as_str(), Fate::LeftOut(why), *n)),
+            );
+        }
+        all
+    }
+
+    /// How many things were carried exactly.
+    pub fn carried(&self) -> usize {
+        self.items.values().map(|kinds| kinds.carried).sum()
+    }
+
+    /// How many the target agent sees in another form.
+    pub fn adapted(&self) -> usize {
+        self.items.values().flat_map(|kinds| kinds.adapted.values()).sum()
+    }
+
+    /// How many are not in the result.
+    pub fn left_out(&self) -> usize {
+        self.items.values().flat_map(|kinds| kinds.left_out.values()).sum()
+    }
+}

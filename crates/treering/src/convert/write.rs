@@ -1,0 +1,283 @@
+//! Writes the entries of a plan, and makes the result stand where the source stood.
+
+use super::plan::{Dropped, Plan, extra_id, with_references};
+use super::report::{Fate, Losses};
+use super::{ConvertOptions, verify};
+use crate::dialect::{About, Dialect, Stamp, carry, claude, omp};
+use crate::entry::{Kind, NewEntry, Role};
+use crate::error::{Error, Result};
+use crate::header::Header;
+use crate::id::EntryId;
+use crate::json;
+use crate::log::create_private;
+use crate::session::Session;
+use crate::snapshot::{Bodies, Snapshot};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+pub(super) fn session(
+    source: &Session,
+    leaf: Option<EntryId>,
+    options: &ConvertOptions,
+    dialect: Dialect,
+    path: &Path,
+) -> Result<Losses> {
+    let (view, header_row) = source.view_and_header();
+    let tree = view.tree();
+    let rows: Vec<u32> = match (&options.leaf, &leaf) {
+        (Some(_), Some(leaf)) => tree.path_rows(tree.find_row(leaf.as_str())?),
+        _ => tree.live().collect(),
+    };
+    let mut losses = Losses::new(source.dialect(), dialect);
+    let plan = Plan::new(&view, rows, header_row, dialect)?;
+    let header = source.header();
+    let writer = Writer { view: &view, plan: &plan, header: &header, dialect };
+    let at = leaf.as_ref().and_then(|leaf| tree.row(leaf.as_str()));
+    let out = create_private(path).map_err(Error::io(path, "write"))?;
+    let mut out = io::BufWriter::with_capacity(1 << 20, out);
+    match dialect {
+        Dialect::ClaudeCode => claude::export(&writer, source.name(), at, &mut out, &mut losses)?,
+        _ => writer.entries(&mut out, &mut losses)?,
+    }
+    let out = out.into_inner().map_err(io::IntoInnerError::into_error);
+    out.and_then(|file| file.sync_data()).map_err(Error::io(path, "write"))?;
+    if dialect != Dialect::ClaudeCode {
+        let expected = at.and_then(|row| plan.stand_in(tree, row));
+        settle(path, source.name(), expected.as_deref())?;
+    }
+    losses.verified = verify::contexts(source, &plan, &view, at, path, dialect)?;
+    Ok(losses)
+}
+
+/// Gives the result its name and its leaf, where they do not follow from the entries.
+fn settle(path: &Path, name: Option<String>, leaf: Option<&str>) -> Result<()> {
+    let session = Session::open(path)?;
+    let go = |session: &Session| match leaf {
+        Some(leaf) if session.leaf().is_none_or(|now| now.as_str() != leaf) => {
+            session.branch(leaf).map(drop)
+        }
+        None if session.leaf().is_some() => session.reset_leaf(),
+        _ => Ok(()),
+    };
+    go(&session)?;
+    if Session::open(path)?.name() != name {
+        session.set_name(name.as_deref().unwrap_or_default())?;
+        // Operator looks for the name on the path: there the leaf stays where it was given.
+        if session.dialect() != Dialect::Operator {
+            go(&session)?;
+        }
+    }
+    session.sync()
+}
+
+/// What is needed to write any entry.
+#[derive(Debug)]
+pub(crate) struct Writer<'a> {
+    pub(super) view: &'a Snapshot,
+    pub(super) plan: &'a Plan,
+    pub(super) header: &'a Header,
+    pub(super) dialect: Dialect,
+}
+
+/// An entry to be written, in treering's shape.
+pub(crate) struct Item {
+    /// Where it comes from; none for further messages of the row before.
+    pub row: Option<u32>,
+    pub id: String,
+    pub parent: Option<String>,
+    pub entry: NewEntry,
+    pub millis: i64,
+}
+
+impl Item {
+    /// The id of the row that it comes from.
+    pub(crate) fn base(&self) -> &str {
+        let extra = self.id.rsplit_once('.').filter(|_| self.row.is_none());
+        extra.map_or(&self.id, |(base, _)| base)
+    }
+}
+
+impl Writer<'_> {
+    pub(crate) fn header(&self) -> &Header {
+        self.header
+    }
+
+    pub(crate) fn view(&self) -> &Snapshot {
+        self.view
+    }
+
+    /// The id of the last entry that a row, or the nearest above it, is written as.
+    pub(crate) fn end(&self, row: u32) -> Option<String> {
+        self.plan.stand_in(self.view.tree(), row)
+    }
+
+    fn created(&self) -> i64 {
+        self.header.created().unwrap_or_else(crate::time::now)
+    }
+
+    fn entries(&self, out: &mut impl Write, losses: &mut Losses) -> Result<()> {
+        let codec = self.dialect.codec();
+        let created = self.created();
+        let parent_session = self.header.parent_session.as_deref();
+        let about = About { id: &self.header.id, cwd: &self.header.cwd, parent_session, created };
+        let start = self.dialect.start(&about)?;
+        out.write_all(&start).map_err(Error::Storage)?;
+        let root = root_of(&start, self.dialect);
+        // The leaf as it would have been while the source was written.
+        let mut left: Option<String> = None;
+        self.each(losses, &mut |item, losses| {
+            let Item { row, id, parent, entry, millis } = item;
+            let kind = entry.kind();
+            let target = self.target_of(&entry);
+            let parent = match kind {
+                Kind::Leaf if codec.leaf_hangs_on_the_left() => left.clone(),
+                Kind::Leaf => target.clone(),
+                _ => parent,
+            };
+            let parent = parent.or_else(|| root.clone());
+            let stamp = Stamp { id: &id, parent: parent.as_deref(), millis, left: left.as_deref() };
+            let entry = entry.settled(&id);
+            let line = codec.encode(&entry, &stamp).ok_or(Error::ReadOnlyDialect(self.dialect))?;
+            if let Some(row) = row {
+                losses.note(&name_of(&entry), self.fate(row, &entry, &line));
+            }
+            out.write_all(&line).and_then(|()| out.write_all(b"\n")).map_err(Error::Storage)?;
+            left = if kind == Kind::Leaf { target } else { Some(id) };
+            Ok(())
+        })
+    }
+
+    /// Calls `write` for every entry to be written, in the order of the file. Those that a row has
+    /// besides its own come without a row.
+    pub(crate) fn each(
+        &self,
+        losses: &mut Losses,
+        write: &mut dyn FnMut(Item, &mut Losses) -> Result<()>,
+    ) -> Result<()> {
+        let (tree, plan) = (self.view.tree(), self.plan);
+        let mut bodies = Bodies::default();
+        let mut millis = self.created();
+        for &row in &plan.rows {
+            millis = tree.node(row).time().unwrap_or(millis);
+            match plan.dropped(row) {
+                Some(Dropped::Header) => continue,
+                Some(Dropped::Joined(_)) => continue,
+                Some(Dropped::Damaged) => {
+                    losses.note("damaged entry", Fate::LeftOut("it cannot be read"));
+                    continue;
+                }
+                None => {}
+            }
+            let Some((entry, more)) = self.entry(&mut bodies, row)? else { continue };
+            let (id, parent) = (tree.id_text(row).to_owned(), tree.node(row).parent);
+            let parent = plan.stand_in(tree, parent);
+            let entry = with_references(plan, tree, entry);
+            write(Item { row: Some(row), id: id.clone(), parent, entry, millis }, losses)?;
+            for (at, message) in more.into_iter().enumerate() {
+                let parent = if at == 0 { id.clone() } else { extra_id(&id, at) };
+                let entry = carry::native("message", [b",\"message\":", &*message].concat());
+                let id = extra_id(&id, at + 1);
+                write(Item { row: None, id, parent: Some(parent), entry, millis }, losses)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A row's entry, with all parts of its message, and the messages after it.
+    fn entry(&self, bodies: &mut Bodies, row: u32) -> Result<Option<(NewEntry, Vec<Vec<u8>>)>> {
+        let node = self.view.tree().node(row);
+        let mut more = Vec::new();
+        let Some(body) = bodies.all(self.view, row, &mut more)? else { return Ok(None) };
+        let mut entry = carry::as_it_is(&body);
+        if entry.role == Some(Role::Assistant) && self.dialect.codec().is_native(Kind::Message) {
+            entry = self.named(entry, row)?;
+        }
+        for &part in self.plan.parts(row) {
+            let Some(body) = bodies.any(self.view, part)? else { continue };
+            let message = json::get(&body, "message").unwrap_or(b"{}");
+            let whole = carry::member(&entry.fields, "message").unwrap_or(b"{}");
+            let joined = crate::context::joined(whole, message);
+            entry = carry::native("message", [b",\"message\":", &*joined].concat());
+        }
+        entry = match (node.kind(), self.dialect) {
+            (Kind::Reset, Dialect::Omp) => NewEntry::of_type("reset_boundary"),
+            (Kind::Reset, _) => NewEntry::compaction(CLEARED, None, 0),
+            (_, Dialect::Omp) => omp::restored(entry),
+            (Kind::Other, _) => omp::wrapped(entry),
+            _ => entry,
+        };
+        Ok(Some((entry, more)))
+    }
+
+    /// An answer that says whose it is. Some agents only note when the model changes; for others an
+    /// answer without a model means that there is none.
+    fn named(&self, entry: NewEntry, row: u32) -> Result<NewEntry> {
+        let Some(message) = carry::member(&entry.fields, "message") else { return Ok(entry) };
+        if json::get(message, "provider").is_some() || json::get(message, "model").is_some() {
+            return Ok(entry);
+        }
+        let model = self.view.clone().projection(Some(row))?.model;
+        let mut message = message.to_vec();
+        let model = model.map(|model| [("provider", model.provider), ("model", model.model_id)]);
+        for (key, value) in model.into_iter().flatten() {
+            if let Some(value) = value {
+                message = json::with_member(&message, key, &json::quoted(&value));
+            }
+        }
+        Ok(carry::native("message", [b",\"message\":", &*message].concat()))
+    }
+
+    /// What a label or leaf entry is about.
+    fn target_of(&self, entry: &NewEntry) -> Option<String> {
+        entry.target().map(|target| target.to_string())
+    }
+
+    fn fate(&self, row: u32, entry: &NewEntry, line: &[u8]) -> Fate {
+        let kind = self.view.tree().node(row).kind();
+        if kind == Kind::Reset && self.dialect != Dialect::Omp {
+            return Fate::Adapted("a reset became a compaction that keeps nothing");
+        }
+        if kind == Kind::Other && entry.kind() == Kind::Custom {
+            return Fate::Adapted("the agent has no such entry; it is kept as a custom one");
+        }
+        if !self.plan.parts(row).is_empty() {
+            return Fate::Adapted("several records became one message");
+        }
+        if self.dialect != Dialect::Pi && json::get(line, "treering").is_some() {
+            return match entry.kind() {
+                Kind::Message | Kind::CustomMessage | Kind::BranchSummary => Fate::Adapted(
+                    "the agent sees its text; the rest is kept where only treering reads it",
+                ),
+                _ => Fate::Adapted("the agent has no such entry; it is kept for treering"),
+            };
+        }
+        Fate::Carried
+    }
+}
+
+/// What stands for a conversation that was cleared.
+pub(super) const CLEARED: &str = "(The conversation was cleared here.)";
+
+/// The header's id, where new roots hang on it.
+fn root_of(start: &[u8], dialect: Dialect) -> Option<String> {
+    let codec = dialect.codec();
+    let id = json::get(start, codec.keys().id).filter(|_| codec.roots_hang_on_the_header());
+    id.and_then(json::string).map(|id| id.into_owned())
+}
+
+/// What a report calls an entry: its type, and who speaks.
+pub(crate) fn name_of(entry: &NewEntry) -> String {
+    let role =
+        carry::member(&entry.fields, "message").and_then(|message| json::get(message, "role"));
+    match role.and_then(json::string).filter(|_| entry.kind() == Kind::Message) {
+        Some(role) => format!("message ({role})"),
+        None => entry.type_name.clone().into_owned(),
+    }
+}
+
+/// `path` with something added to its name.
+pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(suffix);
+    path.with_file_name(name)
+}

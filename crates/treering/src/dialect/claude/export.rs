@@ -1,0 +1,355 @@
+//! A session written the way Claude Code writes its own.
+//!
+//! The active branch comes last: of all ends, Claude Code goes on from the one whose last message is
+//! last in the file. If something was said below the active leaf, a note hangs on the leaf, so that
+//! it is an end as well. A compaction is a boundary without a parent, its summary, and copies of what
+//! it keeps: Claude Code itself keeps nothing.
+
+use super::decode::{list, object};
+use crate::context::{Context, ContextMessage};
+use crate::convert::{Fate, Item, Losses, Writer, name_of};
+use crate::dialect::uuid_of;
+use crate::entry::{Kind, MessageView, NewEntry, Role};
+use crate::error::{Error, Result};
+use crate::id::EntryId;
+use crate::json;
+use std::collections::{HashMap, HashSet};
+use std::io::Write;
+
+pub(crate) fn export(
+    writer: &Writer<'_>,
+    name: Option<String>,
+    leaf: Option<u32>,
+    out: &mut dyn Write,
+    losses: &mut Losses,
+) -> Result<()> {
+    let tree = writer.view().tree();
+    let active: HashSet<String> = leaf
+        .into_iter()
+        .flat_map(|leaf| tree.ancestors(leaf))
+        .map(|row| tree.id_text(row).to_owned())
+        .collect();
+    let mut export = Export { writer, out, places: HashMap::new(), continued: HashSet::new() };
+    let mut unsaid = losses.clone();
+    writer.each(&mut unsaid, &mut |item, _| export.place(&item))?;
+    if let Some(name) = name {
+        export.title(&name)?;
+    }
+    // First what is not on the active path, then the path itself.
+    for is_active in [false, true] {
+        let mut unsaid = losses.clone();
+        let noted = if is_active { &mut *losses } else { &mut unsaid };
+        let mut fates = Vec::new();
+        writer.each(noted, &mut |item, _| {
+            if active.contains(item.base()) == is_active {
+                fates.push((name_of(&item.entry), export.item(&item)?));
+            }
+            Ok(())
+        })?;
+        fates.into_iter().for_each(|(name, fate)| losses.note(&name, fate));
+    }
+    let leaf = leaf.and_then(|row| writer.end(row)).and_then(|id| export.tail(&id));
+    match leaf.filter(|leaf| export.continued.contains(leaf)) {
+        Some(leaf) => export.note(&leaf),
+        None => Ok(()),
+    }
+}
+
+/// Where an entry stands in the result.
+#[derive(Debug)]
+enum Place {
+    /// It is not there: its children hang on what it hung on.
+    Nowhere { parent: Option<String> },
+    /// Its children hang on this record.
+    At(String),
+}
+
+struct Export<'a> {
+    writer: &'a Writer<'a>,
+    out: &'a mut dyn Write,
+    places: HashMap<String, Place>,
+    /// Records that something said hangs on.
+    continued: HashSet<String>,
+}
+
+impl Export<'_> {
+    /// Decides where an entry will stand.
+    fn place(&mut self, item: &Item) -> Result<()> {
+        let place = match item.entry.kind() {
+            Kind::Compaction => match self.kept(item)?.len() {
+                0 => Place::At(uuid_of(&format!("{} summary", item.id))),
+                kept => Place::At(uuid_of(&format!("{} copy {kept}", item.id))),
+            },
+            _ if said(&item.entry).is_some() => Place::At(uuid_of(&item.id)),
+            _ => Place::Nowhere { parent: item.parent.clone() },
+        };
+        self.places.insert(item.id.clone(), place);
+        Ok(())
+    }
+
+    /// The record that the children of an entry hang on.
+    fn tail(&self, id: &str) -> Option<String> {
+        let mut at = id.to_owned();
+        for _ in 0..=self.places.len() {
+            match self.places.get(&at)? {
+                Place::At(uuid) => return Some(uuid.clone()),
+                Place::Nowhere { parent } => at = parent.clone()?,
+            }
+        }
+        None
+    }
+
+    /// The messages that a compaction keeps, as they are sent.
+    fn kept(&self, item: &Item) -> Result<Vec<ContextMessage>> {
+        let Some(row) = item.row else { return Ok(Vec::new()) };
+        let context = Context::collect(self.writer.view().clone().projection(Some(row))?)?;
+        let is_summary = |message: &ContextMessage| message.entry.as_str() == item.id;
+        let kept = context.messages.into_iter().filter(|message| !is_summary(message));
+        Ok(kept
+            .filter_map(|message| message.to_llm())
+            .filter(|message| sent(&message.json).is_some())
+            .collect())
+    }
+
+    fn item(&mut self, item: &Item) -> Result<Fate> {
+        let parent = item.parent.as_deref().and_then(|parent| self.tail(parent));
+        if item.entry.kind() == Kind::Compaction {
+            self.compaction(item, parent.as_deref())?;
+            return Ok(Fate::Adapted("a boundary, its summary, and copies of what it keeps"));
+        }
+        let Some(message) = said(&item.entry) else { return Ok(left_out(&item.entry)) };
+        self.message(&uuid_of(&item.id), parent.as_deref(), &message, item.millis)?;
+        Ok(match MessageView::new(&message).role() == item.entry.role.unwrap_or(Role::Other) {
+            true => Fate::Carried,
+            false => Fate::Adapted("said in the user's name, as the model gets it"),
+        })
+    }
+
+    fn compaction(&mut self, item: &Item, before: Option<&str>) -> Result<()> {
+        let field = |key| crate::dialect::carry::member(&item.entry.fields, key);
+        let boundary = uuid_of(&item.id);
+        let tokens = field("tokensBefore").unwrap_or(b"0");
+        let about = object(&[("trigger", b"\"manual\""), ("preTokens", tokens)]);
+        let before = before.map_or(b"null".to_vec(), json::quoted);
+        self.record(
+            "system",
+            &boundary,
+            None,
+            item.millis,
+            &[
+                ("subtype", b"\"compact_boundary\""),
+                ("logicalParentUuid", &before),
+                ("content", b"\"Conversation compacted\""),
+                ("level", b"\"info\""),
+                ("compactMetadata", &about),
+            ],
+        )?;
+        let mut last = uuid_of(&format!("{} summary", item.id));
+        let summary = field("summary").unwrap_or(b"\"\"");
+        let summary = object(&[("role", b"\"user\""), ("content", summary)]);
+        let fields: [(&str, &[u8]); 2] = [("message", &summary), ("isCompactSummary", b"true")];
+        self.record("user", &last, Some(&boundary), item.millis, &fields)?;
+        for (at, message) in self.kept(item)?.iter().enumerate() {
+            let uuid = uuid_of(&format!("{} copy {}", item.id, at + 1));
+            self.message(&uuid, Some(&last), &message.json, item.millis)?;
+            last = uuid;
+        }
+        Ok(())
+    }
+
+    /// Writes a message that is sent to the model.
+    fn message(
+        &mut self,
+        uuid: &str,
+        parent: Option<&str>,
+        message: &[u8],
+        millis: i64,
+    ) -> Result<()> {
+        let Some((kind, message)) = sent(message) else { return Ok(()) };
+        self.continued.extend(parent.map(str::to_owned));
+        self.record(kind, uuid, parent, millis, &[("message", &message)])
+    }
+
+    fn title(&mut self, name: &str) -> Result<()> {
+        let session = json::quoted(&self.writer.header().id);
+        self.line(&object(&[
+            ("type", b"\"custom-title\""),
+            ("customTitle", &json::quoted(name)),
+            ("sessionId", &session),
+        ]))
+    }
+
+    /// Makes a record an end.
+    fn note(&mut self, leaf: &str) -> Result<()> {
+        let fields: [(&str, &[u8]); 3] = [
+            ("subtype", b"\"informational\""),
+            ("content", b"\"The conversation stands here.\""),
+            ("level", b"\"info\""),
+        ];
+        self.record(
+            "system",
+            &uuid_of(&format!("{leaf} note")),
+            Some(leaf),
+            crate::time::now(),
+            &fields,
+        )
+    }
+
+    fn record(
+        &mut self,
+        kind: &str,
+        uuid: &str,
+        parent: Option<&str>,
+        millis: i64,
+        fields: &[(&str, &[u8])],
+    ) -> Result<()> {
+        let header = self.writer.header();
+        let parent = parent.map_or(b"null".to_vec(), json::quoted);
+        let (cwd, session) = (json::quoted(&header.cwd), json::quoted(&header.id));
+        let (kind, uuid) = (json::quoted(kind), json::quoted(uuid));
+        let time = json::quoted(&crate::time::format(millis));
+        let version = json::quoted(concat!("treering ", env!("CARGO_PKG_VERSION")));
+        let mut all: Vec<(&str, &[u8])> = vec![
+            ("parentUuid", &parent),
+            ("isSidechain", b"false"),
+            ("userType", b"\"external\""),
+            ("cwd", &cwd),
+            ("sessionId", &session),
+            ("version", &version),
+            ("gitBranch", b"\"\""),
+            ("type", &kind),
+        ];
+        all.extend_from_slice(fields);
+        all.extend([("uuid", &*uuid), ("timestamp", &*time)]);
+        self.line(&object(&all))
+    }
+
+    fn line(&mut self, line: &[u8]) -> Result<()> {
+        self.out.write_all(line).and_then(|()| self.out.write_all(b"\n")).map_err(Error::Storage)
+    }
+}
+
+/// The message that an entry sends to the model, if it sends one.
+fn said(entry: &NewEntry) -> Option<Vec<u8>> {
+    let field = |key| crate::dialect::carry::member(&entry.fields, key);
+    let json = match entry.kind() {
+        Kind::Message => field("message")?.to_vec(),
+        Kind::CustomMessage => {
+            object(&[("role", b"\"custom\""), ("content", field("content").unwrap_or(b"[]"))])
+        }
+        Kind::BranchSummary => {
+            let summary = field("summary").filter(|summary| *summary != b"\"\"")?;
+            object(&[("role", b"\"branchSummary\""), ("summary", summary)])
+        }
+        _ => return None,
+    };
+    let message = ContextMessage { entry: EntryId::from(""), json };
+    message.to_llm().map(|message| message.json).filter(|message| sent(message).is_some())
+}
+
+/// A message as Claude Code keeps it, and the type of its record.
+fn sent(message: &[u8]) -> Option<(&'static str, Vec<u8>)> {
+    let view = MessageView::new(message);
+    let content = view.get("content");
+    Some(match view.role() {
+        Role::User => {
+            let content = match content {
+                Some(text) if text.starts_with(b"\"") => text.to_vec(),
+                content => list(&blocks(content)),
+            };
+            ("user", object(&[("role", b"\"user\""), ("content", &content)]))
+        }
+        Role::ToolResult => {
+            let is_error = view.get("isError").filter(|value| *value == b"true");
+            let result = object(&[
+                ("tool_use_id", view.get("toolCallId").unwrap_or(b"\"\"")),
+                ("type", b"\"tool_result\""),
+                ("content", &list(&blocks(content))),
+                ("is_error", is_error.unwrap_or(b"false")),
+            ]);
+            ("user", object(&[("role", b"\"user\""), ("content", &list(&[result]))]))
+        }
+        Role::Assistant => ("assistant", assistant(view)),
+        _ => return None,
+    })
+}
+
+fn assistant(view: MessageView<'_>) -> Vec<u8> {
+    let stop: &[u8] = match view.field("stopReason").as_deref() {
+        Some("toolUse") => b"\"tool_use\"",
+        Some("length") => b"\"max_tokens\"",
+        _ => b"\"end_turn\"",
+    };
+    let usage = view.get("usage").unwrap_or(b"{}");
+    let count = |key| json::get(usage, key).unwrap_or(b"0");
+    let usage = object(&[
+        ("input_tokens", count("input")),
+        ("cache_creation_input_tokens", count("cacheWrite")),
+        ("cache_read_input_tokens", count("cacheRead")),
+        ("output_tokens", count("output")),
+    ]);
+    // Each message is a message of its own: the same id would join it with another.
+    let id = json::quoted(&format!("msg_{}", uuid_of(&String::from_utf8_lossy(view.raw()))));
+    object(&[
+        ("model", view.get("model").unwrap_or(b"\"unknown\"")),
+        ("id", &id),
+        ("type", b"\"message\""),
+        ("role", b"\"assistant\""),
+        ("content", &list(&blocks(view.get("content")))),
+        ("stop_reason", stop),
+        ("stop_sequence", b"null"),
+        ("usage", &usage),
+    ])
+}
+
+fn blocks(content: Option<&[u8]>) -> Vec<Vec<u8>> {
+    match content {
+        Some(text) if text.starts_with(b"\"") => {
+            vec![object(&[("type", b"\"text\""), ("text", text)])]
+        }
+        Some(array) => json::elements(array).into_iter().map(block).collect(),
+        None => Vec::new(),
+    }
+}
+
+fn block(block: &[u8]) -> Vec<u8> {
+    let get = |key| json::get(block, key);
+    let or_empty = |key| get(key).unwrap_or(b"\"\"");
+    match get("type") {
+        Some(b"\"toolCall\"") => object(&[
+            ("type", b"\"tool_use\""),
+            ("id", or_empty("id")),
+            ("name", or_empty("name")),
+            ("input", get("arguments").unwrap_or(b"{}")),
+        ]),
+        Some(b"\"thinking\"") if get("redacted") == Some(b"true") => {
+            object(&[("type", b"\"redacted_thinking\""), ("data", or_empty("thinkingSignature"))])
+        }
+        Some(b"\"thinking\"") => object(&[
+            ("type", b"\"thinking\""),
+            ("thinking", or_empty("thinking")),
+            ("signature", or_empty("thinkingSignature")),
+        ]),
+        Some(b"\"image\"") => {
+            let source = object(&[
+                ("type", b"\"base64\""),
+                ("media_type", or_empty("mimeType")),
+                ("data", or_empty("data")),
+            ]);
+            object(&[("type", b"\"image\""), ("source", &source)])
+        }
+        _ => block.to_vec(),
+    }
+}
+
+fn left_out(entry: &NewEntry) -> Fate {
+    Fate::LeftOut(match entry.kind() {
+        Kind::Label => "Claude Code has no labels",
+        Kind::Leaf => "the active leaf follows from the order of the file",
+        Kind::ModelChange => "every message names its model",
+        Kind::SessionInfo => "the name is in a record of its own",
+        Kind::Message => "the model is not sent it, or it is part of the system prompt",
+        Kind::ContextEdit => "Claude Code cannot edit a context",
+        _ => "Claude Code has no place for it",
+    })
+}
