@@ -90,6 +90,12 @@ pub(crate) struct Item {
 }
 
 impl Item {
+    /// Whether it stands for a conversation that was cleared.
+    pub(crate) fn is_reset(&self) -> bool {
+        let summary = carry::member(&self.entry.fields, "summary").and_then(json::string);
+        self.entry.kind() == Kind::Compaction && summary.as_deref() == Some(CLEARED)
+    }
+
     /// The id of the row that it comes from.
     pub(crate) fn base(&self) -> &str {
         let extra = self.id.rsplit_once('.').filter(|_| self.row.is_none());

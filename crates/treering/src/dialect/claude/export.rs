@@ -13,6 +13,7 @@ use crate::entry::{Kind, MessageView, NewEntry, Role};
 use crate::error::{Error, Result};
 use crate::id::EntryId;
 use crate::json;
+use crate::snapshot::Bodies;
 use std::collections::{HashMap, HashSet};
 use std::io::Write;
 
@@ -29,7 +30,9 @@ pub(crate) fn export(
         .flat_map(|leaf| tree.ancestors(leaf))
         .map(|row| tree.id_text(row).to_owned())
         .collect();
-    let mut export = Export { writer, out, places: HashMap::new(), continued: HashSet::new() };
+    let edited = edited(writer, leaf)?;
+    let (places, continued) = (HashMap::new(), HashSet::new());
+    let mut export = Export { writer, out, edited, places, continued };
     let mut unsaid = losses.clone();
     writer.each(&mut unsaid, &mut |item, _| export.place(&item))?;
     if let Some(name) = name {
@@ -55,6 +58,28 @@ pub(crate) fn export(
     }
 }
 
+/// Claude Code cannot edit a context: what the edits on the active path say is written right away.
+fn edited(writer: &Writer<'_>, leaf: Option<u32>) -> Result<HashMap<String, Option<Vec<u8>>>> {
+    let (view, tree) = (writer.view(), writer.view().tree());
+    let path = leaf.map(|leaf| tree.path_rows(leaf)).unwrap_or_default();
+    let mut edited = HashMap::new();
+    let mut bodies = Bodies::default();
+    for &row in path.iter().filter(|&&row| tree.node(row).kind() == Kind::ContextEdit) {
+        let body = bodies.whole(view, row)?;
+        let target = body.as_deref().and_then(|body| json::get(body, "targetId"));
+        edited.extend(target.and_then(json::string).map(|target| (target.into_owned(), None)));
+    }
+    if !edited.is_empty() {
+        for message in view.clone().projection(leaf)? {
+            let message = message?;
+            if let Some(slot) = edited.get_mut(message.entry.as_str()) {
+                *slot = message.to_llm().map(|message| message.json);
+            }
+        }
+    }
+    Ok(edited)
+}
+
 /// Where an entry stands in the result.
 #[derive(Debug)]
 enum Place {
@@ -67,6 +92,8 @@ enum Place {
 struct Export<'a> {
     writer: &'a Writer<'a>,
     out: &'a mut dyn Write,
+    /// What became of the messages that edits on the active path changed.
+    edited: HashMap<String, Option<Vec<u8>>>,
     places: HashMap<String, Place>,
     /// Records that something said hangs on.
     continued: HashSet<String>,
@@ -76,15 +103,24 @@ impl Export<'_> {
     /// Decides where an entry will stand.
     fn place(&mut self, item: &Item) -> Result<()> {
         let place = match item.entry.kind() {
+            Kind::Compaction if item.is_reset() => Place::At(uuid_of(&item.id)),
             Kind::Compaction => match self.kept(item)?.len() {
                 0 => Place::At(uuid_of(&format!("{} summary", item.id))),
                 kept => Place::At(uuid_of(&format!("{} copy {kept}", item.id))),
             },
-            _ if said(&item.entry).is_some() => Place::At(uuid_of(&item.id)),
+            _ if self.said(item).is_some() => Place::At(uuid_of(&item.id)),
             _ => Place::Nowhere { parent: item.parent.clone() },
         };
         self.places.insert(item.id.clone(), place);
         Ok(())
+    }
+
+    /// The message that an entry sends to the model, as the active path's edits left it.
+    fn said(&self, item: &Item) -> Option<Vec<u8>> {
+        match self.edited.get(&item.id) {
+            Some(edited) => edited.clone(),
+            None => said(&item.entry),
+        }
     }
 
     /// The record that the children of an entry hang on.
@@ -107,7 +143,7 @@ impl Export<'_> {
         let kept = context.messages.into_iter().filter(|message| !is_summary(message));
         Ok(kept
             .filter_map(|message| message.to_llm())
-            .filter(|message| sent(&message.json).is_some())
+            .filter(|message| sent(&message.json, "").is_some())
             .collect())
     }
 
@@ -115,9 +151,12 @@ impl Export<'_> {
         let parent = item.parent.as_deref().and_then(|parent| self.tail(parent));
         if item.entry.kind() == Kind::Compaction {
             self.compaction(item, parent.as_deref())?;
-            return Ok(Fate::Adapted("a boundary, its summary, and copies of what it keeps"));
+            return Ok(Fate::Adapted(match item.is_reset() {
+                true => "a boundary",
+                false => "a boundary, its summary, and copies of what it keeps",
+            }));
         }
-        let Some(message) = said(&item.entry) else { return Ok(left_out(&item.entry)) };
+        let Some(message) = self.said(item) else { return Ok(left_out(&item.entry)) };
         self.message(&uuid_of(&item.id), parent.as_deref(), &message, item.millis)?;
         Ok(match MessageView::new(&message).role() == item.entry.role.unwrap_or(Role::Other) {
             true => Fate::Carried,
@@ -144,6 +183,9 @@ impl Export<'_> {
                 ("compactMetadata", &about),
             ],
         )?;
+        if item.is_reset() {
+            return Ok(()); // Nothing stands for what was before.
+        }
         let mut last = uuid_of(&format!("{} summary", item.id));
         let summary = field("summary").unwrap_or(b"\"\"");
         let summary = object(&[("role", b"\"user\""), ("content", summary)]);
@@ -165,7 +207,7 @@ impl Export<'_> {
         message: &[u8],
         millis: i64,
     ) -> Result<()> {
-        let Some((kind, message)) = sent(message) else { return Ok(()) };
+        let Some((kind, message)) = sent(message, uuid) else { return Ok(()) };
         self.continued.extend(parent.map(str::to_owned));
         self.record(kind, uuid, parent, millis, &[("message", &message)])
     }
@@ -244,11 +286,11 @@ fn said(entry: &NewEntry) -> Option<Vec<u8>> {
         _ => return None,
     };
     let message = ContextMessage { entry: EntryId::from(""), json };
-    message.to_llm().map(|message| message.json).filter(|message| sent(message).is_some())
+    message.to_llm().map(|message| message.json).filter(|message| sent(message, "").is_some())
 }
 
 /// A message as Claude Code keeps it, and the type of its record.
-fn sent(message: &[u8]) -> Option<(&'static str, Vec<u8>)> {
+fn sent(message: &[u8], uuid: &str) -> Option<(&'static str, Vec<u8>)> {
     let view = MessageView::new(message);
     let content = view.get("content");
     Some(match view.role() {
@@ -269,12 +311,12 @@ fn sent(message: &[u8]) -> Option<(&'static str, Vec<u8>)> {
             ]);
             ("user", object(&[("role", b"\"user\""), ("content", &list(&[result]))]))
         }
-        Role::Assistant => ("assistant", assistant(view)),
+        Role::Assistant => ("assistant", assistant(view, uuid)),
         _ => return None,
     })
 }
 
-fn assistant(view: MessageView<'_>) -> Vec<u8> {
+fn assistant(view: MessageView<'_>, uuid: &str) -> Vec<u8> {
     let stop: &[u8] = match view.field("stopReason").as_deref() {
         Some("toolUse") => b"\"tool_use\"",
         Some("length") => b"\"max_tokens\"",
@@ -289,7 +331,7 @@ fn assistant(view: MessageView<'_>) -> Vec<u8> {
         ("output_tokens", count("output")),
     ]);
     // Each message is a message of its own: the same id would join it with another.
-    let id = json::quoted(&format!("msg_{}", uuid_of(&String::from_utf8_lossy(view.raw()))));
+    let id = json::quoted(&format!("msg_{uuid}"));
     object(&[
         ("model", view.get("model").unwrap_or(b"\"unknown\"")),
         ("id", &id),
@@ -349,7 +391,7 @@ fn left_out(entry: &NewEntry) -> Fate {
         Kind::ModelChange => "every message names its model",
         Kind::SessionInfo => "the name is in a record of its own",
         Kind::Message => "the model is not sent it, or it is part of the system prompt",
-        Kind::ContextEdit => "Claude Code cannot edit a context",
+        Kind::ContextEdit => "what it says was done to the messages of the active path",
         _ => "Claude Code has no place for it",
     })
 }

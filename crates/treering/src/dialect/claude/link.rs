@@ -95,7 +95,9 @@ impl Claude {
     fn join(&self, tree: &mut Tree) {
         for group in self.groups.values() {
             for &part in group.iter().skip(1) {
-                tree.nodes[part as usize].flags |= Node::CONTINUED;
+                if self.follows(tree, part, group) {
+                    tree.nodes[part as usize].flags |= Node::CONTINUED;
+                }
             }
         }
         let ends = self.ends(tree);
@@ -145,6 +147,16 @@ impl Claude {
             }
         }
         tree.relinked();
+    }
+
+    /// Whether a part hangs on another of its message, with nothing but notes and results between
+    /// them. A message that was copied after a compaction has the same id, and is another one.
+    fn follows(&self, tree: &Tree, part: u32, group: &[u32]) -> bool {
+        const FAR: usize = 10_000;
+        let is_said = |row: &u32| self.is(*row, mark::USER | mark::ASSISTANT);
+        let mut above = tree.ancestors(part).skip(1).take(FAR);
+        let before = above.find(|row| is_said(row) && !self.is(*row, mark::RESULT));
+        before.is_some_and(|row| group.binary_search(&row).is_ok())
     }
 
     /// How each row's branch ends. Rows nearly always come after their parents; where one does not,
