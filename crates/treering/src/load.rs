@@ -276,7 +276,9 @@ impl Loaded {
                 &held
             }
         };
+        let is_unknown = self.header.is_none() && self.codec().is_headerless();
         if self.shape == Some(Shape::Tree)
+            && !is_unknown
             && let Some((head, used)) = self.quick(bytes)
             && line.terminated
             && !is_fact(head.kind)

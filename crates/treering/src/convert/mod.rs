@@ -12,7 +12,7 @@ mod verify;
 mod write;
 
 pub use report::{Fate, Losses};
-pub(crate) use write::{Item, Writer, name_of};
+pub(crate) use write::{Item, Writer, name_of, path as write_path};
 
 use crate::dialect::Dialect;
 use crate::error::{Error, Result};

@@ -49,6 +49,18 @@ pub(super) fn session(
     Ok(losses)
 }
 
+/// Writes a path as a session of treering's own format, with a header of its own.
+pub(crate) fn path(
+    view: &Snapshot,
+    rows: &[u32],
+    header: &Header,
+    mut out: &mut dyn Write,
+) -> Result<()> {
+    let plan = Plan::new(view, rows.to_vec(), None, Dialect::Pi)?;
+    let writer = Writer { view, plan: &plan, header, dialect: Dialect::Pi };
+    writer.entries(&mut out, &mut Losses::new(Dialect::Pi, Dialect::Pi))
+}
+
 /// Gives the result its name and its leaf, where they do not follow from the entries.
 fn settle(path: &Path, name: Option<String>, leaf: Option<&str>) -> Result<()> {
     let session = Session::open(path)?;

@@ -257,6 +257,11 @@ pub(crate) trait Codec: Sync + fmt::Debug {
         false
     }
 
+    /// Whether a root has no parent to name, rather than the name of none.
+    fn leaves_out_nulls(&self) -> bool {
+        false
+    }
+
     /// A new entry id in this dialect's usual shape.
     fn make_id(&self, ids: &mut IdMaker, taken: &dyn Fn(&str) -> bool) -> EntryId {
         ids.make(taken)

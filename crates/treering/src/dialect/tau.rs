@@ -33,6 +33,10 @@ impl Codec for Tau {
         true
     }
 
+    fn leaves_out_nulls(&self) -> bool {
+        true
+    }
+
     fn classify(&self, type_name: &str, record: &[u8]) -> Class {
         operator::classify(type_name, record)
     }

@@ -58,6 +58,10 @@ impl Codec for Operator {
         true
     }
 
+    fn leaves_out_nulls(&self) -> bool {
+        true
+    }
+
     fn classify(&self, type_name: &str, record: &[u8]) -> Class {
         classify(type_name, record)
     }
