@@ -4,6 +4,7 @@
 //! file, for memory, and for whatever implements it next.
 
 mod file;
+mod joined;
 mod journal;
 mod memory;
 pub(crate) mod scan;
@@ -13,5 +14,6 @@ mod zstd;
 pub(crate) use file::{
     FileJournal, LOCK_PATIENCE, create_private, create_private_dir, lock, sync_directory,
 };
+pub(crate) use joined::Joined;
 pub use journal::{Appended, Journal, JournalError};
 pub use memory::MemoryJournal;

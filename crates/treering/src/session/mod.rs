@@ -20,11 +20,11 @@ use crate::findings::Finding;
 use crate::header::Header;
 use crate::id::{EntryId, SessionId};
 use crate::load::Loaded;
-use crate::log::{FileJournal, Journal, MemoryJournal};
+use crate::log::{Journal, MemoryJournal};
 use crate::snapshot::{Bodies, Snapshot};
 use crate::tree::Tree;
 use commit::{Append, Flusher, GroupCommit, TakenBack};
-use state::{Expect, Place, State, Written};
+use state::{Expect, Opened, Place, State, Written};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -165,14 +165,13 @@ impl Session {
     /// is written with the first entry.
     pub fn open_with(path: impl AsRef<Path>, options: SessionOptions) -> Result<Session> {
         let path = path.as_ref();
-        let file = Arc::new(FileJournal::open(path)?);
-        let loaded = Loaded::read(&*file).map_err(|error| error.at(Some(path)))?.at(path);
+        let opened = Opened::at(path)?;
         let id = options.id.unwrap_or_else(SessionId::generate);
         let cwd = path.parent().unwrap_or(Path::new(""));
         let header = Header::new(&id, cwd, None);
-        let journal = Arc::clone(&file) as Arc<dyn Journal>;
-        let place = Place::File { path: path.to_owned(), file };
-        let state = State::with_header(place, journal, loaded, header)?;
+        let place = Place::File { path: path.to_owned(), file: opened.file };
+        let mut state = State::with_header(place, opened.journal, opened.loaded, header)?;
+        state.joined = opened.joined;
         Ok(Session::new(state, options.durability))
     }
 

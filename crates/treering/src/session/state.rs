@@ -2,7 +2,7 @@
 
 use super::options::Creation;
 use crate::dialect::omp::title;
-use crate::dialect::{Dialect, Stamp};
+use crate::dialect::{self, Dialect, Stamp};
 use crate::entry::head::MAX_ID;
 use crate::entry::{Kind, NewEntry, Parent, Role};
 use crate::error::{Error, Result};
@@ -10,7 +10,7 @@ use crate::header::Header;
 use crate::id::{EntryId, IdMaker};
 use crate::json;
 use crate::load::{LoadError, Loaded, Shape, is_fact};
-use crate::log::{FileJournal, Journal, JournalError, MemoryJournal, lock};
+use crate::log::{FileJournal, Joined, Journal, JournalError, MemoryJournal, lock};
 use crate::migrate;
 use crate::snapshot::Snapshot;
 use crate::tree::{Node, Row, Taken, own_head};
@@ -35,10 +35,38 @@ pub(crate) enum Place {
     },
 }
 
+/// An existing session's file, and the log that is read: the file itself, or with what the session's
+/// subagents wrote beside it.
+pub(crate) struct Opened {
+    pub file: Arc<FileJournal>,
+    pub journal: Arc<dyn Journal>,
+    pub joined: Option<Arc<Joined>>,
+    pub loaded: Loaded,
+}
+
+impl Opened {
+    pub(crate) fn at(path: &Path) -> Result<Self> {
+        let file = Arc::new(FileJournal::open(path)?);
+        let mut journal = Arc::clone(&file) as Arc<dyn Journal>;
+        let failed = |error: LoadError| error.at(Some(path));
+        let mut joined = None;
+        if dialect::detect(&*file).map_err(Error::io(path, "read"))? == Dialect::ClaudeCode {
+            joined = Joined::with_subagents(path)?.map(Arc::new);
+        }
+        if let Some(joined) = &joined {
+            journal = Arc::clone(joined) as Arc<dyn Journal>;
+        }
+        let loaded = Loaded::read(&*journal).map_err(failed)?.at(path);
+        Ok(Opened { file, journal, joined, loaded })
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct State {
     pub place: Place,
     pub journal: Arc<dyn Journal>,
+    /// The same, if it is several files.
+    pub joined: Option<Arc<Joined>>,
     pub loaded: Loaded,
     pub leaf: Option<EntryId>,
     /// A header that is still to be written: the file exists but is empty.
@@ -72,7 +100,8 @@ impl State {
     /// A session that has a header and no entry.
     pub(crate) fn of(place: Place, journal: Arc<dyn Journal>, loaded: Loaded) -> Self {
         let (ids, scratch) = (IdMaker::new(), Vec::new());
-        State { place, journal, loaded, leaf: None, unwritten_header: false, ids, scratch }
+        let (leaf, joined) = (None, None);
+        State { place, journal, joined, loaded, leaf, unwritten_header: false, ids, scratch }
     }
 
     /// A session that was read; it gets `header` if its journal was empty.
@@ -120,7 +149,7 @@ impl State {
     /// Takes in what others appended; the ids of their entries.
     pub(crate) fn refresh(&mut self) -> Result<Vec<EntryId>> {
         if let Place::File { path, file } = &self.place
-            && !file.is_at(path)
+            && (!file.is_at(path) || self.joined.as_ref().is_some_and(|joined| joined.is_stale()))
         {
             return self.reopen();
         }
@@ -174,17 +203,15 @@ impl State {
     fn reopen(&mut self) -> Result<Vec<EntryId>> {
         let Place::File { path, .. } = &self.place else { return Ok(Vec::new()) };
         let path = path.clone();
-        let file = match FileJournal::open(&path) {
-            Ok(file) => Arc::new(file),
+        let opened = match Opened::at(&path) {
             Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
                 return Err(Error::Deleted(path));
             }
-            Err(error) => return Err(error),
+            opened => opened?,
         };
-        let fresh = Loaded::read(&*file).map_err(|error| error.at(Some(&path)))?.at(&path);
-        self.journal = Arc::clone(&file) as Arc<dyn Journal>;
-        self.place = Place::File { path, file };
-        self.go_over_to(fresh)
+        (self.journal, self.joined) = (opened.journal, opened.joined);
+        self.place = Place::File { path, file: opened.file };
+        self.go_over_to(opened.loaded)
     }
 
     /// Writes entries as one write, after taking in what others wrote. On failure nothing changed.

@@ -1,0 +1,103 @@
+//! Several files read as one log: a session, and what its subagents wrote beside it.
+//!
+//! A snapshot: the files count with the length they had when they were joined, so that what a tree's
+//! rows point to never moves. Whoever wants what was written since joins them again.
+
+use super::file::FileJournal;
+use super::journal::{Appended, Journal, JournalError};
+use crate::error::Result;
+use std::io;
+use std::path::Path;
+
+#[derive(Debug)]
+pub(crate) struct Joined {
+    parts: Vec<Part>,
+}
+
+#[derive(Debug)]
+struct Part {
+    file: FileJournal,
+    /// Where it begins in the whole.
+    start: u64,
+    len: u64,
+    /// A file that does not end with its last line gets the newline it lacks.
+    is_open: bool,
+}
+
+impl Joined {
+    /// The session at `path` with its subagents' files; `None` if it has none.
+    pub(crate) fn with_subagents(path: &Path) -> Result<Option<Self>> {
+        let directory = path.with_extension("").join("subagents");
+        let files = std::fs::read_dir(directory).into_iter().flatten().flatten();
+        let mut files: Vec<_> = files
+            .map(|file| file.path())
+            .filter(|file| file.extension().is_some_and(|extension| extension == "jsonl"))
+            .collect();
+        files.sort();
+        if files.is_empty() {
+            return Ok(None);
+        }
+        let mut joined = Joined { parts: Vec::new() };
+        joined.add(FileJournal::open(path)?)?;
+        for file in files {
+            // One that cannot be read does not hide the session.
+            if let Ok(file) = FileJournal::open(&file) {
+                joined.add(file)?;
+            }
+        }
+        Ok(Some(joined))
+    }
+
+    fn add(&mut self, file: FileJournal) -> Result<()> {
+        let start = self.parts.last().map_or(0, Part::end);
+        let len = file.len().map_err(crate::Error::Storage)?;
+        let mut last = [0];
+        let is_closed = len == 0 || {
+            let got = file.read_at(len - 1, &mut last).map_err(crate::Error::Storage)?;
+            got == 1 && last == *b"\n"
+        };
+        self.parts.push(Part { file, start, len, is_open: !is_closed });
+        Ok(())
+    }
+
+    /// Whether a file has changed since.
+    pub(crate) fn is_stale(&self) -> bool {
+        self.parts.iter().any(|part| part.file.len().map_or(true, |len| len != part.len))
+    }
+}
+
+impl Part {
+    fn end(&self) -> u64 {
+        self.start + self.len + u64::from(self.is_open)
+    }
+}
+
+impl Journal for Joined {
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.parts.last().map_or(0, Part::end))
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        let at = self.parts.partition_point(|part| part.end() <= offset);
+        let Some(part) = self.parts.get(at).filter(|_| !buffer.is_empty()) else { return Ok(0) };
+        let inside = offset - part.start;
+        if inside == part.len {
+            buffer[0] = b'\n';
+            return Ok(1);
+        }
+        let room = usize::try_from(part.len - inside).unwrap_or(usize::MAX).min(buffer.len());
+        part.file.read_at(inside, &mut buffer[..room])
+    }
+
+    fn append(&self, _: u64, _: &[u8]) -> Result<Appended, JournalError> {
+        Err(io::Error::from(io::ErrorKind::PermissionDenied).into())
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn take_back(&self, _: u64, _: u64) -> io::Result<bool> {
+        Ok(false)
+    }
+}
