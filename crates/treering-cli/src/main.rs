@@ -8,6 +8,7 @@ mod describe;
 mod error;
 mod layout;
 mod output;
+mod progress;
 mod text;
 
 use clap::Parser;

@@ -180,6 +180,15 @@ impl Catalog {
 
     /// The sessions of all projects, newest first. `progress` is called as files are read.
     pub fn list_all(&self, progress: impl FnMut(Progress)) -> Result<Listing> {
+        let (files, unreadable) = self.files()?;
+        let mut listing = list_files(files, progress);
+        listing.skipped.extend(unreadable);
+        Ok(listing)
+    }
+
+    /// The files of all projects that are sessions by name, and directories that cannot be read.
+    #[allow(clippy::type_complexity, reason = "two lists")]
+    pub fn files(&self) -> Result<(Vec<PathBuf>, Vec<(PathBuf, Error)>)> {
         let (mut files, mut unreadable) = (Vec::new(), Vec::new());
         for directory in self.directories()? {
             match session_files(&directory) {
@@ -187,9 +196,8 @@ impl Catalog {
                 Err(error) => unreadable.push((directory, error)),
             }
         }
-        let mut listing = list_files(files, progress);
-        listing.skipped.extend(unreadable);
-        Ok(listing)
+        files.sort();
+        Ok((files, unreadable))
     }
 
     /// The root and the directories in it.

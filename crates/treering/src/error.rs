@@ -88,6 +88,14 @@ pub enum Error {
     /// The new session's file exists already: somebody else created it.
     #[error("{}: the file exists already", .0.display())]
     AlreadyExists(PathBuf),
+    /// A repair would not have done what it promises. Nothing was changed.
+    #[error("{}: cannot be repaired: {reason}", path.display())]
+    NotRepaired {
+        /// The file.
+        path: PathBuf,
+        /// What would be wrong.
+        reason: String,
+    },
     /// Another process holds the file's lock and does not let go.
     #[error("the session is locked by another process (waited {0} s)")]
     Locked(u64),

@@ -1,9 +1,20 @@
-//! What was found wrong with a log while reading it. Never a reason to fail.
+//! What is odd about a log: found while reading it, or by looking for it ([`crate::doctor`]). Never a
+//! reason to fail.
+//!
+//! Everything that can be said about a finding is said here: its code, how bad it is, the entry, what
+//! it means and what to do. Programs go by the code, which does not change; people read the rest.
 
 use crate::id::EntryId;
 use std::fmt;
 
 /// Something odd in a session's file, with the line it is on (counted from 1).
+///
+/// ```
+/// use treering::{Finding, Problem, Severity};
+/// let finding = Finding { line: Some(3), problem: Problem::Damaged };
+/// assert_eq!((finding.code(), finding.severity()), ("damaged-line", Severity::Error));
+/// assert_eq!(finding.to_string(), "line 3: damaged: not a JSON object");
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
     /// The line; `None` where it is not about one.
@@ -12,9 +23,44 @@ pub struct Finding {
     pub problem: Problem,
 }
 
+/// How bad a finding is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// Worth knowing; nothing is wrong.
+    Note,
+    /// It works, but not as meant.
+    Warning,
+    /// Something is lost, or invisible to the agent.
+    Error,
+}
+
+impl Severity {
+    /// Its name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Severity::Note => "note",
+            Severity::Warning => "warning",
+            Severity::Error => "error",
+        }
+    }
+}
+
+/// Where in the tree a tool call or result stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Place {
+    /// On the path to the active leaf.
+    Path,
+    /// On that path, and nothing was said after it: perhaps the tool is still at work.
+    End,
+    /// On another branch.
+    Elsewhere,
+}
+
 /// A kind of finding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "the fields are named after what they hold")]
 pub enum Problem {
     /// Not a JSON object. Kept where it is, and no entry.
     Damaged,
@@ -26,18 +72,186 @@ pub enum Problem {
     TornTail,
     /// A second header, as left by two programs that created the same file.
     SecondHeader,
+    /// Entries stand before the header.
+    HeaderNotFirst,
     /// A later line has the same id; this one is not shown.
     Duplicate(EntryId),
-    /// The entry's parent is missing, is the entry itself, or closes a circle: it is shown as a root.
+    /// The entry's parent is missing: it is shown as a root.
     LostParent(EntryId),
+    /// The entry's parents lead back to itself: it is shown as a root.
+    Circle(EntryId),
+    /// Entries that do not belong to the active leaf's tree because links are broken.
+    Unreachable { count: usize, of: usize },
     /// The entry has no id of its own; it was given one.
     NoId(EntryId),
-    /// A label or leaf entry is about an entry that does not exist.
+    /// A label, leaf or context edit entry is about an entry that does not exist.
     MissingTarget(EntryId),
     /// A compaction says to keep from an entry that does not exist, so it keeps nothing.
     MissingFirstKept(EntryId),
+    /// A message entry has no message in it.
+    NoMessage(EntryId),
+    /// A message has no content.
+    NoContent(EntryId),
+    /// A tool was called and nothing came back.
+    CallWithoutResult { entry: EntryId, call: String, place: Place },
+    /// A tool's result without the call above it.
+    ResultWithoutCall { entry: EntryId, call: String, place: Place },
+    /// The entry has no valid time.
+    InvalidTime(EntryId),
     /// The version is newer than this release knows: the session is read-only.
     FutureVersion(u64),
+    /// An older version of the format.
+    OldVersion(u64),
+    /// The header has no version, but the entries are a tree.
+    NoVersion,
+    /// Records of a type nobody knows here: the agent has moved on. The line is the first one's.
+    UnknownType { name: String, count: u64 },
+    /// Something kept in a file of its own that is not there.
+    MissingBlob { entry: EntryId, name: String },
+    /// An entry that is a large part of the file, or large by any measure.
+    Large { entry: EntryId, size: u64 },
+    /// A byte order mark before the first line.
+    ByteOrderMark,
+    /// Lines that end in CR LF. The line is the first one.
+    CarriageReturns { lines: u64 },
+    /// Lines with bytes that are not UTF-8. The line is the first one.
+    NotUtf8 { lines: u64 },
+    /// A file of no bytes: a session that has not begun.
+    Empty,
+}
+
+impl Finding {
+    /// What it is, in a word that does not change.
+    pub fn code(&self) -> &'static str {
+        self.problem.code()
+    }
+
+    /// How bad it is.
+    pub fn severity(&self) -> Severity {
+        self.problem.severity()
+    }
+}
+
+impl Problem {
+    /// What it is, in a word that does not change.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Problem::Damaged => "damaged-line",
+            Problem::DamagedEntry(_) => "damaged-entry",
+            Problem::Glued => "glued-lines",
+            Problem::TornTail => "torn-last-line",
+            Problem::SecondHeader => "second-header",
+            Problem::HeaderNotFirst => "header-not-first",
+            Problem::Duplicate(_) => "duplicate-id",
+            Problem::LostParent(_) => "missing-parent",
+            Problem::Circle(_) => "cycle",
+            Problem::Unreachable { .. } => "unreachable-history",
+            Problem::NoId(_) => "no-id",
+            Problem::MissingTarget(_) => "missing-target",
+            Problem::MissingFirstKept(_) => "missing-first-kept",
+            Problem::NoMessage(_) => "no-message",
+            Problem::NoContent(_) => "no-content",
+            Problem::CallWithoutResult { .. } => "orphan-tool-call",
+            Problem::ResultWithoutCall { .. } => "orphan-tool-result",
+            Problem::InvalidTime(_) => "invalid-timestamp",
+            Problem::FutureVersion(_) => "future-version",
+            Problem::OldVersion(_) => "old-version",
+            Problem::NoVersion => "no-version",
+            Problem::UnknownType { .. } => "unknown-type",
+            Problem::MissingBlob { .. } => "missing-blob",
+            Problem::Large { .. } => "large-entry",
+            Problem::ByteOrderMark => "byte-order-mark",
+            Problem::CarriageReturns { .. } => "crlf",
+            Problem::NotUtf8 { .. } => "not-utf8",
+            Problem::Empty => "empty-file",
+        }
+    }
+
+    /// How bad it is.
+    pub fn severity(&self) -> Severity {
+        match self {
+            Problem::Damaged
+            | Problem::DamagedEntry(_)
+            | Problem::Glued
+            | Problem::TornTail
+            | Problem::HeaderNotFirst
+            | Problem::Duplicate(_)
+            | Problem::LostParent(_)
+            | Problem::Circle(_)
+            | Problem::Unreachable { .. }
+            | Problem::NoMessage(_)
+            | Problem::MissingBlob { .. } => Severity::Error,
+            Problem::SecondHeader
+            | Problem::NoId(_)
+            | Problem::MissingTarget(_)
+            | Problem::MissingFirstKept(_)
+            | Problem::NoContent(_)
+            | Problem::InvalidTime(_)
+            | Problem::FutureVersion(_)
+            | Problem::NoVersion => Severity::Warning,
+            Problem::CallWithoutResult { place, .. } | Problem::ResultWithoutCall { place, .. } => {
+                match place {
+                    Place::Path => Severity::Warning,
+                    Place::End | Place::Elsewhere => Severity::Note,
+                }
+            }
+            Problem::OldVersion(_)
+            | Problem::UnknownType { .. }
+            | Problem::Large { .. }
+            | Problem::ByteOrderMark
+            | Problem::CarriageReturns { .. }
+            | Problem::NotUtf8 { .. }
+            | Problem::Empty => Severity::Note,
+        }
+    }
+
+    /// The entry it is about.
+    pub fn entry(&self) -> Option<&EntryId> {
+        match self {
+            Problem::DamagedEntry(id)
+            | Problem::Duplicate(id)
+            | Problem::LostParent(id)
+            | Problem::Circle(id)
+            | Problem::NoId(id)
+            | Problem::MissingTarget(id)
+            | Problem::MissingFirstKept(id)
+            | Problem::NoMessage(id)
+            | Problem::NoContent(id)
+            | Problem::InvalidTime(id)
+            | Problem::CallWithoutResult { entry: id, .. }
+            | Problem::ResultWithoutCall { entry: id, .. }
+            | Problem::MissingBlob { entry: id, .. }
+            | Problem::Large { entry: id, .. } => Some(id),
+            _ => None,
+        }
+    }
+
+    /// What can be done about it, where something can.
+    pub fn advice(&self) -> Option<&'static str> {
+        Some(match self {
+            Problem::Damaged | Problem::DamagedEntry(_) => {
+                "repair moves the fragment to a file of its own and links around it"
+            }
+            Problem::Glued => "repair gives every entry a line of its own",
+            Problem::TornTail => "append goes on safely; repair removes the fragment",
+            Problem::SecondHeader => "repair moves it to a file of its own",
+            Problem::HeaderNotFirst => "repair puts the header first",
+            Problem::Duplicate(_) => "repair keeps both, the earlier one under a new id",
+            Problem::LostParent(_) | Problem::Circle(_) | Problem::Unreachable { .. } => {
+                "repair links the entry to the one before it in the file"
+            }
+            Problem::NoId(_) => "repair writes the id into it",
+            Problem::CallWithoutResult { place: Place::Path, .. }
+            | Problem::ResultWithoutCall { place: Place::Path, .. } => {
+                "providers refuse such a context: use the strict pairing of the context"
+            }
+            Problem::OldVersion(_) | Problem::NoVersion => "migrate brings the file up to date",
+            Problem::FutureVersion(_) => "a newer release can write to it",
+            Problem::UnknownType { .. } => "a newer release may know it; nothing is lost",
+            Problem::MissingBlob { .. } => "restore the file into the directory of blobs",
+            _ => return None,
+        })
+    }
 }
 
 impl fmt::Display for Finding {
@@ -45,7 +259,13 @@ impl fmt::Display for Finding {
         if let Some(line) = self.line {
             write!(f, "line {line}: ")?;
         }
-        match &self.problem {
+        self.problem.fmt(f)
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
             Problem::Damaged => write!(f, "damaged: not a JSON object"),
             Problem::DamagedEntry(id) => {
                 write!(f, "entry {id} is damaged: it keeps its place but contributes nothing")
@@ -55,9 +275,19 @@ impl fmt::Display for Finding {
                 write!(f, "the last line was cut short: the next append will fence it off")
             }
             Problem::SecondHeader => write!(f, "a second session header: ignored"),
+            Problem::HeaderNotFirst => {
+                write!(f, "the header stands after entries: other agents take the file for none")
+            }
             Problem::Duplicate(id) => write!(f, "id {id} occurs again later: the last one counts"),
             Problem::LostParent(id) => {
-                write!(f, "the parent of entry {id} is missing or closes a circle: shown as a root")
+                write!(f, "the parent of entry {id} is missing: shown as a root")
+            }
+            Problem::Circle(id) => {
+                write!(f, "the parents of entry {id} lead in a circle: shown as a root")
+            }
+            Problem::Unreachable { count, of } => {
+                let percent = (*count as f64 * 100.0 / (*of).max(1) as f64).round();
+                write!(f, "{count} of {of} entries ({percent} %) are cut off from the active leaf")
             }
             Problem::NoId(id) => write!(f, "an entry has no id: it is shown as {id}"),
             Problem::MissingTarget(id) => {
@@ -69,9 +299,55 @@ impl fmt::Display for Finding {
                     "compaction {id} keeps from an entry that does not exist: it keeps nothing"
                 )
             }
+            Problem::NoMessage(id) => {
+                write!(f, "entry {id} has no message in it: other agents fail on it")
+            }
+            Problem::NoContent(id) => {
+                write!(f, "the message of entry {id} has no content: taken for empty")
+            }
+            Problem::CallWithoutResult { entry, call, place } => {
+                write!(f, "entry {entry} calls a tool ({call}) and there is no result")?;
+                match place {
+                    Place::Path => Ok(()),
+                    Place::End => write!(f, " yet"),
+                    Place::Elsewhere => write!(f, ", on another branch"),
+                }
+            }
+            Problem::ResultWithoutCall { entry, call, place } => {
+                write!(f, "entry {entry} is the result of a call ({call}) that is not above it")?;
+                match place {
+                    Place::Elsewhere => write!(f, ", on another branch"),
+                    _ => Ok(()),
+                }
+            }
+            Problem::InvalidTime(id) => {
+                write!(f, "entry {id} has no valid time: its place in the file counts")
+            }
             Problem::FutureVersion(version) => {
                 write!(f, "version {version} is newer than this release knows: read-only")
             }
+            Problem::OldVersion(version) => {
+                write!(f, "version {version} is an old one: upgraded with the first write")
+            }
+            Problem::NoVersion => {
+                write!(f, "the header has no version: other agents would flatten the tree")
+            }
+            Problem::UnknownType { name, count } => {
+                let records = if *count == 1 { "record" } else { "records" };
+                write!(f, "{count} {records} of unknown type {name:?}: kept as they are")
+            }
+            Problem::MissingBlob { entry, name } => {
+                write!(f, "entry {entry} refers to {name}, which is not there")
+            }
+            Problem::Large { entry, size } => write!(f, "entry {entry} has {size} bytes"),
+            Problem::ByteOrderMark => write!(f, "a byte order mark: some agents stumble over it"),
+            Problem::CarriageReturns { lines: 1 } => write!(f, "1 line ends in CR LF"),
+            Problem::CarriageReturns { lines } => write!(f, "{lines} lines end in CR LF"),
+            Problem::NotUtf8 { lines: 1 } => write!(f, "1 line is not UTF-8: kept byte for byte"),
+            Problem::NotUtf8 { lines } => {
+                write!(f, "{lines} lines are not UTF-8: kept byte for byte")
+            }
+            Problem::Empty => write!(f, "the file is empty: a session that has not begun"),
         }
     }
 }

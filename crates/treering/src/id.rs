@@ -167,6 +167,15 @@ impl IdMaker {
         IdMaker(RandomState::new().build_hasher().finish())
     }
 
+    /// Makes the same ids for the same session and number. FNV-1a.
+    pub(crate) fn seeded(session: &str, number: u64) -> Self {
+        let mut hash = 0xCBF2_9CE4_8422_2325_u64;
+        for byte in session.bytes().chain(number.to_le_bytes()) {
+            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3);
+        }
+        IdMaker(hash)
+    }
+
     /// SplitMix64: tiny, and good enough for ids that are collision-checked anyway.
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
@@ -208,13 +217,9 @@ fn hex8(value: u32, buffer: &mut [u8; 8]) -> &str {
 }
 
 /// The id given to an entry whose file has none (version 1): the same at every load, because it
-/// depends on nothing but the session's id and the entry's line. FNV-1a, then a final mix.
+/// depends on nothing but the session's id and the entry's line.
 pub(crate) fn derived(session: &str, line: u64, taken: impl Fn(&str) -> bool) -> EntryId {
-    let mut hash = 0xCBF2_9CE4_8422_2325_u64;
-    for byte in session.bytes().chain(line.to_le_bytes()) {
-        hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3);
-    }
-    IdMaker(hash).make(taken)
+    IdMaker::seeded(session, line).make(taken)
 }
 
 #[cfg(test)]

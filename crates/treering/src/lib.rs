@@ -32,6 +32,7 @@ mod catalog;
 mod context;
 mod convert;
 mod dialect;
+mod doctor;
 mod entry;
 mod error;
 mod findings;
@@ -51,13 +52,17 @@ pub use catalog::{Catalog, Listing, Progress, SessionInfo, info, list_dir};
 pub use context::{Context, ContextMessage, Model, Projection};
 pub use convert::{ConvertOptions, Fate, Losses, convert};
 pub use dialect::{AgentContext, Dialect, UnknownDialect};
+pub use doctor::{
+    Diagnosis, Measure, Relinked, Renamed, Repair, RepairOptions, RepairTo, examine, repair,
+};
 pub use entry::{Block, Body, Entry, Kind, Message, MessageView, NewEntry, Role};
 pub use error::{Error, Result};
-pub use findings::{Finding, Problem};
+pub use findings::{Finding, Place, Problem, Severity};
 pub use header::{Header, VERSION};
 pub use id::{EntryId, SessionId};
 pub use llm::{LlmContext, Pairing, PairingRepair};
 pub use log::{Appended, Journal, JournalError, MemoryJournal};
+pub use migrate::Upgrade;
 pub use session::{Change, Creation, Durability, ForkOptions, Reader, Session, SessionOptions};
 pub use tree::{Tree, TreeItem, TreeWalk};
 

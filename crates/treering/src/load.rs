@@ -23,7 +23,7 @@ const HEADER_WITHIN: u64 = 64;
 /// Findings of a kind that are kept; a file of nothing but garbage must not fill the memory.
 pub(crate) const MAX_FINDINGS: usize = 1000;
 
-const BOM: &[u8] = b"\xEF\xBB\xBF";
+pub(crate) const BOM: &[u8] = b"\xEF\xBB\xBF";
 
 /// How entries of a file are linked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -11,7 +11,8 @@ use crate::error::{Error, Result};
 use crate::header::VERSION;
 use crate::json::{self, Members};
 use crate::load::{Loaded, Shape};
-use crate::log::{Journal, create_private, scan, sync_directory};
+use crate::log::{Journal, beside, create_private, free, replace, scan};
+use crate::snapshot::{Bodies, Snapshot};
 use crate::tree::{NONE, Node, Tree};
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -48,17 +49,25 @@ pub(crate) fn entry<'a>(
     entry
 }
 
-/// Sets a member of the head: where it stands, else right after `type`, where readers expect it.
-fn with_head_member(entry: &[u8], key: &str, value: &[u8]) -> Vec<u8> {
+/// Sets a member of the head: wherever it stands (a repeated one everywhere, so that all readers see
+/// the same), else right after `type`, where readers expect it.
+pub(crate) fn with_head_member(entry: &[u8], key: &str, value: &[u8]) -> Vec<u8> {
     let start = json::skip_space(entry, 0);
     let mut place = None;
+    let (mut out, mut copied) = (Vec::new(), 0);
     for member in Members::new(entry, start) {
         if json::key_is(member.key, key) {
-            return json::with_member(entry, key, value);
+            out.extend_from_slice(&entry[copied..member.value.start]);
+            out.extend_from_slice(value);
+            copied = member.value.end;
         }
         if json::key_is(member.key, "type") {
             place = Some(member.whole.end);
         }
+    }
+    if copied > 0 {
+        out.extend_from_slice(&entry[copied..]);
+        return out;
     }
     let Some(place) = place else { return json::with_member(entry, key, value) };
     let name = json::quoted(key);
@@ -93,6 +102,41 @@ fn hook_to_custom(entry: Cow<'_, [u8]>) -> Cow<'_, [u8]> {
     }
 }
 
+/// What an upgrade of a session's file changes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Upgrade {
+    /// The version the file says it has; 0 if it says none.
+    pub from: u64,
+    /// The version it gets.
+    pub to: u64,
+    /// How many entries are rewritten.
+    pub entries: usize,
+    /// How many of them are compactions that name an entry by its id now.
+    pub compactions: usize,
+    /// Where the old file is kept, once it was upgraded.
+    pub backup: Option<PathBuf>,
+}
+
+/// What an upgrade would change; `None` if none is due.
+pub(crate) fn outlook(view: &Snapshot, loaded: &Loaded) -> Result<Option<Upgrade>> {
+    let Some(header) = loaded.header.as_ref().filter(|_| is_due(loaded)) else { return Ok(None) };
+    let shape = loaded.shape.unwrap_or(Shape::Tree);
+    let (mut entries, mut compactions) = (0, 0);
+    let mut bodies = Bodies::default();
+    for row in 0..loaded.tree.nodes.len() as u32 {
+        let Some(record) = bodies.record(view, row)? else { continue };
+        if let Cow::Owned(new) = entry(&loaded.tree, row, shape, header.version, record) {
+            entries += 1;
+            let is_compaction = loaded.tree.node(row).kind() == Kind::Compaction;
+            let names_one = |entry| json::get(entry, "firstKeptEntryId").is_some();
+            compactions += usize::from(is_compaction && names_one(&new) && !names_one(record));
+        }
+    }
+    let (from, to) = (header.declared, VERSION);
+    Ok(Some(Upgrade { from, to, entries, compactions, backup: None }))
+}
+
 /// Whether the file must be rewritten before anything can be appended to it.
 pub(crate) fn is_due(loaded: &Loaded) -> bool {
     let is_pis = matches!(loaded.dialect, Dialect::Pi | Dialect::Omp);
@@ -109,17 +153,13 @@ pub(crate) fn upgrade(path: &Path, journal: &dyn Journal, loaded: &Loaded) -> Re
     let _ = std::fs::remove_file(&temporary);
     let written = write_upgraded(&temporary, journal, loaded);
     let kept = written.and_then(|()| {
-        let backup = backup_path(path, loaded);
-        std::fs::copy(path, &backup)?;
-        std::fs::File::open(&backup)?.sync_all()?;
-        std::fs::rename(&temporary, path)?;
+        let version = loaded.header.as_ref().map_or(0, |header| header.declared.max(1));
+        let backup = free(beside(path, format!(".v{version}.bak")));
+        replace(path, &temporary, &backup)?;
         Ok(backup)
     });
     if kept.is_err() {
         let _ = std::fs::remove_file(&temporary);
-    }
-    if let (Ok(_), Some(directory)) = (&kept, path.parent()) {
-        sync_directory(directory);
     }
     kept.map_err(Error::io(path, "upgrade"))
 }
@@ -202,24 +242,4 @@ impl Copier<'_> {
         self.at = span.end;
         self.out.write_all(bytes)
     }
-}
-
-/// `name` with something added, in the same directory. Not ending in `.jsonl`, so never listed.
-fn beside(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(suffix);
-    path.with_file_name(name)
-}
-
-/// A name for the old file that nothing has yet.
-fn backup_path(path: &Path, loaded: &Loaded) -> PathBuf {
-    let version = loaded.header.as_ref().map_or(0, |header| header.declared.max(1));
-    let first = beside(path, &format!(".v{version}.bak"));
-    let mut backup = first.clone();
-    let mut attempt = 2;
-    while backup.exists() {
-        backup = beside(&first, &format!(".{attempt}"));
-        attempt += 1;
-    }
-    backup
 }

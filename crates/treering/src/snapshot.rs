@@ -5,9 +5,8 @@ use crate::dialect::Codec;
 use crate::dialect::omp::blobs;
 use crate::entry::{Entry, NewEntry};
 use crate::error::{Error, Result};
-use crate::findings::Problem;
 use crate::json;
-use crate::load::{Loaded, MAX_FINDINGS, Shape};
+use crate::load::{Loaded, Shape};
 use crate::log::{Journal, scan};
 use crate::migrate;
 use crate::tree::{NONE, Node, Tree};
@@ -146,22 +145,6 @@ impl Snapshot {
             more,
             damaged: end.is_none(),
         }
-    }
-
-    /// Entries whose damage was not noticed so far, because nobody had read their bodies.
-    pub(crate) fn unnoticed_damage(&self) -> Result<Vec<(u64, Problem)>> {
-        let mut damage = Vec::new();
-        let mut bodies = Bodies::default();
-        for row in self.tree.live() {
-            let node = self.tree.node(row);
-            if !node.has(Node::DAMAGED) && bodies.whole(self, row)?.is_none() {
-                damage.push((node.offset, Problem::DamagedEntry(self.tree.id(row))));
-                if damage.len() == MAX_FINDINGS {
-                    break;
-                }
-            }
-        }
-        Ok(damage)
     }
 
     /// The leaf the file says is active. A damaged entry is not a place to go on from (other agents

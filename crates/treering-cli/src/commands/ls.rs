@@ -2,11 +2,12 @@
 
 use crate::error::Failure;
 use crate::output::{self, Output, Style, json_string, json_string_or_null};
+use crate::progress::Meter;
 use crate::text::{age, columns, excerpt, fit, fit_end, pad, safe_line, size};
-use std::io::{self, IsTerminal, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant, SystemTime};
-use treering::{Catalog, Listing, Progress, SessionInfo};
+use std::time::SystemTime;
+use treering::{Catalog, Listing, SessionInfo};
 
 /// List the sessions in a directory and the directories in it, newest first
 #[derive(Debug, clap::Args)]
@@ -44,34 +45,6 @@ fn list(dir: &Path) -> Result<Listing, Failure> {
     let listing = Catalog::new(dir).list_all(|progress| meter.show(progress));
     meter.clear();
     Ok(listing?)
-}
-
-/// Progress on stderr, for somebody who is waiting.
-struct Meter {
-    terminal: bool,
-    next: Instant,
-    shown: bool,
-}
-
-impl Meter {
-    fn new() -> Self {
-        let next = Instant::now() + Duration::from_secs(1);
-        Meter { terminal: io::stderr().is_terminal(), next, shown: false }
-    }
-
-    fn show(&mut self, progress: Progress) {
-        if self.terminal && Instant::now() > self.next {
-            self.next += Duration::from_millis(100);
-            self.shown = true;
-            let _ = write!(io::stderr(), "\r{} of {} files", progress.done, progress.total);
-        }
-    }
-
-    fn clear(&self) {
-        if self.shown {
-            let _ = write!(io::stderr(), "\r{:40}\r", "");
-        }
-    }
 }
 
 fn write_json(session: &SessionInfo, out: &mut Output) -> Result<(), Failure> {

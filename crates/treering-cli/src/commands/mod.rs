@@ -1,15 +1,16 @@
 //! The commands, one file each. The doc comment of a command's arguments is its help.
 
 mod append;
-mod check;
 mod context;
 mod convert;
 mod demo;
+mod doctor;
 mod fork;
 mod goto;
 mod label;
 mod log;
 mod ls;
+mod migrate;
 mod name;
 mod show;
 mod tree;
@@ -17,7 +18,7 @@ mod tree;
 use crate::error::Failure;
 use crate::output::{self, Output};
 use crate::text::{safe_line, shell_word};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use treering::Session;
 
 #[derive(Debug, clap::Subcommand)]
@@ -33,7 +34,9 @@ pub(crate) enum Command {
     Fork(fork::Args),
     Ls(ls::Args),
     Convert(convert::Args),
-    Check(check::Args),
+    #[command(alias = "check")]
+    Doctor(doctor::Args),
+    Migrate(migrate::Args),
     Demo(demo::Args),
 }
 
@@ -51,7 +54,8 @@ impl Command {
             Command::Fork(args) => fork::run(args, out),
             Command::Ls(args) => ls::run(args, out),
             Command::Convert(args) => convert::run(args, out),
-            Command::Check(args) => check::run(args, out),
+            Command::Doctor(args) => doctor::run(args, out),
+            Command::Migrate(args) => migrate::run(args, out),
             Command::Demo(args) => demo::run(args, out),
         }
     }
@@ -69,9 +73,18 @@ impl Command {
             Command::Name(args) => &args.file,
             Command::Fork(args) => &args.file,
             Command::Convert(args) => &args.file,
-            Command::Check(args) => &args.file,
+            Command::Doctor(args) => only(&args.paths)?,
+            Command::Migrate(args) => only(&args.files)?,
             Command::Ls(_) | Command::Demo(_) => return None,
         })
+    }
+}
+
+/// The only one of several paths.
+fn only(paths: &[PathBuf]) -> Option<&Path> {
+    match paths {
+        [path] => Some(path),
+        _ => None,
     }
 }
 
@@ -116,8 +129,8 @@ fn warn_of_findings(session: &Session, file: &Path, out: &mut Output) -> Result<
         output::complain("warning", &safe_line(&finding.to_string()));
     }
     if let Some(more) = findings.len().checked_sub(MAX_WARNINGS).filter(|more| *more > 0) {
-        let check = format!("… and {more} more: treering check {}", shell_word(file));
-        output::complain("warning", &safe_line(&check));
+        let doctor = format!("… and {more} more: treering doctor {}", shell_word(file));
+        output::complain("warning", &safe_line(&doctor));
     }
     Ok(())
 }

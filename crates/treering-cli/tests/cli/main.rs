@@ -4,12 +4,13 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "how a test fails")]
 
 mod append;
-mod check;
 mod context;
 mod demo;
+mod doctor;
 mod hostile;
 mod log;
 mod ls;
+mod migrate;
 mod moves;
 mod pipes;
 mod show;

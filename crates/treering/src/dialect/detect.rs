@@ -5,7 +5,7 @@
 //! say nothing. What nothing speaks against is pi's.
 
 use super::operator::is_tau;
-use super::{Dialect, omp};
+use super::{Dialect, codex, omp};
 use crate::json::{self, Members};
 use crate::log::{Journal, scan};
 use std::io;
@@ -150,10 +150,7 @@ impl<'a> Record<'a> {
         if self.type_is("title") && self.has("v") && !self.has("id") {
             return Some(Dialect::Omp);
         }
-        if self.has_all(&["payload", "type"]) && !self.has("parentId") || self.has("record_type") {
-            return Some(Dialect::Codex);
-        }
-        if !self.has("type") && self.has("id") && self.has_any(&["instructions", "git"]) {
+        if !self.has("parentId") && codex::looks_like(self.bytes) {
             return Some(Dialect::Codex);
         }
         if self.has("type") && self.has_any(&["sessionId", "leafUuid", "messageId"]) {

@@ -25,6 +25,7 @@ mod uuid;
 pub use agent::AgentContext;
 pub(crate) use detect::detect;
 pub(crate) use link::{Linker, Marks};
+#[cfg(test)]
 pub(crate) use pi::Pi;
 
 use crate::entry::head::{self, Head};
@@ -210,6 +211,17 @@ pub(crate) trait Codec: Sync + fmt::Debug {
 
     /// What a record is. `type_name` is its `type`, empty if it has none.
     fn classify(&self, type_name: &str, record: &[u8]) -> Class;
+
+    /// The types of records that this agent is known to write and treering has no kind for. What is
+    /// not known is kept all the same, and reported.
+    fn own_types(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// The same for who speaks in a message.
+    fn own_roles(&self) -> &'static [&'static str] {
+        &[]
+    }
 
     /// What a record says about itself that only this dialect's linker understands.
     fn marks(&self, record: &[u8]) -> Marks {

@@ -41,6 +41,10 @@ impl Codec for Tau {
         operator::classify(type_name, record)
     }
 
+    fn own_types(&self) -> &'static [&'static str] {
+        operator::Operator.own_types()
+    }
+
     fn header(&self, record: &[u8]) -> Option<Header> {
         operator::header(record)
     }

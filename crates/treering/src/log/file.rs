@@ -88,6 +88,11 @@ impl FileJournal {
         &self.file
     }
 
+    /// Whether the file is compressed: then it is only read.
+    pub(crate) fn is_packed(&self) -> bool {
+        self.packed.is_some()
+    }
+
     /// Whether `path` still names this file.
     pub(crate) fn is_at(&self, path: &Path) -> bool {
         let file = self.packed.as_ref().unwrap_or(&self.file);

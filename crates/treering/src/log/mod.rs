@@ -7,6 +7,7 @@ mod file;
 mod joined;
 mod journal;
 mod memory;
+mod replace;
 pub(crate) mod scan;
 pub(crate) mod tail;
 mod zstd;
@@ -17,3 +18,4 @@ pub(crate) use file::{
 pub(crate) use joined::Joined;
 pub use journal::{Appended, Journal, JournalError};
 pub use memory::MemoryJournal;
+pub(crate) use replace::{beside, free, replace};

@@ -11,6 +11,7 @@ mod state;
 pub use fork::ForkOptions;
 pub(crate) use fork::{absolute, write_whole};
 pub use options::{Creation, Durability, SessionOptions};
+pub(crate) use state::storage;
 
 use crate::context::{Context, Projection};
 use crate::dialect::{About, AgentContext, Dialect, agent};
@@ -21,6 +22,7 @@ use crate::header::Header;
 use crate::id::{EntryId, SessionId};
 use crate::load::Loaded;
 use crate::log::{Journal, MemoryJournal};
+use crate::migrate::{self, Upgrade};
 use crate::snapshot::{Bodies, Snapshot};
 use crate::tree::Tree;
 use commit::{Append, Flusher, GroupCommit, TakenBack};
@@ -234,11 +236,11 @@ impl Session {
         state.loaded.findings(&*state.journal, Vec::new()).map_err(Error::Storage)
     }
 
-    /// What is odd about the file, by line, after reading all of it.
+    /// What is odd about the file, by line, after reading all of it: see
+    /// [`examine`](crate::examine).
     pub fn examine(&self) -> Result<Vec<Finding>> {
         let state = self.state();
-        let damage = state.view().unnoticed_damage()?;
-        state.loaded.findings(&*state.journal, damage).map_err(Error::Storage)
+        crate::doctor::findings(&state.journal, &state.loaded)
     }
 }
 
@@ -468,6 +470,32 @@ impl Session {
     pub fn label(&self, id: &str, label: Option<&str>) -> Result<EntryId> {
         let target = self.tree().find(id)?;
         self.append(NewEntry::label(&target, label.filter(|label| !label.is_empty())))
+    }
+
+    /// Brings a file of an older version to the current one, as the first append would: beside the old
+    /// file, then in its place. `None` if there is nothing to upgrade.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("old.jsonl");
+    /// # std::fs::write(&path, "{\"type\":\"session\",\"version\":2,\"id\":\"s\",\"cwd\":\"/p\"}\n")?;
+    /// let session = treering::Session::open(&path)?;
+    /// let upgrade = session.upgrade()?.unwrap();
+    /// assert_eq!((upgrade.from, upgrade.to), (2, 3));
+    /// assert!(upgrade.backup.unwrap().exists());
+    /// assert_eq!(session.upgrade()?, None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn upgrade(&self) -> Result<Option<Upgrade>> {
+        let upgraded = self.state().upgrade()?;
+        self.announce(upgraded.foreign);
+        Ok(upgraded.upgrade)
+    }
+
+    /// What [`upgrade`](Session::upgrade) would change. Changes nothing.
+    pub fn planned_upgrade(&self) -> Result<Option<Upgrade>> {
+        let state = self.state();
+        migrate::outlook(&state.view(), &state.loaded)
     }
 
     /// Names the session; empty clears the name.

@@ -11,7 +11,7 @@ use crate::id::{EntryId, IdMaker};
 use crate::json;
 use crate::load::{LoadError, Loaded, Shape, is_fact};
 use crate::log::{FileJournal, Joined, Journal, JournalError, MemoryJournal, lock};
-use crate::migrate;
+use crate::migrate::{self, Upgrade};
 use crate::snapshot::Snapshot;
 use crate::tree::{Node, Row, Taken, own_head};
 use std::ops::Range;
@@ -85,6 +85,12 @@ pub(crate) struct Written {
     pub leaf: Option<EntryId>,
     /// Entries of other writers that were taken in on the way.
     pub foreign: Vec<EntryId>,
+}
+
+/// What an upgrade did, and the entries of other writers that were taken in on the way.
+pub(crate) struct Upgraded {
+    pub foreign: Vec<EntryId>,
+    pub upgrade: Option<Upgrade>,
 }
 
 /// What a writer assumes about the session's newest entry.
@@ -221,7 +227,7 @@ impl State {
         for _ in 0..10_000 {
             self.check_writable()?;
             if migrate::is_due(&self.loaded) {
-                foreign.extend(self.upgrade()?);
+                foreign.extend(self.upgrade()?.foreign);
                 continue;
             }
             let leaf = match expect {
@@ -438,24 +444,34 @@ impl State {
     }
 
     /// Rewrites a file of an older version. What it had before is kept beside it.
-    fn upgrade(&mut self) -> Result<Vec<EntryId>> {
+    pub(crate) fn upgrade(&mut self) -> Result<Upgraded> {
+        self.check_writable()?;
         let mut foreign = self.refresh()?;
         let Place::File { path, file } = &self.place else {
-            return Err(Error::CannotUpgrade(self.header().version));
+            return match migrate::is_due(&self.loaded) {
+                true => Err(Error::CannotUpgrade(self.header().version)),
+                false => Ok(Upgraded { foreign, upgrade: None }),
+            };
         };
         if !migrate::is_due(&self.loaded) {
-            return Ok(foreign); // Somebody else did it in the meantime.
+            return Ok(Upgraded { foreign, upgrade: None }); // Perhaps somebody else just did it.
         }
         let (path, file) = (path.clone(), Arc::clone(file));
+        let mut upgrade = None;
         {
             let _lock = lock(file.file()).map_err(|error| storage(error, &path))?;
             if file.is_at(&path) {
                 foreign.extend(self.catch_up()?);
-                migrate::upgrade(&path, &*self.journal, &self.loaded)?;
+                let mut done = migrate::outlook(&self.view(), &self.loaded)?;
+                let backup = migrate::upgrade(&path, &*self.journal, &self.loaded)?;
+                if let Some(done) = &mut done {
+                    done.backup = Some(backup);
+                }
+                upgrade = done;
             }
         }
         foreign.extend(self.reopen()?);
-        Ok(foreign)
+        Ok(Upgraded { foreign, upgrade })
     }
 
     /// Writes all of a deleted session to its path again.

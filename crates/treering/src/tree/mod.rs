@@ -352,16 +352,26 @@ impl Tree {
 
     /// What the rules had to settle: where, and what.
     pub(crate) fn oddities(&self) -> impl Iterator<Item = (u64, Problem)> + '_ {
-        self.nodes.iter().filter_map(|node| {
+        (0..).zip(&self.nodes).filter_map(|(row, node)| {
             let id = || EntryId::from(self.ids.get(node));
             if node.has(Node::SHADOWED) {
                 Some((node.offset, Problem::Duplicate(id())))
-            } else if node.has(Node::LOST_PARENT) {
+            } else if !node.has(Node::LOST_PARENT) {
+                None
+            } else if self.missing_parent(row).is_some() {
                 Some((node.offset, Problem::LostParent(id())))
             } else {
-                None
+                Some((node.offset, Problem::Circle(id())))
             }
         })
+    }
+
+    /// The parent that a row names and that is not there; `None` for any other row, also for one
+    /// whose parents lead in a circle.
+    pub(crate) fn missing_parent(&self, row: u32) -> Option<&str> {
+        let at = self.orphans.binary_search_by_key(&row, |(row, _)| *row).ok()?;
+        let wanted = &*self.orphans[at].1;
+        (wanted != self.id_text(row)).then_some(wanted)
     }
 
     /// Whether every link leads to an earlier row, so that ancestors have falling row numbers.

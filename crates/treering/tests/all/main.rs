@@ -15,6 +15,7 @@ mod context;
 mod creation;
 mod damage;
 mod deleted;
+mod doctor;
 mod durability;
 mod faults;
 mod findings;

@@ -71,6 +71,10 @@ impl Codec for Chimera {
         }
     }
 
+    fn own_types(&self) -> &'static [&'static str] {
+        &["header", "state_change"]
+    }
+
     fn header(&self, record: &[u8]) -> Option<Header> {
         let [kind, id, cwd, time, ours] =
             pick(record, ["type", "id", "cwd", "timestamp", "treering"]);

@@ -153,6 +153,30 @@ impl Codec for ClaudeCode {
         Facts::of(record).map_or(Class::Entry(Kind::Other, None), |(facts, _)| facts.class())
     }
 
+    /// As of late 2026; new ones appear every month.
+    fn own_types(&self) -> &'static [&'static str] {
+        &[
+            "user",
+            "assistant",
+            "system",
+            "attachment",
+            "progress",
+            "summary",
+            "custom-title",
+            "ai-title",
+            "tag",
+            "file-history-snapshot",
+            "queue-operation",
+            "last-prompt",
+            "agent-name",
+            "agent-color",
+            "mode",
+            "permission-mode",
+            "pr-link",
+            "worktree-state",
+        ]
+    }
+
     fn marks(&self, record: &[u8]) -> Marks {
         Facts::of(record).map_or(Marks::default(), |(facts, _)| facts.marks())
     }

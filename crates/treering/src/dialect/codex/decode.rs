@@ -85,14 +85,6 @@ fn last_usage(event: &[u8]) -> Option<&[u8]> {
     json::get(info?, "last_token_usage").filter(|usage| is_object(usage))
 }
 
-/// The sum of all tokens so far, as JSON, if the record counts tokens. Codex repeats its counts: one
-/// that has the same sum as the count before it says nothing new.
-pub(crate) fn total_usage(record: &[u8]) -> Option<&[u8]> {
-    let Record::Event(event) = Record::read(record) else { return None };
-    last_usage(event)?;
-    json::get(json::get(event, "info")?, "total_token_usage")
-}
-
 /// A record in treering's shape.
 pub(super) fn decode(record: &[u8]) -> Decoded {
     let time = time(record);

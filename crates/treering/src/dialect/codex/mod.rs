@@ -41,6 +41,20 @@ impl Codec for Codex {
         decode::kind(Record::read(record))
     }
 
+    fn own_types(&self) -> &'static [&'static str] {
+        &[
+            "session_meta",
+            "response_item",
+            "turn_context",
+            "compacted",
+            "event_msg",
+            "world_state",
+            "inter_agent_communication",
+            "inter_agent_communication_metadata",
+            "", // In files of before there was an envelope.
+        ]
+    }
+
     fn is_headerless(&self) -> bool {
         true
     }
@@ -92,11 +106,6 @@ fn parent(meta: &[u8]) -> Option<String> {
     let spawned = || text(source?, "parent_thread_id");
     let parent = text(meta, "forked_from_id").or_else(|| text(meta, "parent_thread_id"));
     parent.or_else(spawned).filter(|parent| !parent.is_empty()).map(|parent| parent.into_owned())
-}
-
-/// Whether the record says who a session is.
-pub(crate) fn is_session_meta(record: &[u8]) -> bool {
-    matches!(Record::read(record), Record::Meta(_))
 }
 
 /// Whether a file that begins with this record is a rollout. Its header may be lost.

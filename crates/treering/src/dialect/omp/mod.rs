@@ -59,6 +59,25 @@ impl Codec for Omp {
         }
     }
 
+    fn own_types(&self) -> &'static [&'static str] {
+        &[
+            "title",
+            "model_role_change",
+            "model_usage",
+            "service_tier_change",
+            "reset_boundary",
+            "title_change",
+            "ttsr_injection",
+            "credential_pin",
+            "session_init",
+            "mode_change",
+        ]
+    }
+
+    fn own_roles(&self) -> &'static [&'static str] {
+        &["developer", "pythonExecution", "fileMention"]
+    }
+
     fn heads_stand_first(&self) -> bool {
         true
     }

@@ -66,6 +66,10 @@ impl Codec for Operator {
         classify(type_name, record)
     }
 
+    fn own_types(&self) -> &'static [&'static str] {
+        &["channel", "branch"]
+    }
+
     fn header(&self, record: &[u8]) -> Option<Header> {
         header(record)
     }

@@ -1,0 +1,101 @@
+//! `treering migrate`
+
+use crate::error::Failure;
+use crate::output::{self, Output, json_string, json_string_or_null};
+use crate::text::{count, safe_line};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use treering::{Session, Upgrade};
+
+/// Bring session files of old versions to the current one
+///
+/// The new file is written beside the old one and takes its place when it is complete; the old one is
+/// kept. Files that are current are left alone.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The session files
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Say what would change, and change nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// One JSON object per file and line: path, from, to, entries, compactions, backup; or path and
+    /// error
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
+    let mut all_done = true;
+    for file in &args.files {
+        let session = Session::open(file);
+        let upgrade = session.and_then(|session| match args.dry_run {
+            true => session.planned_upgrade(),
+            false => session.upgrade(),
+        });
+        match upgrade {
+            Ok(upgrade) if args.json => write_json(file, upgrade.as_ref(), out)?,
+            Ok(upgrade) => write(file, upgrade.as_ref(), args.dry_run, out)?,
+            Err(error) if args.files.len() == 1 => return Err(error.into()),
+            Err(error) => {
+                all_done = false;
+                if args.json {
+                    out.write_all(b"{\"path\":")?;
+                    json_string(out, &file.to_string_lossy())?;
+                    out.write_all(b",\"error\":")?;
+                    json_string(out, &error.to_string())?;
+                    out.write_all(b"}\n")?;
+                }
+                out.finish()?;
+                output::complain("error", &safe_line(&error.to_string()));
+            }
+        }
+    }
+    if all_done { Ok(()) } else { Err(Failure::Said) }
+}
+
+fn write(
+    file: &Path,
+    upgrade: Option<&Upgrade>,
+    dry_run: bool,
+    out: &mut Output,
+) -> Result<(), Failure> {
+    let path = safe_line(&file.to_string_lossy());
+    let Some(upgrade) = upgrade else { return Ok(writeln!(out, "{path}: current")?) };
+    let from = match upgrade.from {
+        0 => "no version".to_owned(),
+        from => format!("version {from}"),
+    };
+    let entries = count(upgrade.entries, "entry", "entries");
+    let compactions = match upgrade.compactions {
+        0 => String::new(),
+        number => format!(" ({})", count(number, "compaction", "compactions")),
+    };
+    let what = format!("{from} → version {}: {entries} rewritten{compactions}", upgrade.to);
+    match (&upgrade.backup, dry_run) {
+        (Some(backup), _) => {
+            let backup = safe_line(&backup.to_string_lossy());
+            writeln!(out, "{path}: {what}; the old file is {backup}")?;
+        }
+        (None, true) => writeln!(out, "{path}: {what}; not yet, this is a dry run")?,
+        // Another process did it in the meantime.
+        (None, false) => writeln!(out, "{path}: {what}")?,
+    }
+    Ok(())
+}
+
+fn write_json(file: &Path, upgrade: Option<&Upgrade>, out: &mut Output) -> Result<(), Failure> {
+    out.write_all(b"{\"path\":")?;
+    json_string(out, &file.to_string_lossy())?;
+    match upgrade {
+        None => out.write_all(b",\"from\":null,\"to\":null,\"entries\":0,\"compactions\":0")?,
+        Some(Upgrade { from, to, entries, compactions, .. }) => {
+            write!(out, ",\"from\":{from},\"to\":{to},\"entries\":{entries}")?;
+            write!(out, ",\"compactions\":{compactions}")?;
+        }
+    }
+    out.write_all(b",\"backup\":")?;
+    let backup = upgrade.and_then(|upgrade| upgrade.backup.as_deref());
+    json_string_or_null(out, backup.map(Path::to_string_lossy).as_deref())?;
+    Ok(out.write_all(b"}\n")?)
+}

@@ -1,0 +1,258 @@
+//! Damaged files: found, named by line, survived by every command.
+
+use crate::support::{Place, entry, header, story, user};
+use serde_json::{Value, json};
+
+#[test]
+fn a_sound_file_has_nothing_odd() {
+    let place = Place::with_story();
+    for command in ["doctor", "check"] {
+        assert_eq!(place.run(&[command, "s.jsonl"]).ok(), "nothing odd in 7 entries\n");
+    }
+    let repaired = place.run(&["doctor", "s.jsonl", "--repair"]).ok();
+    assert_eq!(repaired, "s.jsonl: nothing to repair\n");
+    assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 1, "nothing was written");
+}
+
+/// A file with everything that goes wrong.
+fn broken() -> Place {
+    let mut lines = story();
+    lines.insert(1, "garbage".into());
+    lines.insert(2, "[1,2]".into());
+    lines.insert(3, header());
+    lines.push(user("b1", Some("a3"), 9, "again"));
+    lines.push(user("c1", Some("c1"), 10, "own parent"));
+    lines.push(user("c2", Some("gone"), 11, "orphan"));
+    lines.push(format!(
+        "{}{}",
+        user("c3", Some("b4"), 12, "glued"),
+        user("c4", Some("c3"), 13, "on")
+    ));
+    let damaged = user("c5", Some("c4"), 14, "damaged")[..120].to_owned();
+    lines.push(
+        damaged
+            .replace("{\"type\":\"message\",\"id\":\"c5\"", "{\"id\":\"c5\",\"type\":\"message\""),
+    );
+    lines.push(user("c6", Some("c5"), 15, "end"));
+    let place = Place::with(&lines);
+    let torn = place.read("s.jsonl") + "{\"type\":\"message\",\"id\":\"c7\"";
+    place.write("s.jsonl", torn.as_bytes());
+    place
+}
+
+#[test]
+fn what_is_odd_is_listed_worst_first() {
+    let ran = broken().run(&["doctor", "s.jsonl"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (1, ""));
+    insta::assert_snapshot!(ran.stdout, @"
+    9 errors, 1 warning in 13 entries (pi, 2.7 KB)
+
+    errors
+      line 3   damaged-line         damaged: not a JSON object
+      line 4   damaged-line         damaged: not a JSON object
+      line 8   duplicate-id         id b1 occurs again later: the last one counts
+      line 13  cycle                the parents of entry c1 lead in a circle: shown as a root
+      line 14  missing-parent       the parent of entry c2 is missing: shown as a root
+      line 15  glued-lines          several entries on one line: all of them count
+      line 16  damaged-entry        entry c5 is damaged: it keeps its place but contributes nothing
+      line 18  torn-last-line       the last line was cut short: the next append will fence it off
+      file     unreachable-history  2 of 13 entries (15 %) are cut off from the active leaf
+      → damaged-line: repair moves the fragment to a file of its own and links around it
+      → duplicate-id: repair keeps both, the earlier one under a new id
+      → cycle: repair links the entry to the one before it in the file
+      → glued-lines: repair gives every entry a line of its own
+      → torn-last-line: append goes on safely; repair removes the fragment
+
+    warnings
+      line 5   second-header        a second session header: ignored
+      → second-header: repair moves it to a file of its own
+
+    `treering doctor --repair s.jsonl` writes a repaired copy
+    ");
+}
+
+#[test]
+fn for_programs_a_finding_is_an_object() {
+    let ran = broken().run(&["doctor", "s.jsonl", "--json"]);
+    assert_eq!((ran.code, ran.stdout.lines().count()), (1, 1));
+    let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(report["path"], "s.jsonl");
+    assert_eq!((&report["dialect"], &report["entries"]), (&json!("pi"), &json!(13)));
+    assert_eq!((&report["errors"], &report["warnings"]), (&json!(9), &json!(1)));
+    let first = json!({"line": 3, "severity": "error", "code": "damaged-line", "entry": null,
+                       "message": "damaged: not a JSON object",
+                       "advice": "repair moves the fragment to a file of its own and links around it"});
+    assert_eq!(report["findings"][0], first);
+    assert_eq!(report["findings"][3]["entry"], "b1");
+}
+
+#[test]
+fn a_repair_says_what_it_changed() {
+    let place = broken();
+    let before = place.read("s.jsonl");
+    let ran = place.run(&["doctor", "s.jsonl", "--repair"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{}", ran.stdout);
+    insta::assert_snapshot!(ran.stdout, @"
+    s.jsonl: repaired as s.repaired.jsonl
+
+      entries                        12 → 13
+      reachable from the leaf        10 → 13
+      on the path to the leaf         9 → 9
+      messages in the context         8 → 8
+      contexts gained                 3
+
+      split 1 line
+      moved 5 pieces to s.repaired.rejects.txt: line 3, 4, 5, 16, 18
+      linked c1 to b1 instead of c1
+      linked c2 to c1 instead of gone
+      linked c6 to c4 instead of c5
+      gave the earlier b1 the id 1f393d64
+    ");
+    assert_eq!(place.read("s.jsonl"), before, "the file itself is left alone");
+    let again = place.run(&["doctor", "s.repaired.jsonl", "--repair"]).ok();
+    assert_eq!(again, "s.repaired.jsonl: nothing to repair\n");
+    place.run(&["doctor", "s.repaired.jsonl"]).ok();
+    let refused = place.run(&["doctor", "s.jsonl", "--repair"]).failed();
+    assert!(refused.starts_with("error: s.repaired.jsonl: the file exists already"), "{refused}");
+}
+
+#[test]
+fn a_repair_for_programs_and_elsewhere() {
+    let place = broken();
+    let report =
+        &place.run(&["doctor", "s.jsonl", "--repair", "-o", "new.jsonl", "--json"]).json()[0];
+    assert_eq!((&report["output"], &report["backup"]), (&json!("new.jsonl"), &Value::Null));
+    assert_eq!(report["rejects"], "new.rejects.txt");
+    let links = json!([{"id": "c1", "from": "c1", "to": "b1"}, {"id": "c2", "from": "gone", "to": "c1"},
+                       {"id": "c6", "from": "c5", "to": "c4"}]);
+    assert_eq!(report["relinked"], links);
+    assert_eq!((&report["split"], &report["rejected"]), (&json!(1), &json!([3, 4, 5, 16, 18])));
+    assert_eq!(report["after"]["entries"], 13);
+    assert!(place.read("new.jsonl").contains("treering.repair"));
+}
+
+#[test]
+fn in_place_the_old_file_is_kept() {
+    let place = broken();
+    let before = place.read("s.jsonl");
+    let out = place.run(&["doctor", "s.jsonl", "--repair", "--in-place"]).ok();
+    assert!(out.lines().next().unwrap().ends_with("s.jsonl.bak"), "{out}");
+    assert_eq!(place.read("s.jsonl.bak"), before);
+    place.run(&["tree", "s.jsonl"]).ok();
+}
+
+#[test]
+fn of_directories_every_file_has_a_line() {
+    let place = broken();
+    place.write("sub/fine.jsonl", format!("{}\n", header()).as_bytes());
+    place.write("sub/none.jsonl", b"hello\n");
+    let ran = place.run(&["doctor", "."]);
+    assert_eq!(ran.code, 1);
+    insta::assert_snapshot!(ran.stdout, @"
+    ./s.jsonl: 9 errors, 1 warning: damaged-line ×2, duplicate-id, cycle, missing-parent, glued-lines, damaged-entry, torn-last-line, unreachable-history, second-header
+    ./sub/fine.jsonl: nothing odd
+    ");
+    assert_eq!(ran.stderr, "error: ./sub/none.jsonl: not a session: it has no session header\n");
+    let ran = place.run(&["doctor", ".", "--json"]);
+    let errors = ran.stdout.lines().filter(|line| line.contains("\"error\":")).count();
+    assert_eq!((ran.stdout.lines().count(), errors), (3, 1), "{}", ran.stdout);
+    let refused = place.run(&["doctor", ".", "--repair", "-o", "x"]).failed();
+    assert_eq!(refused, "error: `--output` is for one file\n");
+}
+
+#[test]
+fn notes_alone_are_no_failure() {
+    let place = Place::with(&[entry("novelty\u{1b}[31m", "a", None, 1, json!({}))]);
+    let out = place.run(&["doctor", "s.jsonl"]).ok();
+    assert!(out.contains("unknown-type") && !out.contains('\u{1b}'), "{out}");
+}
+
+#[test]
+fn a_damaged_body_is_found_even_if_opening_did_not_look_at_it() {
+    let mut lines = story();
+    lines[0] = r#"{"type":"message","id":"a1","parentId":null,"timestamp":"2026-01-05T09:01:00.000Z","message":{"role":"user","content":"hm}}"#.into();
+    let ran = Place::with(&lines).run(&["doctor", "s.jsonl"]);
+    let found = "  line 2  damaged-entry  entry a1 is damaged: it keeps its place but contributes nothing\n";
+    assert!(ran.code == 1 && ran.stdout.contains(found), "{}", ran.stdout);
+}
+
+#[test]
+fn other_commands_work_and_warn_briefly() {
+    let place = broken();
+    for args in [["tree", "s.jsonl"], ["log", "s.jsonl"]] {
+        let ran = place.run(&args);
+        assert_eq!(ran.code, 0);
+        assert!(
+            ran.stdout.contains("What is here?") || ran.stdout.contains("end"),
+            "{}",
+            ran.stdout
+        );
+        let warnings: Vec<&str> = ran.stderr.lines().collect();
+        assert_eq!(warnings.len(), 6, "{}", ran.stderr);
+        assert_eq!(warnings[0], "warning: line 3: damaged: not a JSON object");
+        assert_eq!(warnings[5], "warning: … and 4 more: treering doctor s.jsonl");
+    }
+    // Programs get what they asked for.
+    for args in [["tree", "s.jsonl", "--json"], ["context", "s.jsonl", "--json"]] {
+        place.run(&args).json();
+    }
+    // Reading the end of a file does not show what is odd about its beginning.
+    place.run(&["context", "s.jsonl"]).ok();
+}
+
+#[test]
+fn what_is_no_session_is_refused_and_left_alone() {
+    let place = Place::empty();
+    place.write("s.jsonl", b"Dear diary\n");
+    let commands: [&[&str]; 5] = [
+        &["tree", "s.jsonl"],
+        &["context", "s.jsonl"],
+        &["append", "s.jsonl", "--user", "x"],
+        &["goto", "s.jsonl", "none"],
+        &["doctor", "s.jsonl"],
+    ];
+    for args in commands {
+        let error = place.run(args).failed();
+        assert!(error.starts_with("error: s.jsonl: not a session: "), "{error}");
+        assert!(error.contains("\nhint: a session's first line is its header"), "{error}");
+    }
+    assert_eq!(place.read("s.jsonl"), "Dear diary\n");
+}
+
+#[test]
+fn a_newer_version_is_read_and_not_written() {
+    let place = Place::with_story();
+    let newer = place.read("s.jsonl").replace("\"version\":3", "\"version\":99");
+    place.write("s.jsonl", newer.as_bytes());
+    let ran = place.run(&["tree", "s.jsonl"]);
+    assert_eq!((ran.code, ran.stdout.lines().count()), (0, 6));
+    assert!(ran.stderr.contains("version 99 is newer"), "{}", ran.stderr);
+    let ran = place.run(&["append", "s.jsonl", "--user", "x"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (1, ""));
+    let error = ran.stderr.lines().find(|line| line.starts_with("error: ")).unwrap();
+    assert!(error.ends_with("it is read-only"), "{error}");
+    assert_eq!(place.read("s.jsonl"), newer);
+}
+
+#[test]
+fn circles_end() {
+    let place = Place::with(&[
+        user("a", Some("c"), 1, "one"),
+        user("b", Some("a"), 2, "two"),
+        user("c", Some("b"), 3, "three"),
+        entry("leaf", "d", Some("c"), 4, json!({"targetId": "c"})),
+    ]);
+    let ran = place.run(&["log", "s.jsonl"]);
+    assert_eq!((ran.code, ran.stdout.lines().count()), (0, 3));
+    let ran = place.run(&["tree", "s.jsonl"]);
+    assert_eq!(ran.stdout.lines().count(), 3, "{}", ran.stdout);
+}
+
+#[test]
+fn a_missing_file_is_missing() {
+    let error = Place::empty().run(&["tree", "s.jsonl"]).failed();
+    assert!(error.starts_with("error: s.jsonl: open: "), "{error}");
+    assert!(error.contains("\nhint: `treering ls DIR`"), "{error}");
+    let error = Place::empty().run(&["tree", "."]).failed();
+    assert!(error.contains("\nhint: `treering ls DIR` lists the sessions in it"), "{error}");
+}

@@ -1,0 +1,48 @@
+//! Old versions, brought up to date on request.
+
+use crate::support::Place;
+use serde_json::json;
+
+const V1: &str = concat!(
+    r#"{"type":"session","id":"old","timestamp":"2025-01-01T00:00:00.000Z","cwd":"/p"}"#,
+    "\n",
+    r#"{"type":"message","timestamp":"2025-01-01T00:00:01.000Z","message":{"role":"user","content":"one"}}"#,
+    "\n",
+    r#"{"type":"compaction","timestamp":"2025-01-01T00:00:02.000Z","summary":"s","firstKeptEntryIndex":1,"tokensBefore":1}"#,
+    "\n",
+);
+
+#[test]
+fn an_old_file_is_upgraded_and_kept() {
+    let place = Place::empty();
+    place.write("s.jsonl", V1.as_bytes());
+    let context = place.run(&["context", "s.jsonl", "--json"]).ok();
+    let planned = place.run(&["migrate", "s.jsonl", "--dry-run"]).ok();
+    insta::assert_snapshot!(planned, @"s.jsonl: no version → version 3: 2 entries rewritten (1 compaction); not yet, this is a dry run");
+    assert_eq!(place.read("s.jsonl"), V1, "nothing was written");
+    assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 1);
+    let done = place.run(&["migrate", "s.jsonl"]).ok();
+    let expected = planned.strip_suffix("; not yet, this is a dry run\n").unwrap();
+    assert!(done.starts_with(expected) && done.ends_with("s.jsonl.v1.bak\n"), "{done}");
+    assert_eq!(place.read("s.jsonl.v1.bak"), V1);
+    assert!(place.read("s.jsonl").starts_with(r#"{"type":"session","version":3,"#));
+    assert_eq!(place.run(&["context", "s.jsonl", "--json"]).ok(), context);
+    assert_eq!(place.run(&["migrate", "s.jsonl"]).ok(), "s.jsonl: current\n");
+}
+
+#[test]
+fn several_files_for_programs() {
+    let place = Place::with_story();
+    place.write("old.jsonl", V1.as_bytes());
+    let reports = place.run(&["migrate", "--dry-run", "--json", "s.jsonl", "old.jsonl"]).json();
+    let current = json!({"path": "s.jsonl", "from": null, "to": null, "entries": 0,
+                         "compactions": 0, "backup": null});
+    let old = json!({"path": "old.jsonl", "from": 0, "to": 3, "entries": 2, "compactions": 1,
+                     "backup": null});
+    assert_eq!(reports, [current, old]);
+    place.write("none.jsonl", b"hello\n");
+    let ran = place.run(&["migrate", "none.jsonl", "old.jsonl"]);
+    assert_eq!((ran.code, ran.stdout.lines().count()), (1, 1), "the others are done all the same");
+    assert!(ran.stderr.starts_with("error: none.jsonl: not a session"), "{}", ran.stderr);
+    place.run(&["migrate", "gone.jsonl"]).failed();
+}

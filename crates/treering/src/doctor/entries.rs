@@ -1,0 +1,177 @@
+//! What is odd about entries that are whole: what is in them, not where they stand.
+
+use super::tools::Tools;
+use crate::dialect::Dialect;
+use crate::dialect::omp::blobs;
+use crate::entry::{Kind, MessageView, Role};
+use crate::error::Result;
+use crate::findings::Problem;
+use crate::json;
+use crate::load::{Loaded, MAX_FINDINGS};
+use crate::snapshot::{Bodies, Snapshot};
+use crate::tree::Node;
+use std::collections::HashMap;
+
+/// Entries of this size are worth a word, wherever they are.
+const LARGE: u64 = 1 << 20;
+/// In files of this size and more, so is an entry that is a tenth of it.
+const LARGE_FILE: u64 = 10 << 20;
+/// How many of them are named.
+const MAX_LARGE: usize = 5;
+
+/// Problems, and the offset of the line each is on.
+pub(super) type Found = Vec<(u64, Problem)>;
+
+/// Reads every entry that the tree does not know to be damaged.
+pub(super) fn examine(view: &Snapshot, loaded: &Loaded, found: &mut Found) -> Result<()> {
+    let tree = view.tree();
+    let mut bodies = Bodies::default();
+    let mut look = Look { loaded, found, tools: Tools::default(), unknown: Unknown::default() };
+    let mut more = Vec::new();
+    for row in tree.live() {
+        let node = *tree.node(row);
+        more.clear();
+        let Some(body) = bodies.all(view, row, &mut more)? else { continue };
+        let start = json::skip_space(&body, 0);
+        if body.get(start) != Some(&b'{') || json::skip_value(&body, start).is_none() {
+            continue; // The survey has it.
+        }
+        // Lists of records need no times to be in order.
+        if node.time().is_none() && !loaded.codec().is_chain() && !is_header_node(loaded, &node) {
+            look.find(row, Problem::InvalidTime(tree.id(row)));
+        }
+        if !loaded.blobs.is_empty() {
+            // Those that are there stand in the body already.
+            for name in blobs::references(&body) {
+                look.find(row, Problem::MissingBlob { entry: tree.id(row), name });
+            }
+        }
+        look.at(row, &body, &more);
+    }
+    let Look { tools, unknown, .. } = look;
+    found.extend(unknown.problems());
+    tools.examine(view, found)?;
+    large(view, loaded, found);
+    Ok(())
+}
+
+/// Whether records of this type are nothing new.
+pub(super) fn is_known(loaded: &Loaded, type_name: &str) -> bool {
+    Kind::of(type_name) != Kind::Other || loaded.codec().own_types().contains(&type_name)
+}
+
+/// A header that is a node of the tree need not have what entries have.
+fn is_header_node(loaded: &Loaded, node: &Node) -> bool {
+    node.offset == loaded.header_span.start && !loaded.header_span.is_empty()
+}
+
+struct Look<'a> {
+    loaded: &'a Loaded,
+    found: &'a mut Found,
+    tools: Tools,
+    unknown: Unknown,
+}
+
+impl Look<'_> {
+    fn find(&mut self, row: u32, problem: Problem) {
+        if self.found.len() < MAX_FINDINGS {
+            self.found.push((self.loaded.tree.node(row).offset, problem));
+        }
+    }
+
+    fn at(&mut self, row: u32, body: &[u8], more: &[Vec<u8>]) {
+        let tree = &self.loaded.tree;
+        let node = tree.node(row);
+        let id = || tree.id(row);
+        match node.kind() {
+            Kind::Message => match json::get(body, "message").filter(|raw| raw.starts_with(b"{")) {
+                None => self.find(row, Problem::NoMessage(id())),
+                Some(message) => self.message(row, message, more),
+            },
+            Kind::Other => {
+                let name = json::get(body, "type").and_then(json::string).unwrap_or_default();
+                let is_header = is_header_node(self.loaded, node);
+                if !is_header && !is_known(self.loaded, &name) {
+                    self.unknown.add(&name, node.offset);
+                }
+            }
+            Kind::ContextEdit => {
+                let target = json::get(body, "targetId").and_then(json::string);
+                if target.is_some_and(|target| !tree.contains(&target)) {
+                    self.find(row, Problem::MissingTarget(id()));
+                }
+            }
+            // Others leave it out, and mean it.
+            Kind::Compaction
+                if self.loaded.dialect == Dialect::Pi
+                    && json::get(body, "firstKeptEntryId").is_none()
+                    && json::get(body, "firstKeptEntryIndex").is_none() =>
+            {
+                self.find(row, Problem::MissingFirstKept(id()));
+            }
+            _ => {}
+        }
+    }
+
+    fn message(&mut self, row: u32, message: &[u8], more: &[Vec<u8>]) {
+        let view = MessageView::new(message);
+        let has_content = view.get("content").is_some_and(|content| content != b"null");
+        let speaks = matches!(view.role(), Role::User | Role::Assistant | Role::ToolResult);
+        if speaks && !has_content {
+            self.find(row, Problem::NoContent(self.loaded.tree.id(row)));
+        }
+        if view.role() == Role::Other {
+            let role = view.field("role").unwrap_or_default();
+            if !self.loaded.codec().own_roles().contains(&&*role) {
+                let offset = self.loaded.tree.node(row).offset;
+                self.unknown.add(&format!("message of {role}"), offset);
+            }
+        }
+        self.tools.take(row, message);
+        for message in more {
+            self.tools.take(row, message);
+        }
+    }
+}
+
+/// How often types occur that nobody knows, and where first. Bounded, whatever a file makes up.
+#[derive(Debug, Default)]
+pub(super) struct Unknown(HashMap<String, (u64, u64)>);
+
+impl Unknown {
+    pub(super) fn add(&mut self, name: &str, offset: u64) {
+        const MAX_NAME: usize = 100;
+        let name: String = name.chars().take(MAX_NAME).collect();
+        if let Some((_, count)) = self.0.get_mut(&name) {
+            *count += 1;
+        } else if self.0.len() < MAX_FINDINGS {
+            self.0.insert(name, (offset, 1));
+        }
+    }
+
+    pub(super) fn problems(self) -> impl Iterator<Item = (u64, Problem)> {
+        let problem = |(name, (offset, count))| (offset, Problem::UnknownType { name, count });
+        self.0.into_iter().map(problem)
+    }
+}
+
+/// The largest entries, if any is large.
+fn large(view: &Snapshot, loaded: &Loaded, found: &mut Found) {
+    let tree = view.tree();
+    let limit = match loaded.seen {
+        size if size > LARGE_FILE => LARGE.min(size / 10),
+        _ => LARGE,
+    };
+    let mut largest: Vec<(u64, u32)> = Vec::new();
+    for row in tree.live() {
+        let len = tree.node(row).len;
+        if len > limit {
+            largest.push((len, row));
+            largest.sort_unstable_by(|a, b| b.cmp(a));
+            largest.truncate(MAX_LARGE);
+        }
+    }
+    for (size, row) in largest {
+        found.push((tree.node(row).offset, Problem::Large { entry: tree.id(row), size }));
+    }
+}

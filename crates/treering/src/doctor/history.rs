@@ -1,0 +1,109 @@
+//! How much of a session its active leaf still belongs to.
+
+use crate::error::Result;
+use crate::findings::Problem;
+use crate::id::EntryId;
+use crate::snapshot::Snapshot;
+use crate::tree::{NONE, Node, Tree};
+
+/// What there is of a session, and how much of it the active leaf has. Damaged entries do not count.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Measure {
+    /// Entries in the tree.
+    pub entries: usize,
+    /// Entries of the tree that the active leaf belongs to, its other branches included.
+    pub reachable: usize,
+    /// Entries on the path from the root to the active leaf.
+    pub path: usize,
+    /// Messages in the context at the active leaf.
+    pub messages: usize,
+}
+
+impl Measure {
+    /// Of the rows that are whole.
+    pub(super) fn of(view: &Snapshot, is_whole: impl Fn(u32) -> bool) -> Result<Self> {
+        let tree = view.tree();
+        let leaf = view.file_leaf()?;
+        let roots = roots(tree);
+        let own = leaf.map(|leaf| roots[leaf as usize]);
+        let is_near = |row: &u32| Some(roots[*row as usize]) == own;
+        let entries = tree.live().filter(|&row| is_whole(row)).count();
+        let reachable = tree.live().filter(|&row| is_whole(row)).filter(is_near).count();
+        let path = leaf.map_or(0, |leaf| tree.ancestors(leaf).filter(|&row| is_whole(row)).count());
+        let mut messages = 0;
+        for message in view.clone().projection(leaf)? {
+            message?;
+            messages += 1;
+        }
+        Ok(Measure { entries, reachable, path, messages })
+    }
+}
+
+/// The entries that broken links keep from the active leaf. Branches and roots that were meant to be
+/// are none.
+pub(super) fn unreachable(view: &Snapshot) -> Result<Option<Problem>> {
+    let tree = view.tree();
+    let Some(leaf) = view.file_leaf()? else { return Ok(None) };
+    let roots = roots(tree);
+    let own = roots[leaf as usize];
+    let is_broken = |root: u32| tree.node(root).has(Node::LOST_PARENT);
+    let is_cut_off = |&row: &u32| {
+        let root = roots[row as usize];
+        root != own && (is_broken(root) || is_broken(own))
+    };
+    let count = tree.live().filter(is_cut_off).count();
+    Ok((count > 0).then_some(Problem::Unreachable { count, of: tree.len() }))
+}
+
+/// The root above every row.
+fn roots(tree: &Tree) -> Vec<u32> {
+    let mut roots = vec![NONE; tree.nodes.len()];
+    let mut way = Vec::new();
+    for start in 0..tree.nodes.len() as u32 {
+        let mut row = start;
+        while roots[row as usize] == NONE && tree.node(row).parent != NONE {
+            way.push(row);
+            row = tree.node(row).parent;
+        }
+        let root = match roots[row as usize] {
+            NONE => row,
+            root => root,
+        };
+        roots[row as usize] = root;
+        way.drain(..).for_each(|row| roots[row as usize] = root);
+    }
+    roots
+}
+
+/// How many entries are on the path to every row.
+pub(super) fn depths(tree: &Tree) -> Vec<u32> {
+    let mut depths = vec![0_u32; tree.nodes.len()];
+    let mut way = Vec::new();
+    for start in 0..tree.nodes.len() as u32 {
+        let mut row = start;
+        while row != NONE && depths[row as usize] == 0 {
+            way.push(row);
+            row = tree.node(row).parent;
+        }
+        let mut depth = if row == NONE { 0 } else { depths[row as usize] };
+        while let Some(row) = way.pop() {
+            depth += 1;
+            depths[row as usize] = depth;
+        }
+    }
+    depths
+}
+
+/// How many ends of branches have more above them than before, or were not there before. `own` are
+/// entries that the repair itself wrote, perhaps below an end.
+pub(super) fn contexts_gained(before: &Tree, after: &Tree, own: &[EntryId]) -> usize {
+    let (depths_before, depths_after) = (depths(before), depths(after));
+    let depth = |tree: &Tree, depths: &[u32], id: &EntryId| {
+        tree.row(id.as_str()).map_or(0, |row| depths[row as usize])
+    };
+    let is_longer =
+        |id: &EntryId| depth(after, &depths_after, id) > depth(before, &depths_before, id);
+    let old = before.leaves().into_iter().filter(|id| is_longer(id)).count();
+    let is_new = |id: &EntryId| !before.contains(id.as_str()) && !own.contains(id);
+    old + after.leaves().into_iter().filter(is_new).count()
+}

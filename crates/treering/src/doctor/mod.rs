@@ -1,0 +1,181 @@
+//! Finding out what is wrong with a session file, and setting it right.
+//!
+//! [`examine`] reads every byte and writes nothing. It says what loading came across, what a look at
+//! every line ([`survey`]) and every entry ([`entries`], [`tools`]) adds, and how much of the history
+//! broken links keep from the active leaf ([`history`]). [`repair`] makes a copy in which nothing that
+//! can be read is lost and every link holds: [`plan`] decides, [`write`] copies, and the copy is read
+//! again before anybody is told that it is good.
+//!
+//! Both work on every dialect, through its codec.
+
+mod entries;
+mod history;
+mod plan;
+mod repair;
+mod survey;
+mod text;
+mod tools;
+mod write;
+
+pub use history::Measure;
+pub use repair::{Relinked, Renamed, Repair, RepairOptions, RepairTo, repair};
+
+use crate::dialect::Dialect;
+use crate::error::{Error, Result};
+use crate::findings::{Finding, Problem, Severity};
+use crate::header::VERSION;
+use crate::load::{Loaded, MAX_FINDINGS};
+use crate::log::{FileJournal, Journal};
+use crate::migrate;
+use crate::snapshot::Snapshot;
+use entries::{Found, Unknown};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use survey::Piece;
+use text::Text;
+
+/// What is known about a session file after reading all of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Diagnosis {
+    /// The file.
+    pub path: PathBuf,
+    /// Whose way of writing it is in.
+    pub dialect: Dialect,
+    /// How many entries it has.
+    pub entries: usize,
+    /// Its size in bytes.
+    pub size: u64,
+    /// Everything odd, by line; what is not about one line comes last. Of a kind that occurs very
+    /// often, not every case is listed.
+    pub findings: Vec<Finding>,
+}
+
+impl Diagnosis {
+    /// How bad the worst finding is; `None` if there is none.
+    pub fn worst(&self) -> Option<Severity> {
+        self.findings.iter().map(Finding::severity).max()
+    }
+
+    /// Whether there is neither an error nor a warning.
+    pub fn is_healthy(&self) -> bool {
+        self.worst() < Some(Severity::Warning)
+    }
+}
+
+/// Reads all of a session file and says what is odd about it. Changes nothing.
+///
+/// ```
+/// # let dir = tempfile::tempdir()?;
+/// let path = dir.path().join("s.jsonl");
+/// std::fs::write(&path, concat!(
+///     r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-05T09:00:00.000Z","cwd":"/p"}"#, "\n",
+///     r#"{"type":"message","id":"a","parentId":"gone","timestamp":"2026-01-05T09:00:01.000Z","#,
+///     r#""message":{"role":"user","content":"hello"}}"#, "\n",
+/// ))?;
+/// let diagnosis = treering::examine(&path)?;
+/// assert!(!diagnosis.is_healthy());
+/// assert_eq!(diagnosis.findings[0].code(), "missing-parent");
+/// assert_eq!(diagnosis.findings[0].line, Some(2));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn examine(path: impl AsRef<Path>) -> Result<Diagnosis> {
+    let path = path.as_ref();
+    let journal: Arc<dyn Journal> = Arc::new(FileJournal::open(path)?);
+    let loaded = Loaded::read(&*journal).map_err(|error| error.at(Some(path)))?.at(path);
+    let findings = findings(&journal, &loaded)?;
+    Ok(Diagnosis {
+        path: path.to_owned(),
+        dialect: loaded.dialect,
+        entries: loaded.tree.len(),
+        size: loaded.seen,
+        findings,
+    })
+}
+
+/// Everything odd about a log that was loaded.
+pub(crate) fn findings(journal: &Arc<dyn Journal>, loaded: &Loaded) -> Result<Vec<Finding>> {
+    let view = Snapshot::new(loaded, Arc::clone(journal), false);
+    let mut found = about_the_header(loaded);
+    let mut text = Text::default();
+    lines(&**journal, loaded, &mut found, &mut text)?;
+    entries::examine(&view, loaded, &mut found)?;
+    let mut findings = loaded.findings(&**journal, found).map_err(Error::Storage)?;
+    findings.extend(text.findings());
+    findings.sort_by_key(|finding| finding.line);
+    // What loading noticed, the survey sees as well.
+    let mut unique: Vec<Finding> = Vec::with_capacity(findings.len());
+    for finding in findings {
+        let same_line = unique.iter().rev().take_while(|other| other.line == finding.line);
+        if !same_line.take(MAX_FINDINGS).any(|other| *other == finding) {
+            unique.push(finding);
+        }
+    }
+    let problem = history::unreachable(&view)?;
+    unique.extend(problem.map(|problem| Finding { line: None, problem }));
+    Ok(unique)
+}
+
+fn about_the_header(loaded: &Loaded) -> Found {
+    let mut found = Found::new();
+    let start = loaded.header_span.start;
+    if loaded.seen == 0 {
+        found.push((0, Problem::Empty));
+    }
+    if is_header_misplaced(loaded) {
+        found.push((start, Problem::HeaderNotFirst));
+    }
+    if let Some(header) = loaded.header.as_ref().filter(|_| migrate::is_due(loaded)) {
+        found.push(match header.declared {
+            0 if header.version >= VERSION => (start, Problem::NoVersion),
+            version => (start, Problem::OldVersion(version.max(1))),
+        });
+    }
+    found
+}
+
+/// Whether entries stand before the header.
+fn is_header_misplaced(loaded: &Loaded) -> bool {
+    let first = loaded.tree.nodes.first();
+    !loaded.header_span.is_empty()
+        && !loaded.codec().is_headerless()
+        && first.is_some_and(|node| node.offset < loaded.header_span.start)
+}
+
+/// What a look at every line shows.
+fn lines(journal: &dyn Journal, loaded: &Loaded, found: &mut Found, text: &mut Text) -> Result<()> {
+    let mut unknown = Unknown::default();
+    let mut damage = 0;
+    let surveyed = survey::lines(journal, loaded, |line| {
+        text.take(line.number, line.offset, line.bytes);
+        if line.parts.len() > 1 && damage < MAX_FINDINGS {
+            damage += 1;
+            found.push((line.offset, Problem::Glued));
+        }
+        for part in line.parts {
+            let problem = match part.what {
+                Piece::Fragment => Problem::Damaged,
+                Piece::DamagedEntry(row) => Problem::DamagedEntry(loaded.tree.id(row)),
+                Piece::Torn => Problem::TornTail,
+                Piece::Side => {
+                    let record = &line.bytes[part.span.clone()];
+                    let name = crate::json::get(record, "type").and_then(crate::json::string);
+                    let name = name.unwrap_or_default();
+                    if !entries::is_known(loaded, &name) {
+                        unknown.add(&name, line.offset);
+                    }
+                    continue;
+                }
+                _ => continue,
+            };
+            if damage < MAX_FINDINGS {
+                damage += 1;
+                found.push((line.offset, problem));
+            }
+        }
+        Ok(())
+    });
+    surveyed.map_err(Error::Storage)?;
+    found.extend(unknown.problems());
+    Ok(())
+}

@@ -1,0 +1,384 @@
+//! What a repair will change: decided once, before anything is written.
+//!
+//! What is whole stays. An entry whose parent is gone, or whose parents lead in a circle, is linked to
+//! the nearest earlier entry in the file that is not below it; without one it becomes a root. A
+//! damaged entry goes, and what hung on it hangs on its parent. Of several lines with one id the last
+//! keeps it, as reading has it; the others get ids of their own, unless they are copies.
+
+use super::is_header_misplaced;
+use super::survey;
+use crate::entry::head;
+use crate::error::{Error, Result};
+use crate::id::{EntryId, IdMaker};
+use crate::json;
+use crate::load::{Loaded, Shape};
+use crate::log::Journal;
+use crate::migrate;
+use crate::snapshot::{Bodies, Snapshot};
+use crate::tree::{NONE, Node};
+use std::collections::{HashMap, HashSet};
+
+#[derive(Debug, Default)]
+pub(super) struct Plan {
+    /// Which rows stay.
+    pub keep: Vec<bool>,
+    /// Every row's parent in the repaired log.
+    pub parents: Vec<u32>,
+    /// Rows whose parent has to be written, in file order.
+    pub relinked: Vec<u32>,
+    /// New ids for rows that lost theirs to a later one.
+    pub renamed: HashMap<u32, EntryId>,
+    /// Rows that get the id they are shown under.
+    pub named: Vec<u32>,
+    /// Copies of later lines, which go.
+    pub copies: usize,
+    /// Lines that held several records, or records and fragments.
+    pub split: usize,
+    /// The lines of what cannot be an entry.
+    pub rejected: Vec<u64>,
+    pub moves_header: bool,
+    /// The repaired log is of the current version.
+    pub upgrades: bool,
+}
+
+impl Plan {
+    pub(super) fn make(journal: &dyn Journal, view: &Snapshot, loaded: &Loaded) -> Result<Self> {
+        let rows = loaded.tree.nodes.len();
+        let mut plan = Plan { keep: vec![false; rows], ..Plan::default() };
+        plan.moves_header = is_header_misplaced(loaded);
+        plan.look_at_lines(journal, loaded)?;
+        if is_mere_list(loaded) {
+            return Ok(plan);
+        }
+        plan.settle_duplicates(view, loaded)?;
+        plan.named = (0..rows as u32)
+            .filter(|&row| plan.keep[row as usize] && loaded.tree.node(row).has(Node::DERIVED))
+            .filter(|_| loaded.shape != Some(Shape::Chain))
+            .collect();
+        plan.settle_parents(view, loaded)?;
+        plan.upgrades = !plan.is_empty() && migrate::is_due(loaded);
+        Ok(plan)
+    }
+
+    /// Whether there is nothing to repair.
+    pub(super) fn is_empty(&self) -> bool {
+        self.relinked.is_empty()
+            && self.renamed.is_empty()
+            && self.named.is_empty()
+            && self.copies == 0
+            && self.split == 0
+            && self.rejected.is_empty()
+            && !self.moves_header
+    }
+
+    fn look_at_lines(&mut self, journal: &dyn Journal, loaded: &Loaded) -> Result<()> {
+        let looked = survey::lines(journal, loaded, |line| {
+            self.split += usize::from(line.parts.len() > 1);
+            for part in line.parts {
+                match part.what.row() {
+                    Some(row) if part.what.is_sound() => self.keep[row as usize] = true,
+                    _ => {}
+                }
+                if !part.what.is_sound() {
+                    self.rejected.push(line.number);
+                }
+            }
+            Ok(())
+        });
+        looked.map_err(Error::Storage)
+    }
+
+    /// Of the whole lines with one id, the last keeps it.
+    fn settle_duplicates(&mut self, view: &Snapshot, loaded: &Loaded) -> Result<()> {
+        let tree = view.tree();
+        if tree.shadowed() == 0 {
+            return Ok(());
+        }
+        let session = loaded.header.as_ref().map_or("", |header| header.id.as_str());
+        // By id: the line that keeps it, and the next one of those before it.
+        let mut kept: HashMap<EntryId, (u32, u32)> = HashMap::new();
+        let mut made: HashSet<EntryId> = HashSet::new();
+        let is_shadowed = |&row: &u32| tree.node(row).has(Node::SHADOWED);
+        for row in (0..tree.nodes.len() as u32).rev().filter(is_shadowed) {
+            if !self.keep[row as usize] {
+                continue;
+            }
+            let id = tree.id(row);
+            let winner = tree.row(id.as_str()).filter(|&winner| self.keep[winner as usize]);
+            let known = kept.get(&id).copied().or(winner.map(|winner| (winner, winner)));
+            let Some((owner, next)) = known else {
+                // Later lines were damaged: this one is the last that can be read.
+                kept.insert(id, (row, row));
+                continue;
+            };
+            let bytes = record(view, row)?;
+            if bytes == record(view, next)? || bytes == record(view, owner)? {
+                self.keep[row as usize] = false;
+                self.copies += 1;
+                continue;
+            }
+            let mut ids = IdMaker::seeded(session, tree.node(row).offset);
+            let is_taken = |id: &str| tree.contains(id) || tree.is_missed(id) || made.contains(id);
+            let fresh = loaded.codec().make_id(&mut ids, &is_taken);
+            made.insert(fresh.clone());
+            self.renamed.insert(row, fresh);
+            kept.insert(id, (owner, row));
+        }
+        Ok(())
+    }
+
+    fn settle_parents(&mut self, view: &Snapshot, loaded: &Loaded) -> Result<()> {
+        let tree = view.tree();
+        let mut links = Links::new(self, view, loaded)?;
+        links.break_rings();
+        let parents = links.relink_lost();
+        self.relinked = (0..tree.nodes.len() as u32)
+            .filter(|&row| self.keep[row as usize])
+            .filter(|&row| parents.changed[row as usize])
+            .collect();
+        self.parents = parents.parents;
+        Ok(())
+    }
+}
+
+/// A log whose records do not name their parents, and do not get to.
+pub(super) fn is_mere_list(loaded: &Loaded) -> bool {
+    loaded.shape == Some(Shape::Chain) && !migrate::is_due(loaded)
+}
+
+/// A row's record without the blanks around it.
+fn record(view: &Snapshot, row: u32) -> Result<Vec<u8>> {
+    let bytes = view.bytes(row).map_err(Error::Storage)?;
+    Ok(bytes.trim_ascii().to_vec())
+}
+
+/// The parents of the rows that stay.
+struct Links<'a> {
+    plan: &'a Plan,
+    view: &'a Snapshot,
+    parents: Vec<u32>,
+    /// Whether the parent is another than the file says.
+    changed: Vec<bool>,
+    /// Rows that must be linked anew.
+    lost: Vec<bool>,
+}
+
+struct Linked {
+    parents: Vec<u32>,
+    changed: Vec<bool>,
+}
+
+impl<'a> Links<'a> {
+    fn new(plan: &'a Plan, view: &'a Snapshot, loaded: &Loaded) -> Result<Self> {
+        let tree = view.tree();
+        let rows = tree.nodes.len();
+        let (parents, changed) = (vec![NONE; rows], vec![false; rows]);
+        let mut links = Links { plan, view, parents, changed, lost: vec![false; rows] };
+        let owners = links.owners();
+        let header = loaded.root_parent().and_then(|id| tree.row(id.as_str())).unwrap_or(NONE);
+        // What stands in for a row that goes; nothing if that is lost as well.
+        let mut stand_ins: HashMap<u32, Option<u32>> = HashMap::new();
+        let mut bodies = Bodies::default();
+        let is_linked = loaded.codec().linker().is_some();
+        for row in (0..rows as u32).filter(|&row| plan.keep[row as usize]) {
+            let (parent, is_lost) = match is_linked {
+                true => named_parent(view, &mut bodies, loaded, row)?,
+                false => (tree.node(row).parent, tree.node(row).has(Node::LOST_PARENT)),
+            };
+            if is_lost {
+                links.lost[row as usize] = true;
+                continue;
+            }
+            if parent == NONE || plan.keep[parent as usize] {
+                links.parents[row as usize] = parent;
+                continue;
+            }
+            if let Some(owner) = links.same_elsewhere(parent, &owners) {
+                links.parents[row as usize] = owner; // The id is right: nothing to write.
+                continue;
+            }
+            match links.stand_in(parent, header, &owners, &mut stand_ins) {
+                Some(parent) => links.parents[row as usize] = parent,
+                None => links.lost[row as usize] = true,
+            }
+            links.changed[row as usize] = true;
+        }
+        Ok(links)
+    }
+
+    /// Rows that have an id again because the later lines with it go.
+    fn owners(&self) -> HashMap<&'a str, u32> {
+        let tree = self.view.tree();
+        let has_own = |&row: &u32| {
+            self.plan.keep[row as usize]
+                && tree.node(row).has(Node::SHADOWED)
+                && !self.plan.renamed.contains_key(&row)
+        };
+        let rows = (0..tree.nodes.len() as u32).filter(has_own);
+        rows.map(|row| (self.view.tree().id_text(row), row)).collect()
+    }
+
+    /// The whole line of a damaged row's id, if it hangs on the same parent: the damaged one was an
+    /// attempt to write it again. Any other would cost the children what was above them.
+    fn same_elsewhere(&self, gone: u32, owners: &HashMap<&str, u32>) -> Option<u32> {
+        let tree = self.view.tree();
+        let owner = *owners.get(tree.id_text(gone))?;
+        let place = |row: u32| (tree.node(row).parent, tree.node(row).has(Node::LOST_PARENT));
+        (place(owner) == place(gone)).then_some(owner)
+    }
+
+    /// What a child of a row that goes hangs on instead; nothing if that is not known.
+    fn stand_in(
+        &self,
+        gone: u32,
+        header: u32,
+        owners: &HashMap<&str, u32>,
+        known: &mut HashMap<u32, Option<u32>>,
+    ) -> Option<u32> {
+        let tree = self.view.tree();
+        let mut way = Vec::new();
+        let mut row = gone;
+        let found = loop {
+            if let Some(found) = known.get(&row) {
+                break *found;
+            }
+            way.push(row);
+            if tree.node(row).has(Node::LOST_PARENT) {
+                break None;
+            }
+            row = tree.node(row).parent;
+            if row == NONE {
+                break Some(header);
+            }
+            if self.plan.keep[row as usize] {
+                break Some(row);
+            }
+            if let Some(owner) = self.same_elsewhere(row, owners) {
+                break Some(owner);
+            }
+        };
+        known.extend(way.into_iter().map(|row| (row, found)));
+        found
+    }
+
+    /// Makes the first row of every ring one that must be linked anew. Ids that changed hands may
+    /// have closed rings that the tree had not.
+    fn break_rings(&mut self) {
+        let mut seen = vec![0_u32; self.parents.len()];
+        for start in 0..self.parents.len() as u32 {
+            let walk = start + 1;
+            let mut row = start;
+            while row != NONE && seen[row as usize] == 0 {
+                seen[row as usize] = walk;
+                row = self.parents[row as usize];
+            }
+            if row == NONE || seen[row as usize] != walk {
+                continue;
+            }
+            let (mut first, mut at) = (row, self.parents[row as usize]);
+            while at != row {
+                first = first.min(at);
+                at = self.parents[at as usize];
+            }
+            self.parents[first as usize] = NONE;
+            self.lost[first as usize] = true;
+        }
+    }
+
+    /// Links what is lost to the nearest earlier row that is not below it, in nearly linear time.
+    fn relink_lost(mut self) -> Linked {
+        let tree = self.view.tree();
+        let kind = |row: u32| usize::from(tree.node(row).has(Node::SIDECHAIN));
+        let mut tops = Tops(self.parents.clone());
+        // Conversations of subagents and the main one stay apart.
+        let mut lines = [Line::default(), Line::default()];
+        for row in (0..self.parents.len() as u32).filter(|&row| self.plan.keep[row as usize]) {
+            if self.lost[row as usize] {
+                let parent = lines[kind(row)].nearest(row, &mut tops);
+                self.parents[row as usize] = parent;
+                self.changed[row as usize] = true;
+                tops.0[row as usize] = parent;
+            }
+            lines[kind(row)].push(row);
+        }
+        Linked { parents: self.parents, changed: self.changed }
+    }
+}
+
+/// The parent that a record itself names, where reading links records otherwise; and whether it is
+/// missing.
+fn named_parent(
+    view: &Snapshot,
+    bodies: &mut Bodies,
+    loaded: &Loaded,
+    row: u32,
+) -> Result<(u32, bool)> {
+    let record = bodies.record(view, row)?.unwrap_or_default();
+    let literal = json::get(record, loaded.codec().keys().parent);
+    let Some(name) = literal.and_then(head::name) else { return Ok((NONE, false)) };
+    Ok(match view.tree().row(&name.text) {
+        Some(parent) if parent != row => (parent, false),
+        _ => (NONE, true),
+    })
+}
+
+/// The topmost row above every row, with ways that get shorter as they are used.
+struct Tops(Vec<u32>);
+
+impl Tops {
+    fn of(&mut self, mut row: u32) -> u32 {
+        loop {
+            let above = self.0[row as usize];
+            if above == NONE {
+                return row;
+            }
+            let next = self.0[above as usize];
+            if next == NONE {
+                return above;
+            }
+            self.0[row as usize] = next;
+            row = next;
+        }
+    }
+}
+
+/// Rows in file order, in runs that have the same row on top. Runs are joined when they are found to
+/// be below the same row, and never part again: so every search but its last step makes the next one
+/// shorter.
+#[derive(Default)]
+struct Line {
+    rows: Vec<u32>,
+    /// Where the run begins that a place belongs to, or a place nearer to that.
+    runs: Vec<usize>,
+}
+
+impl Line {
+    fn push(&mut self, row: u32) {
+        self.runs.push(self.rows.len());
+        self.rows.push(row);
+    }
+
+    fn run(&mut self, mut place: usize) -> usize {
+        while self.runs[place] != place {
+            self.runs[place] = self.runs[self.runs[place]];
+            place = self.runs[place];
+        }
+        place
+    }
+
+    /// The last row that is not below `row`, which is on top of what is below it.
+    fn nearest(&mut self, row: u32, tops: &mut Tops) -> u32 {
+        let Some(mut place) = self.rows.len().checked_sub(1) else { return NONE };
+        loop {
+            if tops.of(self.rows[place]) != row {
+                return self.rows[place];
+            }
+            let start = self.run(place);
+            let Some(before) = start.checked_sub(1) else { return NONE };
+            if tops.of(self.rows[before]) == row {
+                self.runs[start] = self.run(before);
+            }
+            place = before;
+        }
+    }
+}

@@ -1,0 +1,487 @@
+//! A repair from its plan to its proof.
+//!
+//! The invariant is that of an upgrade: at every moment a path names the complete old file or the
+//! complete new one, and the new one only after it was read again and found to hold everything that
+//! could be read in the old one.
+
+use super::history::{self, Measure};
+use super::plan::{Plan, is_mere_list};
+use super::survey::Piece;
+use super::{findings, write};
+use crate::dialect::Dialect;
+use crate::entry::NewEntry;
+use crate::error::{Error, Result};
+use crate::findings::Finding;
+use crate::id::EntryId;
+use crate::json;
+use crate::load::Loaded;
+use crate::log::{
+    FileJournal, Journal, JournalError, beside, create_private, free, lock, replace, sync_directory,
+};
+use crate::session::{Session, storage};
+use crate::snapshot::{Bodies, Snapshot};
+use crate::tree::NONE;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Where a repaired session goes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum RepairTo {
+    /// To `NAME.repaired.jsonl`, beside the file.
+    #[default]
+    Beside,
+    /// To this path, where nothing may be yet.
+    Path(PathBuf),
+    /// To where the file is. What was there is kept as `NAME.jsonl.bak`.
+    InPlace,
+}
+
+/// Choices for a repair. All have defaults.
+#[derive(Debug, Clone, Default)]
+pub struct RepairOptions {
+    /// Where the repaired session goes.
+    pub to: RepairTo,
+}
+
+/// An entry that got another parent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Relinked {
+    /// The entry.
+    pub entry: EntryId,
+    /// The parent it named.
+    pub from: Option<String>,
+    /// The parent it has now; `None` if it is a root.
+    pub to: Option<EntryId>,
+}
+
+/// An entry that got another id, because a later one has the same.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Renamed {
+    /// The id it has now.
+    pub entry: EntryId,
+    /// The id it had.
+    pub from: EntryId,
+}
+
+/// What a repair did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Repair {
+    /// The file.
+    pub path: PathBuf,
+    /// Whose way of writing it is in.
+    pub dialect: Dialect,
+    /// The repaired session; `None` if there was nothing to repair.
+    pub output: Option<PathBuf>,
+    /// What was there before, if it was replaced.
+    pub backup: Option<PathBuf>,
+    /// Where the pieces went that cannot be entries, if there were any.
+    pub rejects: Option<PathBuf>,
+    /// The session as it was.
+    pub before: Measure,
+    /// The session as it is now.
+    pub after: Measure,
+    /// How many branches have more above their ends than before, or were invisible.
+    pub contexts_gained: usize,
+    /// Entries with another parent.
+    pub relinked: Vec<Relinked>,
+    /// Entries with another id.
+    pub renamed: Vec<Renamed>,
+    /// Entries that had no id and got the one they were shown under.
+    pub named: Vec<EntryId>,
+    /// Exact copies of later lines that were left out.
+    pub copies: usize,
+    /// Lines that were split.
+    pub split: usize,
+    /// The lines of pieces that cannot be entries.
+    pub rejected: Vec<u64>,
+    /// Whether the header was put first.
+    pub moved_header: bool,
+    /// Whether the session was brought to the current version.
+    pub upgraded: bool,
+    /// What is still odd: what a repair has no rule for.
+    pub remaining: Vec<Finding>,
+}
+
+/// What is being done when it fails.
+const WRITE: &str = "write the repaired session";
+
+/// The codes of what a repair leaves none of.
+const REPAIRED: [&str; 11] = [
+    "damaged-line",
+    "damaged-entry",
+    "glued-lines",
+    "torn-last-line",
+    "second-header",
+    "header-not-first",
+    "duplicate-id",
+    "missing-parent",
+    "cycle",
+    "unreachable-history",
+    "no-id",
+];
+
+/// Repairs a session file: makes a copy of it in which every line is a whole record and every link
+/// holds, and proves it by reading the copy again. Nothing that can be read is lost. A healthy file is
+/// left alone, and so is a repaired one.
+///
+/// Sessions of agents whose files treering does not write are only ever copied.
+///
+/// ```
+/// # let dir = tempfile::tempdir()?;
+/// let path = dir.path().join("s.jsonl");
+/// # std::fs::write(&path, concat!(
+/// #     r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-05T09:00:00.000Z","cwd":"/p"}"#, "\n",
+/// #     r#"{"type":"message","id":"a","parentId":null,"timestamp":"2026-01-05T09:00:01.000Z","#,
+/// #     r#""message":{"role":"user","content":"hello"}}"#, "\ngarbage\n",
+/// #     r#"{"type":"message","id":"b","parentId":"gone","timestamp":"2026-01-05T09:00:01.000Z","#,
+/// #     r#""message":{"role":"user","content":"still there?"}}"#, "\n",
+/// # ))?;
+/// let repair = treering::repair(&path, Default::default())?;
+/// assert_eq!((repair.before.messages, repair.after.messages), (1, 2));
+/// assert_eq!(repair.relinked[0].to.as_ref().unwrap().as_str(), "a");
+/// let repaired = repair.output.unwrap();
+/// assert_eq!(repaired, dir.path().join("s.repaired.jsonl"));
+/// assert!(treering::examine(&repaired)?.is_healthy());
+/// assert_eq!(treering::repair(&repaired, Default::default())?.output, None);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn repair(path: impl AsRef<Path>, options: RepairOptions) -> Result<Repair> {
+    let path = path.as_ref();
+    let file = Arc::new(FileJournal::open(path)?);
+    if options.to != RepairTo::InPlace {
+        return Patient::read(path, file)?.repair(&options.to);
+    }
+    // A link to the session must stay one.
+    let path = &std::fs::canonicalize(path).map_err(Error::io(path, "repair"))?;
+    let _lock = lock(file.file()).map_err(|error| storage(error, path))?;
+    if !file.is_at(path) {
+        return Err(storage(JournalError::Gone, path));
+    }
+    Patient::read(path, Arc::clone(&file))?.repair(&options.to)
+}
+
+/// A session that is to be repaired.
+struct Patient<'a> {
+    path: &'a Path,
+    journal: Arc<dyn Journal>,
+    is_packed: bool,
+    loaded: Loaded,
+    view: Snapshot,
+    plan: Plan,
+}
+
+/// Where everything goes.
+struct Targets {
+    output: PathBuf,
+    temporary: PathBuf,
+    rejects: PathBuf,
+}
+
+impl<'a> Patient<'a> {
+    fn read(path: &'a Path, file: Arc<FileJournal>) -> Result<Self> {
+        let is_packed = file.is_packed();
+        let journal: Arc<dyn Journal> = file;
+        let loaded = Loaded::read(&*journal).map_err(|error| error.at(Some(path)))?.at(path);
+        let view = Snapshot::new(&loaded, Arc::clone(&journal), false);
+        let plan = Plan::make(&*journal, &view, &loaded)?;
+        Ok(Patient { path, journal, is_packed, loaded, view, plan })
+    }
+
+    fn repair(self, to: &RepairTo) -> Result<Repair> {
+        let before = Measure::of(&self.view, |row| self.plan.keep[row as usize])?;
+        let mut repair = self.report(before)?;
+        if self.plan.is_empty() {
+            repair.remaining = findings(&self.journal, &self.loaded)?;
+            return Ok(repair);
+        }
+        let targets = self.targets(to)?;
+        let _ = std::fs::remove_file(&targets.temporary);
+        let done = self.write(&targets, &mut repair).and_then(|()| self.put(to, &targets));
+        match done {
+            Ok(backup) => {
+                repair.output = Some(targets.output);
+                repair.backup = backup;
+                Ok(repair)
+            }
+            Err(error) => {
+                let _ = std::fs::remove_file(&targets.temporary);
+                if repair.rejects.is_some() {
+                    let _ = std::fs::remove_file(&targets.rejects);
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// What is going to be done.
+    fn report(&self, before: Measure) -> Result<Repair> {
+        let (tree, plan) = (self.view.tree(), &self.plan);
+        let mut relinked = Vec::with_capacity(plan.relinked.len());
+        let mut bodies = Bodies::default();
+        for &row in &plan.relinked {
+            let record = bodies.record(&self.view, row)?.unwrap_or_default();
+            let named = json::get(record, self.loaded.codec().keys().parent);
+            let named = named.and_then(crate::entry::head::name);
+            let parent = plan.parents[row as usize];
+            relinked.push(Relinked {
+                entry: self.final_id(row),
+                from: named.map(|name| name.text.into_owned()),
+                to: (parent != NONE).then(|| self.final_id(parent)),
+            });
+        }
+        let mut renamed: Vec<(u32, &EntryId)> =
+            plan.renamed.iter().map(|(row, id)| (*row, id)).collect();
+        renamed.sort_unstable();
+        let renamed = renamed.into_iter();
+        Ok(Repair {
+            path: self.path.to_owned(),
+            dialect: self.loaded.dialect,
+            output: None,
+            backup: None,
+            rejects: None,
+            before,
+            after: before,
+            contexts_gained: 0,
+            relinked,
+            renamed: renamed
+                .map(|(row, id)| Renamed { entry: id.clone(), from: tree.id(row) })
+                .collect(),
+            named: plan.named.iter().map(|&row| self.final_id(row)).collect(),
+            copies: plan.copies,
+            split: plan.split,
+            rejected: plan.rejected.clone(),
+            moved_header: plan.moves_header,
+            upgraded: plan.upgrades,
+            remaining: Vec::new(),
+        })
+    }
+
+    /// The row's id in the repaired session.
+    fn final_id(&self, row: u32) -> EntryId {
+        self.plan.renamed.get(&row).cloned().unwrap_or_else(|| self.view.tree().id(row))
+    }
+
+    fn targets(&self, to: &RepairTo) -> Result<Targets> {
+        let (loaded, dialect) = (&self.loaded, self.loaded.dialect);
+        if let Some(header) = &loaded.header
+            && header.version > loaded.codec().version()
+        {
+            let (version, supported) = (header.version, loaded.codec().version());
+            return Err(Error::ReadOnly { version, supported });
+        }
+        let output = match to {
+            RepairTo::InPlace if !dialect.is_writable() => {
+                return Err(Error::ReadOnlyDialect(dialect));
+            }
+            RepairTo::InPlace if self.is_packed => {
+                let error = io::Error::new(io::ErrorKind::Unsupported, "the file is compressed");
+                return Err(Error::io(self.path, "repair in place")(error));
+            }
+            RepairTo::InPlace => self.path.to_owned(),
+            RepairTo::Path(path) => path.clone(),
+            RepairTo::Beside => {
+                self.path.with_file_name(format!("{}.repaired.jsonl", stem(self.path)))
+            }
+        };
+        if *to != RepairTo::InPlace && output.symlink_metadata().is_ok() {
+            return Err(Error::AlreadyExists(output));
+        }
+        let rejects = free(output.with_file_name(format!("{}.rejects.txt", stem(&output))));
+        Ok(Targets { temporary: beside(&output, ".repair.tmp"), output, rejects })
+    }
+
+    /// Writes the repaired session under its temporary name, and proves that it is good.
+    fn write(&self, targets: &Targets, repair: &mut Repair) -> Result<()> {
+        let Targets { temporary, rejects: rejects_path, .. } = targets;
+        let file = create_private(temporary).map_err(Error::io(temporary, WRITE))?;
+        let mut out = BufWriter::with_capacity(1 << 20, file);
+        let mut rejects: Option<BufWriter<File>> = None;
+        let written =
+            write::log(&*self.journal, &self.loaded, &self.plan, &mut out, &mut |line, bytes| {
+                let file = match &mut rejects {
+                    Some(file) => file,
+                    none => none.insert(BufWriter::new(create_private(rejects_path)?)),
+                };
+                writeln!(file, "line {line} of {}:", self.path.display())?;
+                file.write_all(bytes)?;
+                file.write_all(b"\n")
+            });
+        repair.rejects = rejects.is_some().then(|| rejects_path.clone());
+        written.and_then(|()| out.flush()).map_err(Error::io(temporary, WRITE))?;
+        if let Some(mut rejects) = rejects {
+            let synced = rejects.flush().and_then(|()| rejects.get_ref().sync_all());
+            synced.map_err(Error::io(rejects_path, WRITE))?;
+        }
+        drop(out);
+        let own = self.record(temporary, repair)?;
+        let file = File::open(temporary).and_then(|file| file.sync_all());
+        file.map_err(Error::io(temporary, WRITE))?;
+        self.prove(temporary, &own, repair)
+    }
+
+    /// Records in the repaired session what was linked anew, and makes sure that its leaf is where it
+    /// was. Returns the entries that took.
+    fn record(&self, temporary: &Path, repair: &Repair) -> Result<Vec<EntryId>> {
+        if !self.loaded.dialect.is_writable() || is_mere_list(&self.loaded) {
+            return Ok(Vec::new());
+        }
+        let is_kept = |&row: &u32| self.plan.keep[row as usize];
+        let leaf = self.view.file_leaf()?;
+        let leaf = leaf.and_then(|leaf| self.view.tree().ancestors(leaf).find(is_kept));
+        let leaf = leaf.map(|row| self.final_id(row));
+        let session = Session::open(temporary)?;
+        let mut entries = Vec::new();
+        if !repair.relinked.is_empty() || !repair.renamed.is_empty() {
+            let note = NewEntry::custom("treering.repair", Some(&repair.to_note()))?;
+            entries.push(note.under(leaf.clone()));
+        }
+        if !entries.is_empty() || session.leaf() != leaf {
+            entries.push(NewEntry::leaf(leaf.as_ref()));
+        }
+        session.append_all(&entries)
+    }
+
+    /// Reads the repaired session again: everything that could be read must be there, and nothing of
+    /// what was to be repaired.
+    fn prove(&self, temporary: &Path, own: &[EntryId], repair: &mut Repair) -> Result<()> {
+        let failed = |reason: String| Error::NotRepaired { path: self.path.to_owned(), reason };
+        let journal: Arc<dyn Journal> = Arc::new(FileJournal::open(temporary)?);
+        let loaded = Loaded::read(&*journal).map_err(|error| error.at(Some(temporary)))?;
+        let loaded = loaded.at(self.path);
+        let view = Snapshot::new(&loaded, Arc::clone(&journal), false);
+        self.prove_entries(&view, own.len()).map_err(|error| match error {
+            Missing::Entry(id) => failed(format!("entry {id} would not be the same")),
+            Missing::Other(error) => error,
+        })?;
+        repair.remaining = findings(&journal, &loaded)?;
+        let left = repair.remaining.iter().find(|finding| REPAIRED.contains(&finding.code()));
+        if let Some(finding) = left {
+            return Err(failed(format!("it would still have: {finding}")));
+        }
+        repair.after = Measure::of(&view, |_| true)?;
+        // The repair's own entries are no history.
+        repair.after.entries -= own.len().min(repair.after.entries);
+        repair.after.reachable -= own.len().min(repair.after.reachable);
+        repair.contexts_gained = history::contexts_gained(self.view.tree(), view.tree(), own);
+        Ok(())
+    }
+
+    /// Compares what stays of the old session with the new one, entry by entry.
+    fn prove_entries(&self, new: &Snapshot, own: usize) -> std::result::Result<(), Missing> {
+        let (old_tree, new_tree) = (self.view.tree(), new.tree());
+        let is_header = |offset: u64, loaded: &Loaded| {
+            offset == loaded.header_span.start && !loaded.header_span.is_empty()
+        };
+        let is_list = is_mere_list(&self.loaded);
+        let is_linked = self.loaded.codec().linker().is_some();
+        let mut new_rows = 0..(new_tree.nodes.len() - own.min(new_tree.nodes.len())) as u32;
+        let mut header_passed = !self.plan.moves_header;
+        let (mut old_bodies, mut new_bodies) = (Bodies::default(), Bodies::default());
+        for row in (0..old_tree.nodes.len() as u32).filter(|&row| self.plan.keep[row as usize]) {
+            if self.plan.moves_header && is_header(old_tree.node(row).offset, &self.loaded) {
+                continue;
+            }
+            let missing = || Missing::Entry(self.final_id(row));
+            let mut new_row = new_rows.next().ok_or_else(missing)?;
+            if !header_passed {
+                header_passed = true;
+                if self.loaded.codec().roots_hang_on_the_header() {
+                    new_row = new_rows.next().ok_or_else(missing)?;
+                }
+            }
+            let record = old_bodies.record(&self.view, row)?.ok_or_else(missing)?;
+            let what = match is_header(old_tree.node(row).offset, &self.loaded) {
+                true => Piece::Header(Some(row)),
+                false => Piece::Entry(row),
+            };
+            let expected = write::edited(&self.loaded, &self.plan, what, record);
+            if new_bodies.record(new, new_row)? != Some(&*expected) {
+                return Err(missing());
+            }
+            if is_list {
+                continue;
+            }
+            let parent = new_tree.node(new_row).parent;
+            let parent = (parent != NONE).then(|| new_tree.id(parent));
+            let planned = self.plan.parents[row as usize];
+            let planned = (planned != NONE).then(|| self.final_id(planned));
+            if new_tree.id(new_row) != self.final_id(row) || !is_linked && parent != planned {
+                return Err(missing());
+            }
+        }
+        match new_rows.next() {
+            Some(more) => Err(Missing::Entry(new_tree.id(more))),
+            None => Ok(()),
+        }
+    }
+
+    /// Gives the repaired session its name. Returns where the old one was kept.
+    fn put(&self, to: &RepairTo, targets: &Targets) -> Result<Option<PathBuf>> {
+        let Targets { output, temporary, .. } = targets;
+        if *to == RepairTo::InPlace {
+            let backup = free(beside(output, ".bak"));
+            replace(output, temporary, &backup).map_err(Error::io(output, "replace"))?;
+            return Ok(Some(backup));
+        }
+        if output.symlink_metadata().is_ok() {
+            return Err(Error::AlreadyExists(output.clone()));
+        }
+        std::fs::rename(temporary, output).map_err(Error::io(output, "write"))?;
+        if let Some(directory) = output.parent() {
+            sync_directory(directory);
+        }
+        Ok(None)
+    }
+}
+
+/// Why a proof failed.
+enum Missing {
+    Entry(EntryId),
+    Other(Error),
+}
+
+impl From<Error> for Missing {
+    fn from(error: Error) -> Self {
+        Missing::Other(error)
+    }
+}
+
+/// A session's file name without what says that it is one.
+fn stem(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let name = name.strip_suffix(".zst").unwrap_or(&name);
+    name.strip_suffix(".jsonl").unwrap_or(name).to_owned()
+}
+
+impl Repair {
+    /// What the repaired session itself says about the repair.
+    fn to_note(&self) -> Vec<u8> {
+        let quoted = |text: Option<&str>| text.map_or(b"null".to_vec(), json::quoted);
+        let list = |items: Vec<Vec<u8>>| [b"[", &*items.join(&b","[..]), b"]"].concat();
+        let relinked = self.relinked.iter().map(|relinked| {
+            let Relinked { entry, from, to } = relinked;
+            let (from, to) = (quoted(from.as_deref()), quoted(to.as_ref().map(EntryId::as_str)));
+            let id = json::quoted(entry.as_str());
+            [b"{\"id\":", &*id, b",\"from\":", &from, b",\"to\":", &to, b"}"].concat()
+        });
+        let renamed = self.renamed.iter().map(|Renamed { entry, from }| {
+            let (id, from) = (json::quoted(entry.as_str()), json::quoted(from.as_str()));
+            [b"{\"id\":", &*id, b",\"from\":", &from, b"}"].concat()
+        });
+        let (relinked, renamed) = (list(relinked.collect()), list(renamed.collect()));
+        let rejected = self.rejected.len().to_string().into_bytes();
+        let fields: [&[u8]; 7] = [
+            b"{\"relinked\":",
+            &relinked,
+            b",\"renamed\":",
+            &renamed,
+            b",\"rejected\":",
+            &rejected,
+            b"}",
+        ];
+        fields.concat()
+    }
+}

@@ -1,0 +1,177 @@
+//! A log line by line, every byte of it read: what stands on each line, and which rows of the tree
+//! that is.
+//!
+//! Loading judges most lines by their heads. Here nothing is taken on trust, so that what is copied as
+//! healthy is healthy, and what is not is known piece by piece. The pieces are those of
+//! [`crate::entry::head::split`]; whether a piece is an entry, the loaded tree says.
+
+use crate::dialect::Class;
+use crate::entry::head::{self, ParentKey, What};
+use crate::json;
+use crate::load::{BOM, Loaded};
+use crate::log::Journal;
+use crate::log::scan::{self, Bytes};
+use std::io;
+use std::ops::Range;
+
+/// A piece of a line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Part {
+    /// Where on the line, counted from its first byte (after a byte order mark).
+    pub span: Range<usize>,
+    pub what: Piece,
+}
+
+/// What a piece of a line is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Piece {
+    /// A whole entry.
+    Entry(u32),
+    /// An entry that is not whole, but has its place in the tree.
+    DamagedEntry(u32),
+    /// The session's header, and its row where it is a node.
+    Header(Option<u32>),
+    /// Another one.
+    SecondHeader(Option<u32>),
+    /// A whole record that is no part of the tree.
+    Side,
+    /// Not a whole record.
+    Fragment,
+    /// The same at the end of a file that has no newline there.
+    Torn,
+}
+
+impl Piece {
+    /// The row, if the piece is one of the tree's.
+    pub(super) fn row(self) -> Option<u32> {
+        match self {
+            Piece::Entry(row) | Piece::DamagedEntry(row) => Some(row),
+            Piece::Header(row) | Piece::SecondHeader(row) => row,
+            _ => None,
+        }
+    }
+
+    /// Whether it stays in a repaired log.
+    pub(super) fn is_sound(self) -> bool {
+        matches!(self, Piece::Entry(_) | Piece::Header(_) | Piece::Side)
+    }
+}
+
+/// A line and what stands on it.
+#[derive(Debug)]
+pub(super) struct Line<'a> {
+    /// Counted from 1.
+    pub number: u64,
+    /// Where `bytes` stand in the log.
+    pub offset: u64,
+    /// Without newline and byte order mark.
+    pub bytes: &'a [u8],
+    pub terminated: bool,
+    /// Nothing on a blank line.
+    pub parts: &'a [Part],
+}
+
+/// Calls `each` for every line of a log that was loaded.
+pub(super) fn lines(
+    journal: &dyn Journal,
+    loaded: &Loaded,
+    mut each: impl FnMut(&Line<'_>) -> io::Result<()>,
+) -> io::Result<()> {
+    let parent_key = ParentKey::of(loaded.codec());
+    let mut surveyor = Surveyor { loaded, next_row: 0, parts: Vec::new() };
+    let mut number = 0;
+    scan::lines(journal, 0, loaded.seen, &parent_key, |line| {
+        number += 1;
+        let held;
+        let bytes = match line.bytes {
+            Bytes::Whole(bytes) => bytes,
+            Bytes::Long { .. } => {
+                let mut whole = vec![0; usize::try_from(line.len).map_err(io::Error::other)?];
+                scan::read_full(journal, line.offset, &mut whole)?;
+                held = whole;
+                &held
+            }
+        };
+        let bom = if line.offset == 0 && bytes.starts_with(BOM) { BOM.len() } else { 0 };
+        let (bytes, offset) = (&bytes[bom..], line.offset + bom as u64);
+        surveyor.look_at(bytes, offset, line.terminated);
+        let (terminated, parts) = (line.terminated, &*surveyor.parts);
+        each(&Line { number, offset, bytes, terminated, parts })
+    })
+}
+
+struct Surveyor<'a> {
+    loaded: &'a Loaded,
+    /// The first row that does not stand before the line at hand.
+    next_row: u32,
+    parts: Vec<Part>,
+}
+
+impl Surveyor<'_> {
+    /// Fills `parts`.
+    fn look_at(&mut self, bytes: &[u8], offset: u64, terminated: bool) {
+        self.parts.clear();
+        let start = json::skip_space(bytes, 0);
+        if start == bytes.len() {
+            return;
+        }
+        let end = json::skip_value(bytes, start).filter(|_| bytes[start] == b'{');
+        if let Some(end) = end.filter(|&end| json::skip_space(bytes, end) == bytes.len()) {
+            let what = self.whole(&bytes[start..end], offset + start as u64);
+            self.parts.push(Part { span: start..end, what });
+            return;
+        }
+        let mut segments = Vec::new();
+        head::split(bytes, self.loaded.codec(), |segment| segments.push(segment));
+        let last = segments.len();
+        for (at, segment) in segments.into_iter().enumerate() {
+            let place = offset + segment.span.start as u64;
+            let record = &bytes[segment.span.clone()];
+            let is_whole = json::skip_value(record, 0) == Some(record.len());
+            let what = match segment.what {
+                What::Damaged | What::DamagedEntry(_) if !terminated && at + 1 == last => {
+                    self.row_at(place).map_or(Piece::Torn, Piece::DamagedEntry)
+                }
+                What::Damaged | What::DamagedEntry(_) => {
+                    self.row_at(place).map_or(Piece::Fragment, Piece::DamagedEntry)
+                }
+                _ if is_whole => self.whole(record, place),
+                _ => Piece::Fragment,
+            };
+            self.parts.push(Part { span: segment.span, what });
+        }
+    }
+
+    fn whole(&mut self, record: &[u8], offset: u64) -> Piece {
+        let row = self.row_at(offset);
+        if offset == self.loaded.header_span.start && !self.loaded.header_span.is_empty() {
+            return Piece::Header(row);
+        }
+        let codec = self.loaded.codec();
+        // Sessions without a header have several records that could be one.
+        let may_be_header = !codec.is_headerless();
+        match row {
+            Some(row) if !may_be_header || !codec.roots_hang_on_the_header() => Piece::Entry(row),
+            row => {
+                let name = json::get(record, "type").and_then(json::string).unwrap_or_default();
+                match (codec.classify(&name, record), row) {
+                    (Class::Header | Class::HeaderNode, row) if may_be_header => {
+                        Piece::SecondHeader(row)
+                    }
+                    (_, Some(row)) => Piece::Entry(row),
+                    (_, None) => Piece::Side,
+                }
+            }
+        }
+    }
+
+    /// The row that begins at `offset`. Offsets must not fall.
+    fn row_at(&mut self, offset: u64) -> Option<u32> {
+        let nodes = &self.loaded.tree.nodes;
+        while nodes.get(self.next_row as usize).is_some_and(|node| node.offset < offset) {
+            self.next_row += 1;
+        }
+        let node = nodes.get(self.next_row as usize)?;
+        (node.offset == offset).then_some(self.next_row)
+    }
+}

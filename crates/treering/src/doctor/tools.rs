@@ -1,0 +1,199 @@
+//! Tool calls and their results: which have lost each other.
+//!
+//! A call wants its result below it, a result its call above it. On the path to the active leaf that
+//! means on that path, because it is what a provider gets; elsewhere any branch will do. Calls and
+//! results are remembered as hashes, in file order, so that bodies are read once and in order; then
+//! one walk over the tree matches them.
+
+use super::entries::Found;
+use crate::entry::{Block, MessageView, Role};
+use crate::error::Result;
+use crate::findings::{Place, Problem};
+use crate::json;
+use crate::load::MAX_FINDINGS;
+use crate::snapshot::{Bodies, Snapshot};
+use crate::tree::Tree;
+use foldhash::quality::RandomState;
+use std::collections::HashMap;
+use std::hash::BuildHasher;
+
+#[derive(Debug, Default)]
+pub(super) struct Tools {
+    hasher: RandomState,
+    /// In the order of the rows, and within a row in the order of its messages.
+    uses: Vec<Use>,
+}
+
+/// A call or a result.
+#[derive(Debug, Clone, Copy)]
+struct Use {
+    row: u32,
+    is_call: bool,
+    hash: u64,
+}
+
+/// The tool calls and results of a message: whether each is a call, and the call's id.
+fn uses(message: &[u8], mut each: impl FnMut(bool, &str)) {
+    let view = MessageView::new(message);
+    match view.role() {
+        Role::ToolResult => {
+            if let Some(call) = view.field("toolCallId") {
+                each(false, &call);
+            }
+        }
+        Role::Assistant => {
+            for block in view.blocks() {
+                match block {
+                    Block::ToolCall { id, .. } if !id.is_empty() => each(true, &id),
+                    // What a provider's own tools found stands in the message that asked for it.
+                    Block::Other(raw) => {
+                        if let Some(call) = json::get(raw, "tool_use_id").and_then(json::string) {
+                            each(false, &call);
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+impl Tools {
+    /// Remembers what is in a message. Rows must not fall.
+    pub(super) fn take(&mut self, row: u32, message: &[u8]) {
+        uses(message, |is_call, call| {
+            let hash = self.hasher.hash_one(call);
+            self.uses.push(Use { row, is_call, hash });
+        });
+    }
+
+    /// The uses of a row, as indices.
+    fn of(&self, row: u32) -> std::ops::Range<usize> {
+        let start = self.uses.partition_point(|use_| use_.row < row);
+        let end = start + self.uses[start..].iter().take_while(|use_| use_.row == row).count();
+        start..end
+    }
+
+    /// Finds what has lost its counterpart.
+    pub(super) fn examine(self, view: &Snapshot, found: &mut Found) -> Result<()> {
+        if self.uses.is_empty() {
+            return Ok(());
+        }
+        let tree = view.tree();
+        let leaf = view.file_leaf()?;
+        let path = leaf.map(|leaf| tree.path_rows(leaf)).unwrap_or_default();
+        let paired_anywhere = self.pair_all(tree);
+        let paired_on_path = self.pair(path.iter().copied());
+        let mut on_path = vec![false; tree.nodes.len()];
+        path.iter().for_each(|&row| on_path[row as usize] = true);
+        // Until something was said after it, a call may still be answered.
+        let speaks =
+            |row: &&u32| matches!(tree.node(**row).role(), Some(Role::User | Role::Assistant));
+        let last = path.iter().rev().find(speaks).copied();
+
+        let mut bodies = Bodies::default();
+        let mut count = 0;
+        for (at, use_) in self.uses.iter().enumerate() {
+            let (is_paired, place) = match on_path[use_.row as usize] {
+                true if last == Some(use_.row) && use_.is_call => (paired_on_path[at], Place::End),
+                true => (paired_on_path[at], Place::Path),
+                false => (paired_anywhere[at], Place::Elsewhere),
+            };
+            if is_paired || count == MAX_FINDINGS {
+                continue;
+            }
+            count += 1;
+            let entry = tree.id(use_.row);
+            let call = self.call(&mut bodies, view, *use_)?;
+            let problem = match use_.is_call {
+                true => Problem::CallWithoutResult { entry, call, place },
+                false => Problem::ResultWithoutCall { entry, call, place },
+            };
+            found.push((tree.node(use_.row).offset, problem));
+        }
+        Ok(())
+    }
+
+    /// The id of the call, read again.
+    fn call(&self, bodies: &mut Bodies, view: &Snapshot, wanted: Use) -> Result<String> {
+        let (mut name, mut more) = (String::new(), Vec::new());
+        let Some(body) = bodies.all(view, wanted.row, &mut more)? else { return Ok(name) };
+        let first = json::get(&body, "message").unwrap_or_default();
+        for message in std::iter::once(first).chain(more.iter().map(Vec::as_slice)) {
+            uses(message, |is_call, call| {
+                if is_call == wanted.is_call && self.hasher.hash_one(call) == wanted.hash {
+                    name = call.to_owned();
+                }
+            });
+        }
+        Ok(name)
+    }
+
+    /// Which uses find their counterpart on one path.
+    fn pair(&self, path: impl Iterator<Item = u32>) -> Vec<bool> {
+        let mut matcher = Matcher::new(self);
+        for row in path {
+            matcher.enter(row);
+        }
+        matcher.paired
+    }
+
+    /// Which uses find their counterpart on any path.
+    fn pair_all(&self, tree: &Tree) -> Vec<bool> {
+        let mut matcher = Matcher::new(self);
+        let children = tree.children_index();
+        let mut stack: Vec<Step> = children.roots().iter().map(|&row| Step::Enter(row)).collect();
+        while let Some(step) = stack.pop() {
+            match step {
+                Step::Enter(row) => {
+                    matcher.enter(row);
+                    stack.push(Step::Leave(row));
+                    stack.extend(children.of(row).iter().map(|&child| Step::Enter(child)));
+                }
+                Step::Leave(row) => matcher.leave(row),
+            }
+        }
+        matcher.paired
+    }
+}
+
+enum Step {
+    Enter(u32),
+    Leave(u32),
+}
+
+/// Matches calls and results on the way down a path and back.
+struct Matcher<'a> {
+    tools: &'a Tools,
+    /// The calls above, by hash.
+    open: HashMap<u64, Vec<usize>>,
+    paired: Vec<bool>,
+}
+
+impl<'a> Matcher<'a> {
+    fn new(tools: &'a Tools) -> Self {
+        Matcher { tools, open: HashMap::new(), paired: vec![false; tools.uses.len()] }
+    }
+
+    fn enter(&mut self, row: u32) {
+        for at in self.tools.of(row) {
+            let Use { is_call, hash, .. } = self.tools.uses[at];
+            if is_call {
+                self.open.entry(hash).or_default().push(at);
+            } else if let Some(&call) = self.open.get(&hash).and_then(|calls| calls.last()) {
+                self.paired[at] = true;
+                self.paired[call] = true;
+            }
+        }
+    }
+
+    fn leave(&mut self, row: u32) {
+        for at in self.tools.of(row).rev() {
+            let Use { is_call, hash, .. } = self.tools.uses[at];
+            if is_call && let Some(calls) = self.open.get_mut(&hash) {
+                calls.pop();
+            }
+        }
+    }
+}
