@@ -2,13 +2,19 @@
 import { existsSync, mkdirSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
+import { startPeer } from "./lib/peers.mjs";
 import { Pi } from "./lib/pi.mjs";
 import { Report } from "./lib/report.mjs";
 import { StandIn } from "./lib/stand-in.mjs";
 import { Treering } from "./lib/treering.mjs";
 
-const CHECKS = ["corpus", "pi-writes", "treering-writes", "fork", "llm"];
-const SCRIPTS = { "pi-writes": 200, "treering-writes": 150, fork: 100, llm: 60 };
+const SCRIPTS = {
+  corpus: 0, "pi-writes": 200, "treering-writes": 150, fork: 100, llm: 60,
+  "chimera-writes": 150, "treering-in-chimera": 150, "omp-writes": 150, "treering-in-omp": 150,
+};
+const CHECKS = Object.keys(SCRIPTS);
+// The agent other than pi that a check is about.
+const agentOf = (check) => ["chimera", "omp"].find((agent) => check.includes(agent));
 
 const { values: options } = parseArgs({
   options: {
@@ -40,19 +46,27 @@ const setup = {
 };
 
 const reports = [];
+const peers = {};
 for (const name of CHECKS.filter((c) => !options.check || c === options.check)) {
+  const agent = agentOf(name);
+  if (agent && options["self-check"]) continue;
+  if (agent) peers[agent] ??= await startPeer(agent, resolve(options.cache));
+  if (agent && !peers[agent]) {
+    console.error(`CONFORMANCE NOT CHECKED: ${name}: ${agent} is not installed`);
+    if (process.env.CI === "true") process.exitCode = 1;
+    continue;
+  }
   const { check } = await import(`./checks/${name}.mjs`);
   const report = new Report(name);
   reports.push(report);
-  await check({ ...setup, scripts: number("the number of scripts", options.scripts ?? process.env.CONFORMANCE_SCRIPTS, SCRIPTS[name] ?? 0) }, report);
+  await check({ ...setup, ...peers, scripts: number("the number of scripts", options.scripts ?? process.env.CONFORMANCE_SCRIPTS, SCRIPTS[name]) }, report);
   console.log(report.summary());
 }
-pi15.stop();
-pi73.stop();
+for (const peer of [pi15, pi73, ...Object.values(peers)]) peer?.stop();
 
 const failed = reports.reduce((sum, r) => sum + r.failed, 0);
 console.log(`${reports.reduce((sum, r) => sum + r.scripts, 0) - failed} passed, ${failed} failed`);
-process.exitCode = failed === 0 ? 0 : 1;
+if (failed > 0) process.exitCode = 1;
 
 function fail(why) {
   console.error(`conformance: ${why}`);

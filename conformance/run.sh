@@ -1,5 +1,5 @@
 #!/bin/sh
-# Compares treering with the published pi packages.
+# Compares treering with the published packages of pi, Chimera and omp.
 #   conformance/run.sh [CACHE_DIR] [--self-check] [--check NAME] [--seed N] [--scripts N]
 # CACHE_DIR holds the packages between runs (default: target/conformance).
 # TREERING_BIN names the binary (default: target/release/treering).
@@ -24,7 +24,7 @@ command -v npm >/dev/null 2>&1 || skip "npm is not installed"
 node -e 'process.exit(Number(process.versions.node.split(".")[0]) >= 20 ? 0 : 1)' || skip "node 20 or later is needed"
 mkdir -p "$cache" || skip "cannot create $cache"
 cache=$(CDPATH= cd -- "$cache" && pwd) || exit 1
-node "$here/install.mjs" "$cache" || skip "the pi packages could not be installed"
+node "$here/install.mjs" "$cache" || skip "the packages could not be installed"
 
 : "${TREERING_BIN:=$here/../target/release/treering}"
 export TREERING_BIN

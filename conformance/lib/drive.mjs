@@ -1,11 +1,16 @@
 // Carries out a script through treering's commands.
-import { existsSync, readFileSync } from "node:fs";
+import { look as lookAt } from "./look.mjs";
 import { Random } from "./random.mjs";
 import { argument, spell } from "./text.mjs";
 import { anyEntry, editTarget, firstKept } from "./target.mjs";
 
-/** Runs `ops` on `file`; entries that follow one another go in through one `append --stdin`. What is done is added to `done`. */
+/**
+ * Runs `ops` on `file`; entries that follow one another go in through one `append --stdin`. What is done is added to `done`.
+ * Returns the entries that were given to `append`, by the ids they got.
+ */
 export async function drive(treering, file, ops, rng, done) {
+  const given = new Map();
+  const look = (name) => lookAt(name, treering.dialect);
   let batch = [];
   let session = look(file);
   let now = Date.UTC(2026, 0, 2, 3, 4, 5, 678);
@@ -14,11 +19,12 @@ export async function drive(treering, file, ops, rng, done) {
     done.push({ verb: "append", lines: batch });
     const ids = await treering.append(file, batch);
     if (ids.length !== batch.length) throw new Error(`append printed ${ids.length} ids for ${batch.length} entries`);
+    batch.forEach((line, i) => given.set(ids[i], JSON.parse(line)));
     batch = [];
     session = look(file);
   };
   // treering fills in what is missing; some entries bring their own place or time.
-  const given = () => ({
+  const placed = () => ({
     ...(rng.chance(0.4) && { timestamp: new Date(now).toISOString() }),
     ...(rng.chance(0.04) && session.entries.length > 0 && { parentId: anyEntry(rng.next(), session.entries) }),
   });
@@ -28,8 +34,9 @@ export async function drive(treering, file, ops, rng, done) {
     const command = commandFor(op, session, rng);
     if (command === undefined) continue;
     if (command.entry) {
-      const entry = { ...command.entry, ...given() };
-      batch.push(rng.chance(0.5) ? spell(rng, entry) : JSON.stringify(entry));
+      const entry = { ...command.entry, ...placed() };
+      // Spelled with numbers of its own: how many it takes depends on the letters in ids, which are not the script's.
+      batch.push(rng.chance(0.5) ? spell(new Random(rng.int(0, 1e9)), entry) : JSON.stringify(entry));
       continue;
     }
     await flush();
@@ -39,21 +46,10 @@ export async function drive(treering, file, ops, rng, done) {
     if (command.then) batch.push(JSON.stringify(command.then));
   }
   await flush();
+  return given;
 }
 
 const NEEDS_IDS = new Set(["label", "compaction", "branchSummary", "branch", "edit"]);
-
-/** The session as the file has it: only for choosing targets, never compared with anything. */
-function look(file) {
-  if (!existsSync(file)) return { entries: [], path: [], leaf: null };
-  const entries = readFileSync(file, "utf8").split("\n").filter((line) => line !== "").map((line) => JSON.parse(line)).filter((e) => e.type !== "session");
-  const byId = new Map(entries.map((e) => [e.id, e]));
-  const last = entries.at(-1);
-  const leaf = last?.type === "leaf" ? last.targetId : (last?.id ?? null);
-  const path = [];
-  for (let e = byId.get(leaf); e && path.length <= entries.length; e = byId.get(e.parentId)) path.unshift(e);
-  return { entries, path, leaf };
-}
 
 /** An entry for `append --stdin`, or a command of its own; undefined when the operation has no target yet. */
 function commandFor(op, { entries, path, leaf }, rng) {
@@ -66,10 +62,10 @@ function commandFor(op, { entries, path, leaf }, rng) {
     case "model": return entry("model_change", fields);
     case "custom": return entry("custom", fields);
     case "customMessage": return entry("custom_message", fields);
-    case "name": return entry("session_info", fields);
+    case "name": return rng.chance(0.3) ? { verb: "rename", args: [op.name && argument(rng)] } : entry("session_info", fields);
     case "usage": return entry("usage", fields);
     case "unknown": return { entry: op.entry };
-    case "argument": return { verb: "say", args: [op.role, argument(new Random(op.seed))] };
+    case "argument": return { verb: "say", args: [op.role, argument(new Random(op.seed)), ...(op.seed % 4 === 0 ? [anyEntry(op.seed / 1e9, entries) ?? null] : [])] };
     case "reset": return { verb: "goto", args: [null] };
     case "compaction": {
       const { keep, ...rest } = fields;

@@ -19,11 +19,12 @@ const LEVELS = ["off", "minimal", "low", "medium", "high", "xhigh"];
 // Clocks tick, stand still, jump and step back.
 const STEPS = [0, 0, 1, 7, 1000, 61_000, 86_400_000, -1, -5000, -3_600_000];
 
-/** `traits`: modern (pi 1.5's kinds), files (new files from old ones), foreign (what only another writer makes), toolless. */
+/** `traits`: modern (pi 1.5's kinds), files (new files from old ones), foreign (what only another writer makes), toolless, sound (no message without content). */
 export function makeScript(rng, length, traits) {
   const weights = { ...WEIGHTS, ...(traits.modern && MODERN), ...(traits.files && FILES), ...(traits.foreign && FOREIGN) };
   if (!traits.modern) delete weights.wildEdit;
   if (traits.toolless) delete weights.tools;
+  if (traits.sound) delete weights.hollow;
   const script = [];
   while (script.length < length) script.push(...operations(rng, rng.weighted(weights), traits));
   return script;

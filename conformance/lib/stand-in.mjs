@@ -35,9 +35,12 @@ export class StandIn {
   append(file, lines) {
     return this.pi.ask("append", { file, entries: lines.map((line) => JSON.parse(line)) });
   }
-  say(file, role, text) {
+  say(file, role, text, parentId) {
     const message = { role, content: [{ type: "text", text }], timestamp: 1, ...(role === "assistant" && { provider: "p", model: "m" }) };
-    return this.append(file, [JSON.stringify({ type: "message", message })]);
+    return this.append(file, [JSON.stringify({ type: "message", message, parentId })]);
+  }
+  rename(file, name) {
+    return this.append(file, [JSON.stringify({ type: "session_info", name })]);
   }
   goto(file, id) {
     return this.pi.ask("goto", { file, id });

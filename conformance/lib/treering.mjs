@@ -1,10 +1,18 @@
 // treering through its command line.
 import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { dirname, resolve } from "node:path";
 
 export class Treering {
   name = "treering";
-  constructor(binary) {
+  /** `dialect`: whose way of writing new sessions are in; pi's if not given. */
+  constructor(binary, dialect) {
     this.binary = binary;
+    this.dialect = dialect;
+  }
+
+  writing(dialect) {
+    return new Treering(this.binary, dialect);
   }
 
   /** Standard output of one command; throws when the exit code is not 0. `leaf`: an id, null, or undefined for the active one. */
@@ -22,6 +30,10 @@ export class Treering {
   async context(file, leaf) {
     return JSON.parse(await this.#run(["context", file, "--json", ...at(leaf)]));
   }
+  /** The context that the agent whose file it is would build itself. */
+  async agentContext(file, leaf) {
+    return JSON.parse(await this.#run(["context", file, "--view", "agent", "--json", ...at(leaf)]));
+  }
   /** The context as a provider gets it. */
   async llm(file, leaf) {
     return JSON.parse(await this.#run(["context", file, "--llm", "--json", ...at(leaf)]));
@@ -34,10 +46,22 @@ export class Treering {
   }
   /** Appends entries, each given as one line of JSON. Returns the new ids. */
   async append(file, lines) {
-    return words(await this.#run(["append", file, "--stdin"], lines.map((line) => `${line}\n`).join("")));
+    return words(await this.#run(["append", file, "--stdin", ...this.#begin(file)], lines.map((line) => `${line}\n`).join("")));
   }
-  async say(file, role, text) {
-    return words(await this.#run(["append", file, `--${role}`, text]));
+  /** `parent`: an id, null for a new root, or undefined for the leaf. */
+  async say(file, role, text, parent) {
+    return words(await this.#run(["append", file, `--${role}`, text, ...(parent === undefined ? [] : ["--parent", parent ?? "none"]), ...this.#begin(file)]));
+  }
+  #begin(file) {
+    return this.dialect && !existsSync(file) ? ["--dialect", this.dialect] : [];
+  }
+  async rename(file, name) {
+    await this.#run(["name", file, name]);
+  }
+  /** Null if the session has none. */
+  async nameOf(file) {
+    const listed = objects(await this.#run(["ls", dirname(file), "--json"]));
+    return listed.find(({ path }) => resolve(path) === resolve(file)).name;
   }
   async goto(file, id) {
     await this.#run(["goto", file, id ?? "none"]);

@@ -277,7 +277,7 @@ impl Loaded {
             }
         };
         let is_unknown = self.header.is_none() && self.codec().is_headerless();
-        if self.shape == Some(Shape::Tree)
+        if (self.shape == Some(Shape::Tree) || self.dialect == Dialect::Codex)
             && !is_unknown
             && let Some((head, used)) = self.quick(bytes)
             && line.terminated

@@ -1,8 +1,5 @@
 //! Tau, Operator's successor: the same records with another order of a message's members, and
 //! another idea of what a compaction keeps.
-//!
-//! A message's role stands after its contents, so a line's head does not say who speaks: messages
-//! are left to the thorough reader.
 
 use super::agent::{AgentContext, Path};
 use super::operator::{self, Style};

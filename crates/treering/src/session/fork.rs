@@ -154,7 +154,10 @@ impl Fork<'_> {
         let created = self.header.created().unwrap_or_else(crate::time::now);
         let about = About { id, cwd, parent_session: parent_session.as_deref(), created };
         let mut start = self.dialect.start(&about).map_err(io::Error::other)?;
-        if let (Dialect::Omp, Some(name)) = (self.dialect, &self.name) {
+        // What the path says about the name comes along; omp looks for it in the slot only.
+        let own = self.name.as_deref();
+        let name = view.tree().name_given_by(path).unwrap_or(own);
+        if let (Dialect::Omp, Some(name)) = (self.dialect, name) {
             let slot = title::slot(name, Some("user"), &crate::time::format(created));
             start.splice(..slot.len().min(start.len()), slot);
         }

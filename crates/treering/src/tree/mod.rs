@@ -164,6 +164,12 @@ impl Tree {
         self.ancestors(leaf).find_map(named).and_then(|(_, name)| name.clone())
     }
 
+    /// The last name that one of these rows, in the order of the file, gave; `None` if none did.
+    pub(crate) fn name_given_by(&self, rows: &[u32]) -> Option<Option<&str>> {
+        let given = self.names.iter().rev().find(|(row, _)| rows.binary_search(row).is_ok());
+        given.map(|(_, name)| name.as_deref())
+    }
+
     /// The last name that an entry gave, be it none.
     pub(crate) fn last_given_name(&self) -> Option<&str> {
         self.names.last()?.1.as_deref()

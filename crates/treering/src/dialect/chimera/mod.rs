@@ -213,8 +213,8 @@ fn pick<'a, const N: usize>(object: &'a [u8], keys: [&str; N]) -> [Option<&'a [u
     found
 }
 
-/// A message in the shape that Chimera itself gives it. Everything else is left to the thorough
-/// reader, and so is every line that may carry an entry: what is carried decides what it is.
+/// A message in the shape that Chimera itself gives it, or one that carries a message: what is carried
+/// decides what it is. Everything else is left to the thorough reader.
 fn quick(line: &[u8]) -> Option<(Head<'_>, usize)> {
     let rest = line.strip_prefix(b"{\"type\": \"message\", \"id\": \"")?;
     let (id, rest) = hex_name(rest)?;
@@ -229,18 +229,30 @@ fn quick(line: &[u8]) -> Option<(Head<'_>, usize)> {
         return None;
     }
     let time = python::millis(time).filter(|_| time.last() != Some(&b'.'))?;
-    let rest = rest.strip_prefix(b", \"message\": {\"role\": \"")?;
-    let (name, rest) = rest.split_at(rest.iter().take(16).position(|byte| *byte == b'"')?);
-    let role = match role_of(std::str::from_utf8(name).ok()?) {
-        Role::Other => return None,
-        role => role,
+    let message = rest.strip_prefix(b", \"message\": ")?;
+    let mut role = role_of(quick_role(message)?);
+    let rest = message.get(json::leap_value(message, 0)?..)?;
+    let rest = match rest.strip_prefix(b", \"treering\": ") {
+        Some(whole) => {
+            let carried = whole.strip_prefix(b"{\"type\": \"message\", \"message\": ")?;
+            role = Role::of(quick_role(carried)?);
+            whole.get(json::leap_value(whole, 0)?..)?
+        }
+        None => rest,
     };
-    if memchr::memmem::find(rest, b"\"treering\"").is_some() {
+    if rest != b"}" || role == Role::Other {
         return None;
     }
     let (kind, role, time) = (Kind::Message, Some(role), Some(time));
     let head = Head { kind, role, id: Some(id), parent, time, marks: Marks::default() };
-    Some((head, line.len() - rest.len() + 1))
+    Some((head, line.len()))
+}
+
+/// The role with which a message begins.
+fn quick_role(message: &[u8]) -> Option<&str> {
+    let rest = message.strip_prefix(b"{\"role\": \"")?;
+    let end = rest.iter().take(24).position(|byte| matches!(byte, b'"' | b'\\'))?;
+    std::str::from_utf8(&rest[..end]).ok().filter(|_| rest[end] == b'"')
 }
 
 /// A hexadecimal id and what follows its closing quote.

@@ -17,7 +17,7 @@ pub(super) struct Claude {
     /// What each row said about itself.
     bits: Vec<u8>,
     /// The rows of each message that has an id.
-    groups: HashMap<u64, Vec<u32>>,
+    groups: hashbrown::HashMap<u64, Vec<u32>, foldhash::fast::RandomState>,
     custom_title: Option<String>,
     ai_title: Option<String>,
     /// Summaries, and the entries they are about.

@@ -45,39 +45,64 @@ struct Facts<'a> {
     uuid: Option<&'a [u8]>,
     parent: Option<&'a [u8]>,
     time: Option<&'a [u8]>,
-    message: Option<&'a [u8]>,
+    message_id: Option<&'a [u8]>,
+    has_result: bool,
     is_summary: bool,
     bits: u8,
 }
 
 impl<'a> Facts<'a> {
-    /// Reads a record to its end; `None` if it is not a whole object.
+    /// Looks at a record from its start to its end; `None` if it does not end. Whether it is JSON all
+    /// through is for whoever reads it to find out.
     fn of(record: &'a [u8]) -> Option<(Self, usize)> {
         let mut facts = Facts::default();
         let mut members = Members::new(record, json::skip_space(record, 0));
-        for member in &mut members {
-            let value = &record[member.value];
-            let mut bit = |bit: u8, is_set: bool| {
-                facts.bits = if is_set { facts.bits | bit } else { facts.bits & !bit };
-            };
-            match member.key {
-                b"type" => facts.type_name = value,
-                b"subtype" => facts.subtype = value,
-                b"uuid" => facts.uuid = Some(value),
-                b"parentUuid" => facts.parent = Some(value),
-                b"timestamp" => facts.time = Some(value),
-                b"message" => facts.message = Some(value),
-                b"isCompactSummary" => facts.is_summary = value == b"true",
-                b"isSidechain" => bit(mark::SIDECHAIN, value == b"true"),
-                b"isMeta" => bit(mark::META, value == b"true"),
-                b"teamName" => bit(mark::TEAM, value.len() > 2 && value.starts_with(b"\"")),
-                _ => {}
+        while let Some((key, start)) = members.key() {
+            let name = &record[key.start + 1..key.end - 1];
+            if name == b"message" && record.get(start) == Some(&b'{') {
+                let end = facts.message(record, start);
+                members.value_ends(end);
+                continue;
             }
+            let value = &record[members.leap_value(start)?];
+            facts.member(name, value);
         }
         match members.end {
             End::Closed(end) => Some((facts, end)),
             _ => None,
         }
+    }
+
+    fn member(&mut self, name: &[u8], value: &'a [u8]) {
+        let mut bit = |bit: u8, is_set: bool| {
+            self.bits = if is_set { self.bits | bit } else { self.bits & !bit };
+        };
+        match name {
+            b"type" => self.type_name = value,
+            b"subtype" => self.subtype = value,
+            b"uuid" => self.uuid = Some(value),
+            b"parentUuid" => self.parent = Some(value),
+            b"timestamp" => self.time = Some(value),
+            b"isCompactSummary" => self.is_summary = value == b"true",
+            b"isSidechain" => bit(mark::SIDECHAIN, value == b"true"),
+            b"isMeta" => bit(mark::META, value == b"true"),
+            b"teamName" => bit(mark::TEAM, value.len() > 2 && value.starts_with(b"\"")),
+            _ => {}
+        }
+    }
+
+    /// Looks at the message at `start`; how it ends.
+    fn message(&mut self, record: &'a [u8], start: usize) -> End {
+        let mut members = Members::new(record, start);
+        while let Some((key, start)) = members.key() {
+            let Some(value) = members.leap_value(start) else { break };
+            match &record[key.start + 1..key.end - 1] {
+                b"id" => self.message_id = Some(&record[value]),
+                b"content" => self.has_result = begins_with_a_result(&record[value]),
+                _ => {}
+            }
+        }
+        members.end
     }
 
     fn class(&self) -> Class {
@@ -89,7 +114,7 @@ impl<'a> Facts<'a> {
             b"\"user\"" if self.is_summary => {
                 Class::Entry(Kind::Message, Some(Role::CompactionSummary))
             }
-            b"\"user\"" if self.has_result() => Class::Entry(Kind::Message, Some(Role::ToolResult)),
+            b"\"user\"" if self.has_result => Class::Entry(Kind::Message, Some(Role::ToolResult)),
             b"\"user\"" => Class::Entry(Kind::Message, Some(Role::User)),
             b"\"system\"" if self.subtype == b"\"compact_boundary\"" => {
                 Class::Entry(Kind::Reset, None)
@@ -99,17 +124,6 @@ impl<'a> Facts<'a> {
         }
     }
 
-    fn has_result(&self) -> bool {
-        let content = self.message.and_then(|message| json::get(message, "content"));
-        let blocks = content.filter(|content| content.starts_with(b"["));
-        // The block that says so is the first; its type need not be its first member.
-        let first = blocks.and_then(|blocks| {
-            let start = json::skip_space(blocks, 1);
-            Some(&blocks[start..json::skip_value(blocks, start)?])
-        });
-        first.and_then(|block| json::get(block, "type")) == Some(b"\"tool_result\"")
-    }
-
     fn marks(&self) -> Marks {
         let said = match self.class() {
             Class::Entry(_, Some(Role::Assistant)) => mark::ASSISTANT,
@@ -117,10 +131,24 @@ impl<'a> Facts<'a> {
             Class::Entry(Kind::Message, _) => mark::USER,
             _ => 0,
         };
-        let id = self.message.filter(|_| said == mark::ASSISTANT);
-        let id = id.and_then(|message| json::get(message, "id")).filter(|id| *id != b"null");
+        let id = self.message_id.filter(|id| said == mark::ASSISTANT && *id != b"null");
         Marks { bits: self.bits | said, group: id.map_or(0, group) }
     }
+}
+
+/// Whether the first block of some content is the result of a tool.
+fn begins_with_a_result(content: &[u8]) -> bool {
+    let mut members = Members::new(content, json::skip_space(content, 1));
+    if !content.starts_with(b"[") {
+        return false;
+    }
+    while let Some((key, start)) = members.key() {
+        let Some(value) = members.leap_value(start) else { return false };
+        if &content[key.start + 1..key.end - 1] == b"type" {
+            return &content[value] == b"\"tool_result\"";
+        }
+    }
+    false
 }
 
 /// A message's id as a number that is not 0.

@@ -67,17 +67,20 @@ fn is_bare_header(record: &[u8]) -> bool {
     is_text(id) && is_text(timestamp) && state.is_none()
 }
 
-/// The values of some members of an object, in one pass; the last one where a key is repeated.
+/// The values of some members of an object, in one pass; the last one where a key is repeated. Whether
+/// those values are JSON all through was, or will be, found out by others.
 pub(super) fn members<'a, const N: usize>(
     object: &'a [u8],
     keys: [&str; N],
 ) -> [Option<&'a [u8]>; N] {
     let mut found = [None; N];
-    for member in Members::new(object, json::skip_space(object, 0)) {
-        let name = json::key_name(member.key);
+    let mut members = Members::new(object, json::skip_space(object, 0));
+    while let Some((key, start)) = members.key() {
+        let name = json::key_name(&object[key.start + 1..key.end - 1]);
+        let Some(span) = members.leap_value(start) else { break };
         for (value, key) in found.iter_mut().zip(keys) {
             if *name == *key.as_bytes() {
-                *value = object.get(member.value.clone());
+                *value = object.get(span.clone());
             }
         }
     }

