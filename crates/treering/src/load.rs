@@ -1,7 +1,7 @@
 //! From a journal to a header and a tree: the one place where lines become rows.
 
 use crate::dialect::omp::{self, title};
-use crate::dialect::{self, Codec, Dialect, Linker};
+use crate::dialect::{self, Codec, Dialect, Glance, Linker};
 use crate::entry::Kind;
 use crate::entry::head::{self, Head, ParentKey, Segment, What};
 use crate::error::{Error, Result};
@@ -277,24 +277,34 @@ impl Loaded {
             }
         };
         let is_unknown = self.header.is_none() && self.codec().is_headerless();
-        if (self.shape == Some(Shape::Tree) || self.dialect == Dialect::Codex)
-            && !is_unknown
-            && let Some((head, used)) = self.quick(bytes)
-            && line.terminated
-            && !is_fact(head.kind)
-            && self.parent_key.find(&bytes[used..]).is_none()
-        {
-            return Ok(self.entry(head, line.offset, line.len, None, false));
+        let is_numbered = self.shape != Some(Shape::Tree) && !self.codec().is_chain();
+        if line.terminated && !is_unknown && !is_numbered {
+            match self.glance(bytes) {
+                Glance::Entry(head, used)
+                    if !is_fact(head.kind) && self.parent_key.find(&bytes[used..]).is_none() =>
+                {
+                    return Ok(self.entry(head, line.offset, line.len, None, false));
+                }
+                Glance::Side => {
+                    self.take_side(bytes);
+                    return Ok(Taken::Plainly);
+                }
+                _ => {}
+            }
         }
         let bom = if line.offset == 0 && bytes.starts_with(BOM) { BOM.len() } else { 0 };
         self.thorough(&bytes[bom..], line.offset + bom as u64, line.terminated)
     }
 
     #[inline]
-    fn quick<'a>(&self, line: &'a [u8]) -> Option<(Head<'a>, usize)> {
+    fn glance<'a>(&self, line: &'a [u8]) -> Glance<'a> {
         match self.dialect {
-            Dialect::Pi => head::quick(line), // So that it becomes part of the loop.
-            dialect => dialect.codec().quick(line),
+            // So that it becomes part of the loop.
+            Dialect::Pi => match head::quick(line) {
+                Some((head, used)) => Glance::Entry(head, used),
+                None => Glance::Unclear,
+            },
+            dialect => dialect.codec().glance(line),
         }
     }
 

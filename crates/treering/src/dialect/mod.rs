@@ -159,6 +159,17 @@ pub(crate) enum Class {
     Side,
 }
 
+/// What a quick look at a line tells.
+#[derive(Debug)]
+pub(crate) enum Glance<'a> {
+    /// It begins with an entry's head, which takes so many bytes.
+    Entry(Head<'a>, usize),
+    /// It is one record, and no entry.
+    Side,
+    /// It has to be read.
+    Unclear,
+}
+
 /// A record in treering's shape: everything but id, parent and time, which the tree knows.
 #[derive(Debug, Clone)]
 pub(crate) struct Decoded {
@@ -197,6 +208,14 @@ pub(crate) trait Codec: Sync + fmt::Debug {
     fn quick<'a>(&self, line: &'a [u8]) -> Option<(Head<'a>, usize)> {
         let _ = line;
         None
+    }
+
+    /// The same for records that are no entries as well. Never of a part of a line.
+    fn glance<'a>(&self, line: &'a [u8]) -> Glance<'a> {
+        match self.quick(line) {
+            Some((head, used)) => Glance::Entry(head, used),
+            None => Glance::Unclear,
+        }
     }
 
     /// Whether the beginning of a record is enough to judge it by: then long ones need not be read.

@@ -12,7 +12,7 @@ mod link;
 pub(crate) use export::export;
 
 use super::agent::{AgentContext, Path};
-use super::{About, Class, Codec, Decoded, Keys, Linker, Marks, Stamp};
+use super::{About, Class, Codec, Decoded, Glance, Keys, Linker, Marks, Stamp};
 use crate::entry::head::{self, Head};
 use crate::entry::{Kind, NewEntry, Role};
 use crate::error::Result;
@@ -164,17 +164,27 @@ impl Codec for ClaudeCode {
         &KEYS
     }
 
-    /// Here the head stands all over the record: it is read once, and wholly.
-    fn quick<'a>(&self, line: &'a [u8]) -> Option<(Head<'a>, usize)> {
-        let (facts, end) = Facts::of(line)?;
-        let Class::Entry(kind, role) = facts.class() else { return None };
+    /// Here the head stands all over the record: it is looked at once, and wholly.
+    fn glance<'a>(&self, line: &'a [u8]) -> Glance<'a> {
+        let Some((facts, end)) = Facts::of(line) else { return Glance::Unclear };
         if json::skip_space(line, end) != line.len() {
-            return None;
+            return Glance::Unclear;
         }
-        let id = Some(facts.uuid.and_then(head::name)?);
+        let (kind, role) = match facts.class() {
+            Class::Entry(kind, role) => (kind, role),
+            Class::Side => return Glance::Side,
+            Class::Header | Class::HeaderNode => return Glance::Unclear,
+        };
+        let id = facts.uuid.and_then(head::name);
         let parent = facts.parent.and_then(head::name);
         let time = facts.time.and_then(|time| self.time(time));
-        Some((Head { kind, role, id, parent, time, marks: facts.marks() }, line.len()))
+        match id {
+            Some(_) => {
+                let marks = facts.marks();
+                Glance::Entry(Head { kind, role, id, parent, time, marks }, line.len())
+            }
+            None => Glance::Unclear,
+        }
     }
 
     fn classify(&self, _: &str, record: &[u8]) -> Class {

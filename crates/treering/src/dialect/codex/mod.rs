@@ -18,12 +18,12 @@ mod tests;
 use turns::{rolls_back, starts_turn};
 
 use super::agent::{AgentContext, Path};
-use super::{About, Class, Codec, Decoded, Keys, Linker, Marks, Stamp};
+use super::{About, Class, Codec, Decoded, Glance, Keys, Linker, Marks, Stamp};
 use crate::entry::NewEntry;
 use crate::entry::head::Head;
 use crate::error::Result;
 use crate::header::{Header, VERSION};
-use crate::json;
+use crate::json::{self, End, Members};
 use record::{Record, members, text};
 
 /// The dialect of Codex.
@@ -39,17 +39,32 @@ impl Codec for Codex {
     }
 
     /// No head stands in front here; but telling a record's kind is cheaper than reading all of it.
-    fn quick<'a>(&self, line: &'a [u8]) -> Option<(Head<'a>, usize)> {
-        let end = json::leap_value(line, 0).filter(|_| line.first() == Some(&b'{'))?;
-        let record = Record::read(line);
-        let Class::Entry(kind, role) = decode::kind(record) else { return None };
-        if json::skip_space(line, end) != line.len() {
-            return None;
+    fn glance<'a>(&self, line: &'a [u8]) -> Glance<'a> {
+        let mut members = Members::new(line, 0);
+        let (mut kind, mut payload, mut time) = (None, None, None);
+        while let Some((key, start)) = members.key() {
+            let Some(value) = members.leap_value(start) else { return Glance::Unclear };
+            match &line[key.start + 1..key.end - 1] {
+                b"type" => kind = Some(&line[value]),
+                b"payload" => payload = Some(&line[value]),
+                b"timestamp" => time = Some(&line[value]),
+                _ => {}
+            }
         }
-        let [time] = members(line, [KEYS.time]);
-        let time = time.and_then(|time| self.time(time));
-        let head = Head { kind, role, id: None, parent: None, time, marks: self.marks(line) };
-        Some((head, line.len()))
+        let End::Closed(end) = members.end else { return Glance::Unclear };
+        if json::skip_space(line, end) != line.len() {
+            return Glance::Unclear;
+        }
+        let record = Record::of(line, kind, payload);
+        match decode::kind(record) {
+            Class::Entry(kind, role) => {
+                let time = time.and_then(|time| self.time(time));
+                let marks = marks(record);
+                Glance::Entry(Head { kind, role, id: None, parent: None, time, marks }, line.len())
+            }
+            Class::Side => Glance::Side,
+            Class::Header | Class::HeaderNode => Glance::Unclear,
+        }
     }
 
     fn classify(&self, _type_name: &str, record: &[u8]) -> Class {
@@ -79,7 +94,7 @@ impl Codec for Codex {
     }
 
     fn marks(&self, record: &[u8]) -> Marks {
-        Marks { bits: if starts_turn(record) { link::TURN } else { 0 }, group: 0 }
+        marks(Record::read(record))
     }
 
     fn linker(&self) -> Option<Box<dyn Linker>> {
@@ -112,6 +127,10 @@ impl Codec for Codex {
     fn agent_context(&self, path: &mut Path<'_>) -> Result<Option<AgentContext>> {
         context::build(path).map(Some)
     }
+}
+
+fn marks(record: Record<'_>) -> Marks {
+    Marks { bits: if starts_turn(record) { link::TURN } else { 0 }, group: 0 }
 }
 
 /// The thread this one was forked from, or that started it as a subagent.

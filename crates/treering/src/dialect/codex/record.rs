@@ -44,6 +44,11 @@ const ITEMS: [&str; 12] = [
 impl<'a> Record<'a> {
     pub(super) fn read(record: &'a [u8]) -> Self {
         let [kind, payload] = members(record, ["type", "payload"]);
+        Record::of(record, kind, payload)
+    }
+
+    /// The record with this `type` and `payload`.
+    pub(super) fn of(record: &'a [u8], kind: Option<&[u8]>, payload: Option<&'a [u8]>) -> Self {
         let kind = kind.map(|kind| json::string(kind).unwrap_or_default());
         let payload = payload.filter(|payload| is_object(payload));
         match (kind.as_deref(), payload) {
@@ -89,12 +94,18 @@ pub(super) fn members<'a, const N: usize>(
 
 /// The text of a string member.
 pub(super) fn text<'a>(object: &'a [u8], key: &str) -> Option<Cow<'a, str>> {
-    json::get(object, key).and_then(json::string)
+    get(object, key).and_then(json::string)
+}
+
+/// The value of a member.
+pub(super) fn get<'a>(object: &'a [u8], key: &str) -> Option<&'a [u8]> {
+    let [value] = members(object, [key]);
+    value
 }
 
 /// A string member as a literal, so that not even half a surrogate pair changes.
 pub(super) fn literal<'a>(object: &'a [u8], key: &str) -> Option<&'a [u8]> {
-    json::get(object, key).filter(|value| value.starts_with(b"\""))
+    get(object, key).filter(|value| value.starts_with(b"\""))
 }
 
 /// The inside of a string literal; nothing if there is none.

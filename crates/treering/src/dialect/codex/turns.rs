@@ -9,7 +9,7 @@
 //! is about files.
 
 use super::output::texts;
-use super::record::{Record, is_object, literal, members, text};
+use super::record::{Record, get, is_object, literal, members, text};
 use crate::entry::number;
 use crate::json;
 
@@ -25,8 +25,8 @@ pub(crate) fn rolls_back(record: &[u8]) -> Option<u32> {
 }
 
 /// Whether a turn that can be taken back begins with this record.
-pub(crate) fn starts_turn(record: &[u8]) -> bool {
-    match Record::read(record) {
+pub(super) fn starts_turn(record: Record<'_>) -> bool {
+    match record {
         Record::Letter(_) => true,
         Record::Item(item) => match text(item, "type").as_deref() {
             Some("agent_message") => true,
@@ -64,7 +64,7 @@ const SURROUNDINGS: [(&str, &str); 14] = [
 
 /// Whether any text of a user message is one of those.
 pub(super) fn is_surroundings(message: &[u8]) -> bool {
-    let Some(content) = json::get(message, "content") else { return false };
+    let Some(content) = get(message, "content") else { return false };
     let is_one = |text: &str| {
         let text = text.trim();
         let bounds = |(start, end): &(&str, &str)| starts(text, start) && ends(text, end);
@@ -95,7 +95,7 @@ fn ends(text: &str, with: &str) -> bool {
 
 /// Whether an assistant message is really a letter between agents: its text is one, as JSON.
 fn is_letter(message: &[u8]) -> bool {
-    let Some(content) = json::get(message, "content") else { return false };
+    let Some(content) = get(message, "content") else { return false };
     let inside = texts(content, b"");
     let letter = json::decode(&inside);
     let letter = letter.trim().as_bytes();

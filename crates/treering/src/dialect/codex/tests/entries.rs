@@ -1,5 +1,6 @@
 //! Every kind of record as an entry.
 
+use super::super::record::Record;
 use super::*;
 use crate::entry::Kind;
 
@@ -187,7 +188,7 @@ fn letters_between_agents_are_messages_to_the_model() {
         assert_eq!(entry["customType"], "agent_message");
         assert_eq!(entry["content"], json!([{"type": "text", "text": "do it"}]));
         assert_eq!(entry["details"], json!({"author": "/root", "recipient": "/root/a"}));
-        assert!(starts_turn(&record));
+        assert!(starts_turn(Record::read(&record)));
     }
     let sealed = json!({"author": "a", "recipient": "b", "content": "", "trigger_turn": false,
         "encrypted_content": "zzz"});

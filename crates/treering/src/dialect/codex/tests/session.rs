@@ -1,5 +1,6 @@
 //! What makes a session of records: its header, its turns, what Codex sends.
 
+use super::super::record::Record;
 use super::*;
 use crate::entry::{Kind, Role};
 
@@ -23,7 +24,9 @@ fn only_a_rollback_takes_turns_back() {
 fn turns_begin_with_what_the_user_asked() {
     let said = |role: &str, text: &str| {
         let content = json!([{"type": "input_text", "text": text}]);
-        starts_turn(&item(&json!({"type": "message", "role": role, "content": content})))
+        starts_turn(Record::read(&item(
+            &json!({"type": "message", "role": role, "content": content}),
+        )))
     };
     assert!(said("user", "hello"));
     assert!(said("user", "what does <environment_context> mean?"));
@@ -41,7 +44,9 @@ fn turns_begin_with_what_the_user_asked() {
     }
     let letter = r#"{"author":"/a","recipient":"/b","content":"x","trigger_turn":true}"#;
     assert!(said("assistant", letter));
-    assert!(!starts_turn(&event(&json!({"type": "user_message", "message": "hello"}))));
+    assert!(!starts_turn(Record::read(&event(
+        &json!({"type": "user_message", "message": "hello"})
+    ))));
 }
 
 #[test]
@@ -178,7 +183,7 @@ fn no_record_is_too_odd() {
     ];
     for record in odd {
         native(record.as_bytes());
-        starts_turn(record.as_bytes());
+        starts_turn(Record::read(record.as_bytes()));
         looks_like(record.as_bytes());
         sent(vec![record.as_bytes().to_vec()]);
     }
