@@ -454,9 +454,9 @@ pub(crate) fn decode(inner: &[u8]) -> Cow<'_, str> {
 /// The same; `Err` with the best that can be done if something was lost.
 pub(crate) fn decode_exactly(inner: &[u8]) -> Result<Cow<'_, str>, String> {
     if memchr::memchr(b'\\', inner).is_none() {
-        return match String::from_utf8_lossy(inner) {
-            Cow::Borrowed(text) => Ok(Cow::Borrowed(text)),
-            Cow::Owned(lossy) => Err(lossy),
+        return match std::str::from_utf8(inner) {
+            Ok(text) => Ok(Cow::Borrowed(text)),
+            Err(_) => Err(String::from_utf8_lossy(inner).into_owned()),
         };
     }
     let mut out: Vec<u8> = Vec::with_capacity(inner.len());

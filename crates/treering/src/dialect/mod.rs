@@ -218,6 +218,12 @@ pub(crate) trait Codec: Sync + fmt::Debug {
         }
     }
 
+    /// Whether a record that is no entry says something about the session.
+    fn side_matters(&self, record: &[u8]) -> bool {
+        let _ = record;
+        true
+    }
+
     /// Whether the beginning of a record is enough to judge it by: then long ones need not be read.
     fn heads_stand_first(&self) -> bool {
         false

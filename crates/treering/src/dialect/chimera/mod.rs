@@ -230,29 +230,29 @@ fn quick(line: &[u8]) -> Option<(Head<'_>, usize)> {
     }
     let time = python::millis(time).filter(|_| time.last() != Some(&b'.'))?;
     let message = rest.strip_prefix(b", \"message\": ")?;
-    let mut role = role_of(quick_role(message)?);
-    let rest = message.get(json::leap_value(message, 0)?..)?;
-    let rest = match rest.strip_prefix(b", \"treering\": ") {
-        Some(whole) => {
-            let carried = whole.strip_prefix(b"{\"type\": \"message\", \"message\": ")?;
-            role = Role::of(quick_role(carried)?);
-            whole.get(json::leap_value(whole, 0)?..)?
-        }
-        None => rest,
+    let head = |role: Role, used: usize| {
+        let (kind, role, time) = (Kind::Message, Some(role), Some(time));
+        let head = Head { kind, role, id: Some(id), parent, time, marks: Marks::default() };
+        (role != Some(Role::Other)).then_some((head, used))
     };
-    if rest != b"}" || role == Role::Other {
-        return None;
+    let (role, after) = quick_role(message)?;
+    if memchr::memmem::find(after, b"\"treering\"").is_none() {
+        return head(role_of(role), line.len() - after.len());
     }
-    let (kind, role, time) = (Kind::Message, Some(role), Some(time));
-    let head = Head { kind, role, id: Some(id), parent, time, marks: Marks::default() };
-    Some((head, line.len()))
+    let rest = message.get(json::leap_value(message, 0)?..)?;
+    let whole = rest.strip_prefix(b", \"treering\": ")?;
+    let carried = whole.strip_prefix(b"{\"type\": \"message\", \"message\": ")?;
+    let (role, _) = quick_role(carried)?;
+    let is_last = whole.get(json::leap_value(whole, 0)?..)? == b"}";
+    head(Role::of(role), line.len()).filter(|_| is_last)
 }
 
-/// The role with which a message begins.
-fn quick_role(message: &[u8]) -> Option<&str> {
+/// The role with which a message begins, and what follows it.
+fn quick_role(message: &[u8]) -> Option<(&str, &[u8])> {
     let rest = message.strip_prefix(b"{\"role\": \"")?;
     let end = rest.iter().take(24).position(|byte| matches!(byte, b'"' | b'\\'))?;
-    std::str::from_utf8(&rest[..end]).ok().filter(|_| rest[end] == b'"')
+    let (role, rest) = rest.split_at(end);
+    Some((std::str::from_utf8(role).ok()?, rest.strip_prefix(b"\"")?))
 }
 
 /// A hexadecimal id and what follows its closing quote.

@@ -24,6 +24,12 @@ pub(super) struct Claude {
     summaries: Vec<(String, String)>,
 }
 
+/// Whether a side record may name the session.
+pub(super) fn says_a_title(record: &[u8]) -> bool {
+    let kind = json::get(record, "type");
+    matches!(kind, Some(b"\"custom-title\"" | b"\"ai-title\"" | b"\"summary\""))
+}
+
 impl Linker for Claude {
     fn row(&mut self, row: u32, head: &Head<'_>) {
         self.bits.resize(row as usize, 0);

@@ -219,6 +219,10 @@ impl Codec for ClaudeCode {
         Facts::of(record).map_or(Marks::default(), |(facts, _)| facts.marks())
     }
 
+    fn side_matters(&self, record: &[u8]) -> bool {
+        link::says_a_title(record)
+    }
+
     fn linker(&self) -> Option<Box<dyn Linker>> {
         Some(Box::<link::Claude>::default())
     }

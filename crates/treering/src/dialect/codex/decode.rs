@@ -32,7 +32,8 @@ pub(super) fn kind(record: Record<'_>) -> Class {
             Some("message") => Class::Entry(Kind::Message, Some(role(item))),
             Some("agent_message") => Class::Entry(Kind::CustomMessage, None),
             Some("reasoning") => Class::Entry(Kind::Message, Some(Role::Assistant)),
-            Some(name) if call_name(name, item).is_some() => {
+            // What it is called does not matter here.
+            Some(name) if call_name(name, b"{}").is_some() => {
                 Class::Entry(Kind::Message, Some(Role::Assistant))
             }
             Some(name) if is_output(name) => Class::Entry(Kind::Message, Some(Role::ToolResult)),

@@ -97,6 +97,10 @@ impl Codec for Codex {
         marks(Record::read(record))
     }
 
+    fn side_matters(&self, record: &[u8]) -> bool {
+        rolls_back(record).is_some()
+    }
+
     fn linker(&self) -> Option<Box<dyn Linker>> {
         Some(Box::<link::Rollbacks>::default())
     }

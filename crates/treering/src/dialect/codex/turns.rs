@@ -9,7 +9,7 @@
 //! is about files.
 
 use super::output::texts;
-use super::record::{Record, get, is_object, literal, members, text};
+use super::record::{Record, get, is_object, literal, members};
 use crate::entry::number;
 use crate::json;
 
@@ -28,13 +28,10 @@ pub(crate) fn rolls_back(record: &[u8]) -> Option<u32> {
 pub(super) fn starts_turn(record: Record<'_>) -> bool {
     match record {
         Record::Letter(_) => true,
-        Record::Item(item) => match text(item, "type").as_deref() {
-            Some("agent_message") => true,
-            Some("message") => match text(item, "role").as_deref() {
-                Some("user") => !is_surroundings(item),
-                Some("assistant") => is_letter(item),
-                _ => false,
-            },
+        Record::Item(item) => match members(item, ["type", "role"]) {
+            [Some(b"\"agent_message\""), _] => true,
+            [Some(b"\"message\""), Some(b"\"user\"")] => !is_surroundings(item),
+            [Some(b"\"message\""), Some(b"\"assistant\"")] => is_letter(item),
             _ => false,
         },
         _ => false,
@@ -70,11 +67,15 @@ pub(super) fn is_surroundings(message: &[u8]) -> bool {
         let bounds = |(start, end): &(&str, &str)| starts(text, start) && ends(text, end);
         SURROUNDINGS.iter().any(bounds) || is_external(text)
     };
-    match json::string(content) {
-        Some(text) => is_one(&text),
-        None => json::elements(content)
-            .into_iter()
-            .any(|block| text(block, "text").is_some_and(|text| is_one(&text))),
+    // Most texts begin with none of the characters that those begin with.
+    let may_be = |literal: &[u8]| literal.get(1).is_some_and(|first| b"<#Ww\\ ".contains(first));
+    let is_one =
+        |literal: &[u8]| may_be(literal) && json::string(literal).is_some_and(|text| is_one(&text));
+    match content.starts_with(b"\"") {
+        true => is_one(content),
+        false => {
+            json::elements(content).into_iter().any(|block| get(block, "text").is_some_and(is_one))
+        }
     }
 }
 
@@ -96,6 +97,11 @@ fn ends(text: &str, with: &str) -> bool {
 /// Whether an assistant message is really a letter between agents: its text is one, as JSON.
 fn is_letter(message: &[u8]) -> bool {
     let Some(content) = get(message, "content") else { return false };
+    let first = json::elements(content).first().and_then(|block| get(block, "text"));
+    let begins = first.unwrap_or(content).get(1);
+    if !begins.is_some_and(|first| b"{\\ ".contains(first)) {
+        return false; // Nearly always: no letter, whatever follows.
+    }
     let inside = texts(content, b"");
     let letter = json::decode(&inside);
     let letter = letter.trim().as_bytes();

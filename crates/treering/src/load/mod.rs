@@ -1,5 +1,7 @@
 //! From a journal to a header and a tree: the one place where lines become rows.
 
+mod ahead;
+
 use crate::dialect::omp::{self, title};
 use crate::dialect::{self, Codec, Dialect, Glance, Linker};
 use crate::entry::Kind;
@@ -232,28 +234,82 @@ impl Loaded {
         // Entries are mostly of this size; a wrong guess costs a little memory or a little time.
         let guess = (to.saturating_sub(self.complete) / 2048).min(1 << 20);
         Arc::make_mut(&mut self.tree).reserve(guess as usize);
-        let parent_key = self.parent_key.clone();
-        scan::lines(journal, self.complete, to, &parent_key, |line| {
-            let (offset, terminated) = (line.offset, line.terminated);
-            let end = offset + line.len + u64::from(terminated);
-            let rows = self.tree.nodes.len();
-            if self.line(journal, line)? == Taken::Unsettled {
-                taken = Taken::Unsettled;
-            }
-            self.seen = end;
-            if terminated {
-                self.complete = end;
-                self.lines += 1;
-            } else {
-                self.tail_counts = self.tree.nodes.len() > rows;
-            }
-            Ok::<(), LoadError>(())
-        })?;
+        if let Some(middle) = ahead::middle(self.codec(), journal, self.complete, to)? {
+            // The second half is looked at by another core meanwhile.
+            let (codec, key) = (self.codec(), self.parent_key.clone());
+            let seen = std::thread::scope(|scope| {
+                let second = scope.spawn(|| ahead::Seen::read(codec, journal, middle, to, &key));
+                self.read_lines(journal, middle, &mut taken)?;
+                second.join().unwrap_or_else(|_| Err(io::Error::other("a reader failed").into()))
+            })?;
+            self.take_seen(journal, &seen, &mut taken)?;
+        } else {
+            self.read_lines(journal, to, &mut taken)?;
+        }
         let mut mark = vec![0; self.complete.min(64) as usize];
         let start = self.complete - mark.len() as u64;
         scan::read_full(journal, start, &mut mark)?;
         self.mark = mark;
         Ok(taken)
+    }
+
+    fn read_lines(
+        &mut self,
+        journal: &dyn Journal,
+        to: u64,
+        taken: &mut Taken,
+    ) -> Result<(), LoadError> {
+        let parent_key = self.parent_key.clone();
+        scan::lines(journal, self.complete, to, &parent_key, |line| {
+            let (offset, len, terminated) = (line.offset, line.len, line.terminated);
+            let rows = self.tree.nodes.len();
+            if self.line(journal, line)? == Taken::Unsettled {
+                *taken = Taken::Unsettled;
+            }
+            self.passed(offset + len, terminated, rows);
+            Ok::<(), LoadError>(())
+        })
+    }
+
+    /// Notes that a line was taken in, which ends at `end` and came after so many rows.
+    fn passed(&mut self, end: u64, terminated: bool, rows: usize) {
+        self.seen = end + u64::from(terminated);
+        if terminated {
+            self.complete = self.seen;
+            self.lines += 1;
+        } else {
+            self.tail_counts = self.tree.nodes.len() > rows;
+        }
+    }
+
+    /// Takes in lines that were looked at ahead of time.
+    fn take_seen(
+        &mut self,
+        journal: &dyn Journal,
+        seen: &ahead::Seen,
+        taken: &mut Taken,
+    ) -> Result<(), LoadError> {
+        for line in seen.lines() {
+            let rows = self.tree.nodes.len();
+            let outcome = match line.head {
+                ahead::Head::Entry(head) if self.header.is_some() => {
+                    self.entry(head, line.offset, line.len, None, false)
+                }
+                ahead::Head::Side if self.header.is_some() => Taken::Plainly,
+                _ => {
+                    let mut bytes = vec![0; usize::try_from(line.len).map_err(io::Error::other)?];
+                    scan::read_full(journal, line.offset, &mut bytes)?;
+                    let (offset, len, terminated) = (line.offset, line.len, line.terminated);
+                    let bytes = Bytes::Whole(&bytes);
+                    self.line(journal, Line { offset, len, terminated, bytes })?
+                }
+            };
+            if outcome == Taken::Unsettled {
+                *taken = Taken::Unsettled;
+            }
+            self.passed(line.offset + line.len, line.terminated, rows);
+        }
+        Ok(())
     }
 
     fn line(&mut self, journal: &dyn Journal, line: Line<'_>) -> Result<Taken, LoadError> {

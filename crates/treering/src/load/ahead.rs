@@ -1,0 +1,156 @@
+//! Half of a large log, looked at ahead of time.
+//!
+//! Some agents' records say what they are all over themselves, so that telling a line's head takes
+//! longer than everything else together. Another core does it for the second half of the log, while
+//! the first half becomes rows. What it saw is kept in little: some numbers a line, and the ids.
+
+use super::{LoadError, is_fact};
+use crate::dialect::{Codec, Glance, Marks};
+use crate::entry::head::{self, Name, ParentKey};
+use crate::entry::{Kind, Role};
+use crate::log::Journal;
+use crate::log::scan::{self, Bytes};
+use std::borrow::Cow;
+use std::io;
+
+/// Logs of this size and more are worth a second core.
+const LARGE: u64 = 24 * 1024 * 1024;
+
+/// Where the second half begins; `None` if the log is read in one go.
+pub(super) fn middle(
+    codec: &dyn Codec,
+    journal: &dyn Journal,
+    from: u64,
+    to: u64,
+) -> io::Result<Option<u64>> {
+    if codec.heads_stand_first() || to.saturating_sub(from) < LARGE {
+        return Ok(None);
+    }
+    if std::thread::available_parallelism().map_or(1, |count| count.get()) < 2 {
+        return Ok(None);
+    }
+    let half = from + (to - from) / 2;
+    let mut bytes = vec![0; 1024 * 1024];
+    let got = scan::read_full(journal, half, &mut bytes)?;
+    Ok(memchr::memchr(b'\n', &bytes[..got]).map(|at| half + at as u64 + 1).filter(|&at| at < to))
+}
+
+/// What was seen of some lines.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    lines: Vec<Glimpse>,
+    /// All ids, one after the other.
+    ids: String,
+}
+
+/// What was seen of one.
+#[derive(Debug)]
+struct Glimpse {
+    offset: u64,
+    len: u64,
+    terminated: bool,
+    what: What,
+}
+
+#[derive(Debug)]
+enum What {
+    Entry { kind: Kind, role: Option<Role>, time: Option<i64>, marks: Marks, id: Id, parent: Id },
+    Side,
+    Unclear,
+}
+
+/// Where an id stands among the others, if there is one.
+#[derive(Debug, Clone, Copy)]
+struct Id {
+    start: u32,
+    len: u16,
+    exists: bool,
+    is_number: bool,
+}
+
+/// A line, as it was seen.
+pub(super) struct Line<'a> {
+    pub offset: u64,
+    pub len: u64,
+    pub terminated: bool,
+    pub head: Head<'a>,
+}
+
+pub(super) enum Head<'a> {
+    Entry(head::Head<'a>),
+    /// A record that is no entry, and says nothing that matters.
+    Side,
+    /// To be read.
+    Unclear,
+}
+
+impl Seen {
+    pub(super) fn read(
+        codec: &dyn Codec,
+        journal: &dyn Journal,
+        from: u64,
+        to: u64,
+        parent_key: &ParentKey,
+    ) -> Result<Self, LoadError> {
+        let mut seen = Seen::default();
+        scan::lines(journal, from, to, parent_key, |line| {
+            let what = match line.bytes {
+                Bytes::Whole(bytes) if line.terminated => seen.look(codec, bytes, parent_key),
+                _ => What::Unclear,
+            };
+            let (offset, len, terminated) = (line.offset, line.len, line.terminated);
+            seen.lines.push(Glimpse { offset, len, terminated, what });
+            Ok::<(), LoadError>(())
+        })?;
+        Ok(seen)
+    }
+
+    fn look(&mut self, codec: &dyn Codec, bytes: &[u8], parent_key: &ParentKey) -> What {
+        match codec.glance(bytes) {
+            Glance::Entry(head, used)
+                if !is_fact(head.kind) && parent_key.find(&bytes[used..]).is_none() =>
+            {
+                let head::Head { kind, role, time, marks, .. } = head;
+                match (self.keep(head.id.as_ref()), self.keep(head.parent.as_ref())) {
+                    (Some(id), Some(parent)) => What::Entry { kind, role, time, marks, id, parent },
+                    _ => What::Unclear,
+                }
+            }
+            Glance::Side if !codec.side_matters(bytes) => What::Side,
+            _ => What::Unclear,
+        }
+    }
+
+    /// Keeps an id; `None` if there is no more room.
+    fn keep(&mut self, name: Option<&Name<'_>>) -> Option<Id> {
+        let Some(name) = name else {
+            return Some(Id { start: 0, len: 0, exists: false, is_number: false });
+        };
+        let start = u32::try_from(self.ids.len()).ok()?;
+        let len = u16::try_from(name.text.len()).ok()?;
+        self.ids.push_str(&name.text);
+        Some(Id { start, len, exists: true, is_number: name.is_number })
+    }
+
+    fn name(&self, id: Id) -> Option<Name<'_>> {
+        let start = id.start as usize;
+        let text = self.ids.get(start..start + usize::from(id.len))?;
+        id.exists.then_some(Name { text: Cow::Borrowed(text), is_number: id.is_number })
+    }
+
+    pub(super) fn lines(&self) -> impl Iterator<Item = Line<'_>> {
+        self.lines.iter().map(|line| Line {
+            offset: line.offset,
+            len: line.len,
+            terminated: line.terminated,
+            head: match &line.what {
+                What::Side => Head::Side,
+                What::Unclear => Head::Unclear,
+                &What::Entry { kind, role, time, marks, id, parent } => {
+                    let (id, parent) = (self.name(id), self.name(parent));
+                    Head::Entry(head::Head { kind, role, id, parent, time, marks })
+                }
+            },
+        })
+    }
+}
