@@ -2,6 +2,7 @@
 
 mod append;
 mod context;
+mod dialects;
 mod fork;
 mod leaves;
 mod list;
@@ -32,6 +33,7 @@ pub(crate) const GROUPS: &[Group] = &[
     Group { name: "list", rows: list::rows },
     Group { name: "fork", rows: fork::rows },
     Group { name: "shapes", rows: tree::shapes },
+    Group { name: "dialects", rows: dialects::rows },
 ];
 
 /// Their names.

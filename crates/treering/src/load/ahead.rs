@@ -154,3 +154,67 @@ impl Seen {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::Loaded;
+    use super::*;
+    use crate::dialect::Dialect;
+    use crate::log::MemoryJournal;
+    use crate::tree::Taken;
+
+    /// Lines of every sort: entries, side records, damage, glue, a torn end.
+    fn log(dialect: Dialect) -> String {
+        let mut log = String::new();
+        for n in 0..60_u32 {
+            let parent =
+                n.checked_sub(1 + n % 3).map_or("null".into(), |n| format!("\"{n:012x}\""));
+            log += &match dialect {
+                Dialect::ClaudeCode => format!(
+                    r#"{{"parentUuid":{parent},"isSidechain":{},"cwd":"/p","sessionId":"s","type":"user","message":{{"role":"user","content":"{n} \"x\" \\"}},"uuid":"{n:012x}","timestamp":"2026-01-05T09:00:20.226Z"}}"#,
+                    n % 7 == 0
+                ),
+                _ => format!(
+                    r#"{{"type": "message", "id": "{n:012x}", "parent_id": {parent}, "timestamp": 1773219600.{n}, "message": {{"role": "user", "content": "{n}"}}}}"#
+                ),
+            };
+            log += match n % 11 {
+                3 => "\n{\"type\":\"custom-title\",\"customTitle\":\"t\",\"sessionId\":\"s\"}\n",
+                5 => "\n{broken\n",
+                7 => "",
+                _ => "\n",
+            };
+        }
+        log + "{\"type\": \"message\", \"id\": \"torn"
+    }
+
+    #[test]
+    fn a_half_looked_at_ahead_of_time_becomes_the_same_rows() {
+        for dialect in [Dialect::ClaudeCode, Dialect::Chimera] {
+            let log = log(dialect);
+            let journal = MemoryJournal::new(log.clone().into_bytes());
+            let whole = Loaded::read(&journal).unwrap_or_else(|error| panic!("{error:?}"));
+            assert_eq!(whole.dialect, dialect);
+            let ends = log.match_indices('\n').map(|(at, _)| at as u64 + 1);
+            for middle in ends.filter(|end| *end < log.len() as u64) {
+                let mut halves = Loaded::new(dialect);
+                let (mut taken, to) = (Taken::Plainly, log.len() as u64);
+                halves.read_lines(&journal, middle, &mut taken).unwrap();
+                let key = ParentKey::of(dialect.codec());
+                let seen = Seen::read(dialect.codec(), &journal, middle, to, &key).unwrap();
+                halves.take_seen(&journal, &seen, &mut taken).unwrap();
+                let rows = |loaded: &Loaded| -> Vec<(u64, u64, String, Option<Role>)> {
+                    let tree = &loaded.tree;
+                    let row = |row: u32| {
+                        let node = tree.node(row);
+                        (node.offset, node.len, tree.id_text(row).to_owned(), node.role())
+                    };
+                    (0..tree.nodes.len() as u32).map(row).collect()
+                };
+                assert_eq!(rows(&halves), rows(&whole), "{dialect}, halves at {middle}");
+                assert_eq!((halves.complete, halves.lines), (whole.complete, whole.lines));
+                assert_eq!(halves.findings, whole.findings);
+            }
+        }
+    }
+}

@@ -72,8 +72,9 @@ fn is_bare_header(record: &[u8]) -> bool {
     is_text(id) && is_text(timestamp) && state.is_none()
 }
 
-/// The values of some members of an object, in one pass; the last one where a key is repeated. Whether
-/// those values are JSON all through was, or will be, found out by others.
+/// The values of some members of an object, in one pass that ends when all are found: the first one
+/// where a key is repeated, which Codex itself refuses. Whether those values are JSON all through was,
+/// or will be, found out by others.
 pub(super) fn members<'a, const N: usize>(
     object: &'a [u8],
     keys: [&str; N],
@@ -84,9 +85,12 @@ pub(super) fn members<'a, const N: usize>(
         let name = json::key_name(&object[key.start + 1..key.end - 1]);
         let Some(span) = members.leap_value(start) else { break };
         for (value, key) in found.iter_mut().zip(keys) {
-            if *name == *key.as_bytes() {
+            if value.is_none() && *name == *key.as_bytes() {
                 *value = object.get(span.clone());
             }
+        }
+        if found.iter().all(Option::is_some) {
+            break;
         }
     }
     found

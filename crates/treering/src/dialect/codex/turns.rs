@@ -28,10 +28,13 @@ pub(crate) fn rolls_back(record: &[u8]) -> Option<u32> {
 pub(super) fn starts_turn(record: Record<'_>) -> bool {
     match record {
         Record::Letter(_) => true,
-        Record::Item(item) => match members(item, ["type", "role"]) {
-            [Some(b"\"agent_message\""), _] => true,
-            [Some(b"\"message\""), Some(b"\"user\"")] => !is_surroundings(item),
-            [Some(b"\"message\""), Some(b"\"assistant\"")] => is_letter(item),
+        Record::Item(item) => match get(item, "type") {
+            Some(b"\"agent_message\"") => true,
+            Some(b"\"message\"") => match get(item, "role") {
+                Some(b"\"user\"") => !is_surroundings(item),
+                Some(b"\"assistant\"") => is_letter(item),
+                _ => false,
+            },
             _ => false,
         },
         _ => false,
