@@ -7,7 +7,7 @@
 //! it goes on from there all the same. Version 1 of the design is linear and the same as pi's.
 
 use super::agent::{AgentContext, Path};
-use super::{About, Class, Codec, Decoded, Keys, Stamp, pi};
+use super::{About, Class, Codec, Decoded, Keys, Stamp, carry, pi};
 use crate::entry::head::Head;
 use crate::entry::{Kind, NewEntry};
 use crate::error::Result;
@@ -65,6 +65,12 @@ impl Codec for Uuid {
     }
 
     fn decode(&self, record: &[u8]) -> Decoded {
+        // An entry is never anything else than its record says.
+        let type_name = json::get(record, "type").and_then(json::string);
+        let is_it = |entry: &NewEntry| Some(&*entry.type_name) == type_name.as_deref();
+        if let Some(entry) = carry::carried(record).filter(is_it) {
+            return Decoded::of(entry);
+        }
         let mut decoded = Decoded::without(record, &KEYS);
         if decoded.entry.type_name == "stack_summary" {
             decoded.entry.type_name = "branch_summary".into();
@@ -87,11 +93,23 @@ impl Codec for Uuid {
         }
         line.extend_from_slice(b",\"timestamp\":");
         json::write_string(&mut line, &crate::time::format(stamp.millis));
-        line.extend_from_slice(&renamed(&entry.fields, |key| {
-            NAMES.iter().find(|(_, native)| json::key_is(key, native)).map(|(here, _)| *here)
-        }));
+        // A member of the caller's own may have a name that means something else here.
+        let is_taken = |key: &[u8]| {
+            let taken = NAMES.iter().map(|(here, _)| *here).chain([KEYS.id, KEYS.parent]);
+            taken.into_iter().any(|name| json::key_is(key, name))
+        };
+        let fields = match carry::members(&entry.fields).any(|(key, _)| is_taken(key)) {
+            true => Vec::new(),
+            false => renamed(&entry.fields, |key| {
+                NAMES.iter().find(|(_, native)| json::key_is(key, native)).map(|(here, _)| *here)
+            }),
+        };
+        line.extend_from_slice(&fields);
         line.push(b'}');
-        Some(line)
+        Some(match carry::same(&self.decode(&line).entry, entry) {
+            true => line,
+            false => carry::carry(line, entry),
+        })
     }
 
     fn encode_header(&self, about: &About<'_>) -> Option<Vec<u8>> {

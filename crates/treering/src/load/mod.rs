@@ -124,6 +124,12 @@ impl Loaded {
         }
     }
 
+    /// Says whose session it is: the first lines of a new one do not always tell.
+    pub(crate) fn of_dialect(mut self, dialect: Dialect) -> Self {
+        (self.dialect, self.parent_key) = (dialect, ParentKey::of(dialect.codec()));
+        self
+    }
+
     /// Says which file this is, for what is kept beside it.
     pub(crate) fn at(mut self, path: &Path) -> Self {
         if self.dialect == Dialect::Omp {
@@ -388,7 +394,8 @@ impl Loaded {
             let is_tail = !terminated && at + 1 == last;
             let (start, len) = (offset + span.start as u64, span.len() as u64);
             let body = &bytes[span];
-            if self.header.is_none() && codec.is_headerless() {
+            let is_header = matches!(what, What::Header | What::HeaderNode(_));
+            if self.header.is_none() && codec.is_headerless() && !is_header {
                 self.header = codec.header(body);
             }
             match what {

@@ -147,6 +147,7 @@ impl Session {
         let start = options.dialect.start(&about)?;
         let memory = Arc::new(MemoryJournal::new(start));
         let loaded = Loaded::read(&*memory).map_err(|error| error.at(Some(path)))?;
+        let loaded = loaded.of_dialect(options.dialect);
         let (creation, durability) = (options.creation, options.durability);
         let journal = Arc::clone(&memory) as Arc<dyn Journal>;
         let place = Place::Pending { path: path.to_owned(), creation, memory };
