@@ -77,7 +77,12 @@ fn message_gist(message: MessageView<'_>, role: Option<Role>) -> String {
         Some(Role::ToolResult) => {
             let tool = message.field("toolName").unwrap_or_default();
             let error = if is_true(message, "isError") { "failed: " } else { "" };
-            format!("[{}] {error}{}", first_line(&tool), blocks_gist(message))
+            // Not every agent says which tool it was.
+            let tool = match first_line(&tool) {
+                "" => String::new(),
+                tool => format!("[{tool}] "),
+            };
+            format!("{tool}{error}{}", blocks_gist(message))
         }
         Some(Role::BashExecution) => {
             format!("$ {}", first_line(&message.field("command").unwrap_or_default()))

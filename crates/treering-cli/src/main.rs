@@ -9,6 +9,7 @@ mod error;
 mod layout;
 mod output;
 mod progress;
+mod short;
 mod text;
 
 use clap::Parser;

@@ -4,6 +4,7 @@ use super::{Position, warn_of_findings};
 use crate::describe;
 use crate::error::Failure;
 use crate::output::{Output, Style};
+use crate::short::ShortIds;
 use crate::text::{columns, pad, safe_line, time};
 use std::io::Write;
 use std::path::PathBuf;
@@ -30,13 +31,14 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
         None => session.leaf().map(|leaf| leaf.to_string()),
     };
     let tree = session.tree();
+    let ids = ShortIds::of(&tree);
     if let Some(leaf) = leaf {
         for entry in session.path_to(&leaf)? {
             let entry = entry?;
             if args.json {
                 write_json(&entry, session.dialect(), out)?;
             } else {
-                write(&entry, &tree, out)?;
+                write(&entry, &tree, &ids, out)?;
             }
         }
     }
@@ -61,8 +63,8 @@ pub(super) fn write_json(entry: &Entry, dialect: Dialect, out: &mut Output) -> R
     Ok(out.write_all(b"\n")?)
 }
 
-fn write(entry: &Entry, tree: &Tree, out: &mut Output) -> Result<(), Failure> {
-    let id = safe_line(entry.id().as_str());
+fn write(entry: &Entry, tree: &Tree, ids: &ShortIds, out: &mut Output) -> Result<(), Failure> {
+    let id = ids.show(entry.id().as_str());
     let time = time(entry.time());
     let name = pad(&describe::name(entry), 10);
     let label = tree.label(entry.id().as_str()).map(|label| format!("[{}] ", safe_line(label)));

@@ -5,6 +5,7 @@ use crate::describe;
 use crate::error::Failure;
 use crate::layout::Layout;
 use crate::output::{Output, Style, json_string, json_string_or_null};
+use crate::short::ShortIds;
 use crate::text::{columns, fit, pad, safe_line};
 use std::io::Write;
 use std::path::PathBuf;
@@ -140,10 +141,11 @@ pub(super) fn write(session: &Session, shown: Shown, out: &mut Output) -> Result
     }
     let mut pen = layout.pen();
     let mut reader = session.reader();
+    let ids = ShortIds::of(&tree);
     for (at, (item, place)) in tree.walk().zip(&layout.places).enumerate() {
         if let Some(gutter) = pen.draw(item.depth, *place) {
             let mark = if leaf == Some(at) { " ← leaf" } else { "" };
-            write_item(&mut reader, &item, path.has(&item), &gutter, mark, out)?;
+            write_item(&mut reader, &ids, &item, path.has(&item), &gutter, mark, out)?;
         }
     }
     Ok(())
@@ -151,6 +153,7 @@ pub(super) fn write(session: &Session, shown: Shown, out: &mut Output) -> Result
 
 fn write_item(
     reader: &mut Reader,
+    ids: &ShortIds,
     item: &TreeItem<'_>,
     active: bool,
     gutter: &str,
@@ -158,7 +161,7 @@ fn write_item(
     out: &mut Output,
 ) -> Result<(), Failure> {
     let entry = reader.entry(item.id)?;
-    let id = safe_line(item.id);
+    let id = ids.show(item.id);
     let name = pad(&describe::name(&entry), 10);
     let label = item.label.map(|label| format!("[{}] ", fit(&safe_line(label), 40)));
     let label = label.unwrap_or_default();

@@ -1,0 +1,36 @@
+//! Ids as short as people can use them.
+
+use crate::text::safe_line;
+use std::collections::HashMap;
+use treering::Tree;
+
+/// How much of a long id is shown, if that tells it from all others.
+const SHORT: usize = 8;
+
+/// Which beginnings of a session's long ids are unambiguous.
+#[derive(Debug)]
+pub(crate) struct ShortIds(HashMap<String, usize>);
+
+impl ShortIds {
+    pub(crate) fn of(tree: &Tree) -> Self {
+        let mut beginnings = HashMap::new();
+        for id in tree.ids() {
+            *beginnings.entry(beginning(id.as_str()).to_owned()).or_default() += 1;
+        }
+        ShortIds(beginnings)
+    }
+
+    /// The id for people: a UUID by its beginning, if no other id begins like it.
+    pub(crate) fn show(&self, id: &str) -> String {
+        let short = beginning(id);
+        let is_long = id.chars().count() > 2 * SHORT;
+        match is_long && self.0.get(short) == Some(&1) {
+            true => safe_line(short),
+            false => safe_line(id),
+        }
+    }
+}
+
+fn beginning(id: &str) -> &str {
+    id.char_indices().nth(SHORT).map_or(id, |(end, _)| &id[..end])
+}
