@@ -36,11 +36,13 @@ pub(super) fn middle(
 }
 
 /// What was seen of some lines.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Seen {
     lines: Vec<Glimpse>,
     /// All ids, one after the other.
     ids: String,
+    /// The id of the last entry.
+    last: Id,
 }
 
 /// What was seen of one.
@@ -68,6 +70,10 @@ struct Id {
     is_number: bool,
 }
 
+impl Id {
+    const NONE: Id = Id { start: 0, len: 0, exists: false, is_number: false };
+}
+
 /// A line, as it was seen.
 pub(super) struct Line<'a> {
     pub offset: u64,
@@ -92,7 +98,7 @@ impl Seen {
         to: u64,
         parent_key: &ParentKey,
     ) -> Result<Self, LoadError> {
-        let mut seen = Seen::default();
+        let mut seen = Seen { lines: Vec::new(), ids: String::new(), last: Id::NONE };
         scan::lines(journal, from, to, parent_key, |line| {
             let what = match line.bytes {
                 Bytes::Whole(bytes) if line.terminated => seen.look(codec, bytes, parent_key),
@@ -111,7 +117,8 @@ impl Seen {
                 if !is_fact(head.kind) && parent_key.find(&bytes[used..]).is_none() =>
             {
                 let head::Head { kind, role, time, marks, .. } = head;
-                match (self.keep(head.id.as_ref()), self.keep(head.parent.as_ref())) {
+                let parent = self.keep(head.parent.as_ref());
+                match (self.keep_own(head.id.as_ref()), parent) {
                     (Some(id), Some(parent)) => What::Entry { kind, role, time, marks, id, parent },
                     _ => What::Unclear,
                 }
@@ -124,12 +131,23 @@ impl Seen {
     /// Keeps an id; `None` if there is no more room.
     fn keep(&mut self, name: Option<&Name<'_>>) -> Option<Id> {
         let Some(name) = name else {
-            return Some(Id { start: 0, len: 0, exists: false, is_number: false });
+            return Some(Id::NONE);
         };
+        // Nearly always an entry's parent is the entry before it, whose id is here already.
+        let last = self.last;
+        if self.name(last).as_ref() == Some(name) {
+            return Some(last);
+        }
         let start = u32::try_from(self.ids.len()).ok()?;
         let len = u16::try_from(name.text.len()).ok()?;
         self.ids.push_str(&name.text);
         Some(Id { start, len, exists: true, is_number: name.is_number })
+    }
+
+    /// Keeps an entry's own id.
+    fn keep_own(&mut self, name: Option<&Name<'_>>) -> Option<Id> {
+        self.last = self.keep(name)?;
+        Some(self.last)
     }
 
     fn name(&self, id: Id) -> Option<Name<'_>> {

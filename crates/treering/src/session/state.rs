@@ -320,7 +320,11 @@ impl State {
                 Parent::Root => None,
                 Parent::Entry(id) => known(id)?,
             };
-            let parent = parent.or_else(|| self.loaded.root_parent());
+            let parent = match entry.kind() {
+                // Before the first entry is before the header as well.
+                Kind::Leaf => parent,
+                _ => parent.or_else(|| self.loaded.root_parent()),
+            };
             let literal = match &parent {
                 None => b"null".to_vec(),
                 Some(id) => tree

@@ -16,8 +16,10 @@ use std::collections::{HashMap, HashSet};
 pub(super) struct Claude {
     /// What each row said about itself.
     bits: Vec<u8>,
-    /// The rows of each message that has an id.
-    groups: hashbrown::HashMap<u64, Vec<u32>, foldhash::fast::RandomState>,
+    /// The first row of each message that has an id.
+    firsts: hashbrown::HashMap<u64, u32, foldhash::fast::RandomState>,
+    /// All rows of each message that has several.
+    groups: HashMap<u64, Vec<u32>>,
     custom_title: Option<String>,
     ai_title: Option<String>,
     /// Summaries, and the entries they are about.
@@ -34,8 +36,12 @@ impl Linker for Claude {
     fn row(&mut self, row: u32, head: &Head<'_>) {
         self.bits.resize(row as usize, 0);
         self.bits.push(head.marks.bits);
-        if head.marks.group != 0 {
-            self.groups.entry(head.marks.group).or_default().push(row);
+        let group = head.marks.group;
+        if group != 0 {
+            let first = *self.firsts.entry(group).or_insert(row);
+            if first != row {
+                self.groups.entry(group).or_insert_with(|| vec![first]).push(row);
+            }
         }
     }
 
@@ -53,6 +59,7 @@ impl Linker for Claude {
     }
 
     fn finish(&mut self, tree: &mut Tree) {
+        self.firsts = Default::default(); // It is large, and was only there to find the others.
         self.bits.resize(tree.nodes.len(), 0);
         for (row, bits) in self.bits.iter().enumerate() {
             if bits & mark::SIDECHAIN != 0 {
