@@ -15,8 +15,8 @@ pub(crate) struct Args {
     /// The directory; the current one if not given
     #[arg(default_value = ".", hide_default_value = true)]
     dir: PathBuf,
-    /// One JSON object per session and line: path, id, cwd, name, created, modified, messageCount,
-    /// entryCount, firstMessage, parentSession, size
+    /// One JSON object per session and line: path, agent, id, cwd, name, created, modified,
+    /// messageCount, entryCount, firstMessage, parentSession, size
     #[arg(long)]
     json: bool,
 }
@@ -53,6 +53,7 @@ fn write_json(session: &SessionInfo, out: &mut Output) -> Result<(), Failure> {
     let path = session.path.to_string_lossy();
     let fields = [
         ("path", Some(&*path)),
+        ("agent", Some(session.agent.name())),
         ("id", Some(&session.id)),
         ("cwd", Some(&session.cwd)),
         ("name", session.name.as_deref()),
@@ -80,6 +81,7 @@ struct Row {
     age: String,
     messages: String,
     size: String,
+    agent: &'static str,
     title: String,
     named: bool,
     file: String,
@@ -94,6 +96,7 @@ impl Row {
             age: age(now - session.modified),
             messages: session.message_count.to_string(),
             size: size(session.size),
+            agent: session.agent.name(),
             title: excerpt(title, 200),
             named,
             file: safe_line(&file.to_string_lossy()),
@@ -101,7 +104,7 @@ impl Row {
     }
 }
 
-const HEADINGS: [&str; 5] = ["AGE", "MESSAGES", "SIZE", "NAME OR FIRST MESSAGE", "FILE"];
+const HEADINGS: [&str; 6] = ["AGE", "MESSAGES", "SIZE", "AGENT", "NAME OR FIRST MESSAGE", "FILE"];
 
 fn write(sessions: &[SessionInfo], dir: &Path, out: &mut Output) -> Result<(), Failure> {
     if sessions.is_empty() {
@@ -119,16 +122,18 @@ fn write(sessions: &[SessionInfo], dir: &Path, out: &mut Output) -> Result<(), F
         widest(HEADINGS[0], |row| &row.age),
         widest(HEADINGS[1], |row| &row.messages),
         widest(HEADINGS[2], |row| &row.size),
+        widest(HEADINGS[3], |row| row.agent),
     ];
-    let left = out.width().saturating_sub(first.iter().sum::<usize>() + 8);
-    let file = widest(HEADINGS[4], |row| &row.file).min(left / 2);
-    let title = widest(HEADINGS[3], |row| &row.title).min(left - file);
+    let left = out.width().saturating_sub(first.iter().sum::<usize>() + 10);
+    let file = widest(HEADINGS[5], |row| &row.file).min(left / 2);
+    let title = widest(HEADINGS[4], |row| &row.title).min(left - file);
 
     let head = format!(
         "{:>3$}  {:>4$}  {:>5$}  ",
         HEADINGS[0], HEADINGS[1], HEADINGS[2], first[0], first[1], first[2]
     );
-    let head = format!("{head}{}  {}", pad(HEADINGS[3], title), HEADINGS[4]);
+    let agent = pad(HEADINGS[3], first[3]);
+    let head = format!("{head}{agent}  {}  {}", pad(HEADINGS[4], title), HEADINGS[5]);
     let head = out.paint(Style::Dim, &head);
     writeln!(out, "{head}")?;
     for row in &rows {
@@ -136,10 +141,11 @@ fn write(sessions: &[SessionInfo], dir: &Path, out: &mut Output) -> Result<(), F
             "{:>3$}  {:>4$}  {:>5$}",
             row.age, row.messages, row.size, first[0], first[1], first[2]
         );
+        let agent = out.paint(Style::Dim, &pad(row.agent, first[3]));
         let shown = pad(&fit(&row.title, title), title);
         let shown = if row.named { out.paint(Style::Label, &shown) } else { shown };
         let name = out.paint(Style::Dim, &fit_end(&row.file, file));
-        writeln!(out, "{numbers}  {shown}  {name}")?;
+        writeln!(out, "{numbers}  {agent}  {shown}  {name}")?;
     }
     Ok(())
 }

@@ -24,9 +24,9 @@ fn for_people_the_newest_comes_first() {
     assert_eq!(rows.len(), 4, "{}", ran.stdout);
     let row = |at: usize| rows[at].split_whitespace().skip(2).collect::<Vec<_>>().join(" ");
     assert!(rows[0].contains("AGE  MESSAGES"), "{}", rows[0]);
-    assert!(row(1).ends_with("B Tea named.jsonl"), "{}", rows[1]);
-    assert!(row(2).ends_with("KB What is here? s.jsonl"), "{}", rows[2]);
-    assert!(row(3).ends_with("B first sub/below.jsonl"), "{}", rows[3]);
+    assert!(row(1).ends_with("B pi Tea named.jsonl"), "{}", rows[1]);
+    assert!(row(2).ends_with("KB pi What is here? s.jsonl"), "{}", rows[2]);
+    assert!(row(3).ends_with("B pi first sub/below.jsonl"), "{}", rows[3]);
     let column = |at: usize, text: &str| rows[at].find(text).unwrap();
     assert_eq!(column(1, "named.jsonl"), column(0, "FILE"));
     assert_eq!(column(3, "first"), column(0, "NAME"));
@@ -43,7 +43,7 @@ fn as_json_every_session_is_an_object() {
     let size = place.read("named.jsonl").len();
     assert_eq!(
         sessions[0],
-        json!({"path": "./named.jsonl", "id": "demo-1", "cwd": "/project", "name": "Tea",
+        json!({"path": "./named.jsonl", "agent": "pi", "id": "demo-1", "cwd": "/project", "name": "Tea",
                "created": "2026-01-05T09:00:00.000Z", "modified": "2026-01-05T09:10:00.000Z",
                "messageCount": 1, "entryCount": 2, "firstMessage": "hello",
                "parentSession": "/elsewhere/x.jsonl", "size": size})

@@ -6,6 +6,7 @@
 mod append;
 mod context;
 mod demo;
+mod dialects;
 mod doctor;
 mod hostile;
 mod log;

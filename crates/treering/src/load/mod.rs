@@ -468,7 +468,7 @@ impl Loaded {
 
     /// The session's name, where it is not simply the last that was given: some dialects keep it
     /// outside of the entries, others look for it on the path, or never clear it.
-    fn take_title(&mut self) {
+    pub(crate) fn take_title(&mut self) {
         let by_rule = match self.dialect {
             Dialect::Operator => Some(self.tree.name_on_path()),
             Dialect::Tau => Some(self.tree.last_name()),

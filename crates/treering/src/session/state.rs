@@ -443,6 +443,8 @@ impl State {
         self.leaf = batch.leaf.clone();
         if !settled {
             self.reload()?;
+        } else if has_rule_for_names(dialect) && entries.iter().any(may_rename) {
+            self.loaded.take_title();
         }
         Ok(Vec::new())
     }
@@ -518,6 +520,16 @@ struct Line {
 
 /// Larger buffers are not kept.
 const MAX_SCRATCH: usize = 64 * 1024;
+
+/// Whether a session's name is not simply the last that it was given.
+fn has_rule_for_names(dialect: Dialect) -> bool {
+    matches!(dialect, Dialect::Operator | Dialect::Tau)
+}
+
+/// Whether an entry may change which name is in force: Operator looks for it on the path.
+fn may_rename(entry: &NewEntry) -> bool {
+    entry.parent != Parent::Leaf || matches!(entry.kind(), Kind::Leaf | Kind::SessionInfo)
+}
 
 /// A journal's failure as the session's.
 pub(crate) fn storage(error: JournalError, path: &Path) -> Error {

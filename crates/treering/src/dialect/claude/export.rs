@@ -6,6 +6,7 @@
 //! it keeps: Claude Code itself keeps nothing.
 
 use super::decode::{list, object};
+use super::stray::{self, Seen};
 use crate::context::{Context, ContextMessage};
 use crate::convert::{Fate, Item, Losses, Writer, name_of};
 use crate::dialect::uuid_of;
@@ -34,7 +35,13 @@ pub(crate) fn export(
     let (places, continued) = (HashMap::new(), HashSet::new());
     let mut export = Export { writer, out, edited, places, continued };
     let mut unsaid = losses.clone();
-    writer.each(&mut unsaid, &mut |item, _| export.place(&item))?;
+    let mut seen = Vec::new();
+    writer.each(&mut unsaid, &mut |item, _| {
+        export.place(&item)?;
+        seen.push(export.seen(item, &active));
+        Ok(())
+    })?;
+    let strays = stray::results(&seen);
     if let Some(name) = name {
         export.title(&name)?;
     }
@@ -44,7 +51,11 @@ pub(crate) fn export(
         let noted = if is_active { &mut *losses } else { &mut unsaid };
         let mut fates = Vec::new();
         writer.each(noted, &mut |item, _| {
-            if active.contains(item.base()) == is_active {
+            if strays.contains(&item.id) {
+                if is_active {
+                    fates.push((name_of(&item.entry), Fate::LeftOut(STRAY)));
+                }
+            } else if active.contains(item.base()) == is_active {
                 fates.push((name_of(&item.entry), export.item(&item)?));
             }
             Ok(())
@@ -57,6 +68,8 @@ pub(crate) fn export(
         None => Ok(()),
     }
 }
+
+const STRAY: &str = "Claude Code would read it as a part of the active branch";
 
 /// Claude Code cannot edit a context: what the edits on the active path say is written right away.
 fn edited(writer: &Writer<'_>, leaf: Option<u32>) -> Result<HashMap<String, Option<Vec<u8>>>> {
@@ -113,6 +126,20 @@ impl Export<'_> {
         };
         self.places.insert(item.id.clone(), place);
         Ok(())
+    }
+
+    /// What decides whether an entry would be read as part of the active path.
+    fn seen(&self, item: Item, active: &HashSet<String>) -> Seen {
+        let said = self.said(&item);
+        let role = said.as_deref().map(|message| MessageView::new(message).role());
+        Seen {
+            is_active: active.contains(item.base()),
+            is_said: said.is_some(),
+            is_result: role == Some(Role::ToolResult),
+            is_boundary: item.entry.kind() == Kind::Compaction,
+            id: item.id,
+            parent: item.parent,
+        }
     }
 
     /// The message that an entry sends to the model, as the active path's edits left it.

@@ -8,6 +8,7 @@
 mod decode;
 mod export;
 mod link;
+mod stray;
 
 pub(crate) use export::export;
 

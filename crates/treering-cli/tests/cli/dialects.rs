@@ -1,0 +1,143 @@
+//! Other agents' sessions in the commands.
+
+use crate::support::Place;
+use serde_json::Value;
+
+/// A session of Claude Code's: a question, a call whose subagent speaks for itself, its result.
+const CLAUDE: &str = r#"{"parentUuid":null,"isSidechain":false,"cwd":"/p","sessionId":"s","type":"user","message":{"role":"user","content":"Look."},"uuid":"u1","timestamp":"2026-01-05T09:01:00.000Z"}
+{"parentUuid":"u1","isSidechain":false,"cwd":"/p","sessionId":"s","type":"assistant","message":{"id":"m1","role":"assistant","model":"oak","content":[{"type":"tool_use","id":"t1","name":"Task","input":{"n":1e400}}]},"uuid":"a1","timestamp":"2026-01-05T09:02:00.000Z"}
+{"parentUuid":null,"isSidechain":true,"cwd":"/p","sessionId":"s","type":"user","message":{"role":"user","content":"Look for me."},"uuid":"x1","timestamp":"2026-01-05T09:03:00.000Z"}
+{"parentUuid":"a1","isSidechain":false,"cwd":"/p","sessionId":"s","type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"Nothing."}]},"uuid":"u2","timestamp":"2026-01-05T09:04:00.000Z"}
+"#;
+
+fn claude() -> Place {
+    let place = Place::empty();
+    place.write("c.jsonl", CLAUDE.as_bytes());
+    place
+}
+
+#[test]
+fn a_conversion_says_what_became_of_everything() {
+    let place = claude();
+    insta::assert_snapshot!(place.run(&["convert", "c.jsonl", "--to", "chimera"]).ok(), @r"
+    claude-code → chimera: c.chimera.jsonl
+           1  adapted   message (assistant)   the agent sees its text; the rest is kept where only treering reads it
+           1  carried   message (toolResult)
+           2  carried   message (user)
+    read again: 3 contexts the same
+    ");
+    assert!(place.read("c.chimera.jsonl").starts_with("{\"type\": \"header\", "));
+    let report = place.run(&["convert", "c.jsonl", "--to", "pi", "-o", "p.jsonl", "--json"]).ok();
+    insta::assert_snapshot!(report, @r#"{"from":"claude-code","to":"pi","output":"p.jsonl","carried":4,"adapted":0,"leftOut":0,"verifiedContexts":3,"items":[{"kind":"message (assistant)","fate":"carried","count":1},{"kind":"message (toolResult)","fate":"carried","count":1},{"kind":"message (user)","fate":"carried","count":2}]}"#);
+    let only = place.run(&["convert", "c.jsonl", "--to", "omp", "--leaf", "a1", "--json"]).json();
+    assert_eq!((&only[0]["carried"], &only[0]["output"]), (&2.into(), &"c.omp.jsonl".into()));
+    assert_eq!(place.read("c.jsonl"), CLAUDE);
+}
+
+#[test]
+fn the_agents_view_is_in_its_own_shape() {
+    let place = claude();
+    let view = place.run(&["context", "c.jsonl", "--view", "agent", "--json"]).ok();
+    insta::assert_snapshot!(view, @r#"{"messages":[{"role":"user","content":"Look."},{"role":"assistant","content":[{"type":"tool_use","id":"t1","name":"Task","input":{"n":1e400}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"Nothing."}]}]}"#);
+    insta::assert_snapshot!(place.run(&["context", "c.jsonl", "--view", "agent", "--leaf", "u1"]).ok(), @r#"
+    {
+      "role": "user",
+      "content": "Look."
+    }
+    1 message
+    "#);
+    let story = Place::with_story();
+    let own = story.run(&["context", "s.jsonl", "--json"]).ok();
+    assert_eq!(story.run(&["context", "s.jsonl", "--json", "--view", "agent"]).ok(), own);
+}
+
+#[test]
+fn subagents_are_shown_when_asked_for() {
+    let place = claude();
+    insta::assert_snapshot!(place.run(&["tree", "c.jsonl"]).ok(), @"
+    • u1 user       Look.
+    • a1 assistant  → Task
+    • u2 toolResult [] Nothing. ← leaf
+    ");
+    insta::assert_snapshot!(place.run(&["tree", "c.jsonl", "--sidechains"]).ok(), @"
+    ├─ • u1 user       Look.
+    │  • a1 assistant  → Task
+    │  • u2 toolResult [] Nothing. ← leaf
+    └─   x1 user       Look for me.
+    ");
+    let ran = place.run(&["tree", "c.jsonl", "--json"]).ok();
+    let x1 = ran.lines().find(|line| line.starts_with(r#"{"id":"x1""#)).unwrap();
+    assert!(x1.contains(r#""sidechain":true"#), "{x1}");
+}
+
+#[test]
+fn every_entry_comes_with_the_record_in_the_file() {
+    let place = claude();
+    let (log, tree) = (["log", "c.jsonl", "--json"], ["tree", "c.jsonl", "--json"]);
+    let lines: Vec<&str> = CLAUDE.lines().collect();
+    for (command, records) in [(log, [0, 1, 3].as_slice()), (tree, &[0, 1, 3, 2])] {
+        let out = place.run(&command).ok();
+        assert_eq!(out.lines().count(), records.len(), "{out}");
+        for (line, &at) in out.lines().zip(records) {
+            assert!(line.ends_with(&format!(",\"record\":{}}}", lines[at])), "{line}");
+        }
+    }
+    let first = place.run(&["log", "c.jsonl", "--json", "--leaf", "u1"]).json();
+    assert_eq!((&first[0]["id"], &first[0]["parentId"]), (&"u1".into(), &Value::Null));
+    assert_eq!(first[0]["message"]["content"][0]["text"], "Look.");
+}
+
+#[test]
+fn a_list_names_the_agents() {
+    let place = claude();
+    place.run(&["convert", "c.jsonl", "--to", "operator", "-o", "o.jsonl"]).ok();
+    let list = place.run(&["ls"]).ok();
+    let agent = list.lines().next().unwrap().find("AGENT").unwrap();
+    let column = |file: &str| {
+        let row = list.lines().find(|row| row.ends_with(file)).unwrap();
+        row[agent..].split_whitespace().next().unwrap().to_owned()
+    };
+    assert_eq!((&*column("c.jsonl"), &*column("o.jsonl")), ("claude-code", "operator"), "{list}");
+    for session in place.run(&["ls", "--json"]).json() {
+        let expected = if session["path"] == "./c.jsonl" { "claude-code" } else { "operator" };
+        assert_eq!(session["agent"], expected);
+    }
+}
+
+#[test]
+fn a_new_session_is_in_the_dialect_that_was_asked_for() {
+    for dialect in ["pi", "uuid", "omp", "chimera", "operator", "tau"] {
+        let place = Place::empty();
+        let new =
+            |text: &str| place.run(&["append", "n.jsonl", "--dialect", dialect, "--user", text]);
+        new("hello").ok();
+        new("again").ok();
+        let list = place.run(&["ls", "--json"]).json();
+        assert_eq!((&list[0]["agent"], &list[0]["messageCount"]), (&dialect.into(), &2.into()));
+    }
+}
+
+#[test]
+fn what_cannot_be_done_is_said() {
+    let place = claude();
+    let refused = "sessions are never modified in place: fork or convert it\n";
+    let error = place.run(&["append", "c.jsonl", "--user", "x"]).failed();
+    assert_eq!(error, format!("error: claude-code {refused}"));
+    let error = place.run(&["convert", "c.jsonl", "--to", "codex"]).failed();
+    assert_eq!(error, format!("error: codex {refused}"));
+    let error = place.run(&["append", "n.jsonl", "--dialect", "codex", "--user", "x"]).failed();
+    assert_eq!(error, format!("error: codex {refused}"));
+    let ran = place.run(&["convert", "c.jsonl", "--to", "nobody"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (2, ""));
+    assert!(
+        ran.stderr.contains("there are pi, uuid, omp, chimera, operator, tau"),
+        "{}",
+        ran.stderr
+    );
+    place.write("taken.jsonl", b"mine");
+    let error = place.run(&["convert", "c.jsonl", "--to", "pi", "-o", "taken.jsonl"]).failed();
+    assert!(error.starts_with("error: taken.jsonl: the file exists already\n"), "{error}");
+    assert_eq!(place.read("taken.jsonl"), "mine");
+    assert_eq!(place.read("c.jsonl"), CLAUDE);
+    assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 2, "nothing is left behind");
+}
