@@ -57,12 +57,12 @@ fn subagents_are_shown_when_asked_for() {
     insta::assert_snapshot!(place.run(&["tree", "c.jsonl"]).ok(), @"
     • u1 user       Look.
     • a1 assistant  → Task
-    • u2 toolResult [] Nothing. ← leaf
+    • u2 toolResult Nothing. ← leaf
     ");
     insta::assert_snapshot!(place.run(&["tree", "c.jsonl", "--sidechains"]).ok(), @"
     ├─ • u1 user       Look.
     │  • a1 assistant  → Task
-    │  • u2 toolResult [] Nothing. ← leaf
+    │  • u2 toolResult Nothing. ← leaf
     └─   x1 user       Look for me.
     ");
     let ran = place.run(&["tree", "c.jsonl", "--json"]).ok();
