@@ -9,6 +9,7 @@ mod context;
 mod decode;
 mod link;
 mod output;
+mod quick;
 mod record;
 mod turns;
 
@@ -38,8 +39,11 @@ impl Codec for Codex {
         &KEYS
     }
 
-    /// No head stands in front here; but telling a record's kind is cheaper than reading all of it.
+    /// Telling a record's kind is cheaper than reading all of it.
     fn glance<'a>(&self, line: &'a [u8]) -> Glance<'a> {
+        if let Some(glance) = quick::glance(line) {
+            return glance;
+        }
         let mut members = Members::new(line, 0);
         let (mut kind, mut payload, mut time) = (None, None, None);
         while let Some((key, start)) = members.key() {
