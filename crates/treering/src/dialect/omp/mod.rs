@@ -60,7 +60,18 @@ impl Codec for Omp {
     }
 
     fn own_types(&self) -> &'static [&'static str] {
-        &TYPES
+        &[
+            "title",
+            "model_role_change",
+            "model_usage",
+            "service_tier_change",
+            "reset_boundary",
+            "title_change",
+            "ttsr_injection",
+            "credential_pin",
+            "session_init",
+            "mode_change",
+        ]
     }
 
     fn own_roles(&self) -> &'static [&'static str] {
@@ -134,7 +145,7 @@ impl Codec for Omp {
 }
 
 /// Types of omp's own: in another agent's file they would make it look like omp's.
-pub(crate) static TYPES: [&str; 8] = [
+pub(crate) const TYPES: [&str; 8] = [
     "model_usage",
     "service_tier_change",
     "reset_boundary",
