@@ -164,7 +164,7 @@ impl<'a> Record<'a> {
 
     fn is_omps(&self) -> bool {
         let names_model = self.type_is("model_change") && self.has("model") && !self.has("modelId");
-        self.has("parentId") && (names_model || self.type_in(&omp::TYPES))
+        self.has("parentId") && (names_model || self.type_in(omp::types()))
     }
 
     fn is_operators(&self, leaning: Leaning) -> bool {

@@ -340,6 +340,6 @@ mod tests {
         assert_eq!(first("/h/.omp/agent/sessions/-p/a.jsonl"), Path::new("/h/.omp/agent/blobs"));
         assert_eq!(first("/h/.omp/agent/sessions/-p/a/b.jsonl"), Path::new("/h/.omp/agent/blobs"));
         assert_eq!(first("/h/.omp/agent/sessions/a.jsonl"), Path::new("/h/.omp/agent/blobs"));
-        assert!(directories(Path::new("/x/root/bucket/a.jsonl")).contains(&"/x/blobs".into()));
+        assert!(directories(Path::new("/x/sessions/bucket/a.jsonl")).contains(&"/x/blobs".into()));
     }
 }

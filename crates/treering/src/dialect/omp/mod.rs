@@ -60,18 +60,7 @@ impl Codec for Omp {
     }
 
     fn own_types(&self) -> &'static [&'static str] {
-        &[
-            "title",
-            "model_role_change",
-            "model_usage",
-            "service_tier_change",
-            "reset_boundary",
-            "title_change",
-            "ttsr_injection",
-            "credential_pin",
-            "session_init",
-            "mode_change",
-        ]
+        &KNOWN
     }
 
     fn own_roles(&self) -> &'static [&'static str] {
@@ -144,8 +133,10 @@ impl Codec for Omp {
     }
 }
 
-/// Types of omp's own: in another agent's file they would make it look like omp's.
-pub(crate) const TYPES: [&str; 8] = [
+/// Types that only omp, or treering for it, writes.
+static KNOWN: [&str; 10] = [
+    "title",
+    "model_role_change",
     "model_usage",
     "service_tier_change",
     "reset_boundary",
@@ -156,12 +147,17 @@ pub(crate) const TYPES: [&str; 8] = [
     "mode_change",
 ];
 
+/// Those that an entry has: in another agent's file they would make it look like omp's.
+pub(crate) fn types() -> &'static [&'static str] {
+    &KNOWN[2..]
+}
+
 /// What the custom type of an entry begins with that stands for one of omp's own.
 const WRAPPED: &str = "omp:";
 
 /// An entry of one of omp's own types, as other agents can hold it.
 pub(crate) fn wrapped(entry: NewEntry) -> NewEntry {
-    if !TYPES.contains(&&*entry.type_name) {
+    if !types().contains(&&*entry.type_name) {
         return entry;
     }
     let name = json::quoted(&format!("{WRAPPED}{}", entry.type_name));
@@ -174,7 +170,7 @@ pub(crate) fn restored(entry: NewEntry) -> NewEntry {
     let name = carry::member(&entry.fields, "customType").and_then(json::string);
     let own = name.as_deref().and_then(|name| name.strip_prefix(WRAPPED));
     match (own, carry::member(&entry.fields, "data")) {
-        (Some(own), Some(data)) if entry.kind() == Kind::Custom && TYPES.contains(&own) => {
+        (Some(own), Some(data)) if entry.kind() == Kind::Custom && types().contains(&own) => {
             NewEntry { type_name: own.to_owned().into(), ..carry::as_it_is(data) }
         }
         _ => entry,

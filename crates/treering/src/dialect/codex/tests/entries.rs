@@ -178,16 +178,16 @@ fn outputs_of_every_shape_are_results() {
 #[test]
 fn letters_between_agents_are_messages_to_the_model() {
     let content = json!([{"type": "input_text", "text": "do it"}]);
-    let sent = json!({"type": "agent_message", "author": "/root", "recipient": "/root/a",
+    let sent = json!({"type": "agent_message", "author": "/lead", "recipient": "/lead/a",
         "content": content});
-    let stored = json!({"author": "/root", "recipient": "/root/a", "content": "do it",
+    let stored = json!({"author": "/lead", "recipient": "/lead/a", "content": "do it",
         "trigger_turn": true});
     for record in [item(&sent), envelope("inter_agent_communication", &stored)] {
         let entry = native(&record);
         assert_eq!(entry["type"], "custom_message");
         assert_eq!(entry["customType"], "agent_message");
         assert_eq!(entry["content"], json!([{"type": "text", "text": "do it"}]));
-        assert_eq!(entry["details"], json!({"author": "/root", "recipient": "/root/a"}));
+        assert_eq!(entry["details"], json!({"author": "/lead", "recipient": "/lead/a"}));
         assert!(starts_turn(Record::read(&record)));
     }
     let sealed = json!({"author": "a", "recipient": "b", "content": "", "trigger_turn": false,

@@ -1,0 +1,139 @@
+//! What the walker over JSON must do.
+
+use super::*;
+
+#[test]
+fn leaping_ends_where_reading_ends() {
+    for value in [
+        r#""""#,
+        r#""a\\""#,
+        r#""a\"b]}""#,
+        r#""\\\"""#,
+        r#"{"a":[1,{"b":"]}"},[]],"c":"\\"}"#,
+        r#"[{"x":"["},"\"",[[]]]"#,
+        "12.5e3",
+        "null",
+    ] {
+        let line = format!("{value},\"more\":[{{}}]");
+        assert_eq!(leap_value(line.as_bytes(), 0), skip_value(line.as_bytes(), 0), "{value}");
+        assert_eq!(leap_value(line.as_bytes(), 0), Some(value.len()), "{value}");
+        for cut in 1..value.len() {
+            let torn = &value.as_bytes()[..cut];
+            let is_open = matches!(torn[0], b'"' | b'{' | b'[');
+            assert!(!is_open || leap_value(torn, 0).is_none(), "{value} cut at {cut}");
+        }
+    }
+}
+use proptest::prelude::*;
+
+fn whole(text: &[u8]) -> bool {
+    skip_value(text, skip_space(text, 0)).is_some_and(|end| skip_space(text, end) == text.len())
+}
+
+#[test]
+fn accepts_what_json_allows_and_nothing_else() {
+    let good = [
+        "0",
+        "-0",
+        "1e400",
+        "1E-400",
+        "-12.5e+3",
+        "\"\"",
+        "\"\\ud83d\"",
+        "[]",
+        "[ ]",
+        "{}",
+        "{ }",
+        "[1,2]",
+        "[ 1 , 2 ]",
+        "{\"a\":1}",
+        "{\"a\" : [ {} , null ] }",
+        "true",
+        "null",
+    ];
+    let bad = [
+        "",
+        "01",
+        "1.",
+        ".5",
+        "-",
+        "+1",
+        "NaN",
+        "Infinity",
+        "tru",
+        "\"",
+        "\"\\x\"",
+        "\"\\u12g4\"",
+        "\"\t\"",
+        "[",
+        "[1",
+        "[1,]",
+        "[,1]",
+        "{\"a\"}",
+        "{\"a\":}",
+        "{\"a\":1,}",
+        "{a:1}",
+        "[1}",
+        "{\"a\":1]",
+        "'a'",
+        "1 2",
+    ];
+    for text in good {
+        assert!(whole(text.as_bytes()), "{text}");
+    }
+    for text in bad {
+        assert!(!whole(text.as_bytes()), "{text}");
+    }
+}
+
+#[test]
+fn nesting_is_bounded_by_memory_only() {
+    for depth in [1, 63, 64, 65, 127, 128, 129, 500, 1_000_000] {
+        let mut text = b"[{\"a\":".repeat(depth);
+        text.push(b'1');
+        text.extend(b"}]".repeat(depth));
+        assert!(whole(&text), "{depth}");
+        text.pop();
+        text.push(b'}');
+        assert!(!whole(&text), "{depth} with the last bracket wrong");
+    }
+}
+
+#[test]
+fn decodes_escapes_pairs_and_lone_halves() {
+    assert_eq!(decode(br#"a\n\u00e9\ud83d\ude00\/"#), "a\n\u{e9}\u{1F600}/");
+    assert_eq!(decode(br"\ude00\ud83d x"), "\u{FFFD}\u{FFFD} x");
+    assert_eq!(decode(b"\xE9"), "\u{FFFD}");
+}
+
+#[test]
+fn sets_a_member_and_keeps_every_other_byte() {
+    let object = br#"{ "a":1 , "b" : 1e400}"#;
+    assert_eq!(with_member(object, "a", b"[]"), br#"{ "a":[] , "b" : 1e400}"#);
+    assert_eq!(with_member(object, "c", b"2"), br#"{ "a":1 , "b" : 1e400,"c":2}"#);
+    assert_eq!(with_member(b"{}", "c", b"2"), br#"{"c":2}"#);
+}
+
+proptest! {
+    #[test]
+    fn agrees_with_serde_json(text in r#"[\[\]{},:"\\a-c0-2eE.\- ntu]{0,24}"#) {
+        let theirs = serde_json::from_str::<serde::de::IgnoredAny>(&text).is_ok();
+        prop_assert_eq!(whole(text.as_bytes()), theirs, "{}", text);
+    }
+
+    #[test]
+    fn finds_the_first_byte_that_needs_an_escape(bytes in any::<Vec<u8>>(), plain in 0_usize..40) {
+        let mut text = vec![b'x'; plain];
+        text.extend(bytes);
+        let naive = text.iter().position(|b| *b < 0x20 || *b == b'"' || *b == b'\\');
+        prop_assert_eq!(next_special(&text, 0), naive);
+    }
+
+    #[test]
+    fn strings_round_trip(text in any::<String>()) {
+        let literal = quoted(&text);
+        let expected = serde_json::to_string(&text).unwrap();
+        prop_assert_eq!(std::str::from_utf8(&literal).unwrap(), expected.as_str());
+        prop_assert_eq!(string(&literal).unwrap().into_owned(), text);
+    }
+}
