@@ -7,8 +7,8 @@ import { Report } from "./lib/report.mjs";
 import { StandIn } from "./lib/stand-in.mjs";
 import { Treering } from "./lib/treering.mjs";
 
-const CHECKS = ["corpus", "pi-writes", "treering-writes", "fork", "llm"];
-const SCRIPTS = { "pi-writes": 200, "treering-writes": 150, fork: 100, llm: 60 };
+const CHECKS = ["corpus", "pi-writes", "treering-writes", "fork", "llm", "compaction"];
+const SCRIPTS = { "pi-writes": 200, "treering-writes": 150, fork: 100, llm: 60, compaction: 300 };
 
 const { values: options } = parseArgs({
   options: {

@@ -2,6 +2,7 @@
 
 mod append;
 mod check;
+mod compact;
 mod context;
 mod convert;
 mod demo;
@@ -31,6 +32,7 @@ pub(crate) enum Command {
     Label(label::Args),
     Name(name::Args),
     Fork(fork::Args),
+    Compact(compact::Args),
     Ls(ls::Args),
     Convert(convert::Args),
     Check(check::Args),
@@ -49,6 +51,7 @@ impl Command {
             Command::Label(args) => label::run(args, out),
             Command::Name(args) => name::run(args, out),
             Command::Fork(args) => fork::run(args, out),
+            Command::Compact(args) => compact::run(args, out),
             Command::Ls(args) => ls::run(args, out),
             Command::Convert(args) => convert::run(args, out),
             Command::Check(args) => check::run(args, out),
@@ -68,6 +71,7 @@ impl Command {
             Command::Label(args) => &args.file,
             Command::Name(args) => &args.file,
             Command::Fork(args) => &args.file,
+            Command::Compact(args) => &args.file,
             Command::Convert(args) => &args.file,
             Command::Check(args) => &args.file,
             Command::Ls(_) | Command::Demo(_) => return None,
