@@ -37,6 +37,7 @@ const OMP = {
 
 const cache = process.argv[2];
 once(join(cache, "installed.json"), [PACKAGES, LIBRARIES], installPi);
+linkPiAi();
 for (const [agent, pins, install] of [["chimera", CHIMERA, installChimera], ["omp", OMP, installOmp]]) {
   try {
     once(stampOf(cache, agent), pins, install);
@@ -58,7 +59,6 @@ function installPi() {
   writeFileSync(join(cache, "package.json"), '{"private":true}\n');
   npm(cache, "install", "--ignore-scripts", "--no-audit", "--no-fund", ...LIBRARIES);
   for (const wanted of PACKAGES) unpack(wanted);
-  linkPiAi();
 }
 
 function installChimera() {
@@ -97,14 +97,16 @@ function unpack({ dir, spec, integrity }) {
   rmSync(join(cache, packed.filename));
 }
 
-// pi 1.5's session manager takes two functions from pi-ai, whose own entry point needs packages that are not
-// published. This stands in for that entry point and hands on the two real functions.
+// pi 1.5's session manager and compaction take some functions from pi-ai, whose own entry point needs packages
+// that are not published. This stands in for that entry point and hands on the real functions. Nothing here calls
+// a model.
 function linkPiAi() {
   const at = join(cache, "node_modules", "@earendil-works", "pi-ai");
   mkdirSync(at, { recursive: true });
-  writeFileSync(join(at, "package.json"), '{"name":"@earendil-works/pi-ai","type":"module","main":"index.js"}\n');
+  writeFileSync(join(at, "package.json"), '{"name":"@earendil-works/pi-ai","type":"module","exports":{".":"./index.js","./compat":"./compat.js"}}\n');
   const real = "../../../pi-ai-1.5.0/dist/utils";
-  writeFileSync(join(at, "index.js"), ["transcript", "uuid"].map((m) => `export * from "${real}/${m}.js";\n`).join(""));
+  writeFileSync(join(at, "index.js"), ["transcript", "uuid", "text", "retry"].map((m) => `export * from "${real}/${m}.js";\n`).join(""));
+  writeFileSync(join(at, "compat.js"), 'export const completeSimple = () => { throw new Error("there is no model here"); };\n');
 }
 
 function npm(cwd, ...args) {

@@ -9,7 +9,7 @@ import { StandIn } from "./lib/stand-in.mjs";
 import { Treering } from "./lib/treering.mjs";
 
 const SCRIPTS = {
-  corpus: 0, "pi-writes": 200, "treering-writes": 150, fork: 100, llm: 60,
+  corpus: 0, "pi-writes": 200, "treering-writes": 150, fork: 100, llm: 60, compaction: 300,
   "chimera-writes": 150, "treering-in-chimera": 150, "omp-writes": 150, "treering-in-omp": 150,
 };
 const CHECKS = Object.keys(SCRIPTS);

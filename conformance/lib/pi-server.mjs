@@ -5,6 +5,7 @@ import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { clock } from "./clock.mjs";
+import { planCompactions } from "./pi-compaction.mjs";
 import { inspect } from "./pi-inspect.mjs";
 import { runScript } from "./pi-run.mjs";
 import * as standIn from "./pi-stand-in.mjs";
@@ -20,7 +21,15 @@ const load = (name) => import(pathToFileURL(join(process.argv[2], "dist/core", n
 const { SessionManager } = await load("session-manager.js");
 const { convertToLlm } = await load("messages.js");
 
+// Only 1.5.0 is asked about compactions; the older version's planning needs packages that are not installed.
+const planner = process.argv[2].endsWith("1.5.0") && {
+  SessionManager, toLlm: convertToLlm,
+  compaction: await load("compaction/compaction.js"), utils: await load("compaction/utils.js"),
+  currentSystem: (await import(pathToFileURL(join(process.argv[2], "../pi-ai-1.5.0/dist/utils/transcript.js")))).getCurrentSystemMessage,
+};
+
 const verbs = {
+  planCompactions: (request) => planCompactions(planner, request),
   run: (request) => runScript(SessionManager, request),
   inspect: (request) => inspect(SessionManager, request),
   inspectLlm: (request) => inspect(SessionManager, { ...request, toLlm: convertToLlm }),

@@ -38,6 +38,10 @@ export class Treering {
   async llm(file, leaf) {
     return JSON.parse(await this.#run(["context", file, "--llm", "--json", ...at(leaf)]));
   }
+  /** What a compaction would do that keeps about `keep` tokens. */
+  async planCompaction(file, leaf, keep) {
+    return JSON.parse(await this.#run(["compact", file, "--dry-run", "--json", "--keep-recent", String(keep), ...at(leaf)]));
+  }
   async log(file, leaf) {
     return objects(await this.#run(["log", file, "--json", ...at(leaf)]));
   }

@@ -122,6 +122,91 @@ pub struct Projection {
     joined: HashSet<u32>,
     /// Messages of the last one that were not handed out yet.
     ready: VecDeque<ContextMessage>,
+    edited: Vec<EditAt>,
+}
+
+/// A selected entry and what it contributes to the context.
+#[derive(Debug)]
+pub(crate) struct Selected {
+    pub row: u32,
+    pub messages: Vec<ContextMessage>,
+    /// It has a message, which a context edit took out.
+    pub is_omitted: bool,
+}
+
+/// A context edit among the selected entries.
+#[derive(Debug)]
+pub(crate) struct EditAt {
+    /// Its place among them.
+    pub at: usize,
+    pub target: String,
+    pub removes: bool,
+}
+
+/// The selected entries one by one, for those who must know what contributed what.
+impl Projection {
+    /// The next of them.
+    pub(crate) fn next_selected(&mut self) -> Result<Option<Selected>> {
+        let Some(&row) = self.selection.rows.get(self.done) else { return Ok(None) };
+        self.step()?;
+        let messages: Vec<ContextMessage> = self.ready.drain(..).collect();
+        let is_omitted = messages.is_empty() && self.omits(row)?;
+        Ok(Some(Selected { row, messages, is_omitted }))
+    }
+
+    fn omits(&mut self, row: u32) -> Result<bool> {
+        let Projection { view, bodies, edits, .. } = self;
+        let tree = view.tree();
+        if !matches!(edits.get(tree.id_text(row)), Some(Edit::Remove)) {
+            return Ok(false);
+        }
+        let Some(body) = bodies.whole(view, row)? else { return Ok(false) };
+        let has_text = || json::get(&body, "summary").is_some_and(|text| text != b"\"\"");
+        Ok(match tree.node(row).kind() {
+            Kind::Message | Kind::CustomMessage => true,
+            Kind::BranchSummary => has_text(),
+            _ => false,
+        })
+    }
+
+    pub(crate) fn view(&self) -> &Snapshot {
+        &self.view
+    }
+
+    /// What remains when all were read: the snapshot, the edits among them, and how many of them are
+    /// no newer than the compaction they begin with.
+    pub(crate) fn into_parts(self) -> (Snapshot, Vec<EditAt>, usize) {
+        (self.view, self.edited, self.selection.old)
+    }
+}
+
+/// The context edits among some entries.
+pub(crate) struct Edits(HashMap<String, Edit>);
+
+impl Edits {
+    pub(crate) fn among(view: &Snapshot, bodies: &mut Bodies, rows: &[u32]) -> Result<Self> {
+        Ok(Edits(edits(view, bodies, rows)?.0))
+    }
+
+    /// The messages an entry contributes. Compactions contribute theirs, and summaries cannot be
+    /// taken out.
+    pub(crate) fn project(
+        &self,
+        view: &Snapshot,
+        bodies: &mut Bodies,
+        row: u32,
+    ) -> Result<Vec<ContextMessage>> {
+        let mut out = VecDeque::new();
+        let kind = view.tree().node(row).kind();
+        let is_summary = kind == Kind::Compaction;
+        match kind {
+            Kind::Compaction | Kind::BranchSummary => {
+                project(view, bodies, row, is_summary, &HashMap::new(), &mut out)?;
+            }
+            _ => project(view, bodies, row, is_summary, &self.0, &mut out)?,
+        }
+        Ok(out.into())
+    }
 }
 
 impl Projection {
@@ -140,7 +225,7 @@ impl Projection {
                 }
             }
         };
-        let edits = edits(&view, &mut bodies, &selection)?;
+        let (edits, edited) = edits(&view, &mut bodies, &selection.rows)?;
         Ok(Some(Projection {
             thinking_level,
             model,
@@ -151,6 +236,7 @@ impl Projection {
             done: 0,
             joined: HashSet::new(),
             ready: VecDeque::new(),
+            edited,
         }))
     }
 
@@ -205,21 +291,29 @@ impl Iterator for Projection {
 
     fn next(&mut self) -> Option<Self::Item> {
         while self.ready.is_empty() {
-            let row = *self.selection.rows.get(self.done)?;
-            let is_summary = self.selection.compacted && self.done == 0;
-            self.done += 1;
-            if self.joined.remove(&row) {
-                continue;
+            if self.done == self.selection.rows.len() {
+                return None;
             }
-            let Projection { view, bodies, edits, ready, .. } = self;
-            if let Err(error) = project(view, bodies, row, is_summary, edits, ready) {
-                return Some(Err(error));
-            }
-            if let Err(error) = self.join_continuations() {
+            if let Err(error) = self.step() {
                 return Some(Err(error));
             }
         }
         self.ready.pop_front().map(Ok)
+    }
+}
+
+impl Projection {
+    /// Projects the next selected entry, if there is one.
+    fn step(&mut self) -> Result<()> {
+        let Some(&row) = self.selection.rows.get(self.done) else { return Ok(()) };
+        let is_summary = self.selection.compacted && self.done == 0;
+        self.done += 1;
+        if self.joined.remove(&row) {
+            return Ok(());
+        }
+        let Projection { view, bodies, edits, ready, .. } = self;
+        project(view, bodies, row, is_summary, edits, ready)?;
+        self.join_continuations()
     }
 }
 
@@ -235,6 +329,8 @@ struct Selection {
     rows: Vec<u32>,
     /// The first of them is a compaction that stands for what came before.
     compacted: bool,
+    /// How many of them are that compaction and what it keeps.
+    old: usize,
 }
 
 fn select(view: &Snapshot, bodies: &mut Bodies, leaf: u32) -> Result<Known<Selection>> {
@@ -242,12 +338,16 @@ fn select(view: &Snapshot, bodies: &mut Bodies, leaf: u32) -> Result<Known<Selec
     let Some((compaction, first_kept)) = latest_compaction(view, bodies, leaf)? else {
         let rows = tree.path_rows(leaf);
         let cut = rows.first().is_some_and(|&top| view.is_cut(top));
-        return Ok(if cut { Err(Incomplete) } else { Ok(Selection { rows, compacted: false }) });
+        return Ok(if cut {
+            Err(Incomplete)
+        } else {
+            Ok(Selection { rows, ..Selection::default() })
+        });
     };
     let mut rows: Vec<u32> = tree.ancestors(leaf).take_while(|&row| row != compaction).collect();
     if tree.node(compaction).kind() == Kind::Reset {
         rows.reverse();
-        return Ok(Ok(Selection { rows, compacted: false }));
+        return Ok(Ok(Selection { rows, ..Selection::default() }));
     }
     let after = rows.len();
     if let Some(first_kept) = first_kept.filter(|id| tree.id_text(compaction) != id.as_str()) {
@@ -262,9 +362,10 @@ fn select(view: &Snapshot, bodies: &mut Bodies, leaf: u32) -> Result<Known<Selec
         }
     }
     rows.push(compaction);
+    let old = rows.len() - after;
     // So far: after the compaction, then kept, then the compaction; all newest first.
     rows.reverse();
-    Ok(Ok(Selection { rows, compacted: true }))
+    Ok(Ok(Selection { rows, compacted: true, old }))
 }
 
 enum Kept {
@@ -328,10 +429,10 @@ fn above(view: &Snapshot, row: u32, inherited: impl Fn(&Node) -> u32) -> u32 {
 fn edits(
     view: &Snapshot,
     bodies: &mut Bodies,
-    selection: &Selection,
-) -> Result<HashMap<String, Edit>> {
-    let mut edits = HashMap::new();
-    for &row in &selection.rows {
+    rows: &[u32],
+) -> Result<(HashMap<String, Edit>, Vec<EditAt>)> {
+    let (mut edits, mut edited) = (HashMap::new(), Vec::new());
+    for (at, &row) in rows.iter().enumerate() {
         if view.tree().node(row).kind() != Kind::ContextEdit {
             continue;
         }
@@ -345,9 +446,11 @@ fn edits(
             },
             None => continue,
         };
-        edits.insert(target.into_owned(), edit);
+        let (target, removes) = (target.into_owned(), matches!(edit, Edit::Remove));
+        edited.push(EditAt { at, target: target.clone(), removes });
+        edits.insert(target, edit);
     }
-    Ok(edits)
+    Ok((edits, edited))
 }
 
 #[derive(Debug)]

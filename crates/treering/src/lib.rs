@@ -28,7 +28,9 @@
 //! door, [`Session::append_all`]. The library is synchronous, prints nothing, reads no environment and
 //! knows no home directory.
 
+mod branch_summary;
 mod catalog;
+mod compaction;
 mod context;
 mod convert;
 mod dialect;
@@ -48,7 +50,12 @@ mod snapshot;
 mod time;
 mod tree;
 
+pub use branch_summary::{AbandonedBranch, BRANCH_SUMMARY_PREAMBLE, branch_budget};
 pub use catalog::{Catalog, Listing, Progress, SessionInfo, info, list_dir};
+pub use compaction::{
+    ContextTokens, FileLists, FileOps, ModelSettings, Preparation, Prepared, SUMMARIZER_ROLE,
+    Settings, conversation_text, estimate_tokens, summary_request,
+};
 pub use context::{Context, ContextMessage, Model, Projection};
 pub use convert::{ConvertOptions, Fate, Losses, convert};
 pub use dialect::{AgentContext, Dialect, UnknownDialect};

@@ -1,6 +1,7 @@
 //! The commands, one file each. The doc comment of a command's arguments is its help.
 
 mod append;
+mod compact;
 mod context;
 mod convert;
 mod demo;
@@ -32,6 +33,7 @@ pub(crate) enum Command {
     Label(label::Args),
     Name(name::Args),
     Fork(fork::Args),
+    Compact(compact::Args),
     Ls(ls::Args),
     Convert(convert::Args),
     #[command(alias = "check")]
@@ -52,6 +54,7 @@ impl Command {
             Command::Label(args) => label::run(args, out),
             Command::Name(args) => name::run(args, out),
             Command::Fork(args) => fork::run(args, out),
+            Command::Compact(args) => compact::run(args, out),
             Command::Ls(args) => ls::run(args, out),
             Command::Convert(args) => convert::run(args, out),
             Command::Doctor(args) => doctor::run(args, out),
@@ -72,6 +75,7 @@ impl Command {
             Command::Label(args) => &args.file,
             Command::Name(args) => &args.file,
             Command::Fork(args) => &args.file,
+            Command::Compact(args) => &args.file,
             Command::Convert(args) => &args.file,
             Command::Doctor(args) => only(&args.paths)?,
             Command::Migrate(args) => only(&args.files)?,

@@ -18,7 +18,7 @@ pub(crate) mod omp;
 mod operator;
 mod pi;
 mod python;
-mod stringify;
+pub(crate) mod stringify;
 mod tau;
 mod uuid;
 

@@ -11,6 +11,7 @@
 mod bytes;
 mod catalog;
 mod children;
+mod compaction;
 mod context;
 mod creation;
 mod damage;

@@ -1,0 +1,182 @@
+//! `treering compact`
+
+use super::Position;
+use crate::error::Failure;
+use crate::output::{Output, Style, json_string, json_string_or_null};
+use crate::text::{count, excerpt, safe_line};
+use std::collections::BTreeSet;
+use std::io::{self, Write};
+use std::path::PathBuf;
+use treering::{
+    ContextMessage, ContextTokens, FileLists, MessageView, Preparation, Prepared, Session,
+    Settings, conversation_text, estimate_tokens,
+};
+
+/// Replace the older part of the context by a summary
+///
+/// What is recent stays as it is; nothing is removed from the file.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The session file
+    pub(crate) file: PathBuf,
+    /// Show where the cut would be, what would be summarised and how much that saves; write nothing
+    #[arg(long, required = true)]
+    dry_run: bool,
+    /// See it from another entry (an id or its beginning; `none`: before the first entry)
+    #[arg(long, value_name = "ID")]
+    leaf: Option<Position>,
+    /// About how many tokens of the newest context to keep
+    #[arg(long, value_name = "TOKENS")]
+    keep_recent: Option<u64>,
+    /// One JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
+    let session = Session::open(&args.file)?;
+    let mut settings = Settings::default();
+    if let Some(keep) = args.keep_recent {
+        settings.keep_recent_tokens = keep;
+    }
+    let leaf = match &args.leaf {
+        Some(position) => position.id().map(str::to_owned),
+        None => session.leaf().map(|leaf| leaf.to_string()),
+    };
+    let tokens = session.context_tokens_at(leaf.as_deref())?;
+    let preparation = session.prepare_compaction_at(leaf.as_deref(), &settings)?;
+    match args.json {
+        true => write_json(&preparation, tokens, out),
+        false => write_for_people(&session, &preparation, tokens, out),
+    }
+}
+
+fn why_not(preparation: &Preparation) -> Option<&'static str> {
+    match preparation {
+        Preparation::Ready(_) => None,
+        Preparation::AlreadyCompacted => Some("already compacted"),
+        Preparation::TooSmall => Some("session too small"),
+    }
+}
+
+fn write_for_people(
+    session: &Session,
+    preparation: &Preparation,
+    tokens: ContextTokens,
+    out: &mut Output,
+) -> Result<(), Failure> {
+    let Preparation::Ready(plan) = preparation else {
+        let why = why_not(preparation).unwrap_or_default();
+        writeln!(out, "nothing to compact: {why} (about {} tokens)", tokens.tokens)?;
+        return Ok(());
+    };
+    let heading = |text: &str, out: &Output| out.paint(Style::Heading, text);
+    let title = heading("summarised", out);
+    let number = plan.messages_to_summarize.len() + plan.turn_prefix.len();
+    writeln!(out, "{title}: {}", count(number, "message", "messages"))?;
+    write_messages(&plan.messages_to_summarize, out)?;
+    if plan.is_split_turn {
+        let title = heading("beginning of a turn, summarised apart", out);
+        writeln!(out, "{title}: {}", count(plan.turn_prefix.len(), "message", "messages"))?;
+        write_messages(&plan.turn_prefix, out)?;
+    }
+    let title = heading("kept from", out);
+    let id = out.paint(Style::Id, &safe_line(plan.first_kept.as_str()));
+    let first = session.entry(plan.first_kept.as_str())?;
+    let text = first.message().map(|message| message.text()).unwrap_or_default();
+    writeln!(out, "{title} {id}  {}", excerpt(&text, out.width() / 2))?;
+    let lists = plan.file_ops.lists();
+    for (name, files) in [("read", &lists.read), ("modified", &lists.modified)] {
+        if !files.is_empty() {
+            let files: Vec<String> = files.iter().map(|file| safe_line(file)).collect();
+            writeln!(out, "{}: {}", heading(name, out), files.join(", "))?;
+        }
+    }
+    let size = format!(
+        "about {} tokens now, {} of them kept: frees about {} less the summary",
+        plan.tokens_before,
+        plan.tokens_kept,
+        plan.saving()
+    );
+    let size = out.paint(Style::Dim, &size);
+    writeln!(out, "{size}")?;
+    Ok(())
+}
+
+fn write_messages(messages: &[ContextMessage], out: &mut Output) -> Result<(), Failure> {
+    let width = out.width().saturating_sub(40).max(20);
+    for message in messages {
+        let view = MessageView::new(&message.json);
+        let id = out.paint(Style::Id, &safe_line(message.entry.as_str()));
+        let tokens = estimate_tokens(&message.json);
+        let text = excerpt(&view.text(), width);
+        writeln!(out, "  {id}  {}  {tokens} tokens  {text}", safe_line(&view.role_name()))?;
+    }
+    Ok(())
+}
+
+fn write_json(
+    preparation: &Preparation,
+    tokens: ContextTokens,
+    out: &mut Output,
+) -> Result<(), Failure> {
+    let ContextTokens { tokens, usage_tokens, trailing_tokens } = tokens;
+    write!(
+        out,
+        "{{\"contextTokens\":{{\"tokens\":{tokens},\"usageTokens\":{usage_tokens},\"trailingTokens\":{trailing_tokens}}},\"reason\":"
+    )?;
+    json_string_or_null(out, why_not(preparation))?;
+    out.write_all(b",\"prepared\":")?;
+    match preparation {
+        Preparation::Ready(plan) => write_plan(plan, out)?,
+        _ => out.write_all(b"null")?,
+    }
+    Ok(out.write_all(b"}\n")?)
+}
+
+fn write_plan(plan: &Prepared, out: &mut Output) -> io::Result<()> {
+    out.write_all(b"{\"firstKeptEntryId\":")?;
+    json_string(out, plan.first_kept.as_str())?;
+    let (split, before, kept) = (plan.is_split_turn, plan.tokens_before, plan.tokens_kept);
+    write!(out, ",\"isSplitTurn\":{split},\"tokensBefore\":{before},\"tokensKept\":{kept}")?;
+    write!(out, ",\"saving\":{},\"previousSummary\":", plan.saving())?;
+    json_string_or_null(out, plan.previous_summary.as_deref())?;
+    let ops = &plan.file_ops;
+    let sets = [("read", &ops.read), ("written", &ops.written), ("edited", &ops.edited)];
+    out.write_all(b",\"fileOps\":{")?;
+    for (at, (name, files)) in sets.into_iter().enumerate() {
+        write!(out, "{}\"{name}\":", if at > 0 { "," } else { "" })?;
+        write_files(files, out)?;
+    }
+    out.write_all(b"},\"details\":")?;
+    out.write_all(&FileLists::to_json(&ops.lists()))?;
+    out.write_all(b",\"systemMessage\":")?;
+    out.write_all(plan.system_message.as_deref().unwrap_or(b"null"))?;
+    for (messages, text, list) in [
+        ("messagesToSummarize", "conversation", &plan.messages_to_summarize),
+        ("turnPrefixMessages", "turnPrefixConversation", &plan.turn_prefix),
+    ] {
+        write!(out, ",\"{messages}\":[")?;
+        for (at, message) in list.iter().enumerate() {
+            out.write_all(if at > 0 { b",{\"id\":" } else { b"{\"id\":" })?;
+            json_string(out, message.entry.as_str())?;
+            write!(out, ",\"tokens\":{},\"message\":", estimate_tokens(&message.json))?;
+            out.write_all(&message.json)?;
+            out.write_all(b"}")?;
+        }
+        write!(out, "],\"{text}\":")?;
+        json_string(out, &conversation_text(list))?;
+    }
+    out.write_all(b"}")
+}
+
+fn write_files(files: &BTreeSet<String>, out: &mut Output) -> io::Result<()> {
+    out.write_all(b"[")?;
+    for (at, file) in files.iter().enumerate() {
+        if at > 0 {
+            out.write_all(b",")?;
+        }
+        json_string(out, file)?;
+    }
+    out.write_all(b"]")
+}

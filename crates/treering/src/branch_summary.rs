@@ -1,0 +1,156 @@
+//! What a summary of an abandoned branch is made of.
+//!
+//! When the leaf moves to another branch, what was left behind can come along as a summary. The
+//! newest entries matter most: they are collected backwards until the budget is spent. Tool results
+//! are left out, because the calls say what was done; file lists come from all of it.
+
+use crate::compaction::{FileOps, conversation_text, estimate_tokens};
+use crate::context::{ContextMessage, Edits};
+use crate::entry::{Kind, Role};
+use crate::error::Result;
+use crate::id::EntryId;
+use crate::session::Session;
+use crate::snapshot::{Bodies, Snapshot};
+
+/// What stands before a stored branch summary.
+pub const BRANCH_SUMMARY_PREAMBLE: &str = "The user explored a different conversation branch before returning here.\nSummary of that exploration:\n\n";
+
+/// The window of a model that does not say.
+const USUAL_WINDOW: u64 = 128_000;
+
+/// How many entries are read at a time, walking backwards: files are read forwards.
+const STRIDE: usize = 256;
+
+/// An abandoned branch, ready to be summarised.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AbandonedBranch {
+    /// All that is left behind, oldest first.
+    pub entries: Vec<EntryId>,
+    /// The deepest entry that both branches have.
+    pub common_ancestor: Option<EntryId>,
+    /// The messages for the summarizer, oldest first: those that fit.
+    pub messages: Vec<ContextMessage>,
+    /// Their estimated size.
+    pub total_tokens: u64,
+    /// The files that were read and changed.
+    pub file_ops: FileOps,
+}
+
+/// How many tokens of a branch a model can be shown: its window without what its answer needs. 0 means
+/// that there is no limit.
+///
+/// ```
+/// assert_eq!(treering::branch_budget(None, 16_384), 111_616);
+/// ```
+pub fn branch_budget(context_window: Option<u64>, reserve_tokens: u64) -> u64 {
+    context_window
+        .filter(|window| *window > 0)
+        .unwrap_or(USUAL_WINDOW)
+        .saturating_sub(reserve_tokens)
+}
+
+impl AbandonedBranch {
+    /// Whether there is nothing to summarise: then no summary is written.
+    pub fn is_empty(&self) -> bool {
+        self.messages.is_empty()
+    }
+
+    /// The messages as text for a summarizer.
+    pub fn conversation(&self) -> String {
+        conversation_text(&self.messages)
+    }
+
+    /// The summary to store, made of a summarizer's answer.
+    pub fn compose(&self, answer: &str) -> String {
+        format!("{BRANCH_SUMMARY_PREAMBLE}{answer}{}", self.file_ops.lists().to_text())
+    }
+}
+
+/// Leaving branches.
+impl Session {
+    /// What is left behind when the leaf moves from `from` to `to` (`None`: before the first entry),
+    /// with as many of its newest messages as fit into `budget` tokens (see [`branch_budget`]).
+    ///
+    /// ```
+    /// use treering::{Message, Session, branch_budget};
+    /// let session = Session::in_memory("/project");
+    /// let start = session.append(Message::user("Name a colour."))?;
+    /// let red = session.append(Message::assistant("acme", "m", "Red."))?;
+    /// let branch = session.abandoned_branch(
+    ///     Some(red.as_str()),
+    ///     Some(start.as_str()),
+    ///     branch_budget(None, 16_384),
+    /// )?;
+    /// assert_eq!(branch.conversation(), "[Assistant]: Red.");
+    /// # Ok::<(), treering::Error>(())
+    /// ```
+    pub fn abandoned_branch(
+        &self,
+        from: Option<&str>,
+        to: Option<&str>,
+        budget: u64,
+    ) -> Result<AbandonedBranch> {
+        let view = self.view();
+        let tree = view.tree();
+        let entries = tree.abandoned(from, to)?;
+        let common_ancestor = match (from, to) {
+            (Some(from), Some(to)) => tree.common_ancestor(from, to)?,
+            _ => None,
+        };
+        let rows: Vec<u32> = entries.iter().filter_map(|id| tree.row(id.as_str())).collect();
+        let mut file_ops = FileOps::default();
+        let (messages, total_tokens) = collect(&view, &rows, budget, &mut file_ops)?;
+        Ok(AbandonedBranch { entries, common_ancestor, messages, total_tokens, file_ops })
+    }
+}
+
+fn collect(
+    view: &Snapshot,
+    rows: &[u32],
+    budget: u64,
+    files: &mut FileOps,
+) -> Result<(Vec<ContextMessage>, u64)> {
+    let tree = view.tree();
+    let mut bodies = Bodies::default();
+    for &row in rows.iter().filter(|row| tree.node(**row).kind() == Kind::BranchSummary) {
+        if let Some(body) = bodies.whole(view, row)? {
+            files.carry_on(&body);
+        }
+    }
+    let edits = Edits::among(view, &mut bodies, rows)?;
+    let (mut newest_first, mut total) = (Vec::new(), 0_u64);
+    for some in rows.rchunks(STRIDE) {
+        let mut read = Vec::with_capacity(some.len());
+        for &row in some {
+            let kind = tree.node(row).kind();
+            let mut messages = match tree.node(row).role() {
+                Some(Role::ToolResult) => Vec::new(),
+                _ => edits.project(view, &mut bodies, row)?,
+            };
+            // The replayed prompt of a compaction is no part of the conversation; its summary is.
+            if kind == Kind::Compaction && messages.len() > 1 {
+                messages.remove(0);
+            }
+            read.extend(messages.into_iter().map(|message| (kind, tree.node(row).role(), message)));
+        }
+        for (kind, role, message) in read.into_iter().rev() {
+            if role == Some(Role::Assistant) {
+                files.take_answer(&message.json);
+            }
+            let tokens = estimate_tokens(&message.json);
+            if budget > 0 && total.saturating_add(tokens) > budget {
+                let is_summary = matches!(kind, Kind::Compaction | Kind::BranchSummary);
+                if is_summary && u128::from(total) * 10 < u128::from(budget) * 9 {
+                    newest_first.push(message);
+                    total = total.saturating_add(tokens);
+                }
+                newest_first.reverse();
+                return Ok((newest_first, total));
+            }
+            total = total.saturating_add(tokens);
+            newest_first.push(message);
+        }
+    }
+    newest_first.reverse();
+    Ok((newest_first, total))
+}

@@ -1,0 +1,293 @@
+//! How large messages are, in tokens, without asking a model.
+//!
+//! A quarter of the UTF-16 code units of what the model reads, rounded up: crude, on the safe side,
+//! and the same number other agents come to. Texts are counted where they stand, escapes included;
+//! nothing is decoded to be measured. Where a provider has said how large a context was, that counts
+//! for everything up to its answer, unless the context was changed since.
+
+use super::plan::Plan;
+use super::system;
+use crate::dialect::stringify;
+use crate::entry::{MessageView, Role, number};
+use crate::json::{self, Members};
+
+/// What an image counts, in code units.
+const IMAGE: u64 = 4800;
+
+/// How large a context is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ContextTokens {
+    /// All of it.
+    pub tokens: u64,
+    /// The part a provider has counted; 0 if none has, or the context was changed since.
+    pub usage_tokens: u64,
+    /// The part that is estimated.
+    pub trailing_tokens: u64,
+}
+
+/// The estimated tokens of a message, given its JSON.
+///
+/// ```
+/// assert_eq!(treering::estimate_tokens(br#"{"role":"user","content":"hello"}"#), 2);
+/// ```
+pub fn estimate_tokens(message: &[u8]) -> u64 {
+    units_of_message(message).div_ceil(4)
+}
+
+fn units_of_message(message: &[u8]) -> u64 {
+    let view = MessageView::new(message);
+    let text = |key| view.get(key).map_or(0, units);
+    let content = || view.get("content").map_or(0, content_units);
+    match view.role() {
+        Role::User | Role::Custom | Role::ToolResult => content(),
+        Role::Assistant => view.get("content").map_or(0, answer_units),
+        Role::BashExecution => text("command") + text("output"),
+        Role::BranchSummary | Role::CompactionSummary => text("summary"),
+        Role::System => {
+            content()
+                + view.get("sections").map_or(0, section_units)
+                + view.get("toolsAdded").filter(|tools| *tools != b"null").map_or(0, json_units)
+        }
+        Role::Other => 0,
+    }
+}
+
+/// Text and images.
+fn content_units(content: &[u8]) -> u64 {
+    if content.starts_with(b"\"") {
+        return units(content);
+    }
+    let mut sum = 0;
+    for block in json::elements(content) {
+        let (kind, fields) = block_fields(block, ["text"]);
+        sum += match kind {
+            Some(b"\"text\"") => fields[0].map_or(0, units),
+            Some(b"\"image\"") => IMAGE,
+            _ => 0,
+        };
+    }
+    sum
+}
+
+/// Text, thinking and tool calls.
+fn answer_units(content: &[u8]) -> u64 {
+    let mut sum = 0;
+    for block in json::elements(content) {
+        let (kind, [text, thinking, name, arguments]) =
+            block_fields(block, ["text", "thinking", "name", "arguments"]);
+        sum += match kind {
+            Some(b"\"text\"") => text.map_or(0, units),
+            Some(b"\"thinking\"") => thinking.map_or(0, units),
+            Some(b"\"toolCall\"") => name.map_or(0, units) + arguments.map_or(0, json_units),
+            _ => 0,
+        };
+    }
+    sum
+}
+
+/// The type of a block and some of its members, in one pass.
+fn block_fields<'a, const N: usize>(
+    block: &'a [u8],
+    keys: [&str; N],
+) -> (Option<&'a [u8]>, [Option<&'a [u8]>; N]) {
+    let (mut kind, mut found) = (None, [None; N]);
+    for member in Members::new(block, json::skip_space(block, 0)) {
+        let value = block.get(member.value);
+        if json::key_is(member.key, "type") {
+            kind = value;
+        } else if let Some(at) = keys.iter().position(|key| json::key_is(member.key, key)) {
+            found[at] = value;
+        }
+    }
+    (kind, found)
+}
+
+fn section_units(sections: &[u8]) -> u64 {
+    Members::new(sections, json::skip_space(sections, 0))
+        .filter_map(|member| sections.get(member.value))
+        .map(units)
+        .sum()
+}
+
+/// The UTF-16 code units of the text that a string literal means; 0 for anything else.
+pub(super) fn units(literal: &[u8]) -> u64 {
+    let Some(inner) = json::inside(literal) else { return 0 };
+    if std::str::from_utf8(inner).is_err() {
+        return json::decode(inner).encode_utf16().count() as u64;
+    }
+    let mut escapes = 0;
+    let mut rest = inner;
+    while let Some(hit) = memchr::memchr(b'\\', rest) {
+        let length = if rest.get(hit + 1) == Some(&b'u') { 6 } else { 2 };
+        escapes += length - 1;
+        rest = rest.get(hit + length..).unwrap_or_default();
+    }
+    units_as_written(inner).saturating_sub(escapes as u64)
+}
+
+/// The code units of UTF-8 as it stands: one a character, two for those outside the basic plane.
+fn units_as_written(utf8: &[u8]) -> u64 {
+    let count = |byte: &u8| u64::from(byte & 0xC0 != 0x80) + u64::from(*byte >= 0xF0);
+    utf8.iter().map(count).sum()
+}
+
+/// The length of a value as `JSON.stringify` writes it.
+fn json_units(value: &[u8]) -> u64 {
+    units_as_written(&stringify::compact(value))
+}
+
+/// What a provider counted for everything up to this answer; nothing unless that is a valid number.
+pub(super) fn usage(message: &[u8]) -> Option<u64> {
+    let view = MessageView::new(message);
+    if matches!(view.field("stopReason").as_deref(), Some("aborted" | "error")) {
+        return None;
+    }
+    let usage = view.get("usage").filter(|usage| usage.starts_with(b"{"))?;
+    let count = |key| match json::get(usage, key) {
+        Some(b"null") => Some(0.0),
+        Some(literal) => number(literal),
+        None => None,
+    };
+    let total = match count("totalTokens").filter(|total| *total != 0.0) {
+        Some(total) => total,
+        None => count("input")? + count("output")? + count("cacheRead")? + count("cacheWrite")?,
+    };
+    (total > 0.0).then_some(total as u64)
+}
+
+/// The size of a planned context.
+pub(super) fn context_tokens(plan: &Plan) -> ContextTokens {
+    let Some((at, place, usage_tokens)) = last_usage(plan).filter(|(at, ..)| plan.is_trusted(*at))
+    else {
+        let tokens = everything(plan);
+        return ContextTokens { tokens, usage_tokens: 0, trailing_tokens: tokens };
+    };
+    let of_answer = plan.entries.get(at).map_or(&[][..], |entry| &entry.messages);
+    let rest = of_answer.iter().skip(place + 1).map(|message| estimate_tokens(&message.json));
+    let after = (at + 1..plan.entries.len()).map(|at| plan.tokens(at));
+    let trailing_tokens = rest.chain(after).fold(0, u64::saturating_add);
+    let tokens = usage_tokens.saturating_add(trailing_tokens);
+    ContextTokens { tokens, usage_tokens, trailing_tokens }
+}
+
+/// The newest answer whose size is known: its entry, its place among the entry's messages, the size.
+fn last_usage(plan: &Plan) -> Option<(usize, usize, u64)> {
+    for (at, entry) in plan.entries.iter().enumerate().rev() {
+        for (place, message) in entry.messages.iter().enumerate().rev() {
+            if plan.role(entry, place) == Role::Assistant
+                && let Some(tokens) = usage(&message.json)
+            {
+                return Some((at, place, tokens));
+            }
+        }
+    }
+    None
+}
+
+/// Estimates of all messages, with the system messages as the one they amount to.
+fn everything(plan: &Plan) -> u64 {
+    let system = system::current(plan.system_messages());
+    let mut sum = system.map_or(0, |message| estimate_tokens(&message));
+    for (at, entry) in plan.entries.iter().enumerate() {
+        let is_system = |place: &usize| plan.role(entry, *place) == Role::System;
+        let places = 0..entry.messages.len();
+        sum = sum.saturating_add(match places.clone().any(|place| is_system(&place)) {
+            false => plan.tokens(at),
+            true => {
+                let others = places.filter(|place| !is_system(place));
+                others.map(|place| estimate_tokens(&entry.messages[place].json)).sum()
+            }
+        });
+    }
+    sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_role_counts_what_the_model_reads() {
+        let image = r#"{"role":"user","content":[{"type":"text","text":"abcd"},{"type":"image","data":"xxxxxxxxxxxxxxxxxxxxxxx"}]}"#;
+        let cases = [
+            (r#"{"role":"user","content":"abcd"}"#, 1),
+            (r#"{"role":"user","content":"abcde"}"#, 2),
+            (r#"{"role":"user","content":""}"#, 0),
+            (r#"{"role":"user"}"#, 0),
+            (image, 1201),
+            (r#"{"role":"custom","content":[{"type":"text","text":"12345678"}]}"#, 2),
+            (
+                r#"{"role":"toolResult","content":[{"type":"text","text":"12345678"},{"type":"text"},{"type":"odd","text":"xxxx"}]}"#,
+                2,
+            ),
+            (
+                r#"{"role":"assistant","content":[{"type":"text","text":"1234"},{"type":"thinking","thinking":"12345678"},{"type":"image"}]}"#,
+                3,
+            ),
+            // read + {"path":"a b"}
+            (
+                r#"{"role":"assistant","content":[{"type":"toolCall","name":"read","arguments": { "path" : "a b" } }]}"#,
+                5,
+            ),
+            (r#"{"role":"assistant","content":"text is not blocks"}"#, 0),
+            (r#"{"role":"bashExecution","command":"1234","output":"1234"}"#, 2),
+            (r#"{"role":"branchSummary","summary":"12345"}"#, 2),
+            (r#"{"role":"compactionSummary","summary":"12345"}"#, 2),
+            (
+                r#"{"role":"system","content":"1234","sections":{"a":"1234","b":null},"toolsAdded":[{"name":"x"}]}"#,
+                6,
+            ),
+            (r#"{"role":"unheard of","content":"1234"}"#, 0),
+            ("[]", 0),
+        ];
+        for (message, tokens) in cases {
+            assert_eq!(estimate_tokens(message.as_bytes()), tokens, "{message}");
+        }
+    }
+
+    #[test]
+    fn texts_are_measured_as_javascript_does() {
+        let cases: [(&[u8], u64); 8] = [
+            (br#""a\nb""#, 3),
+            (br#""\ud83d\ude00""#, 2),
+            ("\"😀\"".as_bytes(), 2),
+            ("\"é…\"".as_bytes(), 2),
+            (br#""\ud83d""#, 1),
+            (br#""\\u0041""#, 6),
+            (b"\"\xff\xfe\"", 2),
+            (b"12345", 0),
+        ];
+        for (literal, expected) in cases {
+            assert_eq!(units(literal), expected, "{}", String::from_utf8_lossy(literal));
+        }
+        assert_eq!(json_units(br#"{"a" : "\u00e9\ud83d"}"#), 15);
+    }
+
+    #[test]
+    fn usage_counts_only_when_it_means_something() {
+        let of = |rest: &str| usage(format!(r#"{{"role":"assistant"{rest}}}"#).as_bytes());
+        let cases = [
+            ("", None),
+            (r#","usage":null"#, None),
+            (r#","usage":{"totalTokens":7,"input":1}"#, Some(7)),
+            (
+                r#","usage":{"totalTokens":0,"input":1,"output":2,"cacheRead":3,"cacheWrite":4}"#,
+                Some(10),
+            ),
+            (r#","usage":{"input":1,"output":2,"cacheRead":3,"cacheWrite":4}"#, Some(10)),
+            (r#","usage":{"input":1,"output":2}"#, None),
+            (
+                r#","usage":{"totalTokens":0,"input":0,"output":0,"cacheRead":0,"cacheWrite":0}"#,
+                None,
+            ),
+            (r#","usage":{"totalTokens":-3}"#, None),
+            (r#","usage":{"totalTokens":1e400}"#, Some(u64::MAX)),
+            (r#","usage":{"totalTokens":7},"stopReason":"aborted""#, None),
+            (r#","usage":{"totalTokens":7},"stopReason":"error""#, None),
+            (r#","usage":{"totalTokens":7},"stopReason":"length""#, Some(7)),
+        ];
+        for (rest, expected) in cases {
+            assert_eq!(of(rest), expected, "{rest}");
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! Compaction, as far as it needs no model: when, where to cut, what to summarise, what to ask.
+//!
+//! Everything here is decided from the projected context of one leaf, read once: `plan` holds it,
+//! `estimate` measures it, `cut` finds where to cut, `prepare` puts the parts together, `files` lists
+//! what tool calls touched, `system` replays the prompt, `text` writes for the summarizer. Nothing is
+//! written to the session; a driver asks a summarizer and appends the result.
+
+mod cut;
+mod estimate;
+mod files;
+mod plan;
+mod prepare;
+mod system;
+mod text;
+
+pub use estimate::{ContextTokens, estimate_tokens};
+pub use files::{FileLists, FileOps};
+pub use prepare::{Preparation, Prepared};
+pub use text::{SUMMARIZER_ROLE, conversation_text, summary_request};
+
+use crate::context::Model;
+use crate::error::Result;
+use crate::session::Session;
+use plan::Plan;
+use std::collections::BTreeMap;
+
+/// When to compact, and how much to keep.
+///
+/// ```
+/// let settings = treering::Settings::default();
+/// assert!(settings.should_compact(190_000, 200_000));
+/// assert!(!settings.should_compact(150_000, 200_000));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// Whether to compact without being asked to.
+    pub enabled: bool,
+    /// How much of the model's window must stay free.
+    pub reserve_tokens: u64,
+    /// About how much of the newest context stays as it is.
+    pub keep_recent_tokens: u64,
+    /// What is different for a model, by `provider/model`.
+    pub overrides: BTreeMap<String, ModelSettings>,
+}
+
+/// What is different for a model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ModelSettings {
+    /// Instead of [`Settings::reserve_tokens`].
+    pub reserve_tokens: Option<u64>,
+    /// Instead of [`Settings::keep_recent_tokens`].
+    pub keep_recent_tokens: Option<u64>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            enabled: true,
+            reserve_tokens: 16_384,
+            keep_recent_tokens: 20_000,
+            overrides: BTreeMap::new(),
+        }
+    }
+}
+
+impl Settings {
+    /// Whether a context of this size is too large for a model with this window.
+    pub fn should_compact(&self, context_tokens: u64, context_window: u64) -> bool {
+        self.enabled && context_tokens.saturating_add(self.reserve_tokens) > context_window
+    }
+
+    /// The settings for a model: its own where it has some.
+    pub fn of_model(&self, model: Option<&Model>) -> Settings {
+        let name = model.and_then(|model| {
+            Some(format!("{}/{}", model.provider.as_deref()?, model.model_id.as_deref()?))
+        });
+        let own = name.and_then(|name| self.overrides.get(&name)).copied().unwrap_or_default();
+        Settings {
+            reserve_tokens: own.reserve_tokens.unwrap_or(self.reserve_tokens),
+            keep_recent_tokens: own.keep_recent_tokens.unwrap_or(self.keep_recent_tokens),
+            ..self.clone()
+        }
+    }
+}
+
+/// Planning compactions.
+impl Session {
+    /// What compacting at the leaf would do, or why it would do nothing. Settings are those of the
+    /// model in force, if it has its own. Nothing is written.
+    ///
+    /// ```
+    /// use treering::{Message, Preparation, Session, Settings};
+    /// let session = Session::in_memory("/project");
+    /// session.append(Message::user(&"long ago ".repeat(20_000)))?;
+    /// session.append(Message::assistant("acme", "m", "Yes."))?;
+    /// let recent = session.append(Message::user(&"just now ".repeat(20_000)))?;
+    /// match session.prepare_compaction(&Settings::default())? {
+    ///     Preparation::Ready(plan) => assert_eq!(plan.first_kept, recent),
+    ///     why_not => panic!("{why_not:?}"),
+    /// }
+    /// # Ok::<(), treering::Error>(())
+    /// ```
+    pub fn prepare_compaction(&self, settings: &Settings) -> Result<Preparation> {
+        let leaf = self.leaf();
+        self.prepare_compaction_at(leaf.as_ref().map(|leaf| leaf.as_str()), settings)
+    }
+
+    /// The same at another leaf; `None` is before the first entry.
+    pub fn prepare_compaction_at(
+        &self,
+        leaf: Option<&str>,
+        settings: &Settings,
+    ) -> Result<Preparation> {
+        let Some(leaf) = leaf else { return Ok(Preparation::TooSmall) };
+        let leaf = self.tree().find(leaf)?;
+        let projection = self.projection_at(Some(leaf.as_str()))?;
+        prepare::prepare(leaf, projection, settings)
+    }
+
+    /// How large the context at the leaf is: what the provider said last, and estimates of what came
+    /// after that.
+    ///
+    /// ```
+    /// use treering::{Message, Session};
+    /// let session = Session::in_memory("/project");
+    /// session.append(Message::user("hello"))?;
+    /// assert_eq!(session.context_tokens()?.tokens, 2);
+    /// # Ok::<(), treering::Error>(())
+    /// ```
+    pub fn context_tokens(&self) -> Result<ContextTokens> {
+        let leaf = self.leaf();
+        self.context_tokens_at(leaf.as_ref().map(|leaf| leaf.as_str()))
+    }
+
+    /// The same at another leaf; `None` is before the first entry.
+    pub fn context_tokens_at(&self, leaf: Option<&str>) -> Result<ContextTokens> {
+        Ok(estimate::context_tokens(&Plan::read(self.projection_at(leaf)?)?))
+    }
+
+    /// The system messages in the context at a leaf as the one they amount to: texts joined, sections
+    /// patched, tools added and removed. A compaction carries it as its `systemMessage`.
+    pub fn system_message_at(&self, leaf: Option<&str>) -> Result<Option<Vec<u8>>> {
+        let plan = Plan::read(self.projection_at(leaf)?)?;
+        Ok(system::current(plan.system_messages()))
+    }
+}

@@ -1,0 +1,478 @@
+//! Planning compactions and branch summaries: every rule once, and the whole against a naive
+//! implementation written from the rules.
+
+use crate::support::{assistant, compaction, entry, file, join, open, user};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use treering::{
+    BRANCH_SUMMARY_PREAMBLE, ContextMessage, Model, ModelSettings, Preparation, Prepared, Session,
+    Settings, branch_budget,
+};
+
+fn message(id: &str, parent: Option<&str>, message: Value) -> String {
+    entry("message", id, parent, &format!(r#","message":{message}"#))
+}
+
+/// A text of so many tokens.
+fn tokens(number: usize) -> String {
+    "abcd".repeat(number)
+}
+
+fn says(role: &str, size: usize) -> Value {
+    json!({"role": role, "content": [{"type": "text", "text": tokens(size)}]})
+}
+
+fn keeping(keep: u64) -> Settings {
+    Settings { keep_recent_tokens: keep, ..Settings::default() }
+}
+
+/// A chain of entries named 0, 1, 2 …: each is given as its type and fields.
+fn chain(entries: &[(&str, Value)]) -> Session {
+    let mut lines = Vec::new();
+    for (at, (kind, fields)) in entries.iter().enumerate() {
+        let parent = at.checked_sub(1).map(|parent| parent.to_string());
+        let fields = fields.to_string();
+        let fields = fields.strip_prefix('{').unwrap().strip_suffix('}').unwrap();
+        let comma = if fields.is_empty() { "" } else { "," };
+        lines.push(entry(kind, &at.to_string(), parent.as_deref(), &format!("{comma}{fields}")));
+    }
+    open(file(&lines))
+}
+
+fn conversation(roles: &[(&str, usize)]) -> Session {
+    let entries: Vec<(&str, Value)> = roles
+        .iter()
+        .map(|(role, size)| ("message", json!({"message": says(role, *size)})))
+        .collect();
+    chain(&entries)
+}
+
+fn ids(messages: &[ContextMessage]) -> String {
+    join(messages.iter().map(|message| &message.entry))
+}
+
+fn prepared(session: &Session, keep: u64) -> Prepared {
+    match session.prepare_compaction(&keeping(keep)).unwrap() {
+        Preparation::Ready(plan) => *plan,
+        why_not => panic!("{why_not:?}"),
+    }
+}
+
+/// What is kept from, what is summarised, and the beginning of a split turn.
+fn cut(session: &Session, keep: u64) -> (String, String, String) {
+    let plan = prepared(session, keep);
+    assert_eq!(plan.is_split_turn, !plan.turn_prefix.is_empty());
+    (plan.first_kept.to_string(), ids(&plan.messages_to_summarize), ids(&plan.turn_prefix))
+}
+
+fn expect(found: (String, String, String), first: &str, history: &str, prefix: &str) {
+    assert_eq!(found, (first.to_owned(), history.to_owned(), prefix.to_owned()));
+}
+
+#[test]
+fn the_trigger_is_the_window_without_the_reserve() {
+    let settings = Settings::default();
+    assert!((settings.reserve_tokens, settings.keep_recent_tokens) == (16_384, 20_000));
+    assert!(!settings.should_compact(100_000 - 16_384, 100_000));
+    assert!(settings.should_compact(100_000 - 16_384 + 1, 100_000));
+    assert!(settings.should_compact(1, 1000), "a window smaller than the reserve");
+    let off = Settings { enabled: false, ..settings };
+    assert!(!off.should_compact(u64::MAX, 1));
+}
+
+#[test]
+fn a_model_may_have_its_own_settings() {
+    let own = ModelSettings { keep_recent_tokens: Some(1), ..ModelSettings::default() };
+    let overrides = BTreeMap::from([("acme/oak".to_owned(), own)]);
+    let settings = Settings { overrides, ..Settings::default() };
+    let model = |id: &str| Model { provider: Some("acme".into()), model_id: Some(id.into()) };
+    assert_eq!(settings.of_model(Some(&model("oak"))).keep_recent_tokens, 1);
+    assert_eq!(settings.of_model(Some(&model("oak"))).reserve_tokens, 16_384);
+    assert_eq!(settings.of_model(Some(&model("elm"))).keep_recent_tokens, 20_000);
+    assert_eq!(settings.of_model(None).keep_recent_tokens, 20_000);
+    // The model in force decides.
+    let lines = [user("a", None), user("b", Some("a")), assistant("c", Some("b"))];
+    let plan = open(file(&lines)).prepare_compaction(&settings).unwrap().ready().unwrap();
+    assert_eq!(plan.first_kept, "c");
+}
+
+#[test]
+fn the_cut_is_where_enough_is_kept() {
+    let session = conversation(&[("user", 10), ("assistant", 10), ("user", 10), ("assistant", 10)]);
+    expect(cut(&session, 20), "2", "0 1", "");
+    expect(cut(&session, 11), "2", "0 1", "");
+    // The turn is split: its beginning is summarised apart.
+    expect(cut(&session, 10), "3", "0 1", "2");
+    expect(cut(&session, 0), "3", "0 1", "2");
+    expect(cut(&session, 21), "1", "", "0");
+    // Never enough: everything is kept, so there is nothing to summarise.
+    assert_eq!(session.prepare_compaction(&keeping(41)).unwrap(), Preparation::TooSmall);
+    assert_eq!(session.prepare_compaction(&keeping(40)).unwrap(), Preparation::TooSmall);
+}
+
+#[test]
+fn a_kept_part_never_begins_with_a_tool_result() {
+    let roles = [("user", 1), ("assistant", 1), ("toolResult", 50), ("assistant", 1), ("user", 1)];
+    expect(cut(&conversation(&roles), 30), "3", "", "0 1 2");
+    // No valid entry at or after that point: the last valid one.
+    expect(cut(&conversation(&roles[..3]), 30), "1", "", "0");
+}
+
+#[test]
+fn every_kind_of_input_starts_a_turn() {
+    let said = |role| ("message", json!({"message": says(role, 10)}));
+    let kinds = [
+        said("user"),
+        said("custom"),
+        (
+            "message",
+            json!({"message": {"role": "bashExecution", "command": tokens(10), "output": ""}}),
+        ),
+        ("custom_message", json!({"customType": "x", "content": tokens(10), "display": true})),
+        ("branch_summary", json!({"fromId": "x", "summary": tokens(10)})),
+    ];
+    for kind in kinds {
+        let session = chain(&[said("user"), kind, said("assistant")]);
+        expect(cut(&session, 20), "1", "0", "");
+        expect(cut(&session, 10), "2", "0", "1");
+    }
+}
+
+#[test]
+fn what_contributes_nothing_goes_with_what_follows() {
+    let said = |role| ("message", json!({"message": says(role, 10)}));
+    let nothing = ("custom", json!({"customType": "note"}));
+    let empty = ("branch_summary", json!({"fromId": "x", "summary": ""}));
+    let session = chain(&[said("user"), nothing, empty, said("user")]);
+    // The entry that the cut was moved to starts no turn, whatever follows: as in pi.
+    expect(cut(&session, 10), "1", "", "0");
+    let nothing = ("custom", json!({"customType": "note"}));
+    let session = chain(&[said("assistant"), nothing, said("user")]);
+    expect(cut(&session, 10), "1", "0", "");
+}
+
+#[test]
+fn why_there_is_nothing_to_compact() {
+    let settings = keeping(0);
+    let empty = Session::in_memory("/project");
+    assert_eq!(empty.prepare_compaction(&settings).unwrap(), Preparation::TooSmall);
+    let one = conversation(&[("user", 10)]);
+    assert_eq!(one.prepare_compaction(&settings).unwrap(), Preparation::TooSmall);
+    let done = open(file(&[user("a", None), compaction("c", Some("a"), "a")]));
+    assert_eq!(done.prepare_compaction(&settings).unwrap(), Preparation::AlreadyCompacted);
+    let system = json!({"role": "system", "content": "rules", "timestamp": 1});
+    let lines = [message("s", None, system), user("a", Some("s"))];
+    let prompt = open(file(&lines)).prepare_compaction(&settings).unwrap();
+    assert_eq!(prompt, Preparation::TooSmall, "system messages are not summarised");
+}
+
+/// Seed 001: m1 … m10, a compaction that keeps from m6. What it kept is summarised again.
+#[test]
+fn what_a_compaction_kept_is_summarised_again() {
+    let mut lines = vec![user("m1", None)];
+    for at in 2..=10 {
+        lines.push(user(&format!("m{at}"), Some(&format!("m{}", at - 1))));
+    }
+    let details = r#","summary":"what was","tokensBefore":1,"firstKeptEntryId":"m6","details":{"readFiles":["r"],"modifiedFiles":["m"]}"#;
+    lines.push(entry("compaction", "c1", Some("m10"), details));
+    lines.push(user("m11", Some("c1")));
+    lines.push(user("m12", Some("m11")));
+    let session = open(file(&lines));
+    let plan = prepared(&session, 2);
+    assert_eq!(plan.first_kept, "m11");
+    assert_eq!(ids(&plan.messages_to_summarize), "m6 m7 m8 m9 m10");
+    assert_eq!(plan.previous_summary.as_deref(), Some("what was"));
+    let lists = plan.file_ops.lists();
+    assert_eq!((lists.read, lists.modified), (vec!["r".to_owned()], vec!["m".to_owned()]));
+    assert!(plan.history_request(None).unwrap().contains("<previous-summary>\nwhat was\n"));
+}
+
+/// Seed 004: A B C, D compacts and keeps C, E F.
+#[test]
+fn worked_example_of_a_compacted_path() {
+    let lines = [
+        user("A", None),
+        assistant("B", Some("A")),
+        user("C", Some("B")),
+        compaction("D", Some("C"), "C"),
+        user("E", Some("D")),
+        assistant("F", Some("E")),
+    ];
+    let session = open(file(&lines));
+    assert_eq!(join(session.context().unwrap().messages.iter().map(|m| &m.entry)), "D C E F");
+    let plan = prepared(&session, 1);
+    assert_eq!((plan.first_kept.as_str(), ids(&plan.messages_to_summarize)), ("F", "C".into()));
+    assert_eq!(ids(&plan.turn_prefix), "E");
+}
+
+#[test]
+fn usage_counts_until_the_context_changes() {
+    let answer = json!({"role": "assistant", "content": [{"type": "text", "text": tokens(3)}], "usage": {"totalTokens": 1000}});
+    let mut lines = vec![user("u000", None), message("a", Some("u000"), answer)];
+    let size = |lines: &[String]| {
+        let found = open(file(lines)).context_tokens().unwrap();
+        assert_eq!(found.tokens, found.usage_tokens + found.trailing_tokens);
+        (found.usage_tokens, found.trailing_tokens)
+    };
+    assert_eq!(size(&lines), (1000, 0));
+    lines.push(user("u001", Some("a")));
+    assert_eq!(size(&lines), (1000, 1));
+    let mut edited = lines.clone();
+    let edit = r#","targetId":"u000","replacement":{"content":"longer than before"}"#;
+    edited.push(entry("context_edit", "e", Some("u001"), edit));
+    assert_eq!(size(&edited), (0, 5 + 3 + 1));
+    lines.push(compaction("c", Some("u001"), "a"));
+    assert_eq!(size(&lines), (0, 2 + 3 + 1), "the answer is kept, its usage is not trusted");
+    let again = json!({"role": "assistant", "content": [], "usage": {"input": 1, "output": 2, "cacheRead": 3, "cacheWrite": 4}});
+    lines.push(message("b", Some("c"), again));
+    assert_eq!(size(&lines), (10, 0));
+}
+
+#[test]
+fn an_attempt_that_was_taken_out_does_not_keep_its_input() {
+    let session = chain(&[
+        ("message", json!({"message": says("user", 10)})),
+        ("message", json!({"message": says("assistant", 10)})),
+        ("message", json!({"message": says("user", 10)})),
+        ("message", json!({"message": says("assistant", 10)})),
+        ("context_edit", json!({"targetId": "3", "replacement": null})),
+    ]);
+    expect(cut(&session, 5), "3", "0 1", "2");
+    // More than enough room: nothing is forced.
+    assert_eq!(session.prepare_compaction(&keeping(100)).unwrap(), Preparation::TooSmall);
+}
+
+#[test]
+fn a_summary_is_composed_of_its_parts() {
+    let session = conversation(&[("user", 10), ("assistant", 10), ("user", 10), ("assistant", 10)]);
+    let mut plan = prepared(&session, 10);
+    assert!(plan.prefix_request(Some("names")).unwrap().ends_with("Additional focus: names"));
+    let split = "\n\n---\n\n**Turn Context (split turn):**\n\n";
+    assert_eq!(plan.compose(Some("H"), Some("P")), format!("H{split}P"));
+    assert_eq!(plan.compose(None, Some("P")), format!("No prior history.{split}P"));
+    plan.previous_summary = Some("before".into());
+    assert_eq!(plan.compose(None, Some("P")), format!("before{split}P"));
+    plan.file_ops.read.insert("a".into());
+    assert_eq!(plan.compose(Some("H"), None), "H\n\n<read-files>\na\n</read-files>");
+}
+
+#[test]
+fn the_prompt_is_carried_along() {
+    let system = |text: &str| json!({"role": "system", "content": text, "timestamp": 7});
+    let lines = [
+        message("s", None, system("one")),
+        user("a", Some("s")),
+        message("t", Some("a"), system("two")),
+        user("b", Some("t")),
+    ];
+    let session = open(file(&lines));
+    let plan = prepared(&session, 1);
+    let carried: Value = serde_json::from_slice(plan.system_message.as_deref().unwrap()).unwrap();
+    assert_eq!(carried, system("one\n\ntwo"));
+    assert_eq!(session.system_message_at(Some("b")).unwrap(), plan.system_message);
+    assert_eq!(ids(&plan.messages_to_summarize), "a");
+    assert_eq!(plan.tokens_before, 2 + 1 + 1, "the system messages count as one");
+}
+
+#[test]
+fn a_branch_is_collected_from_its_end_within_the_budget() {
+    let read = json!({"role": "assistant", "content": [{"type": "toolCall", "name": "read", "arguments": {"path": "f"}}]});
+    let lines = [
+        user("top", None),
+        message("a", Some("top"), says("user", 10)),
+        message("b", Some("a"), read),
+        message("r", Some("b"), says("toolResult", 500)),
+        entry(
+            "branch_summary",
+            "s",
+            Some("r"),
+            &format!(
+                r#","fromId":"x","summary":"{}","details":{{"modifiedFiles":["g"]}}"#,
+                tokens(10)
+            ),
+        ),
+        message("c", Some("s"), says("user", 10)),
+        user("other", Some("top")),
+    ];
+    let session = open(file(&lines));
+    let collected = |budget| session.abandoned_branch(Some("c"), Some("other"), budget).unwrap();
+    let all = collected(0);
+    assert_eq!(join(&all.entries), "a b r s c");
+    assert_eq!(all.common_ancestor.as_ref().unwrap(), "top");
+    assert_eq!(ids(&all.messages), "a b s c");
+    assert_eq!(all.file_ops.lists().to_json(), br#"{"readFiles":["f"],"modifiedFiles":["g"]}"#);
+    assert_eq!(ids(&collected(20).messages), "s c");
+    // Too much, but a summary, and less than nine tenths are spent.
+    assert_eq!(ids(&collected(12).messages), "s c");
+    assert_eq!(ids(&collected(11).messages), "c", "10 of 11 is more than nine tenths");
+    assert_eq!(ids(&collected(5).messages), "");
+    assert!(collected(5).is_empty());
+    assert!(session.abandoned_branch(Some("top"), Some("c"), 0).unwrap().is_empty());
+    assert!(
+        all.compose("S").starts_with(&format!("{BRANCH_SUMMARY_PREAMBLE}S\n\n<read-files>\nf\n"))
+    );
+    assert_eq!((branch_budget(None, 16_384), branch_budget(Some(10), 20)), (111_616, 0));
+}
+
+/// The rules, followed to the letter over JSON values. No edits: their rules have tests of their own.
+mod naive {
+    use serde_json::Value;
+
+    pub(super) fn size(message: &Value) -> u64 {
+        let text = |value: &Value| value.as_str().map_or(0, |text| text.encode_utf16().count());
+        let blocks = message["content"].as_array().cloned().unwrap_or_default();
+        let units: usize = match message["role"].as_str().unwrap() {
+            "bashExecution" => text(&message["command"]) + text(&message["output"]),
+            "branchSummary" | "compactionSummary" => text(&message["summary"]),
+            _ if message["content"].is_string() => text(&message["content"]),
+            _ => blocks.iter().map(|block| text(&block["text"])).sum(),
+        };
+        units.div_ceil(4) as u64
+    }
+
+    fn valid(kind: &str, message: Option<&Value>) -> bool {
+        let roles = ["user", "assistant", "bashExecution", "custom", "branchSummary"];
+        kind != "compaction"
+            && message.is_some_and(|message| roles.contains(&message["role"].as_str().unwrap()))
+    }
+
+    fn starts(kind: &str, message: Option<&Value>) -> bool {
+        valid(kind, message) && message.unwrap()["role"] != "assistant"
+    }
+
+    /// `context`: what every selected entry is and says, after the compaction if there is one. The
+    /// first kept, and where its turn starts if that is split.
+    pub(super) fn cut(context: &[(String, Option<Value>)], keep: u64) -> (usize, Option<usize>) {
+        let valid: Vec<usize> = (0..context.len())
+            .filter(|&at| valid(&context[at].0, context[at].1.as_ref()))
+            .collect();
+        let Some(&first) = valid.first() else { return (0, None) };
+        let (mut cut, mut sum) = (first, 0);
+        for at in (0..context.len()).rev() {
+            let tokens = context[at].1.as_ref().map_or(0, size);
+            sum += tokens;
+            if tokens > 0 && sum >= keep {
+                cut =
+                    valid.iter().copied().find(|&cut| cut >= at).unwrap_or(valid[valid.len() - 1]);
+                break;
+            }
+        }
+        while cut > 0 && context[cut - 1].1.is_none() && context[cut - 1].0 != "compaction" {
+            cut -= 1;
+        }
+        let starts = |at: &usize| starts(&context[*at].0, context[*at].1.as_ref());
+        match starts(&cut) {
+            true => (cut, None),
+            false => (cut, (0..=cut).rev().find(starts)),
+        }
+    }
+}
+
+/// A script: what to append, with a size; and for compactions how far back they keep.
+fn script() -> impl Strategy<Value = Vec<(u8, usize, usize)>> {
+    prop::collection::vec((0_u8..10, 0_usize..12, 0_usize..9), 1..40)
+}
+
+proptest! {
+    #![proptest_config(crate::support::cases(256))]
+    #[test]
+    fn planning_follows_the_rules(script in script(), keep in 0_u64..80) {
+        let mut entries: Vec<(&str, Value)> = Vec::new();
+        for (what, size, back) in script {
+            let said = |role| ("message", json!({"message": says(role, size)}));
+            entries.push(match what {
+                0 | 1 => said("user"),
+                2 | 3 => said("assistant"),
+                4 | 5 => said("toolResult"),
+                6 => ("custom_message", json!({"customType": "x", "content": tokens(size), "display": true})),
+                7 => ("branch_summary", json!({"fromId": "x", "summary": tokens(size)})),
+                8 => ("custom", json!({"customType": "x"})),
+                _ => {
+                    let kept = entries.len().saturating_sub(back).to_string();
+                    ("compaction", json!({"summary": tokens(size), "tokensBefore": 1, "firstKeptEntryId": kept}))
+                }
+            });
+        }
+        // What is selected, entry by entry.
+        let last = entries.iter().rposition(|(kind, _)| *kind == "compaction");
+        let kept = last.map_or(0, |last| entries[last].1["firstKeptEntryId"].as_str().unwrap().parse().unwrap());
+        let places: Vec<usize> = (kept..entries.len()).filter(|at| Some(*at) != last).collect();
+        let context: Vec<(String, Option<Value>)> = places.iter().map(|&at| {
+            let (kind, fields) = &entries[at];
+            let message = match *kind {
+                "message" => Some(fields["message"].clone()),
+                "custom_message" => Some(json!({"role": "custom", "content": fields["content"]})),
+                "branch_summary" if fields["summary"] != "" => Some(json!({"role": "branchSummary", "summary": fields["summary"]})),
+                _ => None,
+            };
+            ((*kind).to_owned(), message)
+        }).collect();
+        let session = chain(&entries);
+        let found = session.prepare_compaction(&keeping(keep)).unwrap();
+        if last == Some(entries.len() - 1) {
+            prop_assert_eq!(found, Preparation::AlreadyCompacted);
+            return Ok(());
+        }
+        let (cut, turn) = naive::cut(&context, keep);
+        let named = |range: std::ops::Range<usize>| {
+            join(range.filter(|at| context[*at].1.is_some()).map(|at| places[at]))
+        };
+        let (history, prefix) = (named(0..turn.unwrap_or(cut)), named(turn.unwrap_or(cut)..cut));
+        let sizes: u64 = context.iter().filter_map(|(_, message)| message.as_ref()).map(naive::size).sum();
+        let summary = last.map(|last| entries[last].1["summary"].as_str().unwrap().to_owned());
+        let before = sizes + summary.as_deref().map_or(0, |text| text.len().div_ceil(4) as u64);
+        prop_assert_eq!(session.context_tokens().unwrap().tokens, before);
+        match found {
+            Preparation::Ready(plan) => {
+                prop_assert_eq!(plan.first_kept.as_str(), places[cut].to_string());
+                prop_assert_eq!(ids(&plan.messages_to_summarize), history);
+                prop_assert_eq!(ids(&plan.turn_prefix), prefix);
+                prop_assert_eq!(plan.is_split_turn, turn.is_some());
+                prop_assert_eq!(plan.previous_summary, summary);
+                prop_assert_eq!(plan.tokens_before, before);
+            }
+            _ => prop_assert!(history.is_empty() && prefix.is_empty(), "{history} {prefix}"),
+        }
+    }
+}
+
+/// The best of some tries, of opening a file of 100,000 entries and of planning on its path.
+fn open_and_plan(is_compacted: bool) -> (std::time::Duration, std::time::Duration) {
+    let answer = |id: &str, parent: &str| {
+        let usage = json!({"totalTokens": 100_000});
+        let text = json!([{"type": "text", "text": tokens(60)}]);
+        message(id, Some(parent), json!({"role": "assistant", "content": text, "usage": usage}))
+    };
+    let mut lines = vec![user("0", None)];
+    for at in 1..100_000 {
+        let (id, parent) = (at.to_string(), (at - 1).to_string());
+        lines.push(match at {
+            98_000 if is_compacted => compaction(&id, Some(&parent), "97000"),
+            _ if at % 2 == 0 => message(&id, Some(&parent), says("user", 60)),
+            _ => answer(&id, &parent),
+        });
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("long.jsonl");
+    std::fs::write(&path, file(&lines)).unwrap();
+    let (mut opening, mut planning) = (Vec::new(), Vec::new());
+    for _ in 0..5 {
+        let start = std::time::Instant::now();
+        let session = Session::open(&path).unwrap();
+        opening.push(start.elapsed());
+        let start = std::time::Instant::now();
+        assert!(session.prepare_compaction(&keeping(20_000)).unwrap().ready().is_some());
+        planning.push(start.elapsed());
+    }
+    (opening.into_iter().min().unwrap(), planning.into_iter().min().unwrap())
+}
+
+#[test]
+fn planning_takes_less_than_opening() {
+    let (opening, planning) = open_and_plan(true);
+    eprintln!("100,000 entries, compacted: open {opening:?}, plan {planning:?}");
+    assert!(planning < opening, "{planning:?} to plan, {opening:?} to open");
+    let (opening, planning) = open_and_plan(false);
+    eprintln!("100,000 entries, all in the context: open {opening:?}, plan {planning:?}");
+}
