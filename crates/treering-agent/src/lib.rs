@@ -1,0 +1,29 @@
+//! What an agent embeds on top of [`treering`]: models that summarise, hooks that take part, and
+//! the events a user interface follows.
+//!
+//! The library below is synchronous and knows no network; everything that waits is here, on tokio.
+//! Nothing in this crate prints. Only [`SummarizerConfig`] reads the environment, and only when
+//! asked to.
+//!
+//! - [`Summarizer`]: one conversation in, one summary out; Anthropic, OpenAI-compatible servers, an
+//!   external command, or none ([`Extractive`]).
+//! - [`Hooks`] and [`HookRunner`]: handlers that see, change or stop what a session is about to do,
+//!   and the [`Event`]s that tell everyone else.
+//!
+//! Whatever waits takes a [`CancellationToken`]; cancelling it ends the wait at once.
+
+mod hooks;
+mod summarizer;
+
+pub use hooks::{
+    BeforeCompact, BeforeFork, BeforeSwitch, BeforeTree, Compact, CompactFailed, CompactOverride,
+    CompactReason, Compacting, CompactingOverride, Decision, Event, Fork, ForkPosition, HookError,
+    HookFuture, HookRunner, Hooks, InfoChanged, Outcome, Shutdown, Start, StartReason,
+    SuppliedSummary, Switch, SwitchReason, TreeMove, TreeOverride,
+};
+pub use summarizer::{
+    Anthropic, Command, ConfigError, Conversation, Extractive, Http, HttpOptions, OnDelta, OpenAi,
+    Program, Provider, Proxy, Request, Retry, Secret, Summarizer, SummarizerConfig, Summary,
+    SummaryError, SummaryFuture, Timeouts, Usage, Waiting,
+};
+pub use tokio_util::sync::CancellationToken;

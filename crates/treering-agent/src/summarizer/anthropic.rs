@@ -1,0 +1,239 @@
+//! The Anthropic Messages API, streaming.
+
+use super::error::SummaryError;
+use super::http::{Flow, Http, Post, Reader, endpoint, key_header};
+use super::secret::{Secret, excerpt};
+use super::sse::SseEvent;
+use super::{Request, Sink, Summarizer, Summary, SummaryFuture, Usage};
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use serde::Deserialize;
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+/// Summaries by a model behind the Anthropic Messages API.
+#[derive(Debug, Clone)]
+pub struct Anthropic {
+    http: Http,
+    key: Secret,
+    /// The model's id.
+    pub model: String,
+    /// Where the API is; `https://api.anthropic.com` unless told otherwise.
+    pub base_url: String,
+    /// The model's context window in tokens.
+    pub context_window: u64,
+    /// The longest answer, unless a request says otherwise.
+    pub max_output_tokens: u64,
+}
+
+impl Anthropic {
+    /// Where the API is, unless told otherwise.
+    pub const BASE_URL: &'static str = "https://api.anthropic.com";
+
+    /// Summaries by `model`, paid for with `key`.
+    pub fn new(http: Http, key: Secret, model: impl Into<String>) -> Self {
+        Anthropic {
+            http,
+            key,
+            model: model.into(),
+            base_url: Self::BASE_URL.into(),
+            context_window: 200_000,
+            max_output_tokens: 8192,
+        }
+    }
+
+    fn post(&self, request: &Request) -> Result<Post<'_>, SummaryError> {
+        let mut headers = HeaderMap::new();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        let version = HeaderName::from_static("anthropic-version");
+        headers.insert(version, HeaderValue::from_static("2023-06-01"));
+        key_header(&mut headers, HeaderName::from_static("x-api-key"), self.key.expose())?;
+        let mut body = json!({
+            "model": self.model,
+            "max_tokens": request.max_output_tokens.unwrap_or(self.max_output_tokens),
+            "stream": true,
+            "messages": [{ "role": "user", "content": request.user }],
+        });
+        // The API refuses an empty system prompt.
+        if !request.system.is_empty() {
+            body["system"] = json!(request.system);
+        }
+        let body = body.to_string().into_bytes();
+        let url = endpoint(&self.base_url, "/v1/messages");
+        Ok(Post { url, headers, body, key: Some(&self.key) })
+    }
+}
+
+impl Summarizer for Anthropic {
+    fn name(&self) -> &str {
+        "anthropic"
+    }
+
+    fn context_window(&self) -> Option<u64> {
+        Some(self.context_window)
+    }
+
+    fn summarize<'a>(
+        &'a self,
+        request: Request,
+        cancel: &'a CancellationToken,
+    ) -> SummaryFuture<'a> {
+        Box::pin(async move {
+            let post = self.post(&request)?;
+            let (answer, text) = self.http.ask::<Answer>(post, request.on_delta, cancel).await?;
+            let model = answer.model.unwrap_or_else(|| self.model.clone());
+            let provider = self.name().to_owned();
+            Ok(Summary { text, usage: answer.usage, model: Some(model), provider })
+        })
+    }
+}
+
+/// What was heard so far.
+#[derive(Default)]
+struct Answer {
+    model: Option<String>,
+    usage: Option<Usage>,
+    stopped: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Incoming {
+    MessageStart {
+        message: Start,
+    },
+    ContentBlockStart {
+        content_block: Block,
+    },
+    ContentBlockDelta {
+        delta: Delta,
+    },
+    MessageDelta {
+        delta: Stop,
+        usage: Option<Tokens>,
+    },
+    MessageStop,
+    Error {
+        error: Trouble,
+    },
+    /// Pings, ends of blocks, and what may be added later.
+    #[serde(other)]
+    Other,
+}
+
+#[derive(Deserialize)]
+struct Start {
+    model: Option<String>,
+    usage: Option<Tokens>,
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Block {
+    Text {
+        #[serde(default)]
+        text: String,
+    },
+    ToolUse,
+    #[serde(other)]
+    Other,
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Delta {
+    TextDelta {
+        text: String,
+    },
+    #[serde(other)]
+    Other,
+}
+
+#[derive(Deserialize)]
+struct Stop {
+    stop_reason: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Trouble {
+    #[serde(rename = "type", default)]
+    kind: String,
+    #[serde(default)]
+    message: String,
+}
+
+/// Counts are cumulative: a later one replaces an earlier one.
+#[derive(Deserialize)]
+struct Tokens {
+    input_tokens: Option<u64>,
+    output_tokens: Option<u64>,
+    cache_read_input_tokens: Option<u64>,
+    cache_creation_input_tokens: Option<u64>,
+}
+
+impl Answer {
+    fn count(&mut self, tokens: Option<Tokens>) {
+        let Some(tokens) = tokens else { return };
+        let usage = self.usage.get_or_insert_default();
+        for (count, told) in [
+            (&mut usage.input, tokens.input_tokens),
+            (&mut usage.output, tokens.output_tokens),
+            (&mut usage.cache_read, tokens.cache_read_input_tokens),
+            (&mut usage.cache_write, tokens.cache_creation_input_tokens),
+        ] {
+            *count = told.unwrap_or(*count);
+        }
+    }
+
+    fn stop(&mut self, reason: Option<&str>) -> Result<(), SummaryError> {
+        match reason {
+            None => return Ok(()),
+            Some("end_turn" | "stop_sequence") => {}
+            Some("max_tokens" | "model_context_window_exceeded") => {
+                return Err(SummaryError::Length);
+            }
+            Some("tool_use") => return Err(SummaryError::ToolCall),
+            Some(other) => return Err(SummaryError::Refused(excerpt(other))),
+        }
+        self.stopped = true;
+        Ok(())
+    }
+}
+
+impl Reader for Answer {
+    fn event(&mut self, event: &SseEvent, sink: &mut Sink) -> Result<Flow, SummaryError> {
+        let incoming = serde_json::from_str(&event.data).map_err(|error| {
+            SummaryError::Protocol(format!("{error} in {}", excerpt(&event.data)))
+        })?;
+        match incoming {
+            Incoming::MessageStart { message } => {
+                self.model = message.model;
+                self.count(message.usage);
+            }
+            Incoming::ContentBlockStart { content_block: Block::Text { text } }
+            | Incoming::ContentBlockDelta { delta: Delta::TextDelta { text } } => {
+                sink.push(&text)?
+            }
+            Incoming::ContentBlockStart { content_block: Block::ToolUse } => {
+                return Err(SummaryError::ToolCall);
+            }
+            Incoming::MessageDelta { delta, usage } => {
+                self.count(usage);
+                self.stop(delta.stop_reason.as_deref())?;
+            }
+            Incoming::MessageStop => return Ok(Flow::Done),
+            Incoming::Error { error: Trouble { kind, message } } => {
+                let (kind, message) = (excerpt(&kind), excerpt(&message));
+                return Err(SummaryError::Server { kind, message });
+            }
+            Incoming::ContentBlockStart { .. }
+            | Incoming::ContentBlockDelta { .. }
+            | Incoming::Other => {}
+        }
+        Ok(Flow::More)
+    }
+
+    /// With the reason for stopping, everything has been said.
+    fn is_whole(&self) -> bool {
+        self.stopped
+    }
+}

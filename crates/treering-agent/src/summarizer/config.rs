@@ -1,0 +1,362 @@
+//! Which summarizer, with which key: from a file and the environment.
+//!
+//! This is the only place in the crate that reads the environment, and it does so through a function
+//! that tests replace. The environment wins over the file, so that one run can differ. With nothing
+//! configured nothing is guessed: the error names the choices. The offline summarizer in particular
+//! is never a fallback; it is chosen.
+//!
+//! ```toml
+//! provider = "openai"            # anthropic, openai, command, extractive
+//! model = "qwen3:14b"
+//! base_url = "http://localhost:11434"
+//! key_env = "MY_KEY"             # or: key = "…"; neither is needed for a server of one's own
+//! context_window = 32768
+//! max_output_tokens = 4096
+//! idle_timeout = 120             # seconds; also connect_timeout, first_byte_timeout, total_timeout
+//! ```
+//!
+//! | variable | stands for |
+//! |---|---|
+//! | `TREERING_SUMMARIZER` | `provider` |
+//! | `TREERING_MODEL` | `model` |
+//! | `TREERING_SUMMARIZER_COMMAND` | `command`, as a line for the shell |
+//! | `ANTHROPIC_API_KEY`, `ANTHROPIC_BASE_URL` | `key` and `base_url`, for `anthropic` |
+//! | `OPENAI_API_KEY`, `OPENAI_BASE_URL` | `key` and `base_url`, for `openai` |
+//!
+//! Where the file gives the key or address itself, the provider's own variables do not replace it.
+
+use super::error::SummaryError;
+use super::{
+    Anthropic, Command, Extractive, Http, HttpOptions, OpenAi, Program, Secret, Summarizer,
+};
+use serde::Deserialize;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Who summarises.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Provider {
+    /// The Anthropic Messages API.
+    Anthropic,
+    /// An OpenAI-compatible server.
+    OpenAi,
+    /// An external command.
+    Command,
+    /// Nobody: quotations.
+    Extractive,
+}
+
+impl Provider {
+    fn parse(name: &str) -> Option<Self> {
+        Some(match name.trim() {
+            "anthropic" => Provider::Anthropic,
+            "openai" => Provider::OpenAi,
+            "command" => Provider::Command,
+            "extractive" => Provider::Extractive,
+            _ => return None,
+        })
+    }
+}
+
+/// A line for the shell, or a program and its arguments.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(untagged)]
+enum CommandLine {
+    Shell(String),
+    Direct(Vec<String>),
+}
+
+/// Which summarizer to use; see the module for the file and the variables.
+///
+/// ```
+/// use treering_agent::{SummarizerConfig, Summarizer};
+/// let config = SummarizerConfig::from_toml("provider = \"extractive\"").unwrap();
+/// assert_eq!(config.build().unwrap().name(), "extractive");
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SummarizerConfig {
+    /// Who summarises.
+    pub provider: Option<Provider>,
+    /// The model's id.
+    pub model: Option<String>,
+    /// Where the API is.
+    pub base_url: Option<String>,
+    /// The key itself.
+    pub key: Option<Secret>,
+    /// The environment variable that holds the key.
+    pub key_env: Option<String>,
+    command: Option<CommandLine>,
+    /// The model's context window in tokens.
+    pub context_window: Option<u64>,
+    /// The longest summary in tokens.
+    pub max_output_tokens: Option<u64>,
+    connect_timeout: Option<f64>,
+    first_byte_timeout: Option<f64>,
+    idle_timeout: Option<f64>,
+    total_timeout: Option<f64>,
+    retries: Option<u32>,
+}
+
+/// What is wrong with a configuration. Says where, never quotes: a line may hold a key.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// The file cannot be read.
+    #[error("the summarizer configuration cannot be read: {0}")]
+    Read(#[from] std::io::Error),
+    /// The file is not what it should be.
+    #[error("the summarizer configuration is wrong in line {line}: {message}")]
+    Toml {
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong.
+        message: String,
+    },
+    /// A value is missing or impossible.
+    #[error("the summarizer configuration is wrong: {0}")]
+    Value(String),
+    /// Nothing is configured, or the summarizer cannot be set up.
+    #[error(transparent)]
+    Summarizer(#[from] SummaryError),
+}
+
+impl SummarizerConfig {
+    /// Reads the text of a configuration file.
+    pub fn from_toml(text: &str) -> Result<Self, ConfigError> {
+        toml::from_str(text).map_err(|error| {
+            let at = error.span().map_or(0, |span| span.start);
+            let line = 1 + text.bytes().take(at).filter(|byte| *byte == b'\n').count();
+            ConfigError::Toml { line, message: error.message().to_owned() }
+        })
+    }
+
+    /// Reads a configuration file, if it exists, and the environment.
+    pub fn load(file: Option<&Path>) -> Result<Self, ConfigError> {
+        let config = match file.map(std::fs::read_to_string) {
+            Some(Ok(text)) => Self::from_toml(&text)?,
+            Some(Err(error)) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(error.into());
+            }
+            _ => Self::default(),
+        };
+        config.with_variables(&|name| std::env::var(name).ok())
+    }
+
+    /// The configuration with what `variable` knows.
+    fn with_variables(
+        mut self,
+        variable: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Self, ConfigError> {
+        let variable = |name: &str| variable(name).filter(|value| !value.trim().is_empty());
+        if let Some(name) = variable("TREERING_SUMMARIZER") {
+            let provider = Provider::parse(&name).ok_or_else(|| {
+                let choices = "anthropic, openai, command or extractive";
+                ConfigError::Value(format!("TREERING_SUMMARIZER must be {choices}"))
+            })?;
+            // Key and address belong to the provider the file speaks of, and to no other.
+            if self.provider.is_some_and(|configured| configured != provider) {
+                (self.key, self.key_env, self.base_url, self.model) = (None, None, None, None);
+                (self.context_window, self.max_output_tokens) = (None, None);
+            }
+            self.provider = Some(provider);
+        }
+        self.model = variable("TREERING_MODEL").or(self.model);
+        self.command =
+            variable("TREERING_SUMMARIZER_COMMAND").map(CommandLine::Shell).or(self.command);
+        if let (None, Some(name)) = (&self.key, &self.key_env) {
+            let key = variable(name).ok_or_else(|| {
+                ConfigError::Value("the variable named by key_env is not set".into())
+            })?;
+            self.key = Some(Secret::new(key));
+        }
+        let (key, base_url) = match self.provider {
+            Some(Provider::Anthropic) => ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"),
+            Some(Provider::OpenAi) => ("OPENAI_API_KEY", "OPENAI_BASE_URL"),
+            _ => return Ok(self),
+        };
+        // A key for the provider's own address is not sent to one that the file gives.
+        if self.key.is_none() && self.base_url.is_none() {
+            self.key = variable(key).map(Secret::new);
+        }
+        self.base_url = self.base_url.or_else(|| variable(base_url));
+        Ok(self)
+    }
+
+    /// The summarizer. With no provider configured: [`SummaryError::NotConfigured`], which names the
+    /// choices.
+    pub fn build(&self) -> Result<Arc<dyn Summarizer>, ConfigError> {
+        let provider = self.provider.ok_or(SummaryError::NotConfigured)?;
+        Ok(match provider {
+            Provider::Anthropic => {
+                let key = self.key.clone().filter(|key| !key.is_empty());
+                let key = key.ok_or_else(|| missing("anthropic", "a key (ANTHROPIC_API_KEY)"))?;
+                let mut built = Anthropic::new(self.http()?, key, self.model("anthropic")?);
+                self.fill(
+                    &mut built.base_url,
+                    &mut built.context_window,
+                    &mut built.max_output_tokens,
+                );
+                Arc::new(built)
+            }
+            Provider::OpenAi => {
+                if self.key.is_none() && self.base_url.is_none() {
+                    let what =
+                        "a key (OPENAI_API_KEY) or the address of a server (OPENAI_BASE_URL)";
+                    return Err(missing("openai", what));
+                }
+                let mut built = OpenAi::new(self.http()?, self.key.clone(), self.model("openai")?);
+                self.fill(
+                    &mut built.base_url,
+                    &mut built.context_window,
+                    &mut built.max_output_tokens,
+                );
+                Arc::new(built)
+            }
+            Provider::Command => {
+                let mut built = Command::new(self.program()?);
+                built.context_window = self.context_window;
+                built.timeout = seconds(self.total_timeout, built.timeout)?;
+                Arc::new(built)
+            }
+            Provider::Extractive => Arc::new(Extractive::default()),
+        })
+    }
+
+    fn model(&self, provider: &str) -> Result<&str, ConfigError> {
+        self.model.as_deref().ok_or_else(|| missing(provider, "a model (TREERING_MODEL)"))
+    }
+
+    fn fill(&self, base_url: &mut String, window: &mut u64, output: &mut u64) {
+        if let Some(configured) = &self.base_url {
+            base_url.clone_from(configured);
+        }
+        *window = self.context_window.unwrap_or(*window);
+        *output = self.max_output_tokens.unwrap_or(*output);
+    }
+
+    fn program(&self) -> Result<Program, ConfigError> {
+        match &self.command {
+            Some(CommandLine::Shell(line)) => Ok(Program::Shell(line.clone())),
+            Some(CommandLine::Direct(words)) if !words.is_empty() => {
+                let mut words = words.iter().map(Into::into);
+                Ok(Program::Direct(words.next().unwrap_or_default(), words.collect()))
+            }
+            _ => Err(missing("command", "a command (TREERING_SUMMARIZER_COMMAND)")),
+        }
+    }
+
+    fn http(&self) -> Result<Http, ConfigError> {
+        let mut options = HttpOptions::default();
+        let timeouts = &mut options.timeouts;
+        for (limit, configured) in [
+            (&mut timeouts.connect, self.connect_timeout),
+            (&mut timeouts.first_byte, self.first_byte_timeout),
+            (&mut timeouts.idle, self.idle_timeout),
+            (&mut timeouts.total, self.total_timeout),
+        ] {
+            *limit = seconds(configured, *limit)?;
+        }
+        options.retry.retries = self.retries.unwrap_or(options.retry.retries);
+        Ok(Http::new(options)?)
+    }
+}
+
+fn missing(provider: &str, what: &str) -> ConfigError {
+    ConfigError::Value(format!("{provider} needs {what}"))
+}
+
+fn seconds(configured: Option<f64>, default: Duration) -> Result<Duration, ConfigError> {
+    let Some(seconds) = configured else { return Ok(default) };
+    Duration::try_from_secs_f64(seconds)
+        .ok()
+        .filter(|limit| !limit.is_zero())
+        .ok_or_else(|| ConfigError::Value("a timeout must be a positive number of seconds".into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(file: &str, variables: &[(&str, &str)]) -> Result<SummarizerConfig, ConfigError> {
+        SummarizerConfig::from_toml(file)?.with_variables(&|name| {
+            variables.iter().find(|(key, _)| *key == name).map(|(_, value)| value.to_string())
+        })
+    }
+
+    #[test]
+    fn nothing_configured_names_the_choices() {
+        // A key that happens to be there is no choice.
+        let error = with("", &[("OPENAI_API_KEY", "sk-1")]).unwrap().build().unwrap_err();
+        assert!(matches!(error, ConfigError::Summarizer(SummaryError::NotConfigured)));
+        for choice in ["anthropic", "openai", "command", "extractive", "TREERING_SUMMARIZER"] {
+            assert!(error.to_string().contains(choice), "{choice}");
+        }
+    }
+
+    #[test]
+    fn each_provider_says_what_it_needs() {
+        for (file, needs) in [
+            ("provider = 'anthropic'\nmodel = 'm'", "ANTHROPIC_API_KEY"),
+            ("provider = 'anthropic'\nkey = 'k'", "TREERING_MODEL"),
+            ("provider = 'openai'\nmodel = 'm'", "OPENAI_BASE_URL"),
+            ("provider = 'command'", "TREERING_SUMMARIZER_COMMAND"),
+            ("provider = 'command'\ncommand = []", "TREERING_SUMMARIZER_COMMAND"),
+            ("provider = 'openai'\nmodel = 'm'\nkey = 'k'\nidle_timeout = -1", "positive"),
+        ] {
+            let error = with(file, &[]).unwrap().build().unwrap_err().to_string();
+            assert!(error.contains(needs), "{file}: {error}");
+        }
+    }
+
+    #[test]
+    fn the_environment_wins_but_keys_stay_with_their_address() {
+        let file = "provider = 'openai'\nmodel = 'a'\nbase_url = 'http://mine'";
+        let variables =
+            [("TREERING_MODEL", "b"), ("OPENAI_API_KEY", "sk-1"), ("OPENAI_BASE_URL", "x")];
+        let config = with(file, &variables).unwrap();
+        assert_eq!(config.model.as_deref(), Some("b"));
+        assert_eq!((config.key, config.base_url.as_deref()), (None, Some("http://mine")));
+
+        let other = [("TREERING_SUMMARIZER", "anthropic"), ("ANTHROPIC_API_KEY", "sk-2")];
+        let config = with(&format!("{file}\nkey = 'sk-1'"), &other).unwrap();
+        assert_eq!(config.provider, Some(Provider::Anthropic));
+        assert_eq!((config.key, config.base_url), (Some(Secret::new("sk-2")), None));
+
+        let named = with("provider = 'openai'\nkey_env = 'MINE'", &[("MINE", "sk-3")]).unwrap();
+        assert_eq!(named.key, Some(Secret::new("sk-3")));
+        assert!(with("provider = 'openai'\nkey_env = 'MINE'", &[]).is_err());
+        assert!(with("", &[("TREERING_SUMMARIZER", "gpt")]).is_err());
+    }
+
+    #[test]
+    fn all_four_can_be_built() {
+        for (file, name, window) in [
+            ("provider = 'anthropic'\nmodel = 'm'\nkey = 'k'", "anthropic", Some(200_000)),
+            (
+                "provider = 'openai'\nmodel = 'm'\nbase_url = 'http://x'\ncontext_window = 9",
+                "openai",
+                Some(9),
+            ),
+            ("provider = 'command'\ncommand = ['cat', '-']", "command", None),
+            ("provider = 'command'\ncommand = 'cat -'", "command", None),
+            ("provider = 'extractive'", "extractive", None),
+        ] {
+            let built = with(file, &[]).unwrap().build().unwrap();
+            assert_eq!((built.name(), built.context_window()), (name, window));
+        }
+    }
+
+    #[test]
+    fn a_key_is_shown_nowhere() {
+        let config = with("provider = 'openai'\nmodel = 'm'\nkey = 'sk-1'", &[]).unwrap();
+        assert!(!format!("{config:?}{:?}", config.build().unwrap()).contains("sk-1"));
+        for wrong in ["x = 1\nkey = 'sk-1'", "key = ['sk-1']", "key = sk-1", "key = 'sk-1", "sk-1"]
+        {
+            let error = SummarizerConfig::from_toml(wrong).unwrap_err();
+            assert!(!format!("{error} {error:?}").contains("sk-1"), "{error:?}");
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! Why there is no summary, by cause, so that a caller can decide and a user can act.
+
+use std::fmt;
+use std::time::Duration;
+
+/// Why there is no summary. Foreign texts in it are cut, stripped of control characters, and free of
+/// keys.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SummaryError {
+    /// The caller cancelled.
+    #[error("summarizing was cancelled")]
+    Cancelled,
+    /// Nothing happened for too long.
+    #[error("the summarizer timed out after {} s, {waiting}", limit.as_secs_f64())]
+    Timeout {
+        /// What was being waited for.
+        waiting: Waiting,
+        /// For how long.
+        limit: Duration,
+    },
+    /// The server refused.
+    #[error("the server answered {status}: {message}")]
+    Http {
+        /// The HTTP status.
+        status: u16,
+        /// What the server said.
+        message: String,
+    },
+    /// The server could not be reached, or the connection was lost.
+    #[error("connection to the summarizer failed: {0}")]
+    Connection(String),
+    /// The server reported an error in the middle of its answer.
+    #[error("the server broke off with {kind}: {message}")]
+    Server {
+        /// The kind of error, as the server names it.
+        kind: String,
+        /// What the server said.
+        message: String,
+    },
+    /// The answer is not what this protocol allows.
+    #[error("the summarizer's answer cannot be understood: {0}")]
+    Protocol(String),
+    /// The summary was cut because it became too long.
+    #[error("the summary is incomplete: it reached the output limit")]
+    Length,
+    /// There is no text in the answer.
+    #[error("the summary is empty")]
+    Empty,
+    /// The model called a tool instead of answering.
+    #[error("the model called a tool instead of summarizing")]
+    ToolCall,
+    /// The model, or a filter in front of it, declined.
+    #[error("the model declined to summarize ({0})")]
+    Refused(String),
+    /// The external command could not be run, or failed.
+    #[error("the summarizer command {0}")]
+    Command(String),
+    /// There is nobody to ask.
+    #[error(
+        "no summarizer is configured; choose one of anthropic (needs ANTHROPIC_API_KEY), openai \
+         (needs OPENAI_API_KEY, or OPENAI_BASE_URL of a compatible server, and a model), command \
+         (needs a command) or extractive (needs nothing): with TREERING_SUMMARIZER or `provider` in \
+         the configuration file"
+    )]
+    NotConfigured,
+}
+
+/// What a [`SummaryError::Timeout`] was waiting for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Waiting {
+    /// A connection.
+    Connect,
+    /// The first byte of the answer.
+    FirstByte,
+    /// More of the answer.
+    More,
+    /// The end of it all, attempts and pauses included.
+    Total,
+}
+
+impl fmt::Display for Waiting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Waiting::Connect => "connecting",
+            Waiting::FirstByte => "waiting for the answer to begin",
+            Waiting::More => "waiting for the answer to go on",
+            Waiting::Total => "all attempts together",
+        })
+    }
+}

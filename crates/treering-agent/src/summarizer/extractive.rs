@@ -1,0 +1,379 @@
+//! A summary without a model: what can be quoted, quoted.
+//!
+//! It works from the messages themselves and understands nothing: requests are the user's own words,
+//! decisions and errors are lines that say so, the state is the last thing the assistant said. The
+//! same messages always give the same text, and the text has a bound whatever they are. The sections
+//! are those a model is asked for, so that what reads one summary reads the other.
+
+use super::{Conversation, Request, Summarizer, Summary, SummaryFuture};
+use std::collections::{BTreeSet, VecDeque};
+use tokio_util::sync::CancellationToken;
+use treering::{Block, MessageView, Role};
+
+/// Summaries by quotation, offline.
+#[derive(Debug, Clone)]
+pub struct Extractive {
+    /// How many items a list of the summary has at most. The newest are kept, and the first request.
+    pub max_items: usize,
+    /// How many characters are quoted of one message or line.
+    pub max_quote: usize,
+}
+
+impl Default for Extractive {
+    fn default() -> Self {
+        Extractive { max_items: 12, max_quote: 300 }
+    }
+}
+
+/// Words that make a line a decision. Plain ones: a wrong quotation costs little.
+const DECISIONS: [&str; 8] = [
+    "decided",
+    "decision",
+    "instead of",
+    "i'll use",
+    "we'll use",
+    "going with",
+    "chose ",
+    "let's use",
+];
+const CONSTRAINTS: [&str; 9] = [
+    "must ",
+    "never ",
+    "always ",
+    "don't ",
+    "do not ",
+    "prefer",
+    "make sure",
+    "only use",
+    "avoid ",
+];
+const STEPS: [&str; 5] = ["next step", "next, ", "todo", "remaining", "still need"];
+
+impl Extractive {
+    /// The summary of a conversation. Empty if there is nothing to quote.
+    pub fn extract(&self, conversation: &Conversation) -> String {
+        let mut found = Found::new(self);
+        for raw in &conversation.messages {
+            found.message(&MessageView::new(raw));
+        }
+        found.write(conversation)
+    }
+}
+
+impl Summarizer for Extractive {
+    fn name(&self) -> &str {
+        "extractive"
+    }
+
+    fn context_window(&self) -> Option<u64> {
+        None
+    }
+
+    fn summarize<'a>(
+        &'a self,
+        request: Request,
+        cancel: &'a CancellationToken,
+    ) -> SummaryFuture<'a> {
+        Box::pin(async move {
+            if cancel.is_cancelled() {
+                return Err(super::SummaryError::Cancelled);
+            }
+            let mut sink = super::Sink::new(request.on_delta);
+            sink.push(&self.extract(&request.conversation))?;
+            let text = sink.finish()?;
+            Ok(Summary { text, usage: None, model: None, provider: self.name().into() })
+        })
+    }
+}
+
+/// A list that keeps its newest items, without repeating one.
+struct Items {
+    items: VecDeque<String>,
+    dropped: usize,
+    max: usize,
+}
+
+impl Items {
+    fn new(max: usize) -> Self {
+        Items { items: VecDeque::new(), dropped: 0, max }
+    }
+
+    fn push(&mut self, item: String) {
+        if item.is_empty() || self.items.contains(&item) {
+            return;
+        }
+        self.items.push_back(item);
+        if self.items.len() > self.max {
+            self.items.pop_front();
+            self.dropped += 1;
+        }
+    }
+
+    fn write(&self, out: &mut String) {
+        if self.dropped > 0 {
+            out.push_str(&format!("- ({} earlier left out)\n", self.dropped));
+        }
+        for item in &self.items {
+            out.push_str(&format!("- {item}\n"));
+        }
+        if self.items.is_empty() {
+            out.push_str("(none)\n");
+        }
+    }
+}
+
+/// What the messages had to say.
+struct Found {
+    max_quote: usize,
+    first_request: Option<String>,
+    requests: Items,
+    constraints: Items,
+    done: Items,
+    errors: Items,
+    decisions: Items,
+    steps: Items,
+    context: Items,
+    last_said: String,
+    /// The last request has had no final answer yet.
+    open: bool,
+    read: BTreeSet<String>,
+    modified: BTreeSet<String>,
+}
+
+impl Found {
+    fn new(options: &Extractive) -> Self {
+        let items = || Items::new(options.max_items);
+        Found {
+            max_quote: options.max_quote,
+            first_request: None,
+            requests: items(),
+            constraints: items(),
+            done: items(),
+            errors: items(),
+            decisions: items(),
+            steps: items(),
+            context: items(),
+            last_said: String::new(),
+            open: false,
+            read: BTreeSet::new(),
+            modified: BTreeSet::new(),
+        }
+    }
+
+    fn message(&mut self, message: &MessageView<'_>) {
+        match message.role() {
+            Role::User => self.user(&message.text()),
+            Role::Assistant => self.assistant(message),
+            Role::ToolResult if message.get("isError") == Some(b"true") => {
+                let tool = message.field("toolName").unwrap_or_default();
+                let said = quote(&message.text(), self.max_quote);
+                self.errors.push(format!("{}: {said}", quote(&tool, 60)));
+            }
+            Role::BashExecution => self.bash(message),
+            Role::BranchSummary | Role::CompactionSummary => {
+                let summary = message.field("summary").unwrap_or_default();
+                self.context.push(quote(&summary, self.max_quote * 4));
+            }
+            Role::Custom => self.context.push(quote(&message.text(), self.max_quote)),
+            _ => {}
+        }
+    }
+
+    fn user(&mut self, text: &str) {
+        let request = quote(text, self.max_quote);
+        if request.is_empty() {
+            return;
+        }
+        self.first_request.get_or_insert_with(|| request.clone());
+        self.requests.push(request);
+        lines_with(text, &CONSTRAINTS, self.max_quote, &mut self.constraints);
+        self.open = true;
+    }
+
+    fn assistant(&mut self, message: &MessageView<'_>) {
+        let mut calls = 0;
+        for block in message.blocks() {
+            match block {
+                Block::Text(text) => {
+                    lines_with(&text, &DECISIONS, self.max_quote, &mut self.decisions);
+                    lines_with(&text, &STEPS, self.max_quote, &mut self.steps);
+                    if !text.trim().is_empty() {
+                        self.last_said = quote(&text, self.max_quote * 4);
+                    }
+                }
+                Block::ToolCall { name, arguments, .. } => {
+                    calls += 1;
+                    self.file(&name, arguments);
+                }
+                _ => {}
+            }
+        }
+        if let Some(error) = message.field("errorMessage") {
+            self.errors.push(quote(&error, self.max_quote));
+        }
+        let is_final = calls == 0 && !message.text().trim().is_empty();
+        let stopped = message.field("stopReason");
+        if is_final && !matches!(stopped.as_deref(), Some("aborted" | "error")) {
+            self.done.push(quote(&message.text(), self.max_quote));
+            self.open = false;
+        }
+    }
+
+    fn file(&mut self, tool: &str, arguments: Option<&[u8]>) {
+        let Some(path) = arguments.and_then(|raw| MessageView::new(raw).field("path")) else {
+            return;
+        };
+        match tool {
+            "read" => self.read.insert(path.into_owned()),
+            "write" | "edit" => self.modified.insert(path.into_owned()),
+            _ => false,
+        };
+    }
+
+    fn bash(&mut self, message: &MessageView<'_>) {
+        let command = quote(&message.field("command").unwrap_or_default(), self.max_quote);
+        match message.get("exitCode") {
+            Some(code) if code != b"0" && code != b"null" => {
+                let code = String::from_utf8_lossy(code);
+                let output = message.field("output").unwrap_or_default();
+                let end = quote_end(&output, self.max_quote);
+                self.errors.push(format!("`{command}` exited with {}: {end}", quote(&code, 20)));
+            }
+            _ => self.done.push(format!("Ran `{command}`")),
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        let lists = [&self.requests, &self.done, &self.errors, &self.context];
+        lists.iter().all(|list| list.items.is_empty())
+            && self.last_said.is_empty()
+            && self.read.is_empty()
+            && self.modified.is_empty()
+    }
+
+    fn write(self, conversation: &Conversation) -> String {
+        let previous = conversation.previous_summary.as_deref().unwrap_or_default().trim();
+        if self.is_empty() && previous.is_empty() {
+            return String::new();
+        }
+        let mut out = String::from("## Goal\n");
+        // The first request is what it was all about, also when newer ones have pushed it out.
+        if let Some(first) =
+            self.first_request.as_ref().filter(|first| !self.requests.items.contains(first))
+        {
+            out.push_str(&format!("- {first}\n"));
+        }
+        self.requests.write(&mut out);
+        out.push_str("\n## Constraints & Preferences\n");
+        self.constraints.write(&mut out);
+        out.push_str("\n## Progress\n### Done\n");
+        self.done.write(&mut out);
+        out.push_str("\n### In Progress\n");
+        let current = self.requests.items.back().filter(|_| self.open);
+        out.push_str(&current.map_or("(none)\n".into(), |request| format!("- {request}\n")));
+        out.push_str("\n### Blocked\n");
+        self.errors.write(&mut out);
+        out.push_str("\n## Key Decisions\n");
+        self.decisions.write(&mut out);
+        out.push_str("\n## Next Steps\n");
+        self.steps.write(&mut out);
+        out.push_str("\n## Critical Context\n");
+        self.write_context(conversation, previous, &mut out);
+        let read = self.read.difference(&self.modified).cloned().collect();
+        write_files(&mut out, "read-files", &read);
+        write_files(&mut out, "modified-files", &self.modified);
+        out.trim_end().to_owned()
+    }
+
+    fn write_context(&self, conversation: &Conversation, previous: &str, out: &mut String) {
+        let start = out.len();
+        if let Some(focus) =
+            conversation.instructions.as_deref().filter(|text| !text.trim().is_empty())
+        {
+            out.push_str(&format!("- Asked to focus on: {}\n", quote(focus, self.max_quote)));
+        }
+        if !self.last_said.is_empty() {
+            out.push_str(&format!("- Last state: {}\n", self.last_said));
+        }
+        if !self.context.items.is_empty() || out.len() == start && previous.is_empty() {
+            self.context.write(out);
+        }
+        if !previous.is_empty() {
+            // Quoted line by line: it has headings of its own, which must not be taken for ours.
+            out.push_str("\nEarlier summary:\n");
+            let limit = self.max_quote * 40;
+            let kept: String = previous.chars().take(limit).collect();
+            for line in kept.lines() {
+                out.push_str(&format!("> {line}\n"));
+            }
+            if kept.len() < previous.len() {
+                out.push_str("> […]\n");
+            }
+        }
+    }
+}
+
+/// The most files listed; the bound of the whole needs one here too.
+const MAX_FILES: usize = 200;
+
+fn write_files(out: &mut String, tag: &str, files: &BTreeSet<String>) {
+    if files.is_empty() {
+        return;
+    }
+    out.push_str(&format!("\n<{tag}>\n"));
+    for file in files.iter().take(MAX_FILES) {
+        out.push_str(&format!("{}\n", quote(file, 500)));
+    }
+    if files.len() > MAX_FILES {
+        out.push_str(&format!("({} more)\n", files.len() - MAX_FILES));
+    }
+    out.push_str(&format!("</{tag}>\n"));
+}
+
+/// `text` on one line, at most `max` characters of it.
+fn quote(text: &str, max: usize) -> String {
+    let mut out = String::new();
+    let mut room = max;
+    for word in text.split_whitespace() {
+        let gap = usize::from(!out.is_empty());
+        let length = word.chars().take(room + 1).count() + gap;
+        if length > room {
+            if out.is_empty() {
+                out.extend(word.chars().take(room));
+            }
+            out.push('…');
+            break;
+        }
+        if gap > 0 {
+            out.push(' ');
+        }
+        out.push_str(word);
+        room -= length;
+    }
+    out
+}
+
+/// The end of `text` on one line: where commands say what went wrong.
+fn quote_end(text: &str, max: usize) -> String {
+    let start = text.char_indices().rev().nth(max.saturating_sub(1)).map_or(0, |(at, _)| at);
+    let end = text.get(start..).unwrap_or_default();
+    quote(end, max)
+}
+
+/// The lines of `text` that contain one of `words`.
+fn lines_with(text: &str, words: &[&str], max: usize, items: &mut Items) {
+    for line in text.lines() {
+        // Long lines are data, not sentences.
+        if line.len() > 2000 {
+            continue;
+        }
+        let lower = line.to_lowercase();
+        if words.iter().any(|word| lower.contains(word)) {
+            items.push(quote(line.trim_start_matches(['-', '*', '#', ' ']), max));
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "extractive_tests.rs"]
+mod tests;

@@ -1,0 +1,351 @@
+//! Asking a server and reading its stream of events; what all HTTP summarizers share.
+//!
+//! One request is a POST whose answer is a stream of server-sent events. This module owns
+//! connections, timeouts, attempts and cancellation; what the events mean is the business of a
+//! [`Reader`]. An attempt is repeated only while nobody has seen any of its text.
+//!
+//! Proxies and certificates are found by the client's standard means: `HTTPS_PROXY`, `HTTP_PROXY`,
+//! `ALL_PROXY` and `NO_PROXY`; the system's certificate store, or, if set, the file `SSL_CERT_FILE`
+//! or the directory `SSL_CERT_DIR`. Redirects are not followed: a key goes where it was configured
+//! to go and nowhere else.
+
+use super::error::{SummaryError, Waiting};
+use super::retry::{Retry, is_transient, retry_after};
+use super::secret::{Secret, excerpt};
+use super::sse::{SseEvent, SseParser};
+use super::wait::{limited, within};
+use super::{OnDelta, Sink};
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
+use std::error::Error as _;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+/// The largest event taken; real ones are a few hundred bytes.
+const EVENT_LIMIT: usize = 1 << 20;
+/// How much of a refusal is read.
+const REFUSAL_LIMIT: usize = 64 << 10;
+
+/// How long to wait for what.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Timeouts {
+    /// For a connection.
+    pub connect: Duration,
+    /// For the first byte of an answer. Long: a local model reads the whole prompt first.
+    pub first_byte: Duration,
+    /// For each further byte.
+    pub idle: Duration,
+    /// For everything, pauses and further attempts included.
+    pub total: Duration,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Timeouts {
+            connect: Duration::from_secs(15),
+            first_byte: Duration::from_secs(300),
+            idle: Duration::from_secs(90),
+            total: Duration::from_secs(900),
+        }
+    }
+}
+
+/// Where proxies are taken from.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Proxy {
+    /// From the environment.
+    #[default]
+    System,
+    /// No proxy.
+    Direct,
+}
+
+/// How to talk to servers.
+#[derive(Debug, Clone, Default)]
+pub struct HttpOptions {
+    /// How long to wait.
+    pub timeouts: Timeouts,
+    /// When to ask again.
+    pub retry: Retry,
+    /// Through whom.
+    pub proxy: Proxy,
+}
+
+/// A client. Clones share connections.
+#[derive(Debug, Clone)]
+pub struct Http {
+    client: reqwest::Client,
+    options: HttpOptions,
+}
+
+/// What is sent.
+pub(crate) struct Post<'a> {
+    pub(crate) url: String,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Vec<u8>,
+    /// Taken out of whatever the server says.
+    pub(crate) key: Option<&'a Secret>,
+}
+
+/// What the events of one answer mean. One reader per attempt.
+pub(crate) trait Reader: Default + Send {
+    /// Takes an event; text goes to the sink.
+    fn event(&mut self, event: &SseEvent, sink: &mut Sink) -> Result<Flow, SummaryError>;
+
+    /// Whether an answer that simply ended here is whole.
+    fn is_whole(&self) -> bool {
+        false
+    }
+}
+
+/// Whether an answer goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Flow {
+    More,
+    Done,
+}
+
+/// An attempt that failed.
+struct Failure {
+    error: SummaryError,
+    /// Whether another attempt may fare better.
+    transient: bool,
+    /// The pause the server asked for.
+    asked: Option<Duration>,
+}
+
+impl From<SummaryError> for Failure {
+    fn from(error: SummaryError) -> Self {
+        let transient = match &error {
+            SummaryError::Connection(_) => true,
+            SummaryError::Timeout { waiting, .. } => *waiting == Waiting::Connect,
+            SummaryError::Server { kind, .. } => is_transient_kind(kind),
+            _ => false,
+        };
+        Failure { error, transient, asked: None }
+    }
+}
+
+/// Errors inside a stream that would have been a 429 or 5xx before it.
+fn is_transient_kind(kind: &str) -> bool {
+    matches!(
+        kind,
+        "overloaded_error" | "api_error" | "rate_limit_error" | "server_error" | "timeout_error"
+    ) || kind.parse().is_ok_and(is_transient)
+}
+
+impl Http {
+    /// A client with these options.
+    pub fn new(options: HttpOptions) -> Result<Self, SummaryError> {
+        let builder = || {
+            let builder = reqwest::Client::builder()
+                .user_agent(concat!("treering/", env!("CARGO_PKG_VERSION")))
+                .redirect(reqwest::redirect::Policy::none())
+                .connect_timeout(options.timeouts.connect);
+            if options.proxy == Proxy::Direct { builder.no_proxy() } else { builder }
+        };
+        // A machine without any certificates can still talk to a server of its own over http.
+        let client = builder()
+            .build()
+            .or_else(|_| builder().tls_built_in_root_certs(false).build())
+            .map_err(|error| SummaryError::Connection(explain(error)))?;
+        Ok(Http { client, options })
+    }
+
+    /// Sends `post` and reads the answer: the reader at its end, and the whole text.
+    pub(crate) async fn ask<R: Reader>(
+        &self,
+        post: Post<'_>,
+        on_delta: Option<OnDelta>,
+        cancel: &CancellationToken,
+    ) -> Result<(R, String), SummaryError> {
+        let work = async {
+            let mut sink = Sink::new(on_delta);
+            let mut retry = 0;
+            loop {
+                let failure = match self.attempt(&post, &mut sink).await {
+                    Ok(reader) => return Ok((reader, sink.finish()?)),
+                    Err(failure) => failure,
+                };
+                if !failure.transient || retry >= self.options.retry.retries || !sink.rewind() {
+                    return Err(failure.error);
+                }
+                let pause = self.options.retry.pause(retry, failure.asked);
+                if let Some(on_retry) = &self.options.retry.on_retry {
+                    on_retry(&failure.error, pause);
+                }
+                tokio::time::sleep(pause).await;
+                retry += 1;
+            }
+        };
+        within(cancel, self.options.timeouts.total, work).await
+    }
+
+    async fn attempt<R: Reader>(&self, post: &Post<'_>, sink: &mut Sink) -> Result<R, Failure> {
+        let timeouts = &self.options.timeouts;
+        let request = self.client.post(&post.url).headers(post.headers.clone());
+        let sent = request.body(post.body.clone()).send();
+        let mut response = limited(Waiting::FirstByte, timeouts.first_byte, sent)
+            .await?
+            .map_err(|error| self.lost(error))?;
+        if !response.status().is_success() {
+            return Err(self.refusal(response, post.key).await);
+        }
+        let (mut parser, mut reader) = (SseParser::new(EVENT_LIMIT), R::default());
+        let mut events = Vec::new();
+        let (mut waiting, mut limit) = (Waiting::FirstByte, timeouts.first_byte);
+        loop {
+            let chunk = limited(waiting, limit, response.chunk()).await?;
+            let Some(chunk) = chunk.map_err(|error| self.lost(error))? else { break };
+            (waiting, limit) = (Waiting::More, timeouts.idle);
+            let fed = parser.feed(&chunk, &mut events);
+            for mut event in events.drain(..) {
+                if let Some(key) = post.key {
+                    event.data = key.redact(event.data);
+                }
+                if reader.event(&event, sink)? == Flow::Done {
+                    return Ok(reader);
+                }
+            }
+            if fed.is_err() {
+                return Err(SummaryError::Protocol("an event is too large".into()).into());
+            }
+        }
+        if reader.is_whole() {
+            return Ok(reader);
+        }
+        Err(if is_event_stream(&response) {
+            SummaryError::Connection("the answer ended early".into()).into()
+        } else {
+            let hint = "it is not a stream of events; is the base URL right?";
+            SummaryError::Protocol(hint.into()).into()
+        })
+    }
+
+    /// What a client error means.
+    fn lost(&self, error: reqwest::Error) -> SummaryError {
+        if error.is_builder() {
+            return SummaryError::Protocol(format!(
+                "the request cannot be sent: {}",
+                explain(error)
+            ));
+        }
+        if error.is_connect() && error.is_timeout() {
+            let limit = self.options.timeouts.connect;
+            return SummaryError::Timeout { waiting: Waiting::Connect, limit };
+        }
+        SummaryError::Connection(explain(error))
+    }
+
+    /// What a status other than success means.
+    async fn refusal(&self, mut response: reqwest::Response, key: Option<&Secret>) -> Failure {
+        let status = response.status().as_u16();
+        let header = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok());
+        let asked = header.and_then(|value| retry_after(value, jiff::Timestamp::now()));
+        let mut body = Vec::new();
+        let idle = self.options.timeouts.idle;
+        // The status is what matters: whatever goes wrong with the body, there is less of it.
+        while body.len() < REFUSAL_LIMIT
+            && let Ok(Ok(Some(chunk))) = limited(Waiting::More, idle, response.chunk()).await
+        {
+            let room = REFUSAL_LIMIT - body.len();
+            body.extend_from_slice(&chunk[..chunk.len().min(room)]);
+        }
+        let body = String::from_utf8_lossy(&body).into_owned();
+        let body = match key {
+            Some(key) => key.redact(body),
+            None => body,
+        };
+        let error = SummaryError::Http { status, message: message(&body) };
+        Failure { error, transient: is_transient(status), asked }
+    }
+}
+
+fn is_event_stream(response: &reqwest::Response) -> bool {
+    let header = response.headers().get(reqwest::header::CONTENT_TYPE);
+    // A server that does not say is believed.
+    header.is_none_or(|value| value.as_bytes().starts_with(b"text/event-stream"))
+}
+
+/// What a refusal says, for people: the message in its JSON if there is one, else its text.
+fn message(body: &str) -> String {
+    let value = serde_json::from_str::<serde_json::Value>(body).unwrap_or_default();
+    let places = ["/error/message", "/message", "/error", "/detail"];
+    match places.iter().find_map(|place| value.pointer(place)?.as_str()) {
+        Some(text) => excerpt(text),
+        None if body.is_empty() => "no reason given".into(),
+        None => excerpt(body),
+    }
+}
+
+/// A client error with its causes, without the address: that may hold a password.
+fn explain(error: reqwest::Error) -> String {
+    let error = error.without_url();
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    excerpt(&text)
+}
+
+/// A header that holds a key: marked, so that nothing on the way prints it.
+pub(crate) fn key_header(
+    headers: &mut HeaderMap,
+    name: HeaderName,
+    value: &str,
+) -> Result<(), SummaryError> {
+    let mut value = HeaderValue::from_str(value)
+        .map_err(|_| SummaryError::Protocol("the key cannot be sent in a header".into()))?;
+    value.set_sensitive(true);
+    headers.insert(name, value);
+    Ok(())
+}
+
+/// `base` with `path` (`/v1/…`) under it, whether or not `base` ends with a version of its own.
+pub(crate) fn endpoint(base: &str, path: &str) -> String {
+    let base = base.trim().trim_end_matches('/');
+    let last = base.rsplit('/').next().unwrap_or_default();
+    let is_version =
+        last.strip_prefix('v').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+    let unversioned = path.strip_prefix("/v1").unwrap_or(path);
+    if base.ends_with(unversioned) {
+        base.to_owned()
+    } else if is_version {
+        format!("{base}{unversioned}")
+    } else {
+        format!("{base}{path}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_base_url_with_or_without_version() {
+        let path = "/v1/chat/completions";
+        for (base, url) in [
+            ("http://localhost:11434", "http://localhost:11434/v1/chat/completions"),
+            ("http://localhost:11434/v1/", "http://localhost:11434/v1/chat/completions"),
+            ("https://x/api/v4", "https://x/api/v4/chat/completions"),
+            ("https://x/openai", "https://x/openai/v1/chat/completions"),
+            ("https://x/v1/chat/completions", "https://x/v1/chat/completions"),
+            ("https://vllm.example", "https://vllm.example/v1/chat/completions"),
+        ] {
+            assert_eq!(endpoint(base, path), url);
+        }
+    }
+
+    #[test]
+    fn refusals_are_read_where_servers_put_them() {
+        for (body, text) in [
+            (r#"{"error":{"message":"no\u001b[0m"}}"#, "no\\u{1b}[0m"),
+            (r#"{"error":"model not found"}"#, "model not found"),
+            ("<html>", "<html>"),
+            ("", "no reason given"),
+        ] {
+            assert_eq!(message(body), text);
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! Summarizers: one conversation in, one summary out.
+//!
+//! This module owns the seam, [`Summarizer`], and what passes through it. A request carries the
+//! conversation twice: as the prompt a model reads ([`Request::system`], [`Request::user`]), and as
+//! the messages themselves ([`Request::conversation`]), from which a summarizer without a model
+//! works. Whoever asks fills in both and need not know who answers. What the prompt says, how input
+//! too large for [`Summarizer::context_window`] is folded, and where the summary is written are not
+//! decided here.
+//!
+//! A summary is whole or an error: one that was cut for length, came out empty, or turned into a
+//! tool call is never returned as text.
+
+mod anthropic;
+mod command;
+mod config;
+mod error;
+mod extractive;
+mod http;
+mod openai;
+mod retry;
+mod secret;
+mod sse;
+mod wait;
+
+pub use anthropic::Anthropic;
+pub use command::{Command, Program};
+pub use config::{ConfigError, Provider, SummarizerConfig};
+pub use error::{SummaryError, Waiting};
+pub use extractive::Extractive;
+pub use http::{Http, HttpOptions, Proxy, Timeouts};
+pub use openai::OpenAi;
+pub use retry::Retry;
+pub use secret::Secret;
+
+use std::fmt;
+use std::pin::Pin;
+use tokio_util::sync::CancellationToken;
+
+/// The answer of [`Summarizer::summarize`], still to come.
+pub type SummaryFuture<'a> =
+    Pin<Box<dyn Future<Output = Result<Summary, SummaryError>> + Send + 'a>>;
+
+/// Called with each piece of text as it arrives. It runs on the summarizer's task: it must not block.
+pub type OnDelta = Box<dyn FnMut(&str) + Send>;
+
+/// Who can turn a conversation into a summary.
+///
+/// Dropping the future, or cancelling the token, ends the work: connections are closed and child
+/// processes killed.
+///
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// use treering_agent::{CancellationToken, Conversation, Extractive, Request, Summarizer};
+/// let summarizer: Box<dyn Summarizer> = Box::new(Extractive::default());
+/// let message = br#"{"role":"user","content":"Fix the parser"}"#.to_vec();
+/// let conversation = Conversation { messages: vec![message], ..Default::default() };
+/// let request = Request { conversation, ..Default::default() };
+/// let summary = summarizer.summarize(request, &CancellationToken::new()).await.unwrap();
+/// assert!(summary.text.contains("Fix the parser"));
+/// # });
+/// ```
+pub trait Summarizer: Send + Sync + fmt::Debug {
+    /// What it is called in configuration and messages: `anthropic`, `openai`, `command`, …
+    fn name(&self) -> &str;
+
+    /// How many tokens of input and output it takes at once; `None` if there is no such limit, so
+    /// that nothing has to be folded.
+    fn context_window(&self) -> Option<u64>;
+
+    /// Summarises. Nothing is written anywhere; cancelled is [`SummaryError::Cancelled`].
+    fn summarize<'a>(
+        &'a self,
+        request: Request,
+        cancel: &'a CancellationToken,
+    ) -> SummaryFuture<'a>;
+}
+
+/// What to summarise.
+#[derive(Default)]
+pub struct Request {
+    /// The system prompt.
+    pub system: String,
+    /// The user text: the conversation as text, and the instructions.
+    pub user: String,
+    /// The same conversation as data.
+    pub conversation: Conversation,
+    /// How long the answer may get; `None` leaves it to the summarizer's configuration.
+    pub max_output_tokens: Option<u64>,
+    /// Who wants to see the text as it arrives.
+    pub on_delta: Option<OnDelta>,
+}
+
+impl fmt::Debug for Request {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Conversations are long and private: their sizes say enough.
+        f.debug_struct("Request")
+            .field("system_bytes", &self.system.len())
+            .field("user_bytes", &self.user.len())
+            .field("messages", &self.conversation.messages.len())
+            .field("max_output_tokens", &self.max_output_tokens)
+            .field("streams", &self.on_delta.is_some())
+            .finish()
+    }
+}
+
+/// A conversation as data.
+#[derive(Debug, Clone, Default)]
+pub struct Conversation {
+    /// The messages in treering's own shape, oldest first: [`treering::ContextMessage::json`].
+    pub messages: Vec<Vec<u8>>,
+    /// The summary that an earlier compaction left, to be carried on.
+    pub previous_summary: Option<String>,
+    /// What the user asked the summary to focus on.
+    pub instructions: Option<String>,
+}
+
+/// A whole summary.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Summary {
+    /// The text, without white space around it; never empty.
+    pub text: String,
+    /// What it cost, if the server said so.
+    pub usage: Option<Usage>,
+    /// The model that wrote it, as the server names it, else as it was asked for.
+    pub model: Option<String>,
+    /// The summarizer's [`name`](Summarizer::name), or the provider its configuration names.
+    pub provider: String,
+}
+
+/// Tokens, each counted once: `input` does not contain what the cache served or took in.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Input tokens outside the cache.
+    pub input: u64,
+    /// Output tokens.
+    pub output: u64,
+    /// Input tokens read from the cache.
+    pub cache_read: u64,
+    /// Input tokens written to the cache.
+    pub cache_write: u64,
+}
+
+impl Usage {
+    /// All tokens.
+    pub fn total(&self) -> u64 {
+        [self.input, self.output, self.cache_read, self.cache_write]
+            .into_iter()
+            .fold(0, u64::saturating_add)
+    }
+}
+
+/// The text as it arrives, and whether anyone has seen some of it: then it cannot be asked for again.
+pub(crate) struct Sink {
+    text: String,
+    on_delta: Option<OnDelta>,
+    delivered: bool,
+}
+
+/// A summary is a few thousand characters. A server that does not stop is not believed for ever.
+const MAX_TEXT: usize = 4 << 20;
+
+impl Sink {
+    pub(crate) fn new(on_delta: Option<OnDelta>) -> Self {
+        Sink { text: String::new(), on_delta, delivered: false }
+    }
+
+    pub(crate) fn push(&mut self, delta: &str) -> Result<(), SummaryError> {
+        if delta.is_empty() {
+            return Ok(());
+        }
+        if self.text.len() + delta.len() > MAX_TEXT {
+            return Err(SummaryError::Length);
+        }
+        self.text.push_str(delta);
+        if let Some(on_delta) = &mut self.on_delta {
+            self.delivered = true;
+            on_delta(delta);
+        }
+        Ok(())
+    }
+
+    /// Forgets what arrived, for another attempt; `false` if somebody has seen it already.
+    pub(crate) fn rewind(&mut self) -> bool {
+        if !self.delivered {
+            self.text.clear();
+        }
+        !self.delivered
+    }
+
+    pub(crate) fn finish(&mut self) -> Result<String, SummaryError> {
+        let text = std::mem::take(&mut self.text);
+        match text.trim() {
+            "" => Err(SummaryError::Empty),
+            trimmed if trimmed.len() == text.len() => Ok(text),
+            trimmed => Ok(trimmed.to_owned()),
+        }
+    }
+}

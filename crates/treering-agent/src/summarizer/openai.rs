@@ -1,0 +1,211 @@
+//! OpenAI-compatible chat completions, streaming: OpenAI itself, Ollama, llama.cpp, vLLM and others.
+//!
+//! What they agree on is small, so little is asked of them: usage may be missing, `[DONE]` may be
+//! missing after a reason to finish, and a key is sent only if there is one.
+
+use super::error::SummaryError;
+use super::http::{Flow, Http, Post, Reader, endpoint, key_header};
+use super::secret::{Secret, excerpt};
+use super::sse::SseEvent;
+use super::{Request, Sink, Summarizer, Summary, SummaryFuture, Usage};
+use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+/// Summaries by a model behind an OpenAI-compatible server.
+#[derive(Debug, Clone)]
+pub struct OpenAi {
+    http: Http,
+    key: Option<Secret>,
+    /// The model's id.
+    pub model: String,
+    /// Where the API is, with or without `/v1`; `https://api.openai.com/v1` unless told otherwise.
+    pub base_url: String,
+    /// The model's context window in tokens.
+    pub context_window: u64,
+    /// The longest answer, unless a request says otherwise.
+    pub max_output_tokens: u64,
+}
+
+impl OpenAi {
+    /// Where the API is, unless told otherwise.
+    pub const BASE_URL: &'static str = "https://api.openai.com/v1";
+
+    /// Summaries by `model`. Servers of one's own usually need no key.
+    pub fn new(http: Http, key: Option<Secret>, model: impl Into<String>) -> Self {
+        OpenAi {
+            http,
+            key: key.filter(|key| !key.is_empty()),
+            model: model.into(),
+            base_url: Self::BASE_URL.into(),
+            context_window: 128_000,
+            max_output_tokens: 8192,
+        }
+    }
+
+    fn post(&self, request: &Request) -> Result<Post<'_>, SummaryError> {
+        let mut headers = HeaderMap::new();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        if let Some(key) = &self.key {
+            key_header(&mut headers, AUTHORIZATION, &format!("Bearer {}", key.expose()))?;
+        }
+        let mut messages = vec![json!({ "role": "user", "content": request.user })];
+        if !request.system.is_empty() {
+            messages.insert(0, json!({ "role": "system", "content": request.system }));
+        }
+        // OpenAI's newer models refuse the old name; most other servers know only the old one.
+        let is_openai = self.base_url.contains("://api.openai.com");
+        let limit = if is_openai { "max_completion_tokens" } else { "max_tokens" };
+        let body = json!({
+            "model": self.model,
+            limit: request.max_output_tokens.unwrap_or(self.max_output_tokens),
+            "stream": true,
+            "stream_options": { "include_usage": true },
+            "messages": messages,
+        });
+        let body = body.to_string().into_bytes();
+        let url = endpoint(&self.base_url, "/v1/chat/completions");
+        Ok(Post { url, headers, body, key: self.key.as_ref() })
+    }
+}
+
+impl Summarizer for OpenAi {
+    fn name(&self) -> &str {
+        "openai"
+    }
+
+    fn context_window(&self) -> Option<u64> {
+        Some(self.context_window)
+    }
+
+    fn summarize<'a>(
+        &'a self,
+        request: Request,
+        cancel: &'a CancellationToken,
+    ) -> SummaryFuture<'a> {
+        Box::pin(async move {
+            let post = self.post(&request)?;
+            let (answer, text) = self.http.ask::<Answer>(post, request.on_delta, cancel).await?;
+            let model = answer.model.unwrap_or_else(|| self.model.clone());
+            let provider = self.name().to_owned();
+            Ok(Summary { text, usage: answer.usage, model: Some(model), provider })
+        })
+    }
+}
+
+/// What was heard so far.
+#[derive(Default)]
+struct Answer {
+    model: Option<String>,
+    usage: Option<Usage>,
+    finished: bool,
+}
+
+#[derive(Deserialize)]
+struct Chunk {
+    model: Option<String>,
+    choices: Option<Vec<Choice>>,
+    usage: Option<Tokens>,
+    error: Option<Value>,
+}
+
+#[derive(Deserialize)]
+struct Choice {
+    delta: Option<Delta>,
+    finish_reason: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Delta {
+    content: Option<String>,
+    tool_calls: Option<Vec<Value>>,
+}
+
+#[derive(Deserialize)]
+struct Tokens {
+    prompt_tokens: Option<u64>,
+    completion_tokens: Option<u64>,
+    prompt_tokens_details: Option<Details>,
+}
+
+#[derive(Deserialize)]
+struct Details {
+    cached_tokens: Option<u64>,
+}
+
+impl From<Tokens> for Usage {
+    fn from(tokens: Tokens) -> Self {
+        let cached = tokens.prompt_tokens_details.and_then(|details| details.cached_tokens);
+        let cache_read = cached.unwrap_or_default();
+        Usage {
+            // Here the prompt contains what the cache served.
+            input: tokens.prompt_tokens.unwrap_or_default().saturating_sub(cache_read),
+            output: tokens.completion_tokens.unwrap_or_default(),
+            cache_read,
+            cache_write: 0,
+        }
+    }
+}
+
+impl Reader for Answer {
+    fn event(&mut self, event: &SseEvent, sink: &mut Sink) -> Result<Flow, SummaryError> {
+        if event.data.trim() == "[DONE]" {
+            return Ok(Flow::Done);
+        }
+        let chunk: Chunk = serde_json::from_str(&event.data).map_err(|error| {
+            SummaryError::Protocol(format!("{error} in {}", excerpt(&event.data)))
+        })?;
+        if let Some(error) = chunk.error {
+            return Err(trouble(&error));
+        }
+        if chunk.model.as_deref().is_some_and(|model| !model.is_empty()) {
+            self.model = chunk.model;
+        }
+        // Some servers count along with every chunk: the last count holds.
+        self.usage = chunk.usage.map(Usage::from).or(self.usage);
+        let Some(choice) = chunk.choices.unwrap_or_default().into_iter().next() else {
+            return Ok(Flow::More);
+        };
+        if let Some(delta) = choice.delta {
+            if delta.tool_calls.is_some_and(|calls| !calls.is_empty()) {
+                return Err(SummaryError::ToolCall);
+            }
+            sink.push(delta.content.as_deref().unwrap_or_default())?;
+        }
+        self.finish(choice.finish_reason.as_deref())?;
+        Ok(Flow::More)
+    }
+
+    fn is_whole(&self) -> bool {
+        self.finished
+    }
+}
+
+impl Answer {
+    fn finish(&mut self, reason: Option<&str>) -> Result<(), SummaryError> {
+        match reason {
+            None | Some("") => return Ok(()),
+            Some("length") => return Err(SummaryError::Length),
+            Some("tool_calls" | "function_call") => return Err(SummaryError::ToolCall),
+            Some("content_filter") => {
+                return Err(SummaryError::Refused("content_filter".into()));
+            }
+            // Servers have their own words for a normal end ("stop", "eos", "end_turn" …).
+            Some(_) => self.finished = true,
+        }
+        Ok(())
+    }
+}
+
+/// An error in the stream: an object, or just a text.
+fn trouble(error: &Value) -> SummaryError {
+    let part = |key: &str| match &error[key] {
+        Value::String(text) => Some(excerpt(text)),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    };
+    let kind = part("type").or_else(|| part("code")).unwrap_or_else(|| "an error".into());
+    let message = part("message").or_else(|| error.as_str().map(excerpt));
+    SummaryError::Server { kind, message: message.unwrap_or_else(|| excerpt(&error.to_string())) }
+}

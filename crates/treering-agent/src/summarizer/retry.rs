@@ -1,0 +1,116 @@
+//! When to ask again, and after which pause.
+
+use super::error::SummaryError;
+use std::fmt;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Told of each pause before it begins.
+type OnRetry = Arc<dyn Fn(&SummaryError, Duration) + Send + Sync>;
+
+/// How often and how patiently to ask again after a 408, 429 or 5xx, or a lost connection. Nothing is
+/// ever asked again once somebody has seen part of the answer.
+#[derive(Clone)]
+pub struct Retry {
+    /// Further attempts after the first.
+    pub retries: u32,
+    /// The first pause; each further one is twice as long. Up to half of it is left to chance, so
+    /// that clients refused together do not come back together.
+    pub first_pause: Duration,
+    /// The longest pause, also when the server asks for more with `Retry-After`.
+    pub longest_pause: Duration,
+    /// Told of each pause before it begins, for a status line.
+    pub on_retry: Option<OnRetry>,
+}
+
+impl Default for Retry {
+    fn default() -> Self {
+        Retry {
+            retries: 4,
+            first_pause: Duration::from_secs(1),
+            longest_pause: Duration::from_secs(60),
+            on_retry: None,
+        }
+    }
+}
+
+impl fmt::Debug for Retry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Retry")
+            .field("retries", &self.retries)
+            .field("first_pause", &self.first_pause)
+            .field("longest_pause", &self.longest_pause)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Retry {
+    /// The pause before retry number `retry` (from 0), given what the server asked for.
+    pub(crate) fn pause(&self, retry: u32, asked: Option<Duration>) -> Duration {
+        let longest = self.longest_pause;
+        if let Some(asked) = asked {
+            return asked.min(longest);
+        }
+        let full = self.first_pause.saturating_mul(2u32.saturating_pow(retry)).min(longest);
+        full.mul_f64(1.0 - chance() / 2.0)
+    }
+}
+
+/// A number in 0..1. Chance enough to spread clients; the standard library seeds it.
+fn chance() -> f64 {
+    let bits = RandomState::new().build_hasher().finish() >> 11;
+    bits as f64 / (1u64 << 53) as f64
+}
+
+/// A `Retry-After` header, in seconds or as an HTTP date, as a pause from `now` on.
+pub(crate) fn retry_after(value: &str, now: jiff::Timestamp) -> Option<Duration> {
+    let value = value.trim();
+    if let Ok(seconds) = value.parse::<u64>() {
+        return Some(Duration::from_secs(seconds));
+    }
+    let then = jiff::fmt::rfc2822::parse(value).ok()?.timestamp();
+    // A date in the past means now.
+    Some(Duration::try_from(then.duration_since(now)).unwrap_or_default())
+}
+
+/// Whether a status is worth another attempt.
+pub(crate) fn is_transient(status: u16) -> bool {
+    matches!(status, 408 | 429 | 500 | 502..=599)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_double_up_to_the_longest() {
+        let retry = Retry { longest_pause: Duration::from_secs(10), ..Retry::default() };
+        for (number, full) in [(0, 1.0), (1, 2.0), (3, 8.0), (4, 10.0), (u32::MAX, 10.0)] {
+            let pause = retry.pause(number, None).as_secs_f64();
+            assert!(full / 2.0 <= pause && pause <= full, "{number}: {pause}");
+        }
+        assert_eq!(retry.pause(0, Some(Duration::from_secs(7))), Duration::from_secs(7));
+        assert_eq!(retry.pause(0, Some(Duration::MAX)), Duration::from_secs(10));
+    }
+
+    #[test]
+    fn retry_after_in_both_forms() {
+        let now = "1994-11-06T08:49:30Z".parse().unwrap();
+        let seconds = |value| retry_after(value, now).map(|pause| pause.as_secs());
+        assert_eq!(seconds(" 12 "), Some(12));
+        assert_eq!(seconds("Sun, 06 Nov 1994 08:49:37 GMT"), Some(7));
+        assert_eq!(seconds("Sun, 06 Nov 1994 08:00:00 GMT"), Some(0));
+        assert_eq!(seconds("soon"), None);
+        assert_eq!(seconds("-3"), None);
+    }
+
+    #[test]
+    fn only_passing_troubles_are_worth_another_attempt() {
+        let transient: Vec<u16> = [200, 400, 401, 404, 408, 413, 429, 500, 501, 503, 529]
+            .into_iter()
+            .filter(|status| is_transient(*status))
+            .collect();
+        assert_eq!(transient, [408, 429, 500, 503, 529]);
+    }
+}

@@ -1,0 +1,99 @@
+//! Keys, and texts that must not contain them.
+
+use std::fmt;
+
+/// A key. It shows itself to nobody: neither `Debug` nor `Display` nor serialisation gives it away.
+///
+/// ```
+/// let key = treering_agent::Secret::new("sk-123");
+/// assert_eq!(format!("{key:?}"), "Secret(…)");
+/// ```
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    /// Keeps `key`, without the white space around it that files and shells like to add.
+    pub fn new(key: impl AsRef<str>) -> Self {
+        Secret(key.as_ref().trim().to_owned())
+    }
+
+    /// Whether there is nothing in it.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The key itself, for the one place that sends it.
+    pub(crate) fn expose(&self) -> &str {
+        &self.0
+    }
+
+    /// `text` with every occurrence of the key taken out: servers quote what they refuse.
+    pub(crate) fn redact(&self, text: String) -> String {
+        let quotes = !self.is_empty() && text.contains(&self.0);
+        if quotes { text.replace(&self.0, "…") } else { text }
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(…)")
+    }
+}
+
+impl<'de> serde::Deserialize<'de> for Secret {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        // Through a visitor of our own: a wrong type must not be quoted in the error.
+        struct Text;
+        impl serde::de::Visitor<'_> for Text {
+            type Value = Secret;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a key as a string")
+            }
+            fn visit_str<E>(self, text: &str) -> Result<Secret, E> {
+                Ok(Secret::new(text))
+            }
+        }
+        from.deserialize_str(Text)
+    }
+}
+
+/// A foreign text as part of an error: cut, on one line, nothing in it that a terminal would obey.
+pub(crate) fn excerpt(text: &str) -> String {
+    const MAX: usize = 500;
+    let mut out = String::new();
+    for c in text.trim().chars() {
+        if out.len() >= MAX {
+            out.push('…');
+            break;
+        }
+        match c {
+            '\n' | '\r' | '\t' => out.push(' '),
+            c if c.is_control() || is_format(c) => out.extend(c.escape_unicode()),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// Characters that reorder or hide what stands around them.
+fn is_format(c: char) -> bool {
+    matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_taken_out_of_what_quotes_it() {
+        assert_eq!(Secret::new(" sk-1\n").redact("bad key sk-1!".into()), "bad key …!");
+        assert_eq!(Secret::new("").redact("text".into()), "text");
+    }
+
+    #[test]
+    fn excerpts_are_short_and_harmless() {
+        assert_eq!(excerpt("a\x1b[31m\u{202e}b\nc "), "a\\u{1b}[31m\\u{202e}b c");
+        let long = excerpt(&"é".repeat(10_000));
+        assert!(long.len() < 510 && long.ends_with('…'), "{}", long.len());
+    }
+}

@@ -1,0 +1,96 @@
+//! Asking again: when, after which pause, and how often.
+
+use crate::support::server::{Server, Step};
+use crate::support::wire::{answer, begin, head, refusal, whole};
+use crate::support::{Api, BOTH, Job, ask, still};
+use std::time::Duration;
+use tokio::net::TcpListener;
+use treering_agent::SummaryError;
+
+const BUSY: &str = r#"{"error":{"message":"busy"}}"#;
+
+#[tokio::test(start_paused = true)]
+async fn a_429_is_asked_again_when_the_server_says() {
+    let still = still();
+    for api in BOTH {
+        let before = still.elapsed();
+        let scripts = vec![refusal(429, "retry-after: 7\r\n", BUSY), answer(&whole(api, &["Yes"]))];
+        let (server, mut job) = ask(api, scripts).await;
+        let (error, pause) = job.retried().await;
+        assert_eq!(error, SummaryError::Http { status: 429, message: "busy".into() });
+        assert_eq!(pause, Duration::from_secs(7));
+        assert_eq!(job.deltas.recv().await.as_deref(), Some("Yes"));
+        assert_eq!(job.end().await.unwrap().text, "Yes");
+        assert_eq!(server.requests().len(), 2);
+        assert!(still.elapsed() - before >= Duration::from_secs(7));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_server_makes_us_wait_for_ever() {
+    let _still = still();
+    let scripts = vec![
+        refusal(503, "retry-after: 86400\r\n", BUSY),
+        refusal(503, "retry-after: Thu, 31 Dec 2099 23:59:59 GMT\r\n", BUSY),
+        answer(&whole(Api::Anthropic, &["Yes"])),
+    ];
+    let (_server, mut job) = ask(Api::Anthropic, scripts).await;
+    assert_eq!(job.retried().await.1, Duration::from_secs(60));
+    assert_eq!(job.retried().await.1, Duration::from_secs(60));
+    assert_eq!(job.end().await.unwrap().text, "Yes");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_500_is_asked_again_with_growing_pauses_until_patience_ends() {
+    let _still = still();
+    let scripts = vec![refusal(500, "", ""), refusal(529, "", BUSY), refusal(502, "", "<html>")];
+    let (server, mut job) = ask(Api::OpenAi, scripts).await;
+    let (first, second) = (job.retried().await.1, job.retried().await.1);
+    assert!((500..=1000).contains(&first.as_millis()), "{first:?}");
+    assert!((1000..=2000).contains(&second.as_millis()), "{second:?}");
+    assert_eq!(job.fails().await, SummaryError::Http { status: 502, message: "<html>".into() });
+    assert_eq!(server.requests().len(), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_is_not_up_yet() {
+    let _still = still();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    drop(listener);
+    let mut job = Job::start(Api::OpenAi, &format!("http://{address}/v1"));
+    let (error, pause) = job.pauses.recv().await.unwrap();
+    assert!(matches!(error, SummaryError::Connection(_)), "{error}");
+    let listener = TcpListener::bind(address).await.unwrap();
+    let _server = Server::on(listener, vec![answer(&whole(Api::OpenAi, &["Yes"]))]);
+    crate::support::pass(pause).await;
+    assert_eq!(job.end().await.unwrap().text, "Yes");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_connection_lost_before_the_first_word_is_asked_again() {
+    let _still = still();
+    for api in BOTH {
+        let lost = [vec![], vec![head()], vec![head(), Step::Chunk(begin(api).into())]];
+        for script in lost {
+            let (server, mut job) = ask(api, vec![script, answer(&whole(api, &["Yes"]))]).await;
+            assert!(matches!(job.retried().await.0, SummaryError::Connection(_)));
+            assert_eq!(job.deltas.recv().await.as_deref(), Some("Yes"));
+            assert_eq!(job.seen(), "");
+            assert_eq!(job.end().await.unwrap().text, "Yes");
+            assert_eq!(server.requests().len(), 2);
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_overload_reported_in_the_stream_is_asked_again() {
+    let _still = still();
+    let event =
+        r#"data: {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#;
+    let api = Api::Anthropic;
+    let events = format!("{}{event}\n\n", begin(api));
+    let (_server, mut job) = ask(api, vec![answer(&events), answer(&whole(api, &["Yes"]))]).await;
+    assert!(matches!(job.retried().await.0, SummaryError::Server { .. }));
+    assert_eq!(job.end().await.unwrap().text, "Yes");
+}

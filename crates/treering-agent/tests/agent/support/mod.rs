@@ -1,0 +1,150 @@
+//! A server that plays scripts, a clock that stands still, and answers in the real protocols.
+
+pub(crate) mod server;
+pub(crate) mod wire;
+
+use server::Server;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use treering_agent::{
+    Anthropic, CancellationToken, Http, HttpOptions, OpenAi, Proxy, Request, Retry, Secret,
+    Summarizer, Summary, SummaryError, Timeouts,
+};
+
+pub(crate) const KEY: &str = "sk-very-secret-0123456789";
+
+/// Keeps a paused clock from moving by itself while it is held: tokio lets no time pass during
+/// blocking work. After a minute of real time it lets go, so that a test that hangs runs into its
+/// timeouts and fails.
+pub(crate) struct Still {
+    _held: std::sync::mpsc::Sender<()>,
+    began: tokio::time::Instant,
+}
+
+pub(crate) fn still() -> Still {
+    let (held, holder) = std::sync::mpsc::channel::<()>();
+    tokio::task::spawn_blocking(move || {
+        let _ = holder.recv_timeout(Duration::from_secs(60));
+    });
+    Still { _held: held, began: tokio::time::Instant::now() }
+}
+
+impl Still {
+    /// How far the test has moved the clock.
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.began.elapsed()
+    }
+}
+
+/// Moves the clock just past `by`: timers have a resolution of a millisecond.
+pub(crate) async fn pass(by: Duration) {
+    tokio::time::advance(by + Duration::from_millis(1)).await;
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Api {
+    Anthropic,
+    OpenAi,
+}
+
+pub(crate) const BOTH: [Api; 2] = [Api::Anthropic, Api::OpenAi];
+
+pub(crate) const TIMEOUTS: Timeouts = Timeouts {
+    connect: Duration::from_secs(5),
+    first_byte: Duration::from_secs(40),
+    idle: Duration::from_secs(10),
+    total: Duration::from_secs(300),
+};
+
+/// A summary being made, and what can be seen of it from outside.
+pub(crate) struct Job {
+    pub(crate) deltas: mpsc::UnboundedReceiver<String>,
+    pub(crate) pauses: mpsc::UnboundedReceiver<(SummaryError, Duration)>,
+    pub(crate) cancel: CancellationToken,
+    task: JoinHandle<Result<Summary, SummaryError>>,
+}
+
+impl Job {
+    pub(crate) fn start(api: Api, base_url: &str) -> Job {
+        Job::with(api, base_url, CancellationToken::new())
+    }
+
+    pub(crate) fn with(api: Api, base_url: &str, cancel: CancellationToken) -> Job {
+        let (paused, pauses) = mpsc::unbounded_channel();
+        let summarizer = summarizer(api, base_url, paused);
+        let (delta, deltas) = mpsc::unbounded_channel();
+        let request = Request {
+            system: "Summarize.".into(),
+            user: "[User]: hello".into(),
+            on_delta: Some(Box::new(move |text| delta.send(text.into()).unwrap_or_default())),
+            ..Default::default()
+        };
+        let token = cancel.clone();
+        let task = tokio::spawn(async move { summarizer.summarize(request, &token).await });
+        Job { deltas, pauses, cancel, task }
+    }
+
+    pub(crate) async fn end(self) -> Result<Summary, SummaryError> {
+        let ended = self.task.await.expect("no panic");
+        assert!(!format!("{ended:?}").contains(KEY));
+        if let Err(error) = &ended {
+            assert!(!error.to_string().contains(KEY));
+        }
+        ended
+    }
+
+    pub(crate) async fn fails(self) -> SummaryError {
+        self.end().await.expect_err("an error")
+    }
+
+    /// Lets the pause before the next attempt pass; why there is one, and how long it is.
+    pub(crate) async fn retried(&mut self) -> (SummaryError, Duration) {
+        let (error, pause) = self.pauses.recv().await.expect("another attempt");
+        pass(pause).await;
+        (error, pause)
+    }
+
+    pub(crate) fn seen(&mut self) -> String {
+        std::iter::from_fn(|| self.deltas.try_recv().ok()).collect()
+    }
+}
+
+pub(crate) fn summarizer(
+    api: Api,
+    base_url: &str,
+    paused: mpsc::UnboundedSender<(SummaryError, Duration)>,
+) -> Arc<dyn Summarizer> {
+    let paused = Mutex::new(paused);
+    let retry = Retry {
+        retries: 2,
+        on_retry: Some(Arc::new(move |error, pause| {
+            let _ = paused.lock().unwrap().send((error.clone(), pause));
+        })),
+        ..Default::default()
+    };
+    let http = Http::new(HttpOptions { timeouts: TIMEOUTS, retry, proxy: Proxy::Direct }).unwrap();
+    let key = Secret::new(KEY);
+    let built: Arc<dyn Summarizer> = match api {
+        Api::Anthropic => {
+            let mut built = Anthropic::new(http, key, "asked-model");
+            built.base_url = base_url.into();
+            Arc::new(built)
+        }
+        Api::OpenAi => {
+            let mut built = OpenAi::new(http, Some(key), "asked-model");
+            built.base_url = base_url.into();
+            Arc::new(built)
+        }
+    };
+    assert!(!format!("{built:?}").contains(KEY));
+    built
+}
+
+/// A server that plays `scripts`, and a job that asks it.
+pub(crate) async fn ask(api: Api, scripts: Vec<Vec<server::Step>>) -> (Server, Job) {
+    let server = Server::start(scripts).await;
+    let job = Job::start(api, &server.url());
+    (server, job)
+}

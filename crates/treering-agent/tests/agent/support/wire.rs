@@ -1,0 +1,106 @@
+//! Answers as the real servers send them.
+
+use super::Api;
+use super::server::Step;
+use serde_json::{Value, json};
+
+/// The head of a streamed answer.
+pub(crate) fn head() -> Step {
+    let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream; charset=utf-8\r\n\
+                transfer-encoding: chunked\r\nconnection: close\r\n\r\n";
+    Step::Send(head.into())
+}
+
+/// A whole answer that is not a stream.
+pub(crate) fn refusal(status: u16, headers: &str, body: &str) -> Vec<Step> {
+    let head = format!(
+        "HTTP/1.1 {status} X\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\
+         connection: close\r\n{headers}\r\n",
+        body.len()
+    );
+    vec![Step::Send((head + body).into())]
+}
+
+fn named(name: &str, data: Value) -> String {
+    format!("event: {name}\ndata: {data}\n\n")
+}
+
+fn choice(delta: Value, finish: Option<&str>) -> String {
+    let choice = json!({ "index": 0, "delta": delta, "finish_reason": finish });
+    let chunk = json!({ "id": "c1", "object": "chat.completion.chunk", "model": "real-model",
+        "choices": [choice], "usage": null });
+    format!("data: {chunk}\n\n")
+}
+
+/// What comes before the text.
+pub(crate) fn begin(api: Api) -> String {
+    match api {
+        Api::Anthropic => {
+            let usage = json!({ "input_tokens": 100, "cache_creation_input_tokens": 20,
+                "cache_read_input_tokens": 30, "output_tokens": 1 });
+            let message = json!({ "id": "m1", "type": "message", "role": "assistant",
+                "model": "real-model", "content": [], "stop_reason": null, "usage": usage });
+            let block = json!({ "type": "text", "text": "" });
+            named("message_start", json!({ "type": "message_start", "message": message }))
+                + &named(
+                    "content_block_start",
+                    json!({ "type": "content_block_start", "index": 0, "content_block": block }),
+                )
+                + &named("ping", json!({ "type": "ping" }))
+        }
+        Api::OpenAi => choice(json!({ "role": "assistant", "content": "" }), None),
+    }
+}
+
+/// A piece of the text.
+pub(crate) fn delta(api: Api, text: &str) -> String {
+    match api {
+        Api::Anthropic => named(
+            "content_block_delta",
+            json!({ "type": "content_block_delta", "index": 0,
+                "delta": { "type": "text_delta", "text": text } }),
+        ),
+        Api::OpenAi => choice(json!({ "content": text }), None),
+    }
+}
+
+/// What comes after the text, with the reason for stopping.
+pub(crate) fn finish(api: Api, reason: &str) -> String {
+    match api {
+        Api::Anthropic => {
+            let delta = json!({ "stop_reason": reason, "stop_sequence": null });
+            let usage = json!({ "output_tokens": 40 });
+            named("content_block_stop", json!({ "type": "content_block_stop", "index": 0 }))
+                + &named(
+                    "message_delta",
+                    json!({ "type": "message_delta", "delta": delta, "usage": usage }),
+                )
+                + &named("message_stop", json!({ "type": "message_stop" }))
+        }
+        Api::OpenAi => {
+            let usage = json!({ "prompt_tokens": 130, "completion_tokens": 40, "total_tokens": 170,
+                "prompt_tokens_details": { "cached_tokens": 30 } });
+            let last = json!({ "id": "c1", "model": "real-model", "choices": [], "usage": usage });
+            choice(json!({}), Some(reason)) + &format!("data: {last}\n\ndata: [DONE]\n\n")
+        }
+    }
+}
+
+/// The reason for a normal end.
+pub(crate) fn normal(api: Api) -> &'static str {
+    match api {
+        Api::Anthropic => "end_turn",
+        Api::OpenAi => "stop",
+    }
+}
+
+/// All events of a whole answer.
+pub(crate) fn whole(api: Api, pieces: &[&str]) -> String {
+    let deltas: String = pieces.iter().map(|piece| delta(api, piece)).collect();
+    begin(api) + &deltas + &finish(api, normal(api))
+}
+
+/// The script of an answer with these events.
+pub(crate) fn answer(events: &str) -> Vec<Step> {
+    vec![head(), Step::Chunk(events.into()), Step::End]
+}
