@@ -53,8 +53,8 @@ mod tree;
 pub use branch_summary::{AbandonedBranch, BRANCH_SUMMARY_PREAMBLE, branch_budget};
 pub use catalog::{Catalog, Listing, Progress, SessionInfo, info, list_dir};
 pub use compaction::{
-    ContextTokens, FileLists, FileOps, ModelSettings, Preparation, Prepared, SUMMARIZER_ROLE,
-    Settings, conversation_text, estimate_tokens, summary_request,
+    CompactionSettings, ContextTokens, FileLists, FileOps, ModelSettings, Preparation, Prepared,
+    SUMMARIZER_ROLE, conversation_text, estimate_tokens, summary_request,
 };
 pub use context::{Context, ContextMessage, Model, Projection};
 pub use convert::{ConvertOptions, Fate, Losses, convert};

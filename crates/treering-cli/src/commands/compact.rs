@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use treering::{
-    ContextMessage, ContextTokens, FileLists, MessageView, Preparation, Prepared, Session,
-    Settings, conversation_text, estimate_tokens,
+    CompactionSettings, ContextMessage, ContextTokens, FileLists, MessageView, Preparation,
+    Prepared, Session, conversation_text, estimate_tokens,
 };
 
 /// Replace the older part of the context by a summary
@@ -35,7 +35,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     let session = Session::open(&args.file)?;
-    let mut settings = Settings::default();
+    let mut settings = CompactionSettings::default();
     if let Some(keep) = args.keep_recent {
         settings.keep_recent_tokens = keep;
     }

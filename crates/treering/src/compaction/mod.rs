@@ -27,12 +27,12 @@ use std::collections::BTreeMap;
 /// When to compact, and how much to keep.
 ///
 /// ```
-/// let settings = treering::Settings::default();
+/// let settings = treering::CompactionSettings::default();
 /// assert!(settings.should_compact(190_000, 200_000));
 /// assert!(!settings.should_compact(150_000, 200_000));
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Settings {
+pub struct CompactionSettings {
     /// Whether to compact without being asked to.
     pub enabled: bool,
     /// How much of the model's window must stay free.
@@ -46,15 +46,15 @@ pub struct Settings {
 /// What is different for a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ModelSettings {
-    /// Instead of [`Settings::reserve_tokens`].
+    /// Instead of [`CompactionSettings::reserve_tokens`].
     pub reserve_tokens: Option<u64>,
-    /// Instead of [`Settings::keep_recent_tokens`].
+    /// Instead of [`CompactionSettings::keep_recent_tokens`].
     pub keep_recent_tokens: Option<u64>,
 }
 
-impl Default for Settings {
+impl Default for CompactionSettings {
     fn default() -> Self {
-        Settings {
+        CompactionSettings {
             enabled: true,
             reserve_tokens: 16_384,
             keep_recent_tokens: 20_000,
@@ -63,19 +63,19 @@ impl Default for Settings {
     }
 }
 
-impl Settings {
+impl CompactionSettings {
     /// Whether a context of this size is too large for a model with this window.
     pub fn should_compact(&self, context_tokens: u64, context_window: u64) -> bool {
         self.enabled && context_tokens.saturating_add(self.reserve_tokens) > context_window
     }
 
     /// The settings for a model: its own where it has some.
-    pub fn of_model(&self, model: Option<&Model>) -> Settings {
+    pub fn of_model(&self, model: Option<&Model>) -> CompactionSettings {
         let name = model.and_then(|model| {
             Some(format!("{}/{}", model.provider.as_deref()?, model.model_id.as_deref()?))
         });
         let own = name.and_then(|name| self.overrides.get(&name)).copied().unwrap_or_default();
-        Settings {
+        CompactionSettings {
             reserve_tokens: own.reserve_tokens.unwrap_or(self.reserve_tokens),
             keep_recent_tokens: own.keep_recent_tokens.unwrap_or(self.keep_recent_tokens),
             ..self.clone()
@@ -85,22 +85,22 @@ impl Settings {
 
 /// Planning compactions.
 impl Session {
-    /// What compacting at the leaf would do, or why it would do nothing. Settings are those of the
+    /// What compacting at the leaf would do, or why it would do nothing. CompactionSettings are those of the
     /// model in force, if it has its own. Nothing is written.
     ///
     /// ```
-    /// use treering::{Message, Preparation, Session, Settings};
+    /// use treering::{Message, Preparation, Session, CompactionSettings};
     /// let session = Session::in_memory("/project");
     /// session.append(Message::user(&"long ago ".repeat(20_000)))?;
     /// session.append(Message::assistant("acme", "m", "Yes."))?;
     /// let recent = session.append(Message::user(&"just now ".repeat(20_000)))?;
-    /// match session.prepare_compaction(&Settings::default())? {
+    /// match session.prepare_compaction(&CompactionSettings::default())? {
     ///     Preparation::Ready(plan) => assert_eq!(plan.first_kept, recent),
     ///     why_not => panic!("{why_not:?}"),
     /// }
     /// # Ok::<(), treering::Error>(())
     /// ```
-    pub fn prepare_compaction(&self, settings: &Settings) -> Result<Preparation> {
+    pub fn prepare_compaction(&self, settings: &CompactionSettings) -> Result<Preparation> {
         let leaf = self.leaf();
         self.prepare_compaction_at(leaf.as_ref().map(|leaf| leaf.as_str()), settings)
     }
@@ -109,7 +109,7 @@ impl Session {
     pub fn prepare_compaction_at(
         &self,
         leaf: Option<&str>,
-        settings: &Settings,
+        settings: &CompactionSettings,
     ) -> Result<Preparation> {
         let Some(leaf) = leaf else { return Ok(Preparation::TooSmall) };
         let leaf = self.tree().find(leaf)?;

@@ -2,7 +2,7 @@
 
 use super::files::FileOps;
 use super::plan::Plan;
-use super::{Settings, cut, estimate, system};
+use super::{CompactionSettings, cut, estimate, system};
 use crate::context::{ContextMessage, Projection};
 use crate::entry::{Kind, Role};
 use crate::error::Result;
@@ -47,7 +47,7 @@ pub struct Prepared {
     /// be the compaction's.
     pub system_message: Option<Vec<u8>>,
     /// What was asked for.
-    pub settings: Settings,
+    pub settings: CompactionSettings,
 }
 
 impl Preparation {
@@ -63,7 +63,7 @@ impl Preparation {
 pub(super) fn prepare(
     leaf: EntryId,
     projection: Projection,
-    settings: &Settings,
+    settings: &CompactionSettings,
 ) -> Result<Preparation> {
     let tree = projection.view().tree();
     if tree.row(leaf.as_str()).is_some_and(|row| tree.node(row).kind() == Kind::Compaction) {

@@ -6,8 +6,8 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use treering::{
-    BRANCH_SUMMARY_PREAMBLE, ContextMessage, Model, ModelSettings, Preparation, Prepared, Session,
-    Settings, branch_budget,
+    BRANCH_SUMMARY_PREAMBLE, CompactionSettings, ContextMessage, Model, ModelSettings, Preparation,
+    Prepared, Session, branch_budget,
 };
 
 fn message(id: &str, parent: Option<&str>, message: Value) -> String {
@@ -23,8 +23,8 @@ fn says(role: &str, size: usize) -> Value {
     json!({"role": role, "content": [{"type": "text", "text": tokens(size)}]})
 }
 
-fn keeping(keep: u64) -> Settings {
-    Settings { keep_recent_tokens: keep, ..Settings::default() }
+fn keeping(keep: u64) -> CompactionSettings {
+    CompactionSettings { keep_recent_tokens: keep, ..CompactionSettings::default() }
 }
 
 /// A chain of entries named 0, 1, 2 …: each is given as its type and fields.
@@ -72,12 +72,12 @@ fn expect(found: (String, String, String), first: &str, history: &str, prefix: &
 
 #[test]
 fn the_trigger_is_the_window_without_the_reserve() {
-    let settings = Settings::default();
+    let settings = CompactionSettings::default();
     assert!((settings.reserve_tokens, settings.keep_recent_tokens) == (16_384, 20_000));
     assert!(!settings.should_compact(100_000 - 16_384, 100_000));
     assert!(settings.should_compact(100_000 - 16_384 + 1, 100_000));
     assert!(settings.should_compact(1, 1000), "a window smaller than the reserve");
-    let off = Settings { enabled: false, ..settings };
+    let off = CompactionSettings { enabled: false, ..settings };
     assert!(!off.should_compact(u64::MAX, 1));
 }
 
@@ -85,7 +85,7 @@ fn the_trigger_is_the_window_without_the_reserve() {
 fn a_model_may_have_its_own_settings() {
     let own = ModelSettings { keep_recent_tokens: Some(1), ..ModelSettings::default() };
     let overrides = BTreeMap::from([("acme/oak".to_owned(), own)]);
-    let settings = Settings { overrides, ..Settings::default() };
+    let settings = CompactionSettings { overrides, ..CompactionSettings::default() };
     let model = |id: &str| Model { provider: Some("acme".into()), model_id: Some(id.into()) };
     assert_eq!(settings.of_model(Some(&model("oak"))).keep_recent_tokens, 1);
     assert_eq!(settings.of_model(Some(&model("oak"))).reserve_tokens, 16_384);
