@@ -12,18 +12,25 @@
 //!
 //! Whatever waits takes a [`CancellationToken`]; cancelling it ends the wait at once.
 
+mod error;
 mod hooks;
+mod session;
 mod summarizer;
 
+pub use error::AgentError;
 pub use hooks::{
     BeforeCompact, BeforeFork, BeforeSwitch, BeforeTree, Compact, CompactFailed, CompactOverride,
     CompactReason, Compacting, CompactingOverride, Decision, Event, Fork, ForkPosition, HookError,
     HookFuture, HookRunner, Hooks, InfoChanged, Outcome, Shutdown, Start, StartReason,
     SuppliedSummary, Switch, SwitchReason, TreeMove, TreeOverride,
 };
+pub use session::{
+    AgentSession, AgentSettings, BranchSummary, CompactOptions, Compacted, Compaction, Forked,
+    Moved, NavigateOptions, Navigation, Operation, Replaced, Turn,
+};
 pub use summarizer::{
-    Anthropic, Command, ConfigError, Conversation, Extractive, Http, HttpOptions, OnDelta, OpenAi,
-    Program, Provider, Proxy, Request, Retry, Secret, Summarizer, SummarizerConfig, Summary,
-    SummaryError, SummaryFuture, Timeouts, Usage, Waiting,
+    Anthropic, Command, ConfigError, Conversation, Delta, Extractive, Http, HttpOptions, OnDelta,
+    OpenAi, Program, Provider, Proxy, Request, Retry, Secret, Summarizer, SummarizerConfig,
+    Summary, SummaryError, SummaryFuture, Timeouts, Usage, Waiting,
 };
 pub use tokio_util::sync::CancellationToken;

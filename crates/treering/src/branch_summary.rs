@@ -6,11 +6,12 @@
 
 use crate::compaction::{FileOps, conversation_text, estimate_tokens};
 use crate::context::{ContextMessage, Edits};
-use crate::entry::{Kind, Role};
+use crate::entry::{Kind, NewEntry, Role};
 use crate::error::Result;
 use crate::id::EntryId;
 use crate::session::Session;
 use crate::snapshot::{Bodies, Snapshot};
+use crate::tree::Tree;
 
 /// What stands before a stored branch summary.
 pub const BRANCH_SUMMARY_PREAMBLE: &str = "The user explored a different conversation branch before returning here.\nSummary of that exploration:\n\n";
@@ -22,7 +23,7 @@ const USUAL_WINDOW: u64 = 128_000;
 const STRIDE: usize = 256;
 
 /// An abandoned branch, ready to be summarised.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AbandonedBranch {
     /// All that is left behind, oldest first.
     pub entries: Vec<EntryId>,
@@ -50,6 +51,15 @@ pub fn branch_budget(context_window: Option<u64>, reserve_tokens: u64) -> u64 {
 }
 
 impl AbandonedBranch {
+    fn between(tree: &Tree, from: Option<&str>, to: Option<&str>) -> Result<Self> {
+        let entries = tree.abandoned(from, to)?;
+        let common_ancestor = match (from, to) {
+            (Some(from), Some(to)) => tree.common_ancestor(from, to)?,
+            _ => None,
+        };
+        Ok(AbandonedBranch { entries, common_ancestor, ..AbandonedBranch::default() })
+    }
+
     /// Whether there is nothing to summarise: then no summary is written.
     pub fn is_empty(&self) -> bool {
         self.messages.is_empty()
@@ -58,6 +68,25 @@ impl AbandonedBranch {
     /// The messages as text for a summarizer.
     pub fn conversation(&self) -> String {
         conversation_text(&self.messages)
+    }
+
+    /// The summary as an entry to be appended where the leaf moves to. `from` is the leaf that is
+    /// left. `hook` are the details of a summary that an extension supplied (`Some(None)`: without
+    /// any); its text is taken as it is.
+    pub fn entry(
+        &self,
+        from: Option<&EntryId>,
+        answer: &str,
+        hook: Option<Option<&[u8]>>,
+    ) -> Result<NewEntry> {
+        let entry = |text: &str| NewEntry::branch_summary(from, text);
+        match hook {
+            None => entry(&self.compose(answer)).with("details", &self.file_ops.lists().to_json()),
+            Some(None) => entry(answer).with("fromHook", b"true"),
+            Some(Some(details)) => {
+                entry(answer).with("details", details)?.with("fromHook", b"true")
+            }
+        }
     }
 
     /// The summary to store, made of a summarizer's answer.
@@ -91,16 +120,21 @@ impl Session {
         budget: u64,
     ) -> Result<AbandonedBranch> {
         let view = self.view();
-        let tree = view.tree();
-        let entries = tree.abandoned(from, to)?;
-        let common_ancestor = match (from, to) {
-            (Some(from), Some(to)) => tree.common_ancestor(from, to)?,
-            _ => None,
-        };
-        let rows: Vec<u32> = entries.iter().filter_map(|id| tree.row(id.as_str())).collect();
-        let mut file_ops = FileOps::default();
-        let (messages, total_tokens) = collect(&view, &rows, budget, &mut file_ops)?;
-        Ok(AbandonedBranch { entries, common_ancestor, messages, total_tokens, file_ops })
+        let mut branch = AbandonedBranch::between(view.tree(), from, to)?;
+        let ids = branch.entries.iter();
+        let rows: Vec<u32> = ids.filter_map(|id| view.tree().row(id.as_str())).collect();
+        (branch.messages, branch.total_tokens) =
+            collect(&view, &rows, budget, &mut branch.file_ops)?;
+        Ok(branch)
+    }
+
+    /// The same without its messages and files: nothing has to be read for it.
+    pub fn abandoned_entries(
+        &self,
+        from: Option<&str>,
+        to: Option<&str>,
+    ) -> Result<AbandonedBranch> {
+        AbandonedBranch::between(&self.tree(), from, to)
     }
 }
 

@@ -82,6 +82,11 @@ fn json_end(thinking_level: &str, model: Option<&Model>) -> Vec<u8> {
 }
 
 impl Model {
+    /// `provider/model`, as settings name it; `None` if either is unknown.
+    pub fn full_name(&self) -> Option<String> {
+        Some(format!("{}/{}", self.provider.as_deref()?, self.model_id.as_deref()?))
+    }
+
     /// `{"provider":…,"modelId":…}`, without the fields that are not known.
     pub fn to_json(&self) -> Vec<u8> {
         let mut out = b"{}".to_vec();

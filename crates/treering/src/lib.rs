@@ -29,6 +29,7 @@
 //! knows no home directory.
 
 mod branch_summary;
+mod branches;
 mod catalog;
 mod compaction;
 mod context;
@@ -51,10 +52,12 @@ mod time;
 mod tree;
 
 pub use branch_summary::{AbandonedBranch, BRANCH_SUMMARY_PREAMBLE, branch_budget};
+pub use branches::Branch;
 pub use catalog::{Catalog, Listing, Progress, SessionInfo, info, list_dir};
 pub use compaction::{
     CompactionSettings, ContextTokens, FileLists, FileOps, ModelSettings, Preparation, Prepared,
-    SUMMARIZER_ROLE, conversation_text, estimate_tokens, summary_request,
+    SUMMARIZER_ROLE, branch_request, conversation_text, estimate_tokens, prefix_request,
+    summary_request,
 };
 pub use context::{Context, ContextMessage, Model, Projection};
 pub use convert::{ConvertOptions, Fate, Losses, convert};

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use treering::{Entry, EntryId, SessionId};
+use treering::{Entry, EntryId, Prepared, Session};
 
 /// Why a session started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub struct Start {
     /// Why.
     pub reason: StartReason,
     /// Which.
-    pub session: SessionId,
+    pub session: String,
     /// Its file; `None` in memory.
     pub file: Option<PathBuf>,
 }
@@ -56,7 +56,7 @@ pub struct Switch {
     /// The file of the session that was left.
     pub previous: Option<PathBuf>,
     /// The session that is active now.
-    pub session: SessionId,
+    pub session: String,
 }
 
 /// Where a fork ends.
@@ -83,20 +83,22 @@ pub struct Fork {
     /// The file of the session that was forked.
     pub previous: Option<PathBuf>,
     /// The fork.
-    pub session: SessionId,
+    pub session: String,
 }
 
 /// The leaf is about to move.
 #[derive(Debug, Clone)]
 pub struct BeforeTree {
+    /// The session, to read from.
+    pub session: Arc<Session>,
     /// Where to.
     pub target: EntryId,
     /// Where from; `None` before the first entry.
     pub old_leaf: Option<EntryId>,
     /// The deepest entry above both.
     pub common_ancestor: Option<EntryId>,
-    /// What is left behind, oldest first.
-    pub entries_to_summarize: Vec<Entry>,
+    /// What is left behind, oldest first: ids, because it can be most of a large file.
+    pub entries_to_summarize: Vec<EntryId>,
     /// Whether the user asked for a summary.
     pub user_wants_summary: bool,
     /// What the user asked the summary to be.
@@ -143,10 +145,11 @@ pub struct TreeMove {
 }
 
 /// Why a session is compacted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum CompactReason {
     /// The user asked.
+    #[default]
     Manual,
     /// The context has grown past the threshold.
     Threshold,
@@ -157,24 +160,12 @@ pub enum CompactReason {
 /// The session is about to be compacted.
 #[derive(Debug, Clone)]
 pub struct BeforeCompact {
+    /// The session, to read from.
+    pub session: Arc<Session>,
     /// Why.
     pub reason: CompactReason,
-    /// The first entry that is kept.
-    pub first_kept: EntryId,
-    /// The messages to summarise, as JSON, oldest first.
-    pub messages_to_summarize: Vec<Vec<u8>>,
-    /// The beginning of the turn that is cut in two, as JSON; empty if none is.
-    pub turn_prefix_messages: Vec<Vec<u8>>,
-    /// The size of the context now.
-    pub tokens_before: u64,
-    /// The summary of the compaction before.
-    pub previous_summary: Option<String>,
-    /// Files read and not modified.
-    pub read_files: Vec<String>,
-    /// Files modified.
-    pub modified_files: Vec<String>,
-    /// The whole branch, root first.
-    pub branch: Vec<Entry>,
+    /// What would be summarised, and what kept.
+    pub prepared: Arc<Prepared>,
     /// What the user asked the summary to focus on.
     pub custom_instructions: Option<String>,
 }
@@ -193,8 +184,8 @@ pub struct CompactOverride {
 pub struct Compacting {
     /// Why.
     pub reason: CompactReason,
-    /// The messages it will be given, as JSON.
-    pub messages: Vec<Vec<u8>>,
+    /// What it will be given.
+    pub prepared: Arc<Prepared>,
 }
 
 /// What the summarizer is to be asked instead.
@@ -239,7 +230,7 @@ pub struct InfoChanged {
 #[derive(Debug, Clone)]
 pub struct Shutdown {
     /// Which.
-    pub session: SessionId,
+    pub session: String,
 }
 
 /// What happens, for those who look on.
@@ -260,6 +251,10 @@ pub enum Event {
     SessionCompactFailed(Arc<CompactFailed>),
     SessionInfoChanged(Arc<InfoChanged>),
     SessionShutdown(Arc<Shutdown>),
+    /// A summary is being written: more of its text.
+    SummaryText(Arc<str>),
+    /// The summary has to be asked for again: its text so far is void.
+    SummaryRestarted,
     /// A handler failed, and was passed over.
     HookFailed {
         /// The name it was registered with.
@@ -290,6 +285,8 @@ impl Event {
             Event::SessionCompactFailed(_) => "session_compact_failed",
             Event::SessionInfoChanged(_) => "session_info_changed",
             Event::SessionShutdown(_) => "session_shutdown",
+            Event::SummaryText(_) => "summary_text",
+            Event::SummaryRestarted => "summary_restarted",
             Event::HookFailed { .. } => "hook_failed",
         }
     }

@@ -2,6 +2,7 @@
 
 use super::payload::*;
 use super::{Decision, HookError, HookFuture, Hooks};
+use crate::summarizer::{Delta, OnDelta};
 use std::any::Any;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -82,6 +83,18 @@ impl HookRunner {
     /// waits for it.
     pub fn subscribe(&self) -> broadcast::Receiver<Event> {
         self.events.subscribe()
+    }
+
+    /// Broadcasts a summary as it arrives.
+    pub(crate) fn summary_deltas(&self) -> OnDelta {
+        let events = self.events.clone();
+        Box::new(move |delta| {
+            let event = match delta {
+                Delta::Text(text) => Event::SummaryText(text.into()),
+                Delta::Restart => Event::SummaryRestarted,
+            };
+            let _ = events.send(event);
+        })
     }
 
     questions! {

@@ -59,6 +59,7 @@ fn runner(script: &[(&'static str, Does)]) -> (HookRunner, Log) {
 
 fn before_tree() -> BeforeTree {
     BeforeTree {
+        session: Arc::new(treering::Session::in_memory("/project")),
         target: EntryId::from("a1"),
         old_leaf: None,
         common_ancestor: None,

@@ -166,9 +166,10 @@ impl Http {
                     Ok(reader) => return Ok((reader, sink.finish()?)),
                     Err(failure) => failure,
                 };
-                if !failure.transient || retry >= self.options.retry.retries || !sink.rewind() {
+                if !failure.transient || retry >= self.options.retry.retries {
                     return Err(failure.error);
                 }
+                sink.rewind();
                 let pause = self.options.retry.pause(retry, failure.asked);
                 if let Some(on_retry) = &self.options.retry.on_retry {
                     on_retry(&failure.error, pause);

@@ -41,7 +41,16 @@ pub type SummaryFuture<'a> =
     Pin<Box<dyn Future<Output = Result<Summary, SummaryError>> + Send + 'a>>;
 
 /// Called with each piece of text as it arrives. It runs on the summarizer's task: it must not block.
-pub type OnDelta = Box<dyn FnMut(&str) + Send>;
+pub type OnDelta = Box<dyn FnMut(Delta<'_>) + Send>;
+
+/// A summary as it arrives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Delta<'a> {
+    /// More text.
+    Text(&'a str),
+    /// The text so far is void: the connection was lost, and the summary is asked for again.
+    Restart,
+}
 
 /// Who can turn a conversation into a summary.
 ///
@@ -141,6 +150,26 @@ pub struct Usage {
 }
 
 impl Usage {
+    /// Both together.
+    pub fn plus(&self, other: &Usage) -> Usage {
+        Usage {
+            input: self.input.saturating_add(other.input),
+            output: self.output.saturating_add(other.output),
+            cache_read: self.cache_read.saturating_add(other.cache_read),
+            cache_write: self.cache_write.saturating_add(other.cache_write),
+        }
+    }
+
+    /// As an entry's `usage`.
+    pub fn to_json(&self) -> Vec<u8> {
+        let Usage { input, output, cache_read, cache_write } = self;
+        let total = self.total();
+        format!(
+            "{{\"input\":{input},\"output\":{output},\"cacheRead\":{cache_read},\"cacheWrite\":{cache_write},\"totalTokens\":{total}}}"
+        )
+        .into_bytes()
+    }
+
     /// All tokens.
     pub fn total(&self) -> u64 {
         [self.input, self.output, self.cache_read, self.cache_write]
@@ -149,11 +178,10 @@ impl Usage {
     }
 }
 
-/// The text as it arrives, and whether anyone has seen some of it: then it cannot be asked for again.
+/// The text as it arrives.
 pub(crate) struct Sink {
     text: String,
     on_delta: Option<OnDelta>,
-    delivered: bool,
 }
 
 /// A summary is a few thousand characters. A server that does not stop is not believed for ever.
@@ -161,7 +189,7 @@ const MAX_TEXT: usize = 4 << 20;
 
 impl Sink {
     pub(crate) fn new(on_delta: Option<OnDelta>) -> Self {
-        Sink { text: String::new(), on_delta, delivered: false }
+        Sink { text: String::new(), on_delta }
     }
 
     pub(crate) fn push(&mut self, delta: &str) -> Result<(), SummaryError> {
@@ -172,19 +200,22 @@ impl Sink {
             return Err(SummaryError::Length);
         }
         self.text.push_str(delta);
-        if let Some(on_delta) = &mut self.on_delta {
-            self.delivered = true;
-            on_delta(delta);
-        }
+        self.tell(Delta::Text(delta));
         Ok(())
     }
 
-    /// Forgets what arrived, for another attempt; `false` if somebody has seen it already.
-    pub(crate) fn rewind(&mut self) -> bool {
-        if !self.delivered {
+    /// Forgets what arrived, for another attempt.
+    pub(crate) fn rewind(&mut self) {
+        if !self.text.is_empty() {
             self.text.clear();
+            self.tell(Delta::Restart);
         }
-        !self.delivered
+    }
+
+    fn tell(&mut self, delta: Delta<'_>) {
+        if let Some(on_delta) = &mut self.on_delta {
+            on_delta(delta);
+        }
     }
 
     pub(crate) fn finish(&mut self) -> Result<String, SummaryError> {

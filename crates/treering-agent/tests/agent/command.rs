@@ -3,11 +3,18 @@
 use std::sync::{Arc, Mutex};
 use tokio::sync::mpsc;
 use treering_agent::{
-    CancellationToken, Command, Program, Request, Summarizer, Summary, SummaryError, Waiting,
+    CancellationToken, Command, Delta, Program, Request, Summarizer, Summary, SummaryError, Waiting,
 };
 
 fn shell(line: &str) -> Command {
     Command::new(Program::Shell(line.into()))
+}
+
+fn text(delta: Delta<'_>) -> &str {
+    match delta {
+        Delta::Text(text) => text,
+        Delta::Restart => panic!("a command is run once"),
+    }
 }
 
 fn request(user: &str) -> Request {
@@ -23,7 +30,7 @@ async fn the_prompt_goes_in_and_the_summary_comes_out() {
     let seen = Arc::new(Mutex::new(String::new()));
     let sink = seen.clone();
     let mut request = request("hé");
-    request.on_delta = Some(Box::new(move |text| sink.lock().unwrap().push_str(text)));
+    request.on_delta = Some(Box::new(move |piece| sink.lock().unwrap().push_str(text(piece))));
     let cat = Command::new(Program::Direct("cat".into(), vec!["-".into()]));
     let summary = cat.summarize(request, &CancellationToken::new()).await.unwrap();
     assert_eq!(summary.text, "Be brief.\n\nhé");
@@ -63,7 +70,7 @@ async fn stopped(command: Command, stop: impl AsyncFnOnce(&CancellationToken)) -
     let token = cancel.clone();
     let mut request = request("");
     request.on_delta =
-        Some(Box::new(move |text| started.send(text.to_owned()).unwrap_or_default()));
+        Some(Box::new(move |piece| started.send(text(piece).to_owned()).unwrap_or_default()));
     let job = tokio::spawn(async move { command.summarize(request, &token).await });
     assert_eq!(starts.recv().await.as_deref(), Some("started\n"));
     stop(&cancel).await;

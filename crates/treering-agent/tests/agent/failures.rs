@@ -2,11 +2,11 @@
 
 use crate::support::server::Step;
 use crate::support::wire::{answer, begin, delta, head, refusal, whole};
-use crate::support::{Api, BOTH, Job, KEY, TIMEOUTS, ask, pass, still};
+use crate::support::{Api, BOTH, Job, KEY, RESTART, TIMEOUTS, ask, pass, still};
 use treering_agent::{SummaryError, Waiting};
 
 #[tokio::test(start_paused = true)]
-async fn a_connection_lost_in_the_middle_is_not_asked_again() {
+async fn a_connection_lost_in_the_middle_is_asked_again() {
     let _still = still();
     for api in BOTH {
         // Cut off in the body, and ended in due form but too early.
@@ -15,9 +15,11 @@ async fn a_connection_lost_in_the_middle_is_not_asked_again() {
             let script = [vec![head(), Step::Chunk(events.into())], end].concat();
             let (server, mut job) = ask(api, vec![script, answer(&whole(api, &["Whole"]))]).await;
             assert_eq!(job.deltas.recv().await.as_deref(), Some("Half of"));
-            assert_eq!(job.deltas.recv().await, None, "nothing is delivered twice");
-            assert!(matches!(job.fails().await, SummaryError::Connection(_)));
-            assert_eq!(server.requests().len(), 1);
+            assert_eq!(job.deltas.recv().await.as_deref(), Some(RESTART));
+            assert!(matches!(job.retried().await.0, SummaryError::Connection(_)));
+            assert_eq!(job.deltas.recv().await.as_deref(), Some("Whole"));
+            assert_eq!(job.end().await.unwrap().text, "Whole");
+            assert_eq!(server.requests().len(), 2);
         }
     }
 }

@@ -16,7 +16,9 @@ mod text;
 pub use estimate::{ContextTokens, estimate_tokens};
 pub use files::{FileLists, FileOps};
 pub use prepare::{Preparation, Prepared};
-pub use text::{SUMMARIZER_ROLE, conversation_text, summary_request};
+pub use text::{
+    SUMMARIZER_ROLE, branch_request, conversation_text, prefix_request, summary_request,
+};
 
 use crate::context::Model;
 use crate::error::Result;
@@ -71,10 +73,8 @@ impl CompactionSettings {
 
     /// The settings for a model: its own where it has some.
     pub fn of_model(&self, model: Option<&Model>) -> CompactionSettings {
-        let name = model.and_then(|model| {
-            Some(format!("{}/{}", model.provider.as_deref()?, model.model_id.as_deref()?))
-        });
-        let own = name.and_then(|name| self.overrides.get(&name)).copied().unwrap_or_default();
+        let own = model.and_then(Model::full_name).and_then(|name| self.overrides.get(&name));
+        let own = own.copied().unwrap_or_default();
         CompactionSettings {
             reserve_tokens: own.reserve_tokens.unwrap_or(self.reserve_tokens),
             keep_recent_tokens: own.keep_recent_tokens.unwrap_or(self.keep_recent_tokens),

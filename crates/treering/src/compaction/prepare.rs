@@ -4,11 +4,12 @@ use super::files::FileOps;
 use super::plan::Plan;
 use super::{CompactionSettings, cut, estimate, system};
 use crate::context::{ContextMessage, Projection};
-use crate::entry::{Kind, Role};
+use crate::entry::{Kind, NewEntry, Role};
 use crate::error::Result;
 use crate::id::EntryId;
 use crate::json;
 use crate::snapshot::Bodies;
+use crate::time;
 use std::ops::Range;
 
 /// Whether a context can be compacted.
@@ -149,6 +150,25 @@ fn take_files(plan: &Plan, range: Range<usize>, files: &mut FileOps) {
 }
 
 impl Prepared {
+    /// The compaction, with its summary: files as `details`, and the system messages as one. `hook`
+    /// are the details of a summary that an extension supplied (`Some(None)`: without any).
+    pub fn entry(&self, summary: &str, hook: Option<Option<&[u8]>>) -> Result<NewEntry> {
+        let now = time::now();
+        let entry =
+            NewEntry::compaction(summary, Some(&self.first_kept), self.tokens_before).at(now);
+        let mut entry = match hook {
+            None => entry.with("details", &self.file_ops.lists().to_json())?,
+            Some(None) => entry.with("fromHook", b"true")?,
+            Some(Some(details)) => entry.with("details", details)?.with("fromHook", b"true")?,
+        };
+        if let Some(message) = &self.system_message {
+            let message = json::without(message, &["timestamp"]);
+            let message = json::with_member(&message, "timestamp", now.to_string().as_bytes());
+            entry = entry.with("systemMessage", &message)?;
+        }
+        Ok(entry)
+    }
+
     /// How many tokens the compaction frees, if the summary takes none: its own size comes off.
     pub fn saving(&self) -> u64 {
         let system = self.system_message.as_deref().map_or(0, estimate::estimate_tokens);

@@ -59,6 +59,8 @@ const PREFIX: &str = "The text above is the beginning of a turn whose later part
 ## Context Needed to Continue
 - [What one must know to understand the later part]";
 
+const BRANCH: &str = "The text above is a conversation that was left for another branch. Write a structured summary of it, so that whoever goes on elsewhere knows what was tried and found. Use exactly this format:";
+
 const NO_HISTORY: &str = "No prior history.";
 const SPLIT_TURN: &str = "\n\n---\n\n**Turn Context (split turn):**\n\n";
 
@@ -180,14 +182,41 @@ fn cut(text: String) -> String {
 /// that brings `previous` up to date. `focus` are the user's own instructions.
 pub fn summary_request(conversation: &str, previous: Option<&str>, focus: Option<&str>) -> String {
     let previous = previous.filter(|summary| !summary.is_empty());
-    let mut request = format!("<conversation>\n{conversation}\n</conversation>\n\n");
-    if let Some(summary) = previous {
-        request += &format!("<previous-summary>\n{summary}\n</previous-summary>\n\n");
-    }
+    let mut request = conversation_and(conversation, previous);
     request += if previous.is_some() { UPDATE } else { BEGIN };
     request += "\n\n";
     request += FORMAT;
     with_focus(request, focus)
+}
+
+/// A request for a summary of a branch that is left. `focus` are the user's own instructions; with
+/// `alone` they stand in place of the usual ones.
+pub fn branch_request(
+    conversation: &str,
+    previous: Option<&str>,
+    focus: Option<&str>,
+    alone: bool,
+) -> String {
+    let mut request = conversation_and(conversation, previous);
+    match focus.filter(|focus| alone && !focus.is_empty()) {
+        Some(focus) => request + focus,
+        None => {
+            request += if previous.is_some() { UPDATE } else { BRANCH };
+            request += "\n\n";
+            request += FORMAT;
+            with_focus(request, focus)
+        }
+    }
+}
+
+fn conversation_and(conversation: &str, previous: Option<&str>) -> String {
+    let request = format!("<conversation>\n{conversation}\n</conversation>\n\n");
+    match previous {
+        Some(summary) => {
+            format!("{request}<previous-summary>\n{summary}\n</previous-summary>\n\n")
+        }
+        None => request,
+    }
 }
 
 fn with_focus(request: String, focus: Option<&str>) -> String {
@@ -195,6 +224,12 @@ fn with_focus(request: String, focus: Option<&str>) -> String {
         Some(focus) => format!("{request}\n\nAdditional focus: {focus}"),
         None => request,
     }
+}
+
+/// A request for a summary of the beginning of a split turn, whose earlier part `previous` may
+/// already summarise.
+pub fn prefix_request(conversation: &str, previous: Option<&str>, focus: Option<&str>) -> String {
+    with_focus(conversation_and(conversation, previous) + PREFIX, focus)
 }
 
 impl Prepared {
@@ -208,9 +243,7 @@ impl Prepared {
     /// What to ask a summarizer about the beginning of a split turn; nothing if no turn is split.
     pub fn prefix_request(&self, focus: Option<&str>) -> Option<String> {
         let messages = Some(&self.turn_prefix).filter(|list| !list.is_empty())?;
-        let conversation = conversation_text(messages);
-        let request = format!("<conversation>\n{conversation}\n</conversation>\n\n{PREFIX}");
-        Some(with_focus(request, focus))
+        Some(prefix_request(&conversation_text(messages), None, focus))
     }
 
     /// The summary to store, made of the answers to the two requests: history first, then the split

@@ -165,7 +165,7 @@ impl NewEntry {
     }
 
     /// Moves the leaf to `target` (`None`: before the first entry).
-    pub(crate) fn leaf(target: Option<&EntryId>) -> Self {
+    pub fn leaf(target: Option<&EntryId>) -> Self {
         let entry = NewEntry::new(Kind::Leaf).under(target.cloned());
         match target {
             Some(target) => entry.text("targetId", target.as_str()),

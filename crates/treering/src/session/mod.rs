@@ -143,7 +143,9 @@ impl Session {
         let id = options.id.unwrap_or_else(SessionId::generate);
         let cwd = cwd.as_ref().to_string_lossy();
         let created = crate::time::now();
-        let about = About { id: id.as_str(), cwd: &cwd, parent_session: None, created };
+        let parent = options.parent_session.as_deref().map(Path::to_string_lossy);
+        let about =
+            About { id: id.as_str(), cwd: &cwd, parent_session: parent.as_deref(), created };
         let start = options.dialect.start(&about)?;
         let memory = Arc::new(MemoryJournal::new(start));
         let loaded = Loaded::read(&*memory).map_err(|error| error.at(Some(path)))?;
@@ -218,6 +220,12 @@ impl Session {
     /// The session's file, or the one it will have; `None` for sessions in memory.
     pub fn path(&self) -> Option<PathBuf> {
         self.state().path().map(Path::to_owned)
+    }
+
+    /// Whether entries can be appended: not to files of a newer version, and not to those of agents
+    /// whose files treering only reads.
+    pub fn check_writable(&self) -> Result<()> {
+        self.state().check_writable()
     }
 
     /// Whether the session's file exists: false until its first message, and for sessions in memory.
@@ -465,6 +473,22 @@ impl Session {
         let left = self.leaf();
         let entry = NewEntry::branch_summary(left.as_ref(), summary).under(target);
         self.append(extend(entry)?)
+    }
+
+    /// An id that no entry has, for [`NewEntry::with_id`]: so that entries written together can name
+    /// each other.
+    ///
+    /// ```
+    /// use treering::{Message, NewEntry, Session};
+    /// let session = Session::in_memory("/project");
+    /// let id = session.new_id();
+    /// let label = NewEntry::label(&id, Some("start"));
+    /// session.append_all(&[Message::user("hello").with_id(id.clone()), label])?;
+    /// assert_eq!(session.tree().label(id.as_str()), Some("start"));
+    /// # Ok::<(), treering::Error>(())
+    /// ```
+    pub fn new_id(&self) -> EntryId {
+        self.state().new_id()
     }
 
     /// Labels an entry; `None` or an empty text clears the label.

@@ -62,4 +62,6 @@ pub struct SessionOptions {
     pub durability: Durability,
     /// Whose way of writing a new session is in.
     pub dialect: Dialect,
+    /// The session that a new one comes from: its file.
+    pub parent_session: Option<PathBuf>,
 }

@@ -261,9 +261,15 @@ impl State {
         Err(Error::Locked(0))
     }
 
-    fn check_writable(&self) -> Result<()> {
+    pub(crate) fn check_writable(&self) -> Result<()> {
         let dialect = self.loaded.dialect;
         self.loaded.header.as_ref().map_or(Ok(()), |header| header.check_writable(dialect))
+    }
+
+    /// An id that no entry has.
+    pub(crate) fn new_id(&mut self) -> EntryId {
+        let (tree, codec) = (&self.loaded.tree, self.loaded.codec());
+        codec.make_id(&mut self.ids, &|id| tree.contains(id) || tree.is_missed(id))
     }
 
     fn expected_leaf(&self, expected: Option<&str>) -> Result<Option<EntryId>> {

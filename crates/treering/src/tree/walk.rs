@@ -192,7 +192,7 @@ impl Tree {
     }
 
     /// How many children every row has, not counting `leaf` entries that nobody went on from.
-    fn continuations(&self) -> Vec<u32> {
+    pub(crate) fn continuations(&self) -> Vec<u32> {
         let mut counts: Vec<u32> = vec![0; self.nodes.len()];
         let children = self.children_index();
         for row in self.live() {

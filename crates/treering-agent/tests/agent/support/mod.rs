@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use treering_agent::{
-    Anthropic, CancellationToken, Http, HttpOptions, OpenAi, Proxy, Request, Retry, Secret,
+    Anthropic, CancellationToken, Delta, Http, HttpOptions, OpenAi, Proxy, Request, Retry, Secret,
     Summarizer, Summary, SummaryError, Timeouts,
 };
 
@@ -58,6 +58,9 @@ pub(crate) const TIMEOUTS: Timeouts = Timeouts {
     total: Duration::from_secs(300),
 };
 
+/// Stands among the deltas for the text being void.
+pub(crate) const RESTART: &str = "<restart>";
+
 /// A summary being made, and what can be seen of it from outside.
 pub(crate) struct Job {
     pub(crate) deltas: mpsc::UnboundedReceiver<String>,
@@ -78,7 +81,13 @@ impl Job {
         let request = Request {
             system: "Summarize.".into(),
             user: "[User]: hello".into(),
-            on_delta: Some(Box::new(move |text| delta.send(text.into()).unwrap_or_default())),
+            on_delta: Some(Box::new(move |piece| {
+                let text = match piece {
+                    Delta::Text(text) => text,
+                    Delta::Restart => RESTART,
+                };
+                delta.send(text.into()).unwrap_or_default()
+            })),
             ..Default::default()
         };
         let token = cancel.clone();

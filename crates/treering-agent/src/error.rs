@@ -1,0 +1,47 @@
+//! Why an operation of an [`AgentSession`](crate::AgentSession) failed. Nothing was written then.
+
+use crate::session::Operation;
+use crate::summarizer::SummaryError;
+use treering::EntryId;
+
+/// Why an operation failed. The session is as it was.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AgentError {
+    /// Something else is going on that must end first.
+    #[error("{wanted} has to wait: {running} is under way")]
+    Busy {
+        /// What is going on.
+        running: Operation,
+        /// What was asked for.
+        wanted: Operation,
+    },
+    /// The session itself refused, or there is no such entry.
+    #[error(transparent)]
+    Session(#[from] treering::Error),
+    /// There is no summary.
+    #[error(transparent)]
+    Summary(#[from] SummaryError),
+    /// A fork before an entry needs a message of the user.
+    #[error("entry {0} is not a user message: fork at it, not before it")]
+    NotAUserMessage(EntryId),
+    /// There is no user message to go back to.
+    #[error("there is no user message before this point to go back to")]
+    NothingToPop,
+    /// The leaf went to another branch while a summary for this one was being written.
+    #[error("the session moved to another branch meanwhile: nothing was compacted")]
+    BranchMoved,
+    /// A handler named an entry to keep that is not on the branch.
+    #[error("the first entry to keep, {0}, is not on the branch")]
+    NotOnBranch(EntryId),
+    /// The work was handed to a thread that died.
+    #[error("internal error: {0}")]
+    Internal(String),
+}
+
+impl AgentError {
+    /// Whether somebody wanted it so.
+    pub fn is_cancelled(&self) -> bool {
+        matches!(self, AgentError::Summary(SummaryError::Cancelled))
+    }
+}

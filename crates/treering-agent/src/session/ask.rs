@@ -1,0 +1,203 @@
+//! Asking the summarizer: one text in, one summary out, however long the text is.
+//!
+//! A conversation that does not fit into the summarizer's window is folded: the first part is
+//! summarised, then each further part together with the summary so far. Estimates can be wrong (a
+//! token is not four characters in every language): if the server says that the input is too long,
+//! the parts are made smaller.
+
+use crate::hooks::HookRunner;
+use crate::summarizer::{Conversation, OnDelta, Request, Summarizer, SummaryError, Usage};
+use tokio_util::sync::CancellationToken;
+use treering::{ContextMessage, SUMMARIZER_ROLE, conversation_text};
+
+/// Makes the request from a text and the summary of what came before it.
+pub(super) type MakeRequest<'a> = &'a (dyn Fn(&str, Option<&str>) -> String + Send + Sync);
+
+/// What is to be summarised.
+pub(super) struct Question<'a> {
+    pub(super) messages: &'a [ContextMessage],
+    pub(super) previous: Option<&'a str>,
+    /// What the user asked for, for summarizers that read data.
+    pub(super) focus: Option<&'a str>,
+    pub(super) request: MakeRequest<'a>,
+}
+
+/// A summary, and what all requests for it cost together.
+#[derive(Debug, Default)]
+pub(super) struct Answer {
+    pub(super) text: String,
+    pub(super) usage: Option<Usage>,
+}
+
+/// The smallest window that makes sense, in tokens.
+const SMALLEST: u64 = 512;
+
+/// How often parts are halved before the server is believed to mean something else.
+const HALVINGS: u32 = 4;
+
+pub(super) struct Asker<'a> {
+    pub(super) summarizer: &'a dyn Summarizer,
+    pub(super) hooks: &'a HookRunner,
+    pub(super) cancel: &'a CancellationToken,
+    /// How much of the window must stay free for the answer.
+    pub(super) reserve: u64,
+    /// Whether the text is shown as it arrives.
+    pub(super) streams: bool,
+}
+
+impl Asker<'_> {
+    pub(super) async fn ask(&self, question: &Question<'_>) -> Result<Answer, SummaryError> {
+        let mut room = self.summarizer.context_window().map(|window| {
+            let overhead = tokens(&(question.request)("", question.previous));
+            let reserve = self.reserve.min(window / 2);
+            window.saturating_sub(reserve + overhead + tokens(SUMMARIZER_ROLE)).max(SMALLEST)
+        });
+        for _ in 0..HALVINGS {
+            match self.fold(question, room).await {
+                Err(error) if is_too_long(&error) => {
+                    let all = tokens(&conversation_text(question.messages));
+                    room = Some((room.unwrap_or(all).min(all) / 2).max(SMALLEST));
+                }
+                done => return done,
+            }
+        }
+        self.fold(question, room).await
+    }
+
+    async fn fold(
+        &self,
+        question: &Question<'_>,
+        room: Option<u64>,
+    ) -> Result<Answer, SummaryError> {
+        let mut so_far = Answer::default();
+        let mut previous = question.previous.map(str::to_owned);
+        for part in parts(question.messages, room) {
+            let request = Request {
+                system: SUMMARIZER_ROLE.to_owned(),
+                user: (question.request)(&part.text, previous.as_deref()),
+                conversation: Conversation {
+                    messages: part.messages.iter().map(|message| message.json.clone()).collect(),
+                    previous_summary: previous.take(),
+                    instructions: question.focus.map(str::to_owned),
+                },
+                max_output_tokens: None,
+                on_delta: self.streams.then(|| -> OnDelta { self.hooks.summary_deltas() }),
+            };
+            let summary = self.summarizer.summarize(request, self.cancel).await?;
+            if let Some(usage) = summary.usage {
+                so_far.usage = Some(so_far.usage.unwrap_or_default().plus(&usage));
+            }
+            so_far.text.clone_from(&summary.text);
+            previous = Some(summary.text);
+        }
+        if so_far.text.is_empty() { Err(SummaryError::Empty) } else { Ok(so_far) }
+    }
+}
+
+/// A part of a conversation that fits.
+struct Part<'a> {
+    messages: &'a [ContextMessage],
+    text: String,
+}
+
+/// Cuts a conversation into parts of at most `room` tokens: between messages where possible.
+fn parts(messages: &[ContextMessage], room: Option<u64>) -> Vec<Part<'_>> {
+    let Some(room) = room else {
+        return vec![Part { messages, text: conversation_text(messages) }];
+    };
+    let mut parts: Vec<Part<'_>> = Vec::new();
+    let mut start = 0;
+    let mut text = String::new();
+    for (at, message) in messages.iter().enumerate() {
+        let own = conversation_text(std::slice::from_ref(message));
+        if own.is_empty() {
+            continue;
+        }
+        if !text.is_empty() && tokens(&text) + tokens(&own) > room {
+            let messages = messages.get(start..at).unwrap_or_default();
+            parts.push(Part { messages, text: std::mem::take(&mut text) });
+            start = at;
+        }
+        if tokens(&own) <= room {
+            if !text.is_empty() {
+                text.push_str("\n\n");
+            }
+            text.push_str(&own);
+            continue;
+        }
+        let whole = messages.get(at..=at).unwrap_or_default();
+        parts.extend(pieces(&own, room).map(|text| Part { messages: whole, text }));
+        start = at + 1;
+    }
+    if !text.is_empty() || parts.is_empty() {
+        parts.push(Part { messages: messages.get(start..).unwrap_or_default(), text });
+    }
+    parts
+}
+
+/// A text that is too long by itself, in pieces.
+fn pieces(text: &str, room: u64) -> impl Iterator<Item = String> {
+    let units = usize::try_from(room.saturating_mul(4)).unwrap_or(usize::MAX).max(8);
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        // A character is at most as many UTF-16 units as it is bytes.
+        let mut end = units.min(rest.len());
+        while !rest.is_char_boundary(end) {
+            end -= 1;
+        }
+        let (piece, after) = rest.split_at(end);
+        rest = after;
+        (!piece.is_empty()).then(|| piece.to_owned())
+    })
+}
+
+fn tokens(text: &str) -> u64 {
+    text.encode_utf16().count().div_ceil(4) as u64
+}
+
+/// Servers say it in many ways.
+fn is_too_long(error: &SummaryError) -> bool {
+    let SummaryError::Http { status: 400 | 413 | 422, message } = error else { return false };
+    let message = message.to_lowercase();
+    [
+        "context length",
+        "context_length",
+        "context window",
+        "too long",
+        "too many tokens",
+        "maximum context",
+        "exceed",
+    ]
+    .iter()
+    .any(|sign| message.contains(sign))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(text: &str) -> ContextMessage {
+        let json = serde_json::json!({ "role": "user", "content": text }).to_string();
+        ContextMessage { entry: "x".into(), json: json.into_bytes() }
+    }
+
+    #[test]
+    fn parts_fit_and_nothing_is_left_out() {
+        let messages: Vec<ContextMessage> =
+            ["a".repeat(40), "b".repeat(400), "ü".repeat(33), String::new(), "c".repeat(9)]
+                .iter()
+                .map(|text| message(text))
+                .collect();
+        for room in [8, 10, 20, 50, 1000] {
+            let parts = parts(&messages, Some(room));
+            let together: String = parts.iter().map(|part| &*part.text).collect();
+            for (letter, number) in [('a', 40), ('b', 400), ('ü', 33), ('c', 9)] {
+                assert_eq!(together.matches(letter).count(), number, "{letter} {room}");
+            }
+            assert!(parts.iter().all(|part| tokens(&part.text) <= room + 1), "{room}");
+            assert!(parts.iter().all(|part| !part.messages.is_empty()));
+        }
+        assert_eq!(parts(&messages, None).len(), 1);
+        assert_eq!(parts(&messages, Some(1000)).len(), 1);
+    }
+}

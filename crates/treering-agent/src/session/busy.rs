@@ -1,0 +1,99 @@
+//! One thing at a time: operations that exclude each other, and the way to stop the one that runs.
+
+use crate::error::AgentError;
+use std::fmt;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use tokio_util::sync::CancellationToken;
+
+/// What an agent's session can be busy with. One at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Operation {
+    /// The model is answering.
+    Turn,
+    /// The leaf is moving.
+    Navigation,
+    /// Older context is being summarised.
+    Compaction,
+    /// A branch is becoming a session of its own.
+    Fork,
+    /// Another session is taking this one's place.
+    Switch,
+    /// Another branch's work is being brought here.
+    Merge,
+}
+
+impl fmt::Display for Operation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Operation::Turn => "a turn",
+            Operation::Navigation => "a navigation",
+            Operation::Compaction => "a compaction",
+            Operation::Fork => "a fork",
+            Operation::Switch => "a switch of sessions",
+            Operation::Merge => "a merge",
+        })
+    }
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Busy(Mutex<Option<(Operation, CancellationToken)>>);
+
+impl Busy {
+    fn slot(&self) -> MutexGuard<'_, Option<(Operation, CancellationToken)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes the place, if it is free. The caller's token and [`stop`](Busy::stop) both cancel it.
+    pub(super) fn begin(
+        &self,
+        wanted: Operation,
+        cancel: &CancellationToken,
+    ) -> Result<Guard<'_>, AgentError> {
+        let mut slot = self.slot();
+        if let Some((running, _)) = &*slot {
+            return Err(AgentError::Busy { running: *running, wanted });
+        }
+        let cancel = cancel.child_token();
+        *slot = Some((wanted, cancel.clone()));
+        Ok(Guard { busy: self, cancel })
+    }
+
+    pub(super) fn running(&self) -> Option<Operation> {
+        self.slot().as_ref().map(|(operation, _)| *operation)
+    }
+
+    pub(super) fn stop(&self) -> Option<Operation> {
+        self.slot().as_ref().map(|(operation, cancel)| {
+            cancel.cancel();
+            *operation
+        })
+    }
+}
+
+/// Holds the place until it is dropped, however the operation ends.
+#[derive(Debug)]
+pub(super) struct Guard<'a> {
+    busy: &'a Busy,
+    pub(super) cancel: CancellationToken,
+}
+
+impl Drop for Guard<'_> {
+    fn drop(&mut self) {
+        self.cancel.cancel();
+        *self.busy.slot() = None;
+    }
+}
+
+/// A turn of the model: while it lives, nothing moves, forks or compacts the session. Dropping it
+/// ends the turn.
+#[derive(Debug)]
+#[must_use = "the turn ends when this is dropped"]
+pub struct Turn<'a>(pub(super) Guard<'a>);
+
+impl Turn<'_> {
+    /// Cancelled when the user gives up ([`AgentSession::abort`](crate::AgentSession::abort)).
+    pub fn cancelled(&self) -> &CancellationToken {
+        &self.0.cancel
+    }
+}

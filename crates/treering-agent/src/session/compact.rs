@@ -1,0 +1,316 @@
+//! Compacting: asking for the summary that [`treering`] has planned, and attaching it.
+
+use super::ask::{Answer, Asker, Question};
+use super::busy::{Guard, Operation};
+use super::journey::with_usage;
+use super::{AgentSession, look};
+use crate::error::AgentError;
+use crate::hooks::{
+    BeforeCompact, Compact, CompactFailed, CompactOverride, CompactReason, Compacting,
+    CompactingOverride, Outcome,
+};
+use crate::summarizer::{Summarizer, SummaryError, Usage};
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+use treering::{
+    CompactionSettings, Entry, EntryId, Error, Kind, NewEntry, Preparation, Prepared, Session,
+    prefix_request, summary_request,
+};
+
+/// How to compact.
+#[derive(Debug, Clone, Default)]
+pub struct CompactOptions {
+    /// What the summary should pay attention to.
+    pub instructions: Option<String>,
+    /// Why.
+    pub reason: CompactReason,
+    /// About how many tokens to keep, instead of what the settings say.
+    pub keep_recent_tokens: Option<u64>,
+    /// Cancels it.
+    pub cancel: CancellationToken,
+}
+
+/// What became of a compaction.
+#[derive(Debug, Clone)]
+pub enum Compaction {
+    /// Nothing: the leaf is a compaction.
+    AlreadyCompacted,
+    /// Nothing: there is nothing to summarise.
+    TooSmall,
+    /// Nothing: a handler, named here, said no.
+    Cancelled {
+        /// The name it was registered with.
+        hook: Arc<str>,
+    },
+    /// Nothing: the user gave up.
+    Aborted,
+    /// The session is compacted.
+    Done(Box<Compacted>),
+}
+
+/// A compaction that was written.
+#[derive(Debug, Clone)]
+pub struct Compacted {
+    /// The compaction.
+    pub entry: Entry,
+    /// The first entry that is kept.
+    pub first_kept: EntryId,
+    /// The size of the context before.
+    pub tokens_before: u64,
+    /// Its estimated size now.
+    pub tokens_after: u64,
+    /// What the summary cost.
+    pub usage: Option<Usage>,
+}
+
+/// How often an append is tried when others write at the same time.
+const ATTEMPTS: usize = 64;
+
+impl AgentSession {
+    /// Replaces the older part of the context by a summary. If it fails nothing is written, and the
+    /// handlers of `session_compact_failed` are told.
+    pub async fn compact(&self, options: CompactOptions) -> Result<Compaction, AgentError> {
+        let (guard, session) = self.begin(Operation::Compaction, &options.cancel)?;
+        let result = self.try_compact(&guard, &session, &options).await;
+        let result = match result {
+            Err(error) if error.is_cancelled() => Ok(Compaction::Aborted),
+            other => other,
+        };
+        let (error, aborted) = match &result {
+            Ok(Compaction::Cancelled { hook }) => (format!("{hook} said no"), true),
+            Ok(Compaction::Aborted) => (SummaryError::Cancelled.to_string(), true),
+            Err(error) => (error.to_string(), false),
+            Ok(_) => return result,
+        };
+        let reason = options.reason;
+        self.hooks.session_compact_failed(CompactFailed { reason, error, aborted }).await;
+        result
+    }
+
+    /// Compacts if the context has grown past the threshold: to be called after each turn and before
+    /// each prompt. `None` if there was no need, or nothing to compact.
+    pub async fn check(
+        &self,
+        cancel: &CancellationToken,
+    ) -> Result<Option<Compaction>, AgentError> {
+        let settings = self.settings();
+        let (tokens, model) = look(&self.session(), |session| {
+            let model = session.projection()?.model.clone();
+            Ok((session.context_tokens()?.tokens, model))
+        })
+        .await?;
+        let compaction = settings.compaction.of_model(model.as_ref());
+        if !compaction.should_compact(tokens, settings.window_of(model.as_ref())) {
+            return Ok(None);
+        }
+        let options = CompactOptions {
+            reason: CompactReason::Threshold,
+            cancel: cancel.clone(),
+            ..Default::default()
+        };
+        Ok(match self.compact(options).await? {
+            Compaction::AlreadyCompacted | Compaction::TooSmall => None,
+            done => Some(done),
+        })
+    }
+
+    async fn try_compact(
+        &self,
+        guard: &Guard<'_>,
+        session: &Arc<Session>,
+        options: &CompactOptions,
+    ) -> Result<Compaction, AgentError> {
+        let settings = CompactionSettings::clone(&self.settings().compaction);
+        let keep = options.keep_recent_tokens;
+        let preparation = look(session, move |session| match keep {
+            Some(keep_recent_tokens) => session.prepare_compaction(&CompactionSettings {
+                keep_recent_tokens,
+                overrides: Default::default(),
+                ..settings
+            }),
+            None => session.prepare_compaction(&settings),
+        });
+        let mut prepared = match preparation.await? {
+            Preparation::AlreadyCompacted => return Ok(Compaction::AlreadyCompacted),
+            Preparation::TooSmall => return Ok(Compaction::TooSmall),
+            Preparation::Ready(prepared) => *prepared,
+        };
+        let summarizer = self.summarizer()?;
+        let before = BeforeCompact {
+            session: Arc::clone(session),
+            reason: options.reason,
+            prepared: Arc::new(prepared.clone()),
+            custom_instructions: options.instructions.clone(),
+        };
+        let supplied = match self.hooks.session_before_compact(before, &guard.cancel).await {
+            Outcome::Aborted => return Ok(Compaction::Aborted),
+            Outcome::Cancelled { hook } => return Ok(Compaction::Cancelled { hook }),
+            Outcome::Proceed(supplied) => supplied,
+        };
+        let from_extension = supplied.is_some();
+        let (entry, usage) = match supplied {
+            Some(supplied) => (supplied_entry(session, &mut prepared, supplied)?, None),
+            None => {
+                let asked = self.ask_for_summary(guard, &*summarizer, &prepared, options);
+                let (text, usage) = tokio::select! {
+                    biased;
+                    () = guard.cancel.cancelled() => return Ok(Compaction::Aborted),
+                    asked = asked => match asked? {
+                        Asked::Cancelled(hook) => return Ok(Compaction::Cancelled { hook }),
+                        Asked::Aborted => return Ok(Compaction::Aborted),
+                        Asked::Answered(text, usage) => (text, usage),
+                    },
+                };
+                (with_usage(prepared.entry(&text, None)?, usage.as_ref())?, usage)
+            }
+        };
+        if guard.cancel.is_cancelled() {
+            return Ok(Compaction::Aborted);
+        }
+        let id = attach(session, &prepared, entry)?;
+        let entry = session.entry(id.as_str())?;
+        let compacted = Compacted {
+            entry: entry.clone(),
+            first_kept: prepared.first_kept,
+            tokens_before: prepared.tokens_before,
+            tokens_after: look(session, |session| Ok(session.context_tokens()?.tokens)).await?,
+            usage,
+        };
+        let told = Compact { reason: options.reason, entry, from_extension };
+        self.hooks.session_compact(told).await;
+        Ok(Compaction::Done(Box::new(compacted)))
+    }
+
+    /// The text of the summary: history and, if a turn is split, its beginning, at the same time.
+    async fn ask_for_summary(
+        &self,
+        guard: &Guard<'_>,
+        summarizer: &dyn Summarizer,
+        prepared: &Prepared,
+        options: &CompactOptions,
+    ) -> Result<Asked, AgentError> {
+        let compacting =
+            Compacting { reason: options.reason, prepared: Arc::new(prepared.clone()) };
+        let wish = match self.hooks.session_compacting(compacting, &guard.cancel).await {
+            Outcome::Aborted => return Ok(Asked::Aborted),
+            Outcome::Cancelled { hook } => return Ok(Asked::Cancelled(hook)),
+            Outcome::Proceed(wish) => wish.unwrap_or_default(),
+        };
+        let focus = options.instructions.as_deref();
+        let has_history = !prepared.messages_to_summarize.is_empty();
+        let asker = |streams| Asker {
+            summarizer,
+            hooks: &self.hooks,
+            cancel: &guard.cancel,
+            reserve: prepared.settings.reserve_tokens,
+            streams,
+        };
+        let history = async {
+            let question = Question {
+                messages: &prepared.messages_to_summarize,
+                previous: prepared.previous_summary.as_deref(),
+                focus,
+                request: &|text, previous| wish.request(text, previous, focus),
+            };
+            match has_history {
+                true => asker(true).ask(&question).await.map(Some),
+                false => Ok(None),
+            }
+        };
+        let prefix = async {
+            let question = Question {
+                messages: &prepared.turn_prefix,
+                previous: None,
+                focus,
+                request: &|text, previous| prefix_request(text, previous, focus),
+            };
+            match prepared.turn_prefix.is_empty() {
+                false => asker(!has_history).ask(&question).await.map(Some),
+                true => Ok(None),
+            }
+        };
+        let (history, prefix) = tokio::try_join!(history, prefix)?;
+        let text = |answer: &Option<Answer>| answer.as_ref().map(|answer| answer.text.clone());
+        let summary = prepared.compose(text(&history).as_deref(), text(&prefix).as_deref());
+        let usage = [history, prefix].into_iter().flatten().filter_map(|answer| answer.usage);
+        Ok(Asked::Answered(summary, usage.reduce(|sum, usage| sum.plus(&usage))))
+    }
+}
+
+enum Asked {
+    Cancelled(Arc<str>),
+    Aborted,
+    Answered(String, Option<Usage>),
+}
+
+impl CompactingOverride {
+    /// The request for the history, as handlers want it.
+    fn request(&self, text: &str, previous: Option<&str>, focus: Option<&str>) -> String {
+        let mut request = match &self.prompt {
+            Some(prompt) => treering::branch_request(text, previous, Some(prompt), true),
+            None => summary_request(text, previous, focus),
+        };
+        for more in &self.context {
+            request += "\n\n";
+            request += more;
+        }
+        request
+    }
+}
+
+fn supplied_entry(
+    session: &Session,
+    prepared: &mut Prepared,
+    supplied: CompactOverride,
+) -> Result<NewEntry, AgentError> {
+    if let Some(kept) = supplied.first_kept {
+        if !session.tree().is_ancestor(kept.as_str(), prepared.leaf.as_str())?
+            && kept != prepared.leaf
+        {
+            return Err(AgentError::NotOnBranch(kept));
+        }
+        prepared.first_kept = kept;
+    }
+    let details = supplied.summary.details.as_deref();
+    Ok(prepared.entry(&supplied.summary.text, Some(details))?)
+}
+
+/// Appends the compaction to the branch it was made for. What came to that branch meanwhile, from
+/// here or from another process, stays in the context behind the kept part: then the compaction goes
+/// under the newest of it. A session that has left the branch is not pulled back.
+fn attach(session: &Session, prepared: &Prepared, entry: NewEntry) -> Result<EntryId, AgentError> {
+    let made_for = prepared.leaf.as_str();
+    for _ in 0..ATTEMPTS {
+        session.refresh()?;
+        let (tree, newest) = (session.tree(), session.tree().file_leaf());
+        let continues = |leaf: &EntryId| -> Result<bool, Error> {
+            if leaf.as_str() == made_for {
+                return Ok(true);
+            }
+            let is_below = tree.is_ancestor(made_for, leaf.as_str())?;
+            let since = tree.abandoned(Some(leaf.as_str()), Some(made_for))?;
+            let compacted = |id: &EntryId| matches!(tree.kind(id.as_str()), Ok(Kind::Compaction));
+            Ok(is_below && !since.iter().any(compacted))
+        };
+        let own = match session.leaf() {
+            Some(leaf) if continues(&leaf)? => leaf,
+            _ => return Err(AgentError::BranchMoved),
+        };
+        // Others may have gone on from our leaf, but must not have taken us somewhere else.
+        let place = match &newest {
+            Some(newest)
+                if tree.is_ancestor(own.as_str(), newest.as_str())? && continues(newest)? =>
+            {
+                newest.clone()
+            }
+            _ => own,
+        };
+        let entries = [entry.clone().under(Some(place))];
+        match session.append_expecting(newest.as_ref().map(EntryId::as_str), &entries) {
+            Err(Error::LeafMoved { .. }) => continue,
+            Ok(ids) => return ids.into_iter().next().ok_or(AgentError::BranchMoved),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Err(AgentError::BranchMoved)
+}

@@ -1,0 +1,182 @@
+//! Another session in this one's place: a new one, one from disk, a fork.
+
+use super::busy::{Guard, Operation};
+use super::{AgentSession, find, look};
+use crate::error::AgentError;
+use crate::hooks::{
+    BeforeFork, BeforeSwitch, Fork, ForkPosition, Outcome, Shutdown, StartReason, Switch,
+    SwitchReason,
+};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError};
+use tokio_util::sync::CancellationToken;
+use treering::{Body, Catalog, EntryId, ForkOptions, Role, Session, SessionOptions};
+
+/// What became of a change of sessions.
+#[derive(Debug, Clone)]
+pub enum Replaced {
+    /// Nothing: a handler, named here, said no.
+    Cancelled {
+        /// The name it was registered with.
+        hook: Arc<str>,
+    },
+    /// Nothing: the user gave up.
+    Aborted,
+    /// The session is another one now.
+    Done,
+}
+
+/// What became of a fork.
+#[derive(Debug, Clone)]
+pub enum Forked {
+    /// Nothing: a handler, named here, said no.
+    Cancelled {
+        /// The name it was registered with.
+        hook: Arc<str>,
+    },
+    /// Nothing: the user gave up.
+    Aborted,
+    /// The fork is the active session now.
+    Done {
+        /// Its file; `None` in memory.
+        file: Option<PathBuf>,
+        /// The text of the message it was forked before, for the editor.
+        editor_text: Option<String>,
+    },
+}
+
+impl AgentSession {
+    /// Begins a new session for the same project, beside this one.
+    pub async fn new_session(&self, cancel: &CancellationToken) -> Result<Replaced, AgentError> {
+        let guard = self.busy.begin(Operation::Switch, cancel)?;
+        let before = BeforeSwitch { reason: SwitchReason::New, target: None };
+        self.replace(&guard, before, |old| begin_beside(old, None)).await
+    }
+
+    /// Goes on with a session from disk.
+    pub async fn resume(
+        &self,
+        file: impl AsRef<Path>,
+        cancel: &CancellationToken,
+    ) -> Result<Replaced, AgentError> {
+        let guard = self.busy.begin(Operation::Switch, cancel)?;
+        let file = file.as_ref().to_owned();
+        let before = BeforeSwitch { reason: SwitchReason::Resume, target: Some(file.clone()) };
+        self.replace(&guard, before, move |_| Session::open(&file)).await
+    }
+
+    /// Makes a branch a session of its own, which becomes the active one.
+    /// [`Before`](ForkPosition::Before) a user message, whose text is returned, or
+    /// [`At`](ForkPosition::At) any entry, which is kept.
+    pub async fn fork(
+        &self,
+        entry: &str,
+        position: ForkPosition,
+        cancel: &CancellationToken,
+    ) -> Result<Forked, AgentError> {
+        let guard = self.busy.begin(Operation::Fork, cancel)?;
+        let old = self.session();
+        let entry = find(&old, entry)?;
+        let (leaf, editor_text) = fork_leaf(&old, &entry, position)?;
+        match self.hooks.session_before_fork(BeforeFork { entry, position }, &guard.cancel).await {
+            Outcome::Aborted => return Ok(Forked::Aborted),
+            Outcome::Cancelled { hook } => return Ok(Forked::Cancelled { hook }),
+            Outcome::Proceed(_) => {}
+        }
+        let source = Arc::clone(&old);
+        let new = look(&old, move |old| match leaf {
+            Some(leaf) => old.fork(leaf.as_str(), ForkOptions::default()),
+            None => begin_beside(old, source.path()),
+        });
+        let new = new.await?;
+        let file = new.path();
+        self.put_in_place(new).await;
+        let told = Fork { previous: old.path(), session: self.session().id() };
+        self.hooks.session_fork(told).await;
+        self.started(StartReason::Fork).await;
+        Ok(Forked::Done { file, editor_text })
+    }
+
+    /// Makes the branch up to the leaf a session of its own, which becomes the active one.
+    pub async fn clone_session(&self, cancel: &CancellationToken) -> Result<Forked, AgentError> {
+        match self.session().leaf() {
+            Some(leaf) => self.fork(leaf.as_str(), ForkPosition::At, cancel).await,
+            None => {
+                Err(treering::Error::UnknownEntry("the leaf of an empty session".into()).into())
+            }
+        }
+    }
+
+    /// Tells the handlers that the agent ends. The session stays readable.
+    pub async fn shutdown(&self) {
+        self.hooks.session_shutdown(Shutdown { session: self.session().id() }).await;
+    }
+
+    async fn replace(
+        &self,
+        guard: &Guard<'_>,
+        before: BeforeSwitch,
+        make: impl FnOnce(&Session) -> Result<Session, treering::Error> + Send + 'static,
+    ) -> Result<Replaced, AgentError> {
+        let reason = before.reason;
+        match self.hooks.session_before_switch(before, &guard.cancel).await {
+            Outcome::Aborted => return Ok(Replaced::Aborted),
+            Outcome::Cancelled { hook } => return Ok(Replaced::Cancelled { hook }),
+            Outcome::Proceed(_) => {}
+        }
+        let old = self.session();
+        let new = tokio::select! {
+            biased;
+            () = guard.cancel.cancelled() => return Ok(Replaced::Aborted),
+            new = look(&old, make) => new?,
+        };
+        self.put_in_place(new).await;
+        let told = Switch { reason, previous: old.path(), session: self.session().id() };
+        self.hooks.session_switch(told).await;
+        let started = match reason {
+            SwitchReason::New => StartReason::New,
+            SwitchReason::Resume => StartReason::Resume,
+        };
+        self.started(started).await;
+        Ok(Replaced::Done)
+    }
+
+    /// From here on nothing can fail: the old session is told goodbye, the new one takes its place.
+    async fn put_in_place(&self, new: Session) {
+        self.shutdown().await;
+        *self.session.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(new);
+    }
+}
+
+/// A new session for the project of `old`, in the same directory; in memory if that is in memory.
+fn begin_beside(old: &Session, parent: Option<PathBuf>) -> Result<Session, treering::Error> {
+    let Some(dir) = old.path().and_then(|path| path.parent().map(Path::to_owned)) else {
+        return Ok(Session::in_memory(old.cwd()));
+    };
+    let dialect = Some(old.dialect()).filter(|dialect| dialect.is_writable()).unwrap_or_default();
+    let options = SessionOptions {
+        dir: Some(dir.clone()),
+        parent_session: parent,
+        dialect,
+        ..Default::default()
+    };
+    Catalog::new(dir).create(old.cwd(), options)
+}
+
+/// The last entry a fork keeps (`None`: none at all), and what goes into the editor.
+fn fork_leaf(
+    session: &Session,
+    entry: &EntryId,
+    position: ForkPosition,
+) -> Result<(Option<EntryId>, Option<String>), AgentError> {
+    if position == ForkPosition::At {
+        return Ok((Some(entry.clone()), None));
+    }
+    let read = session.entry(entry.as_str())?;
+    match read.body() {
+        Body::Message(message) if message.role() == Role::User => {
+            Ok((read.parent().cloned(), Some(message.text())))
+        }
+        _ => Err(AgentError::NotAUserMessage(entry.clone())),
+    }
+}

@@ -1,0 +1,247 @@
+//! [`AgentSession`]: a session as an agent uses it.
+//!
+//! It owns the session that is active now, the settings, the summarizer and the handlers, and lets
+//! one operation run at a time (`busy`). `journey` moves the leaf, `compact` compacts, `lifecycle`
+//! replaces the session by another, `merge` brings branches together, `ask` talks to the summarizer
+//! for all of them.
+//!
+//! Every operation has the same shape: look (on a thread of its own, because files can be large), ask
+//! the handlers, ask the summarizer, and then write everything in one append, without waiting for
+//! anything in between. Until that append nothing has changed; so an operation can be cancelled, or
+//! its future dropped, at any moment.
+
+mod ask;
+mod busy;
+mod compact;
+mod journey;
+mod lifecycle;
+
+pub use busy::{Operation, Turn};
+pub use compact::{CompactOptions, Compacted, Compaction};
+pub use journey::{BranchSummary, Moved, NavigateOptions, Navigation};
+pub use lifecycle::{Forked, Replaced};
+
+use crate::error::AgentError;
+use crate::hooks::{Event, HookRunner, Hooks, InfoChanged, Start, StartReason};
+use crate::summarizer::{Summarizer, SummaryError};
+use busy::{Busy, Guard};
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError, RwLock};
+use tokio::sync::broadcast;
+use tokio_util::sync::CancellationToken;
+use treering::{CompactionSettings, Context, EntryId, Model, Session};
+
+/// How an agent wants its sessions handled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentSettings {
+    /// When to compact, and how much to keep.
+    pub compaction: CompactionSettings,
+    /// How much of the summarizer's window a branch summary must leave free.
+    pub branch_reserve_tokens: u64,
+    /// The window of the agent's model, in tokens.
+    pub context_window: u64,
+    /// The window of particular models, by `provider/model`.
+    pub context_windows: BTreeMap<String, u64>,
+}
+
+impl Default for AgentSettings {
+    fn default() -> Self {
+        AgentSettings {
+            compaction: CompactionSettings::default(),
+            branch_reserve_tokens: 16_384,
+            context_window: 200_000,
+            context_windows: BTreeMap::new(),
+        }
+    }
+}
+
+impl AgentSettings {
+    /// The window of a model.
+    pub fn window_of(&self, model: Option<&Model>) -> u64 {
+        let own = model.and_then(Model::full_name).and_then(|name| self.context_windows.get(&name));
+        own.copied().unwrap_or(self.context_window)
+    }
+}
+
+/// A session as an agent uses it: moving, summarising, compacting, with handlers taking part.
+///
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// use std::sync::Arc;
+/// use treering::{Message, Session};
+/// use treering_agent::{AgentSession, Extractive, NavigateOptions, Navigation};
+/// let session = Session::in_memory("/project");
+/// let agent = AgentSession::new(session).with_summarizer(Arc::new(Extractive::default()));
+/// agent.session().append(Message::user("Name a colour."))?;
+/// let answer = agent.session().append(Message::assistant("acme", "m", "Red."))?;
+/// let other = agent.session().append(Message::user("Another one!"))?;
+///
+/// // Going to a message of the user puts its text back into the editor.
+/// let Navigation::Moved(moved) = agent.navigate(other.as_str(), Default::default()).await? else {
+///     # return Ok(());
+///     unreachable!()
+/// };
+/// assert_eq!(moved.editor_text.as_deref(), Some("Another one!"));
+/// assert_eq!(agent.session().leaf(), Some(answer));
+/// # Ok::<(), treering_agent::AgentError>(())
+/// # }).unwrap();
+/// ```
+#[derive(Debug)]
+pub struct AgentSession {
+    session: RwLock<Arc<Session>>,
+    settings: RwLock<Arc<AgentSettings>>,
+    summarizer: RwLock<Option<Arc<dyn Summarizer>>>,
+    hooks: HookRunner,
+    busy: Busy,
+}
+
+/// Setting up.
+impl AgentSession {
+    /// A session with the usual settings, no summarizer and no handlers.
+    pub fn new(session: Session) -> Self {
+        AgentSession {
+            session: RwLock::new(Arc::new(session)),
+            settings: RwLock::default(),
+            summarizer: RwLock::default(),
+            hooks: HookRunner::default(),
+            busy: Busy::default(),
+        }
+    }
+
+    /// With other settings.
+    pub fn with_settings(self, settings: AgentSettings) -> Self {
+        self.set_settings(settings);
+        self
+    }
+
+    /// With somebody who can summarise.
+    pub fn with_summarizer(self, summarizer: Arc<dyn Summarizer>) -> Self {
+        self.set_summarizer(Some(summarizer));
+        self
+    }
+
+    /// With handlers, called after those that are there already. `name` stands for them in reports.
+    pub fn with_hooks(mut self, name: impl Into<Arc<str>>, hooks: Arc<dyn Hooks>) -> Self {
+        self.hooks.register(name, hooks);
+        self
+    }
+
+    /// Other settings from now on.
+    pub fn set_settings(&self, settings: AgentSettings) {
+        *self.settings.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(settings);
+    }
+
+    /// Somebody else who summarises from now on, or nobody.
+    pub fn set_summarizer(&self, summarizer: Option<Arc<dyn Summarizer>>) {
+        *self.summarizer.write().unwrap_or_else(PoisonError::into_inner) = summarizer;
+    }
+
+    /// All events from now on, for a user interface.
+    pub fn subscribe(&self) -> broadcast::Receiver<Event> {
+        self.hooks.subscribe()
+    }
+
+    /// Tells the handlers that the agent has started with this session.
+    pub async fn start(&self) {
+        self.started(StartReason::Startup).await;
+    }
+
+    async fn started(&self, reason: StartReason) {
+        let session = self.session();
+        let (id, file) = (session.id(), session.path());
+        self.hooks.session_start(Start { reason, session: id, file }).await;
+    }
+}
+
+/// What is there.
+impl AgentSession {
+    /// The session that is active now: to read, and to append to during a turn.
+    pub fn session(&self) -> Arc<Session> {
+        Arc::clone(&self.session.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The settings.
+    pub fn settings(&self) -> Arc<AgentSettings> {
+        Arc::clone(&self.settings.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn summarizer(&self) -> Result<Arc<dyn Summarizer>, SummaryError> {
+        let summarizer = self.summarizer.read().unwrap_or_else(PoisonError::into_inner);
+        summarizer.clone().ok_or(SummaryError::NotConfigured)
+    }
+
+    /// What the model sees now.
+    pub fn context(&self) -> Result<Context, AgentError> {
+        Ok(self.session().context()?)
+    }
+
+    /// What is going on, if anything.
+    pub fn running(&self) -> Option<Operation> {
+        self.busy.running()
+    }
+}
+
+/// Turns, names, labels.
+impl AgentSession {
+    /// Begins a turn of the model: until it is dropped, operations that would move the session
+    /// refuse.
+    pub fn begin_turn(&self) -> Result<Turn<'_>, AgentError> {
+        Ok(Turn(self.busy.begin(Operation::Turn, &CancellationToken::new())?))
+    }
+
+    /// Cancels what is going on. Says what that was.
+    pub fn abort(&self) -> Option<Operation> {
+        self.busy.stop()
+    }
+
+    /// Names the session; empty takes the name away.
+    pub async fn set_name(&self, name: &str) -> Result<(), AgentError> {
+        let session = self.session();
+        session.set_name(name)?;
+        self.hooks.session_info_changed(InfoChanged { name: session.name() }).await;
+        Ok(())
+    }
+
+    /// Labels an entry; `None` takes the label away.
+    pub fn label(&self, entry: &str, label: Option<&str>) -> Result<EntryId, AgentError> {
+        let session = self.session();
+        let entry = find(&session, entry)?;
+        Ok(session.label(entry.as_str(), label)?)
+    }
+
+    /// Takes the place of an operation that will write to the session, so that it fails now if it
+    /// must, not after a model was paid.
+    fn begin(
+        &self,
+        operation: Operation,
+        cancel: &CancellationToken,
+    ) -> Result<(Guard<'_>, Arc<Session>), AgentError> {
+        let guard = self.busy.begin(operation, cancel)?;
+        let session = self.session();
+        session.check_writable()?;
+        Ok((guard, session))
+    }
+}
+
+/// An entry by id or prefix, also if another process has just written it.
+fn find(session: &Session, id: &str) -> Result<EntryId, treering::Error> {
+    match session.tree().find(id) {
+        Err(treering::Error::UnknownEntry(_)) => {
+            session.refresh()?;
+            session.tree().find(id)
+        }
+        found => found,
+    }
+}
+
+/// Reads a session on a thread where waiting is allowed.
+async fn look<T: Send + 'static>(
+    session: &Arc<Session>,
+    work: impl FnOnce(&Session) -> Result<T, treering::Error> + Send + 'static,
+) -> Result<T, AgentError> {
+    let session = Arc::clone(session);
+    match tokio::task::spawn_blocking(move || work(&session)).await {
+        Ok(done) => Ok(done?),
+        Err(died) => Err(AgentError::Internal(died.to_string())),
+    }
+}
