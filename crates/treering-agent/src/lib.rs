@@ -12,11 +12,13 @@
 //!
 //! Whatever waits takes a [`CancellationToken`]; cancelling it ends the wait at once.
 
+mod config;
 mod error;
 mod hooks;
 mod session;
 mod summarizer;
 
+pub use config::{CompactionConfig, ModelConfig};
 pub use error::AgentError;
 pub use hooks::{
     BeforeCompact, BeforeFork, BeforeSwitch, BeforeTree, Compact, CompactFailed, CompactOverride,

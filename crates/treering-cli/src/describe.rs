@@ -6,7 +6,7 @@ use crate::output::{Output, Style};
 use crate::text::{excerpt, first_line, fit, safe, safe_bytes, safe_line, size};
 use std::borrow::Cow;
 use std::io::Write;
-use treering::{Block, Body, Entry, Kind, MessageView, Role};
+use treering::{BRANCH_SUMMARY_PREAMBLE, Block, Body, Entry, Kind, MessageView, Role};
 
 /// What an entry is: the role for a message, the type for everything else.
 pub(crate) fn name(entry: &Entry) -> String {
@@ -44,7 +44,11 @@ pub(crate) fn role_style(role: Role) -> Style {
 pub(crate) fn gist(entry: &Entry, width: usize) -> String {
     let text: Cow<'_, str> = match entry.body() {
         Body::Message(message) => message_gist(message, entry.role()).into(),
-        Body::Compaction { summary, .. } | Body::BranchSummary { summary, .. } => summary,
+        Body::Compaction { summary, .. } => summary_gist(&summary).to_owned().into(),
+        Body::BranchSummary { summary, .. } => {
+            let own = summary.strip_prefix(BRANCH_SUMMARY_PREAMBLE).unwrap_or(&summary);
+            summary_gist(own).to_owned().into()
+        }
         Body::CustomMessage { custom_type, text } => {
             format!("{}: {}", first_line(&custom_type), first_line(&text)).into()
         }
@@ -69,6 +73,13 @@ pub(crate) fn gist(entry: &Entry, width: usize) -> String {
         _ => Cow::Borrowed(""),
     };
     excerpt(&text, width)
+}
+
+/// The first line of a summary that says something: not a heading.
+fn summary_gist(summary: &str) -> &str {
+    let lines = || summary.lines().map(str::trim).filter(|line| !line.is_empty());
+    let said = lines().find(|line| !line.starts_with('#'));
+    said.or_else(|| lines().next()).unwrap_or_default()
 }
 
 /// Every look at a message reads all of it, and a tree has many: none is taken without need.

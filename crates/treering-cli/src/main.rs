@@ -3,7 +3,9 @@
 //! Here: arguments, dispatch, exit code. A command is a file in `commands/`; what people read goes
 //! through `output` and `text`, what went wrong through `error`.
 
+mod agent;
 mod commands;
+mod config;
 mod describe;
 mod error;
 mod layout;

@@ -116,12 +116,25 @@ impl AgentSession {
         entry: &str,
         summary: BranchSummary,
     ) -> Result<Navigation, AgentError> {
-        let (summarize, given, custom_instructions) = match summary {
-            BranchSummary::None => (false, None, None),
-            BranchSummary::Given(text) => (false, Some(text), None),
-            BranchSummary::Ask(instructions) => (true, None, instructions),
+        let (given, options) = match summary {
+            BranchSummary::None => (None, NavigateOptions::default()),
+            BranchSummary::Given(text) => (Some(text), NavigateOptions::default()),
+            BranchSummary::Ask(custom_instructions) => {
+                let summarize = true;
+                (None, NavigateOptions { summarize, custom_instructions, ..Default::default() })
+            }
         };
-        let options = NavigateOptions { summarize, custom_instructions, ..Default::default() };
+        self.go_to(entry, given, options).await
+    }
+
+    /// Makes an entry the leaf, whatever it is, with all that [`navigate`](AgentSession::navigate)
+    /// offers. `given` is a summary that is there already.
+    pub async fn go_to(
+        &self,
+        entry: &str,
+        given: Option<String>,
+        options: NavigateOptions,
+    ) -> Result<Navigation, AgentError> {
         let (guard, session) = self.begin(Operation::Navigation, &options.cancel)?;
         let target = find(&session, entry)?;
         let destination = Some(target.clone());

@@ -59,7 +59,7 @@ impl Anthropic {
         }
         let body = body.to_string().into_bytes();
         let url = endpoint(&self.base_url, "/v1/messages");
-        Ok(Post { url, headers, body, key: Some(&self.key) })
+        Ok(Post { url, headers, body, without: None, key: Some(&self.key) })
     }
 }
 

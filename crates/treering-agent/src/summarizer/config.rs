@@ -49,7 +49,8 @@ pub enum Provider {
 }
 
 impl Provider {
-    fn parse(name: &str) -> Option<Self> {
+    /// By name.
+    pub fn parse(name: &str) -> Option<Self> {
         Some(match name.trim() {
             "anthropic" => Provider::Anthropic,
             "openai" => Provider::OpenAi,
@@ -123,14 +124,21 @@ pub enum ConfigError {
     Summarizer(#[from] SummaryError),
 }
 
-impl SummarizerConfig {
-    /// Reads the text of a configuration file.
-    pub fn from_toml(text: &str) -> Result<Self, ConfigError> {
+impl ConfigError {
+    /// Reads a configuration that holds this one, or parts of it.
+    pub fn parse<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, ConfigError> {
         toml::from_str(text).map_err(|error| {
             let at = error.span().map_or(0, |span| span.start);
             let line = 1 + text.bytes().take(at).filter(|byte| *byte == b'\n').count();
             ConfigError::Toml { line, message: error.message().to_owned() }
         })
+    }
+}
+
+impl SummarizerConfig {
+    /// Reads the text of a configuration file.
+    pub fn from_toml(text: &str) -> Result<Self, ConfigError> {
+        ConfigError::parse(text)
     }
 
     /// Reads a configuration file, if it exists, and the environment.
@@ -142,7 +150,27 @@ impl SummarizerConfig {
             }
             _ => Self::default(),
         };
-        config.with_variables(&|name| std::env::var(name).ok())
+        config.with_environment(None)
+    }
+
+    /// The configuration with what the environment says. `chosen` wins over both.
+    pub fn with_environment(mut self, chosen: Option<Provider>) -> Result<Self, ConfigError> {
+        if let Some(chosen) = chosen {
+            self.choose(chosen);
+        }
+        self.with_variables(&|name| {
+            let decided = chosen.is_some() && name == "TREERING_SUMMARIZER";
+            std::env::var(name).ok().filter(|_| !decided)
+        })
+    }
+
+    /// Key and address belong to the provider the file speaks of, and to no other.
+    fn choose(&mut self, provider: Provider) {
+        if self.provider.is_some_and(|configured| configured != provider) {
+            (self.key, self.key_env, self.base_url, self.model) = (None, None, None, None);
+            (self.context_window, self.max_output_tokens) = (None, None);
+        }
+        self.provider = Some(provider);
     }
 
     /// The configuration with what `variable` knows.
@@ -156,12 +184,7 @@ impl SummarizerConfig {
                 let choices = "anthropic, openai, command or extractive";
                 ConfigError::Value(format!("TREERING_SUMMARIZER must be {choices}"))
             })?;
-            // Key and address belong to the provider the file speaks of, and to no other.
-            if self.provider.is_some_and(|configured| configured != provider) {
-                (self.key, self.key_env, self.base_url, self.model) = (None, None, None, None);
-                (self.context_window, self.max_output_tokens) = (None, None);
-            }
-            self.provider = Some(provider);
+            self.choose(provider);
         }
         self.model = variable("TREERING_MODEL").or(self.model);
         self.command =

@@ -66,6 +66,13 @@ pub enum SummaryError {
     NotConfigured,
 }
 
+impl SummaryError {
+    /// Whether the server does not want this part of a request.
+    pub(crate) fn is_about(&self, member: &str) -> bool {
+        matches!(self, SummaryError::Http { status: 400 | 422, message } if message.contains(member))
+    }
+}
+
 /// What a [`SummaryError::Timeout`] was waiting for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]

@@ -6,7 +6,7 @@
 //! are those a model is asked for, so that what reads one summary reads the other.
 
 use super::{Conversation, Request, Summarizer, Summary, SummaryFuture};
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use tokio_util::sync::CancellationToken;
 use treering::{Block, MessageView, Role};
 
@@ -49,6 +49,9 @@ const CONSTRAINTS: [&str; 9] = [
 ];
 const STEPS: [&str; 5] = ["next step", "next, ", "todo", "remaining", "still need"];
 
+/// How many tools are named.
+const MAX_TOOLS: usize = 30;
+
 impl Extractive {
     /// The summary of a conversation. Empty if there is nothing to quote.
     pub fn extract(&self, conversation: &Conversation) -> String {
@@ -80,6 +83,9 @@ impl Summarizer for Extractive {
             }
             let mut sink = super::Sink::new(request.on_delta);
             sink.push(&self.extract(&request.conversation))?;
+            if sink.is_empty() {
+                sink.push("(Nothing was said.)")?;
+            }
             let text = sink.finish()?;
             Ok(Summary { text, usage: None, model: None, provider: self.name().into() })
         })
@@ -116,9 +122,16 @@ impl Items {
         for item in &self.items {
             out.push_str(&format!("- {item}\n"));
         }
-        if self.items.is_empty() {
-            out.push_str("(none)\n");
-        }
+    }
+}
+
+/// A heading and what is under it; nothing if there is nothing under it.
+fn section(out: &mut String, heading: &str, write: impl FnOnce(&mut String)) {
+    let mut inside = String::new();
+    write(&mut inside);
+    if !inside.is_empty() {
+        let space = if out.is_empty() { "" } else { "\n" };
+        out.push_str(&format!("{space}{heading}\n{}", inside.trim_start_matches('\n')));
     }
 }
 
@@ -136,8 +149,8 @@ struct Found {
     last_said: String,
     /// The last request has had no final answer yet.
     open: bool,
-    read: BTreeSet<String>,
-    modified: BTreeSet<String>,
+    /// How often which tool was called. Which files it touched is told elsewhere.
+    tools: BTreeMap<String, usize>,
 }
 
 impl Found {
@@ -155,8 +168,7 @@ impl Found {
             context: items(),
             last_said: String::new(),
             open: false,
-            read: BTreeSet::new(),
-            modified: BTreeSet::new(),
+            tools: BTreeMap::new(),
         }
     }
 
@@ -201,9 +213,9 @@ impl Found {
                         self.last_said = quote(&text, self.max_quote * 4);
                     }
                 }
-                Block::ToolCall { name, arguments, .. } => {
+                Block::ToolCall { name, .. } => {
                     calls += 1;
-                    self.file(&name, arguments);
+                    *self.tools.entry(quote(&name, 60)).or_default() += 1;
                 }
                 _ => {}
             }
@@ -217,17 +229,6 @@ impl Found {
             self.done.push(quote(&message.text(), self.max_quote));
             self.open = false;
         }
-    }
-
-    fn file(&mut self, tool: &str, arguments: Option<&[u8]>) {
-        let Some(path) = arguments.and_then(|raw| MessageView::new(raw).field("path")) else {
-            return;
-        };
-        match tool {
-            "read" => self.read.insert(path.into_owned()),
-            "write" | "edit" => self.modified.insert(path.into_owned()),
-            _ => false,
-        };
     }
 
     fn bash(&mut self, message: &MessageView<'_>) {
@@ -247,8 +248,7 @@ impl Found {
         let lists = [&self.requests, &self.done, &self.errors, &self.context];
         lists.iter().all(|list| list.items.is_empty())
             && self.last_said.is_empty()
-            && self.read.is_empty()
-            && self.modified.is_empty()
+            && self.tools.is_empty()
     }
 
     fn write(self, conversation: &Conversation) -> String {
@@ -256,37 +256,36 @@ impl Found {
         if self.is_empty() && previous.is_empty() {
             return String::new();
         }
-        let mut out = String::from("## Goal\n");
+        let mut out = String::new();
         // The first request is what it was all about, also when newer ones have pushed it out.
-        if let Some(first) =
-            self.first_request.as_ref().filter(|first| !self.requests.items.contains(first))
-        {
-            out.push_str(&format!("- {first}\n"));
-        }
-        self.requests.write(&mut out);
-        out.push_str("\n## Constraints & Preferences\n");
-        self.constraints.write(&mut out);
-        out.push_str("\n## Progress\n### Done\n");
-        self.done.write(&mut out);
-        out.push_str("\n### In Progress\n");
-        let current = self.requests.items.back().filter(|_| self.open);
-        out.push_str(&current.map_or("(none)\n".into(), |request| format!("- {request}\n")));
-        out.push_str("\n### Blocked\n");
-        self.errors.write(&mut out);
-        out.push_str("\n## Key Decisions\n");
-        self.decisions.write(&mut out);
-        out.push_str("\n## Next Steps\n");
-        self.steps.write(&mut out);
-        out.push_str("\n## Critical Context\n");
-        self.write_context(conversation, previous, &mut out);
-        let read = self.read.difference(&self.modified).cloned().collect();
-        write_files(&mut out, "read-files", &read);
-        write_files(&mut out, "modified-files", &self.modified);
+        section(&mut out, "## Goal", |out| {
+            let first = self.first_request.as_ref();
+            if let Some(first) = first.filter(|first| !self.requests.items.contains(first)) {
+                out.push_str(&format!("- {first}\n"));
+            }
+            self.requests.write(out);
+        });
+        section(&mut out, "## Constraints & Preferences", |out| self.constraints.write(out));
+        section(&mut out, "## Progress", |out| self.write_progress(out));
+        section(&mut out, "## Key Decisions", |out| self.decisions.write(out));
+        section(&mut out, "## Next Steps", |out| self.steps.write(out));
+        section(&mut out, "## Critical Context", |out| {
+            self.write_context(conversation, previous, out);
+        });
         out.trim_end().to_owned()
     }
 
+    fn write_progress(&self, out: &mut String) {
+        section(out, "### Done", |out| self.done.write(out));
+        section(out, "### In Progress", |out| {
+            if let Some(request) = self.requests.items.back().filter(|_| self.open) {
+                out.push_str(&format!("- {request}\n"));
+            }
+        });
+        section(out, "### Blocked", |out| self.errors.write(out));
+    }
+
     fn write_context(&self, conversation: &Conversation, previous: &str, out: &mut String) {
-        let start = out.len();
         if let Some(focus) =
             conversation.instructions.as_deref().filter(|text| !text.trim().is_empty())
         {
@@ -295,9 +294,18 @@ impl Found {
         if !self.last_said.is_empty() {
             out.push_str(&format!("- Last state: {}\n", self.last_said));
         }
-        if !self.context.items.is_empty() || out.len() == start && previous.is_empty() {
-            self.context.write(out);
+        if !self.tools.is_empty() {
+            let more = self.tools.len().saturating_sub(MAX_TOOLS);
+            let mut tools: Vec<String> = self
+                .tools
+                .iter()
+                .take(MAX_TOOLS)
+                .map(|(name, times)| format!("{name} ×{times}"))
+                .collect();
+            tools.extend((more > 0).then(|| format!("{more} more")));
+            out.push_str(&format!("- Tools used: {}\n", tools.join(", ")));
         }
+        self.context.write(out);
         if !previous.is_empty() {
             // Quoted line by line: it has headings of its own, which must not be taken for ours.
             out.push_str("\nEarlier summary:\n");
@@ -311,23 +319,6 @@ impl Found {
             }
         }
     }
-}
-
-/// The most files listed; the bound of the whole needs one here too.
-const MAX_FILES: usize = 200;
-
-fn write_files(out: &mut String, tag: &str, files: &BTreeSet<String>) {
-    if files.is_empty() {
-        return;
-    }
-    out.push_str(&format!("\n<{tag}>\n"));
-    for file in files.iter().take(MAX_FILES) {
-        out.push_str(&format!("{}\n", quote(file, 500)));
-    }
-    if files.len() > MAX_FILES {
-        out.push_str(&format!("({} more)\n", files.len() - MAX_FILES));
-    }
-    out.push_str(&format!("</{tag}>\n"));
 }
 
 /// `text` on one line, at most `max` characters of it.

@@ -46,18 +46,11 @@ fn the_sections_quote_what_was_said() {
 ## Critical Context
 - Asked to focus on: the tests
 - Last state: The parser works. Next, add tests.
+- Tools used: edit ×1, read ×3
 
 Earlier summary:
 > ## Goal
-> Old goal
-
-<read-files>
-b.rs
-</read-files>
-
-<modified-files>
-a.rs
-</modified-files>";
+> Old goal";
     assert_eq!(Extractive::default().extract(&conversation), expected);
 }
 

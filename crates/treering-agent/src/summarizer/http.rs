@@ -82,6 +82,8 @@ pub(crate) struct Post<'a> {
     pub(crate) url: String,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Vec<u8>,
+    /// A member of the body that some servers refuse, and the body without it.
+    pub(crate) without: Option<(&'static str, Vec<u8>)>,
     /// Taken out of whatever the server says.
     pub(crate) key: Option<&'a Secret>,
 }
@@ -154,7 +156,7 @@ impl Http {
     /// Sends `post` and reads the answer: the reader at its end, and the whole text.
     pub(crate) async fn ask<R: Reader>(
         &self,
-        post: Post<'_>,
+        mut post: Post<'_>,
         on_delta: Option<OnDelta>,
         cancel: &CancellationToken,
     ) -> Result<(R, String), SummaryError> {
@@ -166,6 +168,12 @@ impl Http {
                     Ok(reader) => return Ok((reader, sink.finish()?)),
                     Err(failure) => failure,
                 };
+                if let Some((member, body)) = post.without.take()
+                    && failure.error.is_about(member)
+                {
+                    post.body = body;
+                    continue;
+                }
                 if !failure.transient || retry >= self.options.retry.retries {
                     return Err(failure.error);
                 }

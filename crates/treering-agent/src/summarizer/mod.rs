@@ -192,6 +192,10 @@ impl Sink {
         Sink { text: String::new(), on_delta }
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.text.is_empty()
+    }
+
     pub(crate) fn push(&mut self, delta: &str) -> Result<(), SummaryError> {
         if delta.is_empty() {
             return Ok(());

@@ -57,16 +57,18 @@ impl OpenAi {
         // OpenAI's newer models refuse the old name; most other servers know only the old one.
         let is_openai = self.base_url.contains("://api.openai.com");
         let limit = if is_openai { "max_completion_tokens" } else { "max_tokens" };
-        let body = json!({
+        let mut body = json!({
             "model": self.model,
             limit: request.max_output_tokens.unwrap_or(self.max_output_tokens),
             "stream": true,
-            "stream_options": { "include_usage": true },
             "messages": messages,
         });
+        let plain = body.to_string().into_bytes();
+        body["stream_options"] = json!({ "include_usage": true });
         let body = body.to_string().into_bytes();
         let url = endpoint(&self.base_url, "/v1/chat/completions");
-        Ok(Post { url, headers, body, key: self.key.as_ref() })
+        let without = Some(("stream_options", plain));
+        Ok(Post { url, headers, body, without, key: self.key.as_ref() })
     }
 }
 
@@ -89,8 +91,20 @@ impl Summarizer for OpenAi {
             let (answer, text) = self.http.ask::<Answer>(post, request.on_delta, cancel).await?;
             let model = answer.model.unwrap_or_else(|| self.model.clone());
             let provider = self.name().to_owned();
+            let text = without_thinking(text)?;
             Ok(Summary { text, usage: answer.usage, model: Some(model), provider })
         })
+    }
+}
+
+/// Servers of one's own often pass on what a model thinks before it answers.
+fn without_thinking(text: String) -> Result<String, SummaryError> {
+    if !text.starts_with("<think>") {
+        return Ok(text);
+    }
+    match text.split_once("</think>").map(|(_, answer)| answer.trim()) {
+        Some(answer) if !answer.is_empty() => Ok(answer.to_owned()),
+        _ => Err(SummaryError::Empty),
     }
 }
 

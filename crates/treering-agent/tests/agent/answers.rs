@@ -1,7 +1,7 @@
 //! Whole answers, and answers that end without being a summary.
 
 use crate::support::server::{Server, Step};
-use crate::support::wire::{answer, begin, delta, finish, head, normal, whole};
+use crate::support::wire::{answer, begin, delta, finish, head, normal, refusal, whole};
 use crate::support::{Api, BOTH, KEY, ask, still};
 use serde_json::Value;
 use treering_agent::{SummaryError, Usage};
@@ -109,4 +109,32 @@ async fn servers_that_say_less_are_understood() {
         assert_eq!((summary.text.as_str(), summary.usage), ("Yes", None));
         assert_eq!(summary.model.as_deref(), Some("asked-model"));
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_model_thinks_aloud_is_left_out() {
+    let _still = still();
+    let said = ["<think>\nHm. A summary?", " Yes.</think>\n\n", "## Goal"];
+    let (_server, job) = ask(Api::OpenAi, vec![answer(&whole(Api::OpenAi, &said))]).await;
+    assert_eq!(job.end().await.unwrap().text, "## Goal");
+    for only in ["<think>endless", "<think>all</think> "] {
+        let (_server, job) = ask(Api::OpenAi, vec![answer(&whole(Api::OpenAi, &[only]))]).await;
+        assert_eq!(job.fails().await, SummaryError::Empty);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_knows_no_stream_options_is_asked_without_them() {
+    let _still = still();
+    let no = r#"{"error":{"message":"Unknown parameter: 'stream_options'."}}"#;
+    let scripts = vec![refusal(400, "", no), answer(&whole(Api::OpenAi, &["Whole"]))];
+    let (server, job) = ask(Api::OpenAi, scripts).await;
+    assert_eq!(job.end().await.unwrap().text, "Whole");
+    let requests = server.requests();
+    assert_eq!(requests.len(), 2);
+    assert!(requests[0].contains("stream_options") && !requests[1].contains("stream_options"));
+    // Once is enough.
+    let scripts = vec![refusal(400, "", no), refusal(400, "", no)];
+    let (_server, job) = ask(Api::OpenAi, scripts).await;
+    assert!(matches!(job.fails().await, SummaryError::Http { status: 400, .. }));
 }

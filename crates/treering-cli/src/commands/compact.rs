@@ -1,6 +1,8 @@
 //! `treering compact`
 
 use super::Position;
+use crate::agent::{self, SummaryArgs};
+use crate::config::Config;
 use crate::error::Failure;
 use crate::output::{Output, Style, json_string, json_string_or_null};
 use crate::text::{count, excerpt, safe_line};
@@ -8,9 +10,10 @@ use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use treering::{
-    CompactionSettings, ContextMessage, ContextTokens, FileLists, MessageView, Preparation,
-    Prepared, Session, conversation_text, estimate_tokens,
+    ContextMessage, ContextTokens, FileLists, MessageView, Preparation, Prepared, Session,
+    conversation_text, estimate_tokens,
 };
+use treering_agent::{CompactOptions, Compacted, Compaction};
 
 /// Replace the older part of the context by a summary
 ///
@@ -20,24 +23,83 @@ pub(crate) struct Args {
     /// The session file
     pub(crate) file: PathBuf,
     /// Show where the cut would be, what would be summarised and how much that saves; write nothing
-    #[arg(long, required = true)]
+    #[arg(long)]
     dry_run: bool,
     /// See it from another entry (an id or its beginning; `none`: before the first entry)
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", requires = "dry_run")]
     leaf: Option<Position>,
     /// About how many tokens of the newest context to keep
     #[arg(long, value_name = "TOKENS")]
     keep_recent: Option<u64>,
+    #[command(flatten)]
+    summaries: SummaryArgs,
     /// One JSON object
     #[arg(long)]
     json: bool,
 }
 
 pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
+    match args.dry_run {
+        true => show_plan(args, out),
+        false => compact(args, out),
+    }
+}
+
+fn compact(args: &Args, out: &mut Output) -> Result<(), Failure> {
+    let agent = agent::open(&args.file, &args.summaries)?;
+    let done = agent::run(&agent, &args.file, async |cancel| {
+        let options = CompactOptions {
+            instructions: args.summaries.instructions.clone(),
+            keep_recent_tokens: args.keep_recent,
+            cancel: cancel.clone(),
+            ..Default::default()
+        };
+        agent.compact(options).await
+    })?;
+    let why = match done {
+        Compaction::Done(compacted) => return write_compacted(&compacted, args.json, out),
+        Compaction::Cancelled { hook } => return Err(agent::unwanted(&hook)),
+        Compaction::Aborted => return Err(agent::stopped()),
+        Compaction::AlreadyCompacted => ALREADY_COMPACTED,
+        Compaction::TooSmall => TOO_SMALL,
+    };
+    if args.json {
+        out.write_all(b"{\"compacted\":false,\"reason\":")?;
+        json_string(out, why)?;
+        return Ok(out.write_all(b"}\n")?);
+    }
+    Ok(writeln!(out, "nothing to compact: {why}")?)
+}
+
+fn write_compacted(compacted: &Compacted, json: bool, out: &mut Output) -> Result<(), Failure> {
+    let Compacted { entry, first_kept, tokens_before, tokens_after, usage } = compacted;
+    let summary = entry.text("summary").unwrap_or_default();
+    if json {
+        out.write_all(b"{\"compacted\":true,\"id\":")?;
+        json_string(out, entry.id().as_str())?;
+        out.write_all(b",\"firstKeptEntryId\":")?;
+        json_string(out, first_kept.as_str())?;
+        write!(out, ",\"tokensBefore\":{tokens_before},\"tokensAfter\":{tokens_after},\"usage\":")?;
+        let usage = usage.as_ref().map(|usage| usage.to_json());
+        out.write_all(usage.as_deref().unwrap_or(b"null"))?;
+        out.write_all(b",\"summary\":")?;
+        json_string(out, &summary)?;
+        return Ok(out.write_all(b"}\n")?);
+    }
+    writeln!(out, "{}", safe_line(entry.id().as_str()))?;
+    writeln!(out)?;
+    crate::describe::write_text(out, &summary)?;
+    let size = format!("about {tokens_before} tokens before, {tokens_after} now");
+    let size = out.paint(Style::Dim, &size);
+    Ok(writeln!(out, "\n{size}")?)
+}
+
+fn show_plan(args: &Args, out: &mut Output) -> Result<(), Failure> {
     let session = Session::open(&args.file)?;
-    let mut settings = CompactionSettings::default();
+    let mut settings = Config::load()?.compaction.settings().compaction;
     if let Some(keep) = args.keep_recent {
         settings.keep_recent_tokens = keep;
+        settings.overrides.clear();
     }
     let leaf = match &args.leaf {
         Some(position) => position.id().map(str::to_owned),
@@ -51,11 +113,14 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     }
 }
 
+const ALREADY_COMPACTED: &str = "already compacted";
+const TOO_SMALL: &str = "session too small";
+
 fn why_not(preparation: &Preparation) -> Option<&'static str> {
     match preparation {
         Preparation::Ready(_) => None,
-        Preparation::AlreadyCompacted => Some("already compacted"),
-        Preparation::TooSmall => Some("session too small"),
+        Preparation::AlreadyCompacted => Some(ALREADY_COMPACTED),
+        Preparation::TooSmall => Some(TOO_SMALL),
     }
 }
 

@@ -1,32 +1,145 @@
 //! `treering goto`
 
 use super::Position;
+use crate::agent::{self, SummaryArgs};
 use crate::error::Failure;
-use crate::output::Output;
+use crate::output::{Output, json_string_or_null};
 use crate::text::safe_line;
 use std::io::Write;
 use std::path::PathBuf;
-use treering::Session;
+use treering::{EntryId, Session};
+use treering_agent::{AgentSession, Moved, NavigateOptions, Navigation};
 
 /// Move the leaf: the next entry continues from there
 ///
-/// Nothing is lost: what was left stays in the tree. Prints the new leaf.
+/// Nothing is lost: what was left stays in the tree. Prints the new leaf. With `--summarize`, what is left
+/// comes along as a summary; with `--edit`, a message of yours is taken back to be written anew.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The session file
     pub(crate) file: PathBuf,
     /// The entry to go to (an id or its beginning; `none`: before the first entry)
     id: Position,
+    /// Leave a summary of the branch that is left
+    #[arg(long)]
+    summarize: bool,
+    /// Go before a user message, and print its text
+    #[arg(long)]
+    edit: bool,
+    /// Label the summary, or the entry if there is none
+    #[arg(long, value_name = "TEXT")]
+    label: Option<String>,
+    #[command(flatten)]
+    summaries: SummaryArgs,
+    /// One JSON object
+    #[arg(long)]
+    json: bool,
 }
 
 pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
-    let session = Session::open(&args.file)?;
-    match &args.id {
-        Position::Entry(id) => writeln!(out, "{}", safe_line(session.branch(id)?.as_str()))?,
-        Position::Start => {
-            session.reset_leaf()?;
-            writeln!(out, "none")?;
+    if !args.summarize
+        && (args.summaries.instructions.is_some() || args.summaries.summarizer.is_some())
+    {
+        return Err(Failure::message("--instructions and --summarizer need --summarize"));
+    }
+    let id = match &args.id {
+        Position::Entry(id) => id,
+        Position::Start if args.summarize || args.edit || args.label.is_some() => {
+            return Err(Failure::with_hint(
+                "--summarize, --edit and --label need an entry to go to",
+                "`none` is before all of them",
+            ));
         }
+        Position::Start => {
+            let session = Session::open(&args.file)?;
+            let old = session.leaf();
+            session.reset_leaf()?;
+            return write_place(None, old, args.json, out);
+        }
+    };
+    if !args.summarize && !args.edit && args.label.is_none() {
+        let session = Session::open(&args.file)?;
+        let old = session.leaf();
+        let leaf = session.branch(id)?;
+        return write_place(Some(leaf), old, args.json, out);
+    }
+    let agent = match args.summarize {
+        true => agent::open(&args.file, &args.summaries)?,
+        false => AgentSession::new(Session::open(&args.file)?),
+    };
+    let options = NavigateOptions {
+        summarize: args.summarize,
+        custom_instructions: args.summaries.instructions.clone(),
+        label: args.label.clone(),
+        ..Default::default()
+    };
+    let navigation = agent::run(&agent, &args.file, async |cancel| {
+        let options = NavigateOptions { cancel: cancel.clone(), ..options };
+        match args.edit {
+            true => agent.navigate(id, options).await,
+            false => agent.go_to(id, None, options).await,
+        }
+    })?;
+    write_navigation(&agent, navigation, args.json, out)
+}
+
+fn write_place(
+    leaf: Option<EntryId>,
+    old: Option<EntryId>,
+    json: bool,
+    out: &mut Output,
+) -> Result<(), Failure> {
+    let moved =
+        Moved { new_leaf: leaf, old_leaf: old, editor_text: None, summary: None, usage: None };
+    write_moved(&moved, json, out)
+}
+
+/// Says where the leaf is now, and what came of the way there.
+pub(super) fn write_navigation(
+    agent: &AgentSession,
+    navigation: Navigation,
+    json: bool,
+    out: &mut Output,
+) -> Result<(), Failure> {
+    match navigation {
+        Navigation::Cancelled { hook } => Err(agent::unwanted(&hook)),
+        Navigation::Aborted => Err(agent::stopped()),
+        Navigation::AlreadyThere => {
+            let leaf = agent.session().leaf();
+            write_place(leaf.clone(), leaf, json, out)
+        }
+        Navigation::Moved(moved) => write_moved(&moved, json, out),
+    }
+}
+
+fn write_moved(moved: &Moved, json: bool, out: &mut Output) -> Result<(), Failure> {
+    let id = |id: &Option<EntryId>| id.as_ref().map(EntryId::to_string);
+    let summary = moved.summary.as_ref().and_then(|entry| entry.text("summary"));
+    if json {
+        out.write_all(b"{\"leaf\":")?;
+        json_string_or_null(out, id(&moved.new_leaf).as_deref())?;
+        out.write_all(b",\"oldLeaf\":")?;
+        json_string_or_null(out, id(&moved.old_leaf).as_deref())?;
+        out.write_all(b",\"summary\":")?;
+        json_string_or_null(out, summary.as_deref())?;
+        out.write_all(b",\"usage\":")?;
+        let usage = moved.usage.as_ref().map(|usage| usage.to_json());
+        out.write_all(usage.as_deref().unwrap_or(b"null"))?;
+        out.write_all(b",\"editorText\":")?;
+        json_string_or_null(out, moved.editor_text.as_deref())?;
+        return Ok(out.write_all(b"}\n")?);
+    }
+    match &moved.new_leaf {
+        Some(leaf) => writeln!(out, "{}", safe_line(leaf.as_str()))?,
+        None => writeln!(out, "none")?,
+    }
+    if let Some(summary) = summary {
+        writeln!(out)?;
+        crate::describe::write_text(out, &summary)?;
+    }
+    if let Some(text) = &moved.editor_text {
+        writeln!(out)?;
+        crate::describe::write_text(out, text)?;
     }
     Ok(())
 }

@@ -13,6 +13,7 @@ mod log;
 mod ls;
 mod migrate;
 mod name;
+mod pop;
 mod show;
 mod tree;
 
@@ -30,6 +31,7 @@ pub(crate) enum Command {
     Show(show::Args),
     Append(append::Args),
     Goto(goto::Args),
+    Pop(pop::Args),
     Label(label::Args),
     Name(name::Args),
     Fork(fork::Args),
@@ -51,6 +53,7 @@ impl Command {
             Command::Show(args) => show::run(args, out),
             Command::Append(args) => append::run(args, out),
             Command::Goto(args) => goto::run(args, out),
+            Command::Pop(args) => pop::run(args, out),
             Command::Label(args) => label::run(args, out),
             Command::Name(args) => name::run(args, out),
             Command::Fork(args) => fork::run(args, out),
@@ -72,6 +75,7 @@ impl Command {
             Command::Show(args) => &args.file,
             Command::Append(args) => &args.file,
             Command::Goto(args) => &args.file,
+            Command::Pop(args) => &args.file,
             Command::Label(args) => &args.file,
             Command::Name(args) => &args.file,
             Command::Fork(args) => &args.file,

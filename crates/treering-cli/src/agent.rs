@@ -1,0 +1,139 @@
+//! Commands that may have to ask a model: the summarizer they use, and waiting for it.
+
+use crate::config::Config;
+use crate::error::Failure;
+use crate::text::{safe_line, shell_word};
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
+use std::time::{Duration, Instant};
+use treering::Session;
+use treering_agent::{AgentError, AgentSession, CancellationToken, Event, Provider, SummaryError};
+
+/// Who summarises, and what to pay attention to.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct SummaryArgs {
+    /// What the summary should pay attention to
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) instructions: Option<String>,
+    /// Who summarises: anthropic, openai (any compatible server), command, or extractive (no model)
+    #[arg(long, value_name = "NAME", value_parser = provider)]
+    pub(crate) summarizer: Option<Provider>,
+}
+
+fn provider(name: &str) -> Result<Provider, String> {
+    Provider::parse(name)
+        .ok_or_else(|| "choose anthropic, openai, command or extractive".to_owned())
+}
+
+/// The session, ready for operations that summarise.
+pub(crate) fn open(file: &Path, summaries: &SummaryArgs) -> Result<AgentSession, Failure> {
+    let config = Config::load()?;
+    let session =
+        AgentSession::new(Session::open(file)?).with_settings(config.compaction.settings());
+    let summarizer = config
+        .summarizer
+        .with_environment(summaries.summarizer)
+        .and_then(|summarizer| summarizer.build());
+    match summarizer {
+        Ok(summarizer) => Ok(session.with_summarizer(summarizer)),
+        Err(error) => Err(Failure::with_hint(
+            error.to_string(),
+            "`--summarizer extractive` needs no model; `treering help summarizers` tells the rest",
+        )),
+    }
+}
+
+/// Runs an operation to its end, or until Ctrl-C. `None`: it was stopped, and nothing has changed.
+pub(crate) fn run<T>(
+    agent: &AgentSession,
+    file: &Path,
+    operation: impl AsyncFnOnce(&CancellationToken) -> Result<T, AgentError>,
+) -> Result<T, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| Failure::message(format!("cannot start: {error}")))?;
+    let cancel = CancellationToken::new();
+    let mut events = agent.subscribe();
+    let mut waiting = Waiting::new();
+    let done = runtime.block_on(async {
+        let work = operation(&cancel);
+        tokio::pin!(work);
+        loop {
+            tokio::select! {
+                done = &mut work => return done,
+                stopped = tokio::signal::ctrl_c(), if !cancel.is_cancelled() => {
+                    if stopped.is_ok() {
+                        cancel.cancel();
+                    }
+                }
+                Ok(event) = events.recv() => waiting.show(&event),
+            }
+        }
+    });
+    waiting.clear();
+    done.map_err(|error| failure(error, file))
+}
+
+/// What an operation that was stopped says.
+pub(crate) fn stopped() -> Failure {
+    Failure::message("stopped: nothing was changed")
+}
+
+/// What an operation says that an extension did not want.
+pub(crate) fn unwanted(hook: &str) -> Failure {
+    Failure::message(format!("{hook} said no: nothing was changed"))
+}
+
+fn failure(error: AgentError, file: &Path) -> Failure {
+    match error {
+        AgentError::Session(error) => error.into(),
+        AgentError::Summary(error @ SummaryError::NotConfigured) => {
+            Failure::message(error.to_string())
+        }
+        AgentError::Summary(error) => Failure::with_hint(
+            error.to_string(),
+            "nothing was changed; try again, or choose another `--summarizer`",
+        ),
+        AgentError::BranchMoved => Failure::with_hint(
+            AgentError::BranchMoved.to_string(),
+            format!("`treering branches {}` shows where the session is", shell_word(file)),
+        ),
+        other => Failure::message(other.to_string()),
+    }
+}
+
+/// Shows on a terminal that a summary is being written.
+struct Waiting {
+    terminal: bool,
+    next: Instant,
+    characters: usize,
+    shown: bool,
+}
+
+impl Waiting {
+    fn new() -> Self {
+        let terminal = io::stderr().is_terminal();
+        Waiting { terminal, next: Instant::now(), characters: 0, shown: false }
+    }
+
+    fn show(&mut self, event: &Event) {
+        match event {
+            Event::SummaryText(text) => self.characters += text.chars().count(),
+            Event::SummaryRestarted => self.characters = 0,
+            Event::HookFailed { hook, error, .. } => {
+                crate::output::complain("warning", &safe_line(&format!("{hook}: {error}")));
+            }
+            _ => return,
+        }
+        if self.terminal && Instant::now() >= self.next {
+            self.next = Instant::now() + Duration::from_millis(100);
+            self.shown = true;
+            let _ = write!(io::stderr(), "\rsummarising … {} characters", self.characters);
+        }
+    }
+
+    fn clear(&mut self) {
+        if std::mem::take(&mut self.shown) {
+            let _ = write!(io::stderr(), "\r{:40}\r", "");
+        }
+    }
+}

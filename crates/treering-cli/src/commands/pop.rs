@@ -1,0 +1,36 @@
+//! `treering pop`
+
+use super::goto::write_navigation;
+use crate::agent::{self, SummaryArgs};
+use crate::error::Failure;
+use crate::output::Output;
+use std::path::PathBuf;
+use treering_agent::NavigateOptions;
+
+/// Go back to your previous message, or to an entry, and take a summary along
+///
+/// The message is taken back: its text is printed, to be written anew. Nothing is lost: what was left stays in
+/// the tree.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The session file
+    pub(crate) file: PathBuf,
+    /// The entry to go back to (an id or its beginning)
+    id: Option<String>,
+    #[command(flatten)]
+    summaries: SummaryArgs,
+    /// One JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
+    let agent = agent::open(&args.file, &args.summaries)?;
+    let navigation = agent::run(&agent, &args.file, async |cancel| {
+        let custom_instructions = args.summaries.instructions.clone();
+        let cancel = cancel.clone();
+        let options = NavigateOptions { custom_instructions, cancel, ..Default::default() };
+        agent.pop(args.id.as_deref(), options).await
+    })?;
+    write_navigation(&agent, navigation, args.json, out)
+}
