@@ -29,7 +29,7 @@ pub enum AgentError {
     #[error("there is no user message before this point to go back to")]
     NothingToPop,
     /// The leaf went to another branch while a summary for this one was being written.
-    #[error("the session moved to another branch meanwhile: nothing was compacted")]
+    #[error("the session moved to another branch meanwhile: nothing was written")]
     BranchMoved,
     /// A handler named an entry to keep that is not on the branch.
     #[error("the first entry to keep, {0}, is not on the branch")]

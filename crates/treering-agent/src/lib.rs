@@ -12,12 +12,14 @@
 //!
 //! Whatever waits takes a [`CancellationToken`]; cancelling it ends the wait at once.
 
+mod chat;
 mod config;
 mod error;
 mod hooks;
 mod session;
 mod summarizer;
 
+pub use chat::{ChatAnswer, ChatFuture, ChatModel, ChatRequest, ChatTurn, Side};
 pub use config::{CompactionConfig, ModelConfig};
 pub use error::AgentError;
 pub use hooks::{
@@ -27,7 +29,7 @@ pub use hooks::{
     SuppliedSummary, Switch, SwitchReason, TreeMove, TreeOverride,
 };
 pub use session::{
-    AgentSession, AgentSettings, BranchSummary, CompactOptions, Compacted, Compaction, Forked,
+    AgentSession, AgentSettings, BranchSummary, CompactOptions, Compacted, Compaction, Forked, MergeOptions, MergeOutcome, MergedBranch,
     Moved, NavigateOptions, Navigation, Operation, Replaced, Turn,
 };
 pub use summarizer::{

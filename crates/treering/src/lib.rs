@@ -29,7 +29,6 @@
 //! knows no home directory.
 
 mod branch_summary;
-mod branches;
 mod catalog;
 mod compaction;
 mod context;
@@ -52,7 +51,6 @@ mod time;
 mod tree;
 
 pub use branch_summary::{AbandonedBranch, BRANCH_SUMMARY_PREAMBLE, branch_budget};
-pub use branches::Branch;
 pub use catalog::{Catalog, Listing, Progress, SessionInfo, info, list_dir};
 pub use compaction::{
     CompactionSettings, ContextTokens, FileLists, FileOps, ModelSettings, Preparation, Prepared,

@@ -15,11 +15,13 @@ mod busy;
 mod compact;
 mod journey;
 mod lifecycle;
+mod merge;
 
 pub use busy::{Operation, Turn};
 pub use compact::{CompactOptions, Compacted, Compaction};
 pub use journey::{BranchSummary, Moved, NavigateOptions, Navigation};
 pub use lifecycle::{Forked, Replaced};
+pub use merge::{MergeOptions, MergeOutcome, MergedBranch};
 
 use crate::error::AgentError;
 use crate::hooks::{Event, HookRunner, Hooks, InfoChanged, Start, StartReason};

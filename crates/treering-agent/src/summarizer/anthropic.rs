@@ -5,9 +5,10 @@ use super::http::{Flow, Http, Post, Reader, endpoint, key_header};
 use super::secret::{Secret, excerpt};
 use super::sse::SseEvent;
 use super::{Request, Sink, Summarizer, Summary, SummaryFuture, Usage};
+use crate::chat::{ChatAnswer, ChatRequest, ChatTurn, Side};
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 /// Summaries by a model behind the Anthropic Messages API.
@@ -41,7 +42,7 @@ impl Anthropic {
         }
     }
 
-    fn post(&self, request: &Request) -> Result<Post<'_>, SummaryError> {
+    fn post(&self, request: &ChatRequest) -> Result<Post<'_>, SummaryError> {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         let version = HeaderName::from_static("anthropic-version");
@@ -51,7 +52,7 @@ impl Anthropic {
             "model": self.model,
             "max_tokens": request.max_output_tokens.unwrap_or(self.max_output_tokens),
             "stream": true,
-            "messages": [{ "role": "user", "content": request.user }],
+            "messages": request.turns.iter().map(message).collect::<Vec<Value>>(),
         });
         // The API refuses an empty system prompt.
         if !request.system.is_empty() {
@@ -60,6 +61,18 @@ impl Anthropic {
         let body = body.to_string().into_bytes();
         let url = endpoint(&self.base_url, "/v1/messages");
         Ok(Post { url, headers, body, without: None, key: Some(&self.key) })
+    }
+
+    /// Sends a conversation, and waits for the answer.
+    pub(crate) async fn ask(
+        &self,
+        mut request: ChatRequest,
+        cancel: &CancellationToken,
+    ) -> Result<ChatAnswer, SummaryError> {
+        let (post, on_delta) = (self.post(&request)?, request.on_delta.take());
+        let (answer, text) = self.http.ask::<Answer>(post, on_delta, cancel).await?;
+        let model = answer.model.unwrap_or_else(|| self.model.clone());
+        Ok(ChatAnswer { text, usage: answer.usage, model })
     }
 }
 
@@ -78,13 +91,37 @@ impl Summarizer for Anthropic {
         cancel: &'a CancellationToken,
     ) -> SummaryFuture<'a> {
         Box::pin(async move {
-            let post = self.post(&request)?;
-            let (answer, text) = self.http.ask::<Answer>(post, request.on_delta, cancel).await?;
-            let model = answer.model.unwrap_or_else(|| self.model.clone());
+            let Request { system, user, max_output_tokens, on_delta, .. } = request;
+            let single = ChatRequest::single(system, user);
+            let request = ChatRequest { max_output_tokens, on_delta, ..single };
+            let answer = self.ask(request, cancel).await?;
             let provider = self.name().to_owned();
-            Ok(Summary { text, usage: answer.usage, model: Some(model), provider })
+            let ChatAnswer { text, usage, model } = answer;
+            Ok(Summary { text, usage, model: Some(model), provider })
         })
     }
+}
+
+fn message(turn: &ChatTurn) -> Value {
+    let role = match turn.side {
+        Side::User => "user",
+        Side::Assistant => "assistant",
+    };
+    if turn.images.is_empty() {
+        return json!({ "role": role, "content": turn.text });
+    }
+    let mut blocks: Vec<Value> = turn
+        .images
+        .iter()
+        .map(|(kind, data)| {
+            let source = json!({ "type": "base64", "media_type": kind, "data": data });
+            json!({ "type": "image", "source": source })
+        })
+        .collect();
+    if !turn.text.trim().is_empty() {
+        blocks.push(json!({ "type": "text", "text": turn.text }));
+    }
+    json!({ "role": role, "content": blocks })
 }
 
 /// What was heard so far.

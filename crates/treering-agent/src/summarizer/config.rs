@@ -29,6 +29,7 @@ use super::error::SummaryError;
 use super::{
     Anthropic, Command, Extractive, Http, HttpOptions, OpenAi, Program, Secret, Summarizer,
 };
+use crate::chat::ChatModel;
 use serde::Deserialize;
 use std::path::Path;
 use std::sync::Arc;
@@ -213,31 +214,8 @@ impl SummarizerConfig {
     pub fn build(&self) -> Result<Arc<dyn Summarizer>, ConfigError> {
         let provider = self.provider.ok_or(SummaryError::NotConfigured)?;
         Ok(match provider {
-            Provider::Anthropic => {
-                let key = self.key.clone().filter(|key| !key.is_empty());
-                let key = key.ok_or_else(|| missing("anthropic", "a key (ANTHROPIC_API_KEY)"))?;
-                let mut built = Anthropic::new(self.http()?, key, self.model("anthropic")?);
-                self.fill(
-                    &mut built.base_url,
-                    &mut built.context_window,
-                    &mut built.max_output_tokens,
-                );
-                Arc::new(built)
-            }
-            Provider::OpenAi => {
-                if self.key.is_none() && self.base_url.is_none() {
-                    let what =
-                        "a key (OPENAI_API_KEY) or the address of a server (OPENAI_BASE_URL)";
-                    return Err(missing("openai", what));
-                }
-                let mut built = OpenAi::new(self.http()?, self.key.clone(), self.model("openai")?);
-                self.fill(
-                    &mut built.base_url,
-                    &mut built.context_window,
-                    &mut built.max_output_tokens,
-                );
-                Arc::new(built)
-            }
+            Provider::Anthropic => Arc::new(self.anthropic()?),
+            Provider::OpenAi => Arc::new(self.openai()?),
             Provider::Command => {
                 let mut built = Command::new(self.program()?);
                 built.context_window = self.context_window;
@@ -246,6 +224,35 @@ impl SummarizerConfig {
             }
             Provider::Extractive => Arc::new(Extractive::default()),
         })
+    }
+
+    /// The same model to talk to. Only the two that are models can be.
+    pub fn build_chat(&self) -> Result<Arc<dyn ChatModel>, ConfigError> {
+        match self.provider.ok_or(SummaryError::NotConfigured)? {
+            Provider::Anthropic => Ok(Arc::new(self.anthropic()?)),
+            Provider::OpenAi => Ok(Arc::new(self.openai()?)),
+            Provider::Command | Provider::Extractive => {
+                Err(ConfigError::Value("to talk to a model choose anthropic or openai".into()))
+            }
+        }
+    }
+
+    fn anthropic(&self) -> Result<Anthropic, ConfigError> {
+        let key = self.key.clone().filter(|key| !key.is_empty());
+        let key = key.ok_or_else(|| missing("anthropic", "a key (ANTHROPIC_API_KEY)"))?;
+        let mut built = Anthropic::new(self.http()?, key, self.model("anthropic")?);
+        self.fill(&mut built.base_url, &mut built.context_window, &mut built.max_output_tokens);
+        Ok(built)
+    }
+
+    fn openai(&self) -> Result<OpenAi, ConfigError> {
+        if self.key.is_none() && self.base_url.is_none() {
+            let what = "a key (OPENAI_API_KEY) or the address of a server (OPENAI_BASE_URL)";
+            return Err(missing("openai", what));
+        }
+        let mut built = OpenAi::new(self.http()?, self.key.clone(), self.model("openai")?);
+        self.fill(&mut built.base_url, &mut built.context_window, &mut built.max_output_tokens);
+        Ok(built)
     }
 
     fn model(&self, provider: &str) -> Result<&str, ConfigError> {

@@ -9,10 +9,10 @@ use std::time::Duration;
 #[non_exhaustive]
 pub enum SummaryError {
     /// The caller cancelled.
-    #[error("summarizing was cancelled")]
+    #[error("cancelled")]
     Cancelled,
     /// Nothing happened for too long.
-    #[error("the summarizer timed out after {} s, {waiting}", limit.as_secs_f64())]
+    #[error("the model timed out after {} s, {waiting}", limit.as_secs_f64())]
     Timeout {
         /// What was being waited for.
         waiting: Waiting,
@@ -28,7 +28,7 @@ pub enum SummaryError {
         message: String,
     },
     /// The server could not be reached, or the connection was lost.
-    #[error("connection to the summarizer failed: {0}")]
+    #[error("connection to the model failed: {0}")]
     Connection(String),
     /// The server reported an error in the middle of its answer.
     #[error("the server broke off with {kind}: {message}")]
@@ -39,19 +39,19 @@ pub enum SummaryError {
         message: String,
     },
     /// The answer is not what this protocol allows.
-    #[error("the summarizer's answer cannot be understood: {0}")]
+    #[error("the model's answer cannot be understood: {0}")]
     Protocol(String),
     /// The summary was cut because it became too long.
-    #[error("the summary is incomplete: it reached the output limit")]
+    #[error("the answer is incomplete: it reached the output limit")]
     Length,
     /// There is no text in the answer.
-    #[error("the summary is empty")]
+    #[error("the answer is empty")]
     Empty,
     /// The model called a tool instead of answering.
-    #[error("the model called a tool instead of summarizing")]
+    #[error("the model called a tool instead of answering")]
     ToolCall,
     /// The model, or a filter in front of it, declined.
-    #[error("the model declined to summarize ({0})")]
+    #[error("the model declined to answer ({0})")]
     Refused(String),
     /// The external command could not be run, or failed.
     #[error("the summarizer command {0}")]

@@ -8,6 +8,7 @@ use super::http::{Flow, Http, Post, Reader, endpoint, key_header};
 use super::secret::{Secret, excerpt};
 use super::sse::SseEvent;
 use super::{Request, Sink, Summarizer, Summary, SummaryFuture, Usage};
+use crate::chat::{ChatAnswer, ChatRequest, ChatTurn, Side};
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -44,13 +45,13 @@ impl OpenAi {
         }
     }
 
-    fn post(&self, request: &Request) -> Result<Post<'_>, SummaryError> {
+    fn post(&self, request: &ChatRequest) -> Result<Post<'_>, SummaryError> {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         if let Some(key) = &self.key {
             key_header(&mut headers, AUTHORIZATION, &format!("Bearer {}", key.expose()))?;
         }
-        let mut messages = vec![json!({ "role": "user", "content": request.user })];
+        let mut messages: Vec<Value> = request.turns.iter().map(message).collect();
         if !request.system.is_empty() {
             messages.insert(0, json!({ "role": "system", "content": request.system }));
         }
@@ -70,6 +71,18 @@ impl OpenAi {
         let without = Some(("stream_options", plain));
         Ok(Post { url, headers, body, without, key: self.key.as_ref() })
     }
+
+    /// Sends a conversation, and waits for the answer.
+    pub(crate) async fn ask(
+        &self,
+        mut request: ChatRequest,
+        cancel: &CancellationToken,
+    ) -> Result<ChatAnswer, SummaryError> {
+        let (post, on_delta) = (self.post(&request)?, request.on_delta.take());
+        let (answer, text) = self.http.ask::<Answer>(post, on_delta, cancel).await?;
+        let model = answer.model.unwrap_or_else(|| self.model.clone());
+        Ok(ChatAnswer { text: without_thinking(text)?, usage: answer.usage, model })
+    }
 }
 
 impl Summarizer for OpenAi {
@@ -87,14 +100,30 @@ impl Summarizer for OpenAi {
         cancel: &'a CancellationToken,
     ) -> SummaryFuture<'a> {
         Box::pin(async move {
-            let post = self.post(&request)?;
-            let (answer, text) = self.http.ask::<Answer>(post, request.on_delta, cancel).await?;
-            let model = answer.model.unwrap_or_else(|| self.model.clone());
+            let Request { system, user, max_output_tokens, on_delta, .. } = request;
+            let single = ChatRequest::single(system, user);
+            let request = ChatRequest { max_output_tokens, on_delta, ..single };
+            let answer = self.ask(request, cancel).await?;
             let provider = self.name().to_owned();
-            let text = without_thinking(text)?;
-            Ok(Summary { text, usage: answer.usage, model: Some(model), provider })
+            let ChatAnswer { text, usage, model } = answer;
+            Ok(Summary { text, usage, model: Some(model), provider })
         })
     }
+}
+
+fn message(turn: &ChatTurn) -> Value {
+    let role = match turn.side {
+        Side::User => "user",
+        Side::Assistant => "assistant",
+    };
+    if turn.images.is_empty() {
+        return json!({ "role": role, "content": turn.text });
+    }
+    let mut parts = vec![json!({ "type": "text", "text": turn.text })];
+    parts.extend(turn.images.iter().map(|(kind, data)| {
+        json!({ "type": "image_url", "image_url": { "url": format!("data:{kind};base64,{data}") } })
+    }));
+    json!({ "role": role, "content": parts })
 }
 
 /// Servers of one's own often pass on what a model thinks before it answers.

@@ -11,6 +11,7 @@ mod goto;
 mod label;
 mod log;
 mod ls;
+mod merge;
 mod migrate;
 mod name;
 mod pop;
@@ -35,6 +36,7 @@ pub(crate) enum Command {
     Label(label::Args),
     Name(name::Args),
     Fork(fork::Args),
+    Merge(merge::Args),
     Compact(compact::Args),
     Ls(ls::Args),
     Convert(convert::Args),
@@ -57,6 +59,7 @@ impl Command {
             Command::Label(args) => label::run(args, out),
             Command::Name(args) => name::run(args, out),
             Command::Fork(args) => fork::run(args, out),
+            Command::Merge(args) => merge::run(args, out),
             Command::Compact(args) => compact::run(args, out),
             Command::Ls(args) => ls::run(args, out),
             Command::Convert(args) => convert::run(args, out),
@@ -79,6 +82,7 @@ impl Command {
             Command::Label(args) => &args.file,
             Command::Name(args) => &args.file,
             Command::Fork(args) => &args.file,
+            Command::Merge(args) => &args.file,
             Command::Compact(args) => &args.file,
             Command::Convert(args) => &args.file,
             Command::Doctor(args) => only(&args.paths)?,

@@ -16,6 +16,7 @@ mod moves;
 mod pipes;
 mod show;
 mod stdin;
+mod summaries;
 mod support;
 mod tree;
 mod usage;

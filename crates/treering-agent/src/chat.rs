@@ -1,0 +1,193 @@
+//! A model to talk to: the same clients that summarise, asked to go on with a conversation.
+//!
+//! No tools are offered here, so calls and results of a session that has some are shown as text: a
+//! provider would refuse them as blocks. Turns of the same side are joined, because some servers
+//! demand that the sides take turns.
+
+use crate::summarizer::{Anthropic, OnDelta, OpenAi, SummaryError, Usage};
+use std::fmt;
+use std::pin::Pin;
+use tokio_util::sync::CancellationToken;
+use treering::{Block, Context, MessageView, Pairing, Role};
+
+/// Who speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    /// The user, and the tools that answer for the user.
+    User,
+    /// The model.
+    Assistant,
+}
+
+/// What one side said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChatTurn {
+    /// Who.
+    pub side: Side,
+    /// What.
+    pub text: String,
+    /// What was shown: media type, and data in base 64.
+    pub images: Vec<(String, String)>,
+}
+
+/// A conversation to go on with.
+#[derive(Default)]
+pub struct ChatRequest {
+    /// The system prompt.
+    pub system: String,
+    /// What was said, oldest first.
+    pub turns: Vec<ChatTurn>,
+    /// How long the answer may get; `None` leaves it to the model's configuration.
+    pub max_output_tokens: Option<u64>,
+    /// Who wants to see the text as it arrives. It has all there is of an answer that fails.
+    pub on_delta: Option<OnDelta>,
+}
+
+impl fmt::Debug for ChatRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Conversations are long and private: their sizes say enough.
+        f.debug_struct("ChatRequest").field("turns", &self.turns.len()).finish_non_exhaustive()
+    }
+}
+
+/// A whole answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChatAnswer {
+    /// The text.
+    pub text: String,
+    /// What it cost, if the server said so.
+    pub usage: Option<Usage>,
+    /// The model that wrote it.
+    pub model: String,
+}
+
+/// An answer, still to come.
+pub type ChatFuture<'a> =
+    Pin<Box<dyn Future<Output = Result<ChatAnswer, SummaryError>> + Send + 'a>>;
+
+/// A model to talk to.
+pub trait ChatModel: Send + Sync + fmt::Debug {
+    /// Who serves it.
+    fn provider(&self) -> &str;
+
+    /// Its id.
+    fn model(&self) -> &str;
+
+    /// How many tokens it takes at once.
+    fn context_window(&self) -> u64;
+
+    /// Answers. An answer that was cut for length is [`SummaryError::Length`].
+    fn answer<'a>(&'a self, request: ChatRequest, cancel: &'a CancellationToken) -> ChatFuture<'a>;
+}
+
+impl ChatModel for OpenAi {
+    fn provider(&self) -> &str {
+        "openai"
+    }
+
+    fn model(&self) -> &str {
+        &self.model
+    }
+
+    fn context_window(&self) -> u64 {
+        self.context_window
+    }
+
+    fn answer<'a>(&'a self, request: ChatRequest, cancel: &'a CancellationToken) -> ChatFuture<'a> {
+        Box::pin(self.ask(request, cancel))
+    }
+}
+
+impl ChatModel for Anthropic {
+    fn provider(&self) -> &str {
+        "anthropic"
+    }
+
+    fn model(&self) -> &str {
+        &self.model
+    }
+
+    fn context_window(&self) -> u64 {
+        self.context_window
+    }
+
+    fn answer<'a>(&'a self, request: ChatRequest, cancel: &'a CancellationToken) -> ChatFuture<'a> {
+        Box::pin(self.ask(request, cancel))
+    }
+}
+
+impl ChatRequest {
+    /// A request of one text.
+    pub(crate) fn single(system: String, user: String) -> Self {
+        let turns = vec![ChatTurn { side: Side::User, text: user, images: Vec::new() }];
+        ChatRequest { system, turns, ..Default::default() }
+    }
+
+    /// The conversation that a session's context amounts to.
+    ///
+    /// ```
+    /// use treering::{Message, Session};
+    /// let session = Session::in_memory("/project");
+    /// session.append(Message::user("Name a colour."))?;
+    /// let request = treering_agent::ChatRequest::of(&session.context()?);
+    /// assert_eq!(request.turns[0].text, "Name a colour.");
+    /// # Ok::<(), treering::Error>(())
+    /// ```
+    pub fn of(context: &Context) -> Self {
+        let mut request = ChatRequest::default();
+        for message in context.to_llm(Pairing::Strict).messages {
+            let message = MessageView::new(&message.json);
+            match message.role() {
+                Role::System => {
+                    let text = message.text();
+                    let space = if request.system.is_empty() { "" } else { "\n\n" };
+                    request.system += &format!("{space}{text}");
+                }
+                Role::Assistant => request.push(Side::Assistant, assistant_text(message), vec![]),
+                Role::ToolResult => {
+                    let tool = message.field("toolName").unwrap_or_default();
+                    let text = format!("[Result of {tool}]\n{}", message.text());
+                    request.push(Side::User, text, images(message));
+                }
+                _ => request.push(Side::User, message.text(), images(message)),
+            }
+        }
+        request
+    }
+
+    fn push(&mut self, side: Side, text: String, images: Vec<(String, String)>) {
+        if text.trim().is_empty() && images.is_empty() {
+            return;
+        }
+        match self.turns.last_mut() {
+            Some(last) if last.side == side => {
+                last.text += &format!("\n\n{text}");
+                last.images.extend(images);
+            }
+            _ => self.turns.push(ChatTurn { side, text, images }),
+        }
+    }
+}
+
+fn assistant_text(message: MessageView<'_>) -> String {
+    let mut parts = Vec::new();
+    for block in message.blocks() {
+        match block {
+            Block::Text(text) => parts.push(text.into_owned()),
+            Block::ToolCall { name, arguments, .. } => {
+                let arguments = String::from_utf8_lossy(arguments.unwrap_or_default());
+                parts.push(format!("[Called {name} with {arguments}]"));
+            }
+            _ => {}
+        }
+    }
+    parts.join("\n\n")
+}
+
+fn images(message: MessageView<'_>) -> Vec<(String, String)> {
+    let image = |block: &Block<'_>| match block {
+        Block::Image { mime_type, data } => Some((mime_type.to_string(), data.to_string())),
+        _ => None,
+    };
+    message.blocks().iter().filter_map(image).collect()
+}

@@ -1,0 +1,155 @@
+//! Bringing branches together: another branch's work as a summary or as copies, single messages as
+//! copies.
+
+use super::ask::{Asker, Question};
+use super::busy::{Guard, Operation};
+use super::{AgentSession, find, look};
+use crate::error::AgentError;
+use crate::hooks::TreeMove;
+use crate::summarizer::{SummaryError, Usage};
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+use treering::{
+    Entry, EntryId, Merge, MergePlan, MergeSummary, Selection, Session, branch_budget,
+    branch_request,
+};
+
+/// How to merge.
+#[derive(Debug, Clone, Default)]
+pub struct MergeOptions {
+    /// Whether the messages themselves are copied, instead of a summary of them.
+    pub full: bool,
+    /// What the summary should pay attention to.
+    pub custom_instructions: Option<String>,
+    /// Cancels it.
+    pub cancel: CancellationToken,
+}
+
+/// What became of a merge.
+#[derive(Debug, Clone)]
+pub enum MergeOutcome {
+    /// Nothing: this branch has all of the other one.
+    NothingNew,
+    /// Nothing: the user gave up.
+    Aborted,
+    /// The other branch's work is here.
+    Done(Box<MergedBranch>),
+}
+
+/// A merge that was written.
+#[derive(Debug, Clone)]
+pub struct MergedBranch {
+    /// The summary, or the record of the copies: the new leaf.
+    pub entry: Entry,
+    /// The copies, oldest first.
+    pub copies: Vec<EntryId>,
+    /// What was brought.
+    pub plan: MergePlan,
+    /// What the summary cost.
+    pub usage: Option<Usage>,
+}
+
+impl AgentSession {
+    /// Brings what another branch has, and this one has not, into this one. A second merge brings only
+    /// what is new since the first.
+    pub async fn merge(
+        &self,
+        other: &str,
+        options: MergeOptions,
+    ) -> Result<MergeOutcome, AgentError> {
+        let (guard, session) = self.begin(Operation::Merge, &options.cancel)?;
+        let other = find(&session, other)?;
+        let summarizer = if options.full { None } else { Some(self.summarizer()?) };
+        let window = summarizer.as_ref().and_then(|summarizer| summarizer.context_window());
+        let budget = branch_budget(window, self.settings().branch_reserve_tokens);
+        let merge = look(&session, move |session| session.merge_plan(other.as_str(), budget));
+        let mut plan = match merge.await? {
+            Merge::NothingNew => return Ok(MergeOutcome::NothingNew),
+            Merge::Ready(plan) => *plan,
+        };
+        let old_leaf = plan.into.clone();
+        let (id, copies, usage) = if options.full {
+            if guard.cancel.is_cancelled() {
+                return Ok(MergeOutcome::Aborted);
+            }
+            let merged = session.merge_full(&plan)?;
+            (merged.record, merged.copies, None)
+        } else {
+            let (text, usage) = match self.ask_about(&guard, &plan, &options).await {
+                Err(SummaryError::Cancelled) => return Ok(MergeOutcome::Aborted),
+                Err(error) => return Err(error.into()),
+                Ok(_) if guard.cancel.is_cancelled() => return Ok(MergeOutcome::Aborted),
+                Ok(answer) => answer,
+            };
+            keep_up(&session, &mut plan)?;
+            let spent = usage.as_ref().map(Usage::to_json);
+            let text = plan.compose(&text);
+            let summary =
+                MergeSummary { text: &text, usage: spent.as_deref(), ..Default::default() };
+            (session.merge_summary(&plan, summary)?, Vec::new(), usage)
+        };
+        let entry = session.entry(id.as_str())?;
+        let told = TreeMove {
+            new_leaf: session.leaf(),
+            old_leaf,
+            summary_entry: (!options.full).then(|| entry.clone()),
+            from_extension: false,
+        };
+        self.hooks.session_tree(told).await;
+        Ok(MergeOutcome::Done(Box::new(MergedBranch { entry, copies, plan, usage })))
+    }
+
+    /// Copies messages from elsewhere in the tree onto this branch, a tool call always together with
+    /// its results. Returns the copies.
+    pub fn cherry_pick(&self, selection: &Selection) -> Result<Vec<EntryId>, AgentError> {
+        let (_guard, session) = self.begin(Operation::Merge, &CancellationToken::new())?;
+        Ok(session.cherry_pick(selection)?)
+    }
+
+    async fn ask_about(
+        &self,
+        guard: &Guard<'_>,
+        plan: &MergePlan,
+        options: &MergeOptions,
+    ) -> Result<(String, Option<Usage>), SummaryError> {
+        let focus = options.custom_instructions.as_deref();
+        let question = Question {
+            messages: &plan.messages,
+            previous: None,
+            focus,
+            request: &|text, previous| branch_request(text, previous, focus, false),
+        };
+        let summarizer = self.summarizer()?;
+        let asker = Asker {
+            summarizer: &*summarizer,
+            hooks: &self.hooks,
+            cancel: &guard.cancel,
+            reserve: self.settings().branch_reserve_tokens,
+            streams: true,
+        };
+        let answer = tokio::select! {
+            biased;
+            () = guard.cancel.cancelled() => return Err(SummaryError::Cancelled),
+            answer = asker.ask(&question) => answer?,
+        };
+        Ok((answer.text, answer.usage))
+    }
+}
+
+/// The branch may have grown while the summary was written: then the merge goes to its end. A session
+/// that has left the branch is not pulled back.
+fn keep_up(session: &Arc<Session>, plan: &mut MergePlan) -> Result<(), AgentError> {
+    let leaf = session.leaf();
+    if leaf == plan.into {
+        return Ok(());
+    }
+    let continues = match (&plan.into, &leaf) {
+        (Some(into), Some(leaf)) => session.tree().is_ancestor(into.as_str(), leaf.as_str())?,
+        (into, _) => into.is_none(),
+    };
+    match continues {
+        true => plan.into = leaf,
+        false => return Err(AgentError::BranchMoved),
+    }
+    Ok(())
+}

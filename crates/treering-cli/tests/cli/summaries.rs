@@ -1,0 +1,158 @@
+//! Commands that ask for a summary: goto --summarize, pop, compact, merge.
+
+use crate::support::{Place, Ran};
+use serde_json::Value;
+
+/// Runs with a command as the summarizer, and no configuration of the person who runs the test.
+fn run(place: &Place, summarizer: &str, args: &[&str]) -> Ran {
+    let mut command = place.command(args);
+    command.env("TREERING_CONFIG", place.file("none.toml"));
+    command.env("TREERING_SUMMARIZER", "command").env("TREERING_SUMMARIZER_COMMAND", summarizer);
+    let output = command.output().unwrap();
+    Ran {
+        code: output.status.code().unwrap(),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+fn entry(place: &Place, id: &str) -> Value {
+    place.run(&["show", "s.jsonl", id, "--json"]).json().remove(0)
+}
+
+const PREAMBLE: &str = "The user explored a different conversation branch before returning here.\nSummary of that exploration:\n\n";
+
+#[test]
+fn goto_can_take_a_summary_along() {
+    let place = Place::with_story();
+    let ran = run(&place, "echo Learned a lot", &["goto", "s.jsonl", "a2", "--summarize", "--json"]);
+    let told = ran.json().remove(0);
+    assert_eq!(told["oldLeaf"], "b4");
+    assert_eq!(told["editorText"], Value::Null);
+    let summary = entry(&place, told["leaf"].as_str().unwrap());
+    assert_eq!((&summary["type"], &summary["parentId"]), (&"branch_summary".into(), &"a2".into()));
+    assert_eq!(summary["fromId"], "b4");
+    assert_eq!(summary["summary"], format!("{PREAMBLE}Learned a lot"));
+    assert_eq!(summary["details"], serde_json::json!({"readFiles": [], "modifiedFiles": []}));
+}
+
+#[test]
+fn a_summarizer_that_fails_changes_nothing() {
+    let place = Place::with_story();
+    let before = place.read("s.jsonl");
+    for summarizer in ["exit 3", "true", "no-such-program-anywhere"] {
+        let error =
+            run(&place, summarizer, &["goto", "s.jsonl", "a2", "--summarize"]).failed();
+        assert!(error.contains("hint: nothing was changed"), "{error}");
+        run(&place, summarizer, &["pop", "s.jsonl"]).failed();
+        run(&place, summarizer, &["compact", "s.jsonl", "--keep-recent", "1"]).failed();
+        run(&place, summarizer, &["merge", "s.jsonl", "b1"]).failed();
+    }
+    assert_eq!(place.read("s.jsonl"), before);
+}
+
+#[test]
+fn without_a_summarizer_the_choices_are_named() {
+    let place = Place::with_story();
+    let before = place.read("s.jsonl");
+    let mut command = place.command(&["pop", "s.jsonl"]);
+    command.env("TREERING_CONFIG", place.file("none.toml")).env_remove("TREERING_SUMMARIZER");
+    let output = command.output().unwrap();
+    let error = String::from_utf8(output.stderr).unwrap();
+    for choice in ["anthropic", "openai", "command", "extractive"] {
+        assert!(error.contains(choice), "{error}");
+    }
+    assert_eq!((output.status.code(), place.read("s.jsonl")), (Some(1), before));
+}
+
+#[test]
+fn pop_gives_the_message_back() {
+    let place = Place::with_story();
+    place.run(&["append", "s.jsonl", "--assistant", "I see nothing."]).ok();
+    let told = run(&place, "cat", &["pop", "s.jsonl", "--json", "--instructions", "the tests"]);
+    let told = told.json().remove(0);
+    assert_eq!(told["editorText"], "Look again.");
+    let asked = told["summary"].as_str().unwrap();
+    assert!(asked.contains("[Assistant]: I see nothing."), "{asked}");
+    assert!(asked.contains("Additional focus: the tests"), "{asked}");
+    let summary = entry(&place, told["leaf"].as_str().unwrap());
+    assert_eq!(summary["parentId"], "b3");
+}
+
+#[test]
+fn going_before_a_message_returns_its_text() {
+    let place = Place::with_story();
+    place.run(&["append", "s.jsonl", "--assistant", "I see nothing."]).ok();
+    assert_eq!(place.run(&["goto", "s.jsonl", "b4", "--edit"]).ok(), "b3\n\nLook again.\n");
+    assert_eq!(place.run(&["goto", "s.jsonl", "a1", "--edit", "--label", "anew"]).ok().lines().last(), Some("Be brief."));
+    let tree = place.run(&["tree", "s.jsonl", "--json"]).json();
+    assert_eq!(tree.iter().find(|node| node["id"] == "a1").unwrap()["label"], "anew");
+}
+
+#[test]
+fn compact_writes_a_summary_and_says_what_it_saved() {
+    let place = Place::with_story();
+    let args = ["compact", "s.jsonl", "--keep-recent", "1", "--json"];
+    let told = run(&place, "echo All of it", &args).json().remove(0);
+    assert_eq!((&told["compacted"], &told["firstKeptEntryId"]), (&true.into(), &"b4".into()));
+    let compaction = entry(&place, told["id"].as_str().unwrap());
+    assert_eq!((&compaction["type"], &compaction["summary"]), (&"compaction".into(), &"All of it".into()));
+    let context = place.run(&["context", "s.jsonl", "--json"]).json().remove(0);
+    assert_eq!(context["messages"][0]["role"], "compactionSummary");
+    assert_eq!(context["messages"].as_array().unwrap().len(), 2);
+    let again = run(&place, "echo All of it", &args).json().remove(0);
+    assert_eq!(again["reason"], "already compacted");
+}
+
+#[test]
+fn a_dry_run_needs_no_summarizer_and_writes_nothing() {
+    let place = Place::with_story();
+    let before = place.read("s.jsonl");
+    let shown = place.run(&["compact", "s.jsonl", "--dry-run", "--keep-recent", "1"]).ok();
+    assert!(shown.contains("kept from b4"), "{shown}");
+    assert!(shown.contains("frees about"), "{shown}");
+    let shown = place.run(&["merge", "s.jsonl", "b1", "--dry-run"]).ok();
+    assert!(shown.contains("new on the other branch: 1 message"), "{shown}");
+    assert_eq!(place.read("s.jsonl"), before);
+}
+
+#[test]
+fn merge_brings_the_other_branch_once() {
+    let place = Place::with_story();
+    let told = run(&place, "echo Nothing was found", &["merge", "s.jsonl", "b1", "--json"]);
+    let told = told.json().remove(0);
+    assert_eq!(told["entries"], serde_json::json!(["b1"]));
+    let merged = entry(&place, told["id"].as_str().unwrap());
+    assert_eq!((&merged["parentId"], &merged["fromId"]), (&"b4".into(), &"b1".into()));
+    assert_eq!(merged["details"]["merge"]["from"], "b1");
+    assert!(merged["summary"].as_str().unwrap().ends_with("Nothing was found"));
+    let again = run(&place, "echo", &["merge", "s.jsonl", "b1"]).ok();
+    assert_eq!(again, "nothing to merge: this branch has all of it\n");
+}
+
+#[test]
+fn merge_can_copy_the_messages() {
+    let place = Place::with_story();
+    let told = place.run(&["merge", "s.jsonl", "b1", "--full", "--json"]).json().remove(0);
+    let copy = entry(&place, told["copies"][0].as_str().unwrap());
+    assert_eq!(copy["copiedFrom"]["entry"], "b1");
+    assert_eq!(copy["message"]["content"][0]["text"], "Nothing.");
+}
+
+#[test]
+fn the_configuration_file_chooses_and_is_checked() {
+    let place = Place::with_story();
+    place.write("c.toml", b"[summarizer]\nprovider = 'command'\ncommand = 'echo From the file'\n");
+    let configured = |args: &[&str]| {
+        let mut command = place.command(args);
+        command.env("TREERING_CONFIG", place.file("c.toml")).env_remove("TREERING_SUMMARIZER");
+        command.output().unwrap()
+    };
+    let output = configured(&["goto", "s.jsonl", "a2", "--summarize"]);
+    assert!(String::from_utf8(output.stdout).unwrap().contains("From the file"));
+    place.write("c.toml", b"[summarizer]\nprovider = 'command'\nkey = 5\n");
+    let output = configured(&["goto", "s.jsonl", "b4", "--summarize"]);
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(error.contains("line 3"), "{error}");
+    assert!(error.contains("TREERING_CONFIG"), "{error}");
+}
