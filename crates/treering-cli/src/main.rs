@@ -12,6 +12,7 @@ mod layout;
 mod output;
 mod progress;
 mod short;
+mod spent;
 mod text;
 
 use clap::Parser;

@@ -399,6 +399,21 @@ pub(crate) fn get<'a>(bytes: &'a [u8], key: &str) -> Option<&'a [u8]> {
     found.map(|span| &bytes[span])
 }
 
+/// The values of several keys, from one pass; the last one where a key is repeated.
+pub(crate) fn get_all<'a, const N: usize>(
+    bytes: &'a [u8],
+    keys: [&str; N],
+) -> [Option<&'a [u8]>; N] {
+    let mut found = [None; N];
+    for member in Members::new(bytes, skip_space(bytes, 0)) {
+        let name = key_name(member.key);
+        if let Some(at) = keys.iter().position(|key| *name == *key.as_bytes()) {
+            found[at] = bytes.get(member.value);
+        }
+    }
+    found
+}
+
 /// Whether a raw key means `name`, escapes considered.
 pub(crate) fn key_is(raw: &[u8], name: &str) -> bool {
     *key_name(raw) == *name.as_bytes()

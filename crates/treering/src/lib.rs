@@ -49,6 +49,7 @@ mod session;
 mod snapshot;
 mod time;
 mod tree;
+mod usage;
 
 pub use branch_summary::{AbandonedBranch, BRANCH_SUMMARY_PREAMBLE, branch_budget};
 pub use catalog::{Catalog, Listing, Progress, SessionInfo, info, list_dir};
@@ -73,6 +74,7 @@ pub use log::{Appended, Journal, JournalError, MemoryJournal};
 pub use migrate::Upgrade;
 pub use session::{Change, Creation, Durability, ForkOptions, Reader, Session, SessionOptions};
 pub use tree::{Tree, TreeItem, TreeWalk};
+pub use usage::{Added, Branch, Cost, Ledger, Purpose, Stats, Usage};
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,6 +1,7 @@
 //! The commands, one file each. The doc comment of a command's arguments is its help.
 
 mod append;
+mod branches;
 mod compact;
 mod context;
 mod convert;
@@ -16,6 +17,7 @@ mod migrate;
 mod name;
 mod pop;
 mod show;
+mod stats;
 mod tree;
 
 use crate::error::Failure;
@@ -29,7 +31,9 @@ pub(crate) enum Command {
     Context(context::Args),
     Log(log::Args),
     Tree(tree::Args),
+    Branches(branches::Args),
     Show(show::Args),
+    Stats(stats::Args),
     Append(append::Args),
     Goto(goto::Args),
     Pop(pop::Args),
@@ -52,7 +56,9 @@ impl Command {
             Command::Context(args) => context::run(args, out),
             Command::Log(args) => log::run(args, out),
             Command::Tree(args) => tree::run(args, out),
+            Command::Branches(args) => branches::run(args, out),
             Command::Show(args) => show::run(args, out),
+            Command::Stats(args) => stats::run(args, out),
             Command::Append(args) => append::run(args, out),
             Command::Goto(args) => goto::run(args, out),
             Command::Pop(args) => pop::run(args, out),
@@ -75,6 +81,7 @@ impl Command {
             Command::Context(args) => &args.file,
             Command::Log(args) => &args.file,
             Command::Tree(args) => &args.file,
+            Command::Branches(args) => &args.file,
             Command::Show(args) => &args.file,
             Command::Append(args) => &args.file,
             Command::Goto(args) => &args.file,
@@ -87,6 +94,7 @@ impl Command {
             Command::Convert(args) => &args.file,
             Command::Doctor(args) => only(&args.paths)?,
             Command::Migrate(args) => only(&args.files)?,
+            Command::Stats(args) => only(&args.files)?,
             Command::Ls(_) | Command::Demo(_) => return None,
         })
     }

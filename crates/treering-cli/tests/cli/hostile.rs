@@ -18,7 +18,7 @@ fn evil_session() -> Vec<String> {
     let result = json!({"role": "toolResult", "toolCallId": EVIL, "toolName": EVIL, "isError": true,
                         "content": [{"type": "text", "text": EVIL}]});
     let ended = json!({"role": "assistant", "provider": EVIL, "model": EVIL, "stopReason": "error",
-                       "errorMessage": EVIL, "content": [], "usage": {"input": EVIL}});
+                       "errorMessage": EVIL, "content": [], "usage": {"input": EVIL, "output": 7}});
     let bash = json!({"role": "bashExecution", "command": EVIL, "output": EVIL, "exitCode": EVIL});
     let target = json!({"targetId": EVIL, "label": EVIL});
     vec![
@@ -75,6 +75,9 @@ fn nothing_for_people_drives_the_terminal() {
         vec!["context", "s.jsonl", "--llm", "--strict"],
         vec!["name", "s.jsonl"],
         vec!["ls"],
+        vec!["branches", "s.jsonl", "--all"],
+        vec!["stats", "s.jsonl"],
+        vec!["stats", "s.jsonl", "s.jsonl"],
         vec!["check", "s.jsonl"],
     ];
     for id in &ids {

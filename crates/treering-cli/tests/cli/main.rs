@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "how a test fails")]
 
 mod append;
+mod branches;
 mod context;
 mod demo;
 mod dialects;
@@ -15,6 +16,7 @@ mod migrate;
 mod moves;
 mod pipes;
 mod show;
+mod stats;
 mod stdin;
 mod summaries;
 mod support;

@@ -11,7 +11,8 @@ fn without_arguments_there_is_help() {
 fn every_command_is_in_the_help_and_has_its_own() {
     let place = Place::empty();
     let help = place.run(&["--help"]).ok();
-    let commands = "context log tree show append goto label name fork ls doctor migrate demo";
+    let commands =
+        "context log tree branches show stats append goto label name fork ls doctor migrate demo";
     for command in commands.split(' ') {
         assert!(help.contains(&format!("\n  {command} ")), "{command}: {help}");
         let own = place.run(&[command, "--help"]).ok();

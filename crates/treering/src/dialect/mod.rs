@@ -18,6 +18,7 @@ pub(crate) mod omp;
 mod operator;
 mod pi;
 mod python;
+mod receipt;
 pub(crate) mod stringify;
 mod tau;
 mod uuid;
@@ -27,6 +28,7 @@ pub(crate) use detect::detect;
 pub(crate) use link::{Linker, Marks};
 #[cfg(test)]
 pub(crate) use pi::Pi;
+pub(crate) use receipt::{Price, Receipt};
 
 use crate::entry::head::{self, Head};
 use crate::entry::{Kind, NewEntry, Role};
@@ -312,6 +314,12 @@ pub(crate) trait Codec: Sync + fmt::Debug {
 
     /// An entry in treering's shape. Never fails: what it does not understand it carries over.
     fn decode(&self, record: &[u8]) -> Decoded;
+
+    /// What a record says about the request behind it, and its entry does not.
+    fn receipt(&self, record: &[u8]) -> Receipt {
+        let _ = record;
+        Receipt::default()
+    }
 
     /// An entry as this agent would have written it, without a newline. `None` if treering never
     /// writes this dialect's files.

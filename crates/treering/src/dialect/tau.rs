@@ -3,7 +3,7 @@
 
 use super::agent::{AgentContext, Path};
 use super::operator::{self, Style};
-use super::{About, Class, Codec, Decoded, Keys, Stamp};
+use super::{About, Class, Codec, Decoded, Keys, Receipt, Stamp};
 use crate::entry::NewEntry;
 use crate::entry::head::Head;
 use crate::error::Result;
@@ -48,6 +48,10 @@ impl Codec for Tau {
 
     fn decode(&self, record: &[u8]) -> Decoded {
         operator::decode(record)
+    }
+
+    fn receipt(&self, record: &[u8]) -> Receipt {
+        operator::Operator.receipt(record)
     }
 
     fn encode(&self, entry: &NewEntry, stamp: &Stamp<'_>) -> Option<Vec<u8>> {

@@ -164,6 +164,12 @@ impl Tree {
         Ok(rows.into_iter().map(|row| self.id(row)).collect())
     }
 
+    /// The entry that `id` continues; `None` for a root.
+    pub fn parent(&self, id: &str) -> Result<Option<EntryId>> {
+        let parent = self.node(self.find_row(id)?).parent;
+        Ok((parent != NONE).then(|| self.id(parent)))
+    }
+
     /// The entries directly under `id`, oldest first.
     pub fn children(&self, id: &str) -> Result<Vec<EntryId>> {
         let rows = self.children_index().of(self.find_row(id)?);

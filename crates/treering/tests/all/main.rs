@@ -35,6 +35,7 @@ mod stories;
 mod support;
 mod tail;
 mod upgrades;
+mod usage;
 mod versions;
 mod writers;
 

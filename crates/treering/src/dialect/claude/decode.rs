@@ -1,7 +1,7 @@
 //! Records of Claude Code in treering's shape.
 
-use crate::dialect::Decoded;
 use crate::dialect::agent::{AgentContext, Path};
+use crate::dialect::{Decoded, Price, Receipt};
 use crate::entry::NewEntry;
 use crate::error::Result;
 use crate::json;
@@ -126,6 +126,17 @@ fn usage(usage: &[u8]) -> Vec<u8> {
         "{{\"input\":{input},\"output\":{output},\"cacheRead\":{read},\"cacheWrite\":{write},\"totalTokens\":{total},\"cost\":{{\"input\":0,\"output\":0,\"cacheRead\":0,\"cacheWrite\":0,\"total\":0}}}}"
     )
     .into_bytes()
+}
+
+/// The response that a record is a part of: its message's id and, as gateways number messages as they
+/// like, the request's. Only old versions say what it cost.
+pub(super) fn receipt(record: &[u8]) -> Receipt {
+    let [message, request, cost] = json::get_all(record, ["message", "requestId", "costUSD"]);
+    let named = |literal: &&[u8]| literal.starts_with(b"\"") && *literal != b"\"\"";
+    let id = message.and_then(|message| json::get(message, "id")).filter(named);
+    let response = id.map(|id| [id, request.filter(named).unwrap_or_default()].concat());
+    let price = cost.and_then(crate::entry::number).map_or(Price::Unsaid, Price::Dollars);
+    Receipt { response, price }
 }
 
 /// Results of tools, one message each, then whatever else was said.

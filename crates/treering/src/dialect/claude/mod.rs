@@ -13,7 +13,7 @@ mod stray;
 pub(crate) use export::export;
 
 use super::agent::{AgentContext, Path};
-use super::{About, Class, Codec, Decoded, Glance, Keys, Linker, Marks, Stamp};
+use super::{About, Class, Codec, Decoded, Glance, Keys, Linker, Marks, Receipt, Stamp};
 use crate::entry::head::{self, Head};
 use crate::entry::{Kind, NewEntry, Role};
 use crate::error::Result;
@@ -247,6 +247,10 @@ impl Codec for ClaudeCode {
 
     fn decode(&self, record: &[u8]) -> Decoded {
         decode::record(record)
+    }
+
+    fn receipt(&self, record: &[u8]) -> Receipt {
+        decode::receipt(record)
     }
 
     fn encode(&self, _: &NewEntry, _: &Stamp<'_>) -> Option<Vec<u8>> {

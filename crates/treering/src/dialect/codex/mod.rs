@@ -19,7 +19,7 @@ mod tests;
 use turns::{rolls_back, starts_turn};
 
 use super::agent::{AgentContext, Path};
-use super::{About, Class, Codec, Decoded, Glance, Keys, Linker, Marks, Stamp};
+use super::{About, Class, Codec, Decoded, Glance, Keys, Linker, Marks, Price, Receipt, Stamp};
 use crate::entry::NewEntry;
 use crate::entry::head::Head;
 use crate::error::Result;
@@ -122,6 +122,11 @@ impl Codec for Codex {
 
     fn decode(&self, record: &[u8]) -> Decoded {
         decode::decode(record)
+    }
+
+    /// Codex knows no prices.
+    fn receipt(&self, _record: &[u8]) -> Receipt {
+        Receipt { price: Price::Unsaid, ..Receipt::default() }
     }
 
     fn encode(&self, _entry: &NewEntry, _stamp: &Stamp<'_>) -> Option<Vec<u8>> {

@@ -40,6 +40,16 @@ pub(crate) fn decode(record: &[u8]) -> Decoded {
     Decoded { entry: carry::native(type_name, object.fields()), more }
 }
 
+/// Whether a record's usage has a cost. A carried entry says that itself.
+pub(super) fn says_cost(record: &[u8]) -> bool {
+    if carry::carried(record).is_some() {
+        return true;
+    }
+    let [message, usage] = json::get_all(record, ["message", "usage"]);
+    let usage = usage.or_else(|| json::get(message?, "usage"));
+    usage.and_then(|usage| json::get(usage, "cost")).is_some_and(|cost| cost.starts_with(b"{"))
+}
+
 fn decode_value(
     name: &str,
     value: Option<&[u8]>,

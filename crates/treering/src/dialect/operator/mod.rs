@@ -19,7 +19,7 @@ mod object;
 mod tests;
 
 use super::agent::{AgentContext, Path};
-use super::{About, Class, Codec, Decoded, Keys, Marks, Stamp, carry, python};
+use super::{About, Class, Codec, Decoded, Keys, Marks, Price, Receipt, Stamp, carry, python};
 use crate::entry::head::{Head, MAX_ID, Name};
 use crate::entry::{Kind, NewEntry, Role};
 use crate::error::Result;
@@ -76,6 +76,11 @@ impl Codec for Operator {
 
     fn decode(&self, record: &[u8]) -> Decoded {
         decode::decode(record)
+    }
+
+    fn receipt(&self, record: &[u8]) -> Receipt {
+        let price = if decode::says_cost(record) { Price::InEntry } else { Price::Unsaid };
+        Receipt { price, ..Receipt::default() }
     }
 
     fn encode(&self, entry: &NewEntry, stamp: &Stamp<'_>) -> Option<Vec<u8>> {

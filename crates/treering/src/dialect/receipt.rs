@@ -1,0 +1,23 @@
+//! What a record knows of the request that it came from and treering's shape has no place for: how the
+//! provider names the response, and whether the agent knew what it cost. Entries always have a cost,
+//! because other agents add costs up without asking; a zero there may mean that nobody knows.
+
+/// A request, as a record knows it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Receipt {
+    /// What names the response. Records that share it are parts of it, or copies.
+    pub response: Option<Vec<u8>>,
+    pub price: Price,
+}
+
+/// Where the cost of a request is.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) enum Price {
+    /// In the entry, if anywhere.
+    #[default]
+    InEntry,
+    /// Only in the record.
+    Dollars(f64),
+    /// Nowhere, whatever the entry says.
+    Unsaid,
+}

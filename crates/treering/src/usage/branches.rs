@@ -1,0 +1,252 @@
+//! Every branch of a session, and what it used.
+//!
+//! Sums of all paths at once: a walk over the tree keeps the sum of the path to where it is, and takes
+//! back on its way up what it added on its way down. A path that has an event twice counts it once, so
+//! what each event amounts to on the current path is kept as well.
+
+use super::event::{Key, Namer};
+use super::read::Usage;
+use super::survey::Surveyor;
+use crate::entry::Kind;
+use crate::error::Result;
+use crate::id::EntryId;
+use crate::session::Session;
+use crate::snapshot::Snapshot;
+use crate::tree::{NONE, Node, Tree};
+use std::collections::{HashMap, HashSet};
+
+/// A branch: a path to an entry that nothing continues, or to the active leaf.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Branch {
+    /// Its last entry.
+    pub leaf: EntryId,
+    /// Whether it is the path to the active leaf.
+    pub is_active: bool,
+    /// Whether another agent worked here on behalf of this one.
+    pub is_sidechain: bool,
+    /// Whether anything was said on it (messages, summaries) after its branch point, and after the
+    /// active leaf if that is on its way. If not, it is a label, a setting, or an agent's note.
+    pub is_said: bool,
+    /// The branch point at which it left other branches; `None` if it goes back to its root alone.
+    pub since: Option<EntryId>,
+    /// How many entries it has after that.
+    pub own_entries: u64,
+    /// How many entries the whole path has.
+    pub entries: u64,
+    /// What was used after the branch point.
+    pub own: Usage,
+    /// What the whole path used.
+    pub usage: Usage,
+    /// When the last of its own entries that has a time was written, in Unix milliseconds.
+    pub time: Option<i64>,
+}
+
+/// The rows of the whole tree, parents before children.
+pub(super) fn preorder(tree: &Tree) -> impl Iterator<Item = u32> + '_ {
+    let children = tree.children_index();
+    let mut stack: Vec<u32> = children.roots().iter().rev().copied().collect();
+    std::iter::from_fn(move || {
+        let row = stack.pop()?;
+        stack.extend(children.of(row).iter().rev());
+        Some(row)
+    })
+}
+
+/// Whether an entry says something in the conversation.
+fn is_said(node: &Node) -> bool {
+    let kinds = [Kind::Message, Kind::Compaction, Kind::BranchSummary, Kind::CustomMessage];
+    kinds.contains(&node.kind())
+}
+
+/// How many branches, other than sidechains, end in something that was said on them alone.
+pub(super) fn said(tree: &Tree) -> u64 {
+    let continuations = tree.continuations();
+    let is_one = |row: &u32| {
+        let is_own = |above: &u32| *above == *row || continuations[*above as usize] < 2;
+        let mut own = tree.ancestors(*row).take_while(is_own);
+        !tree.node(*row).has(Node::SIDECHAIN) && own.any(|row| is_said(tree.node(row)))
+    };
+    ends(tree, &continuations).filter(is_one).count() as u64
+}
+
+/// The rows that nothing continues, in the order of the file.
+fn ends<'a>(tree: &'a Tree, continuations: &'a [u32]) -> impl Iterator<Item = u32> + 'a {
+    let is_end =
+        |row: &u32| continuations[*row as usize] == 0 && tree.node(*row).kind() != Kind::Leaf;
+    tree.live().filter(is_end)
+}
+
+pub(super) fn of(session: &Session) -> Result<Vec<Branch>> {
+    let view = session.view();
+    let tree = view.tree();
+    let events = events(&view)?;
+    let active = session.leaf().and_then(|leaf| tree.row(leaf.as_str())).unwrap_or(NONE);
+    let continuations = tree.continuations();
+    let mut is_leaf = vec![false; tree.nodes.len()];
+    for row in ends(tree, &continuations).chain(Some(active).filter(|&row| row != NONE)) {
+        is_leaf[row as usize] = true;
+    }
+    let mut walk = Walk::new(tree, &continuations, &events);
+    let mut found: Vec<(u32, Branch)> = Vec::new();
+    walk.run(|row, path| {
+        if is_leaf[row as usize] {
+            found.push((row, path.branch(tree, row, row == active)));
+        }
+        path.is_said &= row != active;
+    });
+    found.sort_by_key(|(row, branch)| std::cmp::Reverse((branch.time, *row)));
+    Ok(found.into_iter().map(|(_, branch)| branch).collect())
+}
+
+/// What each row used; most used nothing.
+fn events(view: &Snapshot) -> Result<Events> {
+    let namer = Namer::default();
+    let mut surveyor = Surveyor::new(view, &namer, "");
+    let mut events = Events::default();
+    for row in view.tree().live() {
+        if let Some((usage, key, _)) = surveyor.read(row)?.usage {
+            events.insert(row, (key, usage));
+        }
+    }
+    Ok(events)
+}
+
+/// The path to where a walk is.
+#[derive(Debug, Clone, Copy)]
+struct Path {
+    usage: Usage,
+    entries: u64,
+    /// The nearest branch point above, and what it had used there.
+    since: u32,
+    usage_before: Usage,
+    entries_before: u64,
+    is_said: bool,
+    time: Option<i64>,
+}
+
+impl Path {
+    const ROOT: Path = Path {
+        usage: Usage::NONE,
+        entries: 0,
+        since: NONE,
+        usage_before: Usage::NONE,
+        entries_before: 0,
+        is_said: false,
+        time: None,
+    };
+
+    fn branch(&self, tree: &Tree, row: u32, is_active: bool) -> Branch {
+        Branch {
+            leaf: tree.id(row),
+            is_active,
+            is_sidechain: tree.node(row).has(Node::SIDECHAIN),
+            is_said: self.is_said,
+            since: (self.since != NONE).then(|| tree.id(self.since)),
+            own_entries: self.entries.saturating_sub(self.entries_before),
+            entries: self.entries,
+            own: self.usage.without(self.usage_before),
+            usage: self.usage,
+            time: self.time,
+        }
+    }
+}
+
+type Events = HashMap<u32, (Key, Usage), foldhash::fast::RandomState>;
+
+struct Walk<'a> {
+    tree: &'a Tree,
+    continuations: &'a [u32],
+    events: &'a Events,
+    /// The events that stand in more than one row.
+    repeated: HashSet<Key, foldhash::fast::RandomState>,
+    /// What each of those amounts to on the current path.
+    on_path: HashMap<Key, Usage, foldhash::fast::RandomState>,
+    /// What they amounted to before, as far as the walk may have to go back there.
+    undo: Vec<(Key, Option<Usage>)>,
+    /// Where the walk will come back to.
+    forks: Vec<Fork>,
+}
+
+/// A row with several children, not all of which were visited.
+struct Fork {
+    row: u32,
+    path: Path,
+    undo: usize,
+    left: usize,
+}
+
+impl<'a> Walk<'a> {
+    fn new(tree: &'a Tree, continuations: &'a [u32], events: &'a Events) -> Self {
+        let mut seen: HashSet<Key, foldhash::fast::RandomState> = HashSet::default();
+        let again = |(key, _): &&(Key, Usage)| !seen.insert(*key);
+        let repeated = events.values().filter(again).map(|(key, _)| *key).collect();
+        let (on_path, undo, forks) = (HashMap::default(), Vec::new(), Vec::new());
+        Walk { tree, continuations, events, repeated, on_path, undo, forks }
+    }
+
+    /// Shows every row and the path to it.
+    fn run(&mut self, mut show: impl FnMut(u32, &mut Path)) {
+        let children = self.tree.children_index();
+        let mut path = Path::ROOT;
+        self.fork(NONE, children.roots().len(), path);
+        let mut stack: Vec<u32> = children.roots().iter().rev().copied().collect();
+        while let Some(row) = stack.pop() {
+            path = self.back_to(self.tree.node(row).parent).unwrap_or(path);
+            self.enter(row, &mut path);
+            show(row, &mut path);
+            if self.continuations.get(row as usize).is_some_and(|&count| count > 1) {
+                path.since = row;
+                (path.usage_before, path.entries_before) = (path.usage, path.entries);
+                (path.is_said, path.time) = (false, None);
+            }
+            let below = children.of(row);
+            self.fork(row, below.len(), path);
+            stack.extend(below.iter().rev());
+        }
+    }
+
+    /// Remembers a row that the walk will come back to.
+    fn fork(&mut self, row: u32, children: usize, path: Path) {
+        if children > 1 {
+            self.forks.push(Fork { row, path, undo: self.undo.len(), left: children });
+        }
+    }
+
+    /// Goes back to a parent; `None` if the walk is there, because it has only one child.
+    fn back_to(&mut self, parent: u32) -> Option<Path> {
+        let fork = self.forks.last_mut().filter(|fork| fork.row == parent)?;
+        fork.left -= 1;
+        let (path, is_last) = (fork.path, fork.left == 0);
+        for (key, before) in self.undo.drain(fork.undo..).rev() {
+            match before {
+                Some(before) => self.on_path.insert(key, before),
+                None => self.on_path.remove(&key),
+            };
+        }
+        if is_last {
+            self.forks.pop();
+        }
+        Some(path)
+    }
+
+    /// Adds a row to the path.
+    fn enter(&mut self, row: u32, path: &mut Path) {
+        let node = self.tree.node(row);
+        path.entries += 1;
+        path.is_said |= is_said(node);
+        path.time = path.time.max(node.time());
+        let Some(&(key, usage)) = self.events.get(&row) else { return };
+        if !self.repeated.contains(&key) {
+            path.usage += usage;
+            return;
+        }
+        let before = self.on_path.get(&key).copied();
+        let now = before.map_or(usage, |before| before.same_event(usage));
+        self.on_path.insert(key, now);
+        path.usage = path.usage.without(before.unwrap_or_default()) + now;
+        if !self.forks.is_empty() {
+            self.undo.push((key, before));
+        }
+    }
+}

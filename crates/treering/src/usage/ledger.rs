@@ -1,0 +1,320 @@
+//! Counting events once, over one session or many.
+
+use super::Purpose;
+use super::branches;
+use super::event::{Families, Key, Namer};
+use super::names::Names;
+use super::read::Usage;
+use super::survey::{Event, Models, Surveyor};
+use crate::entry::Role;
+use crate::error::Result;
+use crate::session::Session;
+use crate::snapshot::Snapshot;
+use crate::tree::{NONE, Node};
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+/// What is in a session, or in several, and what it used.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Stats {
+    /// Everything used.
+    pub usage: Usage,
+    /// The same by what it was for.
+    pub by_purpose: BTreeMap<Purpose, Usage>,
+    /// The same by model, as `provider/model`. A summary counts for the model that was in force; what
+    /// nothing names is under an empty name.
+    pub by_model: BTreeMap<String, Usage>,
+    /// What the paths to the active leaves used.
+    pub active: Usage,
+    /// What other branches used.
+    pub abandoned: Usage,
+    /// What subagents used on branches of their own.
+    pub sidechains: Usage,
+    /// How many entries there are.
+    pub entries: u64,
+    /// How many branches end in something that was said there.
+    pub branches: u64,
+    /// How many messages there are by role. Parts of a message are not counted for themselves; roles
+    /// that treering does not know are under `other`.
+    pub messages: BTreeMap<&'static str, u64>,
+    /// How often each tool was called.
+    pub tools: BTreeMap<String, u64>,
+    /// The time of the oldest entry, in Unix milliseconds.
+    pub first: Option<i64>,
+    /// The time of the newest entry.
+    pub last: Option<i64>,
+}
+
+/// What a session brought to a [`Ledger`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Added {
+    /// What it used.
+    pub usage: Usage,
+    /// How much of that the ledger had already.
+    pub shared: Usage,
+}
+
+/// Where an event stands; if in several places, the greatest counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Standing {
+    Abandoned,
+    Sidechain,
+    Active,
+}
+
+/// An event that was counted.
+#[derive(Debug, Clone, Copy)]
+struct Counted {
+    usage: Usage,
+    purpose: Purpose,
+    model: u32,
+    standing: Standing,
+}
+
+/// Accounts of several sessions, in which each event is counted once, wherever it stands: forks copy
+/// entries, and what was paid once is not paid again.
+///
+/// ```
+/// use treering::{ForkOptions, Ledger, NewEntry, Session};
+/// let session = Session::in_memory("/project");
+/// let answer = session.append(NewEntry::from_json(
+///     br#"{"type":"message","message":{"role":"assistant","content":[],"usage":{"output":5}}}"#,
+/// )?)?;
+/// let fork = session.fork(answer.as_str(), ForkOptions::default())?;
+///
+/// let mut ledger = Ledger::default();
+/// ledger.add(&session)?;
+/// ledger.add(&fork)?;
+/// assert_eq!(ledger.stats().usage.output, 5);
+/// assert_eq!(ledger.shared().output, 5);
+/// # Ok::<(), treering::Error>(())
+/// ```
+///
+/// An event is known by what its provider called the response; else by a running total within a family
+/// of forks; else by its entry's id, time and token counts. Entries that say `copiedFrom` have no event
+/// of their own.
+///
+/// # Limitations
+///
+/// A session that was converted for another agent is not recognised as a copy unless ids and times, or
+/// names of responses, survived. Forks of Codex are recognised if their parents are added first.
+#[derive(Debug)]
+pub struct Ledger {
+    namer: Namer,
+    families: Families,
+    counted: HashMap<Key, Counted, foldhash::fast::RandomState>,
+    models: Names,
+    tools: Names,
+    calls: BTreeMap<u32, u64>,
+    /// Entries that were counted. Nothing if there will be only one session.
+    seen: Option<HashSet<Key, foldhash::fast::RandomState>>,
+    /// What needs no second look: everything but usage and tools.
+    stats: Stats,
+    shared: Usage,
+    sessions: u64,
+}
+
+impl Default for Ledger {
+    fn default() -> Self {
+        Ledger { seen: Some(HashSet::default()), ..Ledger::of_one() }
+    }
+}
+
+impl Ledger {
+    /// For one session only, whose entries need not be remembered.
+    pub(super) fn of_one() -> Self {
+        Ledger {
+            namer: Namer::default(),
+            families: Families::default(),
+            counted: HashMap::default(),
+            models: Names::default(),
+            tools: Names::default(),
+            calls: BTreeMap::new(),
+            seen: None,
+            stats: Stats::default(),
+            shared: Usage::default(),
+            sessions: 0,
+        }
+    }
+
+    /// Takes in a session with all its branches.
+    pub fn add(&mut self, session: &Session) -> Result<Added> {
+        let view = session.view();
+        let rows: Vec<u32> = view.tree().live().collect();
+        self.stats.branches += branches::said(view.tree());
+        self.take(session, &view, &rows, |models| {
+            models.inherit(&view, branches::preorder(view.tree()))
+        })
+    }
+
+    /// Takes in the path from the root to `leaf`.
+    pub fn add_branch(&mut self, session: &Session, leaf: &str) -> Result<Added> {
+        let view = session.view();
+        let rows = view.tree().path_rows(view.tree().find_row(leaf)?);
+        self.stats.branches += 1;
+        self.take(session, &view, &rows, |models| models.inherit(&view, rows.iter().copied()))
+    }
+
+    /// What the sessions are, and used.
+    pub fn stats(&self) -> Stats {
+        let mut stats = self.stats.clone();
+        for event in self.counted.values() {
+            let model = self.models.name(event.model).unwrap_or_default();
+            stats.usage += event.usage;
+            *stats.by_purpose.entry(event.purpose).or_default() += event.usage;
+            *stats.by_model.entry(model.to_owned()).or_default() += event.usage;
+            *match event.standing {
+                Standing::Abandoned => &mut stats.abandoned,
+                Standing::Sidechain => &mut stats.sidechains,
+                Standing::Active => &mut stats.active,
+            } += event.usage;
+        }
+        let named =
+            |(tool, calls): (&u32, &u64)| Some((self.tools.name(*tool)?.to_owned(), *calls));
+        stats.tools = self.calls.iter().filter_map(named).collect();
+        stats
+    }
+
+    /// What would have been counted again if copies were counted.
+    pub fn shared(&self) -> Usage {
+        self.shared
+    }
+
+    /// How many sessions were added.
+    pub fn sessions(&self) -> u64 {
+        self.sessions
+    }
+
+    fn take(
+        &mut self,
+        session: &Session,
+        view: &Snapshot,
+        rows: &[u32],
+        inherit: impl FnOnce(&mut Models),
+    ) -> Result<Added> {
+        let header = session.header();
+        let family = self.families.of(&header.id, header.parent_session.as_deref());
+        let mut models = Models::new(view);
+        let mut events = self.read(view, &family, rows, &mut models)?;
+        if events.iter().any(|event| event.model == NONE) {
+            inherit(&mut models);
+        }
+        for event in events.iter_mut().filter(|event| event.model == NONE) {
+            event.model = models.at(event.row);
+        }
+        let added = self.enter(view, &Active::of(session, view), &events);
+        self.shared += added.shared;
+        self.sessions += 1;
+        Ok(added)
+    }
+
+    /// Counts entries, and reads the events of those that have one.
+    fn read(
+        &mut self,
+        view: &Snapshot,
+        family: &str,
+        rows: &[u32],
+        models: &mut Models,
+    ) -> Result<Vec<Event>> {
+        let Ledger { namer, models: model_names, tools, calls, seen, stats, .. } = self;
+        let mut surveyor = Surveyor::new(view, namer, family);
+        let mut events = Vec::new();
+        for &row in rows {
+            let node = view.tree().node(row);
+            let told = surveyor.read(row)?;
+            if let Some(model) = &told.model {
+                models.names(row, model, model_names);
+            }
+            if let Some((usage, key, purpose)) = told.usage {
+                events.push(Event { row, key, usage, purpose, model: models.at(row) });
+            }
+            let name = || namer.entry(surveyor.place(row), node.len);
+            if seen.as_mut().is_none_or(|seen| seen.insert(name())) {
+                stats.count(node);
+                for tool in &told.tools {
+                    *calls.entry(tools.number(tool)).or_default() += 1;
+                }
+            }
+        }
+        Ok(events)
+    }
+
+    /// Counts a session's events: first each of them once, then those that no other session had.
+    fn enter(&mut self, view: &Snapshot, active: &Active, events: &[Event]) -> Added {
+        let mut own: HashMap<Key, Counted, foldhash::fast::RandomState> = HashMap::default();
+        for event in events {
+            let Event { usage, purpose, model, .. } = *event;
+            let standing = active.standing(view, event.row);
+            let counted = Counted { usage, purpose, model, standing };
+            own.entry(event.key).and_modify(|known| known.join(counted)).or_insert(counted);
+        }
+        let mut added = Added::default();
+        for (key, event) in own {
+            added.usage += event.usage;
+            match self.counted.get_mut(&key) {
+                Some(known) => {
+                    added.shared += event.usage;
+                    known.join(event);
+                }
+                None => {
+                    self.counted.insert(key, event);
+                }
+            }
+        }
+        added
+    }
+}
+
+impl Counted {
+    /// Takes in another account of the same event. What it was for, and which model, is said by
+    /// whoever speaks first.
+    fn join(&mut self, other: Counted) {
+        self.usage = self.usage.same_event(other.usage);
+        self.standing = self.standing.max(other.standing);
+        if self.model == NONE {
+            self.model = other.model;
+        }
+    }
+}
+
+impl Stats {
+    fn count(&mut self, node: &Node) {
+        self.entries += 1;
+        if let Some(role) = node.role().filter(|_| !node.has(Node::CONTINUED)) {
+            *self.messages.entry(Role::name(role).unwrap_or("other")).or_default() += 1;
+        }
+        if let Some(time) = node.time() {
+            self.first = Some(self.first.map_or(time, |first| first.min(time)));
+            self.last = Some(self.last.map_or(time, |last| last.max(time)));
+        }
+    }
+}
+
+/// The rows on the path to the active leaf.
+#[derive(Debug)]
+struct Active(Vec<bool>);
+
+impl Active {
+    fn of(session: &Session, view: &Snapshot) -> Self {
+        let tree = view.tree();
+        let mut active = vec![false; tree.nodes.len()];
+        let leaf = session.leaf().and_then(|leaf| tree.row(leaf.as_str()));
+        for row in leaf.into_iter().flat_map(|leaf| tree.ancestors(leaf)) {
+            if let Some(slot) = active.get_mut(row as usize) {
+                *slot = true;
+            }
+        }
+        Active(active)
+    }
+
+    fn standing(&self, view: &Snapshot, row: u32) -> Standing {
+        if self.0.get(row as usize).is_some_and(|active| *active) {
+            Standing::Active
+        } else if view.tree().node(row).has(Node::SIDECHAIN) {
+            Standing::Sidechain
+        } else {
+            Standing::Abandoned
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! What a session used: tokens, money, requests, by model and by branch.
+//!
+//! An *event* is one request to a model that an entry speaks of: an answer, the call that wrote a
+//! summary, a title. The same event may stand in a file more than once (Claude Code writes an answer as
+//! several records that repeat its usage, Codex repeats its counts) and in several files (forks copy
+//! entries), so [`event`] gives each one a name, and everything here counts names, not entries.
+//!
+//! [`read`] reads the numbers of an entry, [`survey`] reads the events of a session in one pass,
+//! [`ledger`] counts them, [`branches`] sums them up along every path. Nothing here estimates: what a
+//! context would cost is the business of `compaction`.
+
+mod branches;
+mod event;
+mod ledger;
+mod names;
+mod read;
+mod survey;
+
+pub use branches::Branch;
+pub use ledger::{Added, Ledger, Stats};
+pub use read::{Cost, Usage};
+
+use crate::error::Result;
+use crate::session::Session;
+
+/// What a request to a model was for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Purpose {
+    /// An answer in the conversation.
+    Answer,
+    /// The summary of a compaction.
+    Compaction,
+    /// The summary of an abandoned branch.
+    BranchSummary,
+    /// Anything that an agent does on the side: titles, memories, keeping caches warm.
+    Other,
+}
+
+impl Purpose {
+    /// Its name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Purpose::Answer => "answers",
+            Purpose::Compaction => "compactions",
+            Purpose::BranchSummary => "branch summaries",
+            Purpose::Other => "other",
+        }
+    }
+}
+
+/// What was used.
+impl Session {
+    /// What an entry says was used to make it; `None` if it says nothing, or if it is a copy of
+    /// another entry of the session. The records of one answer of Claude Code each have the usage of
+    /// the answer so far.
+    ///
+    /// ```
+    /// use treering::{NewEntry, Session};
+    /// let session = Session::in_memory("/project");
+    /// let id = session.append(NewEntry::from_json(
+    ///     br#"{"type":"message","message":{"role":"assistant","content":[],
+    ///          "usage":{"input":10,"output":5,"cost":{"total":0.25}}}}"#,
+    /// )?)?;
+    /// let usage = session.entry_usage(id.as_str())?.unwrap();
+    /// assert_eq!((usage.total(), usage.cost.dollars()), (15, 0.25));
+    /// # Ok::<(), treering::Error>(())
+    /// ```
+    pub fn entry_usage(&self, id: &str) -> Result<Option<Usage>> {
+        survey::of_entry(&self.view(), id)
+    }
+
+    /// What the path from the root to `leaf` used, each event once.
+    pub fn branch_usage(&self, leaf: &str) -> Result<Usage> {
+        Ok(self.branch_stats(leaf)?.usage)
+    }
+
+    /// What is on the path from the root to `leaf`, and what it used. Only the path is read.
+    pub fn branch_stats(&self, leaf: &str) -> Result<Stats> {
+        let mut ledger = Ledger::of_one();
+        ledger.add_branch(self, leaf)?;
+        Ok(ledger.stats())
+    }
+
+    /// What is in the session, all branches included, and what it used, each event once.
+    ///
+    /// ```
+    /// use treering::{Message, Session};
+    /// let session = Session::in_memory("/project");
+    /// session.append(Message::user("hello"))?;
+    /// let stats = session.stats()?;
+    /// assert_eq!(stats.messages["user"], 1);
+    /// assert_eq!(stats.usage.requests, 0);
+    /// # Ok::<(), treering::Error>(())
+    /// ```
+    pub fn stats(&self) -> Result<Stats> {
+        let mut ledger = Ledger::of_one();
+        ledger.add(self)?;
+        Ok(ledger.stats())
+    }
+
+    /// The branches of the session, the one that went on last first: what each used since it left
+    /// the others, and in all. In time and memory linear in the size of the session.
+    ///
+    /// ```
+    /// use treering::{Message, Session};
+    /// let session = Session::in_memory("/project");
+    /// let question = session.append(Message::user("which way?"))?;
+    /// let left = session.append(Message::assistant("acme", "m", "left"))?;
+    /// session.branch(question.as_str())?;
+    /// let right = session.append(Message::assistant("acme", "m", "right"))?;
+    ///
+    /// let branches = session.branches()?;
+    /// assert_eq!(branches.len(), 2);
+    /// assert!(branches.iter().any(|branch| branch.is_active && branch.leaf == right));
+    /// assert!(branches.iter().all(|branch| branch.since.as_ref() == Some(&question)));
+    /// # Ok::<(), treering::Error>(())
+    /// ```
+    pub fn branches(&self) -> Result<Vec<Branch>> {
+        branches::of(self)
+    }
+}

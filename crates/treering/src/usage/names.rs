@@ -1,0 +1,69 @@
+//! Names of models and tools, each kept once. They come from the file, so there may be any number of
+//! any length: what is too long is cut, and what is too many shares a name.
+
+use std::collections::HashMap;
+
+/// How many different names are kept apart.
+const MANY: usize = 1000;
+
+/// How many bytes of a name are kept.
+const LONG: usize = 200;
+
+/// What stands for all names beyond those.
+const REST: &str = "…";
+
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    places: HashMap<Box<str>, u32>,
+    names: Vec<Box<str>>,
+}
+
+impl Names {
+    /// The number of a name, now and later.
+    pub(super) fn number(&mut self, name: &str) -> u32 {
+        let cut: String;
+        let mut name = name;
+        if name.len() > LONG {
+            let fits = |(at, character): &(usize, char)| at + character.len_utf8() <= LONG;
+            let kept = name.char_indices().take_while(fits).map(|(_, character)| character);
+            cut = kept.chain(REST.chars()).collect();
+            name = &cut;
+        }
+        if let Some(place) = self.places.get(name) {
+            return *place;
+        }
+        if self.names.len() >= MANY && name != REST {
+            return self.number(REST);
+        }
+        let place = self.names.len() as u32;
+        self.names.push(name.into());
+        self.places.insert(name.into(), place);
+        place
+    }
+
+    pub(super) fn name(&self, number: u32) -> Option<&str> {
+        self.names.get(number as usize).map(|name| &**name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_kept_once_and_not_without_end() {
+        let mut names = Names::default();
+        let (a, b) = (names.number("a"), names.number("b"));
+        assert_ne!(a, b);
+        assert_eq!((names.number("a"), names.name(b)), (a, Some("b")));
+        let long = names.number(&"é".repeat(1_000));
+        assert_eq!(names.name(long).unwrap().len(), LONG + REST.len());
+        for at in 0..2 * MANY {
+            names.number(&format!("n{at}"));
+        }
+        assert_eq!(names.names.len(), MANY + 1);
+        let rest = names.number("one more");
+        assert_eq!(names.name(rest), Some(REST));
+        assert_eq!(names.number("a"), a);
+    }
+}

@@ -1,0 +1,269 @@
+//! The numbers of a usage: read with suspicion, added without overflow.
+//!
+//! Costs are decimal fractions of a dollar in the file. They are kept as whole picodollars, so that
+//! sums do not depend on their order and lose nothing that a price list could express.
+
+use crate::dialect::Price;
+use crate::entry::number;
+use crate::json;
+use std::fmt;
+use std::iter::Sum;
+use std::ops::{Add, AddAssign};
+
+/// Tokens and money used by one request, or by many.
+///
+/// ```
+/// use treering::Usage;
+/// let one = Usage { requests: 1, input: 10, output: 5, ..Usage::default() };
+/// let two = one + one;
+/// assert_eq!((two.requests, two.total()), (2, 30));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Usage {
+    /// How many requests to a model.
+    pub requests: u64,
+    /// Tokens read that came from no cache and went into none.
+    pub input: u64,
+    /// Tokens written, thinking included.
+    pub output: u64,
+    /// Tokens read from a cache.
+    pub cache_read: u64,
+    /// Tokens read and written to a cache.
+    pub cache_write: u64,
+    /// What the requests cost whose cost is known.
+    pub cost: Cost,
+    /// How many requests have no cost in the file: what they cost is unknown, not nothing.
+    pub unpriced: u64,
+}
+
+impl Usage {
+    pub(super) const NONE: Usage = Usage {
+        requests: 0,
+        input: 0,
+        output: 0,
+        cache_read: 0,
+        cache_write: 0,
+        cost: Cost(0),
+        unpriced: 0,
+    };
+
+    /// All tokens.
+    pub fn total(&self) -> u64 {
+        let read = self.input.saturating_add(self.cache_read).saturating_add(self.cache_write);
+        read.saturating_add(self.output)
+    }
+
+    /// Whether nothing was used.
+    pub fn is_empty(&self) -> bool {
+        *self == Usage::default()
+    }
+
+    fn with(self, other: Usage, number: fn(u64, u64) -> u64, cost: Cost) -> Usage {
+        Usage {
+            requests: number(self.requests, other.requests),
+            input: number(self.input, other.input),
+            output: number(self.output, other.output),
+            cache_read: number(self.cache_read, other.cache_read),
+            cache_write: number(self.cache_write, other.cache_write),
+            cost,
+            unpriced: number(self.unpriced, other.unpriced),
+        }
+    }
+
+    /// Two accounts of the same event: counts only grow while an answer is written, so the larger
+    /// ones are right, whichever comes first. A cost that one of them has is known.
+    pub(super) fn same_event(self, other: Usage) -> Usage {
+        let unpriced = self.unpriced.min(other.unpriced);
+        Usage { unpriced, ..self.with(other, u64::max, self.cost.max(other.cost)) }
+    }
+
+    /// What is left without `other`, which was added before.
+    pub(super) fn without(self, other: Usage) -> Usage {
+        let cost = Cost(self.cost.0.saturating_sub(other.cost.0));
+        self.with(other, u64::saturating_sub, cost)
+    }
+}
+
+impl Add for Usage {
+    type Output = Usage;
+
+    fn add(self, other: Usage) -> Usage {
+        self.with(other, u64::saturating_add, Cost(self.cost.0.saturating_add(other.cost.0)))
+    }
+}
+
+impl AddAssign for Usage {
+    fn add_assign(&mut self, other: Usage) {
+        *self = *self + other;
+    }
+}
+
+impl Sum for Usage {
+    fn sum<I: Iterator<Item = Usage>>(all: I) -> Usage {
+        all.fold(Usage::default(), Add::add)
+    }
+}
+
+/// An amount of money in dollars, exact to a millionth of a millionth.
+///
+/// ```
+/// # use treering::Cost;
+/// assert_eq!(Cost::from_dollars(0.1).unwrap().to_string(), "0.1");
+/// assert_eq!(Cost::from_dollars(-1.0), None);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct Cost(u128);
+
+/// Parts of a dollar.
+const PARTS: u128 = 1_000_000_000_000;
+
+impl Cost {
+    /// An amount; `None` if it is negative or no number.
+    pub fn from_dollars(dollars: f64) -> Option<Cost> {
+        let is_amount = dollars.is_finite() && dollars >= 0.0;
+        // A cast of a float saturates.
+        is_amount.then(|| Cost((dollars * PARTS as f64).round() as u128))
+    }
+
+    /// The amount as a number, for arithmetic that need not be exact.
+    pub fn dollars(self) -> f64 {
+        self.0 as f64 / PARTS as f64
+    }
+}
+
+/// The amount as a decimal number, exactly.
+impl fmt::Display for Cost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = format!("{}.{:012}", self.0 / PARTS, self.0 % PARTS);
+        f.write_str(text.trim_end_matches('0').trim_end_matches('.'))
+    }
+}
+
+/// Beyond this JSON numbers no longer count one by one, and no request has so many tokens: such a
+/// number is damage.
+const MOST: u64 = 1 << 53;
+
+/// A number of tokens; 0 for what cannot be one.
+fn tokens(literal: Option<&[u8]>) -> u64 {
+    let number = literal.and_then(number).filter(|number| number.is_finite());
+    // A cast of a negative float gives 0.
+    number.map(|number| number as u64).filter(|tokens| *tokens <= MOST).unwrap_or_default()
+}
+
+/// A usage object as one request; `None` if it is none, or says that nothing was used.
+pub(super) fn usage(object: &[u8], price: Price) -> Option<Usage> {
+    let keys = ["input", "output", "cacheRead", "cacheWrite", "totalTokens", "cost"];
+    let [input, output, cache_read, cache_write, total, cost] = json::get_all(object, keys);
+    let cost = match price {
+        Price::InEntry => cost.and_then(self::cost),
+        Price::Dollars(dollars) => Cost::from_dollars(dollars),
+        Price::Unsaid => None,
+    };
+    let mut usage = Usage {
+        requests: 1,
+        input: tokens(input),
+        output: tokens(output),
+        cache_read: tokens(cache_read),
+        cache_write: tokens(cache_write),
+        cost: cost.unwrap_or_default(),
+        unpriced: u64::from(cost.is_none()),
+    };
+    if usage.total() == 0 {
+        // Nothing but a sum: nearly all tokens are read.
+        usage.input = tokens(total);
+    }
+    (usage.total() > 0 || usage.cost > Cost::default()).then_some(usage)
+}
+
+/// The total of a cost, or the sum of its parts if there is no total; `None` if it says nothing.
+fn cost(literal: &[u8]) -> Option<Cost> {
+    let amount = |literal: &[u8]| Cost::from_dollars(number(literal)?);
+    if !literal.starts_with(b"{") {
+        return amount(literal);
+    }
+    let keys = ["total", "input", "output", "cacheRead", "cacheWrite"];
+    let [total, parts @ ..] = json::get_all(literal, keys).map(|found| found.and_then(amount));
+    if total.is_some_and(|total| total > Cost::default()) {
+        return total;
+    }
+    let add = |sum: Cost, part: &Cost| Cost(sum.0.saturating_add(part.0));
+    let known = total.is_some() || parts.iter().any(Option::is_some);
+    known.then(|| parts.iter().flatten().fold(Cost::default(), add))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(object: &str) -> Option<(u64, u64, u64, u64, Option<String>)> {
+        let usage = usage(object.as_bytes(), Price::InEntry)?;
+        let cost = (usage.unpriced == 0).then(|| usage.cost.to_string());
+        Some((usage.input, usage.output, usage.cache_read, usage.cache_write, cost))
+    }
+
+    #[test]
+    fn numbers_are_believed_only_if_they_can_be_true() {
+        let all = r#"{"input":1,"output":2,"cacheRead":3,"cacheWrite":4,"totalTokens":10,"cost":{"input":0.5,"total":1.25}}"#;
+        let some = |cost: &str| Some(cost.to_owned());
+        let cases = [
+            (all, Some((1, 2, 3, 4, some("1.25")))),
+            (r#"{"input":1}"#, Some((1, 0, 0, 0, None))),
+            (r#"{"input":1,"cost":{"total":0}}"#, Some((1, 0, 0, 0, some("0")))),
+            (r#"{"input":1,"cost":{}}"#, Some((1, 0, 0, 0, None))),
+            (r#"{"input":1,"cost":null}"#, Some((1, 0, 0, 0, None))),
+            (r#"{"input":1,"cost":0.1}"#, Some((1, 0, 0, 0, some("0.1")))),
+            (r#"{"input":1,"cost":{"input":0.1,"output":0.2}}"#, Some((1, 0, 0, 0, some("0.3")))),
+            (r#"{"input":1,"cost":{"total":0,"output":0.2}}"#, Some((1, 0, 0, 0, some("0.2")))),
+            (r#"{"input":1,"cost":{"total":-1}}"#, Some((1, 0, 0, 0, None))),
+            (r#"{"input":1,"cost":{"total":1e400}}"#, Some((1, 0, 0, 0, None))),
+            (r#"{"input":1,"cost":{"total":"1"}}"#, Some((1, 0, 0, 0, None))),
+            (r#"{"input":1,"input":2}"#, Some((2, 0, 0, 0, None))),
+            (r#"{"input":2.9,"output":1e2}"#, Some((2, 100, 0, 0, None))),
+            (r#"{"totalTokens":7}"#, Some((7, 0, 0, 0, None))),
+            (r#"{"input":-1,"output":1e400,"cacheRead":1e17,"cacheWrite":"9"}"#, None),
+            (r#"{"input":0,"output":0,"cost":{"total":0}}"#, None),
+            (r#"{"cost":{"total":0.5}}"#, Some((0, 0, 0, 0, some("0.5")))),
+            ("{}", None),
+            ("null", None),
+            ("[1]", None),
+        ];
+        for (object, expected) in cases {
+            assert_eq!(read(object), expected, "{object}");
+        }
+    }
+
+    #[test]
+    fn no_sum_overflows_and_none_depends_on_its_order() {
+        let huge = Usage { input: u64::MAX, output: 1, cost: Cost(u128::MAX), ..Usage::default() };
+        assert_eq!((huge + huge).input, u64::MAX);
+        assert_eq!(huge.total(), u64::MAX);
+        assert_eq!((huge + huge).cost, huge.cost);
+        assert_eq!(Cost::from_dollars(1e300), Some(Cost(u128::MAX)));
+        let amounts = [0.1, 0.2, 1e-9, 123_456.789, 0.000_000_012_5];
+        let sum = |amounts: &mut dyn Iterator<Item = f64>| {
+            amounts.fold(0, |sum, amount| sum + Cost::from_dollars(amount).unwrap().0)
+        };
+        let (there, back) = (sum(&mut amounts.into_iter()), sum(&mut amounts.into_iter().rev()));
+        assert_eq!((Cost(there), there), (Cost(back), 123_457_089_000_013_500 * 1000 / 1000));
+    }
+
+    #[test]
+    fn the_price_may_stand_elsewhere() {
+        let object = br#"{"input":1,"cost":{"total":0}}"#;
+        let unpriced = |price| usage(object, price).map(|usage| usage.unpriced);
+        assert_eq!(unpriced(Price::InEntry), Some(0));
+        assert_eq!(unpriced(Price::Unsaid), Some(1));
+        assert_eq!(unpriced(Price::Dollars(f64::NAN)), Some(1));
+        let paid = usage(object, Price::Dollars(0.5)).unwrap();
+        assert_eq!((paid.cost.dollars(), paid.unpriced), (0.5, 0));
+    }
+
+    #[test]
+    fn of_two_accounts_of_an_event_the_larger_counts_whichever_comes_first() {
+        let early = usage(br#"{"input":3,"output":1}"#, Price::InEntry).unwrap();
+        let late = usage(br#"{"input":3,"output":9,"cost":2}"#, Price::InEntry).unwrap();
+        let both = early.same_event(late);
+        assert_eq!(both, late.same_event(early));
+        assert_eq!((both.requests, both.output, both.unpriced), (1, 9, 0));
+    }
+}

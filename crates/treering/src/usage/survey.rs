@@ -1,0 +1,212 @@
+//! The events of a session, from one pass over the bodies that may have some. What users said and
+//! tools returned is not read.
+
+use super::Purpose;
+use super::event::{Identity, Key, Namer, Place};
+use super::names::Names;
+use super::read::{self, Usage};
+use crate::dialect::Receipt;
+use crate::entry::{Kind, MessageView, Role, number};
+use crate::error::Result;
+use crate::json;
+use crate::snapshot::{Bodies, Snapshot};
+use crate::tree::{NONE, Node};
+
+/// One request to a model, as an entry tells of it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Event {
+    pub row: u32,
+    pub key: Key,
+    pub usage: Usage,
+    pub purpose: Purpose,
+    /// The number of the model's name; [`NONE`] if nothing names it.
+    pub model: u32,
+}
+
+/// What the body of a row tells.
+#[derive(Debug, Default)]
+pub(super) struct Told {
+    pub usage: Option<(Usage, Key, Purpose)>,
+    /// The model it names.
+    pub model: Option<String>,
+    /// The tools it calls, as often as it calls them.
+    pub tools: Vec<String>,
+}
+
+/// Reads rows of a session, best in the order of the file.
+#[derive(Debug)]
+pub(super) struct Surveyor<'a> {
+    view: &'a Snapshot,
+    namer: &'a Namer,
+    family: &'a str,
+    bodies: Bodies,
+}
+
+impl<'a> Surveyor<'a> {
+    pub(super) fn new(view: &'a Snapshot, namer: &'a Namer, family: &'a str) -> Self {
+        Surveyor { view, namer, family, bodies: Bodies::default() }
+    }
+
+    /// A row as something that may be copied.
+    pub(super) fn place(&self, row: u32) -> Place<'a> {
+        let tree = self.view.tree();
+        let node = tree.node(row);
+        let is_derived = node.has(Node::DERIVED);
+        Place { id: tree.id_bytes(row), is_derived, time: node.time(), family: self.family }
+    }
+
+    /// What a row tells. Rows that cannot tell anything are not read.
+    pub(super) fn read(&mut self, row: u32) -> Result<Told> {
+        let node = self.view.tree().node(row);
+        let place = self.place(row);
+        let is_answer = node.role() == Some(Role::Assistant);
+        let kind = node.kind();
+        match kind {
+            Kind::Message if is_answer => {}
+            Kind::Compaction | Kind::BranchSummary | Kind::Usage | Kind::ModelChange => {}
+            _ => return Ok(Told::default()),
+        }
+        let receipt = match self.view.codec().is_native(kind) {
+            true => Receipt::default(),
+            false => match self.bodies.record(self.view, row)? {
+                Some(record) => self.view.codec().receipt(record),
+                None => return Ok(Told::default()),
+            },
+        };
+        let Some(body) = self.bodies.whole(self.view, row)? else { return Ok(Told::default()) };
+        let told = match kind {
+            Kind::Message => answer(&body, &receipt),
+            Kind::ModelChange => Facts { model: model(&body, "modelId"), ..Facts::default() },
+            Kind::Usage => count(&body, &receipt),
+            Kind::Compaction => summary(&body, Purpose::Compaction, &receipt),
+            _ => summary(&body, Purpose::BranchSummary, &receipt),
+        };
+        let named =
+            |usage: Usage| (usage, self.namer.event(told.identity, &usage, place), told.purpose);
+        Ok(Told { usage: told.usage.map(named), model: told.model, tools: told.tools })
+    }
+}
+
+/// What a body says, before its event has a name.
+#[derive(Debug)]
+struct Facts<'a> {
+    usage: Option<Usage>,
+    identity: Identity<'a>,
+    purpose: Purpose,
+    model: Option<String>,
+    tools: Vec<String>,
+}
+
+impl Default for Facts<'_> {
+    fn default() -> Self {
+        let (identity, purpose) = (Identity::Entry, Purpose::Other);
+        Facts { usage: None, identity, purpose, model: None, tools: Vec::new() }
+    }
+}
+
+fn answer<'a>(entry: &'a [u8], receipt: &'a Receipt) -> Facts<'a> {
+    let [message, copied] = json::get_all(entry, ["message", "copiedFrom"]);
+    let message = message.unwrap_or_default();
+    let keys = ["usage", "responseId", "content"];
+    let [usage, response, content] = json::get_all(message, keys);
+    let named = response.filter(|name| name.starts_with(b"\"") && *name != b"\"\"");
+    let identity = match (&receipt.response, named) {
+        (Some(response), _) => Identity::Response(response),
+        (None, Some(response)) => Identity::Request(response),
+        (None, None) => Identity::Entry,
+    };
+    let usage = usage.filter(|_| !is_copy(copied));
+    Facts {
+        usage: usage.and_then(|usage| read::usage(usage, receipt.price)),
+        identity,
+        purpose: Purpose::Answer,
+        model: model(message, "model"),
+        tools: content.map(calls).unwrap_or_default(),
+    }
+}
+
+/// Whether an entry is a copy, by what it says in `copiedFrom`.
+fn is_copy(copied: Option<&[u8]>) -> bool {
+    copied.is_some_and(|copied| copied.starts_with(b"{"))
+}
+
+/// The names of the tools that some content calls.
+fn calls(content: &[u8]) -> Vec<String> {
+    if memchr::memmem::find(content, b"toolCall").is_none() {
+        return Vec::new();
+    }
+    let name = |block: &[u8]| {
+        let [kind, name] = json::get_all(block, ["type", "name"]).map(|found| json::string(found?));
+        (kind? == "toolCall").then(|| name.unwrap_or_default().into_owned())
+    };
+    json::elements(content).into_iter().filter_map(name).collect()
+}
+
+fn summary<'a>(entry: &'a [u8], purpose: Purpose, receipt: &Receipt) -> Facts<'a> {
+    let [usage, copied] = json::get_all(entry, ["usage", "copiedFrom"]);
+    let usage = usage.filter(|_| !is_copy(copied));
+    let usage = usage.and_then(|usage| read::usage(usage, receipt.price));
+    Facts { usage, purpose, model: model(entry, "model"), ..Facts::default() }
+}
+
+/// An entry that does nothing but count. If it has a running total it counts answers.
+fn count<'a>(entry: &'a [u8], receipt: &Receipt) -> Facts<'a> {
+    let facts = summary(entry, Purpose::Other, receipt);
+    let total = json::get(entry, "details")
+        .and_then(|details| json::get(details, "total_token_usage"))
+        .filter(|total| total.starts_with(b"{"));
+    let Some(total) = total else { return facts };
+    let keys = ["input_tokens", "cached_input_tokens", "output_tokens", "total_tokens"];
+    let number = |literal: Option<&[u8]>| literal.and_then(number).map_or(0, |count| count as u64);
+    let identity = Identity::Total(json::get_all(total, keys).map(number));
+    Facts { identity, purpose: Purpose::Answer, ..facts }
+}
+
+/// The model that an object names: `provider/model`, or whatever it has of that.
+fn model(object: &[u8], key: &str) -> Option<String> {
+    let view = MessageView::new(object);
+    let text = |key| view.field(key).filter(|text| !text.is_empty());
+    match (text("provider"), text(key)) {
+        (Some(provider), Some(model)) => Some(format!("{provider}/{model}")),
+        (None, Some(model)) => Some(model.into_owned()),
+        _ => None,
+    }
+}
+
+/// What one entry says was used.
+pub(super) fn of_entry(view: &Snapshot, id: &str) -> Result<Option<Usage>> {
+    let row = view.tree().find_row(id)?;
+    let namer = Namer::default();
+    let told = Surveyor::new(view, &namer, "").read(row)?;
+    Ok(told.usage.map(|(usage, ..)| usage))
+}
+
+/// Which model is in force at each row: the nearest at or above it that names one.
+#[derive(Debug)]
+pub(super) struct Models(Vec<u32>);
+
+impl Models {
+    pub(super) fn new(view: &Snapshot) -> Self {
+        Models(vec![NONE; view.tree().nodes.len()])
+    }
+
+    pub(super) fn names(&mut self, row: u32, model: &str, names: &mut Names) {
+        if let Some(slot) = self.0.get_mut(row as usize) {
+            *slot = names.number(model);
+        }
+    }
+
+    pub(super) fn at(&self, row: u32) -> u32 {
+        self.0.get(row as usize).copied().unwrap_or(NONE)
+    }
+
+    /// Hands names down, to rows that come after their parents.
+    pub(super) fn inherit(&mut self, view: &Snapshot, rows: impl Iterator<Item = u32>) {
+        for row in rows {
+            let above = self.at(view.tree().node(row).parent);
+            if let Some(slot) = self.0.get_mut(row as usize).filter(|slot| **slot == NONE) {
+                *slot = above;
+            }
+        }
+    }
+}
