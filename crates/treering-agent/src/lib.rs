@@ -29,8 +29,9 @@ pub use hooks::{
     SuppliedSummary, Switch, SwitchReason, TreeMove, TreeOverride,
 };
 pub use session::{
-    AgentSession, AgentSettings, BranchSummary, CompactOptions, Compacted, Compaction, Forked, MergeOptions, MergeOutcome, MergedBranch,
-    Moved, NavigateOptions, Navigation, Operation, Replaced, Turn,
+    AgentSession, AgentSettings, BranchSummary, CompactOptions, Compacted, Compaction, Forked,
+    MergeOptions, MergeOutcome, MergedBranch, Moved, NavigateOptions, Navigation, Operation,
+    Replaced, Turn,
 };
 pub use summarizer::{
     Anthropic, Command, ConfigError, Conversation, Delta, Extractive, Http, HttpOptions, OnDelta,

@@ -96,6 +96,12 @@ fn hint(error: &Error, file: Option<&Path>) -> Option<String> {
             format!("somebody else was faster; `treering context {file}` shows where the session is now, `--expect-leaf {leaf}` goes on from there")
         }
         Error::Deleted(_) => "nothing was written; restore the file, or use `append --recreate`".to_owned(),
+        Error::NotOnPath { .. } => {
+            format!("`treering tree {file}` shows the branches; `treering goto {file} ID` changes to another")
+        }
+        Error::NotPickable { .. } => {
+            "pick a message or a branch summary, or a range with one in it: FIRST..LAST".to_owned()
+        }
         Error::AlreadyExists(_) => "choose another path, or append to the session that is there".to_owned(),
         Error::Locked(_) => "a stopped process may hold the lock: end it, or let it go on".to_owned(),
         Error::NotDurable(_) => {

@@ -135,6 +135,21 @@ pub(crate) fn json_string(out: &mut impl Write, text: &str) -> io::Result<()> {
     out.write_all(b"\"")
 }
 
+/// Appends texts as a JSON array of strings.
+pub(crate) fn json_strings<T: AsRef<str>>(
+    out: &mut impl Write,
+    texts: impl IntoIterator<Item = T>,
+) -> io::Result<()> {
+    out.write_all(b"[")?;
+    for (at, text) in texts.into_iter().enumerate() {
+        if at > 0 {
+            out.write_all(b",")?;
+        }
+        json_string(out, text.as_ref())?;
+    }
+    out.write_all(b"]")
+}
+
 /// Appends `text` as a JSON string, or `null`.
 pub(crate) fn json_string_or_null(out: &mut impl Write, text: Option<&str>) -> io::Result<()> {
     match text {

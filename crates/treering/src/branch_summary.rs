@@ -138,7 +138,8 @@ impl Session {
     }
 }
 
-fn collect(
+/// The newest messages of some entries that fit into `budget`, oldest first, and their size.
+pub(crate) fn collect(
     view: &Snapshot,
     rows: &[u32],
     budget: u64,

@@ -465,7 +465,7 @@ enum Edit {
 }
 
 /// Whether entries like this one are in contexts.
-fn contributes(tree: &Tree, row: u32) -> bool {
+pub(crate) fn contributes(tree: &Tree, row: u32) -> bool {
     let kind = tree.node(row).kind();
     matches!(kind, Kind::Message | Kind::CustomMessage | Kind::BranchSummary)
 }
@@ -607,7 +607,7 @@ fn synthesised(role: &str, fields: &[(&str, Option<&[u8]>)], node: &Node) -> Vec
 }
 
 /// A message with its content replaced, where its role has content that can be.
-fn edited(message: Vec<u8>, content: &[u8]) -> Vec<u8> {
+pub(crate) fn edited(message: Vec<u8>, content: &[u8]) -> Vec<u8> {
     let role = json::get(&message, "role").and_then(json::string);
     match role.as_deref().map(Role::of) {
         Some(Role::Assistant | Role::ToolResult) if content.starts_with(b"\"") => {

@@ -66,6 +66,30 @@ pub enum Error {
     /// The session has an entry of this id already.
     #[error("there is an entry {0:?} already")]
     DuplicateEntry(String),
+    /// The entry is not where it has to be for this.
+    #[error("{entry} is not on the path to {}", name(leaf))]
+    NotOnPath {
+        /// The entry.
+        entry: EntryId,
+        /// Where the path leads.
+        leaf: Option<EntryId>,
+    },
+    /// What an entry contributes to the context cannot be changed in this way.
+    #[error("{entry} cannot be edited in this context: {reason}")]
+    NotEditable {
+        /// The entry.
+        entry: EntryId,
+        /// Why not.
+        reason: &'static str,
+    },
+    /// An entry that is no part of a conversation cannot be copied to another branch.
+    #[error("{entry} cannot be picked: {reason}")]
+    NotPickable {
+        /// The entry.
+        entry: EntryId,
+        /// Why not.
+        reason: &'static str,
+    },
     /// A session id that cannot be part of a file name.
     #[error(
         "invalid session id {0:?}: letters, digits, '.', '_' and '-', starting and ending with a letter or digit, at most 128"

@@ -32,12 +32,15 @@ mod branch_summary;
 mod catalog;
 mod compaction;
 mod context;
+mod context_edit;
 mod convert;
 mod dialect;
+mod diff;
 mod doctor;
 mod entry;
 mod error;
 mod findings;
+mod graft;
 mod header;
 mod id;
 mod json;
@@ -59,14 +62,20 @@ pub use compaction::{
     summary_request,
 };
 pub use context::{Context, ContextMessage, Model, Projection};
+pub use context_edit::EditPlan;
 pub use convert::{ConvertOptions, Fate, Losses, convert};
 pub use dialect::{AgentContext, Dialect, UnknownDialect};
+pub use diff::{Diff, Side};
 pub use doctor::{
     Diagnosis, Measure, Relinked, Renamed, Repair, RepairOptions, RepairTo, examine, repair,
 };
 pub use entry::{Block, Body, Entry, Kind, Message, MessageView, NewEntry, Role};
 pub use error::{Error, Result};
 pub use findings::{Finding, Place, Problem, Severity};
+pub use graft::{
+    MERGE_SUMMARY_PREAMBLE, Merge, MergePlan, MergeSummary, Merged, Origin, Pick, Repeated,
+    Selection,
+};
 pub use header::{Header, VERSION};
 pub use id::{EntryId, SessionId};
 pub use llm::{LlmContext, Pairing, PairingRepair};

@@ -170,6 +170,7 @@ fn bash_text(view: MessageView<'_>) -> Text {
 /// Puts every result right after its call.
 fn pair(messages: Vec<ContextMessage>) -> LlmContext {
     let mut results = results_by_call(&messages);
+    let callers = callers(&messages);
     let mut out = LlmContext::default();
     let mut used: HashSet<usize> = HashSet::new();
     let roles: Vec<Role> = messages.iter().map(|m| MessageView::new(&m.json).role()).collect();
@@ -183,9 +184,14 @@ fn pair(messages: Vec<ContextMessage>) -> LlmContext {
         }
         let run = roles[at + 1..].iter().take_while(|role| **role == Role::ToolResult).count();
         for (call, name) in calls(message) {
+            // Below another call of the same name, as copies have it, results are that call's.
+            let again = callers.get(&call).and_then(|callers| {
+                callers.get(callers.partition_point(|caller| *caller <= at)).copied()
+            });
+            let end = again.unwrap_or(messages.len());
             let places = results.get_mut(&call);
             let place = places.and_then(|places| {
-                let next = places.iter().position(|place| *place > at)?;
+                let next = places.iter().position(|place| *place > at && *place < end)?;
                 Some(places.remove(next))
             });
             let entry = message.entry.clone();
@@ -230,6 +236,19 @@ fn results_by_call(messages: &[ContextMessage]) -> HashMap<String, Vec<usize>> {
         }
     }
     results
+}
+
+/// Where every call is made, in order.
+fn callers(messages: &[ContextMessage]) -> HashMap<String, Vec<usize>> {
+    let mut callers: HashMap<String, Vec<usize>> = HashMap::new();
+    for (at, message) in messages.iter().enumerate() {
+        if MessageView::new(&message.json).role() == Role::Assistant {
+            for (call, _) in calls(message) {
+                callers.entry(call).or_default().push(at);
+            }
+        }
+    }
+    callers
 }
 
 /// The id and name of every tool call in an assistant message.

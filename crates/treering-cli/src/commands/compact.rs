@@ -4,9 +4,8 @@ use super::Position;
 use crate::agent::{self, SummaryArgs};
 use crate::config::Config;
 use crate::error::Failure;
-use crate::output::{Output, Style, json_string, json_string_or_null};
+use crate::output::{Output, Style, json_string, json_string_or_null, json_strings};
 use crate::text::{count, excerpt, safe_line};
-use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use treering::{
@@ -211,7 +210,7 @@ fn write_plan(plan: &Prepared, out: &mut Output) -> io::Result<()> {
     out.write_all(b",\"fileOps\":{")?;
     for (at, (name, files)) in sets.into_iter().enumerate() {
         write!(out, "{}\"{name}\":", if at > 0 { "," } else { "" })?;
-        write_files(files, out)?;
+        json_strings(out, files)?;
     }
     out.write_all(b"},\"details\":")?;
     out.write_all(&FileLists::to_json(&ops.lists()))?;
@@ -233,15 +232,4 @@ fn write_plan(plan: &Prepared, out: &mut Output) -> io::Result<()> {
         json_string(out, &conversation_text(list))?;
     }
     out.write_all(b"}")
-}
-
-fn write_files(files: &BTreeSet<String>, out: &mut Output) -> io::Result<()> {
-    out.write_all(b"[")?;
-    for (at, file) in files.iter().enumerate() {
-        if at > 0 {
-            out.write_all(b",")?;
-        }
-        json_string(out, file)?;
-    }
-    out.write_all(b"]")
 }

@@ -63,7 +63,13 @@ pub(super) fn write_json(entry: &Entry, dialect: Dialect, out: &mut Output) -> R
     Ok(out.write_all(b"\n")?)
 }
 
-fn write(entry: &Entry, tree: &Tree, ids: &ShortIds, out: &mut Output) -> Result<(), Failure> {
+/// An entry on one line.
+pub(super) fn write(
+    entry: &Entry,
+    tree: &Tree,
+    ids: &ShortIds,
+    out: &mut Output,
+) -> Result<(), Failure> {
     let id = ids.show(entry.id().as_str());
     let time = time(entry.time());
     let name = pad(&describe::name(entry), 10);

@@ -84,7 +84,11 @@ fn write_merged(merged: &MergedBranch, json: bool, out: &mut Output) -> Result<(
             writeln!(out)?;
             crate::describe::write_text(out, &summary)
         }
-        None => Ok(writeln!(out, "{}", count(merged.copies.len(), "message copied", "messages copied"))?),
+        None => Ok(writeln!(
+            out,
+            "{}",
+            count(merged.copies.len(), "message copied", "messages copied")
+        )?),
     }
 }
 
@@ -114,7 +118,8 @@ fn show_plan(args: &Args, out: &mut Output) -> Result<(), Failure> {
 fn write_plan(plan: &MergePlan, out: &mut Output) -> Result<(), Failure> {
     out.write_all(b"\"from\":")?;
     json_string(out, plan.from.as_str())?;
-    for (key, id) in [("into", &plan.into), ("base", &plan.base), ("commonAncestor", &plan.common_ancestor)]
+    for (key, id) in
+        [("into", &plan.into), ("base", &plan.base), ("commonAncestor", &plan.common_ancestor)]
     {
         write!(out, ",\"{key}\":")?;
         json_string_or_null(out, id.as_ref().map(EntryId::as_str))?;

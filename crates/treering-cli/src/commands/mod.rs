@@ -2,11 +2,14 @@
 
 mod append;
 mod branches;
+mod cherry_pick;
 mod compact;
 mod context;
 mod convert;
 mod demo;
+mod diff;
 mod doctor;
+mod edit_context;
 mod fork;
 mod goto;
 mod label;
@@ -41,6 +44,9 @@ pub(crate) enum Command {
     Name(name::Args),
     Fork(fork::Args),
     Merge(merge::Args),
+    CherryPick(cherry_pick::Args),
+    Diff(diff::Args),
+    EditContext(edit_context::Args),
     Compact(compact::Args),
     Ls(ls::Args),
     Convert(convert::Args),
@@ -66,6 +72,9 @@ impl Command {
             Command::Name(args) => name::run(args, out),
             Command::Fork(args) => fork::run(args, out),
             Command::Merge(args) => merge::run(args, out),
+            Command::CherryPick(args) => cherry_pick::run(args, out),
+            Command::Diff(args) => diff::run(args, out),
+            Command::EditContext(args) => edit_context::run(args, out),
             Command::Compact(args) => compact::run(args, out),
             Command::Ls(args) => ls::run(args, out),
             Command::Convert(args) => convert::run(args, out),
@@ -90,6 +99,9 @@ impl Command {
             Command::Name(args) => &args.file,
             Command::Fork(args) => &args.file,
             Command::Merge(args) => &args.file,
+            Command::CherryPick(args) => &args.file,
+            Command::Diff(args) => &args.file,
+            Command::EditContext(args) => &args.file,
             Command::Compact(args) => &args.file,
             Command::Convert(args) => &args.file,
             Command::Doctor(args) => only(&args.paths)?,

@@ -13,13 +13,14 @@ use treering::{Dialect, EntryId, Kind, Reader, Role, Session, Tree, TreeItem};
 
 /// Show all branches
 ///
-/// • marks the path to the leaf. Labels and moves of the leaf are shown by their effect, not as entries.
+/// • marks the path to the leaf, ⇠ the end of a branch that was merged. Labels and moves of the leaf are shown by their effect, not as entries.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The session file
     pub(crate) file: PathBuf,
     /// One JSON object per entry and line, parents before children: id, parentId, depth, type, role,
-    /// label, active (on the path to the leaf), leaf, sidechain, record (as it stands in the file)
+    /// label, active (on the path to the leaf), leaf, mergedFrom (the end of the branch that was
+    /// merged here), sidechain, record (as it stands in the file)
     #[arg(long)]
     json: bool,
     /// Show labels, moves of the leaf and an agent's notes as entries, too
@@ -92,8 +93,10 @@ fn write_json(session: &Session, out: &mut Output) -> Result<(), Failure> {
         out.write_all(b",\"label\":")?;
         out.write_all(item.label_json.unwrap_or(b"null"))?; // Exactly as in the file.
         let (active, leaf, sidechain) = (path.has(&item), path.ends_at(&item), item.sidechain);
-        write!(out, ",\"active\":{active},\"leaf\":{leaf},\"sidechain\":{sidechain},\"record\":")?;
         let entry = reader.entry(item.id)?;
+        write!(out, ",\"active\":{active},\"leaf\":{leaf},\"mergedFrom\":")?;
+        json_string_or_null(out, entry.merged_from().as_deref())?;
+        write!(out, ",\"sidechain\":{sidechain},\"record\":")?;
         match entry.is_damaged() {
             true => out.write_all(b"null")?,
             false => out.write_all(entry.record())?,
@@ -165,15 +168,19 @@ fn write_item(
     let name = pad(&describe::name(&entry), 10);
     let label = item.label.map(|label| format!("[{}] ", fit(&safe_line(label), 40)));
     let label = label.unwrap_or_default();
+    let merged = entry.merged_from().map(|from| format!(" ⇠ {}", ids.show(&from)));
+    let merged = merged.unwrap_or_default();
     let bullet = if active { "•" } else { " " };
-    let used = [gutter, bullet, &id, &name, &label, mark].map(columns).iter().sum::<usize>() + 4;
+    let used =
+        [gutter, bullet, &id, &name, &label, &merged, mark].map(columns).iter().sum::<usize>() + 4;
     let gist = describe::gist(&entry, out.width().saturating_sub(used).max(20));
 
     let style = describe::style(item.kind, item.role);
     let (gutter, bullet) = (out.paint(Style::Dim, gutter), out.paint(Style::Leaf, bullet));
     let (id, name) = (out.paint(Style::Id, &id), out.paint(style, &name));
     let (label, mark) = (out.paint(Style::Label, &label), out.paint(Style::Leaf, mark));
-    let line = format!("{gutter}{bullet} {id} {name} {label}{gist}{mark}");
+    let merged = out.paint(Style::Summary, &merged);
+    let line = format!("{gutter}{bullet} {id} {name} {label}{gist}{merged}{mark}");
     writeln!(out, "{}", line.trim_end())?;
     Ok(())
 }

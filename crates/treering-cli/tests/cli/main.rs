@@ -9,6 +9,7 @@ mod context;
 mod demo;
 mod dialects;
 mod doctor;
+mod grafts;
 mod hostile;
 mod log;
 mod ls;

@@ -25,7 +25,8 @@ const PREAMBLE: &str = "The user explored a different conversation branch before
 #[test]
 fn goto_can_take_a_summary_along() {
     let place = Place::with_story();
-    let ran = run(&place, "echo Learned a lot", &["goto", "s.jsonl", "a2", "--summarize", "--json"]);
+    let ran =
+        run(&place, "echo Learned a lot", &["goto", "s.jsonl", "a2", "--summarize", "--json"]);
     let told = ran.json().remove(0);
     assert_eq!(told["oldLeaf"], "b4");
     assert_eq!(told["editorText"], Value::Null);
@@ -41,8 +42,7 @@ fn a_summarizer_that_fails_changes_nothing() {
     let place = Place::with_story();
     let before = place.read("s.jsonl");
     for summarizer in ["exit 3", "true", "no-such-program-anywhere"] {
-        let error =
-            run(&place, summarizer, &["goto", "s.jsonl", "a2", "--summarize"]).failed();
+        let error = run(&place, summarizer, &["goto", "s.jsonl", "a2", "--summarize"]).failed();
         assert!(error.contains("hint: nothing was changed"), "{error}");
         run(&place, summarizer, &["pop", "s.jsonl"]).failed();
         run(&place, summarizer, &["compact", "s.jsonl", "--keep-recent", "1"]).failed();
@@ -84,7 +84,10 @@ fn going_before_a_message_returns_its_text() {
     let place = Place::with_story();
     place.run(&["append", "s.jsonl", "--assistant", "I see nothing."]).ok();
     assert_eq!(place.run(&["goto", "s.jsonl", "b4", "--edit"]).ok(), "b3\n\nLook again.\n");
-    assert_eq!(place.run(&["goto", "s.jsonl", "a1", "--edit", "--label", "anew"]).ok().lines().last(), Some("Be brief."));
+    assert_eq!(
+        place.run(&["goto", "s.jsonl", "a1", "--edit", "--label", "anew"]).ok().lines().last(),
+        Some("Be brief.")
+    );
     let tree = place.run(&["tree", "s.jsonl", "--json"]).json();
     assert_eq!(tree.iter().find(|node| node["id"] == "a1").unwrap()["label"], "anew");
 }
@@ -96,7 +99,10 @@ fn compact_writes_a_summary_and_says_what_it_saved() {
     let told = run(&place, "echo All of it", &args).json().remove(0);
     assert_eq!((&told["compacted"], &told["firstKeptEntryId"]), (&true.into(), &"b4".into()));
     let compaction = entry(&place, told["id"].as_str().unwrap());
-    assert_eq!((&compaction["type"], &compaction["summary"]), (&"compaction".into(), &"All of it".into()));
+    assert_eq!(
+        (&compaction["type"], &compaction["summary"]),
+        (&"compaction".into(), &"All of it".into())
+    );
     let context = place.run(&["context", "s.jsonl", "--json"]).json().remove(0);
     assert_eq!(context["messages"][0]["role"], "compactionSummary");
     assert_eq!(context["messages"].as_array().unwrap().len(), 2);

@@ -55,16 +55,16 @@ fn as_json_every_entry_is_an_object() {
         assert!(lines.iter().any(|line| *line == record.strip_suffix('}').unwrap()), "{record}");
     }
     insta::assert_snapshot!(heads, @r#"
-    {"id":"a1","parentId":null,"depth":0,"type":"message","role":"user","label":null,"active":true,"leaf":false
-    {"id":"a2","parentId":"a1","depth":1,"type":"message","role":"assistant","label":null,"active":true,"leaf":false
-    {"id":"a3","parentId":"a2","depth":2,"type":"message","role":"toolResult","label":null,"active":true,"leaf":false
-    {"id":"b1","parentId":"a3","depth":3,"type":"message","role":"assistant","label":"first try","active":false,"leaf":false
-    {"id":"b2","parentId":"a3","depth":3,"type":"branch_summary","role":null,"label":null,"active":true,"leaf":false
-    {"id":"b3","parentId":"b2","depth":4,"type":"label","role":null,"label":null,"active":true,"leaf":false
-    {"id":"b4","parentId":"b3","depth":5,"type":"message","role":"user","label":null,"active":true,"leaf":true
-    {"id":"c3","parentId":"b4","depth":6,"type":"leaf","role":null,"label":null,"active":false,"leaf":false
-    {"id":"c1","parentId":"b3","depth":5,"type":"flux","role":null,"label":null,"active":false,"leaf":false
-    {"id":"c2","parentId":"c1","depth":6,"type":"message","role":"oracle","label":null,"active":false,"leaf":false
+    {"id":"a1","parentId":null,"depth":0,"type":"message","role":"user","label":null,"active":true,"leaf":false,"mergedFrom":null
+    {"id":"a2","parentId":"a1","depth":1,"type":"message","role":"assistant","label":null,"active":true,"leaf":false,"mergedFrom":null
+    {"id":"a3","parentId":"a2","depth":2,"type":"message","role":"toolResult","label":null,"active":true,"leaf":false,"mergedFrom":null
+    {"id":"b1","parentId":"a3","depth":3,"type":"message","role":"assistant","label":"first try","active":false,"leaf":false,"mergedFrom":null
+    {"id":"b2","parentId":"a3","depth":3,"type":"branch_summary","role":null,"label":null,"active":true,"leaf":false,"mergedFrom":null
+    {"id":"b3","parentId":"b2","depth":4,"type":"label","role":null,"label":null,"active":true,"leaf":false,"mergedFrom":null
+    {"id":"b4","parentId":"b3","depth":5,"type":"message","role":"user","label":null,"active":true,"leaf":true,"mergedFrom":null
+    {"id":"c3","parentId":"b4","depth":6,"type":"leaf","role":null,"label":null,"active":false,"leaf":false,"mergedFrom":null
+    {"id":"c1","parentId":"b3","depth":5,"type":"flux","role":null,"label":null,"active":false,"leaf":false,"mergedFrom":null
+    {"id":"c2","parentId":"c1","depth":6,"type":"message","role":"oracle","label":null,"active":false,"leaf":false,"mergedFrom":null
     "#);
 }
 

@@ -11,8 +11,7 @@ fn without_arguments_there_is_help() {
 fn every_command_is_in_the_help_and_has_its_own() {
     let place = Place::empty();
     let help = place.run(&["--help"]).ok();
-    let commands =
-        "context log tree branches show stats append goto label name fork ls doctor migrate demo";
+    let commands = "context log tree branches show stats append goto pop label name fork cherry-pick merge diff edit-context compact ls doctor migrate demo";
     for command in commands.split(' ') {
         assert!(help.contains(&format!("\n  {command} ")), "{command}: {help}");
         let own = place.run(&[command, "--help"]).ok();

@@ -6,7 +6,7 @@
 //! one walk over the tree matches them.
 
 use super::entries::Found;
-use crate::entry::{Block, MessageView, Role};
+use crate::entry::{Role, tool_uses};
 use crate::error::Result;
 use crate::findings::{Place, Problem};
 use crate::json;
@@ -32,37 +32,10 @@ struct Use {
     hash: u64,
 }
 
-/// The tool calls and results of a message: whether each is a call, and the call's id.
-fn uses(message: &[u8], mut each: impl FnMut(bool, &str)) {
-    let view = MessageView::new(message);
-    match view.role() {
-        Role::ToolResult => {
-            if let Some(call) = view.field("toolCallId") {
-                each(false, &call);
-            }
-        }
-        Role::Assistant => {
-            for block in view.blocks() {
-                match block {
-                    Block::ToolCall { id, .. } if !id.is_empty() => each(true, &id),
-                    // What a provider's own tools found stands in the message that asked for it.
-                    Block::Other(raw) => {
-                        if let Some(call) = json::get(raw, "tool_use_id").and_then(json::string) {
-                            each(false, &call);
-                        }
-                    }
-                    _ => {}
-                }
-            }
-        }
-        _ => {}
-    }
-}
-
 impl Tools {
     /// Remembers what is in a message. Rows must not fall.
     pub(super) fn take(&mut self, row: u32, message: &[u8]) {
-        uses(message, |is_call, call| {
+        tool_uses(message, |is_call, call| {
             let hash = self.hasher.hash_one(call);
             self.uses.push(Use { row, is_call, hash });
         });
@@ -121,7 +94,7 @@ impl Tools {
         let Some(body) = bodies.all(view, wanted.row, &mut more)? else { return Ok(name) };
         let first = json::get(&body, "message").unwrap_or_default();
         for message in std::iter::once(first).chain(more.iter().map(Vec::as_slice)) {
-            uses(message, |is_call, call| {
+            tool_uses(message, |is_call, call| {
                 if is_call == wanted.is_call && self.hasher.hash_one(call) == wanted.hash {
                     name = call.to_owned();
                 }

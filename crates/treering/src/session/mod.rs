@@ -188,6 +188,17 @@ impl Session {
         self.state().view()
     }
 
+    /// A snapshot, and the row of the leaf.
+    pub(crate) fn view_and_leaf(&self) -> Result<(Snapshot, Option<u32>)> {
+        let state = self.state();
+        Ok((state.view(), state.row(state.leaf.as_ref().map(EntryId::as_str))?))
+    }
+
+    /// Ids that no entry has.
+    pub(crate) fn fresh_ids(&self, count: usize) -> Vec<EntryId> {
+        self.state().fresh_ids(count)
+    }
+
     /// A snapshot, and the row of the header if that is a node.
     pub(crate) fn view_and_header(&self) -> (Snapshot, Option<u32>) {
         let state = self.state();
@@ -325,10 +336,7 @@ impl Session {
 
     /// The context at the leaf, message by message: for contexts too large to hold.
     pub fn projection(&self) -> Result<Projection> {
-        let (view, leaf) = {
-            let state = self.state();
-            (state.view(), state.row(state.leaf.as_ref().map(EntryId::as_str))?)
-        };
+        let (view, leaf) = self.view_and_leaf()?;
         view.projection(leaf)
     }
 

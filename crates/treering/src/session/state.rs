@@ -14,6 +14,7 @@ use crate::log::{FileJournal, Joined, Journal, JournalError, MemoryJournal, lock
 use crate::migrate::{self, Upgrade};
 use crate::snapshot::Snapshot;
 use crate::tree::{Node, Row, Taken, own_head};
+use std::collections::HashSet;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -268,8 +269,25 @@ impl State {
 
     /// An id that no entry has.
     pub(crate) fn new_id(&mut self) -> EntryId {
+        self.make_id(|_| false)
+    }
+
+    fn make_id(&mut self, is_also_taken: impl Fn(&str) -> bool) -> EntryId {
         let (tree, codec) = (&self.loaded.tree, self.loaded.codec());
-        codec.make_id(&mut self.ids, &|id| tree.contains(id) || tree.is_missed(id))
+        let is_taken = |id: &str| tree.contains(id) || tree.is_missed(id) || is_also_taken(id);
+        codec.make_id(&mut self.ids, &is_taken)
+    }
+
+    /// Ids for entries that name each other before they are written.
+    pub(crate) fn fresh_ids(&mut self, count: usize) -> Vec<EntryId> {
+        let mut made: HashSet<EntryId> = HashSet::with_capacity(count);
+        let mut ids = Vec::with_capacity(count);
+        for _ in 0..count {
+            let id = self.make_id(|id| made.contains(id));
+            made.insert(id.clone());
+            ids.push(id);
+        }
+        ids
     }
 
     fn expected_leaf(&self, expected: Option<&str>) -> Result<Option<EntryId>> {
@@ -299,7 +317,7 @@ impl State {
         let stamp = json::quoted(&crate::time::format(now));
         for entry in entries {
             let id = match &entry.id {
-                Some(id) if tree.contains(id.as_str()) || batch.ids.contains(id) => {
+                Some(id) if tree.contains(id.as_str()) || batch.taken.contains(id) => {
                     return Err(Error::DuplicateEntry(id.to_string()));
                 }
                 Some(id) if !(1..=MAX_ID).contains(&id.as_str().len()) => {
@@ -307,10 +325,11 @@ impl State {
                 }
                 Some(id) => id.clone(),
                 None => codec.make_id(&mut self.ids, &|id| {
-                    tree.contains(id) || tree.is_missed(id) || batch.ids.iter().any(|b| b == id)
+                    tree.contains(id) || tree.is_missed(id) || batch.taken.contains(id)
                 }),
             };
-            let known = |id: &EntryId| match tree.contains(id.as_str()) || batch.ids.contains(id) {
+            let known = |id: &EntryId| match tree.contains(id.as_str()) || batch.taken.contains(id)
+            {
                 true => Ok(Some(id.clone())),
                 false => Err(Error::UnknownEntry(id.to_string())),
             };
@@ -361,6 +380,9 @@ impl State {
                 _ => Some(id.clone()),
             };
             batch.lines.push(Line { span: start..batch.bytes.len() - 1, time, parent });
+            if entries.len() > 1 {
+                batch.taken.insert(id.clone());
+            }
             batch.ids.push(id);
         }
         Ok(batch)
@@ -512,6 +534,8 @@ impl State {
 struct Batch {
     bytes: Vec<u8>,
     ids: Vec<EntryId>,
+    /// The same, to look one up; left empty where there is only one.
+    taken: HashSet<EntryId>,
     lines: Vec<Line>,
     /// The leaf after all of them.
     leaf: Option<EntryId>,

@@ -19,6 +19,7 @@ mod survey;
 pub use branches::Branch;
 pub use ledger::{Added, Ledger, Stats};
 pub use read::{Cost, Usage};
+pub(crate) use survey::of_rows;
 
 use crate::error::Result;
 use crate::session::Session;

@@ -11,6 +11,7 @@ use crate::error::Result;
 use crate::json;
 use crate::snapshot::{Bodies, Snapshot};
 use crate::tree::{NONE, Node};
+use std::collections::HashMap;
 
 /// One request to a model, as an entry tells of it.
 #[derive(Debug, Clone, Copy)]
@@ -85,6 +86,20 @@ impl<'a> Surveyor<'a> {
             |usage: Usage| (usage, self.namer.event(told.identity, &usage, place), told.purpose);
         Ok(Told { usage: told.usage.map(named), model: told.model, tools: told.tools })
     }
+}
+
+/// What some rows of a session used, each event once.
+pub(crate) fn of_rows(view: &Snapshot, rows: &[u32]) -> Result<Usage> {
+    let namer = Namer::default();
+    let mut surveyor = Surveyor::new(view, &namer, "");
+    let mut events: HashMap<Key, Usage, foldhash::fast::RandomState> = HashMap::default();
+    for &row in rows {
+        if let Some((usage, key, _)) = surveyor.read(row)?.usage {
+            let known = events.entry(key).or_insert(usage);
+            *known = known.same_event(usage);
+        }
+    }
+    Ok(events.into_values().sum())
 }
 
 /// What a body says, before its event has a name.

@@ -3,7 +3,7 @@
 use crate::support::{join, open, sources};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
-use treering::{Dialect, Error, Message, MessageView, Session};
+use treering::{Dialect, Error, Message, MessageView, Pairing, Repeated, Selection, Session};
 use treering_testkit::model;
 
 /// A record of Claude Code's.
@@ -49,6 +49,34 @@ fn lines(lines: &[String]) -> String {
 
 fn leaf(session: &Session) -> String {
     session.leaf().map(|leaf| leaf.to_string()).unwrap_or_default()
+}
+
+#[test]
+fn a_message_in_parts_is_picked_as_one() {
+    let source = open(lines(&[
+        asked("u1", None),
+        block("a1", "u1", "m1", json!({"type": "text", "text": "Let me see."})),
+        call("a2", "a1", "m1", "t1"),
+        call("a3", "a2", "m1", "t2"),
+        result("r1", "a2", "t1"),
+        result("r2", "a3", "t2"),
+        answered("a5", "r2"),
+    ]));
+    let session = Session::in_memory("/p");
+    session.append(Message::user("hi")).unwrap();
+    let plan =
+        |id: &str| session.plan_pick(&source, &Selection::entry(id), Repeated::Skipped).unwrap();
+    for any in ["a1", "a2", "a3", "r1", "r2"] {
+        assert_eq!(join(plan(any).entries), "a1 r1 r2", "{any}");
+    }
+    let copies = session.pick(&plan("r1")).unwrap();
+    let whole = session.entry(copies[0].as_str()).unwrap();
+    assert_eq!(whole.message().unwrap().blocks().len(), 3);
+    assert_eq!(whole.copied_from().unwrap().entry, "a1");
+    assert!(session.context().unwrap().to_llm(Pairing::Strict).repairs.is_empty());
+    assert!(plan("a2").is_empty(), "it is there");
+    let error = source.cherry_pick(&Selection::entry("u1")).unwrap_err();
+    assert!(matches!(error, Error::ReadOnlyDialect(Dialect::ClaudeCode)), "{error}");
 }
 
 #[test]

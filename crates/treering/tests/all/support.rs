@@ -281,3 +281,23 @@ pub(crate) fn assert_tail_agrees(file: &Path) {
 pub(crate) fn outline(session: &Session) -> Vec<String> {
     session.tree().walk().map(|item| format!("{item:?}")).collect()
 }
+
+/// An assistant message that calls a tool under each of these ids.
+pub(crate) fn calls(id: &str, parent: Option<&str>, calls: &[&str]) -> String {
+    let call = |call: &&str| {
+        format!(
+            r#"{{"type":"toolCall","id":"{call}","name":"read","arguments":{{"path":"{call}.txt"}}}}"#
+        )
+    };
+    let blocks = calls.iter().map(call).collect::<Vec<_>>().join(",");
+    let usage = r#""usage":{"input":1,"output":1,"totalTokens":2,"cost":{"total":0.5}}"#;
+    let message = format!(r#"{{"role":"assistant","content":[{blocks}],{usage}}}"#);
+    entry("message", id, parent, &format!(r#","message":{message}"#))
+}
+
+/// The result of a call.
+pub(crate) fn result(id: &str, parent: Option<&str>, call: &str) -> String {
+    let message = r#"{"role":"toolResult","toolCallId":"CALL","toolName":"read","content":[{"type":"text","text":"ID"}],"isError":false}"#;
+    let message = message.replace("CALL", call).replace("ID", id);
+    entry("message", id, parent, &format!(r#","message":{message}"#))
+}

@@ -1,0 +1,142 @@
+//! `treering diff`
+
+use super::log;
+use crate::describe::{self, Calls};
+use crate::error::Failure;
+use crate::output::{Output, Style, json_string, json_string_or_null, json_strings};
+use crate::short::ShortIds;
+use crate::spent::{cost, json_usage};
+use crate::text::{count, safe_line};
+use std::io::Write;
+use std::path::PathBuf;
+use treering::{EntryId, Session, Side};
+
+/// Compare two branches: what each did since they parted
+///
+/// Entries, files read and modified, estimated tokens and cost of both.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The session file
+    pub(crate) file: PathBuf,
+    /// The end of one branch (an id or its beginning)
+    a: String,
+    /// The end of the other; the leaf if not given
+    b: Option<String>,
+    /// The session file in which B is, a fork of FILE; FILE itself if not given
+    #[arg(long, value_name = "FILE")]
+    with: Option<PathBuf>,
+    /// Show all of every message instead of one line; with --json the entries instead of their ids
+    #[arg(long)]
+    full: bool,
+    /// One JSON object: commonAncestor, and for a and b: leaf, entries, messages, readFiles,
+    /// modifiedFiles, tokens, usage
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
+    let session = Session::open(&args.file)?;
+    let other = args.with.as_ref().map(Session::open).transpose()?;
+    let other = other.as_ref().unwrap_or(&session);
+    let leaf = other.leaf().map(|leaf| leaf.to_string());
+    let b = args.b.clone().or(leaf).ok_or_else(|| {
+        Failure::with_hint("there is no entry at the leaf", "name the second branch, too")
+    })?;
+    let diff = session.diff_with(&args.a, other, &b)?;
+    let sides = [
+        Shown { name: "A", leaf: session.tree().find(&args.a)?, side: &diff.a, session: &session },
+        Shown { name: "B", leaf: other.tree().find(&b)?, side: &diff.b, session: other },
+    ];
+    if args.json {
+        out.write_all(b"{\"commonAncestor\":")?;
+        json_string_or_null(out, diff.common_ancestor.as_ref().map(EntryId::as_str))?;
+        for shown in &sides {
+            shown.write_json(args.full, out)?;
+        }
+        out.write_all(b"}\n")?;
+        return Ok(());
+    }
+    let title = out.paint(Style::Heading, "common ancestor");
+    match &diff.common_ancestor {
+        Some(id) => {
+            let tree = session.tree();
+            writeln!(out, "{title}")?;
+            log::write(&session.entry(id.as_str())?, &tree, &ShortIds::of(&tree), out)?;
+        }
+        None => writeln!(out, "{title}: none")?,
+    }
+    sides.iter().try_for_each(|shown| shown.write(args.full, out))
+}
+
+/// One of the branches.
+struct Shown<'a> {
+    name: &'static str,
+    leaf: EntryId,
+    side: &'a Side,
+    session: &'a Session,
+}
+
+impl Shown<'_> {
+    fn write(&self, full: bool, out: &mut Output) -> Result<(), Failure> {
+        let (tree, side) = (self.session.tree(), self.side);
+        let ids = ShortIds::of(&tree);
+        let title = out.paint(Style::Heading, self.name);
+        let leaf = out.paint(Style::Id, &ids.show(self.leaf.as_str()));
+        let entries = count(side.entries.len(), "entry", "entries");
+        let messages = count(side.messages, "message", "messages");
+        let size =
+            format!("{entries}, {messages}, about {} tokens, {}", side.tokens, cost(&side.usage));
+        writeln!(out, "\n{title} {leaf}: {size}")?;
+        let lists = side.file_ops.lists();
+        for (what, files) in [("read", &lists.read), ("modified", &lists.modified)] {
+            if !files.is_empty() {
+                let files: Vec<String> = files.iter().map(|file| safe_line(file)).collect();
+                writeln!(out, "{}: {}", out.paint(Style::Dim, what), files.join(", "))?;
+            }
+        }
+        let mut reader = self.session.reader();
+        for id in &side.entries {
+            let entry = reader.entry(id.as_str())?;
+            log::write(&entry, &tree, &ids, out)?;
+            if let (true, Some(message)) = (full, entry.message()) {
+                describe::write_message(out, message, Calls::Whole)?;
+                writeln!(out)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn write_json(&self, full: bool, out: &mut Output) -> Result<(), Failure> {
+        let side = self.side;
+        write!(out, ",\"{}\":{{\"leaf\":", self.name.to_lowercase())?;
+        json_string(out, self.leaf.as_str())?;
+        out.write_all(b",\"entries\":")?;
+        match full {
+            false => json_strings(out, &side.entries)?,
+            true => self.write_entries(out)?,
+        }
+        let lists = side.file_ops.lists();
+        write!(out, ",\"messages\":{},\"readFiles\":", side.messages)?;
+        json_strings(out, &lists.read)?;
+        out.write_all(b",\"modifiedFiles\":")?;
+        json_strings(out, &lists.modified)?;
+        // What is finite is JSON as Rust writes it.
+        write!(out, ",\"tokens\":{},\"usage\":", side.tokens)?;
+        json_usage(out, &side.usage)?;
+        out.write_all(b"}")?;
+        Ok(())
+    }
+
+    fn write_entries(&self, out: &mut Output) -> Result<(), Failure> {
+        let mut reader = self.session.reader();
+        out.write_all(b"[")?;
+        for (at, id) in self.side.entries.iter().enumerate() {
+            if at > 0 {
+                out.write_all(b",")?;
+            }
+            let entry = reader.entry(id.as_str())?;
+            out.write_all(if entry.is_damaged() { b"null" } else { entry.raw() })?;
+        }
+        Ok(out.write_all(b"]")?)
+    }
+}

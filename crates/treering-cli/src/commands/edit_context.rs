@@ -1,0 +1,110 @@
+//! `treering edit-context`
+
+use crate::error::Failure;
+use crate::output::{Output, Style, json_strings};
+use crate::short::ShortIds;
+use crate::text::count;
+use std::io::{self, Read, Write};
+use std::path::PathBuf;
+use treering::{EditPlan, EntryId, Session};
+
+/// Change what entries contribute to the context
+///
+/// The entries stay as they are; what is written is an edit, which counts on this branch from here
+/// on. `restore` undoes it, and so does `treering goto` to an entry before it.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The session file
+    pub(crate) file: PathBuf,
+    #[command(subcommand)]
+    edit: Edit,
+    /// Show what would change and how much that saves; write nothing
+    #[arg(long, global = true)]
+    dry_run: bool,
+    /// One JSON object: targets, companions, edits, tokensBefore, tokensAfter
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Edit {
+    /// Take entries out; the results of a message's tool calls go with it
+    Drop {
+        /// The entries (ids or their beginnings)
+        #[arg(required = true, value_name = "ENTRY")]
+        entries: Vec<String>,
+    },
+    /// Give an entry another text; a message keeps its tool calls
+    Replace {
+        /// The entry (an id or its beginning)
+        entry: String,
+        /// The text; `-` reads it from standard input
+        #[arg(long, allow_hyphen_values = true)]
+        text: String,
+    },
+    /// Give entries their own content back
+    Restore {
+        /// The entries (ids or their beginnings)
+        #[arg(required = true, value_name = "ENTRY")]
+        entries: Vec<String>,
+    },
+}
+
+pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
+    let session = Session::open(&args.file)?;
+    let (verb, plan) = match &args.edit {
+        Edit::Drop { entries } => ("dropped", session.plan_drop(&names(entries))?),
+        Edit::Replace { entry, text } => {
+            let text = if text == "-" { from_stdin()? } else { text.clone() };
+            ("replaced", session.plan_replace(entry, &text)?)
+        }
+        Edit::Restore { entries } => ("restored", session.plan_restore(&names(entries))?),
+    };
+    let edits = if args.dry_run { Vec::new() } else { session.edit_context(&plan)? };
+    if args.json {
+        return Ok(write_json(&plan, &edits, out)?);
+    }
+    let ids = ShortIds::of(&session.tree());
+    // Both are in the order of the context.
+    let mut companions = plan.companions.iter().peekable();
+    for target in &plan.targets {
+        let is_companion = companions.next_if_eq(&target).is_some();
+        let note = if is_companion { " (with its call)" } else { "" };
+        let id = out.paint(Style::Id, &ids.show(target.as_str()));
+        writeln!(out, "{id} {verb}{note}")?;
+    }
+    let (before, after) = (plan.tokens_before, plan.tokens_after);
+    let (change, by) = match before >= after {
+        true => ("less", before - after),
+        false => ("more", after - before),
+    };
+    let written = match args.dry_run {
+        true => "nothing written".to_owned(),
+        false => count(edits.len(), "edit written", "edits written"),
+    };
+    let line = format!("about {after} tokens instead of {before}, {by} {change}; {written}");
+    writeln!(out, "{}", out.paint(Style::Dim, &line))?;
+    Ok(())
+}
+
+fn names(entries: &[String]) -> Vec<&str> {
+    entries.iter().map(String::as_str).collect()
+}
+
+fn from_stdin() -> Result<String, Failure> {
+    let mut text = String::new();
+    let read = io::stdin().lock().read_to_string(&mut text);
+    read.map_err(|error| Failure::message(format!("cannot read standard input: {error}")))?;
+    Ok(text)
+}
+
+fn write_json(plan: &EditPlan, edits: &[EntryId], out: &mut Output) -> io::Result<()> {
+    out.write_all(b"{\"targets\":")?;
+    json_strings(out, &plan.targets)?;
+    out.write_all(b",\"companions\":")?;
+    json_strings(out, &plan.companions)?;
+    out.write_all(b",\"edits\":")?;
+    json_strings(out, edits)?;
+    let (before, after) = (plan.tokens_before, plan.tokens_after);
+    writeln!(out, ",\"tokensBefore\":{before},\"tokensAfter\":{after}}}")
+}

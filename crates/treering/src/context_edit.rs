@@ -1,0 +1,318 @@
+//! Changing what entries contribute to the context, without changing the entries.
+//!
+//! A context edit is an entry of its own: on its branch, and below it, it takes another entry's message
+//! out, or gives it other content. The latest one for an entry counts, so an edit is undone by another
+//! that gives the original content back; or by going to before it. What a provider would refuse is
+//! refused here: a message goes together with the results of its calls, keeps its calls when its text
+//! changes, and a result alone can get another text but not go.
+
+use crate::compaction::estimate_tokens;
+use crate::context::edited;
+use crate::entry::{Block, Kind, MessageView, NewEntry, Role, tool_uses};
+use crate::error::{Error, Result};
+use crate::id::EntryId;
+use crate::json;
+use crate::session::Session;
+use crate::snapshot::{Bodies, Snapshot};
+use std::collections::{HashMap, HashSet};
+
+/// What an edit of the context changes, before it is done.
+#[derive(Debug, Clone)]
+pub struct EditPlan {
+    /// The leaf it was planned for.
+    pub leaf: Option<EntryId>,
+    /// The entries whose contributions change, in the order of the context.
+    pub targets: Vec<EntryId>,
+    /// Those of them that nobody asked for: the results of a message's calls go with it.
+    pub companions: Vec<EntryId>,
+    /// The estimated size of the context as it is.
+    pub tokens_before: u64,
+    /// The same after the edit.
+    pub tokens_after: u64,
+    entries: Vec<NewEntry>,
+}
+
+/// Editing the context.
+impl Session {
+    /// Takes entries out of the context of this branch, from here on. The results of a message's
+    /// calls go with it. Returns the ids of the context edits, which are written in one write.
+    ///
+    /// ```
+    /// use treering::{Message, Session};
+    /// let session = Session::in_memory("/project");
+    /// let aside = session.append(Message::user("By the way …"))?;
+    /// session.append(Message::user("Back to work."))?;
+    /// session.drop_from_context(&[aside.as_str()])?;
+    /// assert_eq!(session.context()?.messages.len(), 1);
+    /// session.restore_in_context(&[aside.as_str()])?;
+    /// assert_eq!(session.context()?.messages.len(), 2);
+    /// # Ok::<(), treering::Error>(())
+    /// ```
+    pub fn drop_from_context(&self, entries: &[&str]) -> Result<Vec<EntryId>> {
+        self.edit_context(&self.plan_drop(entries)?)
+    }
+
+    /// Gives an entry another text in the context of this branch, from here on. A message keeps its
+    /// tool calls, and nothing else. Returns the id of the context edit.
+    pub fn replace_in_context(&self, entry: &str, text: &str) -> Result<EntryId> {
+        let mut ids = self.edit_context(&self.plan_replace(entry, text)?)?;
+        ids.pop().ok_or_else(|| Error::InvalidEntry("nothing to append".into()))
+    }
+
+    /// Undoes earlier edits of entries, from here on: their own content counts again. The results of a
+    /// message's calls come back with it. Returns the ids of the context edits.
+    pub fn restore_in_context(&self, entries: &[&str]) -> Result<Vec<EntryId>> {
+        self.edit_context(&self.plan_restore(entries)?)
+    }
+
+    /// What [`drop_from_context`](Session::drop_from_context) would do. Changes nothing.
+    pub fn plan_drop(&self, entries: &[&str]) -> Result<EditPlan> {
+        let seen = Seen::at_leaf(self)?;
+        let asked = seen.find_all(entries)?;
+        for &at in &asked {
+            let found = &seen.contributions[at];
+            let stays =
+                |caller: usize| !asked.contains(&caller) && !seen.contributions[caller].is_omitted;
+            let is_alone = found.caller.is_some_and(stays);
+            match found.kind {
+                _ if found.is_omitted => return Err(seen.refused(at, "it was taken out already")),
+                Kind::Compaction => return Err(seen.refused(at, NO_COMPACTION)),
+                _ if is_alone => return Err(seen.refused(at, NO_RESULT)),
+                _ => {}
+            }
+        }
+        let all = seen.with_results(&asked, |found| !found.is_omitted);
+        seen.plan(&asked, all, |_| None)
+    }
+
+    /// What [`replace_in_context`](Session::replace_in_context) would do. Changes nothing.
+    pub fn plan_replace(&self, entry: &str, text: &str) -> Result<EditPlan> {
+        let seen = Seen::at_leaf(self)?;
+        let at = seen.find(entry)?;
+        let found = &seen.contributions[at];
+        let editable = [Role::User, Role::Assistant, Role::ToolResult, Role::Custom];
+        if !found.role.is_some_and(|role| editable.contains(&role)) {
+            return Err(seen.refused(at, NO_CONTENT));
+        }
+        // Otherwise a message would come back without the results that went with it, or before them.
+        if found.is_omitted {
+            return Err(seen.refused(at, "it was taken out; bring it back first"));
+        }
+        let content = with_text(&found.original, text);
+        seen.plan(&HashSet::from([at]), vec![at], |_| Some(content.clone()))
+    }
+
+    /// What [`restore_in_context`](Session::restore_in_context) would do. Changes nothing.
+    pub fn plan_restore(&self, entries: &[&str]) -> Result<EditPlan> {
+        let seen = Seen::at_leaf(self)?;
+        let mut asked = seen.find_all(entries)?;
+        for at in asked.clone() {
+            if !seen.contributions[at].is_edited {
+                return Err(seen.refused(at, "no edit of it is in force"));
+            }
+            // A result cannot come back without its call.
+            let caller = seen.contributions[at].caller;
+            asked.extend(caller.filter(|at| seen.contributions[*at].is_omitted));
+        }
+        let all = seen.with_results(&asked, |found| found.is_omitted);
+        seen.plan(&asked, all, |found| Some(found.own_content()))
+    }
+
+    /// Does what was planned, in one write, under the leaf it was planned for.
+    pub fn edit_context(&self, plan: &EditPlan) -> Result<Vec<EntryId>> {
+        self.append_all(&plan.entries)
+    }
+}
+
+const NO_RESULT: &str = "it is the result of a tool call, which would stay without one: \
+                         drop the message with the call, or replace the result's text";
+const NO_COMPACTION: &str = "it stands for all that was compacted: go to before it instead";
+const NO_CONTENT: &str = "only messages of users, assistants, tools and extensions have a text \
+                          that can be replaced: drop it instead";
+
+/// An entry of the context.
+struct Contribution {
+    id: EntryId,
+    kind: Kind,
+    /// Of its message.
+    role: Option<Role>,
+    /// What it contributes now.
+    tokens: u64,
+    /// Its message, as it would be without edits.
+    original: Vec<u8>,
+    is_omitted: bool,
+    is_edited: bool,
+    /// The entry whose call this is a result of, by place.
+    caller: Option<usize>,
+}
+
+impl Contribution {
+    fn own_content(&self) -> Vec<u8> {
+        // Where there is none, an edit that gives some changes nothing, which is what is wanted.
+        json::get(&self.original, "content").unwrap_or(b"[]").to_vec()
+    }
+
+    fn tokens_with(&self, content: Option<&[u8]>) -> u64 {
+        content.map_or(0, |content| estimate_tokens(&edited(self.original.clone(), content)))
+    }
+}
+
+/// The context at the leaf, entry by entry.
+struct Seen {
+    view: Snapshot,
+    leaf: Option<u32>,
+    contributions: Vec<Contribution>,
+    places: HashMap<EntryId, usize>,
+}
+
+impl Seen {
+    fn at_leaf(session: &Session) -> Result<Self> {
+        session.check_writable()?;
+        let (view, leaf) = session.view_and_leaf()?;
+        let mut projection = view.clone().projection(leaf)?;
+        let (mut bodies, mut contributions) = (Bodies::default(), Vec::new());
+        while let Some(selected) = projection.next_selected()? {
+            if selected.messages.is_empty() && !selected.is_omitted {
+                continue;
+            }
+            let (tree, row) = (view.tree(), selected.row);
+            let messages = selected.messages.iter();
+            let tokens = messages.map(|message| estimate_tokens(&message.json)).sum();
+            let original = match tree.node(row).kind() {
+                Kind::Compaction => Vec::new(),
+                _ => original(&view, &mut bodies, row)?,
+            };
+            contributions.push(Contribution {
+                id: tree.id(row),
+                kind: tree.node(row).kind(),
+                role: Some(MessageView::new(&original).role()).filter(|_| !original.is_empty()),
+                tokens,
+                original,
+                is_omitted: selected.is_omitted,
+                is_edited: false,
+                caller: None,
+            });
+        }
+        let places: HashMap<EntryId, usize> =
+            contributions.iter().enumerate().map(|(at, found)| (found.id.clone(), at)).collect();
+        for edit in projection.into_parts().1 {
+            if let Some(&at) = places.get(edit.target.as_str()) {
+                contributions[at].is_edited = true;
+            }
+        }
+        pair(&mut contributions);
+        Ok(Seen { view, leaf, contributions, places })
+    }
+
+    fn leaf(&self) -> Option<EntryId> {
+        self.leaf.map(|leaf| self.view.tree().id(leaf))
+    }
+
+    fn find(&self, id: &str) -> Result<usize> {
+        let tree = self.view.tree();
+        let row = tree.find_row(id)?;
+        let entry = tree.id(row);
+        if let Some(&at) = self.places.get(&entry) {
+            return Ok(at);
+        }
+        let is_on_path = self.leaf.is_some_and(|leaf| tree.ancestors(leaf).any(|up| up == row));
+        match is_on_path {
+            true => Err(Error::NotEditable { entry, reason: "it contributes nothing to it" }),
+            false => Err(Error::NotOnPath { entry, leaf: self.leaf() }),
+        }
+    }
+
+    fn find_all(&self, ids: &[&str]) -> Result<HashSet<usize>> {
+        ids.iter().map(|id| self.find(id)).collect()
+    }
+
+    fn refused(&self, at: usize, reason: &'static str) -> Error {
+        Error::NotEditable { entry: self.contributions[at].id.clone(), reason }
+    }
+
+    /// Those places, and the results of their calls that are `wanted`; in order.
+    fn with_results(
+        &self,
+        asked: &HashSet<usize>,
+        wanted: impl Fn(&Contribution) -> bool,
+    ) -> Vec<usize> {
+        let is_with = |(at, found): &(usize, &Contribution)| {
+            let follows = found.caller.is_some_and(|caller| asked.contains(&caller));
+            asked.contains(at) || (follows && wanted(found))
+        };
+        self.contributions.iter().enumerate().filter(is_with).map(|(at, _)| at).collect()
+    }
+
+    fn plan(
+        &self,
+        asked: &HashSet<usize>,
+        all: Vec<usize>,
+        content: impl Fn(&Contribution) -> Option<Vec<u8>>,
+    ) -> Result<EditPlan> {
+        let tokens_before: u64 = self.contributions.iter().map(|found| found.tokens).sum();
+        let mut plan = EditPlan {
+            leaf: self.leaf(),
+            targets: Vec::new(),
+            companions: Vec::new(),
+            tokens_before,
+            tokens_after: tokens_before,
+            entries: Vec::new(),
+        };
+        for at in all {
+            let found = &self.contributions[at];
+            let content = content(found);
+            plan.tokens_after -= found.tokens;
+            plan.tokens_after += found.tokens_with(content.as_deref());
+            plan.entries.push(NewEntry::context_edit(&found.id, content.as_deref())?);
+            plan.targets.push(found.id.clone());
+            if !asked.contains(&at) {
+                plan.companions.push(found.id.clone());
+            }
+        }
+        if let Some(first) = plan.entries.first_mut() {
+            *first = first.clone().under(plan.leaf.clone());
+        }
+        Ok(plan)
+    }
+}
+
+/// The message of an entry, whatever edits there are.
+fn original(view: &Snapshot, bodies: &mut Bodies, row: u32) -> Result<Vec<u8>> {
+    let edits = crate::context::Edits::among(view, bodies, &[])?;
+    let messages = edits.project(view, bodies, row)?;
+    Ok(messages.into_iter().next().map(|message| message.json).unwrap_or_default())
+}
+
+/// Finds the caller of every result: the nearest message above it with such a call.
+fn pair(contributions: &mut [Contribution]) {
+    let mut calls: HashMap<String, usize> = HashMap::new();
+    for (at, found) in contributions.iter_mut().enumerate() {
+        let role = found.role;
+        let mut caller = None;
+        tool_uses(&found.original, |is_call, call| match is_call {
+            true => drop(calls.insert(call.to_owned(), at)),
+            false if role == Some(Role::ToolResult) => caller = calls.get(call).copied(),
+            false => {}
+        });
+        found.caller = caller;
+    }
+}
+
+/// The content of a message whose text is another: its calls stay.
+fn with_text(message: &[u8], text: &str) -> Vec<u8> {
+    let literal = json::quoted(text);
+    let view = MessageView::new(message);
+    let content = view.get("content").unwrap_or_default();
+    let is_call = |block: &Block<'_>| matches!(block, Block::ToolCall { .. });
+    if view.role() != Role::Assistant || !view.blocks().iter().any(is_call) {
+        return literal;
+    }
+    let blocks = json::elements(content).into_iter().zip(view.blocks());
+    let mut out = [b"[{\"type\":\"text\",\"text\":", &*literal, b"}"].concat();
+    for (raw, _) in blocks.filter(|(_, block)| is_call(block)) {
+        out.push(b',');
+        out.extend_from_slice(raw);
+    }
+    out.push(b']');
+    out
+}

@@ -1,0 +1,110 @@
+//! What two branches did since they parted.
+//!
+//! Both are paths of one session, or of two that began as one: a fork keeps the ids of its source.
+//! What they share is the beginning of both; the rest is counted, side by side.
+
+use crate::compaction::{FileOps, estimate_tokens};
+use crate::context::{Edits, contributes};
+use crate::entry::{Kind, MessageView, Role};
+use crate::error::Result;
+use crate::graft::same;
+use crate::id::EntryId;
+use crate::session::Session;
+use crate::snapshot::{Bodies, Snapshot};
+use crate::usage::{self, Usage};
+
+/// Two branches side by side.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Diff {
+    /// The deepest entry that both have.
+    pub common_ancestor: Option<EntryId>,
+    /// The first branch, below that.
+    pub a: Side,
+    /// The second one.
+    pub b: Side,
+}
+
+/// What a branch has of its own.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Side {
+    /// Its entries, oldest first.
+    pub entries: Vec<EntryId>,
+    /// How many of them are messages or summaries.
+    pub messages: usize,
+    /// The files that were read and changed.
+    pub file_ops: FileOps,
+    /// The estimated size of its messages.
+    pub tokens: u64,
+    /// What was used for it, each event once. Copies were paid for where they were first said.
+    pub usage: Usage,
+}
+
+/// Comparing branches.
+impl Session {
+    /// Compares the branches that end at `a` and `b`.
+    ///
+    /// ```
+    /// use treering::{Message, Session};
+    /// let session = Session::in_memory("/project");
+    /// let start = session.append(Message::user("Name a colour."))?;
+    /// let red = session.append(Message::assistant("acme", "m", "Red."))?;
+    /// session.branch(start.as_str())?;
+    /// let blue = session.append(Message::assistant("acme", "m", "Blue."))?;
+    /// let diff = session.diff(red.as_str(), blue.as_str())?;
+    /// assert_eq!(diff.common_ancestor, Some(start));
+    /// assert_eq!((diff.a.entries, diff.b.messages), (vec![red], 1));
+    /// # Ok::<(), treering::Error>(())
+    /// ```
+    pub fn diff(&self, a: &str, b: &str) -> Result<Diff> {
+        self.diff_with(a, self, b)
+    }
+
+    /// The same for two sessions: `a` is in this one, `b` in `other`.
+    pub fn diff_with(&self, a: &str, other: &Session, b: &str) -> Result<Diff> {
+        let (here, there) = (self.view(), other.view());
+        let a = here.tree().path_rows(here.tree().find_row(a)?);
+        let b = there.tree().path_rows(there.tree().find_row(b)?);
+        let is_shared = |(a, b): &(&u32, &u32)| same(&here, **a, &there, **b);
+        let shared = a.iter().zip(&b).take_while(is_shared).count();
+        let common = shared.checked_sub(1).and_then(|last| a.get(last));
+        Ok(Diff {
+            common_ancestor: common.map(|&row| here.tree().id(row)),
+            a: Side::of(&here, a.get(shared..).unwrap_or_default())?,
+            b: Side::of(&there, b.get(shared..).unwrap_or_default())?,
+        })
+    }
+}
+
+impl Side {
+    fn of(view: &Snapshot, rows: &[u32]) -> Result<Self> {
+        let tree = view.tree();
+        let mut side = Side { usage: usage::of_rows(view, rows)?, ..Side::default() };
+        let mut bodies = Bodies::default();
+        let edits = Edits::among(view, &mut bodies, &[])?;
+        for &row in rows {
+            side.entries.push(tree.id(row));
+            if !contributes(tree, row) {
+                continue;
+            }
+            side.messages += 1;
+            for message in edits.project(view, &mut bodies, row)? {
+                side.take(&message.json);
+            }
+            if tree.node(row).kind() == Kind::BranchSummary
+                && let Some(body) = bodies.any(view, row)?
+            {
+                side.file_ops.carry_on(&body);
+            }
+        }
+        Ok(side)
+    }
+
+    fn take(&mut self, message: &[u8]) {
+        self.tokens += estimate_tokens(message);
+        match MessageView::new(message).role() {
+            Role::Assistant => self.file_ops.take_answer(message),
+            Role::ToolResult => self.file_ops.take_result(message),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,399 @@
+//! Copies of entries for another branch: which, and as what.
+//!
+//! What is chosen on a path becomes copies in the same order, whole groups of calls and results at a
+//! time. A group that is on the target's path already is left there. One of which only the call is
+//! there gets the missing results if the target's path ends with that call; anywhere else the results
+//! would stand alone, so the call is copied once more with them. Context edits among what is chosen
+//! come along, aimed at the copies.
+
+use super::pairs::{self, Pairs};
+use super::target::Target;
+use super::{COPIED_FROM, Origin};
+use crate::compaction::estimate_tokens;
+use crate::context::{contributes, joined};
+use crate::dialect::carry;
+use crate::entry::{Kind, NewEntry, Role};
+use crate::error::Result;
+use crate::id::EntryId;
+use crate::json;
+use crate::snapshot::{Bodies, Snapshot};
+use crate::tree::{Node, Tree};
+use std::collections::{HashMap, HashSet};
+
+/// What becomes of an entry that is on the path already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Repeated {
+    /// It is not copied again.
+    #[default]
+    Skipped,
+    /// It is copied all the same.
+    Copied,
+}
+
+/// Where copies come from.
+pub(super) struct Source {
+    pub(super) view: Snapshot,
+    /// The id of its session.
+    pub(super) session: String,
+}
+
+/// Copies, ready to be written.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Copies {
+    pub(super) entries: Vec<Copy>,
+    /// What is on the target's path already, and as which entry.
+    pub(super) skipped: Vec<(EntryId, EntryId)>,
+    /// What was chosen and is no part of a conversation.
+    pub(super) left_out: Vec<EntryId>,
+    /// Calls without a result, with their entry.
+    pub(super) unanswered: Vec<(EntryId, String)>,
+    pub(super) tokens: u64,
+    edits: Vec<Edit>,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Copy {
+    pub(super) source: EntryId,
+    /// It comes along because of its call or result.
+    pub(super) is_companion: bool,
+    entry: NewEntry,
+}
+
+/// A context edit that comes along.
+#[derive(Debug, Clone)]
+struct Edit {
+    target: Aim,
+    /// `null` or `{"content":…}`.
+    replacement: Vec<u8>,
+}
+
+#[derive(Debug, Clone)]
+enum Aim {
+    Copy(usize),
+    Entry(EntryId),
+}
+
+impl Copies {
+    /// All that is to be written, in order, under `leaf`. `ids` makes so many ids.
+    pub(super) fn to_entries(
+        &self,
+        leaf: Option<EntryId>,
+        ids: impl FnOnce(usize) -> Vec<EntryId>,
+    ) -> Result<Vec<NewEntry>> {
+        let ids = ids(if self.edits.is_empty() { 0 } else { self.entries.len() });
+        let mut entries: Vec<NewEntry> =
+            self.entries.iter().map(|copy| copy.entry.clone()).collect();
+        for (entry, id) in entries.iter_mut().zip(&ids) {
+            entry.id = Some(id.clone());
+        }
+        for edit in &self.edits {
+            let target = match &edit.target {
+                Aim::Copy(at) => ids.get(*at),
+                Aim::Entry(id) => Some(id),
+            };
+            let content = json::get(&edit.replacement, "content");
+            if let Some(target) = target {
+                entries.push(NewEntry::context_edit(target, content)?);
+            }
+        }
+        // Whatever happens to the session's leaf meanwhile, this is where they belong.
+        if let Some(first) = entries.first_mut() {
+            *first = first.clone().under(leaf);
+        }
+        Ok(entries)
+    }
+}
+
+/// Copies of the entries of `path` that are `chosen`, by place.
+pub(super) fn copies(
+    source: &Source,
+    path: Vec<u32>,
+    chosen: Vec<bool>,
+    target: &Target,
+    repeated: Repeated,
+) -> Result<Copies> {
+    let mut copying = Copying::new(source, path, chosen, target)?;
+    copying.complete()?;
+    copying.write(repeated)
+}
+
+struct Copying<'a> {
+    source: &'a Source,
+    target: &'a Target,
+    path: Vec<u32>,
+    chosen: Vec<bool>,
+    pairs: Pairs,
+    /// Which groups something is chosen of, by their first entry.
+    groups: HashSet<usize>,
+    bodies: Bodies,
+}
+
+/// What of a group the target's path lacks.
+enum Missing {
+    Nothing,
+    /// Results of the call it ends with.
+    Results(Vec<usize>),
+    /// So much that all of it is copied.
+    All,
+}
+
+impl<'a> Copying<'a> {
+    fn new(
+        source: &'a Source,
+        path: Vec<u32>,
+        chosen: Vec<bool>,
+        target: &'a Target,
+    ) -> Result<Self> {
+        let mut bodies = Bodies::default();
+        let pairs = Pairs::along(&source.view, &mut bodies, &path)?;
+        Ok(Copying { source, target, path, chosen, pairs, groups: HashSet::new(), bodies })
+    }
+
+    fn tree(&self) -> &'a Tree {
+        self.source.view.tree()
+    }
+
+    fn id(&self, at: usize) -> EntryId {
+        self.tree().id(self.path[at])
+    }
+
+    /// Follows the path further down, as far as the rest of what is chosen goes.
+    fn complete(&mut self) -> Result<()> {
+        let view = &self.source.view;
+        self.choose_groups();
+        let Some(&last) = self.path.last() else { return Ok(()) };
+        self.follow(pairs::parts_below(view, last))?;
+        self.choose_groups();
+        let Some(&last) = self.path.last() else { return Ok(()) };
+        let mut wanted: HashSet<usize> = HashSet::new();
+        for at in self.pairs.open().collect::<Vec<_>>() {
+            if self.groups.contains(&self.pairs.group(at)) {
+                wanted.insert(at);
+            }
+        }
+        let rest = self.pairs.rest(view, &mut self.bodies, last, |at| wanted.contains(&at))?;
+        self.follow(rest)?;
+        self.choose_groups();
+        Ok(())
+    }
+
+    fn follow(&mut self, rows: Vec<u32>) -> Result<()> {
+        for row in rows {
+            self.pairs.enter(&self.source.view, &mut self.bodies, row)?;
+            self.path.push(row);
+            self.chosen.push(false);
+        }
+        Ok(())
+    }
+
+    fn choose_groups(&mut self) {
+        for at in 0..self.path.len() {
+            if self.chosen[at] && is_said(self.tree(), self.path[at]) {
+                self.groups.insert(self.pairs.group(at));
+            }
+        }
+    }
+
+    /// Where the entry at `at` was first said.
+    fn origin(&mut self, at: usize) -> Result<Origin> {
+        let (row, source) = (self.path[at], self.source);
+        let body = self.bodies.any(&source.view, row)?;
+        let read = body.and_then(|body| Origin::read(&body, &source.session));
+        let mut origin = read.unwrap_or_else(|| Origin::here(self.tree().id_text(row)));
+        if source.session != self.target.session {
+            let session = origin.session.take().unwrap_or_else(|| source.session.clone());
+            origin.session = Some(session).filter(|session| *session != self.target.session);
+        }
+        Ok(origin)
+    }
+
+    /// The row on the target's path that says the same.
+    fn present(&mut self, at: usize) -> Result<Option<u32>> {
+        let origin = self.origin(at)?;
+        if let Some(&row) = self.target.has.get(&origin) {
+            return Ok(Some(row));
+        }
+        // A fork has entries under the ids of its source.
+        let here = self.target.has.get(&Origin::here(self.tree().id_text(self.path[at])));
+        let is_same = |row: &&u32| same(&self.source.view, self.path[at], &self.target.view, **row);
+        let is_foreign = self.source.session != self.target.session;
+        Ok(here.filter(|row| is_foreign && is_same(row)).copied())
+    }
+
+    fn write(mut self, repeated: Repeated) -> Result<Copies> {
+        let mut out = Copies::default();
+        let mut members: HashMap<usize, Vec<usize>> = HashMap::new();
+        let mut order = Vec::new();
+        for at in 0..self.path.len() {
+            let group = self.pairs.group(at);
+            if self.groups.contains(&group) {
+                let group = members.entry(group).or_insert_with(|| {
+                    order.push(group);
+                    Vec::new()
+                });
+                group.push(at);
+            } else if self.chosen[at] && self.tree().node(self.path[at]).kind() != Kind::ContextEdit
+            {
+                out.left_out.push(self.id(at));
+            }
+        }
+        let (mut first, mut then) = (Vec::new(), Vec::new());
+        for group in order {
+            let all = members.remove(&group).unwrap_or_default();
+            let missing = match repeated {
+                Repeated::Skipped => self.missing(&all, first.is_empty(), &mut out)?,
+                Repeated::Copied => Missing::All,
+            };
+            match missing {
+                Missing::All => then.extend(all),
+                Missing::Results(results) => first = results,
+                Missing::Nothing => {}
+            }
+        }
+        then.sort_unstable();
+        let copied: Vec<usize> = first.into_iter().chain(then).collect();
+        let mut copies: HashMap<String, usize> = HashMap::new();
+        for &at in &copied {
+            let place = out.entries.len();
+            self.copy(at, &mut out)?;
+            if out.entries.len() > place {
+                copies.insert(self.tree().id_text(self.path[at]).to_owned(), place);
+            }
+        }
+        self.take_edits(&copies, &mut out)?;
+        let copied: HashSet<usize> = copied.into_iter().collect();
+        let open = self.pairs.unanswered().into_iter().filter(|(at, _)| copied.contains(at));
+        out.unanswered = open.map(|(at, call)| (self.id(at), call.to_owned())).collect();
+        Ok(out)
+    }
+
+    /// What of a group has to be copied; the rest is reported. `may_complete`: nothing else follows
+    /// the call at the end of the target's path yet.
+    fn missing(
+        &mut self,
+        group: &[usize],
+        may_complete: bool,
+        out: &mut Copies,
+    ) -> Result<Missing> {
+        let (mut missing, mut here) = (Vec::new(), Vec::new());
+        for &at in group {
+            // A part is where its message is.
+            if self.tree().node(self.path[at]).has(Node::CONTINUED) {
+                continue;
+            }
+            match self.present(at)? {
+                Some(row) => here.push((at, row)),
+                None => missing.push(at),
+            }
+        }
+        let is_partial = may_complete && self.completes(&missing, here.first(), group)?;
+        if !missing.is_empty() && !is_partial {
+            return Ok(Missing::All);
+        }
+        for (at, row) in here {
+            out.skipped.push((self.id(at), self.target.view.tree().id(row)));
+        }
+        Ok(if missing.is_empty() { Missing::Nothing } else { Missing::Results(missing) })
+    }
+
+    /// Whether some results can follow the call at the end of the target's path.
+    fn completes(
+        &mut self,
+        missing: &[usize],
+        here: Option<&(usize, u32)>,
+        group: &[usize],
+    ) -> Result<bool> {
+        let Some((end, answered)) = &self.target.end else { return Ok(false) };
+        let is_at_end = |(at, row): &(usize, u32)| Some(at) == group.first() && row == end;
+        if !here.is_some_and(is_at_end) {
+            return Ok(false);
+        }
+        for &at in missing {
+            let uses = pairs::uses(&self.source.view, &mut self.bodies, self.path[at])?;
+            if uses.iter().any(|(is_call, call)| *is_call || answered.contains(call)) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn copy(&mut self, at: usize, out: &mut Copies) -> Result<()> {
+        let row = self.path[at];
+        let entry = self.bodies.entry(&self.source.view, row)?;
+        if entry.is_damaged() || (entry.kind() == Kind::Message && entry.message().is_none()) {
+            out.left_out.push(entry.id().clone());
+            return Ok(());
+        }
+        let origin = self.origin(at)?.to_json();
+        // A message that its agent wrote in parts is one message here.
+        if self.tree().node(row).has(Node::CONTINUED)
+            && let Some(whole) = out.entries.iter_mut().rev().find(|c| c.entry.role == entry.role)
+            && let Some(part) = entry.message()
+        {
+            let message = carry::member(&whole.entry.fields, "message").unwrap_or_default();
+            let message = joined(message, part.raw());
+            let fields =
+                json::with_member(&carry::as_object(&whole.entry.fields), "message", &message);
+            whole.entry.fields = [b",", &fields[1..fields.len() - 1]].concat();
+            out.tokens += estimate_tokens(part.raw());
+            return Ok(());
+        }
+        let is_companion = !self.chosen[at];
+        let mut push = |entry: NewEntry, source: EntryId| {
+            let entry = entry.raw(COPIED_FROM, &origin);
+            out.entries.push(Copy { source, is_companion, entry });
+        };
+        let bare = json::without(entry.raw(), &[COPIED_FROM]);
+        push(carry::as_it_is(&bare), entry.id().clone());
+        for message in entry.more_messages() {
+            push(NewEntry::message(message.raw())?, entry.id().clone());
+        }
+        out.tokens += entry.message().map_or(0, |message| estimate_tokens(message.raw()));
+        Ok(())
+    }
+
+    /// The chosen context edits whose targets are copied, or were earlier. What a branch made of the
+    /// entries that both have is its own business.
+    fn take_edits(&mut self, copies: &HashMap<String, usize>, out: &mut Copies) -> Result<()> {
+        let (tree, path) = (self.tree(), self.path.clone());
+        let mut places: HashMap<&str, usize> = HashMap::new();
+        for (at, &row) in path.iter().enumerate() {
+            if !self.chosen[at] || tree.node(row).kind() != Kind::ContextEdit {
+                continue;
+            }
+            if places.is_empty() {
+                places.extend(path.iter().enumerate().map(|(at, &row)| (tree.id_text(row), at)));
+            }
+            let Some(body) = self.bodies.whole(&self.source.view, row)? else { continue };
+            let replacement = json::get(&body, "replacement").unwrap_or(b"null").to_vec();
+            let target = json::get(&body, "targetId").and_then(json::string).unwrap_or_default();
+            let aim = match (copies.get(&*target), places.get(&*target).copied()) {
+                (Some(copy), _) => Some(Aim::Copy(*copy)),
+                (None, Some(place)) => {
+                    let target = target.into_owned();
+                    let here = self.present(place)?.map(|row| self.target.view.tree().id(row));
+                    here.filter(|here| here.as_str() != target).map(Aim::Entry)
+                }
+                (None, None) => None,
+            };
+            match aim {
+                Some(target) => out.edits.push(Edit { target, replacement }),
+                None => out.left_out.push(self.id(at)),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether an entry is part of a conversation. A prompt belongs to the branch it was set on, and a
+/// compaction to what it stands for.
+pub(super) fn is_said(tree: &Tree, row: u32) -> bool {
+    contributes(tree, row) && tree.node(row).role() != Some(Role::System)
+}
+
+/// Whether two sessions have the same entry, one as the other's fork.
+pub(crate) fn same(a: &Snapshot, row: u32, b: &Snapshot, other: u32) -> bool {
+    let (one, two) = (a.tree().node(row), b.tree().node(other));
+    a.tree().id_bytes(row) == b.tree().id_bytes(other)
+        && (one.kind(), one.role(), one.time) == (two.kind(), two.role(), two.time)
+}

@@ -1,0 +1,88 @@
+//! What a branch has: the entries on its path, all that was merged into it, and what was copied to it.
+//!
+//! Merges make a graph of the tree: from an entry that records a merge one can also go to the leaf that
+//! was merged. Everything that can be reached from a leaf is known there. Each entry is visited once,
+//! so that merges in both directions, and records that point in a circle, do no harm.
+
+use super::{Origin, merged_from};
+use crate::context::contributes;
+use crate::entry::Kind;
+use crate::error::Result;
+use crate::snapshot::{Bodies, Snapshot};
+use std::collections::HashSet;
+
+pub(super) struct Known<'a> {
+    view: &'a Snapshot,
+    /// The session's id.
+    session: &'a str,
+    /// By row.
+    reached: Vec<bool>,
+    /// The originals of copies.
+    origins: HashSet<Origin>,
+}
+
+impl<'a> Known<'a> {
+    pub(super) fn at(view: &'a Snapshot, session: &'a str, leaf: Option<u32>) -> Result<Self> {
+        let reached = vec![false; view.tree().nodes.len()];
+        let mut known = Known { view, session, reached, origins: HashSet::new() };
+        let mut bodies = Bodies::default();
+        let mut ends: Vec<u32> = leaf.into_iter().collect();
+        while let Some(end) = ends.pop() {
+            let mut rows: Vec<u32> =
+                view.tree().ancestors(end).take_while(|&row| !known.has_reached(row)).collect();
+            rows.reverse(); // Files are read forwards.
+            for row in rows {
+                known.reached[row as usize] = true;
+                let about = About::read(view, session, &mut bodies, row)?;
+                known.origins.extend(about.origin);
+                ends.extend(about.merged);
+            }
+        }
+        Ok(known)
+    }
+
+    /// Whether it is on the path, or on the path of something that was merged.
+    pub(super) fn has_reached(&self, row: u32) -> bool {
+        self.reached.get(row as usize).is_some_and(|reached| *reached)
+    }
+
+    /// Whether an entry says nothing that this branch does not have: it, its original or a copy of
+    /// it is there, or all that was merged at it is.
+    pub(super) fn has(&self, bodies: &mut Bodies, row: u32) -> Result<bool> {
+        if self.has_reached(row) {
+            return Ok(true);
+        }
+        let tree = self.view.tree();
+        let about = About::read(self.view, self.session, bodies, row)?;
+        if about.merged.is_some_and(|merged| self.has_reached(merged)) {
+            return Ok(true);
+        }
+        let origin = about.origin.unwrap_or_else(|| Origin::here(tree.id_text(row)));
+        let is_here = origin.session.is_none()
+            && tree.row(&origin.entry).is_some_and(|row| self.has_reached(row));
+        Ok(is_here || self.origins.contains(&origin))
+    }
+}
+
+/// What an entry says about others.
+#[derive(Default)]
+struct About {
+    origin: Option<Origin>,
+    merged: Option<u32>,
+}
+
+impl About {
+    fn read(view: &Snapshot, session: &str, bodies: &mut Bodies, row: u32) -> Result<Self> {
+        let (tree, kind) = (view.tree(), view.tree().node(row).kind());
+        if !contributes(tree, row) && kind != Kind::Custom {
+            return Ok(About::default());
+        }
+        let Some(body) = bodies.any(view, row)? else { return Ok(About::default()) };
+        let origin = Origin::read(&body, session);
+        // What was merged into another session was not merged here.
+        let is_ours = origin.as_ref().is_none_or(|origin| origin.session.is_none());
+        let merged = merged_from(kind, &body).filter(|_| is_ours);
+        let merged = merged.and_then(|leaf| tree.row(&leaf));
+        Ok(About { origin, merged })
+    }
+}

@@ -1,0 +1,221 @@
+//! Merging: what another branch has and this one has not, brought here as a summary or as copies.
+
+use super::MERGE_TYPE;
+use super::copy::{Copies, Repeated, Source, copies, is_said};
+use super::known::Known;
+use super::pick::Pick;
+use super::target::Target;
+use crate::branch_summary::collect;
+use crate::compaction::{FileOps, conversation_text};
+use crate::context::ContextMessage;
+use crate::entry::NewEntry;
+use crate::error::{Error, Result};
+use crate::id::EntryId;
+use crate::json;
+use crate::session::Session;
+use crate::snapshot::Bodies;
+
+/// What stands before a stored summary of a merged branch.
+pub const MERGE_SUMMARY_PREAMBLE: &str =
+    "Work done on another branch of this conversation was merged here.\nSummary of that work:\n\n";
+
+/// Whether there is anything to merge.
+#[derive(Debug, Clone)]
+pub enum Merge {
+    /// There is.
+    Ready(Box<MergePlan>),
+    /// This branch has all of the other one: it is part of the same path, or was merged before.
+    NothingNew,
+}
+
+/// What a merge brings.
+#[derive(Debug, Clone)]
+pub struct MergePlan {
+    /// The leaf it was planned for; `None` is before the first entry.
+    pub into: Option<EntryId>,
+    /// The end of the branch that is merged.
+    pub from: EntryId,
+    /// The deepest entry that both paths share.
+    pub common_ancestor: Option<EntryId>,
+    /// The last entry of the other path that this branch has already, because both share it or
+    /// because an earlier merge brought it.
+    pub base: Option<EntryId>,
+    /// What is new, oldest first: the other path below `base`, without copies of what this branch has
+    /// and without merges of it.
+    pub entries: Vec<EntryId>,
+    /// The messages for a summarizer, oldest first: those that fit the budget.
+    pub messages: Vec<ContextMessage>,
+    /// Their estimated size.
+    pub total_tokens: u64,
+    /// The files that were read and changed.
+    pub file_ops: FileOps,
+}
+
+/// The summary of a merged branch.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct MergeSummary<'a> {
+    /// The summary, as it will be stored: see [`MergePlan::compose`].
+    pub text: &'a str,
+    /// What it cost, as JSON.
+    pub usage: Option<&'a [u8]>,
+    /// A JSON object of the caller's; the lists of files if there is none. The record of the merge is
+    /// added to it.
+    pub details: Option<&'a [u8]>,
+    /// Whether it was made by a hook.
+    pub from_hook: bool,
+}
+
+/// A merge by copies that was done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Merged {
+    /// The copies, oldest first.
+    pub copies: Vec<EntryId>,
+    /// The entry that records the merge: the new leaf.
+    pub record: EntryId,
+}
+
+impl MergePlan {
+    /// Whether the other branch only goes on where this one ends: moving the leaf there gives the
+    /// same without a copy.
+    pub fn is_continuation(&self) -> bool {
+        self.common_ancestor == self.into
+    }
+
+    /// The messages as text for a summarizer.
+    pub fn conversation(&self) -> String {
+        conversation_text(&self.messages)
+    }
+
+    /// The summary to store, made of a summarizer's answer.
+    pub fn compose(&self, answer: &str) -> String {
+        format!("{MERGE_SUMMARY_PREAMBLE}{answer}{}", self.file_ops.lists().to_text())
+    }
+
+    /// `{"from":…,"base":…}`: what later merges go by.
+    fn record(&self) -> Vec<u8> {
+        let base = self.base.as_ref().map_or(b"null".to_vec(), |base| json::quoted(base.as_str()));
+        let record = json::with_member(b"{}", "from", &json::quoted(self.from.as_str()));
+        json::with_member(&record, "base", &base)
+    }
+
+    fn details(&self, own: Option<&[u8]>) -> Result<Vec<u8>> {
+        let details = match own {
+            Some(own) => own.trim_ascii().to_vec(),
+            None => self.file_ops.lists().to_json(),
+        };
+        let is_whole = json::skip_value(&details, 0) == Some(details.len());
+        match details.starts_with(b"{") && is_whole {
+            true => Ok(json::with_member(&details, "merge", &self.record())),
+            false => Err(Error::InvalidEntry("details must be a JSON object".into())),
+        }
+    }
+}
+
+/// Merging branches.
+impl Session {
+    /// What merging the branch that ends at `other` into this one would bring, with as many of its
+    /// newest messages for a summarizer as fit into `budget` tokens (see
+    /// [`branch_budget`](crate::branch_budget)). Changes nothing.
+    ///
+    /// ```
+    /// use treering::{Merge, Message, Session};
+    /// let session = Session::in_memory("/project");
+    /// let start = session.append(Message::user("Name a colour."))?;
+    /// let red = session.append(Message::assistant("acme", "m", "Red."))?;
+    /// session.branch(start.as_str())?;
+    /// session.append(Message::assistant("acme", "m", "Blue."))?;
+    ///
+    /// let Merge::Ready(plan) = session.merge_plan(red.as_str(), 0)? else { unreachable!() };
+    /// assert_eq!(plan.entries, [red.clone()]);
+    /// session.merge_full(&plan)?;
+    /// assert!(matches!(session.merge_plan(red.as_str(), 0)?, Merge::NothingNew));
+    /// # Ok::<(), treering::Error>(())
+    /// ```
+    pub fn merge_plan(&self, other: &str, budget: u64) -> Result<Merge> {
+        let (view, leaf) = self.view_and_leaf()?;
+        let (tree, session) = (view.tree(), self.id());
+        let other = tree.find_row(other)?;
+        let known = Known::at(&view, &session, leaf)?;
+        let mut bodies = Bodies::default();
+        let (mut base, mut rows) = (None, Vec::new());
+        for row in tree.path_rows(other) {
+            if known.has_reached(row) {
+                base = Some(tree.id(row));
+            } else if !known.has(&mut bodies, row)? {
+                rows.push(row);
+            }
+        }
+        if !rows.iter().any(|&row| is_said(tree, row)) {
+            return Ok(Merge::NothingNew);
+        }
+        let common_ancestor = match leaf {
+            Some(leaf) => tree.common_ancestor(tree.id_text(leaf), tree.id_text(other))?,
+            None => None,
+        };
+        let mut file_ops = FileOps::default();
+        let (messages, total_tokens) = collect(&view, &rows, budget, &mut file_ops)?;
+        Ok(Merge::Ready(Box::new(MergePlan {
+            into: leaf.map(|leaf| tree.id(leaf)),
+            from: tree.id(other),
+            common_ancestor,
+            base,
+            entries: rows.into_iter().map(|row| tree.id(row)).collect(),
+            messages,
+            total_tokens,
+            file_ops,
+        })))
+    }
+
+    /// Merges by summary: one branch summary under the leaf the plan was made for, with a record of
+    /// the merge in its `details`. Returns its id.
+    pub fn merge_summary(&self, plan: &MergePlan, summary: MergeSummary<'_>) -> Result<EntryId> {
+        let mut entry = NewEntry::branch_summary(Some(&plan.from), summary.text)
+            .with("details", &plan.details(summary.details)?)?;
+        if let Some(usage) = summary.usage {
+            entry = entry.with("usage", usage)?;
+        }
+        if summary.from_hook {
+            entry = entry.with("fromHook", b"true")?;
+        }
+        self.append(entry.under(plan.into.clone()))
+    }
+
+    /// What [`merge_full`](Session::merge_full) would copy. Changes nothing.
+    pub fn plan_full_merge(&self, plan: &MergePlan) -> Result<Pick> {
+        Ok(Pick::new(plan.into.clone(), self.merge_copies(plan)?))
+    }
+
+    /// Merges by copies, under the leaf the plan was made for and in one write: what is new, as
+    /// [`cherry_pick`](Session::cherry_pick) would copy it, then a record of the merge. Should a
+    /// crash cut the write short, there is no record, and the next merge brings the rest.
+    pub fn merge_full(&self, plan: &MergePlan) -> Result<Merged> {
+        self.check_writable()?;
+        let copies = self.merge_copies(plan)?;
+        let mut entries = copies.to_entries(plan.into.clone(), |count| self.fresh_ids(count))?;
+        let mut record = NewEntry::custom(MERGE_TYPE, Some(&plan.record()))?;
+        if entries.is_empty() {
+            record = record.under(plan.into.clone());
+        }
+        entries.push(record);
+        let mut ids = self.append_all(&entries)?;
+        let record = ids.pop().ok_or_else(|| Error::InvalidEntry("nothing to append".into()))?;
+        ids.truncate(copies.entries.len());
+        Ok(Merged { copies: ids, record })
+    }
+
+    fn merge_copies(&self, plan: &MergePlan) -> Result<Copies> {
+        let (view, session) = (self.view(), self.id());
+        let tree = view.tree();
+        let row =
+            |id: &EntryId| tree.row(id.as_str()).ok_or_else(|| Error::UnknownEntry(id.to_string()));
+        let leaf = plan.into.as_ref().map(row).transpose()?;
+        let path = tree.path_rows(row(&plan.from)?);
+        let mut new =
+            plan.entries.iter().map(row).collect::<Result<Vec<u32>>>()?.into_iter().peekable();
+        // Both are in the order of the path.
+        let chosen = path.iter().map(|row| new.next_if_eq(row).is_some()).collect();
+        let target = Target::new(view.clone(), session.clone(), leaf)?;
+        let source = Source { view, session };
+        copies(&source, path, chosen, &target, Repeated::Skipped)
+    }
+}

@@ -1,0 +1,157 @@
+//! Cherry-picking: what was said elsewhere, said again at the leaf.
+
+use super::copy::{Copies, Repeated, Source, copies, is_said};
+use super::target::Target;
+use crate::error::{Error, Result};
+use crate::id::EntryId;
+use crate::session::Session;
+
+/// What to pick: an entry, or all from one entry to another below it.
+///
+/// ```
+/// use treering::Selection;
+/// assert_eq!(Selection::range("a1", "b2"), "a1..b2".parse().unwrap());
+/// assert_eq!(Selection::entry("a1"), "a1".parse().unwrap());
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Selection {
+    from: String,
+    to: String,
+}
+
+impl Selection {
+    /// One entry, by id or unambiguous prefix.
+    pub fn entry(id: &str) -> Self {
+        Selection::range(id, id)
+    }
+
+    /// The entries on the path from `from` to `to`, both included.
+    pub fn range(from: &str, to: &str) -> Self {
+        Selection { from: from.to_owned(), to: to.to_owned() }
+    }
+}
+
+impl std::str::FromStr for Selection {
+    type Err = std::convert::Infallible;
+
+    fn from_str(text: &str) -> std::result::Result<Self, Self::Err> {
+        Ok(match text.split_once("..") {
+            Some((from, to)) if !from.is_empty() && !to.is_empty() => Selection::range(from, to),
+            _ => Selection::entry(text),
+        })
+    }
+}
+
+/// What cherry-picking brings, before it is done.
+#[derive(Debug, Clone)]
+pub struct Pick {
+    /// The leaf it was planned for.
+    pub into: Option<EntryId>,
+    /// What is copied, in order, by the ids it has where it comes from.
+    pub entries: Vec<EntryId>,
+    /// Those of them that were not selected: a call comes with its results, and a result with its
+    /// call.
+    pub companions: Vec<EntryId>,
+    /// What is on the path already, and as which entry.
+    pub skipped: Vec<(EntryId, EntryId)>,
+    /// What was selected and is no part of a conversation: settings, labels, prompts, compactions,
+    /// entries that cannot be read.
+    pub left_out: Vec<EntryId>,
+    /// Calls that nobody answered: entry and call. [`Pairing::Strict`](crate::Pairing::Strict) makes
+    /// up results for them.
+    pub unanswered: Vec<(EntryId, String)>,
+    /// The estimated size of what is copied.
+    pub tokens: u64,
+    copies: Copies,
+}
+
+impl Pick {
+    pub(super) fn new(into: Option<EntryId>, copies: Copies) -> Self {
+        let companions = copies.entries.iter().filter(|copy| copy.is_companion);
+        Pick {
+            into,
+            entries: copies.entries.iter().map(|copy| copy.source.clone()).collect(),
+            companions: companions.map(|copy| copy.source.clone()).collect(),
+            skipped: copies.skipped.clone(),
+            left_out: copies.left_out.clone(),
+            unanswered: copies.unanswered.clone(),
+            tokens: copies.tokens,
+            copies,
+        }
+    }
+
+    /// Whether there is nothing to copy.
+    pub fn is_empty(&self) -> bool {
+        self.copies.entries.is_empty()
+    }
+}
+
+/// Cherry-picking.
+impl Session {
+    /// Copies entries of other branches to the leaf, in one write: all or none. Messages, messages of
+    /// extensions and branch summaries are copied, byte for byte, with a member `copiedFrom` that
+    /// names the original. Tool calls come with their results. What is on the path already is not
+    /// copied again. Returns the ids of the copies.
+    ///
+    /// ```
+    /// use treering::{Message, Selection, Session};
+    /// let session = Session::in_memory("/project");
+    /// let start = session.append(Message::user("Name a colour."))?;
+    /// let red = session.append(Message::assistant("acme", "m", "Red."))?;
+    /// session.branch(start.as_str())?;
+    /// session.append(Message::assistant("acme", "m", "Blue."))?;
+    ///
+    /// let copies = session.cherry_pick(&Selection::entry(red.as_str()))?;
+    /// let copy = session.entry(copies[0].as_str())?;
+    /// assert_eq!(copy.copied_from().unwrap().entry, red.as_str());
+    /// assert_eq!(session.context()?.messages.len(), 3);
+    /// # Ok::<(), treering::Error>(())
+    /// ```
+    pub fn cherry_pick(&self, selection: &Selection) -> Result<Vec<EntryId>> {
+        self.cherry_pick_from(self, selection)
+    }
+
+    /// The same from another session.
+    pub fn cherry_pick_from(
+        &self,
+        source: &Session,
+        selection: &Selection,
+    ) -> Result<Vec<EntryId>> {
+        self.pick(&self.plan_pick(source, selection, Repeated::Skipped)?)
+    }
+
+    /// What cherry-picking from `source` (which may be this session) would bring. Changes nothing.
+    pub fn plan_pick(
+        &self,
+        source: &Session,
+        selection: &Selection,
+        repeated: Repeated,
+    ) -> Result<Pick> {
+        self.check_writable()?;
+        let source = Source { view: source.view(), session: source.id() };
+        let tree = source.view.tree();
+        let (from, to) = (tree.find_row(&selection.from)?, tree.find_row(&selection.to)?);
+        let path = tree.path_rows(to);
+        let Some(start) = path.iter().position(|&row| row == from) else {
+            return Err(Error::NotOnPath { entry: tree.id(from), leaf: Some(tree.id(to)) });
+        };
+        if !path[start..].iter().any(|&row| is_said(tree, row)) {
+            let reason = "it is no part of a conversation: only messages and branch summaries are";
+            return Err(Error::NotPickable { entry: tree.id(to), reason });
+        }
+        let chosen = (0..path.len()).map(|at| at >= start).collect();
+        let (view, leaf) = self.view_and_leaf()?;
+        let target = Target::new(view, self.id(), leaf)?;
+        let copies = copies(&source, path, chosen, &target, repeated)?;
+        Ok(Pick::new(target.leaf(), copies))
+    }
+
+    /// Does what was planned: the copies become children of the leaf it was planned for, in order.
+    /// Returns their ids; context edits that come along follow them.
+    pub fn pick(&self, pick: &Pick) -> Result<Vec<EntryId>> {
+        let entries = pick.copies.to_entries(pick.into.clone(), |count| self.fresh_ids(count))?;
+        let mut ids = self.append_all(&entries)?;
+        ids.truncate(pick.copies.entries.len());
+        Ok(ids)
+    }
+}

@@ -1,0 +1,53 @@
+//! The path that gets copies: what is on it, and how it ends.
+
+use super::{Origin, pairs};
+use crate::context::contributes;
+use crate::entry::Role;
+use crate::error::Result;
+use crate::id::EntryId;
+use crate::snapshot::{Bodies, Snapshot};
+use crate::tree::Node;
+use std::collections::{HashMap, HashSet};
+
+/// The path that gets the copies.
+pub(super) struct Target {
+    pub(super) view: Snapshot,
+    /// The id of its session.
+    pub(super) session: String,
+    leaf: Option<u32>,
+    /// What is on it, and the rows where.
+    pub(super) has: HashMap<Origin, u32>,
+    /// The message it ends with, apart from results, and the calls that have a result there.
+    pub(super) end: Option<(u32, HashSet<String>)>,
+}
+
+impl Target {
+    pub(super) fn new(view: Snapshot, session: String, leaf: Option<u32>) -> Result<Self> {
+        let tree = view.tree();
+        let rows = leaf.map(|leaf| tree.path_rows(leaf)).unwrap_or_default();
+        let (mut has, mut end, mut bodies) = (HashMap::new(), None, Bodies::default());
+        for &row in rows.iter().filter(|row| contributes(tree, **row)) {
+            has.insert(Origin::here(tree.id_text(row)), row);
+            if let Some(body) = bodies.any(&view, row)?
+                && let Some(origin) = Origin::read(&body, &session)
+            {
+                has.insert(origin, row);
+            }
+            match (tree.node(row).role(), &mut end) {
+                (Some(Role::ToolResult), Some((_, answered))) => {
+                    let uses = pairs::uses(&view, &mut bodies, row)?;
+                    let calls = uses.into_iter().map(|(_, call)| call);
+                    HashSet::extend(answered, calls);
+                }
+                (Some(Role::ToolResult), None) => {}
+                (Some(Role::Assistant), _) if tree.node(row).has(Node::CONTINUED) => {}
+                _ => end = Some((row, HashSet::new())),
+            }
+        }
+        Ok(Target { view, session, leaf, has, end })
+    }
+
+    pub(super) fn leaf(&self) -> Option<EntryId> {
+        self.leaf.map(|leaf| self.view.tree().id(leaf))
+    }
+}
