@@ -4,11 +4,11 @@
 //! provider would refuse them as blocks. Turns of the same side are joined, because some servers
 //! demand that the sides take turns.
 
-use crate::summarizer::{Anthropic, OnDelta, OpenAi, SummaryError, Usage};
+use crate::summarizer::{Anthropic, OnDelta, OpenAi, SummaryError};
 use std::fmt;
 use std::pin::Pin;
 use tokio_util::sync::CancellationToken;
-use treering::{Block, Context, MessageView, Pairing, Role};
+use treering::{Block, Context, MessageView, Pairing, Role, Usage};
 
 /// Who speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,9 +6,9 @@
 //! the parts are made smaller.
 
 use crate::hooks::HookRunner;
-use crate::summarizer::{Conversation, OnDelta, Request, Summarizer, SummaryError, Usage};
+use crate::summarizer::{Conversation, OnDelta, Request, Summarizer, SummaryError};
 use tokio_util::sync::CancellationToken;
-use treering::{ContextMessage, SUMMARIZER_ROLE, conversation_text};
+use treering::{ContextMessage, SUMMARIZER_ROLE, Usage, conversation_text};
 
 /// Makes the request from a text and the summary of what came before it.
 pub(super) type MakeRequest<'a> = &'a (dyn Fn(&str, Option<&str>) -> String + Send + Sync);
@@ -47,50 +47,63 @@ pub(super) struct Asker<'a> {
 
 impl Asker<'_> {
     pub(super) async fn ask(&self, question: &Question<'_>) -> Result<Answer, SummaryError> {
-        let mut room = self.summarizer.context_window().map(|window| {
-            let overhead = tokens(&(question.request)("", question.previous));
-            let reserve = self.reserve.min(window / 2);
-            window.saturating_sub(reserve + overhead + tokens(SUMMARIZER_ROLE)).max(SMALLEST)
-        });
+        let all = tokens(&conversation_text(question.messages));
+        let mut room = self.room(question, all);
+        // What was paid in vain was paid, too.
+        let mut usage = None;
         for _ in 0..HALVINGS {
-            match self.fold(question, room).await {
+            match self.fold(question, room, &mut usage).await {
                 Err(error) if is_too_long(&error) => {
-                    let all = tokens(&conversation_text(question.messages));
                     room = Some((room.unwrap_or(all).min(all) / 2).max(SMALLEST));
                 }
-                done => return done,
+                done => return done.map(|text| Answer { text, usage }),
             }
         }
-        self.fold(question, room).await
+        let text = self.fold(question, room, &mut usage).await?;
+        Ok(Answer { text, usage })
+    }
+
+    /// How much of a conversation of `all` tokens goes into one request.
+    fn room(&self, question: &Question<'_>, all: u64) -> Option<u64> {
+        let window = self.summarizer.context_window()?;
+        let reserve = self.reserve.min(window / 2);
+        let overhead = tokens(&(question.request)("", question.previous));
+        let room = window.saturating_sub(reserve + overhead + tokens(SUMMARIZER_ROLE));
+        // The summary so far comes along with every further part. It is as long as an answer may be.
+        let so_far = if all > room { reserve.min(room / 2) } else { 0 };
+        Some((room - so_far).max(SMALLEST))
     }
 
     async fn fold(
         &self,
         question: &Question<'_>,
         room: Option<u64>,
-    ) -> Result<Answer, SummaryError> {
-        let mut so_far = Answer::default();
-        let mut previous = question.previous.map(str::to_owned);
+        usage: &mut Option<Usage>,
+    ) -> Result<String, SummaryError> {
+        let mut so_far = question.previous.map(str::to_owned);
         for part in parts(question.messages, room) {
             let request = Request {
                 system: SUMMARIZER_ROLE.to_owned(),
-                user: (question.request)(&part.text, previous.as_deref()),
+                user: (question.request)(&part.text, so_far.as_deref()),
                 conversation: Conversation {
                     messages: part.messages.iter().map(|message| message.json.clone()).collect(),
-                    previous_summary: previous.take(),
+                    previous_summary: so_far.take(),
                     instructions: question.focus.map(str::to_owned),
                 },
                 max_output_tokens: None,
                 on_delta: self.streams.then(|| -> OnDelta { self.hooks.summary_deltas() }),
             };
             let summary = self.summarizer.summarize(request, self.cancel).await?;
-            if let Some(usage) = summary.usage {
-                so_far.usage = Some(so_far.usage.unwrap_or_default().plus(&usage));
+            if let Some(cost) = summary.usage {
+                *usage = Some(usage.unwrap_or_default() + cost);
             }
-            so_far.text.clone_from(&summary.text);
-            previous = Some(summary.text);
+            // Also in the middle: what it stands for would be lost.
+            if summary.text.trim().is_empty() {
+                return Err(SummaryError::Empty);
+            }
+            so_far = Some(summary.text);
         }
-        if so_far.text.is_empty() { Err(SummaryError::Empty) } else { Ok(so_far) }
+        so_far.ok_or(SummaryError::Empty)
     }
 }
 

@@ -9,12 +9,12 @@ use crate::hooks::{
     BeforeCompact, Compact, CompactFailed, CompactOverride, CompactReason, Compacting,
     CompactingOverride, Outcome,
 };
-use crate::summarizer::{Summarizer, SummaryError, Usage};
+use crate::summarizer::{Summarizer, SummaryError};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 use treering::{
     CompactionSettings, Entry, EntryId, Error, Kind, NewEntry, Preparation, Prepared, Session,
-    prefix_request, summary_request,
+    Usage, prefix_request, summary_request,
 };
 
 /// How to compact.
@@ -233,7 +233,7 @@ impl AgentSession {
         let text = |answer: &Option<Answer>| answer.as_ref().map(|answer| answer.text.clone());
         let summary = prepared.compose(text(&history).as_deref(), text(&prefix).as_deref());
         let usage = [history, prefix].into_iter().flatten().filter_map(|answer| answer.usage);
-        Ok(Asked::Answered(summary, usage.reduce(|sum, usage| sum.plus(&usage))))
+        Ok(Asked::Answered(summary, usage.reduce(|sum, usage| sum + usage)))
     }
 }
 
@@ -246,7 +246,7 @@ enum Asked {
 impl CompactingOverride {
     /// The request for the history, as handlers want it.
     fn request(&self, text: &str, previous: Option<&str>, focus: Option<&str>) -> String {
-        let mut request = match &self.prompt {
+        let mut request = match self.prompt.as_deref().filter(|prompt| !prompt.is_empty()) {
             Some(prompt) => treering::branch_request(text, previous, Some(prompt), true),
             None => summary_request(text, previous, focus),
         };
@@ -263,13 +263,18 @@ fn supplied_entry(
     prepared: &mut Prepared,
     supplied: CompactOverride,
 ) -> Result<NewEntry, AgentError> {
+    if supplied.summary.text.trim().is_empty() {
+        return Err(SummaryError::Empty.into());
+    }
     if let Some(kept) = supplied.first_kept {
-        if !session.tree().is_ancestor(kept.as_str(), prepared.leaf.as_str())?
-            && kept != prepared.leaf
-        {
-            return Err(AgentError::NotOnBranch(kept));
+        let tree = session.tree();
+        // In full: the compaction would not find it by the beginning of its id.
+        let found = tree.find(kept.as_str()).ok();
+        let on_branch = |id: &EntryId| tree.is_ancestor(id.as_str(), prepared.leaf.as_str());
+        match found.filter(|id| matches!(on_branch(id), Ok(true))) {
+            Some(id) => prepared.first_kept = id,
+            None => return Err(AgentError::NotOnBranch(kept)),
         }
-        prepared.first_kept = kept;
     }
     let details = supplied.summary.details.as_deref();
     Ok(prepared.entry(&supplied.summary.text, Some(details))?)
@@ -280,9 +285,12 @@ fn supplied_entry(
 /// under the newest of it. A session that has left the branch is not pulled back.
 fn attach(session: &Session, prepared: &Prepared, entry: NewEntry) -> Result<EntryId, AgentError> {
     let made_for = prepared.leaf.as_str();
+    let mut found = None;
     for _ in 0..ATTEMPTS {
         session.refresh()?;
-        let (tree, newest) = (session.tree(), session.tree().file_leaf());
+        let tree = session.tree();
+        // A damaged end of the file does not count as its leaf, which only the attempt tells.
+        let newest = found.take().unwrap_or_else(|| tree.file_leaf());
         let continues = |leaf: &EntryId| -> Result<bool, Error> {
             if leaf.as_str() == made_for {
                 return Ok(true);
@@ -307,7 +315,7 @@ fn attach(session: &Session, prepared: &Prepared, entry: NewEntry) -> Result<Ent
         };
         let entries = [entry.clone().under(Some(place))];
         match session.append_expecting(newest.as_ref().map(EntryId::as_str), &entries) {
-            Err(Error::LeafMoved { .. }) => continue,
+            Err(Error::LeafMoved { actual, .. }) => found = Some(actual),
             Ok(ids) => return ids.into_iter().next().ok_or(AgentError::BranchMoved),
             Err(error) => return Err(error.into()),
         }

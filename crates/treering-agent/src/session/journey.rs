@@ -5,11 +5,11 @@ use super::busy::{Guard, Operation};
 use super::{AgentSession, find, look};
 use crate::error::AgentError;
 use crate::hooks::{BeforeTree, Outcome, SuppliedSummary, TreeMove, TreeOverride};
-use crate::summarizer::{SummaryError, Usage};
+use crate::summarizer::SummaryError;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 use treering::{
-    AbandonedBranch, Body, Branch, Entry, EntryId, NewEntry, Role, Session, branch_budget,
+    AbandonedBranch, Body, Branch, Entry, EntryId, NewEntry, Role, Session, Usage, branch_budget,
     branch_request,
 };
 
@@ -82,7 +82,7 @@ struct Journey {
 }
 
 impl Journey {
-    /// Takes over what handlers want otherwise. Returns their summary.
+    /// Takes over what handlers want otherwise. Returns their summary, if it says anything.
     fn obey(&mut self, wish: TreeOverride) -> Option<SuppliedSummary> {
         let options = &mut self.options;
         options.custom_instructions =
@@ -90,7 +90,7 @@ impl Journey {
         options.replace_instructions =
             wish.replace_instructions.unwrap_or(options.replace_instructions);
         options.label = wish.label.or(options.label.take());
-        wish.summary
+        wish.summary.filter(|summary| !summary.text.trim().is_empty())
     }
 }
 
@@ -136,6 +136,7 @@ impl AgentSession {
         options: NavigateOptions,
     ) -> Result<Navigation, AgentError> {
         let (guard, session) = self.begin(Operation::Navigation, &options.cancel)?;
+        let given = given.filter(|text| !text.trim().is_empty());
         let target = find(&session, entry)?;
         let destination = Some(target.clone());
         let journey = Journey { target, destination, editor_text: None, given, options };

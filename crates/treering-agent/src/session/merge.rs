@@ -6,11 +6,11 @@ use super::busy::{Guard, Operation};
 use super::{AgentSession, find, look};
 use crate::error::AgentError;
 use crate::hooks::TreeMove;
-use crate::summarizer::{SummaryError, Usage};
+use crate::summarizer::SummaryError;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 use treering::{
-    Entry, EntryId, Merge, MergePlan, MergeSummary, Selection, Session, branch_budget,
+    Entry, EntryId, Merge, MergePlan, MergeSummary, Selection, Session, Usage, branch_budget,
     branch_request,
 };
 

@@ -4,12 +4,13 @@ use super::error::SummaryError;
 use super::http::{Flow, Http, Post, Reader, endpoint, key_header};
 use super::secret::{Secret, excerpt};
 use super::sse::SseEvent;
-use super::{Request, Sink, Summarizer, Summary, SummaryFuture, Usage};
+use super::{ONE_REQUEST, Request, Sink, Summarizer, Summary, SummaryFuture};
 use crate::chat::{ChatAnswer, ChatRequest, ChatTurn, Side};
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
+use treering::Usage;
 
 /// Summaries by a model behind the Anthropic Messages API.
 #[derive(Debug, Clone)]
@@ -210,7 +211,7 @@ struct Tokens {
 impl Answer {
     fn count(&mut self, tokens: Option<Tokens>) {
         let Some(tokens) = tokens else { return };
-        let usage = self.usage.get_or_insert_default();
+        let usage = self.usage.get_or_insert(ONE_REQUEST);
         for (count, told) in [
             (&mut usage.input, tokens.input_tokens),
             (&mut usage.output, tokens.output_tokens),

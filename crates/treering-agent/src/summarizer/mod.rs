@@ -35,6 +35,7 @@ pub use secret::Secret;
 use std::fmt;
 use std::pin::Pin;
 use tokio_util::sync::CancellationToken;
+use treering::Usage;
 
 /// The answer of [`Summarizer::summarize`], still to come.
 pub type SummaryFuture<'a> =
@@ -136,47 +137,8 @@ pub struct Summary {
     pub provider: String,
 }
 
-/// Tokens, each counted once: `input` does not contain what the cache served or took in.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Usage {
-    /// Input tokens outside the cache.
-    pub input: u64,
-    /// Output tokens.
-    pub output: u64,
-    /// Input tokens read from the cache.
-    pub cache_read: u64,
-    /// Input tokens written to the cache.
-    pub cache_write: u64,
-}
-
-impl Usage {
-    /// Both together.
-    pub fn plus(&self, other: &Usage) -> Usage {
-        Usage {
-            input: self.input.saturating_add(other.input),
-            output: self.output.saturating_add(other.output),
-            cache_read: self.cache_read.saturating_add(other.cache_read),
-            cache_write: self.cache_write.saturating_add(other.cache_write),
-        }
-    }
-
-    /// As an entry's `usage`.
-    pub fn to_json(&self) -> Vec<u8> {
-        let Usage { input, output, cache_read, cache_write } = self;
-        let total = self.total();
-        format!(
-            "{{\"input\":{input},\"output\":{output},\"cacheRead\":{cache_read},\"cacheWrite\":{cache_write},\"totalTokens\":{total}}}"
-        )
-        .into_bytes()
-    }
-
-    /// All tokens.
-    pub fn total(&self) -> u64 {
-        [self.input, self.output, self.cache_read, self.cache_write]
-            .into_iter()
-            .fold(0, u64::saturating_add)
-    }
-}
+/// The usage of one request whose tokens are still to be counted, and whose price no server tells.
+pub(crate) const ONE_REQUEST: Usage = Usage::of_request();
 
 /// The text as it arrives.
 pub(crate) struct Sink {

@@ -7,12 +7,13 @@ use super::error::SummaryError;
 use super::http::{Flow, Http, Post, Reader, endpoint, key_header};
 use super::secret::{Secret, excerpt};
 use super::sse::SseEvent;
-use super::{Request, Sink, Summarizer, Summary, SummaryFuture, Usage};
+use super::{ONE_REQUEST, Request, Sink, Summarizer, Summary, SummaryFuture};
 use crate::chat::{ChatAnswer, ChatRequest, ChatTurn, Side};
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
+use treering::Usage;
 
 /// Summaries by a model behind an OpenAI-compatible server.
 #[derive(Debug, Clone)]
@@ -186,7 +187,7 @@ impl From<Tokens> for Usage {
             input: tokens.prompt_tokens.unwrap_or_default().saturating_sub(cache_read),
             output: tokens.completion_tokens.unwrap_or_default(),
             cache_read,
-            cache_write: 0,
+            ..ONE_REQUEST
         }
     }
 }

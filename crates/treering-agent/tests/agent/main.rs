@@ -1,4 +1,5 @@
-//! The summarizers against a scripted server on loopback, and against real processes.
+//! The summarizers against a scripted server on loopback, and against real processes; the session of
+//! an agent with a scripted summarizer and scripted handlers.
 //!
 //! No test waits for time to pass: the clock stands still and moves only when a test moves it.
 
@@ -8,6 +9,16 @@ mod answers;
 mod cancel;
 #[cfg(unix)]
 mod command;
+mod compact;
+mod compact_hooks;
+mod compact_races;
 mod failures;
+mod fold;
+mod lifecycle;
+mod navigate;
+mod navigate_hooks;
+mod navigate_stop;
 mod retries;
+mod seeds;
+mod story;
 mod support;

@@ -56,10 +56,11 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
 }
 
 fn nothing_new(json: bool, out: &mut Output) -> Result<(), Failure> {
-    Ok(match json {
+    match json {
         true => out.write_all(b"{\"merged\":false}\n")?,
         false => writeln!(out, "nothing to merge: this branch has all of it")?,
-    })
+    }
+    Ok(())
 }
 
 fn write_merged(merged: &MergedBranch, json: bool, out: &mut Output) -> Result<(), Failure> {

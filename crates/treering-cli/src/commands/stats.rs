@@ -311,7 +311,7 @@ fn write_json(report: &Report, out: &mut Output) -> Result<(), Failure> {
     let purposes: BTreeMap<String, Usage> =
         stats.by_purpose.iter().map(|(purpose, usage)| (purpose_key(*purpose), *usage)).collect();
     for (key, sums) in [("byPurpose", &purposes), ("byModel", &stats.by_model)] {
-        write_object(key, sums.iter(), out, |out, usage| json_usage(out, usage))?;
+        write_object(key, sums.iter(), out, json_usage)?;
     }
     Ok(out.write_all(b"}\n")?)
 }

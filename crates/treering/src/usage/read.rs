@@ -47,6 +47,25 @@ impl Usage {
         unpriced: 0,
     };
 
+    /// One request of unknown cost, whose tokens are still to be counted.
+    pub const fn of_request() -> Usage {
+        Usage { requests: 1, unpriced: 1, ..Usage::NONE }
+    }
+
+    /// As the `usage` of an entry. A cost is only told if all of it is known.
+    pub fn to_json(&self) -> Vec<u8> {
+        let Usage { input, output, cache_read, cache_write, cost, unpriced, .. } = self;
+        let cost = match unpriced {
+            0 => format!(",\"cost\":{{\"total\":{cost}}}"),
+            _ => String::new(),
+        };
+        let total = self.total();
+        format!(
+            "{{\"input\":{input},\"output\":{output},\"cacheRead\":{cache_read},\"cacheWrite\":{cache_write},\"totalTokens\":{total}{cost}}}"
+        )
+        .into_bytes()
+    }
+
     /// All tokens.
     pub fn total(&self) -> u64 {
         let read = self.input.saturating_add(self.cache_read).saturating_add(self.cache_write);

@@ -1,6 +1,10 @@
-//! A server that plays scripts, a clock that stands still, and answers in the real protocols.
+//! A server that plays scripts, a clock that stands still, and answers in the real protocols; a
+//! summarizer and handlers that do as they are told.
 
+pub(crate) mod handlers;
+pub(crate) mod scripted;
 pub(crate) mod server;
+pub(crate) mod talk;
 pub(crate) mod wire;
 
 use server::Server;

@@ -1,0 +1,130 @@
+//! What handlers can make of a compaction.
+
+use crate::compact::{done, keep_a_turn, talk};
+use crate::support::handlers::{Extension, seen};
+use crate::support::scripted::Scripted;
+use crate::support::talk::{Home, json_of, user};
+use serde_json::json;
+use std::sync::Arc;
+use treering::EntryId;
+use treering_agent::{
+    AgentError, AgentSession, CompactOptions, CompactOverride, CompactingOverride, Compaction,
+    Decision, Event, SummaryError, SuppliedSummary,
+};
+
+fn with_extension(extension: Extension) -> (Home, Vec<EntryId>, Arc<Scripted>, AgentSession) {
+    let (home, session) = Home::new();
+    let ids = talk(&session, 1..=3);
+    let summarizer = Scripted::plays([]);
+    let agent = AgentSession::new(session)
+        .with_summarizer(summarizer.clone())
+        .with_hooks("ext", Arc::new(extension));
+    (home, ids, summarizer, agent)
+}
+
+fn supplies(text: &str, details: Option<&[u8]>, first_kept: Option<EntryId>) -> Extension {
+    let summary = SuppliedSummary { text: text.into(), details: details.map(<[u8]>::to_vec) };
+    let compact = Decision::Use(CompactOverride { summary, first_kept });
+    Extension { compact, ..Default::default() }
+}
+
+#[tokio::test]
+async fn handlers_can_refuse() {
+    for extension in [
+        Extension { compact: Decision::Cancel, ..Default::default() },
+        Extension { compacting: Decision::Cancel, ..Default::default() },
+    ] {
+        let (home, _, summarizer, agent) = with_extension(extension);
+        let (bytes, mut events) = (home.bytes(), agent.subscribe());
+        let refused = agent.compact(keep_a_turn()).await;
+        assert!(matches!(refused, Ok(Compaction::Cancelled { hook }) if &*hook == "ext"));
+        let Some(Event::SessionCompactFailed(failed)) = seen(&mut events).pop() else { panic!() };
+        assert!(failed.aborted && failed.error.contains("ext"));
+        assert_eq!((home.bytes(), summarizer.asked().len()), (bytes, 0));
+    }
+}
+
+#[tokio::test]
+async fn handlers_can_supply_the_summary() {
+    let (_home, ids, summarizer, agent) =
+        with_extension(supplies("Mine.", Some(br#"{"n":1.50}"#), None));
+    let mut events = agent.subscribe();
+    let compacted = done(agent.compact(keep_a_turn()).await);
+    let raw = json_of(&compacted.entry);
+    assert_eq!((&raw["summary"], &raw["fromHook"]), (&json!("Mine."), &json!(true)));
+    assert_eq!((&raw["details"], raw.get("usage")), (&json!({ "n": 1.5 }), None));
+    assert_eq!((&compacted.first_kept, compacted.usage), (&ids[4], None));
+    assert_eq!(summarizer.asked().len(), 0);
+    let Some(Event::SessionCompact(told)) = seen(&mut events).pop() else { panic!() };
+    assert!(told.from_extension);
+}
+
+#[tokio::test]
+async fn handlers_can_choose_what_is_kept_on_the_branch() {
+    // The leaf itself, an earlier entry, and the first few characters of its id.
+    for (kept, by_prefix) in [(5, false), (1, false), (3, true)] {
+        let (_home, ids, _, agent) = with_extension(Extension::default());
+        let choice = match by_prefix {
+            true => EntryId::from(&ids[kept].as_str()[..7]),
+            false => ids[kept].clone(),
+        };
+        let agent = rehooked(agent, supplies("Mine.", None, Some(choice)));
+        let compacted = done(agent.compact(keep_a_turn()).await);
+        assert_eq!(compacted.first_kept, ids[kept]);
+        assert_eq!(json_of(&compacted.entry)["firstKeptEntryId"], *ids[kept].as_str());
+        assert_eq!(agent.context().unwrap().messages.len(), 1 + 6 - kept);
+    }
+    let (home, ids, _, agent) = with_extension(Extension::default());
+    let session = agent.session();
+    session.branch(ids[1].as_str()).unwrap();
+    let elsewhere = session.append(user("elsewhere")).unwrap();
+    session.branch(ids[5].as_str()).unwrap();
+    let bytes = home.bytes();
+    for wrong in [elsewhere, EntryId::from("nowhere")] {
+        let session = home.reopened();
+        let agent = AgentSession::new(session)
+            .with_summarizer(Scripted::plays([]))
+            .with_hooks("e", Arc::new(supplies("Mine.", None, Some(wrong.clone()))));
+        match agent.compact(keep_a_turn()).await {
+            Err(AgentError::NotOnBranch(named)) => assert_eq!(named, wrong),
+            other => panic!("{other:?}"),
+        }
+        assert_eq!(home.bytes(), bytes);
+    }
+    let agent = rehooked(agent, supplies(" ", None, None));
+    let empty = agent.compact(keep_a_turn()).await;
+    assert!(matches!(empty, Err(AgentError::Summary(SummaryError::Empty))));
+    assert_eq!(home.bytes(), bytes);
+}
+
+/// The same session with one more extension, whose answer counts.
+fn rehooked(agent: AgentSession, extension: Extension) -> AgentSession {
+    agent.with_hooks("later", Arc::new(extension))
+}
+
+#[tokio::test]
+async fn handlers_can_change_what_is_asked() {
+    let wish = |prompt: Option<&str>, context: &[&str]| CompactingOverride {
+        prompt: prompt.map(str::to_owned),
+        context: context.iter().map(|text| text.to_string()).collect(),
+    };
+    // (wish, end of the request, whether the usual instructions are there)
+    let cases = [
+        (wish(None, &[]), "Additional focus: own", true),
+        (wish(Some("As a poem."), &[]), "</conversation>\n\nAs a poem.", false),
+        (wish(None, &["Known: x", "And y"]), "Additional focus: own\n\nKnown: x\n\nAnd y", true),
+        (wish(Some("As a poem."), &["Known: x"]), "\n\nAs a poem.\n\nKnown: x", false),
+        (wish(Some(""), &[]), "Additional focus: own", true),
+    ];
+    for (wish, end, usual) in cases {
+        let compacting = Decision::Use(wish.clone());
+        let (_home, _, summarizer, agent) =
+            with_extension(Extension { compacting, ..Default::default() });
+        let options = CompactOptions { instructions: Some("own".into()), ..keep_a_turn() };
+        done(agent.compact(options).await);
+        let asked = summarizer.asked();
+        assert!(asked[0].user.ends_with(end), "{wish:?}: {}", asked[0].user);
+        assert_eq!(asked[0].user.contains("another model can go on"), usual, "{wish:?}");
+        assert!(asked[0].user.contains("question 1"));
+    }
+}

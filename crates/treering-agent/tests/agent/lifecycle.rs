@@ -1,0 +1,268 @@
+//! Another session in this one's place: new ones, ones from disk, forks; and names and labels.
+
+use crate::navigate::{Forest, forest};
+use crate::support::handlers::{Extension, names, seen};
+use crate::support::talk::{Home, append, lines, user};
+use std::path::PathBuf;
+use std::sync::Arc;
+use treering::{Error, Session};
+use treering_agent::{
+    AgentError, AgentSession, CancellationToken, Decision, Event, ForkPosition, Forked, Operation,
+    Replaced, StartReason, SwitchReason,
+};
+
+fn none() -> CancellationToken {
+    CancellationToken::new()
+}
+
+fn forked(done: Result<Forked, AgentError>) -> (Option<PathBuf>, Option<String>) {
+    match done {
+        Ok(Forked::Done { file, editor_text }) => (file, editor_text),
+        other => panic!("{other:?}"),
+    }
+}
+
+const SWITCHED: [&str; 4] =
+    ["session_before_switch", "session_shutdown", "session_switch", "session_start"];
+const FORKED: [&str; 4] =
+    ["session_before_fork", "session_shutdown", "session_fork", "session_start"];
+
+#[tokio::test]
+async fn a_new_session_beside_the_old_one() {
+    let (home, session) = Home::new();
+    forest(&session);
+    let (old, bytes) = (session.id(), home.bytes());
+    let agent = AgentSession::new(session);
+    let mut events = agent.subscribe();
+    assert!(matches!(agent.new_session(&none()).await, Ok(Replaced::Done)));
+    let new = agent.session();
+    assert_ne!(new.id(), old);
+    assert_eq!(
+        (new.cwd(), new.leaf(), new.header().parent_session),
+        ("/project".into(), None, None)
+    );
+    assert_eq!(new.path().unwrap().parent(), home.path.parent());
+    assert_eq!((home.files(), home.bytes()), (1, bytes.clone()), "no message, no file");
+    append(&agent, user("hello"));
+    assert_eq!((home.files(), home.bytes()), (2, bytes));
+
+    match &seen(&mut events)[..] {
+        [
+            Event::SessionBeforeSwitch(before),
+            Event::SessionShutdown(shutdown),
+            Event::SessionSwitch(switch),
+            Event::SessionStart(start),
+        ] => {
+            assert_eq!((before.reason, &before.target), (SwitchReason::New, &None));
+            assert_eq!(shutdown.session, old);
+            assert_eq!((switch.reason, &switch.session), (SwitchReason::New, &new.id()));
+            assert_eq!(switch.previous.as_ref(), Some(&home.path));
+            assert_eq!((start.reason, &start.session), (StartReason::New, &new.id()));
+            assert_eq!(start.file, new.path());
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn resuming_from_disk() {
+    let (home, session) = Home::new();
+    let Forest { a3, .. } = forest(&session);
+    let (other_home, other) = Home::new();
+    other.append(user("the other")).unwrap();
+    let agent = AgentSession::new(other);
+    let mut events = agent.subscribe();
+    assert!(matches!(agent.resume(&home.path, &none()).await, Ok(Replaced::Done)));
+    assert_eq!((agent.session().id(), agent.session().leaf()), (session.id(), Some(a3)));
+    let events = seen(&mut events);
+    assert_eq!(events.iter().map(Event::name).collect::<Vec<_>>(), SWITCHED);
+    let [
+        Event::SessionBeforeSwitch(before),
+        _,
+        Event::SessionSwitch(switch),
+        Event::SessionStart(start),
+    ] = &events[..]
+    else {
+        panic!()
+    };
+    assert_eq!((before.reason, before.target.as_ref()), (SwitchReason::Resume, Some(&home.path)));
+    assert_eq!(switch.previous.as_ref(), Some(&other_home.path));
+    assert_eq!((start.reason, start.file.as_ref()), (StartReason::Resume, Some(&home.path)));
+}
+
+#[tokio::test]
+async fn what_cannot_be_opened_replaces_nothing() {
+    let (home, session) = Home::new();
+    forest(&session);
+    let id = session.id();
+    let agent = AgentSession::new(session);
+    let garbage = home.dir.path().join("garbage.jsonl");
+    std::fs::write(&garbage, "no session\n").unwrap();
+    for file in [home.dir.path().join("missing.jsonl"), garbage] {
+        let mut events = agent.subscribe();
+        let failed = agent.resume(&file, &none()).await;
+        assert!(matches!(failed, Err(AgentError::Session(_))), "{failed:?}");
+        assert_eq!(names(&mut events), ["session_before_switch"], "nobody was told goodbye");
+        assert_eq!((agent.session().id(), agent.running()), (id.clone(), None));
+    }
+    append(&agent, user("still here"));
+}
+
+#[tokio::test]
+async fn forks_before_at_and_of_everything() {
+    let (home, session) = Home::new();
+    let Forest { u1, a1, u2, c2, a4, .. } = forest(&session);
+    session.label(a1.as_str(), Some("kept")).unwrap();
+    session.branch(a4.as_str()).unwrap();
+    drop(session);
+    let bytes = home.bytes();
+    // (entry, position, texts of the fork, text for the editor)
+    let one = ["user: first", "assistant: one"];
+    let two = [&one[..], &["user: second", "assistant: "]].concat();
+    let cases = [
+        (&u2, ForkPosition::Before, one.to_vec(), Some("second")),
+        (&u2, ForkPosition::At, two[..3].to_vec(), None),
+        (&c2, ForkPosition::At, two.clone(), None),
+        (&u1, ForkPosition::Before, vec![], Some("first")),
+        (&u1, ForkPosition::At, one[..1].to_vec(), None),
+    ];
+    for (entry, position, expected, text) in cases {
+        let agent = AgentSession::new(home.reopened());
+        let old = agent.session().id();
+        let mut events = agent.subscribe();
+        let (file, editor) = forked(agent.fork(entry.as_str(), position, &none()).await);
+        let new = agent.session();
+        assert_eq!((new.path(), editor.as_deref()), (file.clone(), text));
+        assert_ne!((new.id(), file.as_ref()), (old.clone(), Some(&home.path)));
+        let parent = new.header().parent_session;
+        assert_eq!(parent.as_deref(), home.path.to_str(), "{entry} {position:?}");
+        assert_eq!(lines(&new.context().unwrap()), expected);
+        assert_eq!(new.cwd(), "/project");
+        assert_eq!(home.bytes(), bytes);
+        let events = seen(&mut events);
+        assert_eq!(events.iter().map(Event::name).collect::<Vec<_>>(), FORKED);
+        let [
+            Event::SessionBeforeFork(before),
+            Event::SessionShutdown(shutdown),
+            Event::SessionFork(fork),
+            Event::SessionStart(start),
+        ] = &events[..]
+        else {
+            panic!()
+        };
+        assert_eq!((&before.entry, before.position), (entry, position));
+        assert_eq!((&shutdown.session, &fork.session), (&old, &new.id()));
+        assert_eq!((fork.previous.as_ref(), start.reason), (Some(&home.path), StartReason::Fork));
+        // What is said in the fork stays in the fork.
+        append(&agent, user("more"));
+        let again = Session::open(file.unwrap()).unwrap();
+        assert_eq!((again.id(), again.header().parent_session), (new.id(), parent));
+        assert_eq!(again.context().unwrap(), new.context().unwrap());
+        let keeps_label = new.tree().contains(a1.as_str());
+        assert_eq!(new.tree().label(a1.as_str()), keeps_label.then_some("kept"));
+    }
+    let agent = AgentSession::new(home.reopened());
+    let mut events = agent.subscribe();
+    let wrong = agent.fork(a1.as_str(), ForkPosition::Before, &none()).await;
+    assert!(matches!(wrong, Err(AgentError::NotAUserMessage(id)) if id == a1));
+    let unknown = agent.fork("nowhere", ForkPosition::At, &none()).await;
+    assert!(matches!(unknown, Err(AgentError::Session(Error::UnknownEntry(_)))));
+    assert_eq!(names(&mut events), Vec::<&str>::new());
+
+    let before = agent.context().unwrap();
+    let (file, editor) = forked(agent.clone_session(&none()).await);
+    assert_eq!((file.is_some(), editor), (true, None));
+    let texts = lines(&agent.context().unwrap());
+    assert_eq!(texts, lines(&before));
+    assert_eq!(names(&mut events), FORKED);
+}
+
+#[tokio::test]
+async fn in_memory_everything_stays_in_memory() {
+    let session = Session::in_memory("/p");
+    let forest = forest(&session);
+    let agent = AgentSession::new(session);
+    let id = agent.session().id();
+    let (file, editor) =
+        forked(agent.fork(forest.u2.as_str(), ForkPosition::Before, &none()).await);
+    assert_eq!((file, editor.as_deref()), (None, Some("second")));
+    assert_eq!((agent.session().path(), agent.context().unwrap().messages.len()), (None, 2));
+    assert_ne!(agent.session().id(), id);
+    let (file, _) = forked(agent.fork(forest.u1.as_str(), ForkPosition::Before, &none()).await);
+    assert_eq!((file, agent.session().leaf()), (None, None));
+    let empty = agent.clone_session(&none()).await;
+    assert!(matches!(empty, Err(AgentError::Session(Error::UnknownEntry(_)))));
+    assert!(matches!(agent.new_session(&none()).await, Ok(Replaced::Done)));
+    assert_eq!((agent.session().path(), agent.session().cwd()), (None, "/p".into()));
+}
+
+#[tokio::test]
+async fn handlers_can_refuse_and_users_give_up() {
+    let refusing =
+        Extension { switch: Decision::Cancel, fork: Decision::Cancel, ..Default::default() };
+    let (home, session) = Home::new();
+    let forest = forest(&session);
+    let id = session.id();
+    let agent = AgentSession::new(session).with_hooks("ext", Arc::new(refusing));
+    let mut events = agent.subscribe();
+    let new = agent.new_session(&none()).await;
+    assert!(matches!(new, Ok(Replaced::Cancelled { hook }) if &*hook == "ext"));
+    let resumed = agent.resume(&home.path, &none()).await;
+    assert!(matches!(resumed, Ok(Replaced::Cancelled { .. })));
+    let fork = agent.fork(forest.a1.as_str(), ForkPosition::At, &none()).await;
+    assert!(matches!(fork, Ok(Forked::Cancelled { hook }) if &*hook == "ext"));
+    let asked = ["session_before_switch", "session_before_switch", "session_before_fork"];
+    assert_eq!(names(&mut events), asked);
+    assert_eq!((agent.session().id(), home.files()), (id.clone(), 1));
+
+    let agent = AgentSession::new(home.reopened());
+    let given_up = none();
+    given_up.cancel();
+    assert!(matches!(agent.new_session(&given_up).await, Ok(Replaced::Aborted)));
+    assert!(matches!(agent.clone_session(&given_up).await, Ok(Forked::Aborted)));
+    assert_eq!((agent.session().id(), home.files(), agent.running()), (id, 1, None));
+}
+
+#[tokio::test]
+async fn start_and_shutdown_are_told() {
+    let agent = AgentSession::new(Session::in_memory("/p"));
+    let mut events = agent.subscribe();
+    agent.start().await;
+    agent.shutdown().await;
+    match &seen(&mut events)[..] {
+        [Event::SessionStart(start), Event::SessionShutdown(shutdown)] => {
+            assert_eq!((start.reason, &start.session), (StartReason::Startup, &shutdown.session));
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn names_and_labels() {
+    let session = Session::in_memory("/p");
+    let forest = forest(&session);
+    let agent = AgentSession::new(session);
+    let mut events = agent.subscribe();
+    agent.set_name("  The\nparser ").await.unwrap();
+    agent.set_name("").await.unwrap();
+    let told: Vec<Option<String>> = seen(&mut events)
+        .into_iter()
+        .map(|event| match event {
+            Event::SessionInfoChanged(told) => told.name.clone(),
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(told, [Some("The parser".into()), None]);
+
+    agent.label(forest.a1.as_str(), Some("good")).unwrap();
+    assert_eq!(agent.session().tree().label(forest.a1.as_str()), Some("good"));
+    agent.label(&forest.a1.as_str()[..7], None).unwrap();
+    assert_eq!(agent.session().tree().label(forest.a1.as_str()), None);
+    let unknown = agent.label("nowhere", Some("x"));
+    assert!(matches!(unknown, Err(AgentError::Session(Error::UnknownEntry(_)))));
+    // Neither has to wait.
+    let _turn = agent.begin_turn().unwrap();
+    agent.label(forest.a1.as_str(), Some("good")).unwrap();
+    agent.set_name("x").await.unwrap();
+    assert_eq!(agent.running(), Some(Operation::Turn));
+}
