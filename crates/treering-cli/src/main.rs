@@ -4,6 +4,7 @@
 //! through `output` and `text`, what went wrong through `error`.
 
 mod agent;
+mod clock;
 mod commands;
 mod config;
 mod describe;
@@ -11,6 +12,7 @@ mod error;
 mod layout;
 mod output;
 mod progress;
+mod shelf;
 mod short;
 mod spent;
 mod text;
@@ -24,7 +26,8 @@ use std::process::ExitCode;
 /// Look at agent session trees, move in them, append to them.
 ///
 /// A session is a tree of entries in an append-only file. The path from its leaf to the root is what
-/// the model sees. Ids may be shortened as long as they stay unambiguous.
+/// the model sees. A session is named by its file, its id, its name or its age (`@latest`: see `treering
+/// ls`); ids may be shortened as long as they stay unambiguous.
 #[derive(Debug, Parser)]
 #[command(
     name = "treering",
@@ -46,12 +49,12 @@ fn main() -> ExitCode {
             return ExitCode::from(if error.use_stderr() { error::USAGE } else { 0 });
         }
     };
-    let Some(command) = cli.command else {
+    let Some(mut command) = cli.command else {
         let _ = <Cli as clap::CommandFactory>::command().print_help();
         return ExitCode::SUCCESS;
     };
     let mut out = Output::stdout();
-    let done = command.run(&mut out).and_then(|()| out.finish());
+    let done = command.locate().and_then(|()| command.run(&mut out)).and_then(|()| out.finish());
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(Failure::Stdout(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => {

@@ -14,10 +14,11 @@ use crate::log::{FileJournal, Journal};
 use crate::migrate;
 use crate::session::{Session, SessionOptions, absolute, write_whole};
 use crate::snapshot::{Bodies, Snapshot};
+use crate::usage;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
-use std::time::SystemTime;
+use std::time::{Duration, Instant, SystemTime};
 
 /// A root directory with one directory of sessions for each project.
 ///
@@ -37,7 +38,7 @@ pub struct Catalog {
 }
 
 /// A session in a list.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct SessionInfo {
     /// The session's file.
     pub path: PathBuf,
@@ -59,6 +60,14 @@ pub struct SessionInfo {
     pub message_count: usize,
     /// How many entries, on all branches.
     pub entry_count: usize,
+    /// How many branches end somewhere; what subagents did is none.
+    pub branch_count: usize,
+    /// How many tokens all its answers took, as far as they say so.
+    pub tokens: Option<u64>,
+    /// What they cost in dollars, as far as they say so.
+    pub cost: Option<f64>,
+    /// How many oddities reading it came across; [`examine`](crate::examine) looks for more.
+    pub finding_count: usize,
     /// The text of its first user message; empty if there is none.
     pub first_message: String,
     /// Its size in bytes.
@@ -251,36 +260,63 @@ fn session_files(directory: &Path) -> Result<Vec<PathBuf>> {
         .collect())
 }
 
-/// Reads all files on all cores.
 fn list_files(files: Vec<PathBuf>, mut progress: impl FnMut(Progress)) -> Listing {
-    let total = files.len();
     let mut listing = Listing::default();
-    let (next, files) = (AtomicUsize::new(0), &files);
-    let workers = std::thread::available_parallelism().map_or(1, |count| count.get()).min(8);
-    std::thread::scope(|scope| {
-        let (found, results) = mpsc::channel();
-        for _ in 0..workers {
-            let (found, next) = (found.clone(), &next);
-            scope.spawn(move || {
-                while let Some(path) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    if found.send((path, info(path))).is_err() {
-                        return;
-                    }
-                }
-            });
+    infos(&files, |path, result, so_far| {
+        match result {
+            Ok(session) => listing.sessions.push(session),
+            Err(error) => listing.skipped.push((path.to_owned(), error)),
         }
-        drop(found);
-        for (at, (path, result)) in results.into_iter().enumerate() {
-            match result {
-                Ok(session) => listing.sessions.push(session),
-                Err(error) => listing.skipped.push((path.clone(), error)),
-            }
-            progress(Progress { done: at + 1, total });
-        }
+        progress(so_far);
     });
     listing.sessions.sort_by(|a, b| b.modified.cmp(&a.modified).then_with(|| b.path.cmp(&a.path)));
     listing.skipped.sort_by(|a, b| a.0.cmp(&b.0));
     listing
+}
+
+/// How long a result may wait for others to be handed over with it: waking the receiver for every
+/// small session would take longer than reading it.
+const HAND_OVER: Duration = Duration::from_millis(10);
+
+/// What a list says about each of these files. They are read on all cores, in this order; `each` is
+/// called here, as they become known.
+///
+/// ```
+/// let mut bad = 0;
+/// treering::infos(&["nowhere.jsonl".into()], |_, info, progress| {
+///     bad += usize::from(info.is_err());
+///     assert_eq!(progress.total, 1);
+/// });
+/// assert_eq!(bad, 1);
+/// ```
+pub fn infos(files: &[PathBuf], mut each: impl FnMut(&Path, Result<SessionInfo>, Progress)) {
+    let total = files.len();
+    let next = AtomicUsize::new(0);
+    let workers = std::thread::available_parallelism().map_or(1, |count| count.get()).min(8);
+    std::thread::scope(|scope| {
+        let (found, results) = mpsc::channel();
+        for _ in 0..workers.min(total) {
+            let (found, next) = (found.clone(), &next);
+            scope.spawn(move || {
+                let (mut batch, mut since) = (Vec::new(), Instant::now());
+                while let Some(path) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    batch.push((path, info(path)));
+                    if since.elapsed() > HAND_OVER {
+                        if found.send(std::mem::take(&mut batch)).is_err() {
+                            return;
+                        }
+                        since = Instant::now();
+                    }
+                }
+                // Nobody listening is no reason to do anything.
+                let _ = found.send(batch);
+            });
+        }
+        drop(found);
+        for (done, (path, result)) in results.into_iter().flatten().enumerate() {
+            each(path, result, Progress { done: done + 1, total });
+        }
+    });
 }
 
 /// What a list says about the session at `path`.
@@ -301,6 +337,7 @@ pub fn info(path: &Path) -> Result<SessionInfo> {
         }
     }
     let modified = last.or_else(|| header.created()).unwrap_or_else(|| file_time(path));
+    let usage = usage::of_session(&view, loaded.dialect)?;
     Ok(SessionInfo {
         path: path.to_owned(),
         agent: loaded.dialect,
@@ -312,13 +349,17 @@ pub fn info(path: &Path) -> Result<SessionInfo> {
         modified,
         message_count,
         entry_count: loaded.tree.len(),
+        branch_count: loaded.tree.branch_count(),
+        tokens: (usage.requests > 0).then(|| usage.total()),
+        cost: (usage.requests > usage.unpriced).then(|| usage.cost.dollars()),
+        finding_count: loaded.finding_count(),
         first_message: first_message(&view)?,
         size: loaded.seen,
     })
 }
 
 fn first_message(view: &Snapshot) -> Result<String> {
-    let mut bodies = Bodies::default();
+    let mut bodies = Bodies::few();
     for row in view.tree().live() {
         if view.tree().node(row).role() != Some(Role::User) {
             continue;

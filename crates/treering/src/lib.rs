@@ -55,7 +55,7 @@ mod tree;
 mod usage;
 
 pub use branch_summary::{AbandonedBranch, BRANCH_SUMMARY_PREAMBLE, branch_budget};
-pub use catalog::{Catalog, Listing, Progress, SessionInfo, info, list_dir};
+pub use catalog::{Catalog, Listing, Progress, SessionInfo, info, infos, list_dir};
 pub use compaction::{
     CompactionSettings, ContextTokens, FileLists, FileOps, ModelSettings, Preparation, Prepared,
     SUMMARIZER_ROLE, branch_request, conversation_text, estimate_tokens, prefix_request,
@@ -112,6 +112,17 @@ pub fn active_projection(path: impl AsRef<Path>) -> Result<Projection> {
 /// ```
 pub fn format_time(unix_millis: i64) -> String {
     time::format(unix_millis)
+}
+
+/// Unix milliseconds of an ISO 8601 time or date, which is in UTC unless it says otherwise.
+///
+/// ```
+/// assert_eq!(treering::parse_time("2026-01-05"), Some(1_767_571_200_000));
+/// assert_eq!(treering::parse_time("2026-01-05T10:00:20.226+01:00"), Some(1_767_603_620_226));
+/// assert_eq!(treering::parse_time("yesterday"), None);
+/// ```
+pub fn parse_time(text: &str) -> Option<i64> {
+    time::parse(text.as_bytes())
 }
 
 /// The README's example compiles.

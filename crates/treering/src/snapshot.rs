@@ -28,6 +28,10 @@ pub(crate) struct Snapshot {
 }
 
 impl Snapshot {
+    pub(crate) fn journal(&self) -> &dyn Journal {
+        &*self.journal
+    }
+
     pub(crate) fn new(loaded: &Loaded, journal: Arc<dyn Journal>, partial: bool) -> Self {
         Snapshot {
             tree: Arc::clone(&loaded.tree),
@@ -182,21 +186,34 @@ impl Snapshot {
 }
 
 /// Reads bodies in roughly ascending order, a window at a time: paths are mostly contiguous.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Bodies {
     window: Vec<u8>,
     start: u64,
+    /// How much is read at a time.
+    step: u64,
 }
 
 const WINDOW: u64 = 128 * 1024;
 
+impl Default for Bodies {
+    fn default() -> Self {
+        Bodies { window: Vec::new(), start: 0, step: WINDOW }
+    }
+}
+
 impl Bodies {
+    /// For one or two bodies: reads little more than what is asked for.
+    pub(crate) fn few() -> Self {
+        Bodies { step: 4096, ..Bodies::default() }
+    }
+
     /// The row's bytes as they stand in the log.
     fn read(&mut self, view: &Snapshot, row: u32) -> Result<&[u8]> {
         let node = *view.tree.node(row);
         let end = node.offset + node.len;
         if node.offset < self.start || end > self.start + self.window.len() as u64 {
-            let want = usize::try_from(node.len.max(WINDOW)).unwrap_or(usize::MAX);
+            let want = usize::try_from(node.len.max(self.step)).unwrap_or(usize::MAX);
             self.window.resize(want, 0);
             let got = scan::read_full(&*view.journal, node.offset, &mut self.window);
             self.window.truncate(got.map_err(Error::Storage)?);

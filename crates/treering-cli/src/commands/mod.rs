@@ -25,6 +25,7 @@ mod tree;
 
 use crate::error::Failure;
 use crate::output::{self, Output};
+use crate::shelf::{self, Unknown};
 use crate::text::{safe_line, shell_word};
 use std::path::{Path, PathBuf};
 use treering::Session;
@@ -81,6 +82,42 @@ impl Command {
             Command::Doctor(args) => doctor::run(args, out),
             Command::Migrate(args) => migrate::run(args, out),
             Command::Demo(args) => demo::run(args, out),
+        }
+    }
+
+    /// Finds the sessions that the command is about, where they are not named by their paths.
+    pub(crate) fn locate(&mut self) -> Result<(), Failure> {
+        let unknown = match self {
+            Command::Append(_) => Unknown::IsAPath,
+            _ => Unknown::Fails,
+        };
+        self.files().into_iter().try_for_each(|file| shelf::locate(file, unknown))
+    }
+
+    /// All its session arguments.
+    fn files(&mut self) -> Vec<&mut PathBuf> {
+        match self {
+            Command::Context(args) => vec![&mut args.file],
+            Command::Log(args) => vec![&mut args.file],
+            Command::Tree(args) => vec![&mut args.file],
+            Command::Show(args) => vec![&mut args.file],
+            Command::Append(args) => vec![&mut args.file],
+            Command::Goto(args) => vec![&mut args.file],
+            Command::Label(args) => vec![&mut args.file],
+            Command::Name(args) => vec![&mut args.file],
+            Command::Fork(args) => vec![&mut args.file],
+            Command::Compact(args) => vec![&mut args.file],
+            Command::Branches(args) => vec![&mut args.file],
+            Command::Pop(args) => vec![&mut args.file],
+            Command::CherryPick(args) => vec![&mut args.file],
+            Command::Merge(args) => vec![&mut args.file],
+            Command::Diff(args) => vec![&mut args.file],
+            Command::EditContext(args) => vec![&mut args.file],
+            Command::Stats(args) => args.files.iter_mut().collect(),
+            Command::Convert(args) => vec![&mut args.file],
+            Command::Doctor(args) => args.paths.iter_mut().collect(),
+            Command::Migrate(args) => args.files.iter_mut().collect(),
+            Command::Ls(_) | Command::Demo(_) => Vec::new(),
         }
     }
 

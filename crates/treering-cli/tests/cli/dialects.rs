@@ -91,14 +91,14 @@ fn every_entry_comes_with_the_record_in_the_file() {
 fn a_list_names_the_agents() {
     let place = claude();
     place.run(&["convert", "c.jsonl", "--to", "operator", "-o", "o.jsonl"]).ok();
-    let list = place.run(&["ls"]).ok();
+    let list = place.run(&["ls", "."]).ok();
     let agent = list.lines().next().unwrap().find("AGENT").unwrap();
     let column = |file: &str| {
         let row = list.lines().find(|row| row.ends_with(file)).unwrap();
         row[agent..].split_whitespace().next().unwrap().to_owned()
     };
     assert_eq!((&*column("c.jsonl"), &*column("o.jsonl")), ("claude-code", "operator"), "{list}");
-    for session in place.run(&["ls", "--json"]).json() {
+    for session in place.run(&["ls", ".", "--json"]).json() {
         let expected = if session["path"] == "./c.jsonl" { "claude-code" } else { "operator" };
         assert_eq!(session["agent"], expected);
     }
@@ -112,7 +112,7 @@ fn a_new_session_is_in_the_dialect_that_was_asked_for() {
             |text: &str| place.run(&["append", "n.jsonl", "--dialect", dialect, "--user", text]);
         new("hello").ok();
         new("again").ok();
-        let list = place.run(&["ls", "--json"]).json();
+        let list = place.run(&["ls", ".", "--json"]).json();
         assert_eq!((&list[0]["agent"], &list[0]["messageCount"]), (&dialect.into(), &2.into()));
     }
 }

@@ -74,7 +74,7 @@ fn nothing_for_people_drives_the_terminal() {
         vec!["context", "s.jsonl"],
         vec!["context", "s.jsonl", "--llm", "--strict"],
         vec!["name", "s.jsonl"],
-        vec!["ls"],
+        vec!["ls", "."],
         vec!["branches", "s.jsonl", "--all"],
         vec!["stats", "s.jsonl"],
         vec!["stats", "s.jsonl", "s.jsonl"],
@@ -120,7 +120,7 @@ fn damage_and_names_of_files_are_harmless_in_warnings() {
     let lines = [header(), message(EVIL, Some("gone"), 1, json!({"role": "user", "content": "x"}))];
     place.write(&name, lines.join("\n").as_bytes());
     place.write(&format!("{evil}-2.jsonl"), b"\x1b[2J");
-    for args in [vec!["ls"], vec!["tree", &name], vec!["check", &name], vec!["tree", &evil]] {
+    for args in [vec!["ls", "."], vec!["tree", &name], vec!["check", &name], vec!["tree", &evil]] {
         let ran = place.run(&args);
         assert_harmless(&format!("{args:?}"), &ran.stdout);
         assert_harmless(&format!("{args:?}"), &ran.stderr);
@@ -143,6 +143,6 @@ fn programs_get_the_truth() {
     let place = Place::with(&evil_session());
     let log: Vec<Value> = place.run(&["log", "s.jsonl", "--json"]).json();
     assert_eq!(log[0]["message"]["content"], EVIL);
-    let listed = &place.run(&["ls", "--json"]).json()[0];
+    let listed = &place.run(&["ls", ".", "--json"]).json()[0];
     assert_eq!(listed["firstMessage"], EVIL);
 }

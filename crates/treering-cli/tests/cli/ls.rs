@@ -18,7 +18,7 @@ fn sessions() -> Place {
 
 #[test]
 fn for_people_the_newest_comes_first() {
-    let ran = sessions().run(&["ls"]);
+    let ran = sessions().run(&["ls", "."]);
     assert_eq!(ran.code, 0);
     let rows: Vec<&str> = ran.stdout.lines().collect();
     assert_eq!(rows.len(), 4, "{}", ran.stdout);
@@ -46,7 +46,8 @@ fn as_json_every_session_is_an_object() {
         json!({"path": "./named.jsonl", "agent": "pi", "id": "demo-1", "cwd": "/project", "name": "Tea",
                "created": "2026-01-05T09:00:00.000Z", "modified": "2026-01-05T09:10:00.000Z",
                "messageCount": 1, "entryCount": 2, "firstMessage": "hello",
-               "parentSession": "/elsewhere/x.jsonl", "size": size})
+               "parentSession": "/elsewhere/x.jsonl", "size": size, "branchCount": 1,
+               "findingCount": 0, "tokens": null, "cost": null})
     );
     assert_eq!((&sessions[1]["name"], &sessions[1]["parentSession"]), (&Value::Null, &Value::Null));
     assert_eq!(sessions[2]["firstMessage"], "first\nsecond");
@@ -60,7 +61,7 @@ fn long_names_keep_their_ends_and_lines_fit() {
     let name = format!("{}-the-end.jsonl", "x".repeat(150));
     let text = "many words ".repeat(50);
     place.write(&name, format!("{}\n{}\n", header(), user("a", None, 1, &text)).as_bytes());
-    let out = place.run(&["ls"]).ok();
+    let out = place.run(&["ls", "."]).ok();
     let row = out.lines().nth(1).unwrap();
     assert!(row.ends_with("-the-end.jsonl") && row.contains("many words"), "{row}");
     assert!(row.chars().count() <= 100, "{row}");
@@ -69,10 +70,10 @@ fn long_names_keep_their_ends_and_lines_fit() {
 #[test]
 fn nothing_to_list_is_said() {
     let place = Place::empty();
-    let ran = place.run(&["ls"]);
+    let ran = place.run(&["ls", "."]);
     assert_eq!((ran.code, ran.stdout.as_str()), (0, ""));
     assert_eq!(ran.stderr, "note: no sessions in .\n");
-    assert_eq!(place.run(&["ls", "--json"]).ok(), "");
+    assert_eq!(place.run(&["ls", ".", "--json"]).ok(), "");
     assert!(place.run(&["ls", "nowhere"]).failed().starts_with("error: nowhere: "));
 }
 
@@ -82,7 +83,7 @@ fn many_files_that_are_no_sessions_are_counted() {
     for number in 0..8 {
         place.write(&format!("x{number}.jsonl"), b"{}\n");
     }
-    let ran = place.run(&["ls"]);
+    let ran = place.run(&["ls", "."]);
     assert_eq!(ran.stderr.lines().count(), 6, "{}", ran.stderr);
     assert!(ran.stderr.ends_with("warning: … and 3 more files that are no sessions\n"));
 }

@@ -16,6 +16,7 @@ mod ls;
 mod migrate;
 mod moves;
 mod pipes;
+mod shelf;
 mod show;
 mod stats;
 mod stdin;

@@ -86,6 +86,16 @@ impl Place {
         let mut command = Command::new(env!("CARGO_BIN_EXE_treering"));
         command.args(args).current_dir(self.path()).env_remove("NO_COLOR");
         command.env_remove("CLICOLOR_FORCE").env("TERM", "xterm-256color");
+        // Nor may the sessions of whoever runs the tests.
+        for (name, _) in std::env::vars_os() {
+            let name = name.to_string_lossy();
+            let agents = ["PI_", "OMP_", "CHIMERA_", "CLAUDE_", "CODEX_", "XDG_", "TREERING_"];
+            if agents.iter().any(|agent| name.starts_with(agent)) {
+                command.env_remove(&*name);
+            }
+        }
+        let home = if cfg!(windows) { "USERPROFILE" } else { "HOME" };
+        command.env(home, self.file("home"));
         command
     }
 

@@ -590,6 +590,11 @@ impl Loaded {
         Ok(findings)
     }
 
+    /// How many findings there are that need no second look at the log.
+    pub(crate) fn finding_count(&self) -> usize {
+        self.findings.len() + self.tree.oddities().take(MAX_FINDINGS).count()
+    }
+
     /// Entries that name others which do not exist.
     fn dangling(&self, journal: &dyn Journal) -> io::Result<Vec<(u64, Problem)>> {
         let mut found = Vec::new();

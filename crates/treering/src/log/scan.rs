@@ -8,6 +8,7 @@
 
 use super::journal::Journal;
 use crate::entry::head::ParentKey;
+use std::cell::Cell;
 use std::io;
 use std::sync::mpsc;
 
@@ -60,6 +61,12 @@ impl Buffer {
     }
 }
 
+thread_local! {
+    /// The buffer of the log read last: whoever reads thousands of small ones should not spend the time
+    /// on clearing fresh ones.
+    static SPARE: Cell<Option<Buffer>> = const { Cell::new(None) };
+}
+
 /// Reads a journal chunk by chunk. Reads end on chunk boundaries of the log, so that pages are
 /// copied whole.
 struct Chunks<'a> {
@@ -93,9 +100,8 @@ pub(crate) fn lines<E: From<io::Error>>(
 ) -> Result<(), E> {
     let mut chunks = Chunks { journal, at: from, to };
     if to.saturating_sub(from) < AHEAD_FROM {
-        let mut buffer = Some(Buffer::new());
         return split(from, parent_key, each, |used| {
-            let mut buffer = used.or_else(|| buffer.take()).unwrap_or_else(Buffer::new);
+            let mut buffer = used.or_else(|| SPARE.take()).unwrap_or_else(Buffer::new);
             chunks.read(&mut buffer).map(|()| buffer)
         });
     }
@@ -137,6 +143,7 @@ fn split<E: From<io::Error>>(
     loop {
         let mut buffer = next(used.take())?;
         if buffer.len == 0 {
+            SPARE.set(Some(buffer));
             return match unfinished.len {
                 0 => Ok(()),
                 len => each(Line { offset, len, terminated: false, bytes: unfinished.bytes() }),

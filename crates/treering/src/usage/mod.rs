@@ -13,11 +13,13 @@ mod branches;
 mod event;
 mod ledger;
 mod names;
+mod quick;
 mod read;
 mod survey;
 
 pub use branches::Branch;
 pub use ledger::{Added, Ledger, Stats};
+pub(crate) use quick::of_session;
 pub use read::{Cost, Usage};
 pub(crate) use survey::of_rows;
 

@@ -33,6 +33,8 @@ fn a_list_says_what_a_session_is_about() {
     assert_eq!((info.id.clone(), info.cwd.as_str()), (session.id(), "/project"));
     assert_eq!(info.path, session.path().unwrap());
     assert_eq!((info.message_count, info.entry_count), (4, 6));
+    assert_eq!((info.branch_count, session.tree().leaves().len()), (2, 2));
+    assert_eq!((info.finding_count, info.tokens, info.cost), (0, None, None));
     assert_eq!(info.first_message, "the question");
     assert_eq!(info.name.as_deref(), Some("About it"));
     assert_eq!(info.modified, 9000, "when somebody last spoke");

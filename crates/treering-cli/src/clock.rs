@@ -1,0 +1,13 @@
+//! What time it is. One place, so that what depends on it can be tried at any time.
+
+use std::time::SystemTime;
+
+/// Unix milliseconds: now, or what `TREERING_NOW` says now is.
+pub(crate) fn now() -> i64 {
+    let pretended = std::env::var("TREERING_NOW").ok();
+    if let Some(time) = pretended.and_then(|text| treering::parse_time(&text)) {
+        return time;
+    }
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(now.as_millis()).unwrap_or(i64::MAX)
+}

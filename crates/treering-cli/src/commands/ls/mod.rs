@@ -1,0 +1,286 @@
+//! `treering ls`
+
+mod filter;
+mod table;
+
+use crate::clock;
+use crate::error::Failure;
+use crate::output::{self, Output, json_string, json_string_or_null};
+use crate::progress::Meter;
+use crate::shelf;
+use crate::text::{count, safe_line};
+use filter::{Since, Sort};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use table::Shown;
+use treering::{Catalog, Dialect, SessionInfo};
+use treering_shelf::{Contents, Places, Project, Shelf, Skipped};
+
+/// List sessions: those of this project, wherever agents keep them
+///
+/// The project is the repository around the current directory, or that directory itself. In place of a
+/// file, every command takes what this list shows: an id or its beginning, a name or its beginning,
+/// `@latest`, `@2` for the second newest, `@all` and `@all/2` for the same among all projects.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// List the sessions in this directory and the directories in it instead, of all projects
+    directory: Option<PathBuf>,
+    /// Of all projects
+    #[arg(long)]
+    all: bool,
+    /// Written by this agent: pi, uuid, omp, chimera, operator, tau, claude-code or codex
+    #[arg(long, value_name = "NAME")]
+    agent: Option<Dialect>,
+    /// Of this project: a directory, or its last name
+    #[arg(long, value_name = "DIR", conflicts_with = "all")]
+    project: Option<PathBuf>,
+    /// Used since then: 12h, 3d, 2w ago, or a date such as 2026-01-31 (UTC)
+    #[arg(long, value_name = "WHEN")]
+    since: Option<Since>,
+    /// With a name
+    #[arg(long)]
+    named: bool,
+    /// With more than one branch
+    #[arg(long)]
+    branches: bool,
+    /// With something odd about them, as far as listing notices
+    #[arg(long)]
+    findings: bool,
+    /// In this order
+    #[arg(long, value_enum, default_value_t = Sort::Modified)]
+    sort: Sort,
+    /// At most so many
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
+    /// Look in this directory instead of where agents keep their sessions; may be repeated
+    #[arg(long, value_name = "DIR", conflicts_with = "directory")]
+    dir: Vec<PathBuf>,
+    /// Read everything, remember nothing
+    #[arg(long)]
+    no_cache: bool,
+    /// One JSON object per session and line: path, agent, id, cwd, name, created, modified,
+    /// messageCount, entryCount, branchCount, findingCount, tokens, cost, firstMessage, parentSession,
+    /// size
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
+    let now = clock::now();
+    let places = places(args);
+    let project = project(args, &places)?;
+    let contents = match &args.directory {
+        Some(dir) => in_directory(dir)?,
+        None => shelf::read(&shelf(args, places.clone())),
+    };
+    let wanted = |session: &&SessionInfo| {
+        project.as_ref().is_none_or(|project| project.has(&session.cwd)) && args.wants(session, now)
+    };
+    let mut listed: Vec<&SessionInfo> = contents.sessions.iter().filter(wanted).collect();
+    filter::sort(&mut listed, args.sort);
+    listed.truncate(args.limit.unwrap_or(usize::MAX));
+    if args.json {
+        for session in &listed {
+            write_json(session, out)?;
+        }
+    } else if listed.is_empty() {
+        say_nothing_found(args, &places, project.as_ref(), contents.sessions.len());
+    } else {
+        let shown = match &args.directory {
+            Some(dir) => Shown::Directory(dir),
+            None => Shown::Shelf {
+                ids: treering_shelf::short_ids(&contents.sessions),
+                project: project.as_ref().and_then(Wanted::root),
+                home: places.home(),
+                findings: args.findings,
+            },
+        };
+        table::write(&listed, &shown, now, out)?;
+    }
+    out.finish()?;
+    warn_of_skipped(&contents.skipped, args.directory.is_some());
+    Ok(())
+}
+
+impl Args {
+    fn wants(&self, session: &SessionInfo, now: i64) -> bool {
+        self.agent.is_none_or(|agent| session.agent == agent)
+            && self.since.is_none_or(|since| session.modified >= since.millis(now))
+            && (!self.named || session.name.is_some())
+            && (!self.branches || session.branch_count > 1)
+            && (!self.findings || session.finding_count > 0)
+    }
+}
+
+fn places(args: &Args) -> Places {
+    match args.dir.is_empty() {
+        true => shelf::places(),
+        false => shelf::places().only(args.dir.iter().cloned()),
+    }
+}
+
+fn shelf(args: &Args, places: Places) -> Shelf {
+    match args.no_cache {
+        true => Shelf::new(places).with_cache(None),
+        false => Shelf::new(places),
+    }
+}
+
+/// Whose sessions are asked for.
+#[derive(Debug)]
+enum Wanted {
+    Project(Project),
+    /// Of projects that are called so.
+    Called(String),
+}
+
+impl Wanted {
+    fn has(&self, cwd: &str) -> bool {
+        match self {
+            Wanted::Project(project) => project.has(cwd),
+            Wanted::Called(name) => {
+                let last = Path::new(cwd).file_name().unwrap_or_default().to_string_lossy();
+                last.to_lowercase() == *name
+            }
+        }
+    }
+
+    fn root(&self) -> Option<&Path> {
+        match self {
+            Wanted::Project(project) => Some(project.root()),
+            Wanted::Called(_) => None,
+        }
+    }
+}
+
+fn project(args: &Args, places: &Places) -> Result<Option<Wanted>, Failure> {
+    let Some(dir) = &args.project else {
+        let everything = args.all || args.directory.is_some();
+        return Ok((!everything).then(|| Wanted::Project(shelf::project(places))));
+    };
+    // One that is gone may still have sessions.
+    let is_name = dir.components().count() == 1 && !dir.is_dir();
+    if is_name && let Some(name) = dir.to_str() {
+        return Ok(Some(Wanted::Called(name.to_lowercase())));
+    }
+    let dir = dir.canonicalize().unwrap_or(super::fork::absolute(dir)?);
+    Ok(Some(Wanted::Project(Project::new(dir))))
+}
+
+/// The sessions of a directory somebody named.
+fn in_directory(dir: &Path) -> Result<Contents, Failure> {
+    // The library takes a missing directory for an empty one; somebody who typed it does not.
+    if let Err(error) = std::fs::read_dir(dir) {
+        return Err(Failure::message(format!("{}: {error}", dir.display())));
+    }
+    let mut meter = Meter::new();
+    let listing = Catalog::new(dir).list_all(|progress| meter.show(progress));
+    meter.clear();
+    let listing = listing?;
+    let skipped = |(path, error): (PathBuf, treering::Error)| Skipped {
+        path,
+        is_no_session: matches!(error, treering::Error::NotASession { .. }),
+        reason: error.to_string(),
+    };
+    let read = listing.sessions.len();
+    let skipped = listing.skipped.into_iter().map(skipped).collect();
+    Ok(Contents { sessions: listing.sessions, skipped, read })
+}
+
+fn write_json(session: &SessionInfo, out: &mut Output) -> Result<(), Failure> {
+    let created = session.created.map(treering::format_time);
+    let modified = treering::format_time(session.modified);
+    let path = session.path.to_string_lossy();
+    let fields = [
+        ("path", Some(&*path)),
+        ("agent", Some(session.agent.name())),
+        ("id", Some(&session.id)),
+        ("cwd", Some(&session.cwd)),
+        ("name", session.name.as_deref()),
+        ("created", created.as_deref()),
+        ("modified", Some(&modified)),
+        ("firstMessage", Some(&session.first_message)),
+        ("parentSession", session.parent_session.as_deref()),
+    ];
+    for (at, (key, value)) in fields.iter().enumerate() {
+        out.write_all(if at == 0 { b"{" } else { b"," })?;
+        json_string(out, key)?;
+        out.write_all(b":")?;
+        json_string_or_null(out, *value)?;
+    }
+    let tokens = session.tokens.map_or("null".to_owned(), |tokens| tokens.to_string());
+    let cost = session.cost.filter(|cost| cost.is_finite());
+    let cost = cost.map_or("null".to_owned(), |cost| cost.to_string());
+    let numbers = [
+        ("messageCount", session.message_count.to_string()),
+        ("entryCount", session.entry_count.to_string()),
+        ("branchCount", session.branch_count.to_string()),
+        ("findingCount", session.finding_count.to_string()),
+        ("tokens", tokens),
+        ("cost", cost),
+        ("size", session.size.to_string()),
+    ];
+    for (key, number) in numbers {
+        write!(out, ",\"{key}\":{number}")?;
+    }
+    writeln!(out, "}}")?;
+    Ok(())
+}
+
+/// Says why the list is empty and what to try.
+fn say_nothing_found(args: &Args, places: &Places, project: Option<&Wanted>, found: usize) {
+    let show = |path: &Path| safe_line(&path.to_string_lossy());
+    if let Some(dir) = &args.directory {
+        return output::complain("note", &format!("no sessions in {}", show(dir)));
+    }
+    let of = match project {
+        Some(Wanted::Project(project)) => format!(" of {}", show(project.root())),
+        Some(Wanted::Called(name)) => format!(" of a project called {}", safe_line(name)),
+        None => String::new(),
+    };
+    if found > 0 {
+        let others = count(found, "session is", "sessions are");
+        output::complain("note", &format!("no such sessions{of}; {others} here in all"));
+        let hint = "`treering ls --all` lists those of all projects";
+        return output::complain("hint", hint);
+    }
+    let (there, missing): (Vec<_>, Vec<_>) = places.iter().partition(|place| place.dir.is_dir());
+    let list = |places: &[&treering_shelf::Place]| {
+        places.iter().map(|place| show(&place.dir)).collect::<Vec<_>>().join(", ")
+    };
+    output::complain("note", "no sessions on this machine");
+    if !there.is_empty() {
+        output::complain("note", &format!("looked in {}", list(&there)));
+    }
+    if !missing.is_empty() {
+        output::complain("note", &format!("not there: {}", list(&missing)));
+    }
+    let hint = "`treering ls --dir DIR` looks elsewhere, TREERING_SESSIONS=DIR always; `treering demo` makes a session";
+    output::complain("hint", hint);
+}
+
+/// How many files that are no sessions are worth naming.
+const MAX_SKIPPED: usize = 5;
+
+/// Says what was left out. Where agents keep their sessions, files that are none are nobody's mistake,
+/// and a number is enough.
+fn warn_of_skipped(skipped: &[Skipped], is_directory: bool) {
+    let (none, unreadable): (Vec<&Skipped>, Vec<&Skipped>) =
+        skipped.iter().partition(|skipped| skipped.is_no_session && !is_directory);
+    for skipped in unreadable.iter().take(MAX_SKIPPED) {
+        let what = match is_directory {
+            true => skipped.reason.clone(),
+            false => format!("{}: {}", skipped.path.display(), skipped.reason),
+        };
+        output::complain("warning", &safe_line(&what));
+    }
+    if let Some(more) = unreadable.len().checked_sub(MAX_SKIPPED).filter(|more| *more > 0) {
+        let what = if is_directory { "files that are no sessions" } else { "that cannot be read" };
+        output::complain("warning", &format!("… and {more} more {what}"));
+    }
+    if let Some(first) = none.first() {
+        let what = count(none.len(), "file is no session", "files are no sessions");
+        let such = safe_line(&first.path.to_string_lossy());
+        output::complain("note", &format!("{what}, such as {such}: {}", safe_line(&first.reason)));
+    }
+}

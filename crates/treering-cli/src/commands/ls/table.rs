@@ -1,0 +1,293 @@
+//! Sessions as a table that fits its terminal.
+//!
+//! Every column is as wide as what is in it; a column with nothing in it is left out. The title and the
+//! last column share what is left. Where that is too little to read anything, columns go, the least
+//! telling first.
+
+use crate::error::Failure;
+use crate::output::{Output, Style};
+use crate::text::{age, columns, excerpt, fit, fit_end, pad, safe_line, size};
+use std::collections::HashMap;
+use std::io::Write;
+use std::path::Path;
+use treering::SessionInfo;
+
+/// What a list is of, which decides what it has to say.
+#[derive(Debug)]
+pub(super) enum Shown<'a> {
+    /// The files in a directory.
+    Directory(&'a Path),
+    /// Sessions from anywhere, perhaps of one project.
+    Shelf {
+        /// The beginnings of ids that are enough.
+        ids: HashMap<&'a str, &'a str>,
+        project: Option<&'a Path>,
+        home: Option<&'a Path>,
+        /// How much is odd about each is asked for.
+        findings: bool,
+    },
+}
+
+/// How a column gives way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Width {
+    /// It stays as it is.
+    Fixed,
+    /// It may go; those with the lowest number go first.
+    Optional(u8),
+    /// It takes what is left, and its end is cut off.
+    Title,
+    /// The same with what the title leaves, and its beginning is cut off.
+    Last,
+}
+
+#[derive(Debug)]
+struct Column {
+    heading: &'static str,
+    width: Width,
+    right: bool,
+    style: Option<Style>,
+    cells: Vec<String>,
+}
+
+impl Column {
+    fn new(heading: &'static str, width: Width, cells: Vec<String>) -> Self {
+        Column { heading, width, right: false, style: None, cells }
+    }
+
+    fn right(self) -> Self {
+        Column { right: true, ..self }
+    }
+
+    fn dim(self) -> Self {
+        Column { style: Some(Style::Dim), ..self }
+    }
+
+    fn widest(&self) -> usize {
+        let cells = self.cells.iter().map(|cell| columns(cell)).max().unwrap_or(0);
+        cells.max(self.heading.len())
+    }
+
+    fn cell(&self, text: &str, width: usize) -> String {
+        let text = if self.width == Width::Last { fit_end(text, width) } else { fit(text, width) };
+        match self.right {
+            true => format!("{}{text}", " ".repeat(width.saturating_sub(columns(&text)))),
+            false => pad(&text, width),
+        }
+    }
+}
+
+/// What title and last column need together to be worth reading.
+const READABLE: usize = 30;
+
+pub(super) fn write(
+    sessions: &[&SessionInfo],
+    shown: &Shown<'_>,
+    now: i64,
+    out: &mut Output,
+) -> Result<(), Failure> {
+    let mut table = table(sessions, shown, now);
+    let widths = lay_out(&mut table, out.width());
+    let row = |cells: Vec<String>| cells.join("  ").trim_end().to_owned();
+    let headings =
+        table.iter().zip(&widths).map(|(column, &width)| column.cell(column.heading, width));
+    let headings = out.paint(Style::Dim, &row(headings.collect()));
+    writeln!(out, "{headings}")?;
+    for (at, session) in sessions.iter().enumerate() {
+        let cells = table.iter().zip(&widths).map(|(column, &width)| {
+            let cell = column.cells.get(at).map_or("", String::as_str);
+            let cell = column.cell(cell, width);
+            match column.style {
+                Some(style) => out.paint(style, &cell),
+                None if column.width == Width::Title && session.name.is_some() => {
+                    out.paint(Style::Label, &cell)
+                }
+                None => cell,
+            }
+        });
+        let line = row(cells.collect());
+        writeln!(out, "{line}")?;
+    }
+    Ok(())
+}
+
+fn table(sessions: &[&SessionInfo], shown: &Shown<'_>, now: i64) -> Vec<Column> {
+    let cells =
+        |cell: &dyn Fn(&SessionInfo) -> String| sessions.iter().map(|one| cell(one)).collect();
+    let age = Column::new(
+        "AGE",
+        Width::Fixed,
+        cells(&|session| age(now.saturating_sub(session.modified))),
+    );
+    let messages = cells(&|session| session.message_count.to_string());
+    let messages = Column::new("MESSAGES", Width::Optional(3), messages).right();
+    let size =
+        Column::new("SIZE", Width::Optional(0), cells(&|session| size(session.size))).right();
+    let agent = cells(&|session| session.agent.name().to_owned());
+    let agent = Column::new("AGENT", Width::Fixed, agent).dim();
+    let title =
+        cells(&|session| excerpt(session.name.as_deref().unwrap_or(&session.first_message), 200));
+    let title = Column::new("NAME OR FIRST MESSAGE", Width::Title, title);
+    let mut table = vec![age.right(), messages];
+    if let Shown::Shelf { findings, .. } = shown {
+        table.extend(numbers(sessions, *findings));
+    }
+    table.extend([size, agent]);
+    let last = match shown {
+        Shown::Directory(dir) => {
+            Column::new("FILE", Width::Last, cells(&|session| file(session, dir)))
+        }
+        Shown::Shelf { ids, project, home, .. } => {
+            let ids =
+                cells(&|session| excerpt(ids.get(&*session.id).copied().unwrap_or_default(), 16));
+            table.push(Column {
+                style: Some(Style::Id),
+                ..Column::new("ID", Width::Optional(4), ids)
+            });
+            let projects = cells(&|session| place(&session.cwd, *project, *home));
+            Column::new("PROJECT", Width::Last, projects)
+        }
+    };
+    table.extend([title, last.dim()]);
+    table.retain(|column| column.cells.iter().any(|cell| !cell.is_empty()));
+    table
+}
+
+fn numbers(sessions: &[&SessionInfo], findings: bool) -> Vec<Column> {
+    let column = |heading, keep, cell: &dyn Fn(&SessionInfo) -> Option<String>| {
+        let cells = sessions.iter().map(|session| cell(session).unwrap_or_default()).collect();
+        Column::new(heading, Width::Optional(keep), cells).right()
+    };
+    let several = |count: usize, from: usize| (count >= from).then(|| count.to_string());
+    let mut columns = vec![
+        column("BRANCHES", 2, &|session| several(session.branch_count, 2)),
+        column("TOKENS", 1, &|session| session.tokens.map(short_number)),
+        column("COST", 2, &|session| session.cost.map(dollars)),
+    ];
+    if findings {
+        columns.push(column("FINDINGS", 5, &|session| several(session.finding_count, 1)));
+    }
+    columns
+}
+
+/// The width of every column. Columns without room are removed.
+fn lay_out(table: &mut Vec<Column>, width: usize) -> Vec<usize> {
+    let shares = |column: &Column| matches!(column.width, Width::Title | Width::Last);
+    loop {
+        let fixed: usize = table.iter().filter(|c| !shares(c)).map(Column::widest).sum();
+        let left = width.saturating_sub(fixed + 2 * table.len().saturating_sub(1));
+        let optional = table.iter().enumerate().filter_map(|(at, column)| match column.width {
+            Width::Optional(keep) => Some((keep, at)),
+            _ => None,
+        });
+        if let (true, Some((_, least))) = (left < READABLE, optional.min()) {
+            table.remove(least);
+            continue;
+        }
+        let last = table.iter().find(|column| column.width == Width::Last);
+        let last = last.map_or(0, |column| column.widest().min(left / 2));
+        return table
+            .iter()
+            .map(|column| match column.width {
+                Width::Title => column.widest().min(left - last),
+                Width::Last => last,
+                _ => column.widest(),
+            })
+            .collect();
+    }
+}
+
+fn file(session: &SessionInfo, dir: &Path) -> String {
+    let file = session.path.strip_prefix(dir).unwrap_or(&session.path);
+    safe_line(&file.to_string_lossy())
+}
+
+/// A session's directory, as short as it can be said: nothing for the project's own.
+fn place(cwd: &str, project: Option<&Path>, home: Option<&Path>) -> String {
+    let cwd = Path::new(cwd);
+    if let Some(inside) = project.and_then(|project| cwd.strip_prefix(project).ok()) {
+        return safe_line(&inside.to_string_lossy());
+    }
+    match home.and_then(|home| cwd.strip_prefix(home).ok()) {
+        Some(below) => safe_line(&Path::new("~").join(below).to_string_lossy()),
+        None => safe_line(&cwd.to_string_lossy()),
+    }
+}
+
+/// A number to two or three digits: 950, 12K, 3.4M.
+fn short_number(number: u64) -> String {
+    let mut value = number as f64;
+    for unit in ["", "K", "M"] {
+        if value < 999.5 {
+            let digits = usize::from(value < 9.95 && !unit.is_empty());
+            return format!("{value:.digits$}{unit}");
+        }
+        value /= 1000.0;
+    }
+    format!("{value:.0}G")
+}
+
+fn dollars(cost: f64) -> String {
+    match cost {
+        cost if cost < 0.005 => "$0".to_owned(),
+        cost if cost < 99.5 => format!("${cost:.2}"),
+        cost => format!("${cost:.0}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn column(heading: &'static str, width: Width, cell: &str) -> Column {
+        Column::new(heading, width, vec![cell.to_owned()])
+    }
+
+    #[test]
+    fn columns_go_until_the_title_can_be_read() {
+        let table = || {
+            vec![
+                column("AGE", Width::Fixed, "59 min"),
+                column("MESSAGES", Width::Optional(2), "100"),
+                column("SIZE", Width::Optional(0), "100 KB"),
+                column("COST", Width::Optional(1), "$10.00"),
+                column("TITLE", Width::Title, &"x".repeat(200)),
+                column("LAST", Width::Last, &"y".repeat(200)),
+            ]
+        };
+        let headings = |width| {
+            let mut table = table();
+            let widths = lay_out(&mut table, width);
+            assert!(widths.iter().sum::<usize>() + 2 * (widths.len() - 1) <= width, "{widths:?}");
+            table.iter().map(|column| column.heading).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(headings(200), "AGE MESSAGES SIZE COST TITLE LAST");
+        assert_eq!(headings(66), "AGE MESSAGES SIZE COST TITLE LAST");
+        assert_eq!(headings(65), "AGE MESSAGES COST TITLE LAST");
+        assert_eq!(headings(57), "AGE MESSAGES TITLE LAST");
+        assert_eq!(headings(40), "AGE TITLE LAST");
+    }
+
+    #[test]
+    fn wide_characters_are_aligned() {
+        let column = column("T", Width::Title, "");
+        assert_eq!(column.cell("日本", 6), "日本  ");
+        assert_eq!(column.cell("日本語", 5), "日本…");
+        assert_eq!(column.right().cell("日本", 6), "  日本");
+    }
+
+    #[test]
+    fn numbers_and_places_are_short() {
+        assert_eq!(
+            [0, 950, 1_200, 12_345, 3_400_000].map(short_number),
+            ["0", "950", "1.2K", "12K", "3.4M"]
+        );
+        assert_eq!(short_number(u64::MAX), "18446744074G");
+        assert_eq!([0.0, 0.126, 12.0, 1234.5].map(dollars), ["$0", "$0.13", "$12.00", "$1234"]);
+        let (project, home) = (Some(Path::new("/h/p")), Some(Path::new("/h")));
+        assert_eq!(place("/h/p", project, home), "");
+        assert_eq!(place("/h/p/sub", project, home), "sub");
+        assert_eq!(place("/h/q", None, home), "~/q");
+        assert_eq!(place("/x\u{1b}[0m", None, home), "/x\\x1b[0m");
+    }
+}

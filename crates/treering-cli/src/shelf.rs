@@ -1,0 +1,104 @@
+//! The sessions of this machine, for commands: the shelf with a meter, and what a session argument means.
+//!
+//! A session argument is a path if there is such a file, or if it looks like one. Anything else is looked
+//! up on the shelf, and only then is the shelf read.
+
+use crate::clock;
+use crate::error::Failure;
+use crate::output;
+use crate::progress::Meter;
+use crate::text::{age, excerpt, safe_line, shell_word};
+use std::path::{Path, PathBuf};
+use treering::SessionInfo;
+use treering_shelf::{AddressError, Contents, Places, Project, Scope, Shelf, resolve};
+
+/// The places of this machine.
+pub(crate) fn places() -> Places {
+    Places::from_env(|name| std::env::var_os(name))
+}
+
+/// Reads a shelf, and says how far it is if that takes long.
+pub(crate) fn read(shelf: &Shelf) -> Contents {
+    let mut meter = Meter::new();
+    let contents = shelf.read(|step| meter.show(step.progress));
+    meter.clear();
+    contents
+}
+
+/// The project of the current directory.
+pub(crate) fn project(places: &Places) -> Project {
+    let cwd = std::env::current_dir().unwrap_or_default();
+    Project::around(&cwd, places.home())
+}
+
+/// What becomes of an argument that names no file and no session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unknown {
+    /// It is a mistake.
+    Fails,
+    /// It is the file to be.
+    IsAPath,
+}
+
+/// Puts the session's path in the place of whatever names it.
+pub(crate) fn locate(argument: &mut PathBuf, unknown: Unknown) -> Result<(), Failure> {
+    let Some(text) = reference(argument) else { return Ok(()) };
+    let shelf = Shelf::new(places());
+    let contents = read(&shelf);
+    match resolve(text, &contents.sessions, &project(shelf.places())) {
+        Ok(session) => *argument = session.path.clone(),
+        Err(AddressError::Unknown { .. })
+            if unknown == Unknown::IsAPath && !text.starts_with('@') => {}
+        Err(error) => return Err(failure(&error)),
+    }
+    Ok(())
+}
+
+/// The argument, if it has to be looked up.
+fn reference(argument: &Path) -> Option<&str> {
+    // A dangling link is somebody's path, too.
+    if argument.symlink_metadata().is_ok() {
+        return None;
+    }
+    let text = argument.to_str().filter(|text| !text.is_empty())?;
+    let is_named_so = text.ends_with(".jsonl") || text.ends_with(".jsonl.zst");
+    let parent = argument.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let is_path = is_named_so || argument.is_absolute() || parent.is_some_and(Path::is_dir);
+    (text.starts_with('@') || !is_path).then_some(text)
+}
+
+fn failure(error: &AddressError) -> Failure {
+    let what = error.to_string();
+    match error {
+        AddressError::Ambiguous { candidates, .. } => {
+            output::complain("error", &safe_line(&what));
+            let now = clock::now();
+            candidates.iter().for_each(|one| output::complain("session", &candidate(one, now)));
+            output::complain(
+                "hint",
+                "give more of the id or the name, or the path of the one you mean",
+            );
+            Failure::Said
+        }
+        AddressError::Unknown { near, .. } => {
+            let hint = match near.is_empty() {
+                true => "`treering ls --all` lists the sessions there are".to_owned(),
+                false => format!("did you mean {}?", near.join(" or ")),
+            };
+            Failure::with_hint(what, hint)
+        }
+        AddressError::TooFew { scope: Scope::Project, .. } => {
+            Failure::with_hint(what, "`@all` and `@all/2` count the sessions of all projects")
+        }
+        AddressError::TooFew { scope: Scope::All, .. } => {
+            Failure::with_hint(what, "`treering ls --all` lists the sessions there are")
+        }
+    }
+}
+
+fn candidate(session: &SessionInfo, now: i64) -> String {
+    let title = session.name.as_deref().unwrap_or(&session.first_message);
+    let id = excerpt(&session.id, 40);
+    let path = safe_line(&shell_word(&session.path));
+    format!("{id}  {}  {}  {path}", age(now.saturating_sub(session.modified)), excerpt(title, 40))
+}

@@ -1,0 +1,233 @@
+//! What people type for a session, and which one they mean.
+//!
+//! By age: `@latest` and `@2`, counted in the project; `@all` and `@all/2`, counted on the whole machine.
+//! By word: an id or its beginning, a name or its beginning, whatever its case. What fits exactly comes
+//! before what only begins like it, and sessions of the project before all others. What fits several
+//! sessions is no answer but a question: they are listed.
+
+use crate::project::Project;
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use treering::SessionInfo;
+
+/// How many sessions a question lists, and how many suggestions are made.
+const LISTED: usize = 10;
+const SUGGESTED: usize = 3;
+
+/// How much of a name is compared when looking for near ones.
+const COMPARED: usize = 64;
+
+/// Which sessions are counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// Those of the project.
+    Project,
+    /// Those of the machine.
+    All,
+}
+
+/// Why something does not name a session.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum AddressError {
+    /// It fits several.
+    #[error("{text:?} fits {count} sessions")]
+    Ambiguous {
+        /// What was typed.
+        text: String,
+        /// How many it fits.
+        count: usize,
+        /// The newest of them.
+        candidates: Vec<SessionInfo>,
+    },
+    /// It fits none.
+    #[error("no file and no session is called {text:?}")]
+    Unknown {
+        /// What was typed.
+        text: String,
+        /// Names and ids that look like it, the nearest first.
+        near: Vec<String>,
+    },
+    /// There are not that many.
+    #[error("there is no {text:?}: {}", count(*.has, *.scope))]
+    TooFew {
+        /// What was typed.
+        text: String,
+        /// How many there are.
+        has: usize,
+        /// Which were counted.
+        scope: Scope,
+    },
+}
+
+fn count(has: usize, scope: Scope) -> String {
+    let of = match scope {
+        Scope::Project => "this project",
+        Scope::All => "this machine",
+    };
+    match has {
+        0 => format!("{of} has no sessions"),
+        1 => format!("{of} has one session"),
+        _ => format!("{of} has {has} sessions"),
+    }
+}
+
+/// The session that `text` names. `sessions` are all there are, newest first.
+///
+/// ```
+/// use treering_shelf::{AddressError, Project, resolve};
+/// let nothing = resolve("tea", &[], &Project::new("/home/me/tea"));
+/// assert!(matches!(nothing, Err(AddressError::Unknown { .. })));
+/// ```
+pub fn resolve<'a>(
+    text: &str,
+    sessions: &'a [SessionInfo],
+    project: &Project,
+) -> Result<&'a SessionInfo, AddressError> {
+    if let Some((scope, number)) = by_age(text) {
+        let counted = || sessions.iter().filter(|s| scope == Scope::All || project.has(&s.cwd));
+        let found = number.checked_sub(1).and_then(|before| counted().nth(before));
+        let too_few = || AddressError::TooFew { text: text.into(), has: counted().count(), scope };
+        return found.ok_or_else(too_few);
+    }
+    let (here, elsewhere): (Vec<_>, Vec<_>) =
+        sessions.iter().partition(|session| project.has(&session.cwd));
+    for group in [here, elsewhere] {
+        if let Some(found) = by_word(text, &group)? {
+            return Ok(found);
+        }
+    }
+    Err(AddressError::Unknown { text: text.into(), near: near(text, sessions) })
+}
+
+/// `@latest`, `@3`, `@all`, `@all/3`: which sessions are counted, and how far from one.
+fn by_age(text: &str) -> Option<(Scope, usize)> {
+    let (scope, number) = match text.strip_prefix('@')? {
+        "latest" => return Some((Scope::Project, 1)),
+        "all" | "all/latest" => return Some((Scope::All, 1)),
+        rest => match rest.strip_prefix("all/") {
+            Some(number) => (Scope::All, number),
+            None => (Scope::Project, rest),
+        },
+    };
+    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    // More than can be counted is more than there are.
+    is_number.then(|| (scope, number.parse().unwrap_or(usize::MAX)))
+}
+
+/// The ways a word can fit, the closest first.
+const WAYS: [fn(&SessionInfo, &str, &str) -> bool; 5] = [
+    |session, text, _| session.id == text,
+    |session, text, _| session.name.as_deref() == Some(text),
+    |session, _, lower| session.name.as_ref().is_some_and(|name| name.to_lowercase() == lower),
+    |session, text, _| session.id.starts_with(text),
+    |session, _, lower| {
+        session.name.as_ref().is_some_and(|name| name.to_lowercase().starts_with(lower))
+    },
+];
+
+fn by_word<'a>(
+    text: &str,
+    sessions: &[&'a SessionInfo],
+) -> Result<Option<&'a SessionInfo>, AddressError> {
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let lower = text.to_lowercase();
+    for fits in WAYS {
+        let mut fitting = sessions.iter().filter(|session| fits(session, text, &lower));
+        let Some(first) = fitting.next() else { continue };
+        let more: Vec<&&SessionInfo> = fitting.collect();
+        if more.is_empty() {
+            return Ok(Some(first));
+        }
+        let all = std::iter::once(first).chain(more.iter().copied());
+        let candidates = all.take(LISTED).map(|session| (*session).clone()).collect();
+        return Err(AddressError::Ambiguous {
+            text: text.into(),
+            count: more.len() + 1,
+            candidates,
+        });
+    }
+    Ok(None)
+}
+
+/// Names and ids that somebody may have meant.
+fn near(text: &str, sessions: &[SessionInfo]) -> Vec<String> {
+    let wanted: Vec<char> = text.to_lowercase().chars().take(COMPARED).collect();
+    if wanted.is_empty() {
+        return Vec::new();
+    }
+    let most = (wanted.len() / 3).max(1);
+    let mut found: Vec<(usize, Reverse<i64>, &str)> = Vec::new();
+    for session in sessions {
+        for word in session.name.iter().chain([&session.id]) {
+            let lower = word.to_lowercase();
+            let chars: Vec<char> = lower.chars().take(COMPARED).collect();
+            // Of a long one the beginning may be meant, or a word in the middle.
+            let start = chars.get(..wanted.len()).unwrap_or(&chars);
+            let mut away = distance(&wanted, &chars).min(distance(&wanted, start));
+            if wanted.len() > 2 && lower.contains(&*text.to_lowercase()) {
+                away = away.min(1);
+            }
+            if away <= most {
+                found.push((away, Reverse(session.modified), word));
+            }
+        }
+    }
+    found.sort();
+    let mut near: Vec<String> = Vec::new();
+    for (_, _, word) in found {
+        if near.len() < SUGGESTED && !near.iter().any(|known| known == word) {
+            near.push(word.to_owned());
+        }
+    }
+    near
+}
+
+/// How many characters have to be put in, taken out or changed to make one text of the other.
+///
+/// ```
+/// let chars = |text: &str| text.chars().collect::<Vec<_>>();
+/// assert_eq!(treering_shelf::distance(&chars("kitten"), &chars("sitting")), 3);
+/// ```
+pub fn distance(a: &[char], b: &[char]) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (before, from) in a.iter().enumerate() {
+        let mut diagonal = before;
+        let mut left = before + 1;
+        if let Some(first) = row.first_mut() {
+            *first = left;
+        }
+        for (to, above) in b.iter().zip(row.iter_mut().skip(1)) {
+            let change = diagonal + usize::from(from != to);
+            diagonal = *above;
+            left = change.min(left + 1).min(diagonal + 1);
+            *above = left;
+        }
+    }
+    row.last().copied().unwrap_or(0)
+}
+
+/// The shortest beginning of every id that no other id has, but no fewer than eight characters.
+pub fn short_ids(sessions: &[SessionInfo]) -> HashMap<&str, &str> {
+    const SHORTEST: usize = 8;
+    let mut ids: Vec<&str> = sessions.iter().map(|session| &*session.id).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    let common = |a: &str, b: &str| a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count();
+    let mut short = HashMap::new();
+    let mut before = 0;
+    for (at, id) in ids.iter().enumerate() {
+        let after = ids.get(at + 1).map_or(0, |next| common(id, next));
+        let mut end = (before.max(after) + 1).max(SHORTEST).min(id.len());
+        while !id.is_char_boundary(end) {
+            end += 1;
+        }
+        short.insert(*id, id.get(..end).unwrap_or(id));
+        before = after;
+    }
+    short
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,276 @@
+//! What is already known about files: rebuilt at any time, trusted never.
+//!
+//! One file for all sessions, read and written as a whole; it holds what a list says and no more. An
+//! entry counts only while its file has the same size, time and identity, the cache only while its
+//! checksum holds and it was written by this version. Anything else is as if there were none: a cache is
+//! never a reason to fail. Writers put a new file in place of the old one; of two at a time the later
+//! wins, and the other's work is done again some day.
+//!
+//! ```text
+//! "treering shelf FORMAT VERSION\n"
+//! (path, size, modified, device, inode, body)*     strings and bodies with their length, u32, before them
+//! checksum, u64                                    of everything before it; all numbers little-endian
+//! ```
+
+use crate::files::Stamp;
+use crate::record::{Reader, path_bytes, path_from, put_bytes, put_u64};
+use std::collections::HashMap;
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+pub(crate) use crate::record::Known;
+
+/// To be raised whenever a body means something else.
+const FORMAT: u32 = 1;
+
+/// A larger file is none of ours.
+const MAX_FILE: u64 = 1 << 30;
+
+/// A session that takes more than this is read again every time: names and directories this long are
+/// not worth remembering.
+const MAX_BODY: usize = 16 * 1024;
+
+#[derive(Debug)]
+struct Entry {
+    stamp: Stamp,
+    body: Range<usize>,
+    /// Its file is known to be there.
+    present: bool,
+}
+
+/// What is known, and whether that has changed.
+#[derive(Debug, Default)]
+pub(crate) struct Cache {
+    bytes: Vec<u8>,
+    entries: HashMap<PathBuf, Entry>,
+    changed: bool,
+}
+
+impl Cache {
+    /// What a file holds; nothing if it is not there, or not as it should be.
+    pub(crate) fn load(file: &Path) -> Self {
+        let bytes = read(file).unwrap_or_default();
+        Cache::parse(bytes).unwrap_or_default()
+    }
+
+    fn parse(bytes: Vec<u8>) -> Option<Self> {
+        let (content, sum) = bytes.split_last_chunk::<8>()?;
+        if u64::from_le_bytes(*sum) != checksum(content) {
+            return None;
+        }
+        let heading = heading();
+        let mut reader = Reader::new(content.strip_prefix(heading.as_bytes())?);
+        let mut entries = HashMap::new();
+        while !reader.is_empty() {
+            let path = path_from(reader.bytes()?)?;
+            let stamp = Stamp {
+                size: reader.u64()?,
+                modified: reader.u64()?.cast_signed(),
+                device: reader.u64()?,
+                inode: reader.u64()?,
+            };
+            let body = reader.bytes()?;
+            let end = content.len() - reader.left();
+            let body = end - body.len()..end;
+            entries.insert(path, Entry { stamp, body, present: false });
+        }
+        Some(Cache { bytes, entries, changed: false })
+    }
+
+    /// What is known about a file, if it still is what it was.
+    pub(crate) fn get(&mut self, path: &Path, stamp: Stamp) -> Option<Known> {
+        let entry = self.entries.get_mut(path)?;
+        entry.present = true;
+        if entry.stamp != stamp {
+            return None;
+        }
+        Known::read(self.bytes.get(entry.body.clone())?, path)
+    }
+
+    pub(crate) fn put(&mut self, path: &Path, stamp: Stamp, known: &Known) {
+        let start = self.bytes.len();
+        known.write(&mut self.bytes);
+        if self.bytes.len() - start > MAX_BODY || path_bytes(path).is_none() {
+            self.bytes.truncate(start);
+            return;
+        }
+        let body = start..self.bytes.len();
+        self.entries.insert(path.to_owned(), Entry { stamp, body, present: true });
+        self.changed = true;
+    }
+
+    /// Writes the cache if there is anything new in it, without what is about files that are gone. If
+    /// that does not work there will be none, and the next run is slower.
+    pub(crate) fn save(mut self, file: &Path) {
+        if !self.changed {
+            return;
+        }
+        // Those in other places than the ones just looked at are asked for.
+        self.entries.retain(|path, entry| entry.present || path.symlink_metadata().is_ok());
+        let _ = replace(file, &self.to_bytes());
+    }
+
+    fn to_bytes(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(self.bytes.len() + 1024);
+        out.extend_from_slice(heading().as_bytes());
+        for (path, entry) in &self.entries {
+            let Some(body) = self.bytes.get(entry.body.clone()) else { continue };
+            let Some(path) = path_bytes(path) else { continue };
+            put_bytes(&mut out, path);
+            let Stamp { size, modified, device, inode } = entry.stamp;
+            for number in [size, modified.cast_unsigned(), device, inode] {
+                put_u64(&mut out, number);
+            }
+            put_bytes(&mut out, body);
+        }
+        let sum = checksum(&out);
+        put_u64(&mut out, sum);
+        out
+    }
+}
+
+fn heading() -> String {
+    format!("treering shelf {FORMAT} {}\n", env!("CARGO_PKG_VERSION"))
+}
+
+/// Tells an accident from what was written. Not against malice: whoever can write here can do worse.
+fn checksum(bytes: &[u8]) -> u64 {
+    const PRIME: u64 = 0x9E37_79B9_7F4A_7C15;
+    let mut sum = bytes.len() as u64;
+    for chunk in bytes.chunks(8) {
+        let mut word = [0; 8];
+        word.iter_mut().zip(chunk).for_each(|(to, from)| *to = *from);
+        sum = (sum ^ u64::from_le_bytes(word)).wrapping_mul(PRIME).rotate_left(29);
+    }
+    sum
+}
+
+fn read(file: &Path) -> io::Result<Vec<u8>> {
+    // A pipe in its place would make opening it wait.
+    let metadata = std::fs::metadata(file)?;
+    if !metadata.is_file() || metadata.len() > MAX_FILE {
+        return Err(io::ErrorKind::InvalidData.into());
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or(0));
+    File::open(file)?.take(MAX_FILE).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Puts a new file in place of the old one. What it holds is private: it quotes conversations.
+fn replace(file: &Path, bytes: &[u8]) -> io::Result<()> {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    if let Some(dir) = file.parent() {
+        let mut builder = DirBuilder::new();
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.recursive(true).create(dir)?;
+    }
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let mut name = file.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}.{number}.tmp", std::process::id()));
+    let temporary = file.with_file_name(name);
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let written = options.open(&temporary).and_then(|mut out| out.write_all(bytes));
+    written.and_then(|()| std::fs::rename(&temporary, file)).inspect_err(|error| {
+        if error.kind() != io::ErrorKind::AlreadyExists {
+            let _ = std::fs::remove_file(&temporary);
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn stamp(size: u64) -> Stamp {
+        Stamp { size, modified: -5, device: 1, inode: 2 }
+    }
+
+    fn none(reason: &str) -> Known {
+        Known::NoSession(reason.to_owned())
+    }
+
+    fn filled() -> Cache {
+        let mut cache = Cache::default();
+        cache.put(Path::new("/a"), stamp(1), &none("first"));
+        cache.put(Path::new("/b"), stamp(2), &none("second"));
+        cache
+    }
+
+    #[test]
+    fn an_entry_counts_while_its_file_is_the_same() {
+        let mut cache = Cache::parse(filled().to_bytes()).unwrap();
+        assert_eq!(cache.get(Path::new("/a"), stamp(1)), Some(none("first")));
+        assert_eq!(cache.get(Path::new("/b"), stamp(2)), Some(none("second")));
+        assert_eq!(cache.get(Path::new("/c"), stamp(1)), None);
+        let changes: [fn(&mut Stamp); 4] =
+            [|s| s.size += 1, |s| s.modified += 1, |s| s.inode += 1, |s| s.device += 1];
+        for change in changes {
+            let mut other = stamp(1);
+            change(&mut other);
+            assert_eq!(cache.get(Path::new("/a"), other), None, "{other:?}");
+        }
+    }
+
+    #[test]
+    fn what_was_put_last_counts() {
+        let mut cache = Cache::parse(filled().to_bytes()).unwrap();
+        cache.put(Path::new("/a"), stamp(3), &none("third"));
+        let mut cache = Cache::parse(cache.to_bytes()).unwrap();
+        assert_eq!(cache.get(Path::new("/a"), stamp(3)), Some(none("third")));
+        assert_eq!(cache.get(Path::new("/b"), stamp(2)), Some(none("second")));
+    }
+
+    #[test]
+    fn what_is_too_long_is_not_kept() {
+        let mut cache = Cache::default();
+        cache.put(Path::new("/a"), stamp(1), &none(&"x".repeat(MAX_BODY)));
+        assert!(cache.entries.is_empty() && cache.bytes.is_empty() && !cache.changed);
+    }
+
+    #[test]
+    fn another_version_is_no_cache() {
+        let mut bytes = filled().to_bytes();
+        bytes.truncate(bytes.len() - 8);
+        let at = "treering shelf ".len();
+        bytes[at] = b'9';
+        let sum = checksum(&bytes);
+        put_u64(&mut bytes, sum);
+        assert!(Cache::parse(bytes).is_none());
+    }
+
+    #[test]
+    fn any_flipped_bit_and_any_cut_is_noticed() {
+        let bytes = filled().to_bytes();
+        for at in 0..bytes.len() {
+            let mut bad = bytes.clone();
+            bad[at] ^= 1 << (at % 8);
+            assert!(Cache::parse(bad).is_none(), "{at}");
+            assert!(Cache::parse(bytes[..at].to_vec()).is_none(), "{at}");
+        }
+    }
+
+    proptest! {
+        /// Also where the checksum holds.
+        #[test]
+        fn no_bytes_are_a_reason_to_fail(tail in prop::collection::vec(any::<u8>(), 0..200)) {
+            let mut bytes = heading().into_bytes();
+            bytes.extend(&tail);
+            let sum = checksum(&bytes);
+            put_u64(&mut bytes, sum);
+            if let Some(mut cache) = Cache::parse(bytes) {
+                let paths: Vec<_> = cache.entries.iter().map(|(path, e)| (path.clone(), e.stamp)).collect();
+                for (path, stamp) in paths {
+                    let _ = cache.get(&path, stamp);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! Every session on this machine.
+//!
+//! Agents keep their sessions in places of their own. A [`Shelf`] knows these [`Places`], finds the
+//! session files there and says of each what a list says, remembering it in a cache so that asking again
+//! costs little more than looking at the files' times. [`resolve`] turns what people type for a session
+//! (an id's beginning, a name, `@latest`) into its file.
+//!
+//! ```
+//! # let home = tempfile::tempdir()?;
+//! use treering_shelf::{Places, Shelf};
+//! let places = Places::from_env(|name| (name == "HOME").then(|| home.path().into()));
+//! let shelf = Shelf::new(places);
+//! let contents = shelf.read(|_| {});
+//! assert!(contents.sessions.is_empty());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! The crate reads no environment by itself ([`Places::from_env`] is given a function) and never writes
+//! to a session. The cache is the only file it writes, where it is told to.
+
+mod address;
+mod cache;
+mod files;
+mod places;
+mod project;
+mod record;
+mod scan;
+
+pub use address::{AddressError, Scope, distance, resolve, short_ids};
+pub use places::{Place, Places};
+pub use project::Project;
+pub use scan::{Contents, Shelf, Skipped, Step};

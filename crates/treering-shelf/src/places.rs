@@ -1,0 +1,297 @@
+//! Where agents keep their sessions.
+//!
+//! Every agent has a directory below the home directory and most have a variable that moves it. Those
+//! are honoured as the agent itself would; profiles are all looked at, not just the active one, because
+//! sessions of the others are on this machine, too. Whoever keeps sessions elsewhere says so, and then
+//! only those places count. A place that does not exist is no place, and no mistake.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use treering::Dialect;
+
+/// The variable that names the directories to look in instead of the agents' own, separated as in `PATH`.
+pub(crate) const SESSIONS: &str = "TREERING_SESSIONS";
+
+/// How deep directories are looked through that somebody named: as deep as any agent's are.
+const ANY_DEPTH: usize = 4;
+
+/// A directory with sessions in it, or in directories below it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// Whose it is, if it is an agent's.
+    pub agent: Option<Dialect>,
+    /// The directory.
+    pub dir: PathBuf,
+    /// How many levels of directories below it may hold sessions.
+    pub depth: usize,
+}
+
+impl Place {
+    /// A directory that somebody named.
+    pub fn named(dir: impl Into<PathBuf>) -> Self {
+        Place { agent: None, dir: dir.into(), depth: ANY_DEPTH }
+    }
+}
+
+/// All places to look in, and where to remember what was found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Places {
+    places: Vec<Place>,
+    home: Option<PathBuf>,
+    cache: Option<PathBuf>,
+}
+
+impl Places {
+    /// The places on this machine. `var` says what an environment variable is set to; this is the one
+    /// place where the environment is looked at.
+    ///
+    /// ```
+    /// use treering_shelf::Places;
+    /// let places = Places::from_env(|name| (name == "CODEX_HOME").then(|| "/data/codex".into()));
+    /// assert!(places.iter().any(|place| place.dir.ends_with("codex/archived_sessions")));
+    /// ```
+    pub fn from_env(var: impl Fn(&str) -> Option<OsString>) -> Self {
+        let env = Env { var: &var };
+        let home = env.home();
+        let cache = env.cache_dir().map(|dir| dir.join("treering").join("shelf"));
+        let mut places = Places { places: Vec::new(), home, cache };
+        match env.set(SESSIONS) {
+            Some(list) => places.places.extend(std::env::split_paths(&list).map(Place::named)),
+            None => places.add_agents(&env),
+        }
+        places
+    }
+
+    /// Only these directories.
+    #[must_use]
+    pub fn only(self, dirs: impl IntoIterator<Item = PathBuf>) -> Self {
+        Places { places: Vec::new(), ..self }.and(dirs)
+    }
+
+    /// These directories as well.
+    #[must_use]
+    pub fn and(mut self, dirs: impl IntoIterator<Item = PathBuf>) -> Self {
+        dirs.into_iter().for_each(|dir| self.add(Place::named(dir)));
+        self
+    }
+
+    /// The places, whether or not they exist.
+    pub fn iter(&self) -> impl Iterator<Item = &Place> {
+        self.places.iter()
+    }
+
+    /// The home directory.
+    pub fn home(&self) -> Option<&Path> {
+        self.home.as_deref()
+    }
+
+    /// Where to remember what was found: a file in the user's directory for what can be made again.
+    pub fn cache_file(&self) -> Option<&Path> {
+        self.cache.as_deref()
+    }
+
+    /// Where one agent's variable points to another's directory, it is looked through once.
+    fn add(&mut self, place: Place) {
+        if !self.places.iter().any(|known| known.dir == place.dir) {
+            self.places.push(place);
+        }
+    }
+
+    fn add_agents(&mut self, env: &Env<'_>) {
+        let mut add = |agent, dir: Option<PathBuf>, depth| {
+            if let Some(dir) = dir {
+                self.add(Place { agent: Some(agent), dir, depth });
+            }
+        };
+        let pi = env.dir("PI_CODING_AGENT_DIR");
+        let pi_agent = pi.clone().or_else(|| env.below_home(".pi/agent"));
+        add(Dialect::Pi, pi_agent.map(|dir| dir.join("sessions")), 1);
+        add(Dialect::Pi, env.dir("PI_CODING_AGENT_SESSION_DIR"), 1);
+        for dir in omp(env) {
+            add(Dialect::Omp, Some(dir), 1);
+        }
+        let chimera = env.dir("CHIMERA_HOME").or_else(|| env.below_home(".chimera"));
+        add(Dialect::Chimera, chimera.map(|dir| dir.join("sessions")), 0);
+        let operator = env.below_home(".operator");
+        add(Dialect::Operator, operator.as_ref().map(|dir| dir.join("sessions")), 0);
+        for profile in profiles(operator.as_deref()) {
+            add(Dialect::Operator, Some(profile.join("sessions")), 0);
+        }
+        add(Dialect::Tau, env.below_home(".tau/sessions"), 1);
+        let claude = env.dir("CLAUDE_CONFIG_DIR").or_else(|| env.below_home(".claude"));
+        add(Dialect::ClaudeCode, claude.map(|dir| dir.join("projects")), 1);
+        let codex = env.dir("CODEX_HOME").or_else(|| env.below_home(".codex"));
+        add(Dialect::Codex, codex.as_ref().map(|dir| dir.join("sessions")), 3);
+        add(Dialect::Codex, codex.map(|dir| dir.join("archived_sessions")), 0);
+    }
+}
+
+/// omp's: its own root, its profiles', and where a machine keeps data apart from configuration.
+fn omp(env: &Env<'_>) -> Vec<PathBuf> {
+    let root = match env.set("PI_CONFIG_DIR") {
+        Some(name) => env.home().map(|home| home.join(name)),
+        None => env.below_home(".omp"),
+    };
+    let data = env.dir("XDG_DATA_HOME").map(|dir| dir.join("omp"));
+    let mut dirs: Vec<PathBuf> = root.iter().map(|root| root.join("agent/sessions")).collect();
+    dirs.extend(profiles(root.as_deref()).into_iter().map(|dir| dir.join("agent/sessions")));
+    dirs.extend(data.iter().map(|data| data.join("sessions")));
+    dirs.extend(profiles(data.as_deref()).into_iter().map(|dir| dir.join("sessions")));
+    dirs
+}
+
+/// The directories of an agent's profiles, in order.
+fn profiles(root: Option<&Path>) -> Vec<PathBuf> {
+    let entries = root.and_then(|root| std::fs::read_dir(root.join("profiles")).ok());
+    let mut dirs: Vec<PathBuf> =
+        entries.into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+    dirs.sort();
+    dirs
+}
+
+/// The environment as a function.
+struct Env<'a> {
+    var: &'a dyn Fn(&str) -> Option<OsString>,
+}
+
+impl Env<'_> {
+    /// What a variable is set to; an empty one is not set.
+    fn set(&self, name: &str) -> Option<OsString> {
+        (self.var)(name).filter(|value| !value.is_empty())
+    }
+
+    fn home(&self) -> Option<PathBuf> {
+        let name = if cfg!(windows) { "USERPROFILE" } else { "HOME" };
+        self.set(name).map(PathBuf::from)
+    }
+
+    fn below_home(&self, path: &str) -> Option<PathBuf> {
+        self.home().map(|home| home.join(path))
+    }
+
+    /// A directory in a variable. Agents take a leading `~` for the home directory.
+    fn dir(&self, name: &str) -> Option<PathBuf> {
+        let dir = PathBuf::from(self.set(name)?);
+        match dir.strip_prefix("~") {
+            Ok(rest) => self.home().map(|home| home.join(rest)),
+            Err(_) => Some(dir),
+        }
+    }
+
+    fn cache_dir(&self) -> Option<PathBuf> {
+        // A relative path there is to be ignored, says the convention.
+        let xdg = self.set("XDG_CACHE_HOME").map(PathBuf::from).filter(|dir| dir.is_absolute());
+        xdg.or_else(|| match () {
+            () if cfg!(target_os = "macos") => self.below_home("Library/Caches"),
+            () if cfg!(windows) => self.set("LOCALAPPDATA").map(PathBuf::from),
+            () => self.below_home(".cache"),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn places(vars: &[(&str, &str)]) -> Places {
+        let vars: Vec<(String, OsString)> =
+            vars.iter().map(|(name, value)| (name.to_string(), value.into())).collect();
+        Places::from_env(|name| {
+            vars.iter().find(|(key, _)| key == name).map(|(_, value)| value.clone())
+        })
+    }
+
+    fn dirs(places: &Places, agent: Dialect) -> Vec<String> {
+        let of_agent = places.iter().filter(|place| place.agent == Some(agent));
+        of_agent.map(|place| place.dir.to_string_lossy().into_owned()).collect()
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn agents_keep_them_below_the_home_directory() {
+        let found = places(&[("HOME", "/h")]);
+        let table: [(Dialect, &[&str]); 7] = [
+            (Dialect::Pi, &["/h/.pi/agent/sessions"]),
+            (Dialect::Omp, &["/h/.omp/agent/sessions"]),
+            (Dialect::Chimera, &["/h/.chimera/sessions"]),
+            (Dialect::Operator, &["/h/.operator/sessions"]),
+            (Dialect::Tau, &["/h/.tau/sessions"]),
+            (Dialect::ClaudeCode, &["/h/.claude/projects"]),
+            (Dialect::Codex, &["/h/.codex/sessions", "/h/.codex/archived_sessions"]),
+        ];
+        for (agent, expected) in table {
+            assert_eq!(dirs(&found, agent), expected, "{agent}");
+        }
+        assert_eq!(found.home(), Some(Path::new("/h")));
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn variables_of_the_agents_move_them() {
+        let found = places(&[
+            ("HOME", "/h"),
+            ("PI_CODING_AGENT_DIR", "~/pi"),
+            ("PI_CODING_AGENT_SESSION_DIR", "/s"),
+            ("PI_CONFIG_DIR", ".ohmy"),
+            ("XDG_DATA_HOME", "/data"),
+            ("CHIMERA_HOME", "/c"),
+            ("CLAUDE_CONFIG_DIR", "/claude"),
+            ("CODEX_HOME", ""),
+        ]);
+        assert_eq!(dirs(&found, Dialect::Pi), ["/h/pi/sessions", "/s"]);
+        assert_eq!(dirs(&found, Dialect::Omp), ["/h/.ohmy/agent/sessions", "/data/omp/sessions"]);
+        assert_eq!(dirs(&found, Dialect::Chimera), ["/c/sessions"]);
+        assert_eq!(dirs(&found, Dialect::ClaudeCode), ["/claude/projects"]);
+        assert_eq!(dirs(&found, Dialect::Codex).len(), 2, "an empty variable is not set");
+        assert!(dirs(&found, Dialect::Codex)[0].starts_with("/h/.codex"));
+    }
+
+    #[test]
+    fn every_profile_has_its_own() {
+        let home = tempfile::tempdir().unwrap();
+        for dir in [".operator/profiles/work", ".omp/profiles/b", ".omp/profiles/a"] {
+            std::fs::create_dir_all(home.path().join(dir)).unwrap();
+        }
+        let name = if cfg!(windows) { "USERPROFILE" } else { "HOME" };
+        let found = places(&[(name, home.path().to_str().unwrap())]);
+        let below = |agent| -> Vec<PathBuf> {
+            let dirs = dirs(&found, agent).into_iter().map(PathBuf::from);
+            dirs.map(|dir| dir.strip_prefix(home.path()).unwrap().to_owned()).collect()
+        };
+        let operator = [".operator/sessions", ".operator/profiles/work/sessions"];
+        assert_eq!(below(Dialect::Operator), operator.map(PathBuf::from));
+        let omp = [
+            ".omp/agent/sessions",
+            ".omp/profiles/a/agent/sessions",
+            ".omp/profiles/b/agent/sessions",
+        ];
+        assert_eq!(below(Dialect::Omp), omp.map(PathBuf::from));
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn whoever_names_places_gets_only_those() {
+        let found = places(&[("HOME", "/h"), (SESSIONS, "/a:/b")]);
+        assert_eq!(
+            found.iter().map(|place| &*place.dir).collect::<Vec<_>>(),
+            ["/a", "/b"].map(Path::new)
+        );
+        let found = found.only(["/x".into(), "/x".into()]).and(["/y".into()]);
+        assert_eq!(
+            found.iter().map(|place| &*place.dir).collect::<Vec<_>>(),
+            ["/x", "/y"].map(Path::new)
+        );
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn the_cache_is_where_caches_are() {
+        let file = |vars: &[_]| places(vars).cache_file().map(Path::to_owned);
+        assert_eq!(file(&[("HOME", "/h")]), Some("/h/.cache/treering/shelf".into()));
+        let vars = [("HOME", "/h"), ("XDG_CACHE_HOME", "/c")];
+        assert_eq!(file(&vars), Some("/c/treering/shelf".into()));
+        let vars = [("HOME", "/h"), ("XDG_CACHE_HOME", "relative")];
+        assert_eq!(file(&vars), Some("/h/.cache/treering/shelf".into()));
+        assert_eq!(file(&[]), None);
+    }
+}

@@ -1,0 +1,70 @@
+//! Which sessions belong to a project.
+//!
+//! Only a session's own word for its directory counts: directories of sessions are named after projects
+//! in ways that cannot be turned back. A project is a directory with everything below it. Somebody deep
+//! inside of one means all of it, so the project is looked for upwards, as far as the repository it is in.
+
+use std::path::{Path, PathBuf};
+
+/// A directory whose sessions are asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Project {
+    root: PathBuf,
+}
+
+impl Project {
+    /// The directory and what is below it.
+    ///
+    /// ```
+    /// use treering_shelf::Project;
+    /// let project = Project::new("/home/me/tea");
+    /// assert!(project.has("/home/me/tea/pot") && !project.has("/home/me/teapot"));
+    /// ```
+    pub fn new(root: impl Into<PathBuf>) -> Self {
+        Project { root: root.into() }
+    }
+
+    /// The project that somebody in `cwd` works on: the repository around it, else `cwd` itself. A
+    /// repository of a whole home directory is no project.
+    pub fn around(cwd: &Path, home: Option<&Path>) -> Self {
+        let dirs = cwd.ancestors().take_while(|dir| Some(*dir) != home);
+        let repository = dirs.into_iter().find(|dir| dir.join(".git").exists());
+        Project::new(repository.unwrap_or(cwd))
+    }
+
+    /// Its directory.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Whether a session with this directory belongs to it.
+    pub fn has(&self, cwd: impl AsRef<Path>) -> bool {
+        cwd.as_ref().starts_with(&self.root)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_the_repository_around_but_never_the_home_directory() {
+        let home = tempfile::tempdir().unwrap();
+        let home = home.path();
+        for dir in [".git", "p/.git", "p/a/b", "q/c"] {
+            std::fs::create_dir_all(home.join(dir)).unwrap();
+        }
+        let root = |dir: &str| Project::around(&home.join(dir), Some(home)).root;
+        assert_eq!(root("p/a/b"), home.join("p"));
+        assert_eq!(root("p"), home.join("p"));
+        assert_eq!(root("q/c"), home.join("q/c"));
+        assert_eq!(Project::around(home, Some(home)).root, home);
+        assert_eq!(Project::around(&home.join("q"), None).root, home);
+    }
+
+    #[test]
+    fn a_session_without_a_directory_belongs_nowhere() {
+        assert!(!Project::new("/p").has(""));
+        assert!(Project::new("/p").has("/p/"));
+    }
+}

@@ -1,0 +1,220 @@
+//! What the cache knows about one file, as bytes and back. Reading believes nothing: whatever does not
+//! fit is no record.
+
+use std::path::{Path, PathBuf};
+use treering::SessionInfo;
+
+/// What is known about a file.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Known {
+    /// What a list says about it.
+    Session(Box<SessionInfo>),
+    /// It is no session, and why.
+    NoSession(String),
+}
+
+impl Known {
+    pub(crate) fn write(&self, out: &mut Vec<u8>) {
+        let info = match self {
+            Known::NoSession(reason) => {
+                out.push(0);
+                return put_bytes(out, reason.as_bytes());
+            }
+            Known::Session(info) => info,
+        };
+        out.push(1);
+        put_bytes(out, info.agent.name().as_bytes());
+        for text in [&info.id, &info.cwd, &info.first_message] {
+            put_bytes(out, text.as_bytes());
+        }
+        for text in [&info.name, &info.parent_session] {
+            put_option(out, text.as_ref(), |out, text| put_bytes(out, text.as_bytes()));
+        }
+        put_u64(out, info.modified.cast_unsigned());
+        let counts = [info.message_count, info.entry_count, info.branch_count, info.finding_count];
+        counts.into_iter().for_each(|count| put_u64(out, count as u64));
+        put_u64(out, info.size);
+        put_option(out, info.created, |out, time| put_u64(out, time.cast_unsigned()));
+        put_option(out, info.tokens, put_u64);
+        put_option(out, info.cost, |out, cost| put_u64(out, cost.to_bits()));
+    }
+
+    pub(crate) fn read(bytes: &[u8], path: &Path) -> Option<Self> {
+        let mut reader = Reader::new(bytes);
+        let known = match reader.byte()? {
+            0 => Known::NoSession(reader.text()?),
+            1 => Known::Session(Box::new(reader.info(path)?)),
+            _ => return None,
+        };
+        reader.is_empty().then_some(known)
+    }
+}
+
+pub(crate) fn put_u64(out: &mut Vec<u8>, number: u64) {
+    out.extend_from_slice(&number.to_le_bytes());
+}
+
+/// Nothing here is ever as long as a `u32` could not say; if it were, reading would find out.
+pub(crate) fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
+    out.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
+    out.extend_from_slice(bytes);
+}
+
+fn put_option<T>(out: &mut Vec<u8>, value: Option<T>, put: impl FnOnce(&mut Vec<u8>, T)) {
+    out.push(u8::from(value.is_some()));
+    if let Some(value) = value {
+        put(out, value);
+    }
+}
+
+/// Takes one thing after the other from bytes.
+#[derive(Debug)]
+pub(crate) struct Reader<'a>(&'a [u8]);
+
+impl<'a> Reader<'a> {
+    pub(crate) fn new(bytes: &'a [u8]) -> Self {
+        Reader(bytes)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// How many bytes are left.
+    pub(crate) fn left(&self) -> usize {
+        self.0.len()
+    }
+
+    fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (first, rest) = self.0.split_first_chunk::<N>()?;
+        self.0 = rest;
+        Some(*first)
+    }
+
+    fn byte(&mut self) -> Option<u8> {
+        self.array::<1>().map(|[byte]| byte)
+    }
+
+    pub(crate) fn u64(&mut self) -> Option<u64> {
+        self.array().map(u64::from_le_bytes)
+    }
+
+    fn count(&mut self) -> Option<usize> {
+        self.u64()?.try_into().ok()
+    }
+
+    pub(crate) fn bytes(&mut self) -> Option<&'a [u8]> {
+        let length = u32::from_le_bytes(self.array()?) as usize;
+        let (first, rest) = self.0.split_at_checked(length)?;
+        self.0 = rest;
+        Some(first)
+    }
+
+    fn text(&mut self) -> Option<String> {
+        std::str::from_utf8(self.bytes()?).ok().map(str::to_owned)
+    }
+
+    /// The outer `None`: it does not fit.
+    fn option<T>(&mut self, read: impl FnOnce(&mut Self) -> Option<T>) -> Option<Option<T>> {
+        match self.byte()? {
+            0 => Some(None),
+            1 => read(self).map(Some),
+            _ => None,
+        }
+    }
+
+    fn info(&mut self, path: &Path) -> Option<SessionInfo> {
+        let agent = std::str::from_utf8(self.bytes()?).ok()?.parse().ok()?;
+        let (id, cwd, first_message) = (self.text()?, self.text()?, self.text()?);
+        let (name, parent_session) = (self.option(Self::text)?, self.option(Self::text)?);
+        Some(SessionInfo {
+            path: path.to_owned(),
+            agent,
+            id,
+            cwd,
+            first_message,
+            name,
+            parent_session,
+            modified: self.u64()?.cast_signed(),
+            message_count: self.count()?,
+            entry_count: self.count()?,
+            branch_count: self.count()?,
+            finding_count: self.count()?,
+            size: self.u64()?,
+            created: self.option(Self::u64)?.map(u64::cast_signed),
+            tokens: self.option(Self::u64)?,
+            cost: self.option(Self::u64)?.map(f64::from_bits),
+        })
+    }
+}
+
+#[cfg(unix)]
+pub(crate) fn path_bytes(path: &Path) -> Option<&[u8]> {
+    Some(std::os::unix::ffi::OsStrExt::as_bytes(path.as_os_str()))
+}
+
+#[cfg(unix)]
+pub(crate) fn path_from(bytes: &[u8]) -> Option<PathBuf> {
+    let path: &std::ffi::OsStr = std::os::unix::ffi::OsStrExt::from_bytes(bytes);
+    Some(path.into())
+}
+
+/// A path that is not text is not remembered there.
+#[cfg(not(unix))]
+pub(crate) fn path_bytes(path: &Path) -> Option<&[u8]> {
+    path.to_str().map(str::as_bytes)
+}
+
+#[cfg(not(unix))]
+pub(crate) fn path_from(bytes: &[u8]) -> Option<PathBuf> {
+    std::str::from_utf8(bytes).ok().map(PathBuf::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use treering::Dialect;
+
+    fn info() -> SessionInfo {
+        SessionInfo {
+            path: "/p/s.jsonl".into(),
+            agent: Dialect::ClaudeCode,
+            id: "id".into(),
+            cwd: "/p".into(),
+            name: Some("Tea".into()),
+            parent_session: None,
+            created: Some(-1),
+            modified: i64::MAX,
+            message_count: 3,
+            entry_count: 4,
+            branch_count: 2,
+            tokens: Some(u64::MAX),
+            cost: Some(0.25),
+            finding_count: 1,
+            first_message: "héllo\n".into(),
+            size: 77,
+        }
+    }
+
+    fn read(bytes: &[u8]) -> Option<Known> {
+        Known::read(bytes, Path::new("/p/s.jsonl"))
+    }
+
+    #[test]
+    fn reads_what_it_wrote_and_nothing_else() {
+        let (some, mut bare) = (info(), info());
+        (bare.name, bare.created, bare.tokens, bare.cost) = (None, None, None, None);
+        bare.parent_session = Some("/elsewhere".into());
+        let all = [some, bare].map(|info| Known::Session(Box::new(info)));
+        for known in all.into_iter().chain([Known::NoSession("it is empty".into())]) {
+            let mut bytes = Vec::new();
+            known.write(&mut bytes);
+            assert_eq!(read(&bytes).as_ref(), Some(&known));
+            for end in 0..bytes.len() {
+                assert_eq!(read(&bytes[..end]), None, "cut at {end}");
+            }
+            bytes.push(0);
+            assert_eq!(read(&bytes), None, "something follows");
+        }
+    }
+}

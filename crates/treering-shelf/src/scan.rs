@@ -1,0 +1,184 @@
+//! What is on the shelf: every session of all places, with what a list says about it.
+//!
+//! What the cache knows is handed out at once; the rest is read on all cores and handed out as it
+//! becomes known, the file written to last first, so that a list can be shown while it grows.
+
+use crate::cache::{Cache, Known};
+use crate::files::{Files, Found, Stamp, unix_nanos};
+use crate::places::Places;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+use treering::{Error, Progress, SessionInfo};
+
+/// How much of a first message or a name is kept: more than any list shows.
+const TEXT: usize = 1024;
+
+/// Files written to less than this many nanoseconds ago may be written to again without a visible
+/// difference, because file systems take their times from a clock that ticks slowly.
+const TICK: i64 = 20_000_000;
+
+/// How far the clock of the machine that holds the files may be ahead. What is dated even later was
+/// dated on purpose.
+const AHEAD: i64 = 3_600_000_000_000;
+
+/// All sessions of some places.
+#[derive(Debug, Clone)]
+pub struct Shelf {
+    places: Places,
+    cache: Option<PathBuf>,
+}
+
+/// One more thing known while a shelf is read.
+#[derive(Debug)]
+pub struct Step<'a> {
+    /// How far reading has come.
+    pub progress: Progress,
+    /// The session; `None` for a file that is none.
+    pub session: Option<&'a SessionInfo>,
+}
+
+/// A file or directory that was left out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Skipped {
+    /// What it is.
+    pub path: PathBuf,
+    /// Why.
+    pub reason: String,
+    /// It could be read, but is no session. Otherwise it could not be read.
+    pub is_no_session: bool,
+}
+
+/// What is on a shelf.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Contents {
+    /// The sessions, newest first. Of a long name or first message only the beginning.
+    pub sessions: Vec<SessionInfo>,
+    /// What was left out.
+    pub skipped: Vec<Skipped>,
+    /// How many files had to be read because the cache did not know them.
+    pub read: usize,
+}
+
+impl Shelf {
+    /// The shelf of these places, with their cache.
+    pub fn new(places: Places) -> Self {
+        let cache = places.cache_file().map(Path::to_owned);
+        Shelf { places, cache }
+    }
+
+    /// With a cache in another file, or with none.
+    #[must_use]
+    pub fn with_cache(self, cache: Option<PathBuf>) -> Self {
+        Shelf { cache, ..self }
+    }
+
+    /// The places it looks in.
+    pub fn places(&self) -> &Places {
+        &self.places
+    }
+
+    /// Finds all sessions. `step` is called for each file as soon as it is known what it is.
+    pub fn read(&self, step: impl FnMut(Step<'_>)) -> Contents {
+        let files = Files::of(self.places.iter());
+        let mut cache = self.cache.as_deref().map(Cache::load).unwrap_or_default();
+        let mut reading = Reading::new(files.found.len(), step);
+        for (path, error) in files.unreadable {
+            reading.skip(path, error.to_string(), false);
+        }
+        let mut unknown = Vec::new();
+        for Found { path, stamp } in files.found {
+            match cache.get(&path, stamp) {
+                Some(known) => reading.take(path, known),
+                None => unknown.push((path, stamp)),
+            }
+        }
+        reading.contents.read = unknown.len();
+        reading.read(unknown, &mut cache);
+        if let Some(file) = &self.cache {
+            cache.save(file);
+        }
+        reading.done()
+    }
+}
+
+/// A shelf while it is read.
+struct Reading<F> {
+    contents: Contents,
+    progress: Progress,
+    step: F,
+}
+
+impl<F: FnMut(Step<'_>)> Reading<F> {
+    fn new(total: usize, step: F) -> Self {
+        Reading { contents: Contents::default(), progress: Progress { done: 0, total }, step }
+    }
+
+    fn take(&mut self, path: PathBuf, known: Known) {
+        match known {
+            Known::Session(info) => {
+                self.contents.sessions.push(*info);
+                self.tell();
+            }
+            Known::NoSession(reason) => self.skip_file(path, reason, true),
+        }
+    }
+
+    fn skip_file(&mut self, path: PathBuf, reason: String, is_no_session: bool) {
+        self.skip(path, reason, is_no_session);
+        self.progress.done += 1;
+        (self.step)(Step { progress: self.progress, session: None });
+    }
+
+    fn skip(&mut self, path: PathBuf, reason: String, is_no_session: bool) {
+        self.contents.skipped.push(Skipped { path, reason, is_no_session });
+    }
+
+    fn tell(&mut self) {
+        self.progress.done += 1;
+        (self.step)(Step { progress: self.progress, session: self.contents.sessions.last() });
+    }
+
+    /// Reads what the cache does not know, and lets it know.
+    fn read(&mut self, unknown: Vec<(PathBuf, Stamp)>, cache: &mut Cache) {
+        let now = unix_nanos(SystemTime::now());
+        let stamps: HashMap<&Path, Stamp> =
+            unknown.iter().map(|(path, stamp)| (&**path, *stamp)).collect();
+        let files: Vec<PathBuf> = unknown.iter().map(|(path, _)| path.clone()).collect();
+        treering::infos(&files, |path, result, _| {
+            let known = match result {
+                Ok(info) => Known::Session(Box::new(shortened(info))),
+                Err(Error::NotASession { reason, .. }) => Known::NoSession(reason),
+                // It may be readable next time.
+                Err(error) => return self.skip_file(path.to_owned(), error.to_string(), false),
+            };
+            let is_settled = |stamp: &&Stamp| !(now - TICK..now + AHEAD).contains(&stamp.modified);
+            if let Some(stamp) = stamps.get(path).filter(is_settled) {
+                cache.put(path, *stamp, &known);
+            }
+            self.take(path.to_owned(), known);
+        });
+    }
+
+    fn done(mut self) -> Contents {
+        let sessions = &mut self.contents.sessions;
+        sessions.sort_by(|a, b| b.modified.cmp(&a.modified).then_with(|| b.path.cmp(&a.path)));
+        self.contents.skipped.sort_by(|a, b| a.path.cmp(&b.path));
+        self.contents
+    }
+}
+
+fn shortened(mut info: SessionInfo) -> SessionInfo {
+    shorten(&mut info.first_message);
+    info.name.as_mut().map(shorten);
+    info
+}
+
+fn shorten(text: &mut String) {
+    let mut end = text.len().min(TEXT);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    text.truncate(end);
+    text.shrink_to_fit();
+}
