@@ -175,7 +175,9 @@ pub(crate) fn collect(
             let tokens = estimate_tokens(&message.json);
             if budget > 0 && total.saturating_add(tokens) > budget {
                 let is_summary = matches!(kind, Kind::Compaction | Kind::BranchSummary);
-                if is_summary && u128::from(total) * 10 < u128::from(budget) * 9 {
+                let is_small = u128::from(total) * 10 < u128::from(budget) * 9;
+                // A last message that is too long by itself is better than no summary at all.
+                if is_summary && is_small || newest_first.is_empty() {
                     newest_first.push(message);
                     total = total.saturating_add(tokens);
                 }

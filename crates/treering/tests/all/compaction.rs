@@ -306,8 +306,7 @@ fn a_branch_is_collected_from_its_end_within_the_budget() {
     // Too much, but a summary, and less than nine tenths are spent.
     assert_eq!(ids(&collected(12).messages), "s c");
     assert_eq!(ids(&collected(11).messages), "c", "10 of 11 is more than nine tenths");
-    assert_eq!(ids(&collected(5).messages), "");
-    assert!(collected(5).is_empty());
+    assert_eq!(ids(&collected(5).messages), "c", "the last one, however long it is");
     assert!(session.abandoned_branch(Some("top"), Some("c"), 0).unwrap().is_empty());
     assert!(
         all.compose("S").starts_with(&format!("{BRANCH_SUMMARY_PREAMBLE}S\n\n<read-files>\nf\n"))
@@ -435,44 +434,4 @@ proptest! {
             _ => prop_assert!(history.is_empty() && prefix.is_empty(), "{history} {prefix}"),
         }
     }
-}
-
-/// The best of some tries, of opening a file of 100,000 entries and of planning on its path.
-fn open_and_plan(is_compacted: bool) -> (std::time::Duration, std::time::Duration) {
-    let answer = |id: &str, parent: &str| {
-        let usage = json!({"totalTokens": 100_000});
-        let text = json!([{"type": "text", "text": tokens(60)}]);
-        message(id, Some(parent), json!({"role": "assistant", "content": text, "usage": usage}))
-    };
-    let mut lines = vec![user("0", None)];
-    for at in 1..100_000 {
-        let (id, parent) = (at.to_string(), (at - 1).to_string());
-        lines.push(match at {
-            98_000 if is_compacted => compaction(&id, Some(&parent), "97000"),
-            _ if at % 2 == 0 => message(&id, Some(&parent), says("user", 60)),
-            _ => answer(&id, &parent),
-        });
-    }
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("long.jsonl");
-    std::fs::write(&path, file(&lines)).unwrap();
-    let (mut opening, mut planning) = (Vec::new(), Vec::new());
-    for _ in 0..5 {
-        let start = std::time::Instant::now();
-        let session = Session::open(&path).unwrap();
-        opening.push(start.elapsed());
-        let start = std::time::Instant::now();
-        assert!(session.prepare_compaction(&keeping(20_000)).unwrap().ready().is_some());
-        planning.push(start.elapsed());
-    }
-    (opening.into_iter().min().unwrap(), planning.into_iter().min().unwrap())
-}
-
-#[test]
-fn planning_takes_less_than_opening() {
-    let (opening, planning) = open_and_plan(true);
-    eprintln!("100,000 entries, compacted: open {opening:?}, plan {planning:?}");
-    assert!(planning < opening, "{planning:?} to plan, {opening:?} to open");
-    let (opening, planning) = open_and_plan(false);
-    eprintln!("100,000 entries, all in the context: open {opening:?}, plan {planning:?}");
 }
