@@ -263,73 +263,14 @@ pub(crate) fn message_time(message: MessageView<'_>) -> Option<i64> {
     number.is_finite().then_some(number as i64)
 }
 
-/// JSON over several lines. Nothing but white space is changed, and what is not JSON comes out as
-/// it is; nesting beyond what a screen can show is not indented further.
+/// JSON over several lines, harmless.
 pub(crate) fn pretty_json(raw: &[u8]) -> String {
-    const MAX_INDENT: usize = 20;
-    let text = safe_bytes(raw);
-    let mut out = String::with_capacity(text.len() * 2);
-    let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
-    let line_break = |out: &mut String, depth: usize| {
-        out.push('\n');
-        out.push_str(&"  ".repeat(depth.min(MAX_INDENT)));
-    };
-    let mut characters = text.chars().peekable();
-    while let Some(character) = characters.next() {
-        if in_string {
-            out.push(character);
-            in_string = escaped || character != '"';
-            escaped = character == '\\' && !escaped;
-            continue;
-        }
-        match character {
-            '{' | '[' => {
-                out.push(character);
-                while characters.next_if(|next| *next == ' ').is_some() {}
-                match characters.peek() {
-                    Some('}' | ']') => out.extend(characters.next()),
-                    _ => {
-                        depth += 1;
-                        line_break(&mut out, depth);
-                    }
-                }
-            }
-            '}' | ']' => {
-                depth = depth.saturating_sub(1);
-                line_break(&mut out, depth);
-                out.push(character);
-            }
-            ',' => {
-                out.push(',');
-                line_break(&mut out, depth);
-            }
-            ':' => out.push_str(": "),
-            ' ' => {}
-            _ => {
-                in_string = character == '"';
-                out.push(character);
-            }
-        }
-    }
-    out
+    treering_export::text::pretty_json(&safe_bytes(raw))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn json_is_spread_over_lines_and_not_changed() {
-        let raw = br#"{"a":[1e400, {}],"b" : "x\", {y}: z\\","c":[ ]}"#;
-        let expected = "{\n  \"a\": [\n    1e400,\n    {}\n  ],\n  \"b\": \"x\\\", {y}: z\\\\\",\n  \"c\": []\n}";
-        assert_eq!(pretty_json(raw), expected);
-    }
-
-    #[test]
-    fn deep_json_stays_small() {
-        let raw = [b"[".repeat(100_000), b"]".repeat(100_000)].concat();
-        assert!(pretty_json(&raw).len() < 10_000_000);
-    }
 
     #[test]
     fn calls_are_named_after_what_they_are_about() {

@@ -44,37 +44,9 @@ pub(crate) fn safe_bytes(bytes: &[u8]) -> String {
     out
 }
 
-/// Characters that do something other than being seen: C1 controls, text direction, joiners and
-/// other formatting, blanks of no width, tags. Selectors of emoji style are left alone.
+/// Characters that do something other than being seen. On a terminal joiners are among them.
 fn is_hidden(character: char) -> bool {
-    matches!(
-        character,
-        '\u{80}'..='\u{9f}'
-            | '\u{ad}'
-            | '\u{34f}'
-            | '\u{600}'..='\u{605}'
-            | '\u{61c}'
-            | '\u{6dd}'
-            | '\u{70f}'
-            | '\u{890}'..='\u{891}'
-            | '\u{8e2}'
-            | '\u{115f}'..='\u{1160}'
-            | '\u{17b4}'..='\u{17b5}'
-            | '\u{180b}'..='\u{180f}'
-            | '\u{200b}'..='\u{200f}'
-            | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}'
-            | '\u{3164}'
-            | '\u{feff}'
-            | '\u{ffa0}'
-            | '\u{fff0}'..='\u{fffb}'
-            | '\u{110bd}'
-            | '\u{110cd}'
-            | '\u{13430}'..='\u{1345f}'
-            | '\u{1bca0}'..='\u{1bca3}'
-            | '\u{1d173}'..='\u{1d17a}'
-            | '\u{e0000}'..='\u{e0fff}'
-    )
+    matches!(character, '\u{200c}' | '\u{200d}') || treering_export::text::is_hidden(character)
 }
 
 /// The first line that says something.

@@ -81,7 +81,9 @@ pub use id::{EntryId, SessionId};
 pub use llm::{LlmContext, Pairing, PairingRepair};
 pub use log::{Appended, Journal, JournalError, MemoryJournal};
 pub use migrate::Upgrade;
-pub use session::{Change, Creation, Durability, ForkOptions, Reader, Session, SessionOptions};
+pub use session::{
+    Change, Creation, Durability, ForkOptions, Part, Reader, Session, SessionOptions,
+};
 pub use tree::{Tree, TreeItem, TreeWalk};
 pub use usage::{Added, Branch, Cost, Ledger, Purpose, Stats, Usage};
 
@@ -103,6 +105,16 @@ pub fn active_projection(path: impl AsRef<Path>) -> Result<Projection> {
         Some(projection) => Ok(projection),
         None => Session::open(path)?.projection(),
     }
+}
+
+/// The text of a JSON string literal, quotes included; `None` if it is something else. What no
+/// `String` can hold becomes U+FFFD.
+///
+/// ```
+/// assert_eq!(treering::json_text(br#""a\nb""#).as_deref(), Some("a\nb"));
+/// ```
+pub fn json_text(literal: &[u8]) -> Option<std::borrow::Cow<'_, str>> {
+    json::string(literal)
 }
 
 /// A time as sessions write it: ISO 8601, in UTC, with milliseconds.

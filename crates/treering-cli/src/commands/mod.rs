@@ -10,6 +10,7 @@ mod demo;
 mod diff;
 mod doctor;
 mod edit_context;
+mod export;
 mod fork;
 mod goto;
 mod label;
@@ -51,6 +52,7 @@ pub(crate) enum Command {
     Compact(compact::Args),
     Ls(ls::Args),
     Convert(convert::Args),
+    Export(export::Args),
     #[command(alias = "check")]
     Doctor(doctor::Args),
     Migrate(migrate::Args),
@@ -79,6 +81,7 @@ impl Command {
             Command::Compact(args) => compact::run(args, out),
             Command::Ls(args) => ls::run(args, out),
             Command::Convert(args) => convert::run(args, out),
+            Command::Export(args) => export::run(args, out),
             Command::Doctor(args) => doctor::run(args, out),
             Command::Migrate(args) => migrate::run(args, out),
             Command::Demo(args) => demo::run(args, out),
@@ -113,6 +116,7 @@ impl Command {
             Command::Merge(args) => vec![&mut args.file],
             Command::Diff(args) => vec![&mut args.file],
             Command::EditContext(args) => vec![&mut args.file],
+            Command::Export(args) => vec![&mut args.file],
             Command::Stats(args) => args.files.iter_mut().collect(),
             Command::Convert(args) => vec![&mut args.file],
             Command::Doctor(args) => args.paths.iter_mut().collect(),
@@ -141,6 +145,7 @@ impl Command {
             Command::EditContext(args) => &args.file,
             Command::Compact(args) => &args.file,
             Command::Convert(args) => &args.file,
+            Command::Export(args) => &args.file,
             Command::Doctor(args) => only(&args.paths)?,
             Command::Migrate(args) => only(&args.files)?,
             Command::Stats(args) => only(&args.files)?,

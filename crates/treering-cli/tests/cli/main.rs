@@ -9,6 +9,7 @@ mod context;
 mod demo;
 mod dialects;
 mod doctor;
+mod export;
 mod grafts;
 mod hostile;
 mod log;

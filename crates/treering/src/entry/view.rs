@@ -227,6 +227,16 @@ impl<'a> MessageView<'a> {
         json::get(self.raw, key)
     }
 
+    /// The raw JSON of several fields, read in one go.
+    ///
+    /// ```
+    /// let message = treering::MessageView::new(br#"{"role":"user","content":"hi"}"#);
+    /// assert_eq!(message.get_all(["content", "usage"]), [Some(&b"\"hi\""[..]), None]);
+    /// ```
+    pub fn get_all<const N: usize>(&self, keys: [&str; N]) -> [Option<&'a [u8]>; N] {
+        json::get_all(self.raw, keys)
+    }
+
     /// The text of a string field.
     pub fn field(&self, key: &str) -> Option<Cow<'a, str>> {
         json::string(self.get(key)?)
@@ -244,11 +254,7 @@ impl<'a> MessageView<'a> {
 
     /// The blocks of the content; a string counts as one text block.
     pub fn blocks(&self) -> Vec<Block<'a>> {
-        let Some(content) = self.get("content") else { return Vec::new() };
-        match json::string(content) {
-            Some(text) => vec![Block::Text(text)],
-            None => json::elements(content).into_iter().map(Block::of).collect(),
-        }
+        self.get("content").map(Block::all).unwrap_or_default()
     }
 
     /// All text of the content, blocks joined by a space.
@@ -278,20 +284,26 @@ pub enum Block<'a> {
 }
 
 impl<'a> Block<'a> {
+    /// The blocks of a `content` value; a string counts as one text block.
+    pub fn all(content: &'a [u8]) -> Vec<Block<'a>> {
+        match json::string(content) {
+            Some(text) => vec![Block::Text(text)],
+            None => json::elements(content).into_iter().map(Block::of).collect(),
+        }
+    }
+
     fn of(raw: &'a [u8]) -> Block<'a> {
-        let text = |key| json::get(raw, key).and_then(json::string);
-        let required = |key| text(key).unwrap_or_default();
-        match text("type").as_deref() {
-            Some("text") => Block::Text(required("text")),
-            Some("thinking") => Block::Thinking(required("thinking")),
-            Some("image") => {
-                Block::Image { data: required("data"), mime_type: required("mimeType") }
+        let keys = ["type", "text", "thinking", "data", "mimeType", "id", "name", "arguments"];
+        let [kind, text, thinking, data, mime_type, id, name, arguments] = json::get_all(raw, keys);
+        let required =
+            |literal: Option<&'a [u8]>| literal.and_then(json::string).unwrap_or_default();
+        match kind.and_then(json::string).as_deref() {
+            Some("text") => Block::Text(required(text)),
+            Some("thinking") => Block::Thinking(required(thinking)),
+            Some("image") => Block::Image { data: required(data), mime_type: required(mime_type) },
+            Some("toolCall") => {
+                Block::ToolCall { id: required(id), name: required(name), arguments }
             }
-            Some("toolCall") => Block::ToolCall {
-                id: required("id"),
-                name: required("name"),
-                arguments: json::get(raw, "arguments"),
-            },
             _ => Block::Other(raw),
         }
     }

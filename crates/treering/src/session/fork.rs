@@ -133,19 +133,24 @@ pub(crate) fn write_whole(
 }
 
 /// A session to be made of a path.
-struct Fork<'a> {
-    dialect: Dialect,
+pub(super) struct Fork<'a> {
+    pub dialect: Dialect,
     /// Whether records are copied, because the source is of the same dialect.
-    is_copy: bool,
-    name: Option<String>,
-    header: &'a Header,
+    pub is_copy: bool,
+    pub name: Option<String>,
+    pub header: &'a Header,
     /// The row of the source's header, if that is a node.
-    header_row: Option<u32>,
+    pub header_row: Option<u32>,
 }
 
 impl Fork<'_> {
     /// The path without its labels, re-chained, then the labels that are in force on it.
-    fn write(&self, view: &Snapshot, path: &[u32], out: &mut dyn Write) -> io::Result<()> {
+    pub(super) fn write(
+        &self,
+        view: &Snapshot,
+        path: &[u32],
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
         if !self.is_copy {
             return convert::write_path(view, path, self.header, out).map_err(io::Error::other);
         }

@@ -6,11 +6,13 @@
 mod commit;
 mod fork;
 mod options;
+mod part;
 mod state;
 
 pub use fork::ForkOptions;
 pub(crate) use fork::{absolute, write_whole};
 pub use options::{Creation, Durability, SessionOptions};
+pub use part::Part;
 pub(crate) use state::storage;
 
 use crate::context::{Context, Projection};

@@ -1,0 +1,221 @@
+// What a reader can do with an export, and what an export must not do. One function, one check.
+
+import assert from 'node:assert/strict';
+
+const rows = page => page.$$eval('#tree .row', all => all.map(row => row.querySelector('.gist').textContent));
+const count = page => page.textContent('#count');
+const said = page => page.$$eval('#path article', all => all.map(entry => entry.id.replace('entry-', '')));
+const settled = page => page.waitForTimeout(120);
+
+export async function the_tree_and_the_active_branch({ open, pages }) {
+  const page = await open(pages.rich);
+  const shown = await rows(page);
+  assert.equal(shown[0], 'The nightly import takes 41 minutes since we added the tariff table. It used to be 6. Can you find out why?');
+  assert.ok(shown.includes('[read: src/import.rs:1-60]'));
+  assert.equal(await page.title(), 'Make the nightly import fast again');
+  // The branch of the leaf comes first, though the other one is older.
+  assert.ok(shown.indexOf('Tried the join in the database: a LATERAL join with a GiST index would work, but the test database is not reachable fro…') < shown.indexOf('Try the database join, we will move there anyway.'));
+  const entries = await said(page);
+  assert.ok(entries.includes('u1') && !entries.includes('u3'));
+  assert.equal(await page.getAttribute('.row.leaf', 'aria-selected'), 'true');
+}
+
+export async function runs_are_flat_and_forks_are_indented({ open, pages }) {
+  const page = await open(pages.rich);
+  const level = text => page.$$eval('#tree .row', (all, text) => +all.find(row => row.textContent.includes(text)).getAttribute('aria-level'), text);
+  assert.equal(await level('The nightly import'), 1);
+  assert.equal(await level('Two ways'), 1);
+  assert.equal(await level('Leave the database'), 2);
+  assert.equal(await level('git diff'), 2);
+  assert.equal(await level('stop scanning'), 3);
+}
+
+export async function filters({ open, pages }) {
+  const page = await open(pages.rich);
+  const choose = async filter => { await page.click(`#filters [data-filter="${filter}"]`); return rows(page); };
+  const all = await choose('all');
+  assert.equal(await count(page), '33 of 33 entries shown'.replace('33 of', `${all.length} of`));
+  assert.ok((await choose('default')).length > (await choose('no-tools')).length);
+  assert.ok(!(await rows(page)).some(text => text.startsWith('[bash')));
+  assert.equal((await choose('user-only')).length, 6);
+  assert.equal((await choose('labeled-only')).length, 2);
+  await page.keyboard.press('f');
+  assert.equal(await page.getAttribute('#filters [data-filter=all]', 'aria-checked'), 'true');
+}
+
+export async function search_wants_all_words({ open, pages }) {
+  const page = await open(pages.rich);
+  await page.keyboard.press('/');
+  await page.keyboard.type('GIST index');
+  await page.waitForFunction(() => document.getElementById('count').textContent.startsWith('2 of'));
+  await page.fill('#search', 'assistant lateral');
+  await page.waitForFunction(() => document.getElementById('count').textContent.startsWith('1 of'));
+  await page.keyboard.press('Enter');
+  await settled(page);
+  assert.ok((await said(page)).includes('b1'), 'the branch of the match is shown');
+  await page.fill('#search', 'no such words');
+  await page.waitForFunction(() => document.getElementById('count').textContent.startsWith('0 of'));
+  await page.focus('#search');
+  await page.keyboard.press('Escape');
+  await page.waitForFunction(() => document.getElementById('count').textContent.startsWith('27 of'));
+}
+
+export async function a_click_in_the_tree_shows_the_branch({ open, pages }) {
+  const page = await open(pages.rich);
+  await page.click('#tree .row:has-text("Try the database join")');
+  await settled(page);
+  const entries = await said(page);
+  assert.deepEqual(entries.slice(-4), ['u3', 'b1', 'b2', 'b3']);
+  assert.ok(!entries.includes('u4'));
+  assert.equal(new URL(page.url()).hash, '#entry-u3');
+}
+
+export async function arrows_switch_branches({ open, pages }) {
+  const page = await open(`${pages.rich}#entry-a7`);
+  const ways = () => page.textContent('#entry-a7 .ways, #entry-a8 .ways, #entry-a9 .ways');
+  assert.equal(await ways(), '‹1/3›');
+  await page.click('#entry-a7 .ways button:last-child');
+  await settled(page);
+  assert.equal(await ways(), '‹2/3›');
+  assert.equal((await said(page)).at(-1), 'a8');
+  await page.keyboard.press(']');
+  await settled(page);
+  assert.equal((await said(page)).at(-1), 'a9');
+  await page.click('#entry-a9 .ways button:last-child');
+  await settled(page);
+  assert.equal((await said(page)).at(-1), 'a10');
+}
+
+export async function links_lead_to_entries({ open, pages }) {
+  const page = await open(`${pages.rich}#entry-b2`);
+  await settled(page);
+  assert.ok((await said(page)).includes('b2'));
+  const top = await page.$eval('#entry-b2', entry => entry.getBoundingClientRect().top);
+  assert.ok(top >= -10 && top < 860, `${top}`);
+  await page.evaluate(() => { location.hash = '#entry-a6'; });
+  await settled(page);
+  assert.ok((await said(page)).includes('a6'));
+}
+
+export async function the_tree_by_keys({ open, pages }) {
+  const page = await open(pages.rich);
+  const focused = () => page.evaluate(() => document.activeElement.querySelector?.('.gist')?.textContent);
+  await page.focus('#tree .row[tabindex="0"]');
+  assert.equal(await page.$$eval('#tree .row[tabindex="0"]', all => all.length), 1);
+  await page.keyboard.press('Home');
+  assert.match(await focused(), /^The nightly import/);
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('ArrowDown');
+  assert.equal(await focused(), '[read: src/import.rs:1-60]');
+  await page.click('#tree .row:has-text("Two ways")');
+  const before = (await rows(page)).length;
+  await page.keyboard.press('ArrowLeft');
+  assert.ok((await rows(page)).length < before, 'folded');
+  assert.equal(await focused(), 'Two ways:');
+  await page.keyboard.press('ArrowRight');
+  assert.equal((await rows(page)).length, before);
+  await page.keyboard.press('End');
+  await page.keyboard.press('Enter');
+  await settled(page);
+  assert.equal((await said(page)).at(-1), 'b3');
+  await page.keyboard.press('?');
+  assert.equal(await page.isVisible('#keys'), true);
+  await page.keyboard.press('Escape');
+  assert.equal(await page.isVisible('#keys'), false);
+}
+
+export async function what_is_in_an_entry({ open, pages }) {
+  const page = await open(`${pages.rich}#entry-a4`);
+  await settled(page);
+  assert.equal(await page.$$eval('#entry-a4 .diff del', all => all.length), 6);
+  assert.equal(await page.$$eval('#entry-a4 .diff ins', all => all.length), 2);
+  assert.ok(await page.$('#entry-a4 details:not([open]) .hl-w'), 'code has colours');
+  await page.waitForFunction(() => document.querySelector('#entry-r6 img').naturalWidth === 470);
+  assert.equal(await page.$eval('#entry-a1 .think', details => details.open), false);
+}
+
+export async function light_and_dark({ open, pages }) {
+  const colour = page => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  const [light, dark] = [await open(pages.rich), await open(pages.rich, { colorScheme: 'dark' })];
+  assert.notEqual(await colour(light), await colour(dark));
+  const before = await colour(light);
+  await light.click('#theme');
+  assert.equal(await colour(light), await colour(dark));
+  await light.keyboard.press('t');
+  assert.equal(await colour(light), before);
+}
+
+export async function a_phone({ open, pages }) {
+  const page = await open(pages.rich, { viewport: { width: 390, height: 780 }, isMobile: true, hasTouch: true });
+  assert.equal(await page.isVisible('#side'), false);
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+  assert.ok(wide <= 390, `${wide}`);
+  await page.tap('#menu');
+  await page.waitForTimeout(300);
+  await page.tap('#tree .row:has-text("Try the database join")');
+  await page.waitForTimeout(300);
+  assert.equal(await page.isVisible('#side'), false);
+  assert.ok((await said(page)).includes('u3'));
+}
+
+export async function hostile_content_is_inert({ open, pages }) {
+  const page = await open(pages.hostile);
+  await page.click('#filters [data-filter=all]');
+  const ids = await page.evaluate(() => JSON.parse(document.getElementById('index').textContent).ids);
+  for (const id of ids) {
+    await page.evaluate(hash => { location.hash = hash; }, `#entry-${encodeURIComponent(id)}`);
+    await page.waitForTimeout(30);
+  }
+  await page.evaluate(() => document.querySelectorAll('details').forEach(details => { details.open = true; }));
+  await page.waitForTimeout(300);
+  const found = await page.evaluate(() => {
+    const all = [...document.querySelectorAll('#app *')];
+    return {
+      pwned: window.pwned,
+      handlers: all.flatMap(element => [...element.attributes].filter(attribute => /^on/i.test(attribute.name)).map(attribute => attribute.name)),
+      elements: [...new Set(all.map(element => element.localName))].filter(name => /^(script|style|iframe|svg|object|embed|base|link|meta|form|input)$/.test(name)),
+      links: all.filter(element => element.href).map(element => element.getAttribute('href')).filter(href => !/^(#|http:\/\/ok\.example\/)/.test(href)),
+      images: all.filter(element => element.localName === 'img').map(element => element.getAttribute('src').slice(0, 20)),
+      articles: document.querySelectorAll('article').length,
+    };
+  });
+  assert.deepEqual(found, { pwned: undefined, handlers: [], elements: ['input'], links: [], images: [], articles: found.articles });
+  assert.ok(found.articles > 15, `${found.articles}`);
+  await page.fill('#search', '<script>');
+  await page.waitForFunction(() => /^[1-9]\d* of/.test(document.getElementById('count').textContent));
+}
+
+export async function nothing_runs_that_is_not_ours({ open, pages, text }) {
+  assert.match(text(pages.rich), /default-src 'none'; script-src 'sha256-/);
+  const page = await open(pages.rich);
+  await page.evaluate(() => {
+    const script = document.createElement('script');
+    script.textContent = 'window.pwned = 1';
+    document.body.append(script);
+    const image = document.createElement('img');
+    image.src = 'https://evil.example/x.png';
+    document.body.append(image);
+  });
+  await settled(page);
+  assert.equal(await page.evaluate(() => window.pwned), undefined);
+  const refused = page.faults.splice(0).filter(fault => fault.includes('Content Security Policy'));
+  assert.equal(refused.length, 2, 'the script and the picture are refused');
+}
+
+export async function ten_thousand_entries({ open, pages }) {
+  const started = Date.now();
+  const page = await open(pages.large);
+  const loaded = Date.now() - started;
+  const nodes = () => page.evaluate(() => document.querySelectorAll('*').length);
+  assert.ok(await nodes() < 8000, `${await nodes()} elements`);
+  assert.match(await count(page), /^10000 of 10000/);
+  await page.evaluate(() => { location.hash = '#entry-e9000'; });
+  await page.waitForSelector('#entry-e9000');
+  await settled(page);
+  const top = await page.$eval('#entry-e9000', entry => entry.getBoundingClientRect().top);
+  assert.ok(top >= -10 && top < 860, `${top}`);
+  await page.fill('#search', 'question topic3');
+  await page.waitForFunction(() => /^714 of 10000 entries match$/.test(document.getElementById('count').textContent));
+  assert.ok(await nodes() < 8000, `${await nodes()} elements`);
+  console.log(`      10,000 entries: ready after ${loaded} ms`);
+}

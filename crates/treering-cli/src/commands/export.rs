@@ -1,0 +1,194 @@
+//! `treering export`
+
+use crate::error::Failure;
+use crate::output::Output;
+use crate::text::{shell_word, size};
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use treering::{Part, Session};
+use treering_export::Export;
+
+/// Write a session as a document to read, share or go on from
+///
+/// html is one file with the tree, every branch and search; it needs no network, and nothing in it runs
+/// but its own script. md is for pasting into an issue. json is one document for programs. jsonl is a
+/// session of its own, which pi and treering open.
+///
+/// html and json hold everything, md and jsonl the branch of the leaf, unless told otherwise.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The session file
+    pub(crate) file: PathBuf,
+    /// What to write; by the name of the output if not given, else html
+    #[arg(short, long, value_enum)]
+    format: Option<Format>,
+    /// Only the path to this entry (an id or its beginning)
+    #[arg(long, value_name = "ID", group = "part")]
+    branch: Option<String>,
+    /// Only this entry and what is below it
+    #[arg(long, value_name = "ID", group = "part")]
+    subtree: Option<String>,
+    /// Every branch
+    #[arg(long, group = "part")]
+    all: bool,
+    /// Where to; `-` is stdout. If not given: stdout where that is a pipe or a file (but not for html),
+    /// else a file in this directory, named after the session
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Replace the output if it is there
+    #[arg(long)]
+    force: bool,
+    /// md: with what the model thought
+    #[arg(long)]
+    thinking: bool,
+    /// md: long tool results in full, and the system prompt
+    #[arg(long)]
+    full: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    Html,
+    #[value(alias = "markdown")]
+    Md,
+    Jsonl,
+    Json,
+}
+
+impl Format {
+    fn extension(self) -> &'static str {
+        match self {
+            Format::Html => "html",
+            Format::Md => "md",
+            Format::Jsonl => "jsonl",
+            Format::Json => "json",
+        }
+    }
+
+    fn of(path: &Path) -> Option<Format> {
+        let extension = path.extension()?.to_str()?.to_ascii_lowercase();
+        match &*extension {
+            "html" | "htm" => Some(Format::Html),
+            "md" | "markdown" => Some(Format::Md),
+            "jsonl" => Some(Format::Jsonl),
+            "json" => Some(Format::Json),
+            _ => None,
+        }
+    }
+}
+
+pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
+    let named = args.output.as_deref().and_then(Format::of);
+    let format = args.format.or(named).unwrap_or(Format::Html);
+    let session = Session::open(&args.file)?;
+    let export =
+        Export { part: part(args, format, &session)?, thinking: args.thinking, full: args.full };
+    match target(args, format) {
+        None => write(&export, format, &session, out),
+        Some(path) => {
+            if !args.force && path.exists() {
+                let what = format!("{}: is there already", path.display());
+                return Err(Failure::with_hint(
+                    what,
+                    "`--force` replaces it, `-o FILE` chooses another name",
+                ));
+            }
+            let bytes = write_file(&path, |file| write(&export, format, &session, file))?;
+            Ok(writeln!(out, "{} ({})", shell_word(&path), size(bytes))?)
+        }
+    }
+}
+
+fn part(args: &Args, format: Format, session: &Session) -> Result<Part, Failure> {
+    Ok(match (&args.branch, &args.subtree, session.leaf()) {
+        (Some(id), _, _) => Part::Branch(id.clone()),
+        (_, Some(id), _) => Part::Subtree(id.clone()),
+        _ if args.all || matches!(format, Format::Html | Format::Json) => Part::All,
+        (_, _, Some(leaf)) => Part::Branch(leaf.to_string()),
+        (_, _, None) => {
+            let what = "the leaf is before the first entry: its branch is empty";
+            return Err(Failure::with_hint(
+                what,
+                "`--all` exports everything, `--branch ID` one branch",
+            ));
+        }
+    })
+}
+
+/// The file to write; `None` is stdout.
+fn target(args: &Args, format: Format) -> Option<PathBuf> {
+    match &args.output {
+        Some(path) if path.as_os_str() == "-" => None,
+        Some(path) => Some(path.clone()),
+        None if format != Format::Html && !io::stdout().is_terminal() => None,
+        None => {
+            let name = args.file.file_name().unwrap_or_default().to_string_lossy();
+            let stem = name.strip_suffix(".zst").unwrap_or(&name);
+            let stem = stem.strip_suffix(".jsonl").unwrap_or(stem);
+            // A session must not be taken for the one it comes from.
+            let branch = if format == Format::Jsonl { ".export" } else { "" };
+            Some(PathBuf::from(format!("{stem}{branch}.{}", format.extension())))
+        }
+    }
+}
+
+fn write(
+    export: &Export,
+    format: Format,
+    session: &Session,
+    out: &mut impl Write,
+) -> Result<(), Failure> {
+    let done = match format {
+        Format::Html => export.html(session, out),
+        Format::Md => export.markdown(session, out),
+        Format::Jsonl => export.jsonl(session, out),
+        Format::Json => export.json(session, out),
+    };
+    done.map_err(|error| match error {
+        // Writing a session goes through the library, which cannot tell who closed the pipe.
+        treering_export::Error::Session(treering::Error::Storage(error))
+            if error.kind() == io::ErrorKind::BrokenPipe =>
+        {
+            Failure::Stdout(error)
+        }
+        treering_export::Error::Session(error) => Failure::Library(error),
+        treering_export::Error::Write(error) => Failure::Stdout(error),
+        other => Failure::message(other.to_string()),
+    })
+}
+
+/// Writes a file that appears complete or not at all. Sessions are private, and so is what is made of
+/// them until somebody shares it.
+fn write_file(
+    path: &Path,
+    write: impl FnOnce(&mut BufWriter<File>) -> Result<(), Failure>,
+) -> Result<u64, Failure> {
+    let failed = |error: io::Error| Failure::message(format!("{}: write: {error}", path.display()));
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".tmp");
+    let temporary = path.with_file_name(name);
+    let written = (|| {
+        let mut file = BufWriter::with_capacity(1 << 18, private(&temporary).map_err(failed)?);
+        write(&mut file).map_err(|failure| match failure {
+            Failure::Stdout(error) => failed(error),
+            other => other,
+        })?;
+        let file = file.into_inner().map_err(|error| failed(error.into_error()))?;
+        let bytes = file.metadata().map_err(failed)?.len();
+        std::fs::rename(&temporary, path).map_err(failed)?;
+        Ok(bytes)
+    })();
+    if written.is_err() {
+        let _ = std::fs::remove_file(&temporary);
+    }
+    written
+}
+
+fn private(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}

@@ -1,0 +1,173 @@
+//! An entry in a tree: what kind it is, and one line of what it says.
+
+use crate::look::Look;
+use crate::text::{excerpt, first_line};
+use crate::tool;
+use std::borrow::Cow;
+use std::collections::HashMap;
+use treering::{Block, Body, MessageView, Role};
+
+/// The calls seen so far by their ids, in short: a result is shown by the call it answers.
+#[derive(Debug, Default)]
+pub(crate) struct Calls(HashMap<String, String>);
+
+impl Calls {
+    pub(crate) fn get(&self, id: &str) -> Option<&str> {
+        self.0.get(id).map(String::as_str)
+    }
+}
+
+/// What a tree shows of an entry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Gist {
+    /// One letter; filters go by it. See [`kind`].
+    pub kind: char,
+    pub text: String,
+}
+
+/// Longer than any sidebar.
+const WIDTH: usize = 120;
+
+impl Gist {
+    /// Looks at an entry. Its calls are remembered for the results to come.
+    pub(crate) fn of(look: &Look<'_>, calls: &mut Calls) -> Self {
+        let kind = kind(look);
+        let text: Cow<'_, str> = match &look.body {
+            Body::Message(message) => {
+                return Gist { kind, text: message_gist(look, *message, calls) };
+            }
+            Body::Compaction { summary, .. } | Body::BranchSummary { summary, .. } => {
+                headline(summary).into()
+            }
+            Body::CustomMessage { custom_type, text } => {
+                format!("{}: {}", first_line(custom_type), headline(text)).into()
+            }
+            Body::Custom { custom_type, .. } => Cow::Borrowed(custom_type),
+            Body::Label { target, label } => match label {
+                Some(label) => format!("label [{}] on {target}", first_line(label)).into(),
+                None => format!("label cleared on {target}").into(),
+            },
+            Body::Leaf { target: Some(target) } => format!("leaf at {target}").into(),
+            Body::Leaf { target: None } => "leaf before the first entry".into(),
+            Body::ContextEdit { target, replacement: Some(_) } => {
+                format!("replaces {target}").into()
+            }
+            Body::ContextEdit { target, replacement: None } => format!("removes {target}").into(),
+            Body::ModelChange { provider, model } => format!("{provider}/{model}").into(),
+            Body::ThinkingLevelChange { level } => format!("thinking: {level}").into(),
+            Body::SessionInfo { name } => Cow::Borrowed(name.as_deref().unwrap_or_default()),
+            Body::Usage { .. } => "usage".into(),
+            Body::Damaged => "(damaged)".into(),
+            _ => look.entry.type_name(),
+        };
+        Gist { kind, text: excerpt(&text, WIDTH) }
+    }
+}
+
+fn message_gist(look: &Look<'_>, message: MessageView<'_>, calls: &mut Calls) -> String {
+    match look.role() {
+        Some(Role::ToolResult) => match calls.get(&look.fields.call_id()) {
+            Some(call) => call.to_owned(),
+            None => format!("[{}]", excerpt(&look.fields.tool_name(), 40)),
+        },
+        Some(Role::BashExecution) => excerpt(
+            &format!("$ {}", first_line(&message.field("command").unwrap_or_default())),
+            WIDTH,
+        ),
+        Some(Role::BranchSummary | Role::CompactionSummary) => {
+            headline(&message.field("summary").unwrap_or_default())
+        }
+        _ => blocks_gist(&look.blocks, calls),
+    }
+}
+
+/// The first line of text, else what is called.
+fn blocks_gist(blocks: &[Block<'_>], calls: &mut Calls) -> String {
+    let mut said = String::new();
+    let mut called = String::new();
+    for block in blocks {
+        match block {
+            Block::Text(text) if said.is_empty() => said = headline(text),
+            Block::ToolCall { id, name, arguments } => {
+                let call = tool::label(name, *arguments);
+                if called.len() < WIDTH {
+                    called.push_str(if called.is_empty() { "" } else { " " });
+                    called.push_str(&call);
+                }
+                calls.0.insert(id.clone().into_owned(), call);
+            }
+            Block::Image { .. } if called.len() < WIDTH => called.push_str("[image]"),
+            _ => {}
+        }
+    }
+    if said.is_empty() { called } else { said }
+}
+
+/// The first line that says something, without the marks of Markdown.
+pub(crate) fn headline(text: &str) -> String {
+    let is_fence = |line: &&str| line.starts_with("```") || line.starts_with("~~~");
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let line =
+        lines.clone().find(|line| !is_fence(line)).or(lines.clone().next()).unwrap_or_default();
+    let start = line.trim_start_matches(['#', '>']).trim_start();
+    let start = start.strip_prefix("- ").or(start.strip_prefix("* ")).unwrap_or(start);
+    // No more than is shown: lines may be megabytes long.
+    let end = start.char_indices().nth(2 * WIDTH).map_or(start.len(), |(at, _)| at);
+    let words = start.get(..end).unwrap_or(start).replace("**", "").replace('`', "");
+    excerpt(&words, WIDTH)
+}
+
+/// The letter of an entry. Of an answer: `a` with text, `A` without, `E` if it ended abnormally.
+fn kind(look: &Look<'_>) -> char {
+    match &look.body {
+        Body::Message(_) => match look.role() {
+            Some(Role::User) => 'u',
+            Some(Role::Assistant) => match () {
+                () if look.fields.abnormal_end().is_some() => 'E',
+                () if look
+                    .blocks
+                    .iter()
+                    .any(|block| matches!(block, Block::Text(text) if !text.trim().is_empty())) =>
+                {
+                    'a'
+                }
+                () => 'A',
+            },
+            Some(Role::ToolResult) if look.fields.is_error() => 'T',
+            Some(Role::ToolResult) => 't',
+            Some(Role::BashExecution) => 'b',
+            Some(Role::System) => 's',
+            Some(Role::BranchSummary) => 'B',
+            Some(Role::CompactionSummary) => 'C',
+            _ => 'm',
+        },
+        Body::Compaction { .. } => 'C',
+        Body::BranchSummary { .. } => 'B',
+        Body::CustomMessage { .. } => 'm',
+        Body::ContextEdit { .. } => 'e',
+        Body::Custom { .. } => 'k',
+        Body::Label { .. } => 'l',
+        Body::Leaf { .. } => 'f',
+        Body::ModelChange { .. } => 'o',
+        Body::ThinkingLevelChange { .. } => 'h',
+        Body::SessionInfo { .. } => 'i',
+        Body::Usage { .. } => 'g',
+        Body::Damaged => 'd',
+        _ => '?',
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_headline_has_no_marks() {
+        assert_eq!(headline("\n## The **goal** is `x`\nmore"), "The goal is x");
+        assert_eq!(headline("```text\nimport: y\n```"), "import: y");
+        assert_eq!(headline("> - a"), "a");
+        assert_eq!(headline("```"), "");
+        assert_eq!(headline("a * b"), "a * b");
+        assert_eq!(headline(&"x".repeat(1 << 20)).chars().count(), WIDTH + 1);
+    }
+}

@@ -1,0 +1,105 @@
+//! The index of a page: what the tree needs to know of every entry, as columns of JSON.
+//!
+//! The page's script reads it with `JSON.parse`. Columns are shorter than objects, and a tree of
+//! 100,000 entries is still parsed at once.
+
+use super::escape;
+use crate::gist::Gist;
+use crate::look::Look;
+use crate::stats::Stats;
+use crate::text::{excerpt, visible};
+use crate::walk::Item;
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use treering::Session;
+
+/// The columns, row by row.
+#[derive(Debug, Default)]
+pub(crate) struct Index {
+    ids: String,
+    parents: String,
+    kinds: String,
+    times: String,
+    gists: String,
+    /// Row and label, row and model: most rows have none.
+    labels: String,
+    answers: String,
+    models: HashMap<String, usize>,
+    model_names: String,
+    /// The last row on the path to the leaf.
+    leaf: Option<usize>,
+    last_time: i64,
+    rows: usize,
+}
+
+impl Index {
+    pub(crate) fn add(&mut self, item: &Item<'_>, look: &Look<'_>, gist: &Gist) {
+        let comma = if self.rows > 0 { "," } else { "" };
+        self.ids.push_str(comma);
+        escape::json(&mut self.ids, item.entry.id);
+        // How many rows further up: mostly 1.
+        let up = item.parent.map_or(0, |parent| self.rows - parent);
+        let _ = write!(self.parents, "{comma}{up}");
+        self.kinds.push(gist.kind);
+        let time = look.entry.time().unwrap_or(self.last_time);
+        let _ = write!(self.times, "{comma}{}", time.saturating_sub(self.last_time));
+        self.last_time = time;
+        self.gists.push_str(comma);
+        escape::json(&mut self.gists, &gist.text);
+        if let Some(label) = item.entry.label {
+            let comma = if self.labels.is_empty() { "" } else { "," };
+            let _ = write!(self.labels, "{comma}\"{}\":", self.rows);
+            escape::json(&mut self.labels, &excerpt(label, 80));
+        }
+        if let Some(model) = look.fields.model() {
+            let number = self.model(model);
+            let comma = if self.answers.is_empty() { "" } else { "," };
+            let _ = write!(self.answers, "{comma}\"{}\":{number}", self.rows);
+        }
+        if item.is_active {
+            self.leaf = Some(self.rows);
+        }
+        self.rows += 1;
+    }
+
+    fn model(&mut self, name: String) -> usize {
+        let number = self.models.len();
+        if let Some(known) = self.models.get(&name) {
+            return *known;
+        }
+        self.model_names.push_str(if number > 0 { "," } else { "" });
+        escape::json(&mut self.model_names, &excerpt(&name, 80));
+        self.models.insert(name, number);
+        number
+    }
+
+    /// All of it as one JSON object.
+    pub(crate) fn finish(self, session: &Session, title: &str, stats: &Stats) -> String {
+        let Index { ids, parents, kinds, times, gists, labels, answers, model_names, leaf, .. } =
+            self;
+        let mut out = String::from("{\"title\":");
+        escape::json(&mut out, title);
+        out.push_str(",\"cwd\":");
+        escape::json(&mut out, &visible(&session.cwd()));
+        let _ = write!(out, ",\"agent\":\"{}\",\"facts\":[", session.dialect());
+        for (at, fact) in stats.facts().iter().enumerate() {
+            out.push_str(if at > 0 { "," } else { "" });
+            escape::json(&mut out, fact);
+        }
+        let number = |time: Option<i64>| time.map_or("null".to_owned(), |time| time.to_string());
+        let _ = write!(
+            out,
+            "],\"input\":{},\"output\":{},\"cached\":{},\"cost\":{},\"compactions\":{}",
+            stats.input, stats.output, stats.cached, stats.cost, stats.compactions
+        );
+        let _ = write!(out, ",\"first\":{},\"last\":{}", number(stats.first), number(stats.last));
+        let leaf = leaf.map_or(-1, |leaf| i64::try_from(leaf).unwrap_or(-1));
+        let _ = write!(out, ",\"leaf\":{leaf},\"kinds\":\"{kinds}\",\"models\":[{model_names}]");
+        let _ = write!(
+            out,
+            ",\"up\":[{parents}],\"times\":[{times}],\"labels\":{{{labels}}},\"answers\":{{{answers}}}"
+        );
+        let _ = write!(out, ",\"ids\":[{ids}],\"gists\":[{gists}]}}");
+        out
+    }
+}

@@ -1,0 +1,170 @@
+//! One page that holds a session: tree, conversation, search, and nothing from anywhere else.
+//!
+//! Every entry becomes a piece of HTML when it is read. The pieces stand in `script` elements that
+//! are plain text to a browser: nothing is parsed, laid out or loaded until the page's own script
+//! shows an entry. The pieces hold no `<` but those of our own tags, so none can end its element. The
+//! policy in the head names the one script and the one style that count, by their hashes: whatever a
+//! session smuggles in, it does not run and does not load.
+
+mod entry;
+mod escape;
+mod index;
+mod prose;
+
+use crate::gist::{Calls, Gist};
+use crate::look::Look;
+use crate::stats::Stats;
+use crate::text::excerpt;
+use crate::walk::Walk;
+use crate::{Export, Result};
+use index::Index;
+use sha2::{Digest, Sha256};
+use std::io::Write;
+use treering::Session;
+
+const STYLE: &str = concat!(
+    include_str!("assets/theme.css"),
+    include_str!("assets/page.css"),
+    include_str!("assets/entry.css"),
+);
+const SCRIPT: &str = concat!(
+    "'use strict';(()=>{\n",
+    include_str!("assets/session.js"),
+    include_str!("assets/outline.js"),
+    include_str!("assets/highlight.js"),
+    include_str!("assets/tree.js"),
+    include_str!("assets/conversation.js"),
+    include_str!("assets/app.js"),
+    "})();\n",
+);
+const BODY: &str = include_str!("assets/body.html");
+
+/// Between two pieces. Text cannot hold it: its `<` would be escaped.
+const SEPARATOR: &str = "<e>";
+/// Pieces are gathered in elements of about this size.
+const BLOCK: usize = 128 * 1024;
+const MAX_PIECES: usize = 256;
+
+pub(crate) fn write(export: &Export, session: &Session, out: &mut impl Write) -> Result<()> {
+    let walk = Walk::new(session, &export.part)?;
+    let title = session.name().map(|name| excerpt(&name, 120)).filter(|name| !name.is_empty());
+    head(title.as_deref().unwrap_or("Session"), out)?;
+    out.write_all(b"<div hidden>\n")?;
+    let (mut index, mut stats, mut calls) = (Index::default(), Stats::default(), Calls::default());
+    let mut pieces = Pieces::default();
+    let mut reader = session.reader();
+    let mut first_words = None;
+    for item in walk.items() {
+        let entry = reader.entry(item.entry.id)?;
+        let look = Look::at(&entry);
+        stats.add(&look);
+        let gist = Gist::of(&look, &mut calls);
+        if gist.kind == 'u' && first_words.is_none() {
+            first_words = Some(excerpt(&gist.text, 90));
+        }
+        index.add(&item, &look, &gist);
+        entry::write(&mut pieces.text, &look, &calls);
+        pieces.end(out)?;
+    }
+    pieces.close(out)?;
+    let title = title.or(first_words).unwrap_or_else(|| "Session".to_owned());
+    out.write_all(b"</div>\n<script type=\"application/json\" id=index>")?;
+    out.write_all(index.finish(session, &title, &stats).as_bytes())?;
+    out.write_all(b"</script>\n<script>")?;
+    out.write_all(SCRIPT.as_bytes())?;
+    Ok(out.write_all(b"</script>\n</body>\n</html>\n")?)
+}
+
+fn head(title: &str, out: &mut impl Write) -> Result<()> {
+    let (script, style) = (hash(SCRIPT), hash(STYLE));
+    let mut safe_title = String::new();
+    escape::text(&mut safe_title, title);
+    write!(
+        out,
+        "<!doctype html>\n<html lang=en>\n<head>\n<meta charset=utf-8>\n\
+         <meta http-equiv=Content-Security-Policy content=\"default-src 'none'; script-src '{script}'; \
+         style-src '{style}'; img-src data:; base-uri 'none'; form-action 'none'\">\n\
+         <meta name=referrer content=no-referrer>\n\
+         <meta name=viewport content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=color-scheme content=\"light dark\">\n\
+         <title>{safe_title}</title>\n<style>"
+    )?;
+    out.write_all(STYLE.as_bytes())?;
+    out.write_all(b"</style>\n</head>\n")?;
+    Ok(out.write_all(BODY.as_bytes())?)
+}
+
+/// How a policy names a script or a style.
+fn hash(text: &str) -> String {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let digest = Sha256::digest(text.as_bytes());
+    let mut out = String::from("sha256-");
+    for bytes in digest.chunks(3) {
+        let number = bytes.iter().fold(0_u32, |number, byte| number << 8 | u32::from(*byte))
+            << (8 * (3 - bytes.len()));
+        for place in 0..4 {
+            let letter =
+                LETTERS.get((number >> (18 - 6 * place) & 63) as usize).copied().unwrap_or(b'=');
+            out.push(if place > bytes.len() { '=' } else { char::from(letter) });
+        }
+    }
+    out
+}
+
+/// The pieces of the element that is being written.
+#[derive(Debug, Default)]
+struct Pieces {
+    text: String,
+    count: usize,
+}
+
+impl Pieces {
+    /// Ends a piece; writes the element once it is large enough.
+    fn end(&mut self, out: &mut impl Write) -> Result<()> {
+        self.text.push_str(SEPARATOR);
+        self.count += 1;
+        match self.text.len() >= BLOCK || self.count >= MAX_PIECES {
+            true => self.close(out),
+            false => Ok(()),
+        }
+    }
+
+    fn close(&mut self, out: &mut impl Write) -> Result<()> {
+        if self.count > 0 {
+            write!(out, "<script type=\"text/plain\" data-n={}>", self.count)?;
+            out.write_all(self.text.as_bytes())?;
+            out.write_all(b"</script>\n")?;
+        }
+        self.count = 0;
+        self.text.clear();
+        // One huge entry must not be paid for until the end.
+        self.text.shrink_to(4 * BLOCK);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hash_is_written_as_policies_want_it() {
+        // As `openssl dgst -sha256 -binary | base64` says.
+        assert_eq!(hash(""), "sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=");
+        assert_eq!(hash("abc"), "sha256-ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0=");
+    }
+
+    #[test]
+    fn the_page_itself_has_nothing_that_the_policy_forbids() {
+        assert!(
+            !BODY.contains(" style=") && !BODY.contains(" on"),
+            "inline styles and handlers do not work"
+        );
+        for asset in [STYLE, SCRIPT, BODY] {
+            assert!(!asset.contains("http://") && !asset.contains("https://"));
+        }
+        assert!(
+            !SCRIPT.contains("</script") && !SCRIPT.contains("<!--") && !STYLE.contains("</style")
+        );
+    }
+}

@@ -1,0 +1,17 @@
+//! A part of a session as a session of its own, in the format that pi and treering share.
+
+use crate::{Error, Export, Result};
+use std::io::Write;
+use treering::{ConvertOptions, Dialect, Session};
+
+pub(crate) fn write(export: &Export, session: &Session, out: &mut impl Write) -> Result<()> {
+    if session.dialect() == Dialect::Pi {
+        return Ok(session.write_part(&export.part, out)?);
+    }
+    // Another agent's session is converted first; entries keep their ids on the way.
+    let directory = tempfile::tempdir()?;
+    let converted = directory.path().join("converted.jsonl");
+    let source = session.path().ok_or_else(|| Error::Write(std::io::ErrorKind::NotFound.into()))?;
+    treering::convert(source, &converted, Dialect::Pi, &ConvertOptions::default())?;
+    Ok(Session::open(&converted)?.write_part(&export.part, out)?)
+}

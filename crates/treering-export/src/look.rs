@@ -1,0 +1,107 @@
+//! An entry, looked at once. Every look at a field reads the whole entry, and an export needs many
+//! fields of many entries: they are found together.
+
+use crate::text::first_line;
+use treering::{Block, Body, Entry, MessageView, Role};
+
+/// An entry and what an export wants to know of it.
+#[derive(Debug)]
+pub(crate) struct Look<'a> {
+    pub entry: &'a Entry,
+    pub body: Body<'a>,
+    /// The blocks of its message.
+    pub blocks: Vec<Block<'a>>,
+    pub fields: Fields<'a>,
+}
+
+/// The fields of a message that exports show, as they stand in it.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct Fields<'a> {
+    call_id: Option<&'a [u8]>,
+    tool_name: Option<&'a [u8]>,
+    is_error: Option<&'a [u8]>,
+    stop_reason: Option<&'a [u8]>,
+    error_message: Option<&'a [u8]>,
+    provider: Option<&'a [u8]>,
+    model: Option<&'a [u8]>,
+    pub usage: Option<&'a [u8]>,
+}
+
+impl<'a> Look<'a> {
+    pub(crate) fn at(entry: &'a Entry) -> Self {
+        let body = entry.body();
+        let (blocks, fields) = match &body {
+            Body::Message(message) => of_message(*message),
+            _ => Default::default(),
+        };
+        Look { entry, body, blocks, fields }
+    }
+
+    /// Who speaks, if it is a message.
+    pub(crate) fn role(&self) -> Option<Role> {
+        self.entry.role()
+    }
+}
+
+/// The blocks and the fields of a message.
+pub(crate) fn of_message(message: MessageView<'_>) -> (Vec<Block<'_>>, Fields<'_>) {
+    let keys = [
+        "content",
+        "toolCallId",
+        "toolName",
+        "isError",
+        "stopReason",
+        "errorMessage",
+        "provider",
+        "model",
+        "usage",
+    ];
+    let [content, call_id, tool_name, is_error, stop_reason, error_message, provider, model, usage] =
+        message.get_all(keys);
+    let blocks = content.map(Block::all).unwrap_or_default();
+    let fields =
+        Fields { call_id, tool_name, is_error, stop_reason, error_message, provider, model, usage };
+    (blocks, fields)
+}
+
+impl Fields<'_> {
+    pub(crate) fn call_id(&self) -> String {
+        text(self.call_id)
+    }
+
+    pub(crate) fn tool_name(&self) -> String {
+        text(self.tool_name)
+    }
+
+    pub(crate) fn is_error(&self) -> bool {
+        self.is_error == Some(b"true")
+    }
+
+    /// Why an answer is not whole.
+    pub(crate) fn abnormal_end(&self) -> Option<String> {
+        let reason = text(self.stop_reason);
+        if matches!(&*reason, "stop" | "toolUse" | "" | "end_turn" | "tool_use") {
+            return None;
+        }
+        let why = text(self.error_message);
+        Some(match first_line(&why) {
+            "" => reason,
+            why => format!("{reason}: {why}"),
+        })
+    }
+
+    /// The model of an answer, as `provider/model`.
+    pub(crate) fn model(&self) -> Option<String> {
+        let (provider, model) = (text(self.provider), text(self.model));
+        match (&*provider, &*model) {
+            (_, "") => None,
+            ("", _) => Some(model),
+            (provider, model) => Some(format!("{provider}/{model}")),
+        }
+    }
+}
+
+/// The text of a string; nothing for anything else.
+fn text(literal: Option<&[u8]>) -> String {
+    literal.and_then(treering::json_text).unwrap_or_default().into_owned()
+}

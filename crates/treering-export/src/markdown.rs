@@ -1,0 +1,382 @@
+//! Markdown as one pastes it into an issue: turns as headings, calls and results folded in `details`.
+//!
+//! What was said goes over as the Markdown it is, but stays in its place: HTML in it becomes text and
+//! code blocks that it leaves open are closed. Everything else stands in code blocks whose fence is
+//! longer than any in them.
+
+use crate::diff;
+use crate::gist::{Calls, Gist};
+use crate::look::{Fields, Look, of_message};
+use crate::stats::Stats;
+use crate::text::{excerpt, visible};
+use crate::tool::{self, Arguments};
+use crate::walk::Walk;
+use crate::{Export, Result};
+use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag};
+use std::fmt::Write as _;
+use std::io::Write;
+use treering::{Block, Body, MessageView, Role, Session};
+
+/// How much of a tool result is shown, unless all is wanted.
+const MAX_LINES: usize = 40;
+const MAX_BYTES: usize = 4000;
+
+pub(crate) fn write(export: &Export, session: &Session, out: &mut impl Write) -> Result<()> {
+    let walk = Walk::new(session, &export.part)?;
+    let mut reader = session.reader();
+    let (mut stats, mut first_words) = (Stats::default(), None);
+    for item in walk.items() {
+        let entry = reader.entry(item.entry.id)?;
+        stats.add(&Look::at(&entry));
+        if first_words.is_none() && entry.role() == Some(Role::User) {
+            first_words = entry.message().map(|message| excerpt(&message.text(), 80));
+        }
+    }
+    let name = session.name().map(|name| excerpt(&name, 80)).filter(|name| !name.is_empty());
+    let title = name.or(first_words).unwrap_or_else(|| "Session".to_owned());
+    writeln!(out, "# {}\n\n{}", escaped(&title), meta(session, &stats))?;
+
+    let (mut calls, mut text) = (Calls::default(), String::new());
+    let mut last = None;
+    for (place, item) in walk.items().enumerate() {
+        let entry = reader.entry(item.entry.id)?;
+        // Where a branch begins, the entry before it is not the one it continues.
+        if place > 0 && item.parent != Some(place - 1) {
+            let parent = item.entry.parent.unwrap_or("the beginning");
+            let _ = write!(text, "\n---\n\n*A branch from {}:*\n", code_span(parent));
+            last = None;
+        }
+        let mut turn = Turn { export, calls: &mut calls, out: &mut text, last: &mut last };
+        turn.entry(&Look::at(&entry), item.entry.label);
+        out.write_all(text.as_bytes())?;
+        text.clear();
+    }
+    Ok(())
+}
+
+fn meta(session: &Session, stats: &Stats) -> String {
+    let mut facts = Vec::new();
+    if let Some(first) = stats.first {
+        let iso = treering::format_time(first);
+        facts.push(iso.get(..16).unwrap_or_default().replace('T', " ") + " UTC");
+    }
+    facts.extend(stats.facts());
+    facts.extend(stats.models.keys().take(4).map(|model| code_span(model)));
+    let cwd = session.cwd();
+    if !cwd.is_empty() {
+        facts.push(code_span(&cwd));
+    }
+    format!("*{}*", facts.join(" · "))
+}
+
+/// Writes one entry after the other.
+struct Turn<'a> {
+    export: &'a Export,
+    calls: &'a mut Calls,
+    out: &'a mut String,
+    /// Whose turn it was last: answers of several entries have one heading.
+    last: &'a mut Option<&'static str>,
+}
+
+impl Turn<'_> {
+    fn entry(&mut self, look: &Look<'_>, label: Option<&str>) {
+        let _ = Gist::of(look, self.calls);
+        match &look.body {
+            Body::Message(message) => {
+                self.message(look.role(), *message, (&look.blocks, look.fields), label);
+                for more in look.entry.more_messages() {
+                    let (blocks, fields) = of_message(more);
+                    self.message(Some(more.role()), more, (&blocks, fields), None);
+                }
+            }
+            Body::Compaction { summary, .. } => self.summary("Compaction", summary),
+            Body::BranchSummary { summary, .. } => {
+                self.summary("Summary of an abandoned branch", summary);
+            }
+            Body::CustomMessage { text, .. } => {
+                self.heading("Note", label);
+                self.prose(text);
+            }
+            Body::ModelChange { provider, model } => {
+                let model = code_span(&format!("{provider}/{model}"));
+                let _ = write!(self.out, "\n*Model: {model}*\n");
+            }
+            _ => {}
+        }
+    }
+
+    fn message(
+        &mut self,
+        role: Option<Role>,
+        message: MessageView<'_>,
+        (blocks, fields): (&[Block<'_>], Fields<'_>),
+        label: Option<&str>,
+    ) {
+        match role {
+            Some(Role::User) => self.heading("User", label),
+            Some(Role::Assistant) => self.heading("Assistant", label),
+            Some(Role::ToolResult) => return self.result(fields, blocks),
+            Some(Role::BashExecution) => return self.bash(message),
+            Some(Role::System) => return self.system(message),
+            Some(Role::BranchSummary | Role::CompactionSummary) => {
+                return self.summary("Summary", &message.field("summary").unwrap_or_default());
+            }
+            _ => self.heading("Message", label),
+        }
+        for block in blocks {
+            self.block(block);
+        }
+        if role == Some(Role::Assistant)
+            && let Some(end) = fields.abnormal_end()
+        {
+            let _ = write!(self.out, "\n**Ended:** {}\n", escaped(&excerpt(&end, 400)));
+        }
+    }
+
+    fn heading(&mut self, who: &'static str, label: Option<&str>) {
+        let is_same = *self.last == Some(who) && who == "Assistant" && label.is_none();
+        *self.last = Some(who);
+        if is_same {
+            return;
+        }
+        let _ = write!(self.out, "\n## {who}");
+        if let Some(label) = label {
+            let _ = write!(self.out, " · {}", escaped(&excerpt(label, 80)));
+        }
+        self.out.push('\n');
+    }
+
+    fn block(&mut self, block: &Block<'_>) {
+        match block {
+            Block::Text(text) => self.prose(text),
+            Block::Thinking(text) if self.export.thinking && !text.trim().is_empty() => {
+                self.details("Thinking", "", text);
+            }
+            Block::Image { mime_type, .. } => {
+                let _ = write!(self.out, "\n*[image, {}]*\n", escaped(&excerpt(mime_type, 40)));
+            }
+            Block::ToolCall { name, arguments, .. } => self.call(name, *arguments),
+            _ => {}
+        }
+    }
+
+    fn prose(&mut self, text: &str) {
+        let text = visible(text.trim());
+        if !text.is_empty() {
+            self.out.push('\n');
+            self.out.push_str(&contained(&text));
+            self.out.push('\n');
+        }
+    }
+
+    fn call(&mut self, name: &str, raw: Option<&[u8]>) {
+        let title = tool::label(name, raw);
+        let title = title.trim_matches(['[', ']']);
+        let path = tool::path(raw).unwrap_or_default();
+        match tool::arguments(name, raw) {
+            Arguments::Command(command)
+                if !command.trim().contains('\n') && command.len() < 150 =>
+            {
+                let _ = write!(self.out, "\n{}\n", code_span(&format!("$ {}", command.trim())));
+            }
+            Arguments::Command(command) => self.details(title, "bash", &command),
+            Arguments::Edits(edits) => {
+                let mut text = String::new();
+                for line in edits.iter().flat_map(|(old, new)| diff::lines(old, new)) {
+                    let _ = writeln!(text, "{}{}", line.sign, line.text);
+                }
+                self.details(title, "diff", &text);
+            }
+            Arguments::Content(content) => self.details(title, tool::language(&path), &content),
+            Arguments::Patch(patch) => self.details(title, "diff", &patch),
+            Arguments::Json(json) => self.details(title, "json", &json),
+            Arguments::Said => {
+                let _ = write!(self.out, "\n{}\n", code_span(title));
+            }
+        }
+    }
+
+    fn result(&mut self, fields: Fields<'_>, blocks: &[Block<'_>]) {
+        let call =
+            self.calls.get(&fields.call_id()).map(|call| call.trim_matches(['[', ']']).to_owned());
+        let call = call.unwrap_or_else(|| fields.tool_name());
+        let is_error = fields.is_error();
+        let title = if is_error { format!("failed: {call}") } else { format!("result: {call}") };
+        for block in blocks {
+            match block {
+                Block::Text(text) => self.output(&title, text),
+                other => self.block(other),
+            }
+        }
+    }
+
+    fn bash(&mut self, message: MessageView<'_>) {
+        self.heading("User", None);
+        let command = message.field("command").unwrap_or_default();
+        fenced(self.out, "bash", &visible(&command));
+        self.output("output", &message.field("output").unwrap_or_default());
+    }
+
+    fn system(&mut self, message: MessageView<'_>) {
+        if self.export.full {
+            self.details("System prompt", "", &message.text());
+        }
+    }
+
+    fn summary(&mut self, title: &'static str, summary: &str) {
+        self.heading(title, None);
+        self.prose(summary);
+    }
+
+    /// What a tool printed, cut short unless all is wanted.
+    fn output(&mut self, title: &str, text: &str) {
+        let text = text.trim_matches('\n');
+        let end = match self.export.full {
+            true => text.len(),
+            false => cut(text),
+        };
+        let shown = text.get(..end).unwrap_or(text);
+        self.details(title, "", shown);
+        if end < text.len() {
+            let lines = text.get(end..).map_or(0, |rest| rest.trim_matches('\n').lines().count());
+            let note = format!(
+                "*… {lines} more lines, {} bytes left out*\n\n</details>\n",
+                text.len() - end
+            );
+            let kept = self.out.len() - "</details>\n".len();
+            self.out.truncate(kept);
+            self.out.push_str(&note);
+        }
+    }
+
+    fn details(&mut self, title: &str, language: &str, text: &str) {
+        let mut summary = String::new();
+        for character in visible(title).replace('\n', " ").chars() {
+            match character {
+                '<' => summary.push_str("&lt;"),
+                '>' => summary.push_str("&gt;"),
+                '&' => summary.push_str("&amp;"),
+                _ => summary.push(character),
+            }
+        }
+        let _ = write!(self.out, "\n<details><summary><code>{summary}</code></summary>\n");
+        fenced(self.out, language, &visible(text));
+        self.out.push_str("\n</details>\n");
+    }
+}
+
+/// Where a long text is cut: after a number of lines or bytes, between characters.
+fn cut(text: &str) -> usize {
+    let lines = text.match_indices('\n').nth(MAX_LINES - 1).map_or(text.len(), |(at, _)| at);
+    let mut end = lines.min(MAX_BYTES).min(text.len());
+    // Leaving out less than a few lines is not worth a note.
+    if text.len() - end < 200 {
+        return text.len();
+    }
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    end
+}
+
+/// Appends a code block whose fence is longer than any run of backticks in it.
+fn fenced(out: &mut String, language: &str, text: &str) {
+    let fence = "`".repeat(longest_run(text).max(2) + 1);
+    let _ = write!(out, "\n{fence}{language}\n{}\n{fence}\n", text.trim_end_matches('\n'));
+}
+
+fn longest_run(text: &str) -> usize {
+    text.split(|character| character != '`').map(str::len).max().unwrap_or(0)
+}
+
+/// Text between backticks that it cannot end.
+fn code_span(text: &str) -> String {
+    let text = excerpt(text, 200);
+    let fence = "`".repeat(longest_run(&text) + 1);
+    let space = if text.starts_with('`') || text.ends_with('`') { " " } else { "" };
+    format!("{fence}{space}{text}{space}{fence}")
+}
+
+/// One line of text without any markup in it.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for character in text.chars() {
+        if matches!(
+            character,
+            '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '#' | '|' | '~' | '&'
+        ) {
+            out.push('\\');
+        }
+        out.push(character);
+    }
+    out
+}
+
+/// Markdown that ends where it ends: its HTML is text, and no code block stays open behind it.
+fn contained(text: &str) -> String {
+    /// Stands behind the text while it is parsed, to see where it ends up.
+    const AFTER: &str = "\n\nafter";
+    let probe = format!("{text}{AFTER}");
+    let mut out = String::with_capacity(text.len() + 16);
+    let (mut from, mut fence) = (0, None);
+    for (event, span) in Parser::new(&probe).into_offset_iter() {
+        match event {
+            Event::Html(_) | Event::InlineHtml(_) => {
+                let end = span.end.min(text.len());
+                let start = span.start.clamp(from, end.max(from));
+                out.push_str(text.get(from..start).unwrap_or_default());
+                out.push_str(&text.get(start..end).unwrap_or_default().replace('<', "&lt;"));
+                from = end.max(from);
+            }
+            Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(_))) if span.end >= probe.len() => {
+                let opening = probe.get(span.start..).unwrap_or_default();
+                let mark = if opening.starts_with('~') { '~' } else { '`' };
+                fence = Some(
+                    opening.chars().take_while(|character| *character == mark).collect::<String>(),
+                );
+            }
+            _ => {}
+        }
+    }
+    out.push_str(text.get(from..).unwrap_or_default());
+    if let Some(fence) = fence {
+        out.push('\n');
+        out.push_str(&fence);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_said_stays_in_its_place() {
+        assert_eq!(contained("a **b** `<c>`"), "a **b** `<c>`");
+        assert_eq!(contained("<details>\n\nx"), "&lt;details>\n\nx");
+        assert_eq!(contained("a <!-- b"), "a <!-- b");
+        assert_eq!(contained("<!-- b"), "&lt;!-- b");
+        assert_eq!(contained("a <b>c</b>"), "a &lt;b>c&lt;/b>");
+        assert_eq!(contained("```rust\nx"), "```rust\nx\n```");
+        assert_eq!(contained("~~~~\n```\nx"), "~~~~\n```\nx\n~~~~");
+        assert_eq!(contained("```\nx\n```"), "```\nx\n```");
+        assert_eq!(contained("```\n<b>\n```"), "```\n<b>\n```");
+    }
+
+    #[test]
+    fn a_fence_is_longer_than_what_it_holds() {
+        let mut out = String::new();
+        fenced(&mut out, "md", "a\n````\nb");
+        assert_eq!(out, "\n`````md\na\n````\nb\n`````\n");
+        assert_eq!(code_span("a`b"), "``a`b``");
+        assert_eq!(code_span("`"), "`` ` ``");
+    }
+
+    #[test]
+    fn long_texts_are_cut_between_characters() {
+        let text = "é".repeat(3000);
+        assert!(text.is_char_boundary(cut(&text)) && cut(&text) <= MAX_BYTES);
+        assert_eq!(cut("short"), 5);
+        assert_eq!(cut(&"line\n".repeat(100)), MAX_LINES * 5 - 1);
+    }
+}

@@ -1,0 +1,232 @@
+//! Text of a session, made harmless: what has no visible form of its own gets one.
+//!
+//! Control characters and characters that hide or turn text around become their numbers (`\x1b`,
+//! `\u{202e}`), as on the command line. Line breaks and tabs stay. In HTML the numbers are marked as
+//! not being the text's own.
+
+use std::borrow::Cow;
+
+/// Characters that do something other than being seen: C1 controls, text direction, formatting,
+/// blanks of no width, tags. Joiners, which scripts and emoji need, are not among them.
+pub fn is_hidden(character: char) -> bool {
+    matches!(
+        character,
+        '\u{80}'..='\u{9f}'
+            | '\u{ad}'
+            | '\u{34f}'
+            | '\u{600}'..='\u{605}'
+            | '\u{61c}'
+            | '\u{6dd}'
+            | '\u{70f}'
+            | '\u{890}'..='\u{891}'
+            | '\u{8e2}'
+            | '\u{115f}'..='\u{1160}'
+            | '\u{17b4}'..='\u{17b5}'
+            | '\u{180b}'..='\u{180f}'
+            | '\u{200b}'
+            | '\u{200e}'..='\u{200f}'
+            | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}'
+            | '\u{3164}'
+            | '\u{feff}'
+            | '\u{ffa0}'
+            | '\u{fff0}'..='\u{fffb}'
+            | '\u{110bd}'
+            | '\u{110cd}'
+            | '\u{13430}'..='\u{1345f}'
+            | '\u{1bca0}'..='\u{1bca3}'
+            | '\u{1d173}'..='\u{1d17a}'
+            | '\u{e0000}'..='\u{e0fff}'
+            | '\u{fffe}'..='\u{ffff}'
+    )
+}
+
+/// Bytes with which a character begins that may have to be replaced. A table, because every byte of
+/// an export passes by it.
+pub(crate) const fn may_hide(byte: u8) -> bool {
+    matches!(byte, 0..=8 | 11..=31 | 0x7f)
+        || matches!(byte, 0xc2 | 0xcd | 0xd8 | 0xdb | 0xdc | 0xe0..=0xe3 | 0xef..=0xf4)
+}
+
+/// What is shown instead of a character; `None` for one that may be shown itself.
+pub(crate) fn stand_in(character: char) -> Option<Cow<'static, str>> {
+    match character {
+        '\n' | '\t' => None,
+        '\r' => Some("\\r".into()),
+        '\0'..='\x1f' | '\x7f' => Some(format!("\\x{:02x}", u32::from(character)).into()),
+        _ if is_hidden(character) => Some(format!("\\u{{{:x}}}", u32::from(character)).into()),
+        _ => None,
+    }
+}
+
+/// The text with everything invisible made visible. Borrowed where there is nothing to do.
+///
+/// ```
+/// use treering_export::text::visible;
+/// assert_eq!(visible("a\u{1b}[1mb\u{202e}\r\nc"), "a\\x1b[1mb\\u{202e}\nc");
+/// ```
+pub fn visible(text: &str) -> Cow<'_, str> {
+    if !text.bytes().any(may_hide) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        match stand_in(character) {
+            Some(_) if character == '\r' && characters.peek() == Some(&'\n') => {}
+            Some(shown) => out.push_str(&shown),
+            None => out.push(character),
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// The first line that says something.
+pub(crate) fn first_line(text: &str) -> &str {
+    text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default()
+}
+
+/// One line of at most `most` characters, visible, blanks run together.
+pub(crate) fn excerpt(text: &str, most: usize) -> String {
+    let mut line = String::new();
+    let mut left = most;
+    for word in first_line(text).split([' ', '\t']).filter(|word| !word.is_empty()) {
+        if !line.is_empty() {
+            line.push(' ');
+            left = left.saturating_sub(1);
+        }
+        for character in word.chars() {
+            if left == 0 {
+                line.truncate(line.trim_end().len());
+                line.push('…');
+                return line;
+            }
+            left -= 1;
+            match stand_in(character) {
+                Some(shown) => line.push_str(&shown),
+                None => line.push(character),
+            }
+        }
+    }
+    line
+}
+
+/// A number in short: `950`, `12.3k`, `4.5M`.
+pub(crate) fn short_number(number: f64) -> String {
+    match number {
+        ..1000.0 => format!("{number:.0}"),
+        ..1e6 => format!("{:.1}k", number / 1e3),
+        ..1e9 => format!("{:.1}M", number / 1e6),
+        _ => format!("{:.1}G", number / 1e9),
+    }
+}
+
+/// JSON over several lines. Nothing but white space is changed, and what is not JSON comes out as
+/// it is; nesting beyond what a screen can show is not indented further.
+///
+/// ```
+/// use treering_export::text::pretty_json;
+/// assert_eq!(pretty_json(r#"{"a":[]}"#), "{\n  \"a\": []\n}");
+/// ```
+pub fn pretty_json(text: &str) -> String {
+    const MAX_INDENT: usize = 20;
+    let mut out = String::with_capacity(text.len() * 2);
+    let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
+    let line_break = |out: &mut String, depth: usize| {
+        out.push('\n');
+        out.push_str(&"  ".repeat(depth.min(MAX_INDENT)));
+    };
+    let is_space = |c: &char| matches!(c, ' ' | '\t' | '\n' | '\r');
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        if in_string {
+            out.push(character);
+            in_string = escaped || character != '"';
+            escaped = character == '\\' && !escaped;
+            continue;
+        }
+        match character {
+            '{' | '[' => {
+                out.push(character);
+                while characters.next_if(is_space).is_some() {}
+                match characters.peek() {
+                    Some('}' | ']') => out.extend(characters.next()),
+                    _ => {
+                        depth += 1;
+                        line_break(&mut out, depth);
+                    }
+                }
+            }
+            '}' | ']' => {
+                depth = depth.saturating_sub(1);
+                line_break(&mut out, depth);
+                out.push(character);
+            }
+            ',' => {
+                out.push(',');
+                line_break(&mut out, depth);
+            }
+            ':' => out.push_str(": "),
+            _ if is_space(&character) => {}
+            _ => {
+                in_string = character == '"';
+                out.push(character);
+            }
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_knows_every_hidden_character() {
+        for code in 0..=0x10_ffff {
+            let Some(character) = char::from_u32(code) else { continue };
+            let first = character.to_string().as_bytes()[0];
+            assert!(stand_in(character).is_none() || may_hide(first), "{code:x}");
+        }
+    }
+
+    #[test]
+    fn nothing_hidden_stays_hidden() {
+        for code in (0..0x20).chain(0x7f..0xa0).chain([0x200b, 0x200e]).chain(0x2028..0x202f) {
+            let character = char::from_u32(code).unwrap();
+            let shown = visible(&format!("a{character}b")).into_owned();
+            let is_break = matches!(character, '\n' | '\t');
+            assert_eq!(shown.contains(character), is_break, "{code:x}: {shown:?}");
+            assert_ne!(shown, "ab", "{code:x} must be visible");
+        }
+        for text in ["héllo", "日本語", "مرحبا", "👨‍👩‍👧", "❤️", "می‌خواهم", "a → b\n\tc"]
+        {
+            assert_eq!(visible(text), text);
+        }
+    }
+
+    #[test]
+    fn an_excerpt_is_one_visible_line() {
+        assert_eq!(excerpt("\n  \n  hello \t  there \nworld", 20), "hello there");
+        assert_eq!(excerpt(&"x".repeat(1_000_000), 4), "xxxx…");
+        assert_eq!(excerpt("ab cd", 3), "ab…");
+        assert_eq!(excerpt("\u{1b}[1m", 9), "\\x1b[1m");
+    }
+
+    #[test]
+    fn json_is_spread_over_lines_and_not_changed() {
+        let raw = r#"{"a":[1e400, {}],"b" : "x\", {y}: z\\","c":[ ]}"#;
+        let expected = "{\n  \"a\": [\n    1e400,\n    {}\n  ],\n  \"b\": \"x\\\", {y}: z\\\\\",\n  \"c\": []\n}";
+        assert_eq!(pretty_json(raw), expected);
+        let deep = "[".repeat(100_000) + &"]".repeat(100_000);
+        assert!(pretty_json(&deep).len() < 10_000_000);
+    }
+
+    #[test]
+    fn numbers_in_short() {
+        assert_eq!(
+            ["0", "999", "12.3k", "4.6M"].map(str::to_owned),
+            [0.0, 999.0, 12_345.0, 4_560_000.0].map(short_number)
+        );
+    }
+}

@@ -1,0 +1,211 @@
+//! Tool calls: what a call is about, and how its arguments are best shown.
+//!
+//! Agents name their tools and arguments differently, but an edit is an edit: what is recognised is
+//! the shape of the arguments. Anything else is shown as JSON.
+
+use crate::text::{excerpt, pretty_json};
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+use treering::MessageView;
+
+/// The arguments of a call, as they are shown.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Arguments<'a> {
+    /// A command line.
+    Command(Cow<'a, str>),
+    /// Texts that replace others in a file.
+    Edits(Vec<(Cow<'a, str>, Cow<'a, str>)>),
+    /// A file's new content.
+    Content(Cow<'a, str>),
+    /// A patch in its own words.
+    Patch(Cow<'a, str>),
+    /// All of it is in [`about`] already.
+    Said,
+    /// Anything else.
+    Json(String),
+}
+
+/// Reads the arguments of a call.
+pub(crate) fn arguments<'a>(name: &str, raw: Option<&'a [u8]>) -> Arguments<'a> {
+    let raw = raw.unwrap_or(b"{}");
+    let view = MessageView::new(raw);
+    let name = name.to_ascii_lowercase();
+    if let Some(command) = view.field("command").filter(|_| is_shell(&name)) {
+        return Arguments::Command(command);
+    }
+    if let Some(edit) = edit(view) {
+        return Arguments::Edits(vec![edit]);
+    }
+    if let Some(edits) = view.get("edits").and_then(edits) {
+        return Arguments::Edits(edits);
+    }
+    let is_write = matches!(&*name, "write" | "write_file" | "create" | "create_file");
+    if let Some(content) = view.field("content").filter(|_| is_write) {
+        return Arguments::Content(content);
+    }
+    for key in ["patch", "input"] {
+        if let Some(patch) = view.field(key).filter(|text| text.starts_with("*** Begin Patch")) {
+            return Arguments::Patch(patch);
+        }
+    }
+    let is_said = match &*name {
+        "read" | "grep" | "find" | "ls" | "glob" => {
+            has_only(raw, &["path", "file_path", "offset", "limit", "pattern"])
+        }
+        _ => matches!(raw, b"{}" | b"null"),
+    };
+    match is_said {
+        true => Arguments::Said,
+        false => Arguments::Json(pretty_json(&String::from_utf8_lossy(raw))),
+    }
+}
+
+fn is_shell(name: &str) -> bool {
+    matches!(name, "bash" | "shell" | "exec" | "exec_command" | "local_shell" | "terminal" | "run")
+}
+
+/// A text and what replaces it, under the names that agents use.
+fn edit<'a>(view: MessageView<'a>) -> Option<(Cow<'a, str>, Cow<'a, str>)> {
+    let pairs = [
+        ("oldText", "newText"),
+        ("old_string", "new_string"),
+        ("old_text", "new_text"),
+        ("old_str", "new_str"),
+    ];
+    pairs.iter().find_map(|(old, new)| Some((view.field(old)?, view.field(new)?)))
+}
+
+fn edits(raw: &[u8]) -> Option<Vec<(Cow<'_, str>, Cow<'_, str>)>> {
+    let edits: Vec<&RawValue> = serde_json::from_slice(raw).ok()?;
+    let edits = edits.into_iter().map(|raw| edit(MessageView::new(raw.get().as_bytes())));
+    edits.collect::<Option<Vec<_>>>().filter(|edits| !edits.is_empty())
+}
+
+fn has_only(raw: &[u8], keys: &[&str]) -> bool {
+    let members: Option<std::collections::BTreeMap<Cow<'_, str>, &RawValue>> =
+        serde_json::from_slice(raw).ok();
+    members.is_some_and(|members| members.keys().all(|key| keys.contains(&&**key)))
+}
+
+/// The file a call is about.
+pub(crate) fn path<'a>(raw: Option<&'a [u8]>) -> Option<Cow<'a, str>> {
+    let view = MessageView::new(raw.unwrap_or_default());
+    ["path", "file_path", "filePath"].iter().find_map(|key| view.field(key))
+}
+
+/// What a call is about, without its name: `src/main.rs:10-49`, the beginning of a command, `/pattern/
+/// in src`. Empty if it says nothing that fits on a line.
+pub(crate) fn about(name: &str, raw: Option<&[u8]>, most: usize) -> String {
+    let bytes = raw.unwrap_or_default();
+    let view = MessageView::new(bytes);
+    let name = name.to_ascii_lowercase();
+    let path = path(raw);
+    let text = match &*name {
+        "read" => path.map(|path| format!("{path}{}", range(view)).into()),
+        "grep" | "glob" | "find" => view.field("pattern").map(|pattern| {
+            let pattern =
+                if name == "grep" { format!("/{pattern}/") } else { pattern.into_owned() };
+            match path {
+                Some(path) => format!("{pattern} in {path}").into(),
+                None => pattern.into(),
+            }
+        }),
+        _ if is_shell(&name) => view.field("command"),
+        _ => path.or_else(|| {
+            ["command", "query", "url", "pattern", "description", "prompt"]
+                .iter()
+                .find_map(|key| view.field(key))
+        }),
+    };
+    match text {
+        Some(text) => excerpt(&text, most),
+        None if matches!(bytes, b"" | b"{}" | b"null") => String::new(),
+        None => excerpt(&String::from_utf8_lossy(bytes.get(..most * 4 + 4).unwrap_or(bytes)), most),
+    }
+}
+
+/// The lines of a file that are read: `:10-49`.
+fn range(view: MessageView<'_>) -> String {
+    let number =
+        |key: &str| -> Option<u64> { std::str::from_utf8(view.get(key)?).ok()?.parse().ok() };
+    match (number("offset"), number("limit")) {
+        (None, None) => String::new(),
+        (from, Some(limit)) => {
+            let from = from.unwrap_or(1);
+            format!(":{from}-{}", from.saturating_add(limit).saturating_sub(1))
+        }
+        (Some(from), None) => format!(":{from}"),
+    }
+}
+
+/// A call on one line, as its result is shown in a tree: `[read: src/main.rs]`.
+pub(crate) fn label(name: &str, raw: Option<&[u8]>) -> String {
+    let name = excerpt(name, 40);
+    match about(&name, raw, 50) {
+        about if about.is_empty() => format!("[{name}]"),
+        about => format!("[{name}: {about}]"),
+    }
+}
+
+/// The language of a file, by its name, as code blocks name it.
+pub(crate) fn language(path: &str) -> &str {
+    let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
+    let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
+    let is_plain = !extension.is_empty()
+        && extension.len() <= 12
+        && extension.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    if is_plain { extension } else { "" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_are_named_after_what_they_are_about() {
+        let label = |name, raw: &str| super::label(name, Some(raw.as_bytes()));
+        assert_eq!(
+            label("read", r#"{"path":"a.rs","offset":10,"limit":40}"#),
+            "[read: a.rs:10-49]"
+        );
+        assert_eq!(label("read", r#"{"path":"a.rs"}"#), "[read: a.rs]");
+        assert_eq!(label("bash", r#"{"command":"ls\n-l"}"#), "[bash: ls]");
+        assert_eq!(label("grep", r#"{"pattern":"a b","path":"src"}"#), "[grep: /a b/ in src]");
+        assert_eq!(label("odd", r#"{"x":1}"#), r#"[odd: {"x":1}]"#);
+        assert_eq!(label("odd", "{}"), "[odd]");
+        let long = format!(r#"{{"command":"{}"}}"#, "x".repeat(99));
+        assert_eq!(label("bash", &long), format!("[bash: {}…]", "x".repeat(50)));
+        assert_eq!(super::label("x\u{1b}", None), "[x\\x1b]");
+    }
+
+    #[test]
+    fn edits_are_found_by_their_shape() {
+        let one = vec![("a".into(), "b".into())];
+        for raw in [
+            r#"{"path":"f","oldText":"a","newText":"b"}"#,
+            r#"{"file_path":"f","old_string":"a","new_string":"b"}"#,
+            r#"{"path":"f","edits":[{"oldText":"a","newText":"b"}]}"#,
+        ] {
+            assert_eq!(
+                arguments("edit", Some(raw.as_bytes())),
+                Arguments::Edits(one.clone()),
+                "{raw}"
+            );
+        }
+        let odd = r#"{"edits":[{"oldText":"a"}]}"#;
+        assert!(matches!(arguments("edit", Some(odd.as_bytes())), Arguments::Json(_)));
+        assert_eq!(
+            arguments("Bash", Some(br#"{"command":"ls"}"#)),
+            Arguments::Command("ls".into())
+        );
+        assert_eq!(arguments("read", Some(br#"{"path":"x","limit":3}"#)), Arguments::Said);
+        assert!(matches!(arguments("read", Some(b"{\"path\":\"\xff")), Arguments::Json(_)));
+    }
+
+    #[test]
+    fn a_language_is_a_plain_word() {
+        assert_eq!(language("src/main.rs"), "rs");
+        assert_eq!(language("a/Makefile"), "");
+        assert_eq!(language("x.\"><script>"), "");
+    }
+}

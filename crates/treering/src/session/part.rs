@@ -1,0 +1,226 @@
+//! A part of the tree as a session of its own, written to anything that takes bytes.
+//!
+//! A branch is what a fork makes of it. The whole tree is a copy under a new id. A subtree keeps its
+//! entries as they are: only its top loses its parent, labels and moves of the leaf that are about
+//! other entries go, and what other entries say about it, labels and the leaf, is said again at its
+//! end.
+
+use super::Session;
+use super::fork::{Fork, absolute};
+use crate::dialect::Dialect;
+use crate::entry::{Kind, NewEntry};
+use crate::error::{Error, Result};
+use crate::header::Header;
+use crate::id::{EntryId, IdMaker, SessionId};
+use crate::json;
+use crate::snapshot::{Bodies, Snapshot};
+use crate::tree::NONE;
+use crate::{migrate, time};
+use std::collections::{HashMap, HashSet};
+use std::io::Write;
+use std::path::Path;
+
+/// Which entries of a session.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Part {
+    /// Every entry.
+    #[default]
+    All,
+    /// The path from the root to an entry, given by its id or an unambiguous prefix.
+    Branch(String),
+    /// An entry and everything below it.
+    Subtree(String),
+}
+
+impl Session {
+    /// Writes a part of the session as a session of its own, with a new id, in treering's format.
+    /// Sessions of other dialects must be [converted](crate::convert) first.
+    ///
+    /// ```
+    /// use treering::{Message, Part, Session};
+    /// let session = Session::in_memory("/project");
+    /// let question = session.append(Message::user("Tea or coffee?"))?;
+    /// let mut lines = Vec::new();
+    /// session.write_part(&Part::Subtree(question.to_string()), &mut lines)?;
+    /// assert_eq!(lines.iter().filter(|byte| **byte == b'\n').count(), 2); // header, question
+    /// # Ok::<(), treering::Error>(())
+    /// ```
+    pub fn write_part(&self, part: &Part, out: &mut dyn Write) -> Result<()> {
+        let state = self.state();
+        let (view, dialect) = (state.view(), state.loaded.dialect);
+        if dialect != Dialect::Pi {
+            return Err(Error::ReadOnlyDialect(dialect));
+        }
+        let source = state.path().map(|path| absolute(path).to_string_lossy().into_owned());
+        let cwd = &state.header().cwd;
+        let header = Header::new(&SessionId::generate(), Path::new(cwd), source.as_deref());
+        let written = match part {
+            Part::All => migrate::copy(&*state.journal, &state.loaded, header.raw(), out),
+            Part::Branch(id) => {
+                let header_row = state.loaded.header_row();
+                drop(state);
+                let path = view.tree().path_rows(view.tree().find_row(id)?);
+                let name = None;
+                let fork = Fork { dialect, is_copy: true, name, header: &header, header_row };
+                fork.write(&view, &path, out)
+            }
+            Part::Subtree(id) => {
+                let leaf = state.leaf.clone();
+                drop(state);
+                let top = view.tree().find_row(id)?;
+                out.write_all(header.raw())
+                    .and_then(|()| out.write_all(b"\n"))
+                    .map_err(Error::Storage)?;
+                return Subtree::new(&view, top)?.write(leaf.as_ref(), out);
+            }
+        };
+        written.map_err(Error::Storage)
+    }
+}
+
+/// A row and all rows below it.
+struct Subtree<'a> {
+    view: &'a Snapshot,
+    top: u32,
+    /// In file order.
+    rows: Vec<u32>,
+    inside: HashSet<u32>,
+    /// Labels and moves of the leaf that are about something outside, and what their children hang on
+    /// instead.
+    dropped: HashMap<u32, u32>,
+}
+
+impl<'a> Subtree<'a> {
+    fn new(view: &'a Snapshot, top: u32) -> Result<Self> {
+        let children = view.tree().children_index();
+        let mut rows = vec![top];
+        let mut done = 0;
+        while let Some(&row) = rows.get(done) {
+            rows.extend_from_slice(children.of(row));
+            done += 1;
+        }
+        let inside = rows.iter().copied().collect();
+        let mut subtree = Subtree { view, top, rows, inside, dropped: HashMap::new() };
+        subtree.drop_strangers()?;
+        subtree.rows.sort_unstable();
+        Ok(subtree)
+    }
+
+    /// Called while the rows are in the order of the tree: parents first.
+    fn drop_strangers(&mut self) -> Result<()> {
+        let tree = self.view.tree();
+        let mut bodies = Bodies::default();
+        let mut first_kept = HashSet::new();
+        for &row in self.rows.iter().filter(|&&row| tree.node(row).kind() == Kind::Compaction) {
+            first_kept.extend(self.named(&mut bodies, row, "firstKeptEntryId")?);
+        }
+        for &row in &self.rows {
+            let is_about_another = matches!(tree.node(row).kind(), Kind::Label | Kind::Leaf);
+            if !is_about_another || row == self.top || first_kept.contains(&row) {
+                continue;
+            }
+            let target = self.named(&mut bodies, row, "targetId")?;
+            if target.is_none_or(|target| !self.inside.contains(&target)) {
+                let parent = tree.node(row).parent;
+                self.dropped.insert(row, self.dropped.get(&parent).copied().unwrap_or(parent));
+            }
+        }
+        Ok(())
+    }
+
+    /// The row that an entry names in one of its fields.
+    fn named(&self, bodies: &mut Bodies, row: u32, key: &str) -> Result<Option<u32>> {
+        let Some(body) = bodies.any(self.view, row)? else { return Ok(None) };
+        let id = json::get(&body, key).and_then(json::string);
+        Ok(id.and_then(|id| self.view.tree().row(&id)))
+    }
+
+    fn write(&self, leaf: Option<&EntryId>, out: &mut dyn Write) -> Result<()> {
+        let tree = self.view.tree();
+        let above: HashSet<u32> = tree.ancestors(self.top).skip(1).collect();
+        let mut bodies = Bodies::default();
+        let mut labels = HashMap::new();
+        let mut last = self.top;
+        for &row in self.rows.iter().filter(|row| !self.dropped.contains_key(row)) {
+            let kind = tree.node(row).kind();
+            if kind == Kind::Label
+                && let Some(target) = self.named(&mut bodies, row, "targetId")?
+            {
+                labels.insert(target, row);
+            }
+            let body = bodies.any(self.view, row)?.map(|body| body.into_owned());
+            let mut body = body.map_or_else(|| self.view.bytes(row), Ok).map_err(Error::Storage)?;
+            let parent = tree.node(row).parent;
+            if row == self.top && parent != NONE {
+                body = json::with_member(&body, "parentId", b"null");
+            } else if let Some(&instead) = self.dropped.get(&parent) {
+                body = json::with_member(&body, "parentId", &tree.id_literal(instead));
+            }
+            if kind == Kind::Compaction {
+                body = self.keeping_what_is_here(body, &above);
+            }
+            out.write_all(&body).and_then(|()| out.write_all(b"\n")).map_err(Error::Storage)?;
+            last = row;
+        }
+        let leaf = leaf.and_then(|leaf| tree.row(leaf.as_str()));
+        let leaf = leaf.map(|row| self.dropped.get(&row).copied().unwrap_or(row));
+        let leaf = leaf.filter(|row| self.inside.contains(row)).unwrap_or(last);
+        self.write_end(&labels, leaf, last, out)
+    }
+
+    /// A compaction that keeps entries from above the top on keeps those from the top on.
+    fn keeping_what_is_here(&self, body: Vec<u8>, above: &HashSet<u32>) -> Vec<u8> {
+        let tree = self.view.tree();
+        let first_kept = json::get(&body, "firstKeptEntryId").and_then(json::string);
+        match first_kept.and_then(|id| tree.row(&id)) {
+            Some(row) if above.contains(&row) => {
+                json::with_member(&body, "firstKeptEntryId", &tree.id_literal(self.top))
+            }
+            _ => body,
+        }
+    }
+
+    /// Says again what entries outside say about these: labels, and where the leaf is.
+    fn write_end(
+        &self,
+        written: &HashMap<u32, u32>,
+        leaf: u32,
+        last: u32,
+        out: &mut dyn Write,
+    ) -> Result<()> {
+        let tree = self.view.tree();
+        let mut ids = IdMaker::new();
+        let mut used: HashSet<EntryId> = HashSet::new();
+        let mut parent = tree.id_literal(leaf);
+        let mut line = Vec::new();
+        for &row in self.rows.iter().filter(|row| !self.dropped.contains_key(row)) {
+            let now = tree.label_literal(row);
+            if now.map(|(_, label)| label) == written.get(&row).copied() {
+                continue;
+            }
+            let entry = NewEntry::label(&tree.id(row), None);
+            let (entry, label) = match now {
+                Some((text, label)) => (entry.with("label", text)?, label),
+                None => (entry, NONE),
+            };
+            let millis = tree.nodes.get(label as usize).and_then(|node| node.time());
+            let stamp = json::quoted(&time::format(millis.unwrap_or_else(time::now)));
+            let id = ids.make(|id| tree.contains(id) || used.contains(id));
+            entry.write_line(&mut line, id.as_str(), &parent, &stamp);
+            parent = json::quoted(id.as_str());
+            used.insert(id);
+        }
+        if line.is_empty() && leaf != last {
+            let id = ids.make(|id| tree.contains(id));
+            let stamp = json::quoted(&time::format(time::now()));
+            NewEntry::leaf(Some(&tree.id(leaf))).write_line(
+                &mut line,
+                id.as_str(),
+                &parent,
+                &stamp,
+            );
+        }
+        out.write_all(&line).map_err(Error::Storage)
+    }
+}
