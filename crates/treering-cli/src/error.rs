@@ -20,6 +20,8 @@ pub(crate) enum Failure {
     Input { line: u64, error: Error },
     /// The program's own: what happened, and what to do about it.
     Message { what: String, hint: Option<String> },
+    /// The same, about a command line that makes no sense.
+    Usage { what: String, hint: String },
     /// Nobody takes the output.
     Stdout(io::Error),
     /// Everything has been said on stdout.
@@ -33,6 +35,14 @@ impl Failure {
 
     pub(crate) fn with_hint(what: impl Into<String>, hint: impl Into<String>) -> Self {
         Failure::Message { what: what.into(), hint: Some(hint.into()) }
+    }
+
+    /// The exit code that tells of it.
+    pub(crate) fn exit_code(&self) -> u8 {
+        match self {
+            Failure::Usage { .. } => USAGE,
+            _ => FAILED,
+        }
     }
 
     /// The failure, known to be about a line of the input.
@@ -66,6 +76,7 @@ pub(crate) fn report(failure: &Failure, file: Option<&Path>) {
             (format!("input line {line}: {error}"), hint(error, file))
         }
         Failure::Message { what, hint } => (what.clone(), hint.clone()),
+        Failure::Usage { what, hint } => (what.clone(), Some(hint.clone())),
         Failure::Stdout(error) => (format!("cannot write the output: {error}"), None),
     };
     output::complain("error", &safe_line(&what));

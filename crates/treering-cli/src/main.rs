@@ -64,7 +64,7 @@ fn main() -> ExitCode {
             // What was said before it failed comes first.
             let _ = out.finish();
             error::report(&failure, command.file());
-            ExitCode::from(error::FAILED)
+            ExitCode::from(failure.exit_code())
         }
     }
 }

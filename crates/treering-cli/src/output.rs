@@ -20,6 +20,7 @@ pub(crate) enum Style {
     Leaf,
     Bad,
     Heading,
+    Match,
 }
 
 impl Style {
@@ -35,6 +36,7 @@ impl Style {
             Style::Leaf => "1;32",
             Style::Bad => "1;31",
             Style::Heading => "1",
+            Style::Match => "1;31",
         }
     }
 }
@@ -62,6 +64,11 @@ impl Output {
     /// How many columns a line has.
     pub(crate) fn width(&self) -> usize {
         self.width
+    }
+
+    /// Whether colours say something, so that words need not.
+    pub(crate) fn has_colours(&self) -> bool {
+        self.colours
     }
 
     /// The text in its style. It must be safe already.

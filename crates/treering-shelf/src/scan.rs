@@ -78,6 +78,11 @@ impl Shelf {
         &self.places
     }
 
+    /// The files that look like sessions, none of them read.
+    pub fn files(&self) -> Vec<PathBuf> {
+        Files::of(self.places.iter()).found.into_iter().map(|found| found.path).collect()
+    }
+
     /// Finds all sessions. `step` is called for each file as soon as it is known what it is.
     pub fn read(&self, step: impl FnMut(Step<'_>)) -> Contents {
         let files = Files::of(self.places.iter());

@@ -328,33 +328,70 @@ pub fn info(path: &Path) -> Result<SessionInfo> {
         return Err(Error::NotASession { path: path.to_owned(), reason });
     };
     let view = Snapshot::new(&loaded, Arc::clone(&journal), false);
+    let found = loaded.finding_count();
+    let info = describe(path, loaded.dialect, header, &view, (loaded.seen, found))?;
+    let usage = usage::of_session(&view, loaded.dialect)?;
+    Ok(SessionInfo {
+        tokens: (usage.requests > 0).then(|| usage.total()),
+        cost: (usage.requests > usage.unpriced).then(|| usage.cost.dollars()),
+        ..info
+    })
+}
+
+impl Session {
+    /// What a list says about this session, without its tokens and cost: see
+    /// [`stats`](Session::stats).
+    ///
+    /// ```
+    /// use treering::{Message, Session};
+    /// let session = Session::in_memory("/project");
+    /// session.append(Message::user("hello"))?;
+    /// assert_eq!(session.info()?.first_message, "hello");
+    /// # Ok::<(), treering::Error>(())
+    /// ```
+    pub fn info(&self) -> Result<SessionInfo> {
+        let (view, path, dialect, header) =
+            (self.view(), self.path().unwrap_or_default(), self.dialect(), self.header());
+        let size = view.size().map_err(Error::Storage)?;
+        let findings = self.findings()?.len();
+        describe(&path, dialect, &header, &view, (size, findings))
+    }
+}
+
+fn describe(
+    path: &Path,
+    agent: Dialect,
+    header: &Header,
+    view: &Snapshot,
+    (size, findings): (u64, usize),
+) -> Result<SessionInfo> {
+    let tree = view.tree();
     let (mut message_count, mut last) = (0, None);
-    for row in loaded.tree.live() {
-        let node = loaded.tree.node(row);
+    for row in tree.live() {
+        let node = tree.node(row);
         message_count += usize::from(node.kind() == Kind::Message);
         if matches!(node.role(), Some(Role::User | Role::Assistant)) {
             last = last.max(node.time());
         }
     }
     let modified = last.or_else(|| header.created()).unwrap_or_else(|| file_time(path));
-    let usage = usage::of_session(&view, loaded.dialect)?;
     Ok(SessionInfo {
         path: path.to_owned(),
-        agent: loaded.dialect,
+        agent,
         id: header.id.clone(),
         cwd: header.cwd.clone(),
-        name: loaded.tree.name().map(str::to_owned),
+        name: tree.name().map(str::to_owned),
         parent_session: header.parent_session.clone(),
         created: header.created(),
         modified,
         message_count,
-        entry_count: loaded.tree.len(),
-        branch_count: loaded.tree.branch_count(),
-        tokens: (usage.requests > 0).then(|| usage.total()),
-        cost: (usage.requests > usage.unpriced).then(|| usage.cost.dollars()),
-        finding_count: loaded.finding_count(),
-        first_message: first_message(&view)?,
-        size: loaded.seen,
+        entry_count: tree.len(),
+        branch_count: tree.branch_count(),
+        tokens: None,
+        cost: None,
+        finding_count: findings,
+        first_message: first_message(view)?,
+        size,
     })
 }
 

@@ -245,6 +245,26 @@ impl Projection {
         }))
     }
 
+    /// The entries that count, in the order of the context, also those that contribute no message.
+    /// What else is on the path was compacted away.
+    ///
+    /// ```
+    /// use treering::{Message, Session};
+    /// let session = Session::in_memory("/project");
+    /// let question = session.append(Message::user("hello"))?;
+    /// let label = session.label(question.as_str(), Some("start"))?;
+    /// assert_eq!(session.projection()?.selected().collect::<Vec<_>>(), [question, label]);
+    /// # Ok::<(), treering::Error>(())
+    /// ```
+    pub fn selected(&self) -> impl Iterator<Item = EntryId> + '_ {
+        self.selection.rows.iter().map(|&row| self.view.tree().id(row))
+    }
+
+    /// Whether a context edit removes an entry or puts something in its place.
+    pub fn is_edited(&self, id: &str) -> bool {
+        self.edits.contains_key(id)
+    }
+
     /// What a projection's messages are put into to make the JSON of [`Context::to_json`]: what comes
     /// before them, and what after. Between messages goes a comma.
     pub fn json_frame(&self) -> (&'static [u8], Vec<u8>) {

@@ -69,7 +69,7 @@ pub use diff::{Diff, Side};
 pub use doctor::{
     Diagnosis, Measure, Relinked, Renamed, Repair, RepairOptions, RepairTo, examine, repair,
 };
-pub use entry::{Block, Body, Entry, Kind, Message, MessageView, NewEntry, Role};
+pub use entry::{Block, Body, Entry, Kind, Message, MessageView, NewEntry, Role, strings};
 pub use error::{Error, Result};
 pub use findings::{Finding, Place, Problem, Severity};
 pub use graft::{

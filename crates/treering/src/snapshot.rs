@@ -3,7 +3,7 @@
 use crate::context::Projection;
 use crate::dialect::Codec;
 use crate::dialect::omp::blobs;
-use crate::entry::{Entry, NewEntry};
+use crate::entry::{Entry, Kind, NewEntry, Role};
 use crate::error::{Error, Result};
 use crate::json;
 use crate::load::{Loaded, Shape};
@@ -42,6 +42,11 @@ impl Snapshot {
             blobs: Arc::clone(&loaded.blobs),
             partial,
         }
+    }
+
+    /// How long the log is.
+    pub(crate) fn size(&self) -> io::Result<u64> {
+        self.journal.len()
     }
 
     pub(crate) fn tree(&self) -> &Tree {
@@ -124,6 +129,25 @@ impl Snapshot {
     pub(crate) fn entries(self, rows: Vec<u32>) -> impl Iterator<Item = Result<Entry>> + use<> {
         let mut bodies = Bodies::default();
         rows.into_iter().map(move |row| bodies.entry(&self, row))
+    }
+
+    /// The entries whose record passes `wanted`, in file order; no other is decoded.
+    pub(crate) fn entries_where(
+        self,
+        mut wanted: impl FnMut(Kind, Option<Role>, &[u8]) -> bool,
+    ) -> impl Iterator<Item = Result<Entry>> {
+        let mut bodies = Bodies::default();
+        let rows: Vec<u32> = self.tree.live().collect();
+        rows.into_iter().filter_map(move |row| {
+            let node = *self.tree.node(row);
+            match bodies.read(&self, row) {
+                Ok(bytes) if wanted(node.kind(), node.role(), bytes) => {
+                    Some(Ok(self.entry_of(row, bytes)))
+                }
+                Ok(_) => None,
+                Err(error) => Some(Err(error)),
+            }
+        })
     }
 
     fn entry_of(&self, row: u32, bytes: &[u8]) -> Entry {

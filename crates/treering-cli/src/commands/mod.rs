@@ -20,6 +20,7 @@ mod merge;
 mod migrate;
 mod name;
 mod pop;
+mod search;
 mod show;
 mod stats;
 mod tree;
@@ -51,6 +52,7 @@ pub(crate) enum Command {
     EditContext(edit_context::Args),
     Compact(compact::Args),
     Ls(ls::Args),
+    Search(search::Args),
     Convert(convert::Args),
     Export(export::Args),
     #[command(alias = "check")]
@@ -80,6 +82,7 @@ impl Command {
             Command::EditContext(args) => edit_context::run(args, out),
             Command::Compact(args) => compact::run(args, out),
             Command::Ls(args) => ls::run(args, out),
+            Command::Search(args) => search::run(args, out),
             Command::Convert(args) => convert::run(args, out),
             Command::Export(args) => export::run(args, out),
             Command::Doctor(args) => doctor::run(args, out),
@@ -121,7 +124,7 @@ impl Command {
             Command::Convert(args) => vec![&mut args.file],
             Command::Doctor(args) => args.paths.iter_mut().collect(),
             Command::Migrate(args) => args.files.iter_mut().collect(),
-            Command::Ls(_) | Command::Demo(_) => Vec::new(),
+            Command::Ls(_) | Command::Search(_) | Command::Demo(_) => Vec::new(),
         }
     }
 
@@ -149,7 +152,7 @@ impl Command {
             Command::Doctor(args) => only(&args.paths)?,
             Command::Migrate(args) => only(&args.files)?,
             Command::Stats(args) => only(&args.files)?,
-            Command::Ls(_) | Command::Demo(_) => return None,
+            Command::Ls(_) | Command::Search(_) | Command::Demo(_) => return None,
         })
     }
 }

@@ -17,7 +17,7 @@ pub(crate) use state::storage;
 
 use crate::context::{Context, Projection};
 use crate::dialect::{About, AgentContext, Dialect, agent};
-use crate::entry::{Entry, Kind, NewEntry};
+use crate::entry::{Entry, Kind, NewEntry, Role};
 use crate::error::{Error, Result};
 use crate::findings::Finding;
 use crate::header::Header;
@@ -311,6 +311,25 @@ impl Session {
         let view = self.view();
         let rows: Vec<u32> = view.tree().live().collect();
         view.entries(rows)
+    }
+
+    /// The entries, in file order, whose record passes `wanted`, which gets what it is, who speaks in
+    /// it, and its bytes as they stand in the file. No other entry is decoded.
+    ///
+    /// ```
+    /// use treering::{Message, Role, Session};
+    /// let session = Session::in_memory("/project");
+    /// session.append(Message::user("one"))?;
+    /// session.append(Message::assistant("acme", "m", "two"))?;
+    /// let spoken = |_, role, record: &[u8]| role == Some(Role::User) && record.ends_with(b"}");
+    /// assert_eq!(session.entries_where(spoken).count(), 1);
+    /// # Ok::<(), treering::Error>(())
+    /// ```
+    pub fn entries_where(
+        &self,
+        wanted: impl FnMut(Kind, Option<Role>, &[u8]) -> bool,
+    ) -> impl Iterator<Item = Result<Entry>> {
+        self.view().entries_where(wanted)
     }
 
     /// What the model sees at the leaf.

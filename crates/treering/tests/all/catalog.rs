@@ -142,3 +142,16 @@ fn a_directory_of_the_callers_choice() {
     assert_eq!(catalog.continue_recent("/project", options).unwrap().id(), session.id());
     assert!(!root.path().join("unused").exists());
 }
+
+#[test]
+fn an_open_session_says_the_same_as_a_list() {
+    let root = tempfile::tempdir().unwrap();
+    let path = root.path().join("s.jsonl");
+    let session = Session::create_at(&path, "/p", Default::default()).unwrap();
+    session.append(Message::user("hello")).unwrap();
+    session.append(Message::assistant("acme", "m", "hi")).unwrap();
+    session.set_name("Tea").unwrap();
+    let info = session.info().unwrap();
+    assert_eq!(info, treering::info(&path).unwrap());
+    assert_eq!((info.message_count, info.name.as_deref()), (2, Some("Tea")));
+}

@@ -1,0 +1,334 @@
+//! `treering search`
+
+use crate::describe;
+use crate::error::Failure;
+use crate::output::{self, Output, Style, json_string, json_string_or_null};
+use crate::shelf;
+use crate::text::{age, columns, count, excerpt, fit_end, pad, safe_line, size};
+use std::io::{self, IsTerminal, Write};
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+use treering_search::{
+    BranchState, Case, Found, Hit, Options, Query, SessionHits, Snippet, Sort, Summary, search,
+};
+use treering_shelf::Shelf;
+
+/// Search sessions: all branches, also what was abandoned or compacted away
+///
+/// An entry is found if it holds every word of the query, every "phrase" and every re:pattern; case
+/// does not matter. Quotes are part of the query: treering search '"off by one" parser'.
+///
+///   role:user        entries of a role: user, assistant, tool, bash, system, custom, or
+///                    summary, label, name
+///   tool:bash        calls of a tool and their results
+///   agent:codex      sessions of an agent: pi, omp, claude, codex …
+///   project:web      sessions whose project's directory holds this
+///   since:7d         sessions that were used since (12h, 7d, 2w, 3mo, 2026-01-31)
+///   label:"try 2"    sessions with such a label
+///   file:src/x.rs    sessions that read or modified a file
+///
+/// A hit is ● on the active path, ○ abandoned, ◌ compacted away or edited out, ◇ of a subagent. The
+/// exit code is 1 if nothing was found.
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct Args {
+    /// What to search for
+    #[arg(required = true, value_name = "QUERY")]
+    query: Vec<String>,
+    /// A directory with sessions in it, or a session's file; everything `treering ls --all` finds if not given
+    #[arg(long, short, value_name = "PATH")]
+    dir: Vec<PathBuf>,
+    /// End after so many hits, and do not count others
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
+    /// At most so many hits of each session [default: 5, with --json all]
+    #[arg(long, value_name = "N")]
+    per_session: Option<usize>,
+    /// Which sessions come first
+    #[arg(long, value_enum, default_value = "new")]
+    sort: Order,
+    /// `A` and `a` are not the same
+    #[arg(long, short)]
+    case_sensitive: bool,
+    /// Only the names of files
+    #[arg(short = 'l', long, conflicts_with = "json")]
+    files: bool,
+    /// One JSON object per session and line: path, agent, id, cwd, name, firstMessage, modified,
+    /// hitCount, hits (id, role, part, state, leaf, time, snippet, matches in characters of it)
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum Order {
+    /// Those written to last
+    New,
+    /// Those that are most about it
+    Relevance,
+}
+
+/// How many hits of a session people want to see before they ask for more.
+const PER_SESSION: usize = 5;
+
+pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
+    let case = if args.case_sensitive { Case::Respected } else { Case::Ignored };
+    let query = Query::parse(&args.query.join(" "), case).map_err(|error| Failure::Usage {
+        what: error.to_string(),
+        hint: "`treering search --help` shows what a query can say".to_owned(),
+    })?;
+    let usual = if args.json { usize::MAX } else { PER_SESSION };
+    let options = Options {
+        sort: match args.sort {
+            Order::New => Sort::Newest,
+            Order::Relevance => Sort::Relevance,
+        },
+        hits_per_session: if args.files { 1 } else { args.per_session.unwrap_or(usual) },
+        // Whoever wants a few does not wait for the rest to be counted.
+        counts_all: !args.files && args.limit.is_none(),
+        max_hits: args.limit.unwrap_or(usize::MAX),
+        snippet_width: if args.json { 200 } else { out.width().saturating_sub(30).max(40) },
+        ..Options::default()
+    };
+    let started = Instant::now();
+    let files = files(&args.dir)?;
+    let mut report = Report { args, out, now: options.now, first: true, skipped: Vec::new() };
+    let mut failed = None;
+    let summary = search(files, &query, &options, &AtomicBool::new(false), |found| {
+        match report.show(found) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(failure) => {
+                failed = Some(failure);
+                ControlFlow::Break(())
+            }
+        }
+    });
+    let skipped = report.skipped;
+    if let Some(failure) = failed {
+        return Err(failure);
+    }
+    out.finish()?;
+    warn_of(&skipped);
+    say_what_was_done(&summary, started);
+    match summary.sessions {
+        0 => Err(Failure::Said),
+        _ => Ok(()),
+    }
+}
+
+/// The files to search: those given, all in the directories given, or all there are.
+fn files(given: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+    if given.is_empty() {
+        return Ok(Shelf::new(shelf::places()).files());
+    }
+    let mut found = Vec::new();
+    for path in given {
+        let about = |error: io::Error| Failure::message(format!("{}: {error}", path.display()));
+        match std::fs::metadata(path).map_err(about)?.is_dir() {
+            true => {
+                std::fs::read_dir(path).map_err(about)?;
+                found.extend(Shelf::new(shelf::places().only([path.clone()])).files());
+            }
+            false => found.push(path.clone()),
+        }
+    }
+    Ok(found)
+}
+
+struct Report<'a> {
+    args: &'a Args,
+    out: &'a mut Output,
+    now: i64,
+    first: bool,
+    skipped: Vec<String>,
+}
+
+impl Report<'_> {
+    fn show(&mut self, found: Found) -> Result<(), Failure> {
+        match found {
+            Found::Unreadable(_, error) => {
+                self.skipped.push(error.to_string());
+                return Ok(());
+            }
+            Found::Session(session) if self.args.json => write_json(&session, self.out)?,
+            Found::Session(session) if self.args.files => {
+                writeln!(self.out, "{}", safe_line(&session.info.path.to_string_lossy()))?;
+            }
+            Found::Session(session) => self.write(&session)?,
+        }
+        // Whoever waits sees what there is.
+        self.out.finish()
+    }
+
+    fn write(&mut self, session: &SessionHits) -> Result<(), Failure> {
+        if !std::mem::take(&mut self.first) {
+            writeln!(self.out)?;
+        }
+        self.write_head(session)?;
+        let widest = |cell: fn(&Hit) -> &str| {
+            session.hits.iter().map(|hit| columns(&safe_line(cell(hit)))).max().unwrap_or(0)
+        };
+        let widths = (widest(|hit| &hit.short), widest(|hit| &hit.name));
+        for hit in &session.hits {
+            self.write_hit(hit, widths)?;
+        }
+        if let Some(more) = session.total.checked_sub(session.hits.len()).filter(|more| *more > 0) {
+            let more = format!("  … and {}", count(more, "more hit", "more hits"));
+            let more = self.out.paint(Style::Dim, &more);
+            writeln!(self.out, "{more}")?;
+        }
+        Ok(())
+    }
+
+    /// Whose session it is, what it is about, how old, where.
+    fn write_head(&mut self, session: &SessionHits) -> Result<(), Failure> {
+        let info = &session.info;
+        let path = info.path.strip_prefix(".").unwrap_or(&info.path);
+        let path = safe_line(&path.to_string_lossy());
+        let path = fit_end(&path, self.out.width() / 2);
+        let age = age(self.now - info.modified);
+        let used = info.agent.name().len() + age.len() + columns(&path) + 6;
+        let id = safe_line(&info.id);
+        // Files are mostly named after the session.
+        let id = if path.contains(&id) { String::new() } else { format!("  {id}") };
+        let room = self.out.width().saturating_sub(used + columns(&id)).max(16);
+        let title = excerpt(info.name.as_deref().unwrap_or(&info.first_message), room);
+        let style = if info.name.is_some() { Style::Label } else { Style::Heading };
+        let (agent, title) =
+            (self.out.paint(Style::Dim, info.agent.name()), self.out.paint(style, &title));
+        let rest = self.out.paint(Style::Dim, &format!("{age}  {path}{id}"));
+        writeln!(self.out, "{agent}  {title}  {rest}")?;
+        Ok(())
+    }
+
+    fn write_hit(&mut self, hit: &Hit, (id, name): (usize, usize)) -> Result<(), Failure> {
+        let (mark, word, style) = state(&hit.state);
+        let word = if self.out.has_colours() { "" } else { word };
+        let mark = self.out.paint(style, mark);
+        let word = if word.is_empty() { String::new() } else { format!(" {}", pad(word, 9)) };
+        let short = self.out.paint(Style::Id, &pad(&safe_line(&hit.short), id));
+        let name = pad(&safe_line(&hit.name), name);
+        let name = self.out.paint(describe::style(hit.kind, hit.role), &name);
+        let text = self.snippet(&hit.snippet);
+        let line = format!("  {mark}{word} {short}  {name}  {text}");
+        writeln!(self.out, "{}", line.trim_end())?;
+        Ok(())
+    }
+
+    /// The snippet, harmless, with its matches marked.
+    fn snippet(&self, snippet: &Snippet) -> String {
+        let mut text = String::from(if snippet.cut_before { "…" } else { "" });
+        for (piece, found) in snippet.pieces() {
+            let piece = safe_line(piece);
+            match found {
+                true => text.push_str(&self.out.paint(Style::Match, &piece)),
+                false => text.push_str(&piece),
+            }
+        }
+        text.push_str(if snippet.cut_after { "…" } else { "" });
+        text
+    }
+}
+
+/// How a branch state is shown: a mark, a word, and how both look.
+fn state(state: &BranchState) -> (&'static str, &'static str, Style) {
+    match state {
+        BranchState::Active => ("●", "active", Style::Leaf),
+        BranchState::Compacted => ("◌", "compacted", Style::Summary),
+        BranchState::Edited => ("◌", "edited", Style::Summary),
+        BranchState::Sidechain => ("◇", "sidechain", Style::Dim),
+        _ => ("○", "abandoned", Style::Dim),
+    }
+}
+
+fn write_json(session: &SessionHits, out: &mut Output) -> Result<(), Failure> {
+    let info = &session.info;
+    let path = info.path.to_string_lossy();
+    let modified = treering::format_time(info.modified);
+    let fields = [
+        ("path", Some(&*path)),
+        ("agent", Some(info.agent.name())),
+        ("id", Some(&info.id)),
+        ("cwd", Some(&info.cwd)),
+        ("name", info.name.as_deref()),
+        ("firstMessage", Some(&info.first_message)),
+        ("modified", Some(&modified)),
+    ];
+    out.write_all(b"{")?;
+    write_fields(&fields, out)?;
+    write!(out, ",\"hitCount\":{},\"hits\":[", session.total)?;
+    for (at, hit) in session.hits.iter().enumerate() {
+        out.write_all(if at == 0 { b"{" } else { b",{" })?;
+        let leaf = match &hit.state {
+            BranchState::Abandoned(leaf) => Some(leaf.as_str()),
+            _ => None,
+        };
+        let time = hit.time.map(treering::format_time);
+        let fields = [
+            ("id", hit.entry.as_ref().map(|id| id.as_str())),
+            ("role", Some(hit.name.as_str())),
+            ("part", Some(hit.part.name())),
+            ("state", Some(hit.state.name())),
+            ("leaf", leaf),
+            ("time", time.as_deref()),
+            ("snippet", Some(hit.snippet.text.as_str())),
+        ];
+        write_fields(&fields, out)?;
+        out.write_all(b",\"matches\":[")?;
+        for (at, (start, end)) in character_ranges(&hit.snippet).into_iter().enumerate() {
+            write!(out, "{}[{start},{end}]", if at == 0 { "" } else { "," })?;
+        }
+        out.write_all(b"]}")?;
+    }
+    Ok(out.write_all(b"]}\n")?)
+}
+
+fn write_fields(fields: &[(&str, Option<&str>)], out: &mut Output) -> Result<(), Failure> {
+    for (at, (key, value)) in fields.iter().enumerate() {
+        out.write_all(if at == 0 { b"" } else { b"," })?;
+        json_string(out, key)?;
+        out.write_all(b":")?;
+        json_string_or_null(out, *value)?;
+    }
+    Ok(())
+}
+
+/// Where the matches are, counted in characters: every language can use that.
+fn character_ranges(snippet: &Snippet) -> Vec<(usize, usize)> {
+    let mut at = 0;
+    let mut ranges = Vec::new();
+    for (piece, found) in snippet.pieces() {
+        let end = at + piece.chars().count();
+        if found {
+            ranges.push((at, end));
+        }
+        at = end;
+    }
+    ranges
+}
+
+/// How many files that cannot be read are worth naming.
+const MAX_SKIPPED: usize = 5;
+
+fn warn_of(skipped: &[String]) {
+    for error in skipped.iter().take(MAX_SKIPPED) {
+        output::complain("warning", &safe_line(error));
+    }
+    if let Some(more) = skipped.len().checked_sub(MAX_SKIPPED).filter(|more| *more > 0) {
+        output::complain("warning", &format!("… and {more} more files that cannot be read"));
+    }
+}
+
+/// For somebody who watches: how much was found, and in how much.
+fn say_what_was_done(summary: &Summary, started: Instant) {
+    let mut stderr = io::stderr();
+    if stderr.is_terminal() {
+        let Summary { files, bytes, sessions, hits, .. } = *summary;
+        let (hits, sessions) = (count(hits, "hit", "hits"), count(sessions, "session", "sessions"));
+        let seconds = started.elapsed().as_secs_f64();
+        let bytes = size(bytes);
+        let _ =
+            writeln!(stderr, "{hits} in {sessions} ({files} searched, {bytes}, in {seconds:.1} s)");
+    }
+}

@@ -1,0 +1,108 @@
+use crate::support::{Place, header, user};
+use serde_json::json;
+
+#[test]
+fn for_people_hits_are_grouped_by_session_and_say_what_became_of_them() {
+    let place = Place::with_story();
+    let out = place.run(&["search", "nothing"]).ok();
+    let lines: Vec<&str> = out.lines().collect();
+    assert!(lines[0].starts_with("pi  What is here?  "), "{out}");
+    assert!(lines[0].ends_with("  s.jsonl  demo-1"), "{out}");
+    assert_eq!(
+        lines[1..],
+        [
+            "  ● active    a3  toolResult      total 0 nothing",
+            "  ○ abandoned b1  assistant       Nothing.",
+            "  ● active    b2  branch_summary  Said nothing.",
+        ]
+    );
+}
+
+#[test]
+fn as_json_every_session_is_an_object() {
+    let place = Place::with_story();
+    let found = place.run(&["search", "--json", "nothing", "role:assistant"]).json();
+    assert_eq!(
+        found,
+        [json!({
+            "path": "./s.jsonl", "agent": "pi", "id": "demo-1", "cwd": "/project", "name": null,
+            "firstMessage": "What is here?\nBe brief.", "modified": "2026-01-05T09:07:00.000Z",
+            "hitCount": 1,
+            "hits": [{"id": "b1", "role": "assistant", "part": "text", "state": "abandoned", "leaf": "b1",
+                      "time": "2026-01-05T09:04:00.000Z", "snippet": "Nothing.", "matches": [[0, 7]]}],
+        })]
+    );
+    let wide = Place::with(&[user("a", None, 1, "日本 needle é needle")]);
+    let found = wide.run(&["search", "needle", "--json"]).json();
+    assert_eq!(found[0]["hits"][0]["matches"], json!([[3, 9], [12, 18]]));
+}
+
+#[test]
+fn directories_files_and_names_only() {
+    let place = Place::with_story();
+    let other = format!("{}\n{}\n", header(), user("a1", None, 1, "nothing, too"));
+    place.write("deep/er/still/t.jsonl", other.as_bytes());
+    let files = |args: &[&str]| {
+        let mut files: Vec<String> = place.run(args).ok().lines().map(str::to_owned).collect();
+        files.sort();
+        files
+    };
+    assert_eq!(files(&["search", "-l", "nothing"]), ["./deep/er/still/t.jsonl", "./s.jsonl"]);
+    assert_eq!(files(&["search", "-l", "nothing", "--dir", "deep"]), ["deep/er/still/t.jsonl"]);
+    assert_eq!(files(&["search", "-l", "nothing", "-d", "s.jsonl", "-d", "deep"]).len(), 2);
+    assert!(place.run(&["search", "x", "-d", "nowhere"]).failed().starts_with("error: nowhere: "));
+}
+
+#[test]
+fn subagents_are_found_in_their_session() {
+    let record = |uuid: &str, side: bool, text: &str| {
+        json!({"parentUuid": null, "isSidechain": side, "cwd": "/p", "sessionId": "c", "type": "user", "uuid": uuid,
+               "message": {"role": "user", "content": text}, "timestamp": "2026-01-05T09:01:00.000Z"})
+        .to_string()
+            + "\n"
+    };
+    let place = Place::empty();
+    place.write("c.jsonl", record("u1", false, "Look.").as_bytes());
+    place.write("c/subagents/agent-1.jsonl", record("x1", true, "A needle.").as_bytes());
+    let found = place.run(&["search", "needle", "--json"]).json();
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0]["path"], "./c.jsonl");
+    assert_eq!(found[0]["hits"][0]["state"], "sidechain");
+}
+
+#[test]
+fn exit_codes_tell_nothing_found_from_a_bad_query() {
+    let place = Place::with_story();
+    assert_eq!(place.run(&["search", "absent"]).failed(), "");
+    assert_eq!(place.run(&["search", "--json", "absent"]).failed(), "");
+    let bad = place.run(&["search", "re:(x"]);
+    assert_eq!((bad.code, bad.stdout.as_str()), (2, ""));
+    assert_eq!(
+        bad.stderr,
+        "error: bad pattern: unclosed group (at character 4)\nhint: `treering search --help` shows what a query can say\n"
+    );
+    assert_eq!(place.run(&["search"]).code, 2);
+}
+
+#[test]
+fn case_matters_if_asked_for_and_limits_hold() {
+    let place = Place::with_story();
+    assert_eq!(place.run(&["search", "-c", "Nothing", "--json"]).json()[0]["hitCount"], 1);
+    let one = place.run(&["search", "nothing", "--per-session", "1"]).ok();
+    assert!(one.ends_with("  … and 2 more hits\n"), "{one}");
+    let limited = place.run(&["search", "nothing", "--limit", "2", "--json"]).json();
+    assert_eq!(limited[0]["hits"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn hostile_sessions_stay_inert_and_unreadable_ones_are_named() {
+    let place = Place::with(&[user("a\u{1b}[2J", None, 1, "needle \u{1b}]0;x\u{7} \u{202e} end")]);
+    place.write("none.jsonl", b"needle in no session\n");
+    let ran = place.run(&["search", "needle"]);
+    assert_eq!(ran.code, 0);
+    let line = ran.stdout.lines().nth(1).unwrap();
+    assert!(line.ends_with("needle \\x1b]0;x\\x07 \\u{202e} end"), "{line}");
+    assert!(line.contains("a\\x1b[2J"), "{line}");
+    assert!(!ran.stdout.contains('\u{1b}'));
+    assert!(ran.stderr.starts_with("warning: ./none.jsonl: not a session"), "{}", ran.stderr);
+}

@@ -1,0 +1,215 @@
+//! What an entry says, piece by piece, and whether that is what is searched for.
+//!
+//! The pieces come from the library's views, so that every agent's entries are searched alike: texts,
+//! thinking, the values of a call's arguments, results, commands and their output, summaries, labels,
+//! names, and what extensions stored. Not the names of tools (that is what `tool:` is for), nor images.
+
+use crate::filter::Filters;
+use crate::query::Query;
+use std::borrow::Cow;
+use std::collections::HashMap;
+use treering::{Block, Body, Entry, MessageView, Role, strings};
+
+/// Which part of an entry a text is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Part {
+    /// What was said.
+    Text,
+    /// What the model thought.
+    Thinking,
+    /// An argument of a tool call.
+    Call,
+    /// What a tool returned.
+    Result,
+    /// A command that the user ran.
+    Command,
+    /// What it printed.
+    Output,
+    /// The summary of a compaction or a branch.
+    Summary,
+    /// A label.
+    Label,
+    /// The session's name.
+    Name,
+    /// What an extension, or an unknown kind of entry, holds.
+    Data,
+    /// A string of an entry that is damaged.
+    Damaged,
+}
+
+impl Part {
+    /// Its name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Part::Text => "text",
+            Part::Thinking => "thinking",
+            Part::Call => "call",
+            Part::Result => "result",
+            Part::Command => "command",
+            Part::Output => "output",
+            Part::Summary => "summary",
+            Part::Label => "label",
+            Part::Name => "name",
+            Part::Data => "data",
+            Part::Damaged => "damaged",
+        }
+    }
+
+    /// How much a hit in it says about the session.
+    pub(crate) fn weight(self) -> u64 {
+        match self {
+            Part::Name | Part::Label => 20,
+            Part::Summary => 6,
+            Part::Text | Part::Command => 4,
+            _ => 1,
+        }
+    }
+}
+
+/// A text of an entry.
+#[derive(Debug)]
+pub(crate) struct Piece<'a> {
+    pub part: Part,
+    pub tool: Option<Cow<'a, str>>,
+    pub text: Cow<'a, str>,
+}
+
+/// The names of the tools that were called, by the ids of the calls: results need not name them.
+#[derive(Debug, Default)]
+pub(crate) struct Calls(HashMap<String, String>);
+
+impl Calls {
+    pub(crate) fn take(&mut self, entry: &Entry) {
+        for block in entry.message().iter().flat_map(MessageView::blocks) {
+            if let Block::ToolCall { id, name, .. } = block {
+                self.0.insert(id.into_owned(), name.into_owned());
+            }
+        }
+    }
+}
+
+/// All texts of an entry.
+pub(crate) fn pieces<'a>(entry: &'a Entry, calls: &Calls) -> Vec<Piece<'a>> {
+    let mut out = Pieces { out: Vec::new() };
+    match entry.body() {
+        Body::Message(message) => {
+            out.message(message, calls);
+            entry.more_messages().for_each(|message| out.message(message, calls));
+        }
+        Body::Compaction { summary, .. } | Body::BranchSummary { summary, .. } => {
+            out.add(Part::Summary, summary);
+        }
+        Body::CustomMessage { custom_type, text } => {
+            out.add(Part::Text, text.into());
+            out.add(Part::Data, custom_type);
+        }
+        Body::ContextEdit { replacement, .. } => {
+            out.all(Part::Text, replacement.unwrap_or_default(), None);
+        }
+        Body::Custom { custom_type, data } => {
+            out.add(Part::Data, custom_type);
+            out.all(Part::Data, data.unwrap_or_default(), None);
+        }
+        Body::Label { label, .. } => out.add(Part::Label, label.unwrap_or_default()),
+        Body::SessionInfo { name } => out.add(Part::Name, name.unwrap_or_default()),
+        Body::Damaged => out.unknown(Part::Damaged, entry),
+        Body::Other => out.unknown(Part::Data, entry),
+        _ => {}
+    }
+    out.out
+}
+
+struct Pieces<'a> {
+    out: Vec<Piece<'a>>,
+}
+
+impl<'a> Pieces<'a> {
+    fn add(&mut self, part: Part, text: Cow<'a, str>) {
+        if !text.is_empty() {
+            self.out.push(Piece { part, tool: None, text });
+        }
+    }
+
+    /// Every string in some JSON.
+    fn all(&mut self, part: Part, json: &'a [u8], tool: Option<&Cow<'a, str>>) {
+        let texts = strings(json).filter(|text| !text.is_empty());
+        self.out.extend(texts.map(|text| Piece { part, tool: tool.cloned(), text }));
+    }
+
+    /// Everything but what says where the entry belongs.
+    fn unknown(&mut self, part: Part, entry: &'a Entry) {
+        let is_place = |text: &str| {
+            *entry.id() == text
+                || entry.parent().is_some_and(|parent| *parent == text)
+                || entry.type_name() == text
+                || entry.time().is_some_and(|time| treering::format_time(time) == text)
+        };
+        self.all(part, entry.raw(), None);
+        self.out.retain(|piece| !is_place(&piece.text));
+    }
+
+    fn message(&mut self, message: MessageView<'a>, calls: &Calls) {
+        let field = |key| message.field(key).unwrap_or_default();
+        let (part, tool) = match message.role() {
+            Role::BashExecution => {
+                let tool = Some(Cow::Borrowed("bash"));
+                let (command, output) = (field("command"), field("output"));
+                self.out.push(Piece { part: Part::Command, tool: tool.clone(), text: command });
+                self.out.push(Piece { part: Part::Output, tool, text: output });
+                return;
+            }
+            Role::BranchSummary | Role::CompactionSummary => {
+                return self.add(Part::Summary, field("summary"));
+            }
+            Role::ToolResult => {
+                let named = message.field("toolName").filter(|name| !name.is_empty());
+                let called = || calls.0.get(&*field("toolCallId")).cloned().map(Cow::Owned);
+                (Part::Result, named.or_else(called))
+            }
+            _ => (Part::Text, None),
+        };
+        for block in message.blocks() {
+            match block {
+                Block::Text(text) => self.out.push(Piece { part, tool: tool.clone(), text }),
+                Block::Thinking(text) => self.add(Part::Thinking, text),
+                Block::ToolCall { name, arguments, .. } => {
+                    self.all(Part::Call, arguments.unwrap_or_default(), Some(&name));
+                }
+                Block::Other(raw) => self.all(Part::Data, raw, tool.as_ref()),
+                _ => {}
+            }
+        }
+        if message.role() == Role::Assistant {
+            self.add(Part::Text, field("errorMessage"));
+        }
+    }
+}
+
+/// The piece to show of an entry: the one that holds most of what is searched for. `None` if the entry
+/// does not hold all of it.
+pub(crate) fn best<'p, 'a>(query: &Query, pieces: &'p [Piece<'a>]) -> Option<&'p Piece<'a>> {
+    let fits = |piece: &&Piece<'_>| fits_tool(&query.filters, piece);
+    let mut found = vec![false; query.terms.len()];
+    let mut best: Option<(usize, &Piece<'_>)> = None;
+    for piece in pieces.iter().filter(fits) {
+        let mut count = 0;
+        for (term, found) in query.terms.iter().zip(&mut found) {
+            if term.is_in(&piece.text) {
+                *found = true;
+                count += 1;
+            }
+        }
+        if best.is_none_or(|(most, _)| count > most) {
+            best = Some((count, piece));
+        }
+    }
+    if found.contains(&false) {
+        return None;
+    }
+    best.map(|(_, piece)| piece)
+}
+
+fn fits_tool(filters: &Filters, piece: &Piece<'_>) -> bool {
+    filters.tools.is_empty() || piece.tool.as_deref().is_some_and(|tool| filters.fits_tool(tool))
+}

@@ -1,0 +1,224 @@
+//! The conditions of a query that are not about text: who speaks, with which tool, in whose session,
+//! where, and since when.
+//!
+//! Of several roles, tools or agents one must fit; of everything else, all.
+
+use crate::term::{BadPattern, Term};
+use crate::touched::Wanted;
+use regex::{Regex, RegexBuilder};
+use treering::{Dialect, Kind, Role};
+
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Filters {
+    pub roles: Vec<Speaker>,
+    pub tools: Vec<ToolName>,
+    pub agents: Vec<Dialect>,
+    pub projects: Vec<Term>,
+    pub since: Vec<Since>,
+    pub labels: Vec<Term>,
+    pub files: Vec<Wanted>,
+}
+
+impl Filters {
+    pub(crate) fn is_empty(&self) -> bool {
+        !self.choose_entries() && !self.choose_sessions()
+    }
+
+    /// Whether an entry has to fulfil something.
+    pub(crate) fn choose_entries(&self) -> bool {
+        !self.roles.is_empty() || !self.tools.is_empty()
+    }
+
+    fn choose_sessions(&self) -> bool {
+        let Filters { agents, projects, since, labels, files, .. } = self;
+        !(agents.is_empty()
+            && projects.is_empty()
+            && since.is_empty()
+            && labels.is_empty()
+            && files.is_empty())
+    }
+
+    pub(crate) fn fits_role(&self, kind: Kind, role: Option<Role>) -> bool {
+        self.roles.is_empty() || self.roles.iter().any(|wanted| wanted.is(kind, role))
+    }
+
+    pub(crate) fn fits_tool(&self, tool: &str) -> bool {
+        self.tools.is_empty() || self.tools.iter().any(|wanted| wanted.0.is_match(tool))
+    }
+
+    pub(crate) fn fits_agent(&self, agent: Dialect) -> bool {
+        self.agents.is_empty() || self.agents.contains(&agent)
+    }
+
+    /// The time that a session must have been touched after, in Unix milliseconds.
+    pub(crate) fn since(&self, now: i64) -> Option<i64> {
+        self.since.iter().map(|since| since.at(now)).max()
+    }
+
+    #[cfg(test)]
+    pub(crate) fn shown(&self) -> String {
+        let mut all = Vec::new();
+        all.extend(self.roles.iter().map(|role| format!("role:{}", role.name())));
+        all.extend(self.tools.iter().map(|tool| format!("tool:{}", tool.0)));
+        all.extend(self.agents.iter().map(|agent| format!("agent:{agent}")));
+        all.extend(self.projects.iter().map(|term| format!("project:{}", term.source())));
+        all.extend(self.since.iter().map(|since| format!("since:{since:?}")));
+        all.extend(self.labels.iter().map(|term| format!("label:{}", term.source())));
+        all.extend(self.files.iter().map(|file| format!("file:{}", file.text())));
+        all.join(" ")
+    }
+}
+
+/// Who or what an entry is by, in the words of a query.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Speaker {
+    User,
+    Assistant,
+    Tool,
+    Bash,
+    System,
+    Custom,
+    Summary,
+    Label,
+    Name,
+}
+
+const SPEAKERS: [Speaker; 9] = [
+    Speaker::User,
+    Speaker::Assistant,
+    Speaker::Tool,
+    Speaker::Bash,
+    Speaker::System,
+    Speaker::Custom,
+    Speaker::Summary,
+    Speaker::Label,
+    Speaker::Name,
+];
+
+impl Speaker {
+    fn name(self) -> &'static str {
+        match self {
+            Speaker::User => "user",
+            Speaker::Assistant => "assistant",
+            Speaker::Tool => "tool",
+            Speaker::Bash => "bash",
+            Speaker::System => "system",
+            Speaker::Custom => "custom",
+            Speaker::Summary => "summary",
+            Speaker::Label => "label",
+            Speaker::Name => "name",
+        }
+    }
+
+    fn is(self, kind: Kind, role: Option<Role>) -> bool {
+        match self {
+            Speaker::User => role == Some(Role::User),
+            Speaker::Assistant => role == Some(Role::Assistant),
+            Speaker::Tool => role == Some(Role::ToolResult),
+            Speaker::Bash => role == Some(Role::BashExecution),
+            Speaker::System => role == Some(Role::System),
+            Speaker::Custom => {
+                role == Some(Role::Custom) || matches!(kind, Kind::CustomMessage | Kind::Custom)
+            }
+            Speaker::Summary => {
+                matches!(kind, Kind::Compaction | Kind::BranchSummary)
+                    || matches!(role, Some(Role::BranchSummary | Role::CompactionSummary))
+            }
+            Speaker::Label => kind == Kind::Label,
+            Speaker::Name => kind == Kind::SessionInfo,
+        }
+    }
+}
+
+/// The role that `role:` names.
+pub(crate) fn role_of(name: &str) -> Result<Speaker, String> {
+    let lower = name.to_lowercase();
+    let lower = if lower == "toolresult" { "tool" } else { &lower };
+    SPEAKERS.into_iter().find(|speaker| speaker.name() == lower).ok_or_else(|| {
+        let names = SPEAKERS.map(Speaker::name).join(", ");
+        format!("no role is called {name:?}; there are {names}")
+    })
+}
+
+/// The whole name of a tool, in any case; `*` stands for anything.
+#[derive(Debug, Clone)]
+pub(crate) struct ToolName(Regex);
+
+impl ToolName {
+    pub(crate) fn new(name: &str) -> Result<Self, BadPattern> {
+        let pattern = regex::escape(name).replace(r"\*", ".*");
+        let regex = RegexBuilder::new(&format!("^(?:{pattern})$")).case_insensitive(true).build();
+        let regex = regex.map_err(|error| BadPattern { at: None, message: error.to_string() })?;
+        Ok(ToolName(regex))
+    }
+}
+
+/// A point in time: a date, or so long ago.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Since {
+    At(i64),
+    Ago(i64),
+}
+
+const HOUR: i64 = 3_600_000;
+const DAY: i64 = 24 * HOUR;
+
+impl Since {
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        let since = date(text).map(Since::At).or_else(|| age(text).map(Since::Ago));
+        since.ok_or_else(|| {
+            format!("{text:?} is no time: write 2026-01-31, 2026-01-31T09:00:00Z, or an age such as 12h, 7d, 2w, 3mo, 1y")
+        })
+    }
+
+    fn at(self, now: i64) -> i64 {
+        match self {
+            Since::At(time) => time,
+            Since::Ago(age) => now.saturating_sub(age),
+        }
+    }
+}
+
+fn date(text: &str) -> Option<i64> {
+    let midnight = format!("{text}T00:00:00Z");
+    let time = text.parse().or_else(|_| midnight.parse::<jiff::Timestamp>());
+    time.ok().map(jiff::Timestamp::as_millisecond)
+}
+
+fn age(text: &str) -> Option<i64> {
+    let digits = text.find(|c: char| !c.is_ascii_digit())?;
+    let (number, unit) = text.split_at_checked(digits)?;
+    let unit = match unit {
+        "h" => HOUR,
+        "d" => DAY,
+        "w" => 7 * DAY,
+        "mo" => 30 * DAY,
+        "y" => 365 * DAY,
+        _ => return None,
+    };
+    number.parse::<i64>().ok()?.checked_mul(unit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_in_every_form() {
+        let at = |text: &str| Since::parse(text).map(|time| time.at(1_000 * DAY));
+        assert_eq!(at("2026-01-05"), Ok(1_767_571_200_000));
+        assert_eq!(at("2026-01-05T09:00:00Z"), Ok(1_767_603_600_000));
+        assert_eq!(at("2d"), Ok(998 * DAY));
+        assert_eq!(at("1y"), Ok(635 * DAY));
+        for bad in ["", "d", "7", "7x", "99999999999999999999d", "-1d", "2026-13-01"] {
+            assert!(at(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn tools_are_named_whole() {
+        let fits = |name: &str, tool: &str| ToolName::new(name).unwrap().0.is_match(tool);
+        assert!(fits("bash", "Bash") && !fits("bash", "bash2"));
+        assert!(fits("mcp__*", "mcp__web__fetch") && !fits("a.b", "axb"));
+    }
+}

@@ -1,0 +1,136 @@
+//! What the raw bytes of a file must hold for a text to be in it: the fast path.
+//!
+//! JSON spells a text in many ways. A character stands as it is, or as `\uXXXX`, or (a few of them)
+//! behind a backslash; and where a string holds JSON, as Codex's arguments do, all of that again. A
+//! *fragment* is a run of characters that only have the first two ways. If a text holds it, then its
+//! bytes hold the fragment as it is, or at least one of its characters as `\uXXXX`. Both are quick to
+//! look for, and neither misses anything; what is found by them is then looked at exactly.
+
+use crate::term::Case;
+use memchr::memmem;
+use regex::bytes::{Regex, RegexBuilder};
+use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
+use std::sync::Arc;
+
+/// Longer fragments do not make files fewer.
+const MAX_CHARS: usize = 32;
+
+#[derive(Debug, Clone)]
+pub(crate) struct Fragment {
+    plain: Regex,
+    /// Which UTF-16 units spell one of its characters, a bit each.
+    units: Arc<[u64; 1024]>,
+    /// How much of it can lie across a boundary.
+    overlap: usize,
+    len: usize,
+}
+
+impl Fragment {
+    /// The longest fragment of a text; blanks in it may be any others. `None` if it has none.
+    pub(crate) fn best(text: &str, case: Case) -> Option<Self> {
+        let longest = text
+            .split(|c: char| c.is_whitespace() || is_special(c))
+            .max_by_key(|run| (run.len(), std::cmp::Reverse(run.as_ptr())))?;
+        let end = longest.char_indices().nth(MAX_CHARS).map_or(longest.len(), |(end, _)| end);
+        Fragment::new(longest.get(..end)?, case)
+    }
+
+    fn new(text: &str, case: Case) -> Option<Self> {
+        if text.is_empty() {
+            return None;
+        }
+        let plain = RegexBuilder::new(&regex::escape(text))
+            .case_insensitive(case == Case::Ignored)
+            .build()
+            .ok()?;
+        let mut units = Box::new([0_u64; 1024]);
+        for character in text.chars() {
+            let mut class = ClassUnicode::new([ClassUnicodeRange::new(character, character)]);
+            if case == Case::Ignored {
+                class.try_case_fold_simple().ok()?;
+            }
+            for character in class.iter().flat_map(|range| range.start()..=range.end()) {
+                for unit in character.encode_utf16(&mut [0; 2]) {
+                    units[usize::from(*unit) / 64] |= 1 << (*unit % 64);
+                }
+            }
+        }
+        let overlap = (text.chars().count() * 4).max(6);
+        Some(Fragment { plain, units: Arc::from(units), overlap, len: text.len() })
+    }
+
+    /// How selective it is: the more the better.
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// So many bytes of one piece have to be seen again with the next, for nothing to be missed.
+    pub(crate) fn overlap(&self) -> usize {
+        self.overlap
+    }
+
+    pub(crate) fn may_be_in(&self, bytes: &[u8]) -> bool {
+        self.plain.is_match(bytes) || self.find_escaped(bytes, 0).is_some()
+    }
+
+    /// Where bytes, from `from` on, may hold it first, as it is.
+    pub(crate) fn find_plain(&self, bytes: &[u8], from: usize) -> Option<usize> {
+        (from <= bytes.len()).then(|| self.plain.find_at(bytes, from))?.map(|found| found.start())
+    }
+
+    /// Where bytes, from `from` on, first spell one of its characters as `\uXXXX`.
+    pub(crate) fn find_escaped(&self, bytes: &[u8], from: usize) -> Option<usize> {
+        let rest = bytes.get(from..)?;
+        memmem::find_iter(rest, br"\u")
+            .find(|&at| {
+                let unit = rest.get(at + 2..at + 6).and_then(unit);
+                unit.is_some_and(|unit| self.units[usize::from(unit) / 64] >> (unit % 64) & 1 == 1)
+            })
+            .map(|at| from + at)
+    }
+}
+
+fn unit(hex: &[u8]) -> Option<u16> {
+    let mut unit = 0;
+    for digit in hex {
+        unit = unit << 4 | char::from(*digit).to_digit(16)? as u16;
+    }
+    Some(unit)
+}
+
+/// Characters that JSON may spell in a way of their own, and the one that stands for what could not be
+/// read.
+fn is_special(character: char) -> bool {
+    matches!(character, '"' | '\\' | '/' | '\u{FFFD}') || character.is_control()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn may_be(text: &str, bytes: &str) -> bool {
+        Fragment::best(text, Case::Ignored).unwrap().may_be_in(bytes.as_bytes())
+    }
+
+    #[test]
+    fn every_spelling_is_seen() {
+        assert!(may_be("café", r#"{"t":"CAFÉ"}"#));
+        assert!(may_be("café", r#"{"t":"caf\u00e9"}"#));
+        assert!(may_be("café", r#"{"t":"caf\u00C9"}"#));
+        assert!(may_be("café", r#"{"t":"{\"x\":\"caf\\u00e9\"}"}"#));
+        assert!(may_be("word", r#"\u0077ord"#));
+        assert!(may_be("tusk", r#"tus\u212a"#));
+        assert!(may_be("a😀", r#"a\ud83d\ude00"#));
+        assert!(may_be("src/main.rs", r#"src\/main.rs"#));
+        assert!(may_be("say \"hi\" twice", r#"say \"hi\"\ntwice"#));
+        assert!(!may_be("café", r#"cafe \u001b[0m \u00e8"#));
+        assert!(!may_be("word", r"wor \u006"));
+    }
+
+    #[test]
+    fn some_texts_have_no_fragment() {
+        assert!(Fragment::best("\"/\\", Case::Ignored).is_none());
+        assert_eq!(Fragment::best("a/bcd\\ef", Case::Ignored).unwrap().len(), 3);
+        assert!(Fragment::best(&"x".repeat(1_000_000), Case::Ignored).unwrap().len() == MAX_CHARS);
+    }
+}

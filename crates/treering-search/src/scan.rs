@@ -1,0 +1,185 @@
+//! Whether a file can hold what is searched for, from its raw bytes.
+//!
+//! Files are read in aligned chunks that stay in the cache, each with the end of the one before it, and
+//! no line is ever held. Most files are done with after this. A large file is shared among the cores.
+
+use crate::fragment::Fragment;
+use crate::query::Query;
+use memchr::{memchr, memrchr};
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+const PAGE: usize = 4096;
+const CHUNK: usize = 256 * 1024;
+
+/// A file of this size is worth more than one core.
+const LARGE: u64 = 32 * 1024 * 1024;
+
+const ZSTD: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
+
+/// What the bytes must hold: one fragment somewhere, and the others on the same line.
+#[derive(Debug)]
+pub(crate) struct Probe<'a> {
+    lead: &'a Fragment,
+    others: Vec<&'a Fragment>,
+}
+
+impl<'a> Probe<'a> {
+    /// `None` if nothing is known about the bytes of what the query finds.
+    pub(crate) fn of(query: &'a Query) -> Option<Self> {
+        let mut terms: Vec<&Fragment> =
+            query.terms.iter().filter_map(|term| term.fragment.as_ref()).collect();
+        terms.sort_by_key(|fragment| std::cmp::Reverse(fragment.len()));
+        if let [lead, others @ ..] = &*terms {
+            return Some(Probe { lead, others: others.to_vec() });
+        }
+        // Labels and files stand on lines of their own.
+        let filters = &query.filters;
+        let labels = filters.labels.iter().filter_map(|term| term.fragment.as_ref());
+        let files = filters.files.iter().filter_map(|file| file.fragment.as_ref());
+        let lead = labels.chain(files).max_by_key(|fragment| fragment.len())?;
+        Some(Probe { lead, others: Vec::new() })
+    }
+
+    /// Whether bytes hold a line that can match. What reaches beyond them counts as fitting.
+    fn is_in(&self, bytes: &[u8]) -> bool {
+        self.fits(bytes, |from| self.lead.find_plain(bytes, from))
+            || self.fits(bytes, |from| self.lead.find_escaped(bytes, from))
+    }
+
+    fn fits(&self, bytes: &[u8], find: impl Fn(usize) -> Option<usize>) -> bool {
+        let mut from = 0;
+        while let Some(at) = find(from) {
+            if self.others.is_empty() {
+                return true;
+            }
+            let start = bytes.get(..at).and_then(|before| memrchr(b'\n', before));
+            let end = bytes.get(at..).and_then(|after| memchr(b'\n', after)).map(|end| at + end);
+            let (Some(start), Some(end)) = (start, end) else { return true };
+            let line = bytes.get(start..end).unwrap_or_default();
+            if self.others.iter().all(|other| other.may_be_in(line)) {
+                return true;
+            }
+            from = end;
+        }
+        false
+    }
+}
+
+/// What a look at a file's bytes tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Look {
+    /// It cannot match.
+    No,
+    /// It has to be read as a session.
+    Maybe,
+}
+
+/// How much was read, beside the answer.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Looked {
+    pub look: Look,
+    pub bytes: u64,
+}
+
+/// Looks at a session's file and at those of its subagents.
+pub(crate) fn look(path: &Path, probe: &Probe<'_>, threads: usize) -> io::Result<Looked> {
+    let mut looked = look_at(path, probe, threads)?;
+    for file in subagents(path) {
+        // One that cannot be read does not hide the session, which is read without it.
+        if let (Look::No, Ok(more)) = (looked.look, look_at(&file, probe, threads)) {
+            looked = Looked { look: more.look, bytes: looked.bytes + more.bytes };
+        }
+    }
+    Ok(looked)
+}
+
+/// The files that Claude Code's subagents wrote beside a session.
+fn subagents(path: &Path) -> Vec<PathBuf> {
+    let directory = path.with_extension("").join("subagents");
+    let files = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    let is_one = |file: &PathBuf| file.extension().is_some_and(|extension| extension == "jsonl");
+    files.map(|file| file.path()).filter(is_one).collect()
+}
+
+fn look_at(path: &Path, probe: &Probe<'_>, threads: usize) -> io::Result<Looked> {
+    let mut file = File::open(path)?;
+    let length = file.metadata()?.len();
+    let found = AtomicBool::new(false);
+    if length < LARGE || threads < 2 {
+        look_in(&mut file, 0..u64::MAX, probe, &found)?;
+    } else {
+        // A part that begins inside of a chunk would be read twice as slowly.
+        let part = (length / threads as u64 / CHUNK as u64 + 1) * CHUNK as u64;
+        std::thread::scope(|scope| {
+            let look_in_part = |at: u64| {
+                let found = &found;
+                scope.spawn(move || {
+                    look_in(&mut File::open(path)?, at * part..(at + 1) * part, probe, found)
+                })
+            };
+            let parts: Vec<_> = (0..threads as u64).map(look_in_part).collect();
+            parts.into_iter().try_for_each(|part| {
+                part.join().unwrap_or_else(|_| Err(io::Error::other("a search thread ended early")))
+            })
+        })?;
+    }
+    let look = if found.into_inner() { Look::Maybe } else { Look::No };
+    Ok(Looked { look, bytes: length })
+}
+
+/// Looks at a part of a file until something is found, here or in another part.
+fn look_in(
+    file: &mut File,
+    part: std::ops::Range<u64>,
+    probe: &Probe<'_>,
+    found: &AtomicBool,
+) -> io::Result<()> {
+    let overlap = probe.lead.overlap();
+    let room = overlap.next_multiple_of(PAGE);
+    let mut buffer = vec![0; room + CHUNK + PAGE];
+    let aligned = buffer.as_ptr().align_offset(PAGE);
+    // `align_offset` may decline to answer; alignment is only a matter of speed.
+    let chunk = room + if aligned < PAGE { aligned } else { 0 };
+    // What lies across the boundary to the part before belongs to this one.
+    let before = part.start.min(overlap as u64);
+    file.seek(SeekFrom::Start(part.start - before))?;
+    let mut kept = before as usize;
+    if read_some(file, buffer.get_mut(chunk - kept..chunk).unwrap_or_default())? < kept {
+        return Ok(()); // The file ends before this part.
+    }
+    let mut at = part.start;
+    while at < part.end && !found.load(Ordering::Relaxed) {
+        let want = usize::try_from(part.end - at).unwrap_or(CHUNK).min(CHUNK);
+        let got = read_some(file, buffer.get_mut(chunk..chunk + want).unwrap_or_default())?;
+        if got == 0 {
+            break;
+        }
+        let bytes = buffer.get(chunk - kept..chunk + got).unwrap_or_default();
+        let is_packed = at == 0 && bytes.starts_with(&ZSTD);
+        if is_packed || probe.is_in(bytes) {
+            found.store(true, Ordering::Relaxed);
+            break;
+        }
+        at += got as u64;
+        kept = overlap.min(kept + got);
+        buffer.copy_within(chunk + got - kept..chunk + got, chunk - kept);
+    }
+    Ok(())
+}
+
+/// Fills the buffer as far as the file goes.
+fn read_some(file: &mut File, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut filled = 0;
+    while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+        match file.read(rest) {
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
+}

@@ -1,0 +1,263 @@
+//! The driver: files in, what was found in them out, as soon as it is found.
+//!
+//! Files are looked at on all cores, newest first, and what is found comes out in that order: a file
+//! that is done early waits for those before it. Sorted by relevance, everything waits for the last.
+
+use crate::query::Query;
+use crate::scan::{self, Look, Probe};
+use crate::session::{self, SessionHits, Wanted};
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::time::{SystemTime, UNIX_EPOCH};
+use treering::Error;
+
+/// In which order sessions come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Sort {
+    /// The file that was written to last comes first.
+    #[default]
+    Newest,
+    /// The session that is most about what is searched for comes first.
+    Relevance,
+}
+
+/// How to search.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// In which order sessions come.
+    pub sort: Sort,
+    /// At most so many hits of a session are described.
+    pub hits_per_session: usize,
+    /// Whether those beyond are counted.
+    pub counts_all: bool,
+    /// The search ends after so many hits were described.
+    pub max_hits: usize,
+    /// About how many columns a snippet has.
+    pub snippet_width: usize,
+    /// The time, in Unix milliseconds: what `since:7d` counts from.
+    pub now: i64,
+    /// How many threads search; as many as there are cores if not said.
+    pub threads: Option<usize>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            sort: Sort::default(),
+            hits_per_session: usize::MAX,
+            counts_all: true,
+            max_hits: usize::MAX,
+            snippet_width: 80,
+            now: millis(SystemTime::now()),
+            threads: None,
+        }
+    }
+}
+
+/// Something that the search came across.
+#[derive(Debug)]
+pub enum Found {
+    /// A session in which something was found.
+    Session(Box<SessionHits>),
+    /// A file that may hold something and cannot be read as a session.
+    Unreadable(PathBuf, Error),
+}
+
+/// What a search did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Summary {
+    /// Files looked at.
+    pub files: usize,
+    /// Their size.
+    pub bytes: u64,
+    /// Sessions in which something was found.
+    pub sessions: usize,
+    /// Hits in them, described or not.
+    pub hits: usize,
+    /// Files that could not be read.
+    pub unreadable: usize,
+}
+
+/// Searches files, and calls `each` with what is found until it breaks off, `cancel` is set, or enough
+/// was found. A file that cannot be read never ends the search.
+///
+/// ```
+/// use std::ops::ControlFlow;
+/// use treering::{Message, Session};
+/// use treering_search::{Case, Found, Options, Query, search};
+/// # let dir = tempfile::tempdir()?;
+/// let path = dir.path().join("s.jsonl");
+/// let session = Session::create_at(&path, "/project", Default::default())?;
+/// let question = session.append(Message::user("Where is the Parser?"))?;
+/// session.append(Message::assistant("acme", "m", "In src."))?;
+///
+/// let query = Query::parse("parser", Case::Ignored)?;
+/// let mut found = Vec::new();
+/// search([path], &query, &Options::default(), &Default::default(), |each| {
+///     if let Found::Session(session) = each {
+///         found.extend(session.hits);
+///     }
+///     ControlFlow::Continue(())
+/// });
+/// assert_eq!(found[0].entry, Some(question));
+/// assert_eq!(found[0].snippet.text, "Where is the Parser?");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn search(
+    files: impl IntoIterator<Item = PathBuf>,
+    query: &Query,
+    options: &Options,
+    cancel: &AtomicBool,
+    each: impl FnMut(Found) -> ControlFlow<()>,
+) -> Summary {
+    let mut delivery =
+        Delivery { left: options.max_hits, each, summary: Summary::default(), is_over: false };
+    let files = sorted(files, query.filters.since(options.now));
+    let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let cores = || std::thread::available_parallelism().map_or(1, |count| count.get()).min(16);
+    let threads = options.threads.unwrap_or_else(cores).max(1);
+    let job = Job { query, probe: Probe::of(query), options, threads };
+    std::thread::scope(|scope| {
+        let (send, results) = mpsc::channel();
+        for _ in 0..threads.min(files.len()) {
+            let (send, next, stop, files, job) = (send.clone(), &next, &stop, &files, &job);
+            scope.spawn(move || {
+                while !stop.load(Ordering::Relaxed) && !cancel.load(Ordering::Relaxed) {
+                    let at = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(path) = files.get(at) else { return };
+                    if send.send((at, job.run(path))).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+        drop(send);
+        let mut waiting = BTreeMap::new();
+        let mut due = 0;
+        for (at, outcome) in results {
+            waiting.insert(at, outcome);
+            if options.sort == Sort::Relevance {
+                continue;
+            }
+            while let Some(outcome) = waiting.remove(&due) {
+                due += 1;
+                delivery.take(outcome);
+            }
+            stop.fetch_or(delivery.is_over, Ordering::Relaxed);
+        }
+        let mut rest: Vec<Outcome> = waiting.into_values().collect();
+        rest.sort_by_key(|outcome| std::cmp::Reverse(outcome.score()));
+        rest.into_iter().for_each(|outcome| delivery.take(outcome));
+    });
+    delivery.summary
+}
+
+/// The files by the time they were written to, the latest first, without those that nobody has touched
+/// since some time.
+fn sorted(files: impl IntoIterator<Item = PathBuf>, since: Option<i64>) -> Vec<PathBuf> {
+    let mut timed: Vec<(i64, PathBuf)> = files
+        .into_iter()
+        .map(|path| {
+            let modified = path.metadata().and_then(|metadata| metadata.modified());
+            // What cannot be asked is reported when it is read.
+            (modified.map_or(i64::MAX, millis), path)
+        })
+        .filter(|(modified, _)| since.is_none_or(|since| *modified >= since))
+        .collect();
+    timed.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| b.1.cmp(&a.1)));
+    timed.dedup();
+    timed.into_iter().map(|(_, path)| path).collect()
+}
+
+fn millis(time: SystemTime) -> i64 {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// What is done to every file.
+struct Job<'a> {
+    query: &'a Query,
+    probe: Option<Probe<'a>>,
+    options: &'a Options,
+    threads: usize,
+}
+
+struct Outcome {
+    bytes: u64,
+    found: Option<Found>,
+}
+
+impl Outcome {
+    fn score(&self) -> u64 {
+        match &self.found {
+            Some(Found::Session(session)) => session.score,
+            _ => 0,
+        }
+    }
+}
+
+impl Job<'_> {
+    fn run(&self, path: &Path) -> Outcome {
+        let mut bytes = path.metadata().map_or(0, |metadata| metadata.len());
+        if let Some(probe) = &self.probe {
+            match scan::look(path, probe, self.threads) {
+                Ok(looked) => {
+                    bytes = looked.bytes;
+                    if looked.look == Look::No {
+                        return Outcome { bytes, found: None };
+                    }
+                }
+                Err(source) => {
+                    let error = Error::Io { path: path.to_owned(), action: "read", source };
+                    return Outcome {
+                        bytes,
+                        found: Some(Found::Unreadable(path.to_owned(), error)),
+                    };
+                }
+            }
+        }
+        let wanted = Wanted {
+            hits: self.options.hits_per_session.min(self.options.max_hits),
+            counts: self.options.counts_all,
+            width: self.options.snippet_width,
+            now: self.options.now,
+        };
+        let found = match session::search(path, self.query, wanted) {
+            Ok(hits) => hits.map(|hits| Found::Session(Box::new(hits))),
+            Err(error) => Some(Found::Unreadable(path.to_owned(), error)),
+        };
+        Outcome { bytes, found }
+    }
+}
+
+/// Hands over what was found, as much as is wanted.
+struct Delivery<F> {
+    left: usize,
+    each: F,
+    summary: Summary,
+    is_over: bool,
+}
+
+impl<F: FnMut(Found) -> ControlFlow<()>> Delivery<F> {
+    fn take(&mut self, outcome: Outcome) {
+        if self.is_over {
+            return;
+        }
+        self.summary.files += 1;
+        self.summary.bytes += outcome.bytes;
+        let Some(mut found) = outcome.found else { return };
+        match &mut found {
+            Found::Session(session) => {
+                session.hits.truncate(self.left);
+                self.left -= session.hits.len();
+                self.summary.sessions += 1;
+                self.summary.hits += session.total;
+            }
+            Found::Unreadable(..) => self.summary.unreadable += 1,
+        }
+        self.is_over = (self.each)(found).is_break() || self.left == 0;
+    }
+}

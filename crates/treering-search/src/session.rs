@@ -1,0 +1,252 @@
+//! One session: which of its entries are what is searched for.
+
+use crate::exact::{self, Calls, Part};
+use crate::query::Query;
+use crate::snippet::{Snippet, snippet};
+use crate::state::{BranchState, States};
+use crate::touched;
+use std::collections::HashSet;
+use std::path::Path;
+use treering::{Entry, EntryId, Kind, Result, Role, Session, SessionInfo};
+
+/// What was found in a session.
+#[derive(Debug, Clone)]
+pub struct SessionHits {
+    /// The session.
+    pub info: SessionInfo,
+    /// The hits in file order, as many as were asked for. None if the query is about sessions only.
+    pub hits: Vec<Hit>,
+    /// How many there are; if not all were to be counted, how many are described.
+    pub total: usize,
+    /// How much the session is about what is searched for; only to compare with others.
+    pub score: u64,
+}
+
+/// An entry that is what is searched for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hit {
+    /// The entry; `None` if it is the session's name, where no entry holds that.
+    pub entry: Option<EntryId>,
+    /// The entry's id, as short as is clear.
+    pub short: String,
+    /// What it is: the role for a message, the type for everything else.
+    pub name: String,
+    /// Its type.
+    pub kind: Kind,
+    /// Who speaks, if it is a message.
+    pub role: Option<Role>,
+    /// When it was written, in Unix milliseconds.
+    pub time: Option<i64>,
+    /// What became of it.
+    pub state: BranchState,
+    /// The part of it that is shown.
+    pub part: Part,
+    /// The line to show.
+    pub snippet: Snippet,
+}
+
+/// How much is wanted of a session.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Wanted {
+    pub hits: usize,
+    /// Whether hits beyond those are counted.
+    pub counts: bool,
+    pub width: usize,
+    pub now: i64,
+}
+
+/// Searches the session at `path`; `None` if nothing in it is what is searched for.
+pub(crate) fn search(path: &Path, query: &Query, wanted: Wanted) -> Result<Option<SessionHits>> {
+    let session = Session::open(path)?;
+    let filters = &query.filters;
+    let tree = session.tree();
+    let cwd = session.cwd();
+    if !filters.fits_agent(session.dialect())
+        || !filters.projects.iter().all(|project| project.is_in(&cwd))
+    {
+        return Ok(None);
+    }
+    let labels = tree.labels();
+    if !filters.labels.iter().all(|wanted| labels.iter().any(|(_, text, _)| wanted.is_in(text))) {
+        return Ok(None);
+    }
+    let mut info = None;
+    if let Some(since) = filters.since(wanted.now) {
+        let known = session.info()?;
+        if known.modified < since {
+            return Ok(None);
+        }
+        info = Some(known);
+    }
+    let mut finder = Finder::new(&session, query, wanted, &cwd)?;
+    for (target, text, _) in &labels {
+        if filters.labels.iter().any(|wanted| wanted.is_in(text)) {
+            finder.chosen.insert(target.clone());
+        }
+    }
+    finder.look_at_entries()?;
+    finder.look_at_name();
+    if finder.touched.contains(&false) || (finder.total == 0 && finder.chooses_entries()) {
+        return Ok(None);
+    }
+    let Finder { hits, total, score, .. } = finder;
+    let info = match info {
+        Some(info) => info,
+        None => session.info()?,
+    };
+    Ok(Some(SessionHits { info, hits, total, score }))
+}
+
+struct Finder<'a> {
+    session: &'a Session,
+    query: &'a Query,
+    wanted: Wanted,
+    cwd: &'a str,
+    states: States,
+    calls: Calls,
+    /// Which of the wanted files were touched.
+    touched: Vec<bool>,
+    /// Entries that are shown because of a filter, where nothing else is asked of entries.
+    chosen: HashSet<EntryId>,
+    hits: Vec<Hit>,
+    total: usize,
+    score: u64,
+}
+
+impl<'a> Finder<'a> {
+    fn new(session: &'a Session, query: &'a Query, wanted: Wanted, cwd: &'a str) -> Result<Self> {
+        Ok(Finder {
+            session,
+            query,
+            wanted,
+            cwd,
+            states: States::of(session)?,
+            calls: Calls::default(),
+            touched: vec![false; query.filters.files.len()],
+            chosen: HashSet::new(),
+            hits: Vec::new(),
+            total: 0,
+            score: 0,
+        })
+    }
+
+    /// Whether the query says something about entries themselves: then a session without a hit is not
+    /// what is searched for.
+    fn chooses_entries(&self) -> bool {
+        !self.query.terms.is_empty() || self.query.filters.choose_entries()
+    }
+
+    fn look_at_entries(&mut self) -> Result<()> {
+        let (query, filters) = (self.query, &self.query.filters);
+        let chooses = self.chooses_entries();
+        let names_tools = !filters.tools.is_empty();
+        let names_files = !filters.files.is_empty();
+        let names_labels = !filters.labels.is_empty() && !chooses;
+        if !chooses && !names_files && !names_labels {
+            return Ok(());
+        }
+        let is_call = |role| role == Some(Role::Assistant);
+        let touches =
+            |kind, role| is_call(role) || matches!(kind, Kind::Compaction | Kind::BranchSummary);
+        let can_match = |kind, role, record: &[u8]| {
+            filters.fits_role(kind, role) && query.terms.iter().all(|term| term.may_be_in(record))
+        };
+        let wanted = |kind: Kind, role: Option<Role>, record: &[u8]| {
+            names_tools && is_call(role)
+                || names_files && touches(kind, role)
+                || names_labels
+                || chooses && can_match(kind, role, record)
+        };
+        for entry in self.session.entries_where(wanted) {
+            self.look_at(&entry?, chooses);
+            let is_enough = self.hits.len() >= self.wanted.hits && !self.touched.contains(&false);
+            if is_enough && !self.wanted.counts {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn look_at(&mut self, entry: &Entry, chooses: bool) {
+        let filters = &self.query.filters;
+        if !filters.tools.is_empty() {
+            self.calls.take(entry);
+        }
+        let mut is_chosen = self.chosen.contains(entry.id());
+        if !filters.files.is_empty() {
+            for file in touched::files(entry) {
+                for (wanted, touched) in filters.files.iter().zip(&mut self.touched) {
+                    let is_it = wanted.is(&file, self.cwd);
+                    *touched |= is_it;
+                    is_chosen |= is_it;
+                }
+            }
+        }
+        if chooses && !filters.fits_role(entry.kind(), entry.role()) || !chooses && !is_chosen {
+            return;
+        }
+        let pieces = exact::pieces(entry, &self.calls);
+        match exact::best(self.query, &pieces) {
+            Some(piece) => self.found(Some(entry), piece.part, &piece.text),
+            None if is_chosen && !chooses => self.found(Some(entry), Part::Data, ""),
+            None => {}
+        }
+    }
+
+    /// Some agents keep a session's name outside of the entries.
+    fn look_at_name(&mut self) {
+        let Query { terms, filters } = self.query;
+        let Some(name) = self.session.name() else { return };
+        let is_known = self.hits.iter().any(|hit| hit.kind == Kind::SessionInfo);
+        let fits = !terms.is_empty()
+            && filters.tools.is_empty()
+            && filters.fits_role(Kind::SessionInfo, None)
+            && terms.iter().all(|term| term.is_in(&name));
+        if fits && !is_known {
+            self.found(None, Part::Name, &name);
+        }
+    }
+
+    fn found(&mut self, entry: Option<&Entry>, part: Part, text: &str) {
+        self.total += 1;
+        self.score = self.score.saturating_add(part.weight());
+        if self.hits.len() >= self.wanted.hits {
+            return;
+        }
+        let state = match entry {
+            Some(entry) => self.states.state(self.session, entry.id()),
+            None => BranchState::Active,
+        };
+        self.hits.push(Hit {
+            entry: entry.map(|entry| entry.id().clone()),
+            short: entry.map(|entry| self.short(entry.id())).unwrap_or_default(),
+            name: entry.map_or("session_info".to_owned(), name),
+            kind: entry.map_or(Kind::SessionInfo, Entry::kind),
+            role: entry.and_then(Entry::role),
+            time: entry.and_then(Entry::time),
+            state,
+            part,
+            snippet: snippet(self.query, text, self.wanted.width),
+        });
+    }
+
+    /// A long id by its beginning, if no other begins like it.
+    fn short(&self, id: &EntryId) -> String {
+        let text = id.as_str();
+        let beginning: String = text.chars().take(8).collect();
+        let is_long = text.chars().count() > 16;
+        match is_long && self.session.tree().find(&beginning).is_ok() {
+            true => beginning,
+            false => text.to_owned(),
+        }
+    }
+}
+
+fn name(entry: &Entry) -> String {
+    let role = entry.role().map(|role| match (role.name(), entry.message()) {
+        (Some(name), _) => name.to_owned(),
+        (None, Some(message)) => message.role_name().into_owned(),
+        (None, None) => "message".to_owned(),
+    });
+    role.unwrap_or_else(|| entry.type_name().into_owned())
+}

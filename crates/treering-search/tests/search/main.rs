@@ -1,0 +1,23 @@
+//! What search promises: it misses nothing, finds nothing that is not there, and knows what became of
+//! what it finds. One test binary, so that it links once.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "how a test fails")]
+
+mod dialects;
+mod driver;
+mod exactness;
+mod filters;
+mod states;
+mod support;
+
+/// A file of tests that nobody names would never run.
+#[test]
+fn every_file_is_part_of_this_binary() {
+    let here = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/search");
+    let main = std::fs::read_to_string(here.join("main.rs")).unwrap();
+    for file in std::fs::read_dir(here).unwrap() {
+        let name = file.unwrap().file_name().into_string().unwrap();
+        let Some(module) = name.strip_suffix(".rs") else { continue };
+        assert!(module == "main" || main.contains(&format!("mod {module};")), "{name}");
+    }
+}

@@ -1,0 +1,127 @@
+//! A directory with sessions in it, and searches in them.
+
+use serde_json::{Value, json};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+use treering_search::{Case, Found, Options, Query, SessionHits, search};
+
+pub(crate) struct Place {
+    dir: TempDir,
+}
+
+impl Place {
+    pub(crate) fn empty() -> Self {
+        Place { dir: tempfile::tempdir().unwrap() }
+    }
+
+    /// With a session of a header and these lines, `s.jsonl`.
+    pub(crate) fn with(lines: &[String]) -> Self {
+        let place = Place::empty();
+        place.write("s.jsonl", session(lines));
+        place
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.dir.path()
+    }
+
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        self.path().join(name)
+    }
+
+    pub(crate) fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.file(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, bytes).unwrap();
+        path
+    }
+
+    /// The hits in `s.jsonl`: entry, state, and the line with its matches in brackets.
+    pub(crate) fn hits(&self, query: &str) -> Vec<String> {
+        let found = sessions([self.file("s.jsonl")], query);
+        found.iter().flat_map(|session| &session.hits).map(shown).collect()
+    }
+
+    /// The ids of the entries found in `s.jsonl`.
+    pub(crate) fn ids(&self, query: &str) -> String {
+        let found = sessions([self.file("s.jsonl")], query);
+        let hits = found.iter().flat_map(|session| &session.hits);
+        let ids: Vec<&str> =
+            hits.map(|hit| hit.entry.as_ref().map_or("(name)", |id| id.as_str())).collect();
+        ids.join(" ")
+    }
+}
+
+pub(crate) fn shown(hit: &treering_search::Hit) -> String {
+    let line: String = hit
+        .snippet
+        .pieces()
+        .map(|(text, found)| if found { format!("[{text}]") } else { text.to_owned() })
+        .collect();
+    let leaf = match &hit.state {
+        treering_search::BranchState::Abandoned(leaf) => format!("({leaf})"),
+        _ => String::new(),
+    };
+    format!("{} {}{leaf} {}: {line}", hit.short, hit.state.name(), hit.part.name())
+}
+
+pub(crate) fn run(
+    files: impl IntoIterator<Item = PathBuf>,
+    query: &str,
+    options: &Options,
+) -> (Vec<Found>, treering_search::Summary) {
+    let query = Query::parse(query, Case::Ignored).unwrap();
+    let mut all = Vec::new();
+    let summary = search(files, &query, options, &Default::default(), |found| {
+        all.push(found);
+        ControlFlow::Continue(())
+    });
+    (all, summary)
+}
+
+/// The sessions found, of files that must all be readable.
+pub(crate) fn sessions(files: impl IntoIterator<Item = PathBuf>, query: &str) -> Vec<SessionHits> {
+    let found = run(files, query, &Options::default()).0;
+    found
+        .into_iter()
+        .map(|found| match found {
+            Found::Session(session) => *session,
+            Found::Unreadable(path, error) => panic!("{}: {error}", path.display()),
+        })
+        .collect()
+}
+
+pub(crate) fn header() -> &'static str {
+    r#"{"type":"session","version":3,"id":"demo-1","timestamp":"2026-01-05T09:00:00.000Z","cwd":"/work/web"}"#
+}
+
+pub(crate) fn session(lines: &[String]) -> String {
+    format!("{}\n{}\n", header(), lines.join("\n"))
+}
+
+pub(crate) fn entry(kind: &str, id: &str, parent: Option<&str>, mut more: Value) -> String {
+    let common = json!({"type": kind, "id": id, "parentId": parent, "timestamp": "2026-01-05T09:01:00.000Z"});
+    more.as_object_mut().unwrap().extend(common.as_object().unwrap().clone());
+    more.to_string()
+}
+
+pub(crate) fn message(id: &str, parent: Option<&str>, message: Value) -> String {
+    entry("message", id, parent, json!({"message": message}))
+}
+
+pub(crate) fn user(id: &str, parent: Option<&str>, text: &str) -> String {
+    message(id, parent, json!({"role": "user", "content": text}))
+}
+
+pub(crate) fn assistant(id: &str, parent: &str, content: Value) -> String {
+    message(
+        id,
+        Some(parent),
+        json!({"role": "assistant", "content": content, "provider": "acme", "model": "m"}),
+    )
+}
+
+pub(crate) fn call(id: &str, name: &str, arguments: Value) -> Value {
+    json!({"type": "toolCall", "id": id, "name": name, "arguments": arguments})
+}

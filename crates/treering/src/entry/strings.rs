@@ -1,0 +1,44 @@
+//! All texts inside a JSON value, whatever its shape.
+
+use crate::json;
+use std::borrow::Cow;
+
+/// The strings in a JSON value, decoded, in order, however deep they are; the keys of objects are not
+/// among them. Of JSON that is cut off or broken, the strings that are whole.
+///
+/// ```
+/// let arguments = br#"{"command":"ls \u00e9","env":[{"HOME":"/root"}],"n":1}"#;
+/// let texts: Vec<_> = treering::strings(arguments).collect();
+/// assert_eq!(texts, ["ls é", "/root"]);
+/// ```
+pub fn strings(json: &[u8]) -> impl Iterator<Item = Cow<'_, str>> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        loop {
+            let start = at + memchr::memchr(b'"', json.get(at..)?)?;
+            // Past a broken string nobody can tell what is inside of one.
+            let end = json::skip_string(json, start)?;
+            at = end;
+            if json.get(json::skip_space(json, end)) != Some(&b':') {
+                return json::string(json.get(start..end)?);
+            }
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::strings;
+
+    #[test]
+    fn values_at_any_depth_and_no_keys() {
+        let texts = |json: &str| -> Vec<String> {
+            strings(json.as_bytes()).map(|text| text.into_owned()).collect()
+        };
+        assert_eq!(texts(r#""a""#), ["a"]);
+        assert_eq!(texts(r#"{"k" : "v","l":{"m":["x",{"y":"z:"}]},"n":null}"#), ["v", "x", "z:"]);
+        assert_eq!(texts(r#"["\"quoted\"","\ud83d\ude00"]"#), ["\"quoted\"", "😀"]);
+        assert_eq!(texts(r#"{"text":"whole","torn":"no en"#), ["whole"]);
+        assert_eq!(texts(&"[".repeat(100_000)), Vec::<String>::new());
+    }
+}
