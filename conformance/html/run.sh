@@ -24,7 +24,7 @@ fi
 mkdir -p "$cache" || skip "cannot create $cache"
 cache=$(CDPATH= cd -- "$cache" && pwd) || exit 1
 if [ ! -d "$cache/node_modules/playwright-core" ]; then
-  (cd "$cache" && npm init -y >/dev/null 2>&1 && npm install --no-audit --no-fund playwright-core@1 >/dev/null 2>&1) || skip "playwright-core could not be installed"
+  (cd "$cache" && npm init -y >/dev/null 2>&1 && npm install --no-audit --no-fund playwright-core@1.64.1 >/dev/null 2>&1) || skip "playwright-core could not be installed"
 fi
 : "${TREERING_BIN:=$here/../../target/release/treering}"
 export TREERING_BIN CHROMIUM

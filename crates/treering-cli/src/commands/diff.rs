@@ -9,7 +9,7 @@ use crate::spent::{cost, json_usage};
 use crate::text::{count, safe_line};
 use std::io::Write;
 use std::path::PathBuf;
-use treering::{EntryId, Session, Side};
+use treering::{EntryId, Session, Side, Usage};
 
 /// Compare two branches: what each did since they parted
 ///
@@ -85,7 +85,7 @@ impl Shown<'_> {
         let entries = count(side.entries.len(), "entry", "entries");
         let messages = count(side.messages, "message", "messages");
         let size =
-            format!("{entries}, {messages}, about {} tokens, {}", side.tokens, cost(&side.usage));
+            format!("{entries}, {messages}, about {} tokens{}", side.tokens, paid(&side.usage));
         writeln!(out, "\n{title} {leaf}: {size}")?;
         let lists = side.file_ops.lists();
         for (what, files) in [("read", &lists.read), ("modified", &lists.modified)] {
@@ -138,5 +138,13 @@ impl Shown<'_> {
             out.write_all(if entry.is_damaged() { b"null" } else { entry.raw() })?;
         }
         Ok(out.write_all(b"]")?)
+    }
+}
+
+/// What it cost, if anybody was asked for it.
+fn paid(usage: &Usage) -> String {
+    match cost(usage) {
+        known if known.is_empty() => known,
+        known => format!(", {known}"),
     }
 }

@@ -100,10 +100,10 @@ fn two_branches_are_compared() {
     common ancestor
     a3  2026-01-05 09:03:00Z  toolResult  [bash] total 0
 
-    A b1: 1 entry, 1 message, about 2 tokens, $0.0000
+    A b1: 1 entry, 1 message, about 2 tokens
     b1  2026-01-05 09:04:00Z  assistant   [first try] Nothing.
 
-    B c3: 3 entries, 3 messages, about 9 tokens, $0.0000
+    B c3: 3 entries, 3 messages, about 9 tokens
     modified: x.rs
     c1  2026-01-05 09:08:00Z  user        Change it.
     c2  2026-01-05 09:09:00Z  assistant   → edit x.rs

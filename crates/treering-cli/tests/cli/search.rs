@@ -4,7 +4,7 @@ use serde_json::json;
 #[test]
 fn for_people_hits_are_grouped_by_session_and_say_what_became_of_them() {
     let place = Place::with_story();
-    let out = place.run(&["search", "nothing"]).ok();
+    let out = place.run(&["search", "-d", ".", "nothing"]).ok();
     let lines: Vec<&str> = out.lines().collect();
     assert!(lines[0].starts_with("pi  What is here?  "), "{out}");
     assert!(lines[0].ends_with("  s.jsonl  demo-1"), "{out}");
@@ -21,7 +21,7 @@ fn for_people_hits_are_grouped_by_session_and_say_what_became_of_them() {
 #[test]
 fn as_json_every_session_is_an_object() {
     let place = Place::with_story();
-    let found = place.run(&["search", "--json", "nothing", "role:assistant"]).json();
+    let found = place.run(&["search", "-d", ".", "--json", "nothing", "role:assistant"]).json();
     assert_eq!(
         found,
         [json!({
@@ -33,7 +33,7 @@ fn as_json_every_session_is_an_object() {
         })]
     );
     let wide = Place::with(&[user("a", None, 1, "日本 needle é needle")]);
-    let found = wide.run(&["search", "needle", "--json"]).json();
+    let found = wide.run(&["search", "-d", ".", "needle", "--json"]).json();
     assert_eq!(found[0]["hits"][0]["matches"], json!([[3, 9], [12, 18]]));
 }
 
@@ -47,7 +47,10 @@ fn directories_files_and_names_only() {
         files.sort();
         files
     };
-    assert_eq!(files(&["search", "-l", "nothing"]), ["./deep/er/still/t.jsonl", "./s.jsonl"]);
+    assert_eq!(
+        files(&["search", "-d", ".", "-l", "nothing"]),
+        ["./deep/er/still/t.jsonl", "./s.jsonl"]
+    );
     assert_eq!(files(&["search", "-l", "nothing", "--dir", "deep"]), ["deep/er/still/t.jsonl"]);
     assert_eq!(files(&["search", "-l", "nothing", "-d", "s.jsonl", "-d", "deep"]).len(), 2);
     assert!(place.run(&["search", "x", "-d", "nowhere"]).failed().starts_with("error: nowhere: "));
@@ -64,7 +67,7 @@ fn subagents_are_found_in_their_session() {
     let place = Place::empty();
     place.write("c.jsonl", record("u1", false, "Look.").as_bytes());
     place.write("c/subagents/agent-1.jsonl", record("x1", true, "A needle.").as_bytes());
-    let found = place.run(&["search", "needle", "--json"]).json();
+    let found = place.run(&["search", "-d", ".", "needle", "--json"]).json();
     assert_eq!(found.len(), 1);
     assert_eq!(found[0]["path"], "./c.jsonl");
     assert_eq!(found[0]["hits"][0]["state"], "sidechain");
@@ -73,9 +76,9 @@ fn subagents_are_found_in_their_session() {
 #[test]
 fn exit_codes_tell_nothing_found_from_a_bad_query() {
     let place = Place::with_story();
-    assert_eq!(place.run(&["search", "absent"]).failed(), "");
-    assert_eq!(place.run(&["search", "--json", "absent"]).failed(), "");
-    let bad = place.run(&["search", "re:(x"]);
+    assert_eq!(place.run(&["search", "-d", ".", "absent"]).failed(), "");
+    assert_eq!(place.run(&["search", "-d", ".", "--json", "absent"]).failed(), "");
+    let bad = place.run(&["search", "-d", ".", "re:(x"]);
     assert_eq!((bad.code, bad.stdout.as_str()), (2, ""));
     assert_eq!(
         bad.stderr,
@@ -87,10 +90,13 @@ fn exit_codes_tell_nothing_found_from_a_bad_query() {
 #[test]
 fn case_matters_if_asked_for_and_limits_hold() {
     let place = Place::with_story();
-    assert_eq!(place.run(&["search", "-c", "Nothing", "--json"]).json()[0]["hitCount"], 1);
-    let one = place.run(&["search", "nothing", "--per-session", "1"]).ok();
+    assert_eq!(
+        place.run(&["search", "-d", ".", "-c", "Nothing", "--json"]).json()[0]["hitCount"],
+        1
+    );
+    let one = place.run(&["search", "-d", ".", "nothing", "--per-session", "1"]).ok();
     assert!(one.ends_with("  … and 2 more hits\n"), "{one}");
-    let limited = place.run(&["search", "nothing", "--limit", "2", "--json"]).json();
+    let limited = place.run(&["search", "-d", ".", "nothing", "--limit", "2", "--json"]).json();
     assert_eq!(limited[0]["hits"].as_array().unwrap().len(), 2);
 }
 
@@ -98,7 +104,7 @@ fn case_matters_if_asked_for_and_limits_hold() {
 fn hostile_sessions_stay_inert_and_unreadable_ones_are_named() {
     let place = Place::with(&[user("a\u{1b}[2J", None, 1, "needle \u{1b}]0;x\u{7} \u{202e} end")]);
     place.write("none.jsonl", b"needle in no session\n");
-    let ran = place.run(&["search", "needle"]);
+    let ran = place.run(&["search", "-d", ".", "needle"]);
     assert_eq!(ran.code, 0);
     let line = ran.stdout.lines().nth(1).unwrap();
     assert!(line.ends_with("needle \\x1b]0;x\\x07 \\u{202e} end"), "{line}");
