@@ -6,7 +6,9 @@ use crate::output::{Output, Style};
 use crate::text::{excerpt, first_line, fit, safe, safe_bytes, safe_line, size};
 use std::borrow::Cow;
 use std::io::Write;
-use treering::{BRANCH_SUMMARY_PREAMBLE, Block, Body, Entry, Kind, MessageView, Role};
+use treering::{
+    BRANCH_SUMMARY_PREAMBLE, Block, Body, Entry, Kind, MERGE_SUMMARY_PREAMBLE, MessageView, Role,
+};
 
 /// What an entry is: the role for a message, the type for everything else.
 pub(crate) fn name(entry: &Entry) -> String {
@@ -46,8 +48,9 @@ pub(crate) fn gist(entry: &Entry, width: usize) -> String {
         Body::Message(message) => message_gist(message, entry.role()).into(),
         Body::Compaction { summary, .. } => summary_gist(&summary).to_owned().into(),
         Body::BranchSummary { summary, .. } => {
-            let own = summary.strip_prefix(BRANCH_SUMMARY_PREAMBLE).unwrap_or(&summary);
-            summary_gist(own).to_owned().into()
+            let preambles = [BRANCH_SUMMARY_PREAMBLE, MERGE_SUMMARY_PREAMBLE];
+            let own = preambles.iter().find_map(|preamble| summary.strip_prefix(preamble));
+            summary_gist(own.unwrap_or(&summary)).to_owned().into()
         }
         Body::CustomMessage { custom_type, text } => {
             format!("{}: {}", first_line(&custom_type), first_line(&text)).into()
