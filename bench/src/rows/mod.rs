@@ -1,6 +1,7 @@
 //! The rows of the table, a file for each group.
 
 mod append;
+mod compaction;
 mod context;
 mod dialects;
 mod fork;
@@ -34,6 +35,7 @@ pub(crate) const GROUPS: &[Group] = &[
     Group { name: "fork", rows: fork::rows },
     Group { name: "shapes", rows: tree::shapes },
     Group { name: "dialects", rows: dialects::rows },
+    Group { name: "compaction", rows: compaction::rows },
 ];
 
 /// Their names.

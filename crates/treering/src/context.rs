@@ -5,6 +5,10 @@
 //! messages are copied byte for byte; only what the rules synthesise is new JSON. No step looks at
 //! an entry that does not count: the cost is that of the context, not of the session.
 
+mod selected;
+
+pub(crate) use selected::{EditAt, Selected};
+
 use crate::entry::{Kind, Role};
 use crate::error::Result;
 use crate::id::EntryId;
@@ -128,61 +132,6 @@ pub struct Projection {
     /// Messages of the last one that were not handed out yet.
     ready: VecDeque<ContextMessage>,
     edited: Vec<EditAt>,
-}
-
-/// A selected entry and what it contributes to the context.
-#[derive(Debug)]
-pub(crate) struct Selected {
-    pub row: u32,
-    pub messages: Vec<ContextMessage>,
-    /// It has a message, which a context edit took out.
-    pub is_omitted: bool,
-}
-
-/// A context edit among the selected entries.
-#[derive(Debug)]
-pub(crate) struct EditAt {
-    /// Its place among them.
-    pub at: usize,
-    pub target: String,
-    pub removes: bool,
-}
-
-/// The selected entries one by one, for those who must know what contributed what.
-impl Projection {
-    /// The next of them.
-    pub(crate) fn next_selected(&mut self) -> Result<Option<Selected>> {
-        let Some(&row) = self.selection.rows.get(self.done) else { return Ok(None) };
-        self.step()?;
-        let messages: Vec<ContextMessage> = self.ready.drain(..).collect();
-        let is_omitted = messages.is_empty() && self.omits(row)?;
-        Ok(Some(Selected { row, messages, is_omitted }))
-    }
-
-    fn omits(&mut self, row: u32) -> Result<bool> {
-        let Projection { view, bodies, edits, .. } = self;
-        let tree = view.tree();
-        if !matches!(edits.get(tree.id_text(row)), Some(Edit::Remove)) {
-            return Ok(false);
-        }
-        let Some(body) = bodies.whole(view, row)? else { return Ok(false) };
-        let has_text = || json::get(&body, "summary").is_some_and(|text| text != b"\"\"");
-        Ok(match tree.node(row).kind() {
-            Kind::Message | Kind::CustomMessage => true,
-            Kind::BranchSummary => has_text(),
-            _ => false,
-        })
-    }
-
-    pub(crate) fn view(&self) -> &Snapshot {
-        &self.view
-    }
-
-    /// What remains when all were read: the snapshot, the edits among them, and how many of them are
-    /// no newer than the compaction they begin with.
-    pub(crate) fn into_parts(self) -> (Snapshot, Vec<EditAt>, usize) {
-        (self.view, self.edited, self.selection.old)
-    }
 }
 
 /// The context edits among some entries.

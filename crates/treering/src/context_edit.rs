@@ -195,7 +195,7 @@ impl Seen {
         }
         let places: HashMap<EntryId, usize> =
             contributions.iter().enumerate().map(|(at, found)| (found.id.clone(), at)).collect();
-        for edit in projection.into_parts().1 {
+        for edit in projection.edits() {
             if let Some(&at) = places.get(edit.target.as_str()) {
                 contributions[at].is_edited = true;
             }

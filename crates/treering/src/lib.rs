@@ -57,9 +57,9 @@ mod usage;
 pub use branch_summary::{AbandonedBranch, BRANCH_SUMMARY_PREAMBLE, branch_budget};
 pub use catalog::{Catalog, Listing, Progress, SessionInfo, info, infos, list_dir};
 pub use compaction::{
-    CompactionSettings, ContextTokens, FileLists, FileOps, ModelSettings, Preparation, Prepared,
-    SUMMARIZER_ROLE, branch_request, conversation_text, estimate_tokens, prefix_request,
-    summary_request,
+    CompactionPlan, CompactionSettings, ContextTokens, FileLists, FileOps, ModelSettings,
+    Preparation, Prepared, SUMMARIZER_ROLE, branch_request, conversation_text, estimate_tokens,
+    prefix_request, summary_request,
 };
 pub use context::{Context, ContextMessage, Model, Projection};
 pub use context_edit::EditPlan;

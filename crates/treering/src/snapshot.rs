@@ -209,7 +209,7 @@ impl Snapshot {
     }
 }
 
-/// Reads bodies in roughly ascending order, a window at a time: paths are mostly contiguous.
+/// Reads bodies a window at a time: paths are mostly contiguous, and read in one direction.
 #[derive(Debug)]
 pub(crate) struct Bodies {
     window: Vec<u8>,
@@ -237,11 +237,15 @@ impl Bodies {
         let node = *view.tree.node(row);
         let end = node.offset + node.len;
         if node.offset < self.start || end > self.start + self.window.len() as u64 {
-            let want = usize::try_from(node.len.max(self.step)).unwrap_or(usize::MAX);
-            self.window.resize(want, 0);
-            let got = scan::read_full(&*view.journal, node.offset, &mut self.window);
+            let want = node.len.max(self.step);
+            // Whoever goes back will want what stands before it next.
+            let is_before = node.offset < self.start;
+            let start = if is_before { end.saturating_sub(want) } else { node.offset };
+            let want = if is_before { end - start } else { want };
+            self.window.resize(usize::try_from(want).unwrap_or(usize::MAX), 0);
+            let got = scan::read_full(&*view.journal, start, &mut self.window);
             self.window.truncate(got.map_err(Error::Storage)?);
-            self.start = node.offset;
+            self.start = start;
         }
         let from = (node.offset - self.start) as usize;
         Ok(self.window.get(from..from + node.len as usize).unwrap_or_default())

@@ -120,22 +120,21 @@ impl AgentSession {
         session: &Arc<Session>,
         options: &CompactOptions,
     ) -> Result<Compaction, AgentError> {
-        let settings = CompactionSettings::clone(&self.settings().compaction);
-        let keep = options.keep_recent_tokens;
-        let preparation = look(session, move |session| match keep {
-            Some(keep_recent_tokens) => session.prepare_compaction(&CompactionSettings {
-                keep_recent_tokens,
-                overrides: Default::default(),
-                ..settings
-            }),
-            None => session.prepare_compaction(&settings),
-        });
-        let mut prepared = match preparation.await? {
-            Preparation::AlreadyCompacted => return Ok(Compaction::AlreadyCompacted),
-            Preparation::TooSmall => return Ok(Compaction::TooSmall),
-            Preparation::Ready(prepared) => *prepared,
+        let mut settings = CompactionSettings::clone(&self.settings().compaction);
+        if let Some(keep) = options.keep_recent_tokens {
+            settings.keep_recent_tokens = keep;
+            settings.overrides.values_mut().for_each(|own| own.keep_recent_tokens = None);
+        }
+        let prepared =
+            look(session, move |session| match session.prepare_compaction(&settings)? {
+                Preparation::AlreadyCompacted => Ok(Err(Compaction::AlreadyCompacted)),
+                Preparation::TooSmall => Ok(Err(Compaction::TooSmall)),
+                Preparation::Ready(plan) => Ok(Ok(plan.read()?)),
+            });
+        let mut prepared = match prepared.await? {
+            Ok(prepared) => prepared,
+            Err(nothing_to_do) => return Ok(nothing_to_do),
         };
-        let summarizer = self.summarizer()?;
         let before = BeforeCompact {
             session: Arc::clone(session),
             reason: options.reason,
@@ -151,6 +150,7 @@ impl AgentSession {
         let (entry, usage) = match supplied {
             Some(supplied) => (supplied_entry(session, &mut prepared, supplied)?, None),
             None => {
+                let summarizer = self.summarizer()?;
                 let asked = self.ask_for_summary(guard, &*summarizer, &prepared, options);
                 let (text, usage) = tokio::select! {
                     biased;
@@ -169,11 +169,13 @@ impl AgentSession {
         }
         let id = attach(session, &prepared, entry)?;
         let entry = session.entry(id.as_str())?;
+        // It is written: whatever fails from here on is no failure of the compaction.
+        let tokens_after = look(session, |session| Ok(session.context_tokens()?.tokens));
         let compacted = Compacted {
             entry: entry.clone(),
             first_kept: prepared.first_kept,
             tokens_before: prepared.tokens_before,
-            tokens_after: look(session, |session| Ok(session.context_tokens()?.tokens)).await?,
+            tokens_after: tokens_after.await.unwrap_or(prepared.tokens_kept),
             usage,
         };
         let told = Compact { reason: options.reason, entry, from_extension };

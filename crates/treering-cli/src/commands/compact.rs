@@ -105,34 +105,35 @@ fn show_plan(args: &Args, out: &mut Output) -> Result<(), Failure> {
         None => session.leaf().map(|leaf| leaf.to_string()),
     };
     let tokens = session.context_tokens_at(leaf.as_deref())?;
-    let preparation = session.prepare_compaction_at(leaf.as_deref(), &settings)?;
+    let plan = match session.prepare_compaction_at(leaf.as_deref(), &settings)? {
+        Preparation::Ready(plan) => Ok(plan.read()?),
+        Preparation::AlreadyCompacted => Err(ALREADY_COMPACTED),
+        Preparation::TooSmall => Err(TOO_SMALL),
+    };
     match args.json {
-        true => write_json(&preparation, tokens, out),
-        false => write_for_people(&session, &preparation, tokens, out),
+        true => write_json(&plan, tokens, out),
+        false => write_for_people(&session, &plan, tokens, out),
     }
 }
+
+/// A compaction, or why there is nothing to compact.
+type Planned = Result<Prepared, &'static str>;
 
 const ALREADY_COMPACTED: &str = "already compacted";
 const TOO_SMALL: &str = "session too small";
 
-fn why_not(preparation: &Preparation) -> Option<&'static str> {
-    match preparation {
-        Preparation::Ready(_) => None,
-        Preparation::AlreadyCompacted => Some(ALREADY_COMPACTED),
-        Preparation::TooSmall => Some(TOO_SMALL),
-    }
-}
-
 fn write_for_people(
     session: &Session,
-    preparation: &Preparation,
+    plan: &Planned,
     tokens: ContextTokens,
     out: &mut Output,
 ) -> Result<(), Failure> {
-    let Preparation::Ready(plan) = preparation else {
-        let why = why_not(preparation).unwrap_or_default();
-        writeln!(out, "nothing to compact: {why} (about {} tokens)", tokens.tokens)?;
-        return Ok(());
+    let plan = match plan {
+        Ok(plan) => plan,
+        Err(why) => {
+            writeln!(out, "nothing to compact: {why} (about {} tokens)", tokens.tokens)?;
+            return Ok(());
+        }
     };
     let heading = |text: &str, out: &Output| out.paint(Style::Heading, text);
     let title = heading("summarised", out);
@@ -147,8 +148,7 @@ fn write_for_people(
     let title = heading("kept from", out);
     let id = out.paint(Style::Id, &safe_line(plan.first_kept.as_str()));
     let first = session.entry(plan.first_kept.as_str())?;
-    let text = first.message().map(|message| message.text()).unwrap_or_default();
-    writeln!(out, "{title} {id}  {}", excerpt(&text, out.width() / 2))?;
+    writeln!(out, "{title} {id}  {}", crate::describe::gist(&first, out.width() / 2))?;
     let lists = plan.file_ops.lists();
     for (name, files) in [("read", &lists.read), ("modified", &lists.modified)] {
         if !files.is_empty() {
@@ -179,21 +179,17 @@ fn write_messages(messages: &[ContextMessage], out: &mut Output) -> Result<(), F
     Ok(())
 }
 
-fn write_json(
-    preparation: &Preparation,
-    tokens: ContextTokens,
-    out: &mut Output,
-) -> Result<(), Failure> {
+fn write_json(plan: &Planned, tokens: ContextTokens, out: &mut Output) -> Result<(), Failure> {
     let ContextTokens { tokens, usage_tokens, trailing_tokens } = tokens;
     write!(
         out,
         "{{\"contextTokens\":{{\"tokens\":{tokens},\"usageTokens\":{usage_tokens},\"trailingTokens\":{trailing_tokens}}},\"reason\":"
     )?;
-    json_string_or_null(out, why_not(preparation))?;
+    json_string_or_null(out, plan.as_ref().err().copied())?;
     out.write_all(b",\"prepared\":")?;
-    match preparation {
-        Preparation::Ready(plan) => write_plan(plan, out)?,
-        _ => out.write_all(b"null")?,
+    match plan {
+        Ok(plan) => write_plan(plan, out)?,
+        Err(_) => out.write_all(b"null")?,
     }
     Ok(out.write_all(b"}\n")?)
 }

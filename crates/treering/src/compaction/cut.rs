@@ -1,7 +1,9 @@
 //! Where the summarised part ends and the kept part begins.
 
-use super::plan::Plan;
-use crate::entry::{Kind, Role};
+use super::outline::Outline;
+use crate::entry::Role;
+use crate::error::Result;
+use crate::id::EntryId;
 use std::collections::HashSet;
 
 #[derive(Debug, PartialEq, Eq)]
@@ -29,62 +31,60 @@ fn starts_turn(role: Role) -> bool {
 }
 
 /// Finds the cut among the entries from `start` on that keeps about `keep` tokens.
-pub(super) fn find(plan: &Plan, start: usize, keep: u64) -> Cut {
-    let end = plan.entries.len();
-    let Some(first) = (start..end).find(|&at| plan.speaks(at, may_cut)) else {
-        return Cut { first_kept: start, turn_start: None };
+pub(super) fn find(outline: &mut Outline, start: usize, keep: u64) -> Result<Cut> {
+    let end = outline.len();
+    let full = where_full(outline, start, keep)?;
+    let found = match full {
+        None => outline.find(start..end, may_cut)?,
+        Some(full) => match outline.find(full..end, may_cut)? {
+            None => outline.find((start..full).rev(), may_cut)?,
+            found => found,
+        },
     };
-    let full = where_full(plan, start, keep);
-    let mut cut = match full {
-        None => first,
-        Some(full) => (full..end)
-            .find(|&at| plan.speaks(at, may_cut))
-            .or_else(|| (start..full).rev().find(|&at| plan.speaks(at, may_cut)))
-            .unwrap_or(first),
-    };
-    if full.is_some() && is_given_up(plan, cut + 1) {
+    let Some(mut cut) = found else { return Ok(Cut { first_kept: start, turn_start: None }) };
+    if full.is_some() && is_given_up(outline, cut + 1)? {
         cut += 1;
     }
     // What contributes nothing goes with what it stands before.
-    while cut > start && contributes_nothing(plan, cut - 1) {
+    while cut > start && outline.contributes_nothing(cut - 1)? {
         cut -= 1;
     }
-    let turn_start = match plan.speaks(cut, starts_turn) {
+    let turn_start = match outline.speaks(cut, starts_turn)? {
         true => None,
-        false => (start..=cut).rev().find(|&at| plan.speaks(at, starts_turn)),
+        false => outline.find((start..=cut).rev(), starts_turn)?,
     };
-    Cut { first_kept: cut, turn_start }
+    Ok(Cut { first_kept: cut, turn_start })
 }
 
 /// The newest entry from which on there are `keep` tokens or more.
-fn where_full(plan: &Plan, start: usize, keep: u64) -> Option<usize> {
+fn where_full(outline: &mut Outline, start: usize, keep: u64) -> Result<Option<usize>> {
     let mut sum: u64 = 0;
-    (start..plan.entries.len()).rev().find(|&at| {
-        let tokens = plan.tokens(at);
+    for at in (start..outline.len()).rev() {
+        let tokens = outline.tokens(at)?;
         sum = sum.saturating_add(tokens);
-        tokens > 0 && sum >= keep
-    })
-}
-
-fn contributes_nothing(plan: &Plan, at: usize) -> bool {
-    let is_empty = plan.entries.get(at).is_some_and(|entry| entry.messages.is_empty());
-    is_empty && plan.kind(at) != Kind::Compaction
+        if tokens > 0 && sum >= keep {
+            return Ok(Some(at));
+        }
+    }
+    Ok(None)
 }
 
 /// Whether all that follows is an attempt that context edits took out again: an answer that failed,
 /// and nothing that anybody sees. The input before it may then be summarised, too.
-fn is_given_up(plan: &Plan, start: usize) -> bool {
-    let rest = plan.entries.get(start..).unwrap_or_default();
-    let tree = plan.view.tree();
-    let role = |row: u32| tree.node(row).role();
-    let is_gone = (start..plan.entries.len()).all(|at| contributes_nothing(plan, at));
-    if !is_gone
-        || !rest.iter().any(|entry| entry.is_omitted && role(entry.row) == Some(Role::Assistant))
-    {
-        return false;
+fn is_given_up(outline: &mut Outline, start: usize) -> Result<bool> {
+    let mut omitted: HashSet<EntryId> = HashSet::new();
+    let mut has_answer = false;
+    for at in start..outline.len() {
+        if !outline.contributes_nothing(at)? {
+            return Ok(false);
+        }
+        if outline.part(at)?.is_omitted
+            && let Some(row) = outline.row(at)
+        {
+            has_answer |= outline.known_role(at) == Some(Role::Assistant);
+            omitted.insert(outline.view().tree().id(row));
+        }
     }
-    let omitted: HashSet<&str> =
-        rest.iter().filter(|entry| entry.is_omitted).map(|entry| tree.id_text(entry.row)).collect();
-    let later = plan.edits.iter().filter(|edit| edit.at >= start);
-    later.filter(|edit| !edit.removes).all(|edit| omitted.contains(edit.target.as_str()))
+    let mut later = outline.edits().iter().filter(|edit| edit.at >= start && !edit.removes);
+    Ok(has_answer && later.all(|edit| omitted.contains(edit.target.as_str())))
 }

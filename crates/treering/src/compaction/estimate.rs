@@ -5,10 +5,12 @@
 //! nothing is decoded to be measured. Where a provider has said how large a context was, that counts
 //! for everything up to its answer, unless the context was changed since.
 
-use super::plan::Plan;
+use super::outline::Outline;
 use super::system;
+use crate::context::ContextMessage;
 use crate::dialect::stringify;
-use crate::entry::{MessageView, Role, number};
+use crate::entry::{Role, number};
+use crate::error::Result;
 use crate::json::{self, Members};
 
 /// What an image counts, in code units.
@@ -35,18 +37,18 @@ pub fn estimate_tokens(message: &[u8]) -> u64 {
 }
 
 fn units_of_message(message: &[u8]) -> u64 {
-    let view = MessageView::new(message);
-    let text = |key| view.get(key).map_or(0, units);
-    let content = || view.get("content").map_or(0, content_units);
-    match view.role() {
-        Role::User | Role::Custom | Role::ToolResult => content(),
-        Role::Assistant => view.get("content").map_or(0, answer_units),
-        Role::BashExecution => text("command") + text("output"),
-        Role::BranchSummary | Role::CompactionSummary => text("summary"),
+    let keys = ["role", "content", "command", "output", "summary", "sections", "toolsAdded"];
+    let [role, content, command, output, summary, sections, tools] = json::get_all(message, keys);
+    let role = role.and_then(json::string).unwrap_or_default();
+    match Role::of(&role) {
+        Role::User | Role::Custom | Role::ToolResult => content.map_or(0, content_units),
+        Role::Assistant => content.map_or(0, answer_units),
+        Role::BashExecution => command.map_or(0, units) + output.map_or(0, units),
+        Role::BranchSummary | Role::CompactionSummary => summary.map_or(0, units),
         Role::System => {
-            content()
-                + view.get("sections").map_or(0, section_units)
-                + view.get("toolsAdded").filter(|tools| *tools != b"null").map_or(0, json_units)
+            content.map_or(0, content_units)
+                + sections.map_or(0, section_units)
+                + tools.filter(|tools| *tools != b"null").map_or(0, json_units)
         }
         Role::Other => 0,
     }
@@ -59,9 +61,9 @@ fn content_units(content: &[u8]) -> u64 {
     }
     let mut sum = 0;
     for block in json::elements(content) {
-        let (kind, fields) = block_fields(block, ["text"]);
+        let [kind, text] = json::get_all(block, ["type", "text"]);
         sum += match kind {
-            Some(b"\"text\"") => fields[0].map_or(0, units),
+            Some(b"\"text\"") => text.map_or(0, units),
             Some(b"\"image\"") => IMAGE,
             _ => 0,
         };
@@ -73,8 +75,8 @@ fn content_units(content: &[u8]) -> u64 {
 fn answer_units(content: &[u8]) -> u64 {
     let mut sum = 0;
     for block in json::elements(content) {
-        let (kind, [text, thinking, name, arguments]) =
-            block_fields(block, ["text", "thinking", "name", "arguments"]);
+        let [kind, text, thinking, name, arguments] =
+            json::get_all(block, ["type", "text", "thinking", "name", "arguments"]);
         sum += match kind {
             Some(b"\"text\"") => text.map_or(0, units),
             Some(b"\"thinking\"") => thinking.map_or(0, units),
@@ -83,23 +85,6 @@ fn answer_units(content: &[u8]) -> u64 {
         };
     }
     sum
-}
-
-/// The type of a block and some of its members, in one pass.
-fn block_fields<'a, const N: usize>(
-    block: &'a [u8],
-    keys: [&str; N],
-) -> (Option<&'a [u8]>, [Option<&'a [u8]>; N]) {
-    let (mut kind, mut found) = (None, [None; N]);
-    for member in Members::new(block, json::skip_space(block, 0)) {
-        let value = block.get(member.value);
-        if json::key_is(member.key, "type") {
-            kind = value;
-        } else if let Some(at) = keys.iter().position(|key| json::key_is(member.key, key)) {
-            found[at] = value;
-        }
-    }
-    (kind, found)
 }
 
 fn section_units(sections: &[u8]) -> u64 {
@@ -138,11 +123,11 @@ fn json_units(value: &[u8]) -> u64 {
 
 /// What a provider counted for everything up to this answer; nothing unless that is a valid number.
 pub(super) fn usage(message: &[u8]) -> Option<u64> {
-    let view = MessageView::new(message);
-    if matches!(view.field("stopReason").as_deref(), Some("aborted" | "error")) {
+    let [stopped, usage] = json::get_all(message, ["stopReason", "usage"]);
+    if matches!(stopped.and_then(json::string).as_deref(), Some("aborted" | "error")) {
         return None;
     }
-    let usage = view.get("usage").filter(|usage| usage.starts_with(b"{"))?;
+    let usage = usage.filter(|usage| usage.starts_with(b"{"))?;
     let count = |key| match json::get(usage, key) {
         Some(b"null") => Some(0.0),
         Some(literal) => number(literal),
@@ -155,51 +140,49 @@ pub(super) fn usage(message: &[u8]) -> Option<u64> {
     (total > 0.0).then_some(total as u64)
 }
 
-/// The size of a planned context.
-pub(super) fn context_tokens(plan: &Plan) -> ContextTokens {
-    let Some((at, place, usage_tokens)) = last_usage(plan).filter(|(at, ..)| plan.is_trusted(*at))
-    else {
-        let tokens = everything(plan);
-        return ContextTokens { tokens, usage_tokens: 0, trailing_tokens: tokens };
+/// The size of a context.
+pub(super) fn context_tokens(outline: &mut Outline) -> Result<ContextTokens> {
+    if let Some(counted) = counted(outline)? {
+        return Ok(counted);
+    }
+    let (mut others, mut system) = (0_u64, Vec::new());
+    let add = |_, role, message: ContextMessage| match role {
+        Role::System => system.push(message.json),
+        _ => others = others.saturating_add(estimate_tokens(&message.json)),
     };
-    let of_answer = plan.entries.get(at).map_or(&[][..], |entry| &entry.messages);
-    let rest = of_answer.iter().skip(place + 1).map(|message| estimate_tokens(&message.json));
-    let after = (at + 1..plan.entries.len()).map(|at| plan.tokens(at));
-    let trailing_tokens = rest.chain(after).fold(0, u64::saturating_add);
-    let tokens = usage_tokens.saturating_add(trailing_tokens);
-    ContextTokens { tokens, usage_tokens, trailing_tokens }
+    outline.read(|_| true, add)?;
+    Ok(estimated(others, system::current(&system).as_deref()))
 }
 
-/// The newest answer whose size is known: its entry, its place among the entry's messages, the size.
-fn last_usage(plan: &Plan) -> Option<(usize, usize, u64)> {
-    for (at, entry) in plan.entries.iter().enumerate().rev() {
-        for (place, message) in entry.messages.iter().enumerate().rev() {
-            if plan.role(entry, place) == Role::Assistant
-                && let Some(tokens) = usage(&message.json)
-            {
-                return Some((at, place, tokens));
-            }
+/// The size according to the newest answer that tells, if the context was not changed since, and to
+/// estimates of what came after it.
+pub(super) fn counted(outline: &mut Outline) -> Result<Option<ContextTokens>> {
+    let is_answer = |role| role == Role::Assistant;
+    for at in (outline.unchanged_from()..outline.len()).rev() {
+        if !outline.speaks(at, is_answer)? {
+            continue;
         }
+        let messages = &outline.part(at)?.messages;
+        let answer = messages.iter().enumerate().rev().find_map(|(place, message)| {
+            let usage = message.usage.filter(|_| is_answer(message.role))?;
+            Some((place, usage))
+        });
+        let Some((place, usage_tokens)) = answer else { continue };
+        let rest = messages.iter().skip(place + 1).map(|message| message.tokens);
+        let mut trailing_tokens = rest.fold(0, u64::saturating_add);
+        for after in at + 1..outline.len() {
+            trailing_tokens = trailing_tokens.saturating_add(outline.tokens(after)?);
+        }
+        let tokens = usage_tokens.saturating_add(trailing_tokens);
+        return Ok(Some(ContextTokens { tokens, usage_tokens, trailing_tokens }));
     }
-    None
+    Ok(None)
 }
 
-/// Estimates of all messages, with the system messages as the one they amount to.
-fn everything(plan: &Plan) -> u64 {
-    let system = system::current(plan.system_messages());
-    let mut sum = system.map_or(0, |message| estimate_tokens(&message));
-    for (at, entry) in plan.entries.iter().enumerate() {
-        let is_system = |place: &usize| plan.role(entry, *place) == Role::System;
-        let places = 0..entry.messages.len();
-        sum = sum.saturating_add(match places.clone().any(|place| is_system(&place)) {
-            false => plan.tokens(at),
-            true => {
-                let others = places.filter(|place| !is_system(place));
-                others.map(|place| estimate_tokens(&entry.messages[place].json)).sum()
-            }
-        });
-    }
-    sum
+/// The size according to estimates alone: the system messages count as the one they amount to.
+pub(super) fn estimated(others: u64, system: Option<&[u8]>) -> ContextTokens {
+    let tokens = others.saturating_add(system.map_or(0, estimate_tokens));
+    ContextTokens { tokens, usage_tokens: 0, trailing_tokens: tokens }
 }
 
 #[cfg(test)]

@@ -1,13 +1,15 @@
 //! Compaction, as far as it needs no model: when, where to cut, what to summarise, what to ask.
 //!
-//! Everything here is decided from the projected context of one leaf, read once: `plan` holds it,
-//! `estimate` measures it, `cut` finds where to cut, `prepare` puts the parts together, `files` lists
-//! what tool calls touched, `system` replays the prompt, `text` writes for the summarizer. Nothing is
-//! written to the session; a driver asks a summarizer and appends the result.
+//! Everything here is decided from the projected context of one leaf: `outline` reads as much of it
+//! as is asked for, `estimate` measures it, `cut` finds where to cut, `plan` is that decision, `prepare`
+//! what a summarizer needs, with `files` that tool calls touched and the `system` prompt replayed;
+//! `text` writes for the summarizer. Nothing is written to the session; a driver asks a summarizer and
+//! appends the result.
 
 mod cut;
 mod estimate;
 mod files;
+mod outline;
 mod plan;
 mod prepare;
 mod system;
@@ -15,15 +17,17 @@ mod text;
 
 pub use estimate::{ContextTokens, estimate_tokens};
 pub use files::{FileLists, FileOps};
-pub use prepare::{Preparation, Prepared};
+pub use plan::{CompactionPlan, Preparation};
+pub use prepare::Prepared;
 pub use text::{
     SUMMARIZER_ROLE, branch_request, conversation_text, prefix_request, summary_request,
 };
 
-use crate::context::Model;
+use crate::context::{ContextMessage, Model};
+use crate::entry::Role;
 use crate::error::Result;
 use crate::session::Session;
-use plan::Plan;
+use outline::Outline;
 use std::collections::BTreeMap;
 
 /// When to compact, and how much to keep.
@@ -85,8 +89,9 @@ impl CompactionSettings {
 
 /// Planning compactions.
 impl Session {
-    /// What compacting at the leaf would do, or why it would do nothing. CompactionSettings are those of the
-    /// model in force, if it has its own. Nothing is written.
+    /// What compacting at the leaf would do, or why it would do nothing. Settings are those of the
+    /// model in force, if it has its own. Nothing is written, and of the messages only as much is read
+    /// as the decision needs: the newest ones. [`CompactionPlan::read`] reads the others.
     ///
     /// ```
     /// use treering::{Message, Preparation, Session, CompactionSettings};
@@ -114,7 +119,7 @@ impl Session {
         let Some(leaf) = leaf else { return Ok(Preparation::TooSmall) };
         let leaf = self.tree().find(leaf)?;
         let projection = self.projection_at(Some(leaf.as_str()))?;
-        prepare::prepare(leaf, projection, settings)
+        plan::plan(leaf, projection, settings)
     }
 
     /// How large the context at the leaf is: what the provider said last, and estimates of what came
@@ -134,13 +139,19 @@ impl Session {
 
     /// The same at another leaf; `None` is before the first entry.
     pub fn context_tokens_at(&self, leaf: Option<&str>) -> Result<ContextTokens> {
-        Ok(estimate::context_tokens(&Plan::read(self.projection_at(leaf)?)?))
+        estimate::context_tokens(&mut Outline::new(self.projection_at(leaf)?)?)
     }
 
     /// The system messages in the context at a leaf as the one they amount to: texts joined, sections
     /// patched, tools added and removed. A compaction carries it as its `systemMessage`.
     pub fn system_message_at(&self, leaf: Option<&str>) -> Result<Option<Vec<u8>>> {
-        let plan = Plan::read(self.projection_at(leaf)?)?;
-        Ok(system::current(plan.system_messages()))
+        let mut messages = Vec::new();
+        let add = |_, role, message: ContextMessage| {
+            if role == Role::System {
+                messages.push(message.json);
+            }
+        };
+        Outline::new(self.projection_at(leaf)?)?.read(|_| false, add)?;
+        Ok(system::current(&messages))
     }
 }

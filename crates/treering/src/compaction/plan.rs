@@ -1,84 +1,103 @@
-//! The projected context, entry by entry: what planning looks at.
-//!
-//! Read once, oldest first; estimates are made when somebody asks, because the newest entries are
-//! usually all that has to be measured.
+//! What a compaction would do: the decision, from as little reading as it needs.
 
-use super::estimate::estimate_tokens;
-use crate::context::{EditAt, Projection, Selected};
-use crate::entry::{Kind, MessageView, Role};
+use super::outline::Outline;
+use super::{CompactionSettings, cut};
+use crate::context::Projection;
+use crate::entry::{Kind, Role};
 use crate::error::Result;
-use crate::snapshot::Snapshot;
-use std::cell::Cell;
+use crate::id::EntryId;
+use std::ops::Range;
 
-pub(super) struct Plan {
-    pub(super) view: Snapshot,
-    pub(super) entries: Vec<Selected>,
-    pub(super) edits: Vec<EditAt>,
-    /// The entries up to here are no newer than the latest compaction.
-    old: usize,
-    estimates: Vec<Cell<Option<u64>>>,
+/// Whether a context can be compacted.
+#[derive(Debug)]
+pub enum Preparation {
+    /// Yes, like this.
+    Ready(Box<CompactionPlan>),
+    /// No: the leaf is a compaction.
+    AlreadyCompacted,
+    /// No: there is nothing to summarise.
+    TooSmall,
 }
 
-impl Plan {
-    pub(super) fn read(mut projection: Projection) -> Result<Self> {
-        let mut entries = Vec::new();
-        while let Some(selected) = projection.next_selected()? {
-            entries.push(selected);
+/// Where a compaction would cut. What it would summarise is read when it is asked for.
+///
+/// ```
+/// use treering::{CompactionSettings, Message, Session};
+/// let session = Session::in_memory("/project");
+/// session.append(Message::user("Name a colour."))?;
+/// session.append(Message::user("Another one."))?;
+/// let settings = CompactionSettings { keep_recent_tokens: 1, ..Default::default() };
+/// if let Some(plan) = session.prepare_compaction(&settings)?.ready() {
+///     assert_eq!(plan.tokens_kept, 3);
+///     assert_eq!(plan.read()?.messages_to_summarize.len(), 1);
+/// }
+/// # Ok::<(), treering::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct CompactionPlan {
+    /// The entry the compaction goes under.
+    pub leaf: EntryId,
+    /// The first entry that stays in the context as it is.
+    pub first_kept: EntryId,
+    /// Whether the cut goes through a turn.
+    pub is_split_turn: bool,
+    /// The estimated size of what is kept as it is.
+    pub tokens_kept: u64,
+    /// What was asked for.
+    pub settings: CompactionSettings,
+    pub(super) outline: Outline,
+    /// The row of the compaction before this one.
+    pub(super) previous: Option<u32>,
+    /// What will be summarised, without the beginning of a split turn; and that.
+    pub(super) history: Range<usize>,
+    pub(super) prefix: Range<usize>,
+}
+
+impl Preparation {
+    /// The plan, if there is one.
+    pub fn ready(self) -> Option<CompactionPlan> {
+        match self {
+            Preparation::Ready(plan) => Some(*plan),
+            _ => None,
         }
-        let (view, edits, old) = projection.into_parts();
-        let estimates = vec![Cell::new(None); entries.len()];
-        Ok(Plan { view, entries, edits, old, estimates })
     }
+}
 
-    pub(super) fn kind(&self, at: usize) -> Kind {
-        self.entries.get(at).map_or(Kind::Other, |entry| self.view.tree().node(entry.row).kind())
+pub(super) fn plan(
+    leaf: EntryId,
+    projection: Projection,
+    settings: &CompactionSettings,
+) -> Result<Preparation> {
+    let tree = projection.view().tree();
+    if tree.row(leaf.as_str()).is_some_and(|row| tree.node(row).kind() == Kind::Compaction) {
+        return Ok(Preparation::AlreadyCompacted);
     }
+    let settings = settings.of_model(projection.model.as_ref());
+    let mut outline = Outline::new(projection)?;
+    let is_compacted = outline.kind(0) == Kind::Compaction && !outline.part(0)?.messages.is_empty();
+    let previous = outline.row(0).filter(|_| is_compacted);
+    let start = usize::from(is_compacted);
 
-    /// Who speaks in one of an entry's messages. What the tree knows need not be read.
-    pub(super) fn role(&self, entry: &Selected, place: usize) -> Role {
-        let node = self.view.tree().node(entry.row);
-        match (node.kind(), node.role()) {
-            (Kind::Message, Some(role)) if place == 0 => role,
-            (Kind::CustomMessage, _) => Role::Custom,
-            (Kind::BranchSummary, _) => Role::BranchSummary,
-            _ => match entry.messages.get(place) {
-                Some(message) => MessageView::new(&message.json).role(),
-                None => Role::Other,
-            },
-        }
+    let cut = cut::find(&mut outline, start, settings.keep_recent_tokens)?;
+    let Some(first_kept) = outline.row(cut.first_kept) else { return Ok(Preparation::TooSmall) };
+    // System messages are the state of the prompt: the compaction carries them.
+    if outline.find(start..cut.first_kept, |role| role != Role::System)?.is_none() {
+        return Ok(Preparation::TooSmall);
     }
-
-    /// Whether one of the entry's messages has such a role. A compaction's never count.
-    pub(super) fn speaks(&self, at: usize, is_meant: fn(Role) -> bool) -> bool {
-        let Some(entry) = self.entries.get(at) else { return false };
-        self.kind(at) != Kind::Compaction
-            && (0..entry.messages.len()).any(|place| is_meant(self.role(entry, place)))
+    let mut tokens_kept: u64 = 0;
+    for at in cut.first_kept..outline.len() {
+        tokens_kept = tokens_kept.saturating_add(outline.tokens(at)?);
     }
-
-    /// The estimated tokens of an entry's messages.
-    pub(super) fn tokens(&self, at: usize) -> u64 {
-        let (Some(entry), Some(known)) = (self.entries.get(at), self.estimates.get(at)) else {
-            return 0;
-        };
-        if let Some(tokens) = known.get() {
-            return tokens;
-        }
-        let tokens = entry.messages.iter().map(|message| estimate_tokens(&message.json));
-        let tokens = tokens.fold(0, u64::saturating_add);
-        known.set(Some(tokens));
-        tokens
-    }
-
-    /// Whether nothing has changed the context since this entry.
-    pub(super) fn is_trusted(&self, at: usize) -> bool {
-        at >= self.old && self.edits.last().is_none_or(|edit| edit.at < at)
-    }
-
-    pub(super) fn system_messages(&self) -> impl Iterator<Item = &[u8]> {
-        self.entries.iter().flat_map(move |entry| {
-            let places = 0..entry.messages.len();
-            let system = places.filter(move |place| self.role(entry, *place) == Role::System);
-            system.filter_map(|place| Some(&*entry.messages.get(place)?.json))
-        })
-    }
+    let turn = cut.turn_start.unwrap_or(cut.first_kept);
+    Ok(Preparation::Ready(Box::new(CompactionPlan {
+        leaf,
+        first_kept: outline.view().tree().id(first_kept),
+        is_split_turn: cut.turn_start.is_some(),
+        tokens_kept,
+        settings,
+        outline,
+        previous,
+        history: start..turn,
+        prefix: turn..cut.first_kept,
+    })))
 }

@@ -1,27 +1,15 @@
-//! What a compaction would do: the decision, with everything a summarizer needs.
+//! A compaction ready to be summarised: the plan, with everything a summarizer needs.
 
 use super::files::FileOps;
-use super::plan::Plan;
-use super::{CompactionSettings, cut, estimate, system};
-use crate::context::{ContextMessage, Projection};
-use crate::entry::{Kind, NewEntry, Role};
+use super::plan::CompactionPlan;
+use super::{CompactionSettings, estimate, system};
+use crate::context::ContextMessage;
+use crate::entry::{NewEntry, Role};
 use crate::error::Result;
 use crate::id::EntryId;
 use crate::json;
 use crate::snapshot::Bodies;
 use crate::time;
-use std::ops::Range;
-
-/// Whether a context can be compacted.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Preparation {
-    /// Yes, like this.
-    Ready(Box<Prepared>),
-    /// No: the leaf is a compaction.
-    AlreadyCompacted,
-    /// No: there is nothing to summarise.
-    TooSmall,
-}
 
 /// A compaction that needs only its summary.
 #[derive(Debug, Clone, PartialEq)]
@@ -51,101 +39,61 @@ pub struct Prepared {
     pub settings: CompactionSettings,
 }
 
-impl Preparation {
-    /// The prepared compaction, if there is one.
-    pub fn ready(self) -> Option<Prepared> {
-        match self {
-            Preparation::Ready(prepared) => Some(*prepared),
-            _ => None,
-        }
-    }
-}
-
-pub(super) fn prepare(
-    leaf: EntryId,
-    projection: Projection,
-    settings: &CompactionSettings,
-) -> Result<Preparation> {
-    let tree = projection.view().tree();
-    if tree.row(leaf.as_str()).is_some_and(|row| tree.node(row).kind() == Kind::Compaction) {
-        return Ok(Preparation::AlreadyCompacted);
-    }
-    let model = projection.model.clone();
-    let mut plan = Plan::read(projection)?;
-    let settings = settings.of_model(model.as_ref());
-    let previous = plan.entries.first().filter(|entry| !entry.messages.is_empty());
-    let previous = previous.map(|entry| entry.row).filter(|_| plan.kind(0) == Kind::Compaction);
-    let start = usize::from(previous.is_some());
-
-    let cut = cut::find(&plan, start, settings.keep_recent_tokens);
-    let Some(first_kept) = plan.entries.get(cut.first_kept).map(|entry| entry.row) else {
-        return Ok(Preparation::TooSmall);
-    };
-    let history = start..cut.turn_start.unwrap_or(cut.first_kept);
-    let prefix = cut.turn_start.unwrap_or(cut.first_kept)..cut.first_kept;
-    if !has_messages(&plan, &history) && !has_messages(&plan, &prefix) {
-        return Ok(Preparation::TooSmall);
-    }
-
-    let mut file_ops = FileOps::default();
-    let mut previous_summary = None;
-    if let Some(row) = previous
-        && let Some(body) = Bodies::default().whole(&plan.view, row)?
-    {
-        file_ops.carry_on(&body);
-        let summary = json::get(&body, "summary").and_then(json::string);
-        previous_summary = summary.map(|summary| summary.into_owned());
-    }
-    take_files(&plan, start..cut.first_kept, &mut file_ops);
-    let kept = (cut.first_kept..plan.entries.len()).map(|at| plan.tokens(at));
-    Ok(Preparation::Ready(Box::new(Prepared {
-        leaf,
-        first_kept: plan.view.tree().id(first_kept),
-        is_split_turn: cut.turn_start.is_some(),
-        tokens_before: estimate::context_tokens(&plan).tokens,
-        tokens_kept: kept.fold(0, u64::saturating_add),
-        previous_summary,
-        file_ops,
-        system_message: system::current(plan.system_messages()),
-        settings,
-        turn_prefix: taken(&mut plan, prefix),
-        messages_to_summarize: taken(&mut plan, history),
-    })))
-}
-
-/// Whether anything but a compaction and system messages speaks there. System messages are the state
-/// of the prompt: the compaction carries them.
-fn has_messages(plan: &Plan, range: &Range<usize>) -> bool {
-    range.clone().any(|at| plan.speaks(at, |role| role != Role::System))
-}
-
-/// Takes the messages of these entries out of the plan.
-fn taken(plan: &mut Plan, range: Range<usize>) -> Vec<ContextMessage> {
-    let mut out = Vec::with_capacity(range.len());
-    for at in range {
-        if plan.kind(at) == Kind::Compaction {
-            continue;
-        }
-        let Some(entry) = plan.entries.get(at) else { break };
-        let speaks = |place| plan.role(entry, place) != Role::System;
-        let wanted: Vec<bool> = (0..entry.messages.len()).map(speaks).collect();
-        if let Some(entry) = plan.entries.get_mut(at) {
-            let messages = std::mem::take(&mut entry.messages).into_iter().zip(wanted);
-            out.extend(messages.filter_map(|(message, wanted)| wanted.then_some(message)));
-        }
-    }
-    out
-}
-
-fn take_files(plan: &Plan, range: Range<usize>, files: &mut FileOps) {
-    for entry in plan.entries.get(range).unwrap_or_default() {
-        for (place, message) in entry.messages.iter().enumerate() {
-            match plan.role(entry, place) {
-                Role::Assistant => files.take_answer(&message.json),
-                Role::ToolResult => files.take_result(&message.json),
+impl CompactionPlan {
+    /// Reads what will be summarised. Takes as long as that is large; the session may go on meanwhile.
+    pub fn read(mut self) -> Result<Prepared> {
+        let counted = estimate::counted(&mut self.outline)?;
+        let mut file_ops = FileOps::default();
+        let previous_summary = self.previous_summary(&mut file_ops)?;
+        let (mut history, mut prefix, mut system) = (Vec::new(), Vec::new(), Vec::new());
+        let mut others: u64 = 0;
+        let (turn, end) = (self.history.end, self.prefix.end);
+        let summarised = self.history.start..end;
+        let take = |at, role, message: ContextMessage| {
+            if role == Role::System {
+                system.push(message.json);
+                return;
+            }
+            if counted.is_none() {
+                others = others.saturating_add(estimate::estimate_tokens(&message.json));
+            }
+            if !summarised.contains(&at) {
+                return;
+            }
+            match role {
+                Role::Assistant => file_ops.take_answer(&message.json),
+                Role::ToolResult => file_ops.take_result(&message.json),
                 _ => {}
             }
-        }
+            if at < turn { &mut history } else { &mut prefix }.push(message);
+        };
+        self.outline.read(|at| counted.is_none() || summarised.contains(&at), take)?;
+        let system_message = system::current(&system);
+        let size =
+            counted.unwrap_or_else(|| estimate::estimated(others, system_message.as_deref()));
+        Ok(Prepared {
+            leaf: self.leaf,
+            first_kept: self.first_kept,
+            messages_to_summarize: history,
+            turn_prefix: prefix,
+            is_split_turn: self.is_split_turn,
+            tokens_before: size.tokens,
+            tokens_kept: self.tokens_kept,
+            previous_summary,
+            file_ops,
+            system_message,
+            settings: self.settings,
+        })
+    }
+
+    /// The summary of the compaction before this one, and the files it lists.
+    fn previous_summary(&self, files: &mut FileOps) -> Result<Option<String>> {
+        let Some(row) = self.previous else { return Ok(None) };
+        let mut bodies = Bodies::default();
+        let Some(body) = bodies.whole(self.outline.view(), row)? else { return Ok(None) };
+        files.carry_on(&body);
+        let summary = json::get(&body, "summary").and_then(json::string);
+        Ok(summary.map(|summary| summary.into_owned()))
     }
 }
 

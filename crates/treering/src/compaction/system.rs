@@ -8,7 +8,7 @@ use crate::json::{self, Members};
 use std::collections::HashMap;
 
 /// What the system messages say together; nothing if there are none.
-pub(super) fn current<'a>(messages: impl Iterator<Item = &'a [u8]>) -> Option<Vec<u8>> {
+pub(super) fn current(messages: &[Vec<u8>]) -> Option<Vec<u8>> {
     let mut texts: Vec<Vec<u8>> = Vec::new();
     let (mut sections, mut tools) = (Named::default(), Named::default());
     let mut timestamp = None;
@@ -112,8 +112,9 @@ mod tests {
     use super::*;
 
     fn merged(messages: &[&str]) -> Option<String> {
-        current(messages.iter().map(|message| message.as_bytes()))
-            .map(|json| String::from_utf8(json).unwrap())
+        let messages: Vec<Vec<u8>> =
+            messages.iter().map(|message| message.as_bytes().to_vec()).collect();
+        current(&messages).map(|json| String::from_utf8(json).unwrap())
     }
 
     #[test]

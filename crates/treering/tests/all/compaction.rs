@@ -1,13 +1,16 @@
-//! Planning compactions and branch summaries: every rule once, and the whole against a naive
-//! implementation written from the rules.
+//! Planning compactions and branch summaries: every rule once. All of them together are in
+//! `compaction_rules`.
 
 use crate::support::{assistant, compaction, entry, file, join, open, user};
-use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use treering::{
-    BRANCH_SUMMARY_PREAMBLE, CompactionSettings, ContextMessage, Model, ModelSettings, Preparation,
-    Prepared, Session, branch_budget,
+    Appended, BRANCH_SUMMARY_PREAMBLE, CompactionSettings, ContextMessage, Journal, JournalError,
+    MemoryJournal, Model, ModelSettings, Preparation, Prepared, Session, SessionOptions,
+    branch_budget,
 };
 
 fn message(id: &str, parent: Option<&str>, message: Value) -> String {
@@ -15,20 +18,20 @@ fn message(id: &str, parent: Option<&str>, message: Value) -> String {
 }
 
 /// A text of so many tokens.
-fn tokens(number: usize) -> String {
+pub(crate) fn tokens(number: usize) -> String {
     "abcd".repeat(number)
 }
 
-fn says(role: &str, size: usize) -> Value {
+pub(crate) fn says(role: &str, size: usize) -> Value {
     json!({"role": role, "content": [{"type": "text", "text": tokens(size)}]})
 }
 
-fn keeping(keep: u64) -> CompactionSettings {
+pub(crate) fn keeping(keep: u64) -> CompactionSettings {
     CompactionSettings { keep_recent_tokens: keep, ..CompactionSettings::default() }
 }
 
 /// A chain of entries named 0, 1, 2 …: each is given as its type and fields.
-fn chain(entries: &[(&str, Value)]) -> Session {
+pub(crate) fn chain(entries: &[(&str, Value)]) -> Session {
     let mut lines = Vec::new();
     for (at, (kind, fields)) in entries.iter().enumerate() {
         let parent = at.checked_sub(1).map(|parent| parent.to_string());
@@ -48,15 +51,24 @@ fn conversation(roles: &[(&str, usize)]) -> Session {
     chain(&entries)
 }
 
-fn ids(messages: &[ContextMessage]) -> String {
+pub(crate) fn ids(messages: &[ContextMessage]) -> String {
     join(messages.iter().map(|message| &message.entry))
 }
 
 fn prepared(session: &Session, keep: u64) -> Prepared {
     match session.prepare_compaction(&keeping(keep)).unwrap() {
-        Preparation::Ready(plan) => *plan,
+        Preparation::Ready(plan) => {
+            let prepared = plan.read().unwrap();
+            let context = session.context_tokens().unwrap();
+            assert_eq!(prepared.tokens_before, context.tokens);
+            prepared
+        }
         why_not => panic!("{why_not:?}"),
     }
+}
+
+fn is_too_small(session: &Session, keep: u64) -> bool {
+    matches!(session.prepare_compaction(&keeping(keep)).unwrap(), Preparation::TooSmall)
 }
 
 /// What is kept from, what is summarised, and the beginning of a split turn.
@@ -107,8 +119,8 @@ fn the_cut_is_where_enough_is_kept() {
     expect(cut(&session, 0), "3", "0 1", "2");
     expect(cut(&session, 21), "1", "", "0");
     // Never enough: everything is kept, so there is nothing to summarise.
-    assert_eq!(session.prepare_compaction(&keeping(41)).unwrap(), Preparation::TooSmall);
-    assert_eq!(session.prepare_compaction(&keeping(40)).unwrap(), Preparation::TooSmall);
+    assert!(is_too_small(&session, 41));
+    assert!(is_too_small(&session, 40));
 }
 
 #[test]
@@ -154,17 +166,14 @@ fn what_contributes_nothing_goes_with_what_follows() {
 
 #[test]
 fn why_there_is_nothing_to_compact() {
-    let settings = keeping(0);
-    let empty = Session::in_memory("/project");
-    assert_eq!(empty.prepare_compaction(&settings).unwrap(), Preparation::TooSmall);
-    let one = conversation(&[("user", 10)]);
-    assert_eq!(one.prepare_compaction(&settings).unwrap(), Preparation::TooSmall);
+    assert!(is_too_small(&Session::in_memory("/project"), 0));
+    assert!(is_too_small(&conversation(&[("user", 10)]), 0));
     let done = open(file(&[user("a", None), compaction("c", Some("a"), "a")]));
-    assert_eq!(done.prepare_compaction(&settings).unwrap(), Preparation::AlreadyCompacted);
+    let done = done.prepare_compaction(&keeping(0)).unwrap();
+    assert!(matches!(done, Preparation::AlreadyCompacted));
     let system = json!({"role": "system", "content": "rules", "timestamp": 1});
     let lines = [message("s", None, system), user("a", Some("s"))];
-    let prompt = open(file(&lines)).prepare_compaction(&settings).unwrap();
-    assert_eq!(prompt, Preparation::TooSmall, "system messages are not summarised");
+    assert!(is_too_small(&open(file(&lines)), 0), "system messages are not summarised");
 }
 
 /// Seed 001: m1 … m10, a compaction that keeps from m6. What it kept is summarised again.
@@ -240,7 +249,7 @@ fn an_attempt_that_was_taken_out_does_not_keep_its_input() {
     ]);
     expect(cut(&session, 5), "3", "0 1", "2");
     // More than enough room: nothing is forced.
-    assert_eq!(session.prepare_compaction(&keeping(100)).unwrap(), Preparation::TooSmall);
+    assert!(is_too_small(&session, 100));
 }
 
 #[test]
@@ -314,124 +323,61 @@ fn a_branch_is_collected_from_its_end_within_the_budget() {
     assert_eq!((branch_budget(None, 16_384), branch_budget(Some(10), 20)), (111_616, 0));
 }
 
-/// The rules, followed to the letter over JSON values. No edits: their rules have tests of their own.
-mod naive {
-    use serde_json::Value;
+/// A journal that knows how much of it was read.
+#[derive(Debug)]
+struct Counted(MemoryJournal, AtomicU64);
 
-    pub(super) fn size(message: &Value) -> u64 {
-        let text = |value: &Value| value.as_str().map_or(0, |text| text.encode_utf16().count());
-        let blocks = message["content"].as_array().cloned().unwrap_or_default();
-        let units: usize = match message["role"].as_str().unwrap() {
-            "bashExecution" => text(&message["command"]) + text(&message["output"]),
-            "branchSummary" | "compactionSummary" => text(&message["summary"]),
-            _ if message["content"].is_string() => text(&message["content"]),
-            _ => blocks.iter().map(|block| text(&block["text"])).sum(),
-        };
-        units.div_ceil(4) as u64
+impl Journal for Counted {
+    fn len(&self) -> io::Result<u64> {
+        self.0.len()
     }
 
-    fn valid(kind: &str, message: Option<&Value>) -> bool {
-        let roles = ["user", "assistant", "bashExecution", "custom", "branchSummary"];
-        kind != "compaction"
-            && message.is_some_and(|message| roles.contains(&message["role"].as_str().unwrap()))
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        let got = self.0.read_at(offset, buffer)?;
+        self.1.fetch_add(got as u64, Ordering::Relaxed);
+        Ok(got)
     }
 
-    fn starts(kind: &str, message: Option<&Value>) -> bool {
-        valid(kind, message) && message.unwrap()["role"] != "assistant"
+    fn append(&self, expected: u64, lines: &[u8]) -> Result<Appended, JournalError> {
+        self.0.append(expected, lines)
     }
 
-    /// `context`: what every selected entry is and says, after the compaction if there is one. The
-    /// first kept, and where its turn starts if that is split.
-    pub(super) fn cut(context: &[(String, Option<Value>)], keep: u64) -> (usize, Option<usize>) {
-        let valid: Vec<usize> = (0..context.len())
-            .filter(|&at| valid(&context[at].0, context[at].1.as_ref()))
-            .collect();
-        let Some(&first) = valid.first() else { return (0, None) };
-        let (mut cut, mut sum) = (first, 0);
-        for at in (0..context.len()).rev() {
-            let tokens = context[at].1.as_ref().map_or(0, size);
-            sum += tokens;
-            if tokens > 0 && sum >= keep {
-                cut =
-                    valid.iter().copied().find(|&cut| cut >= at).unwrap_or(valid[valid.len() - 1]);
-                break;
-            }
-        }
-        while cut > 0 && context[cut - 1].1.is_none() && context[cut - 1].0 != "compaction" {
-            cut -= 1;
-        }
-        let starts = |at: &usize| starts(&context[*at].0, context[*at].1.as_ref());
-        match starts(&cut) {
-            true => (cut, None),
-            false => (cut, (0..=cut).rev().find(starts)),
-        }
+    fn sync(&self) -> io::Result<()> {
+        self.0.sync()
+    }
+
+    fn take_back(&self, expected: u64, length: u64) -> io::Result<bool> {
+        self.0.take_back(expected, length)
     }
 }
 
-/// A script: what to append, with a size; and for compactions how far back they keep.
-fn script() -> impl Strategy<Value = Vec<(u8, usize, usize)>> {
-    prop::collection::vec((0_u8..10, 0_usize..12, 0_usize..9), 1..40)
-}
-
-proptest! {
-    #![proptest_config(crate::support::cases(256))]
-    #[test]
-    fn planning_follows_the_rules(script in script(), keep in 0_u64..80) {
-        let mut entries: Vec<(&str, Value)> = Vec::new();
-        for (what, size, back) in script {
-            let said = |role| ("message", json!({"message": says(role, size)}));
-            entries.push(match what {
-                0 | 1 => said("user"),
-                2 | 3 => said("assistant"),
-                4 | 5 => said("toolResult"),
-                6 => ("custom_message", json!({"customType": "x", "content": tokens(size), "display": true})),
-                7 => ("branch_summary", json!({"fromId": "x", "summary": tokens(size)})),
-                8 => ("custom", json!({"customType": "x"})),
-                _ => {
-                    let kept = entries.len().saturating_sub(back).to_string();
-                    ("compaction", json!({"summary": tokens(size), "tokensBefore": 1, "firstKeptEntryId": kept}))
-                }
-            });
-        }
-        // What is selected, entry by entry.
-        let last = entries.iter().rposition(|(kind, _)| *kind == "compaction");
-        let kept = last.map_or(0, |last| entries[last].1["firstKeptEntryId"].as_str().unwrap().parse().unwrap());
-        let places: Vec<usize> = (kept..entries.len()).filter(|at| Some(*at) != last).collect();
-        let context: Vec<(String, Option<Value>)> = places.iter().map(|&at| {
-            let (kind, fields) = &entries[at];
-            let message = match *kind {
-                "message" => Some(fields["message"].clone()),
-                "custom_message" => Some(json!({"role": "custom", "content": fields["content"]})),
-                "branch_summary" if fields["summary"] != "" => Some(json!({"role": "branchSummary", "summary": fields["summary"]})),
-                _ => None,
-            };
-            ((*kind).to_owned(), message)
-        }).collect();
-        let session = chain(&entries);
-        let found = session.prepare_compaction(&keeping(keep)).unwrap();
-        if last == Some(entries.len() - 1) {
-            prop_assert_eq!(found, Preparation::AlreadyCompacted);
-            return Ok(());
-        }
-        let (cut, turn) = naive::cut(&context, keep);
-        let named = |range: std::ops::Range<usize>| {
-            join(range.filter(|at| context[*at].1.is_some()).map(|at| places[at]))
-        };
-        let (history, prefix) = (named(0..turn.unwrap_or(cut)), named(turn.unwrap_or(cut)..cut));
-        let sizes: u64 = context.iter().filter_map(|(_, message)| message.as_ref()).map(naive::size).sum();
-        let summary = last.map(|last| entries[last].1["summary"].as_str().unwrap().to_owned());
-        let before = sizes + summary.as_deref().map_or(0, |text| text.len().div_ceil(4) as u64);
-        prop_assert_eq!(session.context_tokens().unwrap().tokens, before);
-        match found {
-            Preparation::Ready(plan) => {
-                prop_assert_eq!(plan.first_kept.as_str(), places[cut].to_string());
-                prop_assert_eq!(ids(&plan.messages_to_summarize), history);
-                prop_assert_eq!(ids(&plan.turn_prefix), prefix);
-                prop_assert_eq!(plan.is_split_turn, turn.is_some());
-                prop_assert_eq!(plan.previous_summary, summary);
-                prop_assert_eq!(plan.tokens_before, before);
+/// Planning must not cost what the context is large: it is what an agent does after every turn.
+#[test]
+fn planning_reads_what_is_kept_and_not_the_rest() {
+    let mut lines = vec![message("0", None, says("user", 60))];
+    for at in 1..20_000_usize {
+        let said = match at % 3 {
+            0 => says("user", 60),
+            1 => {
+                json!({"role": "assistant", "content": [{"type": "text", "text": tokens(60)}], "usage": {"totalTokens": 1000}})
             }
-            _ => prop_assert!(history.is_empty() && prefix.is_empty(), "{history} {prefix}"),
-        }
+            _ => says("toolResult", 60),
+        };
+        lines.push(message(&at.to_string(), Some(&(at - 1).to_string()), said));
     }
+    let bytes = file(&lines).into_bytes();
+    let journal = Arc::new(Counted(MemoryJournal::new(bytes), AtomicU64::new(0)));
+    let shared = Arc::clone(&journal) as Arc<dyn Journal>;
+    let session = Session::in_journal(shared, "/", SessionOptions::default()).unwrap();
+    let read = || journal.1.swap(0, Ordering::Relaxed);
+    let all = journal.len().unwrap();
+    assert!(read() >= all && all > 6_000_000);
+    let plan = session.prepare_compaction(&keeping(6000)).unwrap().ready().unwrap();
+    assert_eq!(plan.first_kept, "19900");
+    assert!(read() < 600_000, "the end, the beginning, and the model");
+    session.context_tokens().unwrap();
+    assert!(read() < 600_000);
+    let prepared = plan.read().unwrap();
+    assert_eq!(prepared.messages_to_summarize.len() + prepared.turn_prefix.len(), 19_900);
+    assert!(read() < all + 1_000_000);
 }

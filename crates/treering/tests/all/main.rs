@@ -12,6 +12,7 @@ mod bytes;
 mod catalog;
 mod children;
 mod compaction;
+mod compaction_rules;
 mod context;
 mod context_edits;
 mod creation;

@@ -1,0 +1,173 @@
+//! The projected context, entry by entry: what planning looks at.
+//!
+//! What the entries are, and mostly who speaks, the tree knows. An entry is read when somebody asks
+//! for more than that, and only its measures are kept: planning looks at the newest entries, so that
+//! it costs what is kept of a context, not what there is of it.
+
+use super::estimate::{estimate_tokens, usage};
+use crate::context::{ContextMessage, EditAt, Projection, Selected, contributes};
+use crate::entry::{Kind, MessageView, Role};
+use crate::error::Result;
+use crate::snapshot::Snapshot;
+use std::collections::HashMap;
+
+#[derive(Debug)]
+pub(super) struct Outline {
+    projection: Projection,
+    /// Those that were read.
+    parts: HashMap<usize, Part>,
+}
+
+/// What an entry contributes, measured.
+#[derive(Debug, Default)]
+pub(super) struct Part {
+    pub(super) messages: Vec<Measured>,
+    /// It has a message, which a context edit took out.
+    pub(super) is_omitted: bool,
+}
+
+#[derive(Debug)]
+pub(super) struct Measured {
+    pub(super) role: Role,
+    pub(super) tokens: u64,
+    /// What a provider counted up to here, if this is an answer that says so.
+    pub(super) usage: Option<u64>,
+}
+
+impl Outline {
+    pub(super) fn new(mut projection: Projection) -> Result<Self> {
+        let mut parts = HashMap::new();
+        if projection.has_pieces() {
+            while let Some(selected) = projection.next_selected()? {
+                parts.insert(parts.len(), measure(&projection, &selected));
+            }
+        }
+        Ok(Outline { projection, parts })
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.projection.number_selected()
+    }
+
+    pub(super) fn view(&self) -> &Snapshot {
+        self.projection.view()
+    }
+
+    pub(super) fn row(&self, at: usize) -> Option<u32> {
+        self.projection.row_at(at)
+    }
+
+    pub(super) fn edits(&self) -> &[EditAt] {
+        self.projection.edits()
+    }
+
+    pub(super) fn kind(&self, at: usize) -> Kind {
+        self.row(at).map_or(Kind::Other, |row| self.view().tree().node(row).kind())
+    }
+
+    /// Who speaks in the entry, where the tree knows it.
+    pub(super) fn known_role(&self, at: usize) -> Option<Role> {
+        self.view().tree().node(self.row(at)?).role()
+    }
+
+    /// The first place from which on nothing has changed the context.
+    pub(super) fn unchanged_from(&self) -> usize {
+        let edited = self.edits().last().map_or(0, |edit| edit.at + 1);
+        edited.max(self.projection.number_old())
+    }
+
+    /// What an entry contributes.
+    pub(super) fn part(&mut self, at: usize) -> Result<&Part> {
+        if !self.parts.contains_key(&at) {
+            self.projection.go_to(at);
+            if let Some(selected) = self.projection.next_selected()? {
+                self.parts.insert(at, measure(&self.projection, &selected));
+            }
+        }
+        Ok(self.parts.entry(at).or_default())
+    }
+
+    /// The first of these places where a message has such a role. A compaction's never count.
+    pub(super) fn find(
+        &mut self,
+        places: impl IntoIterator<Item = usize>,
+        is_meant: fn(Role) -> bool,
+    ) -> Result<Option<usize>> {
+        for at in places {
+            if self.speaks(at, is_meant)? {
+                return Ok(Some(at));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether one of the entry's messages has such a role. A compaction's never count.
+    pub(super) fn speaks(&mut self, at: usize, is_meant: fn(Role) -> bool) -> Result<bool> {
+        if self.kind(at) == Kind::Compaction || !self.projection.may_speak(at, is_meant) {
+            return Ok(false);
+        }
+        Ok(self.part(at)?.messages.iter().any(|message| is_meant(message.role)))
+    }
+
+    /// Whether the model sees nothing of the entry. A compaction counts, seen or not.
+    pub(super) fn contributes_nothing(&mut self, at: usize) -> Result<bool> {
+        let Some(row) = self.row(at) else { return Ok(false) };
+        match contributes(self.view().tree(), row) {
+            true => Ok(self.part(at)?.messages.is_empty()),
+            false => Ok(self.kind(at) != Kind::Compaction),
+        }
+    }
+
+    /// The estimated tokens of an entry's messages.
+    pub(super) fn tokens(&mut self, at: usize) -> Result<u64> {
+        let tokens = self.part(at)?.messages.iter().map(|message| message.tokens);
+        Ok(tokens.fold(0, u64::saturating_add))
+    }
+
+    /// Reads the messages at the places that are `wanted`, and all system messages: oldest first,
+    /// each with its place and who speaks.
+    pub(super) fn read(
+        &mut self,
+        wanted: impl Fn(usize) -> bool,
+        mut take: impl FnMut(usize, Role, ContextMessage),
+    ) -> Result<()> {
+        let projection = &mut self.projection;
+        projection.go_to(0);
+        for at in 0..projection.number_selected() {
+            if !wanted(at) && !projection.may_speak(at, |role| role == Role::System) {
+                projection.skip_selected();
+                continue;
+            }
+            let Some(selected) = projection.next_selected()? else { break };
+            for (place, message) in selected.messages.into_iter().enumerate() {
+                let role = role(projection, selected.row, place, &message);
+                take(at, role, message);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Who speaks in one of an entry's messages. What the tree knows need not be read.
+fn role(projection: &Projection, row: u32, place: usize, message: &ContextMessage) -> Role {
+    let node = projection.view().tree().node(row);
+    match (node.kind(), node.role()) {
+        (Kind::Message, Some(role)) if place == 0 => role,
+        (Kind::CustomMessage, _) => Role::Custom,
+        (Kind::BranchSummary, _) => Role::BranchSummary,
+        _ => MessageView::new(&message.json).role(),
+    }
+}
+
+fn measure(projection: &Projection, selected: &Selected) -> Part {
+    let measured = |(place, message): (usize, &ContextMessage)| {
+        let role = role(projection, selected.row, place, message);
+        Measured {
+            role,
+            tokens: estimate_tokens(&message.json),
+            usage: if role == Role::Assistant { usage(&message.json) } else { None },
+        }
+    };
+    let messages = selected.messages.iter().enumerate().map(measured).collect();
+    Part { messages, is_omitted: selected.is_omitted }
+}

@@ -1,0 +1,119 @@
+//! The selected entries of a context one by one, for those who must know what contributed what.
+//!
+//! What an entry contributes does not depend on what was read before it, so they can be read in any
+//! order, and those nobody asks for need not be read at all. The one exception are agents that write a
+//! message piece by piece: there the pieces belong to the entry that begins it.
+
+use super::{ContextMessage, Edit, Projection, contributes};
+use crate::entry::{Kind, Role};
+use crate::error::Result;
+use crate::json;
+use crate::snapshot::Snapshot;
+use crate::tree::Node;
+
+/// A selected entry and what it contributes to the context.
+#[derive(Debug)]
+pub(crate) struct Selected {
+    pub row: u32,
+    pub messages: Vec<ContextMessage>,
+    /// It has a message, which a context edit took out.
+    pub is_omitted: bool,
+}
+
+/// A context edit among the selected entries.
+#[derive(Debug)]
+pub(crate) struct EditAt {
+    /// Its place among them.
+    pub at: usize,
+    pub target: String,
+    pub removes: bool,
+}
+
+impl Projection {
+    /// The next of them.
+    pub(crate) fn next_selected(&mut self) -> Result<Option<Selected>> {
+        let Some(&row) = self.selection.rows.get(self.done) else { return Ok(None) };
+        self.step()?;
+        let messages: Vec<ContextMessage> = self.ready.drain(..).collect();
+        let is_omitted = messages.is_empty() && self.omits(row)?;
+        Ok(Some(Selected { row, messages, is_omitted }))
+    }
+
+    fn omits(&mut self, row: u32) -> Result<bool> {
+        let Projection { view, bodies, edits, .. } = self;
+        let tree = view.tree();
+        if !matches!(edits.get(tree.id_text(row)), Some(Edit::Remove)) {
+            return Ok(false);
+        }
+        let Some(body) = bodies.whole(view, row)? else { return Ok(false) };
+        let has_text = || json::get(&body, "summary").is_some_and(|text| text != b"\"\"");
+        Ok(match tree.node(row).kind() {
+            Kind::Message | Kind::CustomMessage => true,
+            Kind::BranchSummary => has_text(),
+            _ => false,
+        })
+    }
+
+    /// Passes over the next one.
+    pub(crate) fn skip_selected(&mut self) {
+        if let Some(row) = self.selection.rows.get(self.done) {
+            self.joined.remove(row);
+            self.done += 1;
+        }
+    }
+
+    /// Makes the entry at this place the next one. Where messages are [in pieces](Self::has_pieces)
+    /// only the first place will do.
+    pub(crate) fn go_to(&mut self, at: usize) {
+        self.joined.clear();
+        self.ready.clear();
+        self.done = at;
+    }
+
+    /// Whether any of the entries may be part of another's message.
+    pub(crate) fn has_pieces(&self) -> bool {
+        let tree = self.view.tree();
+        self.selection.rows.iter().any(|&row| tree.node(row).has(Node::CONTINUED))
+    }
+
+    /// The row at this place.
+    pub(crate) fn row_at(&self, at: usize) -> Option<u32> {
+        self.selection.rows.get(at).copied()
+    }
+
+    /// How many there are.
+    pub(crate) fn number_selected(&self) -> usize {
+        self.selection.rows.len()
+    }
+
+    /// How many of them are the compaction they begin with and what it keeps.
+    pub(crate) fn number_old(&self) -> usize {
+        self.selection.old
+    }
+
+    /// The edits among them.
+    pub(crate) fn edits(&self) -> &[EditAt] {
+        &self.edited
+    }
+
+    pub(crate) fn view(&self) -> &Snapshot {
+        &self.view
+    }
+
+    /// Whether a message of the entry at this place may have such a role, as far as can be told
+    /// without reading it.
+    pub(crate) fn may_speak(&self, at: usize, is_meant: impl Fn(Role) -> bool) -> bool {
+        let Some(row) = self.row_at(at) else { return false };
+        let node = self.view.tree().node(row);
+        if !contributes(self.view.tree(), row) {
+            return self.selection.compacted && at == 0;
+        }
+        match (node.kind(), node.role()) {
+            (Kind::CustomMessage, _) => is_meant(Role::Custom),
+            (Kind::BranchSummary, _) => is_meant(Role::BranchSummary),
+            // Records of other agents may hold further messages.
+            (kind, Some(role)) if self.view.codec().is_native(kind) => is_meant(role),
+            _ => true,
+        }
+    }
+}
