@@ -12,6 +12,7 @@ mod error;
 mod layout;
 mod output;
 mod progress;
+mod redaction;
 mod shelf;
 mod short;
 mod spent;

@@ -46,8 +46,8 @@ pub enum Error {
     /// The session is another agent's, whose files treering reads but never writes.
     #[error("{0} sessions are never modified in place: fork or convert it")]
     ReadOnlyDialect(crate::Dialect),
-    /// A conversion was read again and is not what it should be. Nothing was written.
-    #[error("the converted session was read again and differs: {0}")]
+    /// A conversion or a filtered session was read again and is not what it should be. Nothing was written.
+    #[error("the result was read again and differs: {0}")]
     Unfaithful(String),
     /// The session is of an older version, and its storage is no file that could be upgraded.
     #[error("session has version {0} and lives where it cannot be upgraded: it is read-only")]

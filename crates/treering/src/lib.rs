@@ -63,7 +63,7 @@ pub use compaction::{
 };
 pub use context::{Context, ContextMessage, Model, Projection};
 pub use context_edit::EditPlan;
-pub use convert::{ConvertOptions, Fate, Losses, convert};
+pub use convert::{ConvertOptions, Fate, Losses, convert, convert_session};
 pub use dialect::{AgentContext, Dialect, UnknownDialect};
 pub use diff::{Diff, Side};
 pub use doctor::{
@@ -79,7 +79,7 @@ pub use graft::{
 pub use header::{Header, VERSION};
 pub use id::{EntryId, SessionId};
 pub use llm::{LlmContext, Pairing, PairingRepair};
-pub use log::{Appended, Journal, JournalError, MemoryJournal};
+pub use log::{Appended, Journal, JournalError, LineFilter, MemoryJournal};
 pub use migrate::Upgrade;
 pub use session::{
     Change, Creation, Durability, ForkOptions, Part, Reader, Session, SessionOptions,

@@ -222,7 +222,7 @@ async fn a_failure_writes_nothing_and_is_told() {
     let mut events = agent.subscribe();
     let nobody = agent.compact(keep_a_turn()).await;
     assert!(matches!(nobody, Err(AgentError::Summary(SummaryError::NotConfigured))));
-    assert_eq!(names(&mut events), ["session_compact_failed"]);
+    assert_eq!(names(&mut events), ["session_before_compact", "session_compact_failed"]);
     assert_eq!(home.bytes(), bytes);
 }
 

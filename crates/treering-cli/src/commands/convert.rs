@@ -2,10 +2,13 @@
 
 use crate::error::Failure;
 use crate::output::{Output, Style, json_string};
+use crate::redaction::{self, Redaction};
 use crate::text::{count, pad, safe_line, shell_word};
+use std::collections::HashSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use treering::{ConvertOptions, Dialect, Fate, Losses};
+use treering_redact::Redactor;
 
 /// Write a session as another agent would have written it
 ///
@@ -28,16 +31,40 @@ pub(crate) struct Args {
     /// The report as one JSON object
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    redaction: Redaction,
 }
 
 pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     let target = args.output.clone().unwrap_or_else(|| beside(&args.file, args.to));
     let options = ConvertOptions { leaf: args.leaf.clone() };
-    let losses = treering::convert(&args.file, &target, args.to, &options)?;
+    let losses = match args.redaction.redactor()? {
+        None => treering::convert(&args.file, &target, args.to, &options)?,
+        Some(redactor) => redacted(&redactor, args, &target, &options)?,
+    };
     match args.json {
         true => write_json(&losses, &target, out),
         false => write(&losses, &target, out),
     }
+}
+
+/// Converts what is left without secrets.
+fn redacted(
+    redactor: &Redactor,
+    args: &Args,
+    target: &Path,
+    options: &ConvertOptions,
+) -> Result<Losses, Failure> {
+    let session = redactor.open(&args.file)?;
+    let losses = treering::convert_session(&session, target, args.to, options)?;
+    let mut report = redactor.report();
+    if let Some(leaf) = &args.leaf {
+        let path = session.path_to(leaf)?.map(|entry| Ok(entry?.id().to_string()));
+        let path = path.collect::<Result<HashSet<String>, Failure>>()?;
+        report = report.only(|id| path.contains(id));
+    }
+    redaction::tell(&report);
+    Ok(losses)
 }
 
 /// `name.jsonl` becomes `name.agent.jsonl`.

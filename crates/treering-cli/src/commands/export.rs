@@ -2,7 +2,9 @@
 
 use crate::error::Failure;
 use crate::output::Output;
+use crate::redaction::{self, Redaction};
 use crate::text::{shell_word, size};
+use std::collections::HashSet;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -45,6 +47,8 @@ pub(crate) struct Args {
     /// md: long tool results in full, and the system prompt
     #[arg(long)]
     full: bool,
+    #[command(flatten)]
+    redaction: Redaction,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -81,11 +85,36 @@ impl Format {
 pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     let named = args.output.as_deref().and_then(Format::of);
     let format = args.format.or(named).unwrap_or(Format::Html);
-    let session = Session::open(&args.file)?;
+    let redactor = args.redaction.redactor()?;
+    let session = match &redactor {
+        Some(redactor) => redactor.open(&args.file)?,
+        None => Session::open(&args.file)?,
+    };
     let export =
         Export { part: part(args, format, &session)?, thinking: args.thinking, full: args.full };
+    write_somewhere(args, format, &export, &session, out)?;
+    if let Some(redactor) = redactor {
+        let path = match &export.part {
+            Part::Branch(leaf) => Some(session.tree().path(leaf)?),
+            _ => None,
+        };
+        let path: Option<HashSet<String>> =
+            path.map(|path| path.iter().map(ToString::to_string).collect());
+        let is_in = |id: &str| path.as_ref().is_none_or(|path| path.contains(id));
+        redaction::tell(&redactor.report().only(is_in));
+    }
+    Ok(())
+}
+
+fn write_somewhere(
+    args: &Args,
+    format: Format,
+    export: &Export,
+    session: &Session,
+    out: &mut Output,
+) -> Result<(), Failure> {
     match target(args, format) {
-        None => write(&export, format, &session, out),
+        None => write(export, format, session, out),
         Some(path) => {
             if !args.force && path.exists() {
                 let what = format!("{}: is there already", path.display());
@@ -94,7 +123,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
                     "`--force` replaces it, `-o FILE` chooses another name",
                 ));
             }
-            let bytes = write_file(&path, |file| write(&export, format, &session, file))?;
+            let bytes = write_file(&path, |file| write(export, format, session, file))?;
             Ok(writeln!(out, "{} ({})", shell_word(&path), size(bytes))?)
         }
     }

@@ -20,6 +20,7 @@ mod merge;
 mod migrate;
 mod name;
 mod pop;
+mod redact;
 mod search;
 mod show;
 mod stats;
@@ -55,6 +56,7 @@ pub(crate) enum Command {
     Search(search::Args),
     Convert(convert::Args),
     Export(export::Args),
+    Redact(redact::Args),
     #[command(alias = "check")]
     Doctor(doctor::Args),
     Migrate(migrate::Args),
@@ -85,6 +87,7 @@ impl Command {
             Command::Search(args) => search::run(args, out),
             Command::Convert(args) => convert::run(args, out),
             Command::Export(args) => export::run(args, out),
+            Command::Redact(args) => redact::run(args, out),
             Command::Doctor(args) => doctor::run(args, out),
             Command::Migrate(args) => migrate::run(args, out),
             Command::Demo(args) => demo::run(args, out),
@@ -122,6 +125,7 @@ impl Command {
             Command::Export(args) => vec![&mut args.file],
             Command::Stats(args) => args.files.iter_mut().collect(),
             Command::Convert(args) => vec![&mut args.file],
+            Command::Redact(args) => vec![&mut args.file],
             Command::Doctor(args) => args.paths.iter_mut().collect(),
             Command::Migrate(args) => args.files.iter_mut().collect(),
             Command::Ls(_) | Command::Search(_) | Command::Demo(_) => Vec::new(),
@@ -149,6 +153,7 @@ impl Command {
             Command::Compact(args) => &args.file,
             Command::Convert(args) => &args.file,
             Command::Export(args) => &args.file,
+            Command::Redact(args) => &args.file,
             Command::Doctor(args) => only(&args.paths)?,
             Command::Migrate(args) => only(&args.files)?,
             Command::Stats(args) => only(&args.files)?,

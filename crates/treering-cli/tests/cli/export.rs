@@ -83,3 +83,20 @@ fn mistakes_are_said() {
         place.run(&["export", "s.jsonl", "-o", "no/such/dir.html"]).failed().contains("dir.html")
     );
 }
+
+#[test]
+fn secrets_stay_behind_if_asked_for() {
+    let place = Place::with_story();
+    let token = format!("ghp_{}", "a1B2c3D4e5".repeat(4).get(..36).unwrap());
+    place.run(&["append", "s.jsonl", "--user", &format!("the token is {token}")]).ok();
+    for format in ["html", "md", "json", "jsonl"] {
+        let plain = place.run(&["export", "s.jsonl", "--format", format, "-o", "-"]).ok();
+        assert!(plain.contains(&token), "{format}");
+        let args = ["export", "s.jsonl", "--format", format, "-o", "-", "--redact"];
+        let redacted = place.run(&args);
+        assert_eq!(redacted.code, 0, "{}", redacted.stderr);
+        assert!(!redacted.stdout.contains(&token), "{format}");
+        assert!(redacted.stdout.contains("REDACTED"), "{format}");
+        assert!(redacted.stderr.starts_with("redacted: 1 "), "{}", redacted.stderr);
+    }
+}

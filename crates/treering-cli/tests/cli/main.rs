@@ -17,6 +17,7 @@ mod ls;
 mod migrate;
 mod moves;
 mod pipes;
+mod redaction;
 mod search;
 mod shelf;
 mod show;

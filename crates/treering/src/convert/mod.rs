@@ -47,20 +47,26 @@ pub fn convert(
     options: &ConvertOptions,
 ) -> Result<Losses> {
     let target = target.as_ref();
-    if target.exists() {
-        return Err(Error::AlreadyExists(target.to_owned()));
-    }
-    if dialect == Dialect::Codex {
-        return Err(Error::ReadOnlyDialect(dialect));
-    }
-    let session = Session::open(source)?;
+    check(target, dialect)?;
+    convert_session(&Session::open(source)?, target, dialect, options)
+}
+
+/// The same for a session that is open.
+pub fn convert_session(
+    session: &Session,
+    target: impl AsRef<Path>,
+    dialect: Dialect,
+    options: &ConvertOptions,
+) -> Result<Losses> {
+    let target = target.as_ref();
+    check(target, dialect)?;
     let leaf = match &options.leaf {
         Some(leaf) => Some(session.tree().find(leaf)?),
         None => session.leaf(),
     };
     let temporary = write::beside(target, ".converting.tmp");
     let _ = std::fs::remove_file(&temporary);
-    let result = write::session(&session, leaf, options, dialect, &temporary).and_then(|losses| {
+    let result = write::session(session, leaf, options, dialect, &temporary).and_then(|losses| {
         std::fs::rename(&temporary, target).map_err(Error::io(target, "write"))?;
         Ok(losses)
     });
@@ -68,4 +74,15 @@ pub fn convert(
         let _ = std::fs::remove_file(&temporary);
     }
     result
+}
+
+/// Whether there can be a result, before anything is read.
+fn check(target: &Path, dialect: Dialect) -> Result<()> {
+    if target.exists() {
+        return Err(Error::AlreadyExists(target.to_owned()));
+    }
+    if dialect == Dialect::Codex {
+        return Err(Error::ReadOnlyDialect(dialect));
+    }
+    Ok(())
 }

@@ -4,6 +4,7 @@
 //! file, for memory, and for whatever implements it next.
 
 mod file;
+mod filter;
 mod joined;
 mod journal;
 mod memory;
@@ -15,6 +16,8 @@ mod zstd;
 pub(crate) use file::{
     FileJournal, LOCK_PATIENCE, create_private, create_private_dir, lock, sync_directory,
 };
+pub(crate) use filter::Filtered;
+pub use filter::LineFilter;
 pub(crate) use joined::Joined;
 pub use journal::{Appended, Journal, JournalError};
 pub use memory::MemoryJournal;

@@ -43,7 +43,7 @@ pub(crate) fn unpack(file: &File) -> io::Result<Option<File>> {
 }
 
 /// A file that only we can read and that has no name any more.
-fn nameless_file() -> io::Result<File> {
+pub(super) fn nameless_file() -> io::Result<File> {
     let name = format!("treering-{}", uuid::Uuid::now_v7().simple());
     let path = std::env::temp_dir().join(name);
     let file = create_private(&path)?;

@@ -8,6 +8,7 @@ mod fork;
 mod options;
 mod part;
 mod state;
+mod through;
 
 pub use fork::ForkOptions;
 pub(crate) use fork::{absolute, write_whole};

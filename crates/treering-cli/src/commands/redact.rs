@@ -1,0 +1,138 @@
+//! `treering redact`
+
+use crate::error::Failure;
+use crate::output::{Output, Style, json_string, json_string_or_null};
+use crate::redaction::{redactor, void};
+use crate::short::ShortIds;
+use crate::text::{count, pad, safe_line, shell_word};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use treering::Tree;
+use treering_redact::{Place, Report};
+
+/// Write a copy of a session without the secrets in it
+///
+/// Keys and tokens of known shapes, private keys, headers, passwords in URLs, and values with telling
+/// names become [REDACTED:kind:number], the same secret always the same. The tree stays as it is. The
+/// report says what was replaced and where, and never what it was. Look at the result before you share
+/// it: what has no known shape and no telling name is not found.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The session file
+    pub(crate) file: PathBuf,
+    /// The new file; beside the session, with `redacted` in its name, if not given
+    #[arg(short, long, value_name = "PATH")]
+    output: Option<PathBuf>,
+    /// Write nothing: only report, and exit with 1 if something was found
+    #[arg(long, conflicts_with = "output")]
+    check: bool,
+    /// E-mail addresses as well
+    #[arg(long)]
+    emails: bool,
+    /// Names in home directories as well
+    #[arg(long)]
+    home: bool,
+    /// What this regular expression finds (or its first group) as well; may be repeated
+    #[arg(long, value_name = "NAME=REGEX")]
+    pattern: Vec<String>,
+    /// The report as one JSON object: output, occurrences, signatures, kinds, places
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
+    let redactor = redactor(args.emails, args.home, &args.pattern)?;
+    let session = redactor.open(&args.file)?;
+    let target = args.output.clone().unwrap_or_else(|| beside(&args.file));
+    let target = (!args.check).then_some(target);
+    if let Some(target) = &target {
+        session.copy_to(target)?;
+    }
+    let report = redactor.report();
+    match args.json {
+        true => write_json(&report, target.as_deref(), out)?,
+        false => write(&report, target.as_deref(), &session.tree(), out)?,
+    }
+    match args.check && !report.is_empty() {
+        true => Err(Failure::Said),
+        false => Ok(()),
+    }
+}
+
+/// `name.jsonl` becomes `name.redacted.jsonl`.
+fn beside(file: &Path) -> PathBuf {
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    let stem = name.strip_suffix(".zst").unwrap_or(&name);
+    let stem = stem.strip_suffix(".jsonl").unwrap_or(stem);
+    file.with_file_name(format!("{stem}.redacted.jsonl"))
+}
+
+/// How many places of a kind are worth showing.
+const MOST_PLACES: usize = 5;
+
+fn write(
+    report: &Report,
+    target: Option<&Path>,
+    tree: &Tree,
+    out: &mut Output,
+) -> Result<(), Failure> {
+    if let Some(target) = target {
+        writeln!(out, "{}", shell_word(target))?;
+    }
+    if report.is_empty() {
+        let nothing = out.paint(Style::Dim, "nothing was found");
+        return Ok(writeln!(out, "{nothing}")?);
+    }
+    let ids = ShortIds::of(tree);
+    let sums = report.sums();
+    let widest = sums.iter().map(|sum| sum.kind.len()).max().unwrap_or(0);
+    for sum in &sums {
+        let kind = out.paint(Style::Label, &pad(&sum.kind, widest));
+        let distinct = format!("{} distinct", sum.distinct);
+        let times = count(sum.occurrences, "occurrence", "occurrences");
+        writeln!(out, "{kind}  {distinct}, {times}")?;
+        let places: Vec<&Place> =
+            report.places.iter().filter(|place| place.kind == sum.kind).collect();
+        for place in places.iter().take(MOST_PLACES) {
+            let entry = match &place.entry {
+                Some(id) => ids.show(id),
+                None => format!("line {}", place.line),
+            };
+            let times = if place.count > 1 { format!(" ×{}", place.count) } else { String::new() };
+            let place = format!("  #{} {entry} {}{times}", place.number, safe_line(&place.field));
+            writeln!(out, "{}", out.paint(Style::Dim, &place))?;
+        }
+        if let Some(more) = places.len().checked_sub(MOST_PLACES).filter(|more| *more > 0) {
+            let more = out.paint(Style::Dim, &format!("  … and {more} more: --json lists them"));
+            writeln!(out, "{more}")?;
+        }
+    }
+    if report.signatures > 0 {
+        let line = out.paint(Style::Dim, &void(report.signatures));
+        writeln!(out, "{line}")?;
+    }
+    Ok(())
+}
+
+fn write_json(report: &Report, target: Option<&Path>, out: &mut Output) -> Result<(), Failure> {
+    out.write_all(b"{\"output\":")?;
+    json_string_or_null(out, target.map(Path::to_string_lossy).as_deref())?;
+    let (occurrences, signatures) = (report.occurrences(), report.signatures);
+    write!(out, ",\"occurrences\":{occurrences},\"signatures\":{signatures},\"kinds\":[")?;
+    for (at, sum) in report.sums().iter().enumerate() {
+        out.write_all(if at == 0 { b"{\"kind\":" } else { b",{\"kind\":" })?;
+        json_string(out, &sum.kind)?;
+        write!(out, ",\"distinct\":{},\"occurrences\":{}}}", sum.distinct, sum.occurrences)?;
+    }
+    out.write_all(b"],\"places\":[")?;
+    for (at, place) in report.places.iter().enumerate() {
+        out.write_all(if at == 0 { b"{\"kind\":" } else { b",{\"kind\":" })?;
+        json_string(out, &place.kind)?;
+        write!(out, ",\"number\":{},\"line\":{},\"entry\":", place.number, place.line)?;
+        json_string_or_null(out, place.entry.as_deref())?;
+        out.write_all(b",\"field\":")?;
+        json_string(out, &place.field)?;
+        write!(out, ",\"count\":{}}}", place.count)?;
+    }
+    Ok(out.write_all(b"]}\n")?)
+}

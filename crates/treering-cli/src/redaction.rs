@@ -1,0 +1,71 @@
+//! `--redact` and its relatives: options that several commands have, and what they say about it.
+
+use crate::error::Failure;
+use crate::output;
+use crate::text::count;
+use treering_redact::{Options, Redactor, Report};
+
+/// Options of commands that write a session elsewhere.
+#[derive(Debug, Default, clap::Args)]
+#[command(next_help_heading = "Redaction")]
+pub(crate) struct Redaction {
+    /// Replace keys, tokens and passwords by [REDACTED:kind:number]
+    #[arg(long)]
+    redact: bool,
+    /// The same, and e-mail addresses
+    #[arg(long)]
+    redact_emails: bool,
+    /// The same, and names in home directories
+    #[arg(long)]
+    redact_home: bool,
+    /// The same, and what this regular expression finds (or its first group); may be repeated
+    #[arg(long, value_name = "NAME=REGEX")]
+    redact_pattern: Vec<String>,
+}
+
+impl Redaction {
+    /// What replaces secrets, if that was asked for.
+    pub(crate) fn redactor(&self) -> Result<Option<Redactor>, Failure> {
+        let is_wanted = self.redact
+            || self.redact_emails
+            || self.redact_home
+            || !self.redact_pattern.is_empty();
+        let redactor = || redactor(self.redact_emails, self.redact_home, &self.redact_pattern);
+        is_wanted.then(redactor).transpose()
+    }
+}
+
+pub(crate) fn redactor(emails: bool, home: bool, patterns: &[String]) -> Result<Redactor, Failure> {
+    let hint = "a pattern is NAME=REGEX, such as ticket=TICKET-[0-9]+";
+    let named = |pattern: &String| {
+        let parts = pattern.split_once('=').filter(|(_, regex)| !regex.is_empty());
+        let (name, regex) =
+            parts.ok_or_else(|| Failure::with_hint("a pattern without a name", hint))?;
+        Ok((name.to_owned(), regex.to_owned()))
+    };
+    let patterns = patterns.iter().map(named).collect::<Result<_, Failure>>()?;
+    Redactor::new(&Options { emails, home, patterns })
+        .map_err(|error| Failure::with_hint(error.to_string(), hint))
+}
+
+/// Says on stderr what was replaced, in a line.
+pub(crate) fn tell(report: &Report) {
+    let sums = report.sums();
+    let kinds: Vec<String> =
+        sums.iter().map(|sum| format!("{} {}", sum.occurrences, sum.kind)).collect();
+    let what = match kinds.is_empty() {
+        true => "nothing was found".to_owned(),
+        false => kinds.join(", "),
+    };
+    let void = match report.signatures {
+        0 => String::new(),
+        number => format!("; {}", void(number)),
+    };
+    output::complain("redacted", &format!("{what}{void}"));
+}
+
+/// What happened to signatures, in words.
+pub(crate) fn void(signatures: usize) -> String {
+    let signatures = count(signatures, "signature", "signatures");
+    format!("{signatures} emptied: what they signed has changed")
+}

@@ -1,0 +1,140 @@
+//! `redact`, and `--redact` of `fork` and `convert`.
+
+use crate::support::{Place, assistant, user};
+use serde_json::json;
+use treering::Session;
+
+/// Put together here, so that no file holds what looks like a key.
+fn key() -> String {
+    format!("ghp_{}", "a1B2c3D4".repeat(5))
+}
+
+fn password() -> String {
+    ["hV7", "qPz", "9wKx", "2mTs"].concat()
+}
+
+/// A key said twice, a password given and repeated, and a branch with neither.
+fn place() -> Place {
+    let (key, password) = (key(), password());
+    let call = json!([{"type": "toolCall", "id": "t1", "name": "bash",
+                       "arguments": {"command": format!("login --password {password}")}}]);
+    Place::with(&[
+        user("a1", None, 1, &format!("use {key} and {key}; I am at /home/bob/x")),
+        assistant("a2", "a1", 2, call),
+        user("a3", Some("a2"), 3, &format!("it said {password} is wrong")),
+        user("b1", Some("a1"), 4, "nothing here"),
+    ])
+}
+
+#[test]
+fn a_copy_has_the_same_tree_and_no_secrets() {
+    let place = place();
+    let before = place.read("s.jsonl");
+    let report = place.run(&["redact", "s.jsonl"]).ok();
+    insta::assert_snapshot!(report, @r"
+    s.redacted.jsonl
+    github-token  1 distinct, 2 occurrences
+      #1 a1 message.content ×2
+    named-secret  1 distinct, 2 occurrences
+      #1 a2 message.content[0].arguments.command
+      #1 a3 message.content
+    ");
+    let expected = before
+        .replace(&key(), "[REDACTED:github-token:1]")
+        .replace(&password(), "[REDACTED:named-secret:1]");
+    assert_eq!(place.read("s.redacted.jsonl"), expected);
+    assert_eq!(place.read("s.jsonl"), before);
+    let error = place.run(&["redact", "s.jsonl"]).failed();
+    assert!(error.contains("exists"), "{error}");
+}
+
+#[test]
+fn a_check_writes_nothing_and_fails_if_there_is_something() {
+    let place = place();
+    let ran = place.run(&["redact", "s.jsonl", "--check", "--json"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (1, ""));
+    let report: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(report["occurrences"], 4);
+    assert_eq!(report["output"], json!(null));
+    assert_eq!(
+        report["kinds"][0],
+        json!({"kind": "github-token", "distinct": 1, "occurrences": 2})
+    );
+    assert_eq!(report["places"][1]["entry"], "a2");
+    assert!(!ran.stdout.contains(&key()[..8]) && !ran.stdout.contains(&password()[..6]));
+    assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 1);
+    place.write(
+        "clean.jsonl",
+        format!("{}\n{}\n", crate::support::header(), user("a", None, 1, "hi")).as_bytes(),
+    );
+    assert_eq!(place.run(&["redact", "--check", "clean.jsonl"]).ok(), "nothing was found\n");
+}
+
+#[test]
+fn a_fork_without_secrets() {
+    let place = place();
+    let ran = place.run(&[
+        "fork",
+        "s.jsonl",
+        "--at",
+        "b1",
+        "--redact-home",
+        "--redact-pattern",
+        "no=noth[a-z]+",
+    ]);
+    assert_eq!(ran.stderr, "redacted: 2 github-token, 1 home, 1 no\n");
+    let fork = std::fs::read_to_string(place.path().join(ran.stdout.trim())).unwrap();
+    assert!(
+        !fork.contains(&key()) && !fork.contains("bob") && !fork.contains("parentSession"),
+        "{fork}"
+    );
+    assert!(fork.contains("/home/user/x") && fork.contains("[REDACTED:no:1] here"), "{fork}");
+    assert_eq!(
+        Session::open(place.path().join(ran.stdout.trim()))
+            .unwrap()
+            .context()
+            .unwrap()
+            .messages
+            .len(),
+        2
+    );
+}
+
+#[test]
+fn a_conversion_without_secrets() {
+    for agent in ["chimera", "tau", "omp", "uuid", "operator", "claude-code", "pi"] {
+        let place = place();
+        let ran = place.run(&[
+            "convert",
+            "s.jsonl",
+            "--to",
+            agent,
+            "-o",
+            "out.jsonl",
+            "--redact",
+            "--leaf",
+            "a3",
+        ]);
+        assert_eq!(
+            (ran.code, ran.stderr.as_str()),
+            (0, "redacted: 2 github-token, 2 named-secret\n"),
+            "{agent}"
+        );
+        let result = place.read("out.jsonl");
+        assert!(!result.contains(&key()) && !result.contains(&password()), "{agent}: {result}");
+        let context = Session::open(place.file("out.jsonl")).unwrap().context().unwrap();
+        assert_eq!(context.messages.len(), 3, "{agent}");
+    }
+}
+
+#[test]
+fn a_bad_pattern_is_explained() {
+    let place = place();
+    let error = place.run(&["redact", "s.jsonl", "--pattern", "x=("]).failed();
+    assert!(
+        error.contains("the pattern \"x\" cannot be used") && error.contains("hint:"),
+        "{error}"
+    );
+    let error = place.run(&["fork", "s.jsonl", "--redact-pattern", "x"]).failed();
+    assert!(error.contains("without a name"), "{error}");
+}

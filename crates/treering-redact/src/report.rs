@@ -1,0 +1,74 @@
+//! What was replaced: how often, and where. Never what it was.
+
+/// What a redaction found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Where, in the order of the file.
+    pub places: Vec<Place>,
+    /// How many signatures of thinking were emptied because what they sign has changed.
+    pub signatures: usize,
+}
+
+/// Where something was replaced.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// What it was: `github-token`, or the name of a custom pattern.
+    pub kind: String,
+    /// Which one of its kind, counted from 1 in the order of the file.
+    pub number: usize,
+    /// The line, counted from 1.
+    pub line: u64,
+    /// The entry's id, if it has one.
+    pub entry: Option<String>,
+    /// The way to the text in its record: `message.content[0].text`.
+    pub field: String,
+    /// How often it stands there.
+    pub count: usize,
+}
+
+/// The sum of a kind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sum {
+    /// What it was.
+    pub kind: String,
+    /// How many different ones.
+    pub distinct: usize,
+    /// How many in all.
+    pub occurrences: usize,
+}
+
+impl Report {
+    /// Whether nothing was found.
+    pub fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+
+    /// How much was replaced.
+    pub fn occurrences(&self) -> usize {
+        self.places.iter().map(|place| place.count).sum()
+    }
+
+    /// The kinds that were found, in the order in which they were.
+    pub fn sums(&self) -> Vec<Sum> {
+        let mut sums: Vec<(Sum, std::collections::HashSet<usize>)> = Vec::new();
+        for place in &self.places {
+            let at = sums.iter().position(|(sum, _)| sum.kind == place.kind).unwrap_or_else(|| {
+                let kind = place.kind.clone();
+                sums.push((Sum { kind, distinct: 0, occurrences: 0 }, Default::default()));
+                sums.len() - 1
+            });
+            if let Some((sum, numbers)) = sums.get_mut(at) {
+                numbers.insert(place.number);
+                sum.distinct = numbers.len();
+                sum.occurrences += place.count;
+            }
+        }
+        sums.into_iter().map(|(sum, _)| sum).collect()
+    }
+
+    /// Only what is about these entries, or about no entry: a fork has not all of a session's.
+    pub fn only(mut self, is_there: impl Fn(&str) -> bool) -> Report {
+        self.places.retain(|place| place.entry.as_deref().is_none_or(&is_there));
+        self
+    }
+}

@@ -1,0 +1,167 @@
+//! A line as JSON: its strings in order, each with the names above it.
+//!
+//! The walk needs no stack of its own making deeper than the line, decodes nothing, and says when a
+//! line is not what it should be: then the line is looked at as plain text.
+
+use std::ops::Range;
+
+/// An object or an array that is open.
+#[derive(Debug, Clone)]
+pub(crate) struct Level {
+    is_object: bool,
+    /// The member that is being read, between its quotes; of an array, the member that it is.
+    pub key: Range<usize>,
+    index: usize,
+    /// Whether what is in here is somebody's data, rather than the session's.
+    pub is_free: bool,
+    /// How many edits there were when it was opened.
+    pub edits: usize,
+    /// Signatures over what is in here.
+    pub signatures: Vec<Range<usize>>,
+}
+
+/// What the walk tells.
+pub(crate) trait Visitor {
+    /// The inside of a string that is a value.
+    fn string(&mut self, inside: Range<usize>, levels: &mut [Level]);
+    /// The inside of a key.
+    fn key(&mut self, inside: Range<usize>, levels: &[Level]);
+    /// Something opens: whether it is free, and how many edits there are.
+    fn open(&mut self, levels: &[Level]) -> (bool, usize);
+    /// It closes.
+    fn close(&mut self, level: Level);
+}
+
+/// The line is not a sequence of whole JSON values.
+#[derive(Debug)]
+pub(crate) struct NotJson;
+
+#[derive(Clone, Copy, PartialEq)]
+enum Want {
+    Value,
+    ValueOrEnd,
+    Key,
+    KeyOrEnd,
+    After,
+}
+
+pub(crate) fn walk(line: &[u8], visitor: &mut impl Visitor) -> Result<(), NotJson> {
+    let mut levels: Vec<Level> = Vec::new();
+    let mut want = Want::Value;
+    let mut at = if line.starts_with(b"\xEF\xBB\xBF") { 3 } else { 0 };
+    loop {
+        at += blanks(line, at);
+        let Some(&byte) = line.get(at) else {
+            let is_whole = levels.is_empty() && matches!(want, Want::After | Want::Value);
+            return if is_whole { Ok(()) } else { Err(NotJson) };
+        };
+        if want == Want::After && levels.is_empty() {
+            want = Want::Value; // Several on one line.
+        }
+        match (want, byte) {
+            (Want::Value | Want::ValueOrEnd, b'"') => {
+                let end = string_end(line, at).ok_or(NotJson)?;
+                visitor.string(at + 1..end - 1, &mut levels);
+                at = end;
+                want = Want::After;
+            }
+            (Want::Value | Want::ValueOrEnd, b'{' | b'[') => {
+                let (is_free, edits) = visitor.open(&levels);
+                let key = levels.last().map_or(0..0, |level| level.key.clone());
+                let is_object = byte == b'{';
+                let signatures = Vec::new();
+                levels.push(Level { is_object, key, index: 0, is_free, edits, signatures });
+                want = if is_object { Want::KeyOrEnd } else { Want::ValueOrEnd };
+                at += 1;
+            }
+            (Want::Key | Want::KeyOrEnd, b'"') => {
+                let end = string_end(line, at).ok_or(NotJson)?;
+                visitor.key(at + 1..end - 1, &levels);
+                if let Some(level) = levels.last_mut() {
+                    level.key = at + 1..end - 1;
+                }
+                at = end + blanks(line, end);
+                if line.get(at) != Some(&b':') {
+                    return Err(NotJson);
+                }
+                at += 1;
+                want = Want::Value;
+            }
+            (Want::KeyOrEnd | Want::After, b'}') | (Want::ValueOrEnd | Want::After, b']') => {
+                let level = levels.pop().ok_or(NotJson)?;
+                if level.is_object != (byte == b'}') {
+                    return Err(NotJson);
+                }
+                visitor.close(level);
+                at += 1;
+                want = Want::After;
+            }
+            (Want::After, b',') => {
+                let level = levels.last_mut().ok_or(NotJson)?;
+                level.index += 1;
+                want = if level.is_object { Want::Key } else { Want::Value };
+                at += 1;
+            }
+            (Want::Value | Want::ValueOrEnd, b'-' | b'0'..=b'9' | b't' | b'f' | b'n') => {
+                let is_word = |byte: &&u8| byte.is_ascii_alphanumeric() || b"+-.".contains(byte);
+                let length = line.get(at..).unwrap_or_default().iter().take_while(is_word).count();
+                if !is_plain(line.get(at..at + length).unwrap_or_default()) {
+                    return Err(NotJson);
+                }
+                at += length;
+                want = Want::After;
+            }
+            _ => return Err(NotJson),
+        }
+    }
+}
+
+fn blanks(line: &[u8], at: usize) -> usize {
+    let rest = line.get(at..).unwrap_or_default();
+    rest.iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\r' | b'\n')).count()
+}
+
+/// A number, or one of the three words.
+fn is_plain(word: &[u8]) -> bool {
+    let is_digit = |byte: &u8| byte.is_ascii_digit() || b"+-.eE".contains(byte);
+    matches!(word, b"true" | b"false" | b"null") || word.iter().all(is_digit)
+}
+
+/// The end of the string whose first quote stands at `at`.
+fn string_end(line: &[u8], at: usize) -> Option<usize> {
+    let mut at = at + 1;
+    loop {
+        at += memchr::memchr2(b'"', b'\\', line.get(at..)?)?;
+        match line.get(at)? {
+            b'"' => return Some(at + 1),
+            _ => at += 2,
+        }
+    }
+}
+
+/// The way to a value: `message.content[0].text`.
+pub(crate) fn field(line: &[u8], levels: &[Level]) -> String {
+    const MOST: usize = 8;
+    let mut path = String::new();
+    for (depth, level) in levels.iter().enumerate() {
+        if depth == MOST {
+            path.push('…');
+            break;
+        }
+        if level.is_object {
+            if !path.is_empty() {
+                path.push('.');
+            }
+            let key = line.get(level.key.clone()).unwrap_or_default();
+            // A key can be anything, also what must not be shown.
+            let is_name = |byte: &u8| byte.is_ascii_alphabetic() || *byte == b'_';
+            match key.len() <= 24 && key.iter().all(is_name) {
+                true => path.push_str(&String::from_utf8_lossy(key)),
+                false => path.push('?'),
+            }
+        } else {
+            path.push_str(&format!("[{}]", level.index));
+        }
+    }
+    path
+}

@@ -1,0 +1,186 @@
+//! Lines: which strings are looked at, escapes, and that everything else stays as it is.
+
+use crate::{random, redactor, thorough};
+use serde_json::{Value, json};
+use treering::LineFilter;
+
+fn token() -> String {
+    format!("ghp_{}", random(7, 36))
+}
+
+fn redacted(line: &str) -> String {
+    String::from_utf8(redactor().line(line.as_bytes()).into_owned()).unwrap()
+}
+
+#[test]
+fn the_bytes_around_a_secret_stay() {
+    let token = token();
+    let line = format!(
+        r#"{{"n":1e400, "z" : 1.0,"text":"\ud800 é \u00e9 \/ {token} \udc00\n","a":[ 12345678901234567890 ],"text":"\ud83d\ude00"}} "#
+    );
+    assert_eq!(redacted(&line), line.replace(&token, "[REDACTED:github-token:1]"));
+    let clean = r#"{"text":"\ud800 nothing"}"#;
+    assert!(matches!(redactor().line(clean.as_bytes()), std::borrow::Cow::Borrowed(_)));
+}
+
+#[test]
+fn escapes_hide_nothing() {
+    let token = token();
+    let escaped: String = token.bytes().map(|byte| format!("\\u{byte:04x}")).collect();
+    assert_eq!(
+        redacted(&format!(r#"{{"t":"a {escaped} b"}}"#)),
+        r#"{"t":"a [REDACTED:github-token:1] b"}"#
+    );
+    assert_eq!(
+        redacted(&format!(r#"{{"t":"\n{token}\n"}}"#)),
+        r#"{"t":"\n[REDACTED:github-token:1]\n"}"#
+    );
+    // The same inside of a JSON text, and inside of one in that.
+    let mut value =
+        json!({"cmd": format!("\n{token}\n"), "password": random(9, 20), "u": "a@example.com"});
+    for _ in 0..3 {
+        let line = value.to_string();
+        let after = thorough().line(line.as_bytes()).into_owned();
+        let mut inner: Value = serde_json::from_slice(&after).unwrap();
+        while let Some(text) = inner.get("arguments").and_then(Value::as_str) {
+            inner = serde_json::from_str(text).expect(text);
+        }
+        assert_eq!(
+            inner,
+            json!({"cmd": "\n[REDACTED:github-token:1]\n", "password": "[REDACTED:named-secret:1]", "u": "[REDACTED:email:1]"})
+        );
+        value = json!({"arguments": line});
+    }
+}
+
+#[test]
+fn a_private_key_however_often_it_was_encoded() {
+    let key = format!(
+        "-----BEGIN RSA PRIVATE KEY-----\n{}\n{}\n-----END RSA PRIVATE KEY-----\n",
+        random(1, 64),
+        random(2, 64)
+    );
+    let mut text = key;
+    for _ in 0..3 {
+        text = json!({ "text": text }).to_string();
+        let after = redacted(&text);
+        assert!(
+            after.contains("[REDACTED:private-key:1]") && !after.contains(&random(2, 64)),
+            "{after}"
+        );
+        serde_json::from_str::<Value>(&after).unwrap();
+    }
+}
+
+#[test]
+fn the_structure_is_never_touched() {
+    let token = token();
+    for key in [
+        "id",
+        "parentId",
+        "uuid",
+        "toolCallId",
+        "timestamp",
+        "model",
+        "responseId",
+        "firstKeptEntryId",
+    ] {
+        let line = json!({"type": "message", key: token}).to_string();
+        assert_eq!(redacted(&line), line);
+        // In somebody's data it is a string like any other.
+        let line = json!({"arguments": {key: token}}).to_string();
+        assert_eq!(redacted(&line), line.replace(&token, "[REDACTED:github-token:1]"));
+    }
+    let image = json!({"type": "image", "data": format!("AKIA{}", random(1, 400)), "mimeType": "image/png"});
+    assert_eq!(redacted(&image.to_string()), image.to_string());
+    let url = json!({"image_url": format!("data:image/png;base64,{}/AKIA{}", random(1, 40), crate::upper(2, 16))});
+    assert_eq!(redacted(&url.to_string()), url.to_string());
+}
+
+#[test]
+fn keys_name_secrets_and_can_be_some() {
+    let value = random(3, 20);
+    let line =
+        json!({"input": {"password": value, "note": "x", "list": {"apiKey": [value]}}}).to_string();
+    assert_eq!(redacted(&line), line.replace(&value, "[REDACTED:named-secret:1]"));
+    let line = json!({"input": {token(): true}}).to_string();
+    assert_eq!(redacted(&line), line.replace(&token(), "[REDACTED:github-token:1]"));
+    let line = json!({"usage": {"totalTokens": 12}, "maxTokens": "1234567890123", "secretName": "abc-123-def-456"});
+    assert_eq!(redacted(&line.to_string()), line.to_string());
+}
+
+#[test]
+fn what_signs_a_changed_text_is_emptied() {
+    let thinking = |text: &str| {
+        json!({"content": [{"type": "thinking", "thinking": text, "thinkingSignature": "c2lnbmVk"},
+                           {"type": "thinking", "thinking": "clean", "thinkingSignature": "c2lnbmVk"}]})
+    };
+    let filter = redactor();
+    let line = thinking(&format!("use {}", token())).to_string();
+    let after: Value = serde_json::from_slice(&filter.line(line.as_bytes())).unwrap();
+    assert_eq!(after["content"][0]["thinkingSignature"], "");
+    assert_eq!(after["content"][1]["thinkingSignature"], "c2lnbmVk");
+    assert_eq!(filter.report().signatures, 1);
+}
+
+#[test]
+fn one_secret_has_one_name() {
+    let (a, b) = (token(), format!("ghp_{}", random(8, 36)));
+    let filter = redactor();
+    let line = |text: String| {
+        let line = json!({ "id": "e1", "text": text }).to_string();
+        String::from_utf8(filter.line(line.as_bytes()).into_owned()).unwrap()
+    };
+    let (one, two) = ("[REDACTED:github-token:1]", "[REDACTED:github-token:2]");
+    assert!(line(format!("{a} {b} {a}")).contains(&format!("{one} {two} {one}")));
+    assert!(line(format!("token={b}")).contains(two));
+    let report = filter.report();
+    assert_eq!((report.sums()[0].distinct, report.occurrences()), (2, 4));
+    assert_eq!((report.places[0].count, report.places[0].field.as_str()), (2, "text"));
+    assert_eq!(report.places[0].entry.as_deref(), Some("e1"));
+    let said = format!("{report:?} {filter:?}");
+    assert!(!said.contains(&a[4..]) && !said.contains(&b[4..]));
+}
+
+#[test]
+fn damaged_lines_are_looked_at() {
+    let token = token();
+    for line in [
+        "{} not json",
+        r#"{"type":"message","text":"{}"#,
+        r#"{"a":"b" {}"#,
+        r#"{"id":"x","t":"a \"{}\" b"#,
+    ] {
+        let line = line.replace("{}", &token);
+        assert_eq!(redacted(&line), line.replace(&token, "[REDACTED:github-token:1]"));
+    }
+}
+
+/// Ten megabytes of what rules begin to look at: would take hours if each look went to the end.
+#[test]
+fn huge_lines_take_time_in_proportion() {
+    for piece in [
+        "password=",
+        "eyJ",
+        "-----BEGIN PRIVATE KEY-----",
+        "sk-",
+        "://a:",
+        "@a.",
+        "bearer ",
+        "\\\\",
+        "[[",
+        "ghp_",
+        "secret:\\\"",
+        "/home/",
+        "a@example.com ",
+        "-----BEGIN PRIVATE KEY-----\\n-----END ",
+        "token",
+    ] {
+        let text = piece.repeat((1 << 20) / piece.len());
+        let line = format!("{{\"text\":\"{text}\"}}");
+        thorough().line(line.as_bytes());
+        thorough().line(text.as_bytes());
+    }
+    thorough().line("[".repeat(1 << 20).as_bytes());
+    thorough().line("{\"a\":".repeat(1 << 18).as_bytes());
+}

@@ -1,0 +1,40 @@
+//! What a redaction promises: what it finds and what it leaves alone, and that a session stays one.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "how a test fails")]
+
+mod lines;
+mod rules;
+mod trees;
+
+use treering_redact::{Options, Redactor};
+
+fn redactor() -> Redactor {
+    Redactor::new(&Options::default()).unwrap()
+}
+
+/// Looks for everything there is.
+fn thorough() -> Redactor {
+    let patterns = vec![("ticket".to_owned(), r"TICKET-\d{4}".to_owned())];
+    Redactor::new(&Options { emails: true, home: true, patterns }).unwrap()
+}
+
+/// Letters and digits that look random and are always the same. No test file holds anything that
+/// somebody could take for a real key.
+fn random(seed: u64, length: usize) -> String {
+    const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    let mut text = String::new();
+    while text.len() < length {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        text.push(char::from(LETTERS[(state % 62) as usize]));
+    }
+    // Whatever chance says, there is a digit, and a letter of each case.
+    text.replace_range(..3.min(length), &"a7Z"[..3.min(length)]);
+    text
+}
+
+fn upper(seed: u64, length: usize) -> String {
+    random(seed, length).to_ascii_uppercase()
+}
