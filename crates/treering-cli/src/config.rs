@@ -4,23 +4,136 @@
 //! `.config` of the home directory. A file that does not exist is an empty one.
 
 use crate::error::Failure;
+use crate::output;
+use crate::text::safe_line;
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 use treering_agent::{CompactionConfig, ConfigError, SummarizerConfig};
 
 /// What can be configured.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Config {
+    pub(crate) ui: Ui,
+    pub(crate) places: PlacesConfig,
     pub(crate) summarizer: SummarizerConfig,
     pub(crate) compaction: CompactionConfig,
 }
 
+/// How output looks.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Ui {
+    pub(crate) colour: Colour,
+    pub(crate) time: TimeStyle,
+    pub(crate) pager: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Colour {
+    #[default]
+    Auto,
+    Never,
+}
+
+impl Colour {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Colour::Auto => "auto",
+            Colour::Never => "never",
+        }
+    }
+}
+
+/// How lists say when something was.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum TimeStyle {
+    /// How long ago: 3 d
+    #[default]
+    Relative,
+    /// Date and time, in UTC
+    Iso,
+}
+
+impl TimeStyle {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            TimeStyle::Relative => "relative",
+            TimeStyle::Iso => "iso",
+        }
+    }
+}
+
+/// Where to look for sessions.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct PlacesConfig {
+    /// Instead of where agents keep them.
+    pub(crate) only: Vec<PathBuf>,
+    /// As well.
+    pub(crate) also: Vec<PathBuf>,
+}
+
+/// A file that says what there is to say, and changes nothing.
+pub(crate) const DEFAULTS: &str = include_str!("help/config.toml");
+
+/// Where the file is, or would be.
+pub(crate) fn file() -> Option<PathBuf> {
+    path(|name| std::env::var_os(name).map(PathBuf::from))
+}
+
 impl Config {
-    pub(crate) fn load() -> Result<Self, Failure> {
-        let Some(path) = path(|name| std::env::var_os(name).map(PathBuf::from)) else {
-            return Ok(Config::default());
+    /// What is configured, for what must not fail because of it: a file that is wrong is complained
+    /// about, once, and does not count.
+    pub(crate) fn current() -> &'static Config {
+        static CURRENT: OnceLock<(Config, Option<Failure>)> = OnceLock::new();
+        static COMPLAINED: AtomicBool = AtomicBool::new(false);
+        let (config, failure) = CURRENT.get_or_init(|| match Config::load() {
+            Ok(config) => (config, None),
+            Err(failure) => (Config::default(), Some(failure)),
+        });
+        // Complaining asks for the configuration, too.
+        if let Some(Failure::Message { what, .. }) = failure
+            && !COMPLAINED.swap(true, Ordering::Relaxed)
+        {
+            output::complain("warning", &safe_line(what));
+        }
+        config
+    }
+
+    /// What counts, a line each. Nothing that could be secret.
+    pub(crate) fn describe(&self) -> Vec<String> {
+        let list = |dirs: &[PathBuf]| {
+            let dirs: Vec<String> = dirs.iter().map(|dir| format!("{dir:?}")).collect();
+            format!("[{}]", dirs.join(", "))
         };
+        let ui = &self.ui;
+        let mut lines = vec![
+            format!("ui.colour = {:?}", ui.colour.name()),
+            format!("ui.time = {:?}", ui.time.name()),
+            format!("ui.pager = {:?}", ui.pager.as_deref().unwrap_or("less -FRX")),
+            format!("places.only = {}", list(&self.places.only)),
+            format!("places.also = {}", list(&self.places.also)),
+        ];
+        let provider =
+            self.summarizer.provider.map(|provider| format!("{provider:?}").to_lowercase());
+        let model = self.summarizer.model.clone();
+        for (key, value) in [("provider", provider), ("model", model)] {
+            lines.extend(value.map(|value| format!("summarizer.{key} = {value:?}")));
+        }
+        let compaction = self.compaction.settings().compaction;
+        lines.push(format!("compaction.enabled = {}", compaction.enabled));
+        lines.push(format!("compaction.reserve_tokens = {}", compaction.reserve_tokens));
+        lines.push(format!("compaction.keep_recent_tokens = {}", compaction.keep_recent_tokens));
+        lines
+    }
+
+    pub(crate) fn load() -> Result<Self, Failure> {
+        let Some(path) = file() else { return Ok(Config::default()) };
         match std::fs::read_to_string(&path) {
             Ok(text) => ConfigError::parse(&text).map_err(|error| wrong(&path, &error)),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Config::default()),
@@ -51,6 +164,21 @@ fn path(variable: impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_documented_defaults_are_the_defaults() {
+        let documented: Config = ConfigError::parse(DEFAULTS).unwrap();
+        assert_eq!(documented.describe(), Config::default().describe());
+        // And every example in it is right, once it counts.
+        let lines = DEFAULTS.lines().map(|line| match line.strip_prefix("# ") {
+            Some(setting) if setting.contains(" = ") || setting.starts_with('[') => setting,
+            _ => line,
+        });
+        let text: String = lines.map(|line| format!("{line}\n")).collect();
+        let all: Config = ConfigError::parse(&text).unwrap();
+        assert_eq!(all.summarizer.model.as_deref(), Some("qwen3:14b"));
+        assert_eq!(all.places.also.len(), 1);
+    }
 
     #[test]
     fn the_file_is_found_by_the_environment() {

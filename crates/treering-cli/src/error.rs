@@ -4,12 +4,16 @@ use crate::output;
 use crate::text::{safe_line, shell_word};
 use std::io;
 use std::path::Path;
-use treering::Error;
+use treering::{EntryId, Error, Session};
 
 /// The exit code for a command line that makes no sense.
 pub(crate) const USAGE: u8 = 2;
 /// The exit code for everything else that did not work or was not found.
 pub(crate) const FAILED: u8 = 1;
+
+/// How long an id may be to be compared with others, and how many near ones are named.
+const MAX_COMPARED: usize = 64;
+const MAX_NEAR: usize = 3;
 
 /// Why a command did not do what it was asked to.
 #[derive(Debug)]
@@ -85,10 +89,41 @@ pub(crate) fn report(failure: &Failure, file: Option<&Path>) {
     }
 }
 
-fn hint(error: &Error, file: Option<&Path>) -> Option<String> {
-    let file = file.map_or("FILE".to_owned(), shell_word);
+/// Ids of the session that somebody may have meant: one slip of the finger away.
+fn near(id: &str, file: &Path) -> Vec<String> {
+    let wanted: Vec<char> = id.chars().take(MAX_COMPARED + 1).collect();
+    if !(4..=MAX_COMPARED).contains(&wanted.len()) {
+        return Vec::new();
+    }
+    let Ok(session) = Session::open(file) else { return Vec::new() };
+    let tree = session.tree();
+    let is_near = |known: &EntryId| {
+        let known: Vec<char> = known.as_str().chars().take(wanted.len()).collect();
+        treering_shelf::distance(&wanted, &known) <= 1 + usize::from(is_swapped(&wanted, &known))
+    };
+    tree.ids().filter(is_near).take(MAX_NEAR).map(|id| id.to_string()).collect()
+}
+
+/// Whether two neighbours changed places.
+fn is_swapped(a: &[char], b: &[char]) -> bool {
+    let differing: Vec<usize> = (0..a.len()).filter(|&at| a.get(at) != b.get(at)).take(3).collect();
+    match differing.as_slice() {
+        [first, second] => {
+            first + 1 == *second
+                && a.get(*first) == b.get(*second)
+                && a.get(*second) == b.get(*first)
+        }
+        _ => false,
+    }
+}
+
+fn hint(error: &Error, path: Option<&Path>) -> Option<String> {
+    let file = path.map_or("FILE".to_owned(), shell_word);
     Some(match error {
-        Error::UnknownEntry(_) => format!("`treering tree {file}` lists the ids"),
+        Error::UnknownEntry(id) => match path.map(|path| near(id, path)) {
+            Some(near) if !near.is_empty() => format!("did you mean {}?", near.join(" or ")),
+            _ => format!("`treering tree {file}` lists the ids"),
+        },
         Error::AmbiguousEntry { .. } => "give more characters of the id you mean".to_owned(),
         Error::NotASession { .. } => {
             "a session's first line is its header: {\"type\":\"session\",\"id\":…}; the file was left as it is"
@@ -117,6 +152,12 @@ fn hint(error: &Error, file: Option<&Path>) -> Option<String> {
         Error::Locked(_) => "a stopped process may hold the lock: end it, or let it go on".to_owned(),
         Error::NotDurable(_) => {
             format!("do not append it again: it is in the file; see `treering log {file}`")
+        }
+        Error::Io { path, source, .. }
+            if source.kind() == io::ErrorKind::PermissionDenied
+                && path.extension().is_some_and(|extension| extension == "zst") =>
+        {
+            format!("an archived session is only read: `treering unarchive {file}` brings it back")
         }
         Error::Io { source, .. } | Error::Storage(source) => return io_hint(source),
         _ => return None,

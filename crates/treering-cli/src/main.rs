@@ -4,6 +4,7 @@
 //! through `output` and `text`, what went wrong through `error`.
 
 mod agent;
+mod ask;
 mod clock;
 mod commands;
 mod config;
@@ -11,12 +12,17 @@ mod describe;
 mod error;
 mod layout;
 mod output;
+mod pack;
+mod pager;
 mod progress;
+mod pulse;
+mod quiet;
 mod redaction;
 mod shelf;
 mod short;
 mod spent;
 mod text;
+mod trash;
 
 use clap::Parser;
 use commands::Command;
@@ -33,12 +39,20 @@ use std::process::ExitCode;
 #[command(
     name = "treering",
     version,
-    after_help = "New here? Try `treering demo`.",
+    after_help = "New here? Try `treering demo`. `treering help` lists topics as well.",
     disable_help_subcommand = true
 )]
 struct Cli {
     #[command(subcommand)]
     command: Option<Command>,
+    /// Do not send long output to a pager
+    #[arg(long, global = true)]
+    no_pager: bool,
+}
+
+/// The command line as data: for help, completions and manual pages.
+fn command() -> clap::Command {
+    <Cli as clap::CommandFactory>::command()
 }
 
 fn main() -> ExitCode {
@@ -51,19 +65,25 @@ fn main() -> ExitCode {
         }
     };
     let Some(mut command) = cli.command else {
-        let _ = <Cli as clap::CommandFactory>::command().print_help();
+        let _ = self::command().print_help();
         return ExitCode::SUCCESS;
     };
     let mut out = Output::stdout();
-    let done = command.locate().and_then(|()| command.run(&mut out)).and_then(|()| out.finish());
+    let located = command.locate();
+    if located.is_ok() && command.is_long() && !cli.no_pager {
+        out.page();
+    }
+    let done = located.and_then(|()| command.run(&mut out)).and_then(|()| out.finish());
+    if done.is_err() {
+        // What was said before it failed comes first.
+        let _ = out.finish();
+    }
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(Failure::Stdout(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => {
             ExitCode::SUCCESS
         }
         Err(failure) => {
-            // What was said before it failed comes first.
-            let _ = out.finish();
             error::report(&failure, command.file());
             ExitCode::from(failure.exit_code())
         }

@@ -1,6 +1,8 @@
 //! Where output goes: stdout with its width and colours, complaints on stderr.
 
+use crate::config::{Colour, Config};
 use crate::error::Failure;
+use crate::pager::Pager;
 use std::fmt::Write as _;
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 
@@ -41,10 +43,12 @@ impl Style {
     }
 }
 
-/// Standard output.
+/// Standard output, or a pager in front of it.
 #[derive(Debug)]
 pub(crate) struct Output {
     out: BufWriter<StdoutLock<'static>>,
+    pager: Option<BufWriter<Pager>>,
+    terminal: bool,
     colours: bool,
     width: usize,
 }
@@ -58,7 +62,15 @@ impl Output {
             _ => USUAL_WIDTH,
         };
         let out = BufWriter::with_capacity(64 * 1024, stdout.lock());
-        Output { out, colours: terminal && colours_wanted(), width }
+        let colours = colours_wanted(terminal);
+        Output { out, pager: None, terminal, colours, width }
+    }
+
+    /// From now on everything goes through a pager, if there is somebody at a terminal to use it.
+    pub(crate) fn page(&mut self) {
+        if self.terminal {
+            self.pager = Pager::start().map(BufWriter::new);
+        }
     }
 
     /// How many columns a line has.
@@ -79,33 +91,54 @@ impl Output {
         }
     }
 
-    /// Hands everything over. To be called before a complaint that should come after it.
+    /// Hands everything over, and waits for a pager to end. To be called before a complaint that should
+    /// come after it.
     pub(crate) fn finish(&mut self) -> Result<(), Failure> {
+        if let Some(mut pager) = self.pager.take() {
+            let flushed = pager.flush();
+            pager.get_mut().close();
+            flushed?;
+        }
         Ok(self.out.flush()?)
     }
 }
 
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.out.write(bytes)
+        match &mut self.pager {
+            Some(pager) => pager.write(bytes),
+            None => self.out.write(bytes),
+        }
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.out.flush()
+        match &mut self.pager {
+            Some(pager) => pager.flush(),
+            None => self.out.flush(),
+        }
     }
 }
 
-fn colours_wanted() -> bool {
-    let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-    !no_color && !dumb
+/// Whether to use colours, by the conventions for programs: `NO_COLOR` comes before `CLICOLOR_FORCE`, and
+/// both before everything else.
+fn colours_wanted(terminal: bool) -> bool {
+    let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
+    if set("NO_COLOR").is_some() {
+        return false;
+    }
+    if set("CLICOLOR_FORCE").is_some_and(|value| value != "0") {
+        return true;
+    }
+    let dumb = set("TERM").is_some_and(|term| term == "dumb");
+    terminal && !dumb && Config::current().ui.colour == Colour::Auto
 }
 
 /// Says something on stderr: `error: …`, `hint: …`, `warning: …`. The text must be safe.
 pub(crate) fn complain(kind: &str, text: &str) {
+    let coloured = colours_wanted(io::stderr().is_terminal());
     let mut stderr = io::stderr().lock();
     let mut line = String::new();
-    if stderr.is_terminal() && colours_wanted() {
+    if coloured {
         let colour = match kind {
             "error" => Style::Bad,
             "warning" => Style::Id,

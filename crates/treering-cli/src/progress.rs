@@ -1,5 +1,6 @@
 //! Progress on stderr, for somebody who is waiting.
 
+use crate::text::size;
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 use treering::Progress;
@@ -19,11 +20,30 @@ impl Meter {
     }
 
     pub(crate) fn show(&mut self, progress: Progress) {
-        if self.terminal && Instant::now() > self.next {
-            self.next += Duration::from_millis(100);
-            self.shown = true;
+        if self.is_due() {
             let _ = write!(io::stderr(), "\r{} of {} files", progress.done, progress.total);
         }
+    }
+
+    /// The same for bytes of one file.
+    pub(crate) fn show_bytes(&mut self, done: u64, total: u64) {
+        if self.is_due() {
+            let line = format!("{} of {}", size(done), size(total));
+            let _ = write!(io::stderr(), "\r{line:30}");
+        }
+    }
+
+    fn is_due(&mut self) -> bool {
+        if !self.terminal {
+            return false;
+        }
+        let now = Instant::now();
+        let is_due = now > self.next;
+        if is_due {
+            self.next = now + Duration::from_millis(100);
+            self.shown = true;
+        }
+        is_due
     }
 
     /// Removes what was said.

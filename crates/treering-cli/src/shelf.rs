@@ -4,6 +4,7 @@
 //! up on the shelf, and only then is the shelf read.
 
 use crate::clock;
+use crate::config::Config;
 use crate::error::Failure;
 use crate::output;
 use crate::progress::Meter;
@@ -12,9 +13,22 @@ use std::path::{Path, PathBuf};
 use treering::SessionInfo;
 use treering_shelf::{AddressError, Contents, Places, Project, Scope, Shelf, resolve};
 
-/// The places of this machine.
+/// The places of this machine. What the environment says comes before what is configured.
 pub(crate) fn places() -> Places {
-    Places::from_env(|name| std::env::var_os(name))
+    let places = Places::from_env(|name| std::env::var_os(name));
+    let configured = &Config::current().places;
+    let expand = |dir: &PathBuf| match (dir.strip_prefix("~"), places.home()) {
+        (Ok(rest), Some(home)) => home.join(rest),
+        _ => dir.clone(),
+    };
+    let only: Vec<PathBuf> = configured.only.iter().map(expand).collect();
+    let also: Vec<PathBuf> = configured.also.iter().map(expand).collect();
+    let is_set = std::env::var_os("TREERING_SESSIONS").is_some_and(|dirs| !dirs.is_empty());
+    match () {
+        () if is_set => places,
+        () if only.is_empty() => places.and(also),
+        () => places.only(only).and(also),
+    }
 }
 
 /// Reads a shelf, and says how far it is if that takes long.

@@ -13,11 +13,14 @@ pub(crate) struct ShortIds(HashMap<String, usize>);
 
 impl ShortIds {
     pub(crate) fn of(tree: &Tree) -> Self {
-        let mut beginnings = HashMap::new();
-        for id in tree.ids() {
-            *beginnings.entry(beginning(id.as_str()).to_owned()).or_default() += 1;
-        }
-        ShortIds(beginnings)
+        let mut ids = ShortIds(HashMap::new());
+        tree.ids().for_each(|id| ids.add(id.as_str()));
+        ids
+    }
+
+    /// Takes in one more id of the session.
+    pub(crate) fn add(&mut self, id: &str) {
+        *self.0.entry(beginning(id).to_owned()).or_default() += 1;
     }
 
     /// The id for people: a UUID by its beginning, if no other id begins like it.

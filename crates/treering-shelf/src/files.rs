@@ -13,7 +13,7 @@ use std::time::SystemTime;
 
 /// What tells whether a file is still the one it was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Stamp {
+pub struct Stamp {
     pub(crate) size: u64,
     /// When it was last written to, in Unix nanoseconds.
     pub(crate) modified: i64,
@@ -22,7 +22,8 @@ pub(crate) struct Stamp {
 }
 
 impl Stamp {
-    pub(crate) fn of(metadata: &Metadata) -> Self {
+    /// What a file system says about a file.
+    pub fn of(metadata: &Metadata) -> Self {
         let (device, inode) = identity(metadata);
         let modified = metadata.modified().map_or(0, unix_nanos);
         Stamp { size: metadata.len(), modified, device, inode }
@@ -60,6 +61,8 @@ pub(crate) struct Found {
 pub(crate) struct Files {
     pub(crate) found: Vec<Found>,
     pub(crate) unreadable: Vec<(PathBuf, io::Error)>,
+    /// What treering itself left unfinished.
+    pub(crate) leftovers: Vec<PathBuf>,
     /// Directories and files met before, by what the file system calls them.
     seen: HashSet<(u64, u64)>,
 }
@@ -112,6 +115,8 @@ impl Files {
                 {
                     self.found.push(Found { path, stamp: Stamp::of(&metadata) });
                 }
+            } else if kind.is_file() && is_leftover_name(&name) {
+                self.leftovers.push(path);
             } else if name != "subagents" && (kind.is_dir() || kind.is_symlink() && path.is_dir()) {
                 below.push(path);
             }
@@ -133,9 +138,36 @@ fn is_session_name(name: &OsStr) -> bool {
     name.ends_with(b".jsonl") || name.ends_with(b".jsonl.zst")
 }
 
+/// Whether treering calls files so that it has not finished yet: `NAME.jsonl`, what is being done, `.tmp`.
+/// Plain `NAME.jsonl.tmp` is none of these: others use it, too.
+pub(crate) fn is_leftover_name(name: &OsStr) -> bool {
+    const DOING: [&str; 7] =
+        ["upgrade", "repair", "converting", "moving", "archive", "zst.archive", "unarchive"];
+    let Some(name) = name.to_str().and_then(|name| name.strip_suffix(".tmp")) else { return false };
+    let Some((_, doing)) = name.rsplit_once(".jsonl.") else { return false };
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let is_numbered = |text: &str| {
+        text.split_once('-').is_some_and(|(process, count)| is_number(process) && is_number(count))
+    };
+    DOING.contains(&doing) || is_numbered(doing)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_our_own_unfinished_files_are_leftovers() {
+        let is = |name: &str| is_leftover_name(OsStr::new(name));
+        for ours in ["a.jsonl.123-0.tmp", "a.jsonl.upgrade.tmp", "a.jsonl.zst.archive.tmp"] {
+            assert!(is(ours), "{ours}");
+        }
+        for not in
+            ["a.jsonl.tmp", "a.jsonl", "a.tmp", "a.jsonl.1-x.tmp", "a.jsonl.-.tmp", "a.jsonl.bak"]
+        {
+            assert!(!is(not), "{not}");
+        }
+    }
 
     fn names(place: &Place) -> Vec<String> {
         let files = Files::of([place]);

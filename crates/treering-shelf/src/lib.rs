@@ -25,8 +25,11 @@ mod places;
 mod project;
 mod record;
 mod scan;
+mod watch;
 
 pub use address::{AddressError, Scope, distance, resolve, short_ids};
+pub use files::Stamp;
 pub use places::{Place, Places};
 pub use project::Project;
 pub use scan::{Contents, Shelf, Skipped, Step};
+pub use watch::{Event, FileChange, Watch};

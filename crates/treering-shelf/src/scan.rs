@@ -83,6 +83,22 @@ impl Shelf {
         Files::of(self.places.iter()).found.into_iter().map(|found| found.path).collect()
     }
 
+    /// Files that treering left unfinished in its places and beside its cache, because it was killed or
+    /// because it is at it right now.
+    pub fn leftovers(&self) -> Vec<PathBuf> {
+        let mut found = Files::of(self.places.iter()).leftovers;
+        let dir = self.cache.as_deref().and_then(Path::parent);
+        for entry in dir.and_then(|dir| dir.read_dir().ok()).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            let name = name.to_str().unwrap_or_default();
+            if name.starts_with("shelf.") && name.ends_with(".tmp") {
+                found.push(entry.path());
+            }
+        }
+        found.sort();
+        found
+    }
+
     /// Finds all sessions. `step` is called for each file as soon as it is known what it is.
     pub fn read(&self, step: impl FnMut(Step<'_>)) -> Contents {
         let files = Files::of(self.places.iter());

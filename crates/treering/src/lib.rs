@@ -79,10 +79,10 @@ pub use graft::{
 pub use header::{Header, VERSION};
 pub use id::{EntryId, SessionId};
 pub use llm::{LlmContext, Pairing, PairingRepair};
-pub use log::{Appended, Journal, JournalError, LineFilter, MemoryJournal};
+pub use log::{Appended, Journal, JournalError, LineFilter, MemoryJournal, decompress};
 pub use migrate::Upgrade;
 pub use session::{
-    Change, Creation, Durability, ForkOptions, Part, Reader, Session, SessionOptions,
+    Change, Creation, Durability, ForkOptions, Part, Reader, Session, SessionOptions, relocate,
 };
 pub use tree::{Tree, TreeItem, TreeWalk};
 pub use usage::{Added, Branch, Cost, Ledger, Purpose, Stats, Usage};

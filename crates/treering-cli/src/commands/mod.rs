@@ -1,9 +1,12 @@
 //! The commands, one file each. The doc comment of a command's arguments is its help.
 
 mod append;
+mod archive;
 mod branches;
 mod cherry_pick;
 mod compact;
+mod completions;
+mod config;
 mod context;
 mod convert;
 mod demo;
@@ -12,19 +15,26 @@ mod doctor;
 mod edit_context;
 mod export;
 mod fork;
+mod gc;
 mod goto;
+mod help;
 mod label;
 mod log;
 mod ls;
+mod man;
 mod merge;
 mod migrate;
+mod move_to;
 mod name;
 mod pop;
 mod redact;
+mod rm;
 mod search;
 mod show;
 mod stats;
+mod tail;
 mod tree;
+mod watch;
 
 use crate::error::Failure;
 use crate::output::{self, Output};
@@ -45,6 +55,7 @@ pub(crate) enum Command {
     Goto(goto::Args),
     Pop(pop::Args),
     Label(label::Args),
+    #[command(visible_alias = "rename")]
     Name(name::Args),
     Fork(fork::Args),
     Merge(merge::Args),
@@ -54,6 +65,13 @@ pub(crate) enum Command {
     Compact(compact::Args),
     Ls(ls::Args),
     Search(search::Args),
+    Tail(tail::Args),
+    Watch(watch::Args),
+    Rm(rm::Args),
+    Archive(archive::Args),
+    Unarchive(archive::Unarchive),
+    Move(move_to::Args),
+    Gc(gc::Args),
     Convert(convert::Args),
     Export(export::Args),
     Redact(redact::Args),
@@ -61,6 +79,10 @@ pub(crate) enum Command {
     Doctor(doctor::Args),
     Migrate(migrate::Args),
     Demo(demo::Args),
+    Config(config::Args),
+    Completions(completions::Args),
+    Man(man::Args),
+    Help(help::Args),
 }
 
 impl Command {
@@ -85,13 +107,40 @@ impl Command {
             Command::Compact(args) => compact::run(args, out),
             Command::Ls(args) => ls::run(args, out),
             Command::Search(args) => search::run(args, out),
+            Command::Tail(args) => tail::run(args, out),
+            Command::Watch(args) => watch::run(args, out),
+            Command::Rm(args) => rm::run(args, out),
+            Command::Archive(args) => archive::run(args, out),
+            Command::Unarchive(args) => archive::unarchive(args, out),
+            Command::Move(args) => move_to::run(args, out),
+            Command::Gc(args) => gc::run(args, out),
             Command::Convert(args) => convert::run(args, out),
             Command::Export(args) => export::run(args, out),
             Command::Redact(args) => redact::run(args, out),
             Command::Doctor(args) => doctor::run(args, out),
             Command::Migrate(args) => migrate::run(args, out),
             Command::Demo(args) => demo::run(args, out),
+            Command::Config(args) => config::run(args, out),
+            Command::Completions(args) => completions::run(args, out),
+            Command::Man(args) => man::run(args, out),
+            Command::Help(args) => help::run(args, out),
         }
+    }
+
+    /// Whether it may print more than fits on a screen, all at once.
+    pub(crate) fn is_long(&self) -> bool {
+        matches!(
+            self,
+            Command::Context(_)
+                | Command::Log(_)
+                | Command::Tree(_)
+                | Command::Branches(_)
+                | Command::Show(_)
+                | Command::Stats(_)
+                | Command::Diff(_)
+                | Command::Ls(_)
+                | Command::Help(_)
+        )
     }
 
     /// Finds the sessions that the command is about, where they are not named by their paths.
@@ -108,6 +157,7 @@ impl Command {
         match self {
             Command::Context(args) => vec![&mut args.file],
             Command::Log(args) => vec![&mut args.file],
+            Command::Tail(args) => vec![&mut args.file],
             Command::Tree(args) => vec![&mut args.file],
             Command::Show(args) => vec![&mut args.file],
             Command::Append(args) => vec![&mut args.file],
@@ -128,7 +178,11 @@ impl Command {
             Command::Redact(args) => vec![&mut args.file],
             Command::Doctor(args) => args.paths.iter_mut().collect(),
             Command::Migrate(args) => args.files.iter_mut().collect(),
-            Command::Ls(_) | Command::Search(_) | Command::Demo(_) => Vec::new(),
+            Command::Rm(args) => args.files.iter_mut().collect(),
+            Command::Archive(args) => args.files.iter_mut().collect(),
+            Command::Unarchive(args) => args.files.iter_mut().collect(),
+            Command::Move(args) => vec![&mut args.file],
+            _ => Vec::new(),
         }
     }
 
@@ -137,6 +191,7 @@ impl Command {
         Some(match self {
             Command::Context(args) => &args.file,
             Command::Log(args) => &args.file,
+            Command::Tail(args) => &args.file,
             Command::Tree(args) => &args.file,
             Command::Branches(args) => &args.file,
             Command::Show(args) => &args.file,
@@ -156,8 +211,12 @@ impl Command {
             Command::Redact(args) => &args.file,
             Command::Doctor(args) => only(&args.paths)?,
             Command::Migrate(args) => only(&args.files)?,
+            Command::Rm(args) => only(&args.files)?,
+            Command::Archive(args) => only(&args.files)?,
+            Command::Unarchive(args) => only(&args.files)?,
+            Command::Move(args) => &args.file,
             Command::Stats(args) => only(&args.files)?,
-            Command::Ls(_) | Command::Search(_) | Command::Demo(_) => return None,
+            _ => return None,
         })
     }
 }

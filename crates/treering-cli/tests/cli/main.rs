@@ -5,13 +5,16 @@
 
 mod append;
 mod branches;
+mod comforts;
 mod context;
 mod demo;
 mod dialects;
 mod doctor;
 mod export;
+mod following;
 mod grafts;
 mod hostile;
+mod housekeeping;
 mod log;
 mod ls;
 mod migrate;

@@ -3,7 +3,7 @@ use crate::support::Place;
 #[test]
 fn without_arguments_there_is_help() {
     let help = Place::empty().run(&[]).ok();
-    assert!(help.contains("\nUsage: treering [COMMAND]\n"), "{help}");
+    assert!(help.contains("\nUsage: treering [OPTIONS] [COMMAND]\n"), "{help}");
     assert!(help.contains("treering demo"), "{help}");
 }
 
@@ -11,7 +11,7 @@ fn without_arguments_there_is_help() {
 fn every_command_is_in_the_help_and_has_its_own() {
     let place = Place::empty();
     let help = place.run(&["--help"]).ok();
-    let commands = "context log tree branches show stats append goto pop label name fork cherry-pick merge diff edit-context compact ls doctor migrate demo";
+    let commands = "context log tree branches show stats append goto pop label name fork cherry-pick merge diff edit-context compact ls tail watch rm archive unarchive move gc doctor migrate demo config completions man help";
     for command in commands.split(' ') {
         assert!(help.contains(&format!("\n  {command} ")), "{command}: {help}");
         let own = place.run(&[command, "--help"]).ok();

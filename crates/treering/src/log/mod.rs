@@ -22,3 +22,4 @@ pub(crate) use joined::Joined;
 pub use journal::{Appended, Journal, JournalError};
 pub use memory::MemoryJournal;
 pub(crate) use replace::{beside, free, replace};
+pub use zstd::decompress;

@@ -32,7 +32,7 @@ pub(crate) fn unpack(file: &File) -> io::Result<Option<File>> {
     }
     let mut source = BufReader::new(Packed::new(file));
     let mut target = nameless_file()?;
-    let unpacked = frames(&mut source, &mut target);
+    let unpacked = decompress(&mut source, &mut target);
     // The decoder cannot tell a file that cannot be read from one that makes no sense.
     match source.into_inner().failed {
         Some(error) => return Err(error),
@@ -80,8 +80,9 @@ impl Read for Packed<'_> {
     }
 }
 
-/// Unpacks one frame after the other; a file may be made of several.
-fn frames(source: &mut impl BufRead, target: &mut impl Write) -> io::Result<()> {
+/// Decompresses a compressed session (`.jsonl.zst`), frame after frame; checksums are checked. For whoever
+/// makes such files and wants to know that they can be read.
+pub fn decompress(source: &mut impl BufRead, target: &mut impl Write) -> io::Result<()> {
     let mut decoder = FrameDecoder::new();
     while !source.fill_buf()?.is_empty() {
         match decoder.reset(&mut *source) {

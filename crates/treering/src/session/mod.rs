@@ -7,6 +7,7 @@ mod commit;
 mod fork;
 mod options;
 mod part;
+mod relocate;
 mod state;
 mod through;
 
@@ -14,6 +15,7 @@ pub use fork::ForkOptions;
 pub(crate) use fork::{absolute, write_whole};
 pub use options::{Creation, Durability, SessionOptions};
 pub use part::Part;
+pub use relocate::relocate;
 pub(crate) use state::storage;
 
 use crate::context::{Context, Projection};

@@ -35,6 +35,7 @@ mod merges;
 mod operations;
 mod picks;
 mod processes;
+mod relocate;
 mod scale;
 mod seam;
 mod stories;

@@ -4,6 +4,7 @@ mod filter;
 mod table;
 
 use crate::clock;
+use crate::config::{Config, TimeStyle};
 use crate::error::Failure;
 use crate::output::{self, Output, json_string, json_string_or_null};
 use crate::progress::Meter;
@@ -12,7 +13,7 @@ use crate::text::{count, safe_line};
 use filter::{Since, Sort};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use table::Shown;
+use table::{Shown, When};
 use treering::{Catalog, Dialect, SessionInfo};
 use treering_shelf::{Contents, Places, Project, Shelf, Skipped};
 
@@ -55,6 +56,9 @@ pub(crate) struct Args {
     /// Look in this directory instead of where agents keep their sessions; may be repeated
     #[arg(long, value_name = "DIR", conflicts_with = "directory")]
     dir: Vec<PathBuf>,
+    /// When they were used: how long ago, or date and time (UTC)
+    #[arg(long, value_enum, value_name = "STYLE")]
+    time: Option<TimeStyle>,
     /// Read everything, remember nothing
     #[arg(long)]
     no_cache: bool,
@@ -95,7 +99,11 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
                 findings: args.findings,
             },
         };
-        table::write(&listed, &shown, now, out)?;
+        let when = match args.time.unwrap_or(Config::current().ui.time) {
+            TimeStyle::Relative => When::Ago(now),
+            TimeStyle::Iso => When::Iso,
+        };
+        table::write(&listed, &shown, when, out)?;
     }
     out.finish()?;
     warn_of_skipped(&contents.skipped, args.directory.is_some());

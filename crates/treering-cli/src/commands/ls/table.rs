@@ -6,7 +6,7 @@
 
 use crate::error::Failure;
 use crate::output::{Output, Style};
-use crate::text::{age, columns, excerpt, fit, fit_end, pad, safe_line, size};
+use crate::text::{age, columns, excerpt, fit, fit_end, pad, safe_line, size, time};
 use std::collections::HashMap;
 use std::io::Write;
 use std::path::Path;
@@ -26,6 +26,14 @@ pub(super) enum Shown<'a> {
         /// How much is odd about each is asked for.
         findings: bool,
     },
+}
+
+/// How a list says when a session was used.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum When {
+    /// How long ago, seen from this time.
+    Ago(i64),
+    Iso,
 }
 
 /// How a column gives way.
@@ -83,10 +91,10 @@ const READABLE: usize = 30;
 pub(super) fn write(
     sessions: &[&SessionInfo],
     shown: &Shown<'_>,
-    now: i64,
+    when: When,
     out: &mut Output,
 ) -> Result<(), Failure> {
-    let mut table = table(sessions, shown, now);
+    let mut table = table(sessions, shown, when);
     let widths = lay_out(&mut table, out.width());
     let row = |cells: Vec<String>| cells.join("  ").trim_end().to_owned();
     let headings =
@@ -111,14 +119,18 @@ pub(super) fn write(
     Ok(())
 }
 
-fn table(sessions: &[&SessionInfo], shown: &Shown<'_>, now: i64) -> Vec<Column> {
+fn table(sessions: &[&SessionInfo], shown: &Shown<'_>, when: When) -> Vec<Column> {
     let cells =
         |cell: &dyn Fn(&SessionInfo) -> String| sessions.iter().map(|one| cell(one)).collect();
-    let age = Column::new(
-        "AGE",
-        Width::Fixed,
-        cells(&|session| age(now.saturating_sub(session.modified))),
-    );
+    let age = match when {
+        When::Ago(now) => {
+            let ages = cells(&|session| age(now.saturating_sub(session.modified)));
+            Column::new("AGE", Width::Fixed, ages)
+        }
+        When::Iso => {
+            Column::new("USED", Width::Fixed, cells(&|session| time(Some(session.modified))))
+        }
+    };
     let messages = cells(&|session| session.message_count.to_string());
     let messages = Column::new("MESSAGES", Width::Optional(3), messages).right();
     let size =

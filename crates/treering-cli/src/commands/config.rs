@@ -1,0 +1,105 @@
+//! `treering config`
+
+use crate::config::{self, Config, DEFAULTS};
+use crate::error::Failure;
+use crate::output::{self, Output, json_string, json_strings};
+use crate::text::safe_line;
+use std::fs::{DirBuilder, OpenOptions};
+use std::io::{self, Write};
+use std::path::Path;
+
+/// Show the configuration file, or begin one
+///
+/// `treering help config` says what can be configured.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// `path`: where the file is; `show`: what counts; `init`: begin a file with the defaults, explained
+    #[arg(value_enum, default_value_t = Action::Show)]
+    action: Action,
+    /// One JSON object: path, exists, ui, places
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Action {
+    Path,
+    Show,
+    Init,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
+    let path = config::file().ok_or_else(|| {
+        Failure::with_hint("there is no home directory", "name a file with TREERING_CONFIG")
+    })?;
+    match args.action {
+        Action::Path => writeln!(out, "{}", safe_line(&path.to_string_lossy()))?,
+        Action::Init => init(&path, out)?,
+        Action::Show => show(&path, args.json, out)?,
+    }
+    Ok(())
+}
+
+fn show(path: &Path, json: bool, out: &mut Output) -> Result<(), Failure> {
+    let config = Config::load()?;
+    let exists = path.exists();
+    if json {
+        return write_json(path, exists, &config, out);
+    }
+    for line in config.describe() {
+        writeln!(out, "{}", safe_line(&line))?;
+    }
+    out.finish()?;
+    let path = safe_line(&path.to_string_lossy());
+    match exists {
+        true => output::complain("note", &format!("from {path}; the rest are defaults")),
+        false => {
+            output::complain("note", &format!("there is no {path}: these are the defaults"));
+            output::complain("hint", "`treering config init` begins it");
+        }
+    }
+    Ok(())
+}
+
+fn write_json(path: &Path, exists: bool, config: &Config, out: &mut Output) -> Result<(), Failure> {
+    out.write_all(b"{\"path\":")?;
+    json_string(out, &path.to_string_lossy())?;
+    write!(out, ",\"exists\":{exists},\"ui\":{{\"colour\":")?;
+    json_string(out, config.ui.colour.name())?;
+    out.write_all(b",\"time\":")?;
+    json_string(out, config.ui.time.name())?;
+    out.write_all(b",\"pager\":")?;
+    output::json_string_or_null(out, config.ui.pager.as_deref())?;
+    let places = &config.places;
+    for (key, dirs) in [("},\"places\":{\"only\":", &places.only), (",\"also\":", &places.also)] {
+        out.write_all(key.as_bytes())?;
+        json_strings(out, dirs.iter().map(|dir| dir.to_string_lossy()))?;
+    }
+    writeln!(out, "}}}}")?;
+    Ok(())
+}
+
+/// The file may come to hold a key: nobody else may read it.
+fn init(path: &Path, out: &mut Output) -> Result<(), Failure> {
+    let made = (|| {
+        if let Some(dir) = path.parent().filter(|dir| !dir.as_os_str().is_empty()) {
+            DirBuilder::new().recursive(true).create(dir)?;
+        }
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        options.open(path)?.write_all(DEFAULTS.as_bytes())
+    })();
+    match made {
+        Ok(()) => {
+            writeln!(out, "{}", safe_line(&path.to_string_lossy()))?;
+            Ok(())
+        }
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            let what = format!("{}: it exists already", path.display());
+            Err(Failure::with_hint(what, "it was left as it is; edit it"))
+        }
+        Err(error) => Err(Failure::message(format!("{}: {error}", path.display()))),
+    }
+}

@@ -1,0 +1,218 @@
+//! `treering gc`
+//!
+//! Only what nobody can miss: sessions in which nothing was said, copies of sessions that are elsewhere
+//! byte for byte, and what treering left unfinished. Nothing that was written to within the last hour, and
+//! nothing that is locked. Whatever goes, goes to the trash.
+
+use super::rm;
+use crate::error::Failure;
+use crate::output::{self, Output, Style, json_string, json_string_or_null};
+use crate::pack;
+use crate::progress::Meter;
+use crate::quiet::{self, Recent};
+use crate::shelf;
+use crate::text::{count, safe_line, size};
+use std::cmp::Reverse;
+use std::collections::{HashMap, HashSet};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+use treering::{Catalog, Kind, Progress, Session, SessionInfo};
+use treering_shelf::{Contents, Places, Shelf};
+
+/// How long a file must have been left alone, in milliseconds.
+const LEFT_ALONE: i64 = 3_600_000;
+
+/// Find sessions and files nobody can miss, and move them to the trash
+///
+/// Sessions without a message, exact copies of other sessions (the one in its usual place stays, else the
+/// oldest), and unfinished files of treering. Never anything else, and nothing that was written to within
+/// the last hour. Without `--yes` they are only listed.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Move them to the trash
+    #[arg(short, long)]
+    yes: bool,
+    /// Only list them, which is also what happens without `--yes`
+    #[arg(short = 'n', long, conflicts_with = "yes")]
+    dry_run: bool,
+    /// Look in this directory instead of where agents keep their sessions; may be repeated
+    #[arg(long, value_name = "DIR")]
+    dir: Vec<PathBuf>,
+    /// One JSON object per file and line: path, reason (empty, duplicate, unfinished), keeps (the copy
+    /// that stays), size, trash (where it is now)
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
+    let places = match args.dir.is_empty() {
+        true => shelf::places(),
+        false => shelf::places().only(args.dir.iter().cloned()),
+    };
+    let shelf = Shelf::new(places);
+    let contents = shelf::read(&shelf);
+    let mut items = empty(&contents);
+    let gone: HashSet<PathBuf> = items.iter().map(|item| item.path.clone()).collect();
+    let rest = contents.sessions.iter().filter(|session| !gone.contains(&session.path));
+    items.extend(duplicates(rest, shelf.places()));
+    items.extend(shelf.leftovers().into_iter().filter_map(unfinished));
+    items.sort_by(|a, b| a.path.cmp(&b.path));
+    let mut told = Vec::new();
+    for item in items {
+        let trash = if args.yes { item.dispose()? } else { None };
+        if args.yes && trash.is_none() {
+            continue;
+        }
+        item.write(trash.as_deref(), args.json, out)?;
+        told.push(item);
+    }
+    if !args.json {
+        out.finish()?;
+        sum_up(&told, args.yes);
+    }
+    Ok(())
+}
+
+fn sum_up(items: &[Item], done: bool) {
+    let total = size(items.iter().map(|item| item.size).sum());
+    let files = count(items.len(), "file", "files");
+    match (items.is_empty(), done) {
+        (true, _) => output::complain("note", "nothing to clear away"),
+        (false, true) => output::complain("note", &format!("{files}, {total}, in the trash now")),
+        (false, false) => {
+            output::complain("note", &format!("{files}, {total}"));
+            output::complain("hint", "`treering gc --yes` moves them to the trash");
+        }
+    }
+}
+
+/// Why a file can go.
+#[derive(Debug, PartialEq, Eq)]
+enum Reason {
+    Empty,
+    Duplicate { keeps: PathBuf },
+    Unfinished,
+}
+
+#[derive(Debug)]
+struct Item {
+    path: PathBuf,
+    reason: Reason,
+    size: u64,
+}
+
+impl Item {
+    /// The file, if it has been left alone long enough and is nobody's now.
+    fn of(path: PathBuf, reason: Reason) -> Option<Self> {
+        let metadata = path.symlink_metadata().ok().filter(|metadata| metadata.is_file())?;
+        let is_old = quiet::idle(&metadata) >= LEFT_ALONE;
+        let is_free = is_old && quiet::hold(&path, Recent::Accepted).is_ok();
+        is_free.then_some(Item { path, reason, size: metadata.len() })
+    }
+
+    /// Moves it to the trash, if it is still what it was.
+    fn dispose(&self) -> Result<Option<PathBuf>, Failure> {
+        let _held = quiet::hold(&self.path, Recent::Refused)?;
+        let is_still_so = match &self.reason {
+            Reason::Empty => is_empty(&self.path),
+            Reason::Duplicate { keeps } => pack::is_same(&self.path, keeps).unwrap_or(false),
+            Reason::Unfinished => true,
+        };
+        match is_still_so {
+            true => rm::to_trash(&self.path).map(Some),
+            false => Ok(None),
+        }
+    }
+
+    fn write(&self, trash: Option<&Path>, json: bool, out: &mut Output) -> Result<(), Failure> {
+        let path = self.path.to_string_lossy();
+        let (name, keeps) = match &self.reason {
+            Reason::Empty => ("empty", None),
+            Reason::Duplicate { keeps } => ("duplicate", Some(keeps.to_string_lossy())),
+            Reason::Unfinished => ("unfinished", None),
+        };
+        if json {
+            out.write_all(b"{\"path\":")?;
+            json_string(out, &path)?;
+            write!(out, ",\"reason\":\"{name}\",\"keeps\":")?;
+            json_string_or_null(out, keeps.as_deref())?;
+            write!(out, ",\"size\":{},\"trash\":", self.size)?;
+            json_string_or_null(out, trash.map(Path::to_string_lossy).as_deref())?;
+            writeln!(out, "}}")?;
+            return Ok(());
+        }
+        let what = match keeps {
+            None => name.to_owned(),
+            Some(keeps) => format!("the same as {}", safe_line(&keeps)),
+        };
+        let what = out.paint(Style::Dim, &format!("({}, {what})", size(self.size)));
+        writeln!(out, "{} {what}", safe_line(&path))?;
+        Ok(())
+    }
+}
+
+/// Sessions in which nobody said anything, and files that were to become one.
+fn empty(contents: &Contents) -> Vec<Item> {
+    let silent = contents.sessions.iter().filter(|session| session.message_count == 0);
+    let silent = silent.map(|session| &session.path);
+    let skipped = contents.skipped.iter().map(|skipped| &skipped.path);
+    let is_blank = |path: &&PathBuf| path.metadata().is_ok_and(|m| m.is_file() && m.len() == 0);
+    let all = silent.chain(skipped.filter(is_blank)).filter(|path| is_empty(path));
+    all.filter_map(|path| Item::of(path.clone(), Reason::Empty)).collect()
+}
+
+/// Whether a file holds nothing that anybody said or named: settings at most.
+fn is_empty(path: &Path) -> bool {
+    let Ok(session) = Session::open(path) else { return false };
+    let tree = session.tree();
+    let is_setting =
+        |kind| matches!(kind, Kind::ModelChange | Kind::ThinkingLevelChange | Kind::Leaf);
+    tree.shadowed() == 0
+        && session.findings().is_ok_and(|findings| findings.is_empty())
+        && tree.ids().all(|id| tree.kind(id.as_str()).is_ok_and(is_setting))
+}
+
+/// Sessions that are elsewhere, byte for byte.
+fn duplicates<'a>(sessions: impl Iterator<Item = &'a SessionInfo>, places: &Places) -> Vec<Item> {
+    let mut alike: HashMap<(&str, u64), Vec<&SessionInfo>> = HashMap::new();
+    for session in sessions {
+        alike.entry((&session.id, session.size)).or_default().push(session);
+    }
+    let mut items = Vec::new();
+    let groups: Vec<_> = alike.into_values().filter(|group| group.len() > 1).collect();
+    let (mut meter, total) = (Meter::new(), groups.len());
+    for (done, mut group) in groups.into_iter().enumerate() {
+        meter.show(Progress { done, total });
+        group.sort_by_cached_key(|session| {
+            let modified = session.path.metadata().and_then(|metadata| metadata.modified());
+            let modified = modified.unwrap_or(SystemTime::UNIX_EPOCH);
+            (Reverse(rank(session, places)), modified, session.path.clone())
+        });
+        let Some((keeps, others)) = group.split_first() else { continue };
+        for other in others {
+            if pack::is_same(&other.path, &keeps.path).unwrap_or(false) {
+                let reason = Reason::Duplicate { keeps: keeps.path.clone() };
+                items.extend(Item::of(other.path.clone(), reason));
+            }
+        }
+    }
+    meter.clear();
+    items
+}
+
+/// How usual a session's place is: where its agent keeps it for its project, or somewhere in the agent's
+/// place, or anywhere.
+fn rank(session: &SessionInfo, places: &Places) -> u8 {
+    let dir = session.path.parent().unwrap_or(Path::new(""));
+    let is_of_project =
+        dir.parent().map(Catalog::new).is_some_and(|c| c.dir_for(&session.cwd) == dir);
+    let is_agents = places
+        .iter()
+        .any(|place| place.agent == Some(session.agent) && session.path.starts_with(&place.dir));
+    u8::from(is_agents) * 2 + u8::from(is_of_project)
+}
+
+fn unfinished(path: PathBuf) -> Option<Item> {
+    Item::of(path, Reason::Unfinished)
+}

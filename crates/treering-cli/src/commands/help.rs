@@ -1,0 +1,76 @@
+//! `treering help`: topics that belong to no single command, and the commands' own help.
+
+use crate::error::Failure;
+use crate::output::{Output, Style};
+use std::io::Write;
+use treering_shelf::distance;
+
+/// Explain a topic or a command
+///
+/// Topics: sessions, search, summarizers, formats, redaction, config, exit-codes.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// A topic or a command; without one, what there is
+    topic: Option<String>,
+}
+
+/// Every topic: its name, other names, and its text.
+const TOPICS: [(&str, &[&str], &str); 7] = [
+    ("sessions", &["session", "addressing", "places"], include_str!("../help/sessions.md")),
+    ("search", &[], include_str!("../help/search.md")),
+    ("summarizers", &["summarizer", "models"], include_str!("../help/summarizers.md")),
+    ("formats", &["format", "agents"], include_str!("../help/formats.md")),
+    ("redaction", &["privacy", "safety"], include_str!("../help/redaction.md")),
+    ("config", &["configuration", "environment"], include_str!("../help/config.md")),
+    ("exit-codes", &["exit-code", "errors"], include_str!("../help/exit-codes.md")),
+];
+
+pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
+    let Some(wanted) = &args.topic else {
+        write!(out, "{}", crate::command().render_help())?;
+        writeln!(out, "\nTopics (`treering help TOPIC`):")?;
+        for (name, _, text) in TOPICS {
+            let heading = text.lines().next().unwrap_or_default().trim_start_matches("# ");
+            writeln!(out, "  {name:<13} {heading}")?;
+        }
+        return Ok(());
+    };
+    let is_it = |(name, others, _): &&(&str, &[&str], &str)| {
+        name == wanted || others.contains(&wanted.as_str())
+    };
+    // `config` is both; whoever wants the command's options can ask the command.
+    if let Some((_, _, text)) = TOPICS.iter().find(is_it) {
+        return write_topic(text, out);
+    }
+    let mut treering = crate::command();
+    treering.build();
+    if let Some(command) = treering.find_subcommand_mut(wanted) {
+        write!(out, "{}", command.render_long_help())?;
+        return Ok(());
+    }
+    Err(unknown(wanted, &treering))
+}
+
+/// A topic as it is written, its headings set off.
+fn write_topic(text: &str, out: &mut Output) -> Result<(), Failure> {
+    for line in text.lines() {
+        let line = match line.trim_start_matches('#') {
+            heading if heading.len() < line.len() => out.paint(Style::Heading, heading.trim()),
+            _ => line.to_owned(),
+        };
+        writeln!(out, "{line}")?;
+    }
+    Ok(())
+}
+
+fn unknown(wanted: &str, treering: &clap::Command) -> Failure {
+    let chars = |text: &str| text.chars().take(64).collect::<Vec<char>>();
+    let commands = treering.get_subcommands().map(clap::Command::get_name);
+    let names = TOPICS.iter().map(|(name, _, _)| *name).chain(commands);
+    let near = names.map(|name| (distance(&chars(wanted), &chars(name)), name)).min();
+    let hint = match near {
+        Some((away, name)) if away <= 2 => format!("did you mean `treering help {name}`?"),
+        _ => "`treering help` lists topics and commands".to_owned(),
+    };
+    Failure::with_hint(format!("there is no topic and no command {wanted:?}"), hint)
+}

@@ -1,0 +1,120 @@
+//! `treering move`
+
+use super::{fork, rm};
+use crate::error::Failure;
+use crate::output::{self, Output, json_string, json_string_or_null};
+use crate::quiet::{self, Recent};
+use crate::text::{safe_line, shell_word};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use treering::{Catalog, Dialect, Session};
+
+/// Give a session to another project
+///
+/// The session's header names the new directory from then on, and the file goes where pi keeps the
+/// sessions of that project. The old file goes to the trash; one that is not where pi keeps its sessions
+/// stays there, and its old version beside it as NAME.jsonl.bak. For sessions of pi and oh-my-pi.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The session file
+    pub(crate) file: PathBuf,
+    /// The directory of the project
+    directory: PathBuf,
+    /// Also if there is no such directory
+    #[arg(long)]
+    missing: bool,
+    /// One JSON object: path, output, cwd, kept (where the old file is now)
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
+    let cwd = directory(args)?;
+    // Looked at and let go of again: the library takes the lock itself.
+    drop(quiet::hold(&args.file, Recent::Refused)?);
+    let (dialect, old) = {
+        let session = Session::open(&args.file)?;
+        (session.dialect(), session.cwd())
+    };
+    if Path::new(&old) == cwd {
+        return Err(Failure::message(format!("it belongs to {} already", cwd.display())));
+    }
+    let target = target(&args.file, dialect, Path::new(&old), &cwd)?;
+    if target != fork::absolute(&args.file)? && target.symlink_metadata().is_ok() {
+        return Err(treering::Error::AlreadyExists(target).into());
+    }
+    let mut trashed = None;
+    let retire = |path: &Path| match rm::to_trash(path) {
+        Ok(trash) => {
+            trashed = Some(trash);
+            Ok(())
+        }
+        Err(Failure::Message { what, .. }) => Err(io::Error::other(what)),
+        Err(_) => Err(io::Error::other("it cannot be moved to the trash")),
+    };
+    let backup = treering::relocate(&args.file, &cwd, &target, retire)?;
+    let kept = trashed.or(backup);
+    write(args, &target, &cwd, kept.as_deref(), out)
+}
+
+fn directory(args: &Args) -> Result<PathBuf, Failure> {
+    let dir = &args.directory;
+    match dir.canonicalize() {
+        Ok(dir) if dir.is_dir() => Ok(dir),
+        _ if args.missing => fork::absolute(dir),
+        Ok(_) => Err(Failure::message(format!("{}: it is no directory", dir.display()))),
+        Err(error) => {
+            let what = format!("{}: {error}", dir.display());
+            Err(Failure::with_hint(what, "`--missing` moves it to a project that is not there"))
+        }
+    }
+}
+
+/// Where the session's file will be: beside the others of the project, if that is where it is now.
+fn target(file: &Path, dialect: Dialect, old: &Path, new: &Path) -> Result<PathBuf, Failure> {
+    let file = fork::absolute(file)?;
+    let name = file.file_name().unwrap_or_default();
+    let dir = file.parent().unwrap_or(Path::new(""));
+    let catalog = dir.parent().map(Catalog::new);
+    let is_in_catalog = |catalog: &&Catalog| catalog.dir_for(old) == dir;
+    match catalog.as_ref().filter(is_in_catalog) {
+        Some(catalog) => Ok(catalog.dir_for(new).join(name)),
+        None if dialect == Dialect::Pi => Ok(file),
+        None => {
+            let what = format!("where {dialect} keeps sessions of that project is not known");
+            let hint = format!(
+                "`treering fork {} --cwd DIR --dir DIR` makes a copy for another project",
+                shell_word(&file)
+            );
+            Err(Failure::with_hint(what, hint))
+        }
+    }
+}
+
+fn write(
+    args: &Args,
+    target: &Path,
+    cwd: &Path,
+    kept: Option<&Path>,
+    out: &mut Output,
+) -> Result<(), Failure> {
+    let texts = [args.file.as_path(), target, cwd].map(Path::to_string_lossy);
+    let kept = kept.map(Path::to_string_lossy);
+    let [path, target, cwd] = texts;
+    if args.json {
+        for (key, text) in [("{\"path\":", &path), (",\"output\":", &target), (",\"cwd\":", &cwd)] {
+            out.write_all(key.as_bytes())?;
+            json_string(out, text)?;
+        }
+        out.write_all(b",\"kept\":")?;
+        json_string_or_null(out, kept.as_deref())?;
+        writeln!(out, "}}")?;
+        return Ok(());
+    }
+    writeln!(out, "{}: belongs to {} now", safe_line(&target), safe_line(&cwd))?;
+    out.finish()?;
+    if let Some(kept) = kept {
+        output::complain("note", &format!("the old file is {}", safe_line(&kept)));
+    }
+    Ok(())
+}

@@ -1,0 +1,164 @@
+//! `treering tail`
+//!
+//! Between two looks the file may have grown, or may be another one: a repair and an upgrade put a new
+//! file in its place, a careless program cuts it off. Whatever happened is said, and what was not there
+//! before is shown.
+
+use super::log;
+use crate::error::Failure;
+use crate::output::{self, Output, Style};
+use crate::pulse::{Patience, Pulse};
+use crate::short::ShortIds;
+use crate::text::safe_line;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use treering::{Entry, EntryId, Error, Session};
+use treering_shelf::{FileChange, Stamp};
+
+/// Follow a session: its last entries, then new ones as they come
+///
+/// The entries of all branches, in the order they are written, by whichever process. One that does not
+/// go on from the one before it says what it goes on from. Ends with Ctrl-C.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The session file
+    pub(crate) file: PathBuf,
+    /// How many of the entries that are there already
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 10)]
+    last: usize,
+    #[command(flatten)]
+    patience: Patience,
+    /// The entries as they are in the file, one JSON object per line, as `log` shows them
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
+    let mut pulse = Pulse::new(&args.patience)?;
+    let mut file = File::new(&args.file);
+    let session = Session::open(&args.file)?;
+    let mut tail = Tail { session, ids: None, before: None, json: args.json };
+    tail.write_last(args.last, out)?;
+    out.finish()?;
+    while pulse.wait() {
+        file.look();
+        match tail.session.refresh() {
+            Ok(new) if new.is_empty() => file.trouble = None,
+            Ok(new) => {
+                file.trouble = None;
+                pulse.beat();
+                tail.write(&new, out)?;
+                out.finish()?;
+            }
+            // A file that is being replaced may be anything for a moment.
+            Err(error) => file.say_once(&error),
+        }
+    }
+    Ok(())
+}
+
+/// The file as the file system sees it.
+struct File<'a> {
+    path: &'a Path,
+    stamp: Option<Stamp>,
+    trouble: Option<String>,
+}
+
+impl<'a> File<'a> {
+    fn new(path: &'a Path) -> Self {
+        File { path, stamp: stamp(path), trouble: None }
+    }
+
+    /// Says what happened to the file, if it is more than growing.
+    fn look(&mut self) {
+        let Some(now) = stamp(self.path) else { return };
+        let before = self.stamp.replace(now);
+        let path = safe_line(&self.path.to_string_lossy());
+        let what = match before.and_then(|before| now.since(&before)) {
+            Some(FileChange::Replaced) => format!("{path} is another file now; reading it again"),
+            Some(FileChange::Shrunk { from, to }) => {
+                format!("{path} was cut off, from {from} to {to} bytes; reading it again")
+            }
+            _ => return,
+        };
+        output::complain("note", &what);
+    }
+
+    fn say_once(&mut self, error: &Error) {
+        let what = match error {
+            Error::Deleted(_) => format!("{error}; waiting for it to come back"),
+            _ => format!("{error}; trying again"),
+        };
+        if self.trouble.as_ref() != Some(&what) {
+            output::complain("note", &safe_line(&what));
+            self.trouble = Some(what);
+        }
+    }
+}
+
+fn stamp(path: &Path) -> Option<Stamp> {
+    std::fs::metadata(path).ok().map(|metadata| Stamp::of(&metadata))
+}
+
+struct Tail {
+    session: Session,
+    /// Made when the first entry is shown to a person.
+    ids: Option<ShortIds>,
+    /// The entry that was shown last.
+    before: Option<EntryId>,
+    json: bool,
+}
+
+impl Tail {
+    fn write_last(&mut self, count: usize, out: &mut Output) -> Result<(), Failure> {
+        let tree = self.session.tree();
+        let mut last: Vec<EntryId> = tree.ids().rev().take(count).collect();
+        last.reverse();
+        self.write(&last, out)
+    }
+
+    fn write(&mut self, entries: &[EntryId], out: &mut Output) -> Result<(), Failure> {
+        let tree = self.session.tree();
+        let dialect = self.session.dialect();
+        let mut reader = self.session.reader();
+        if !self.json {
+            match &mut self.ids {
+                Some(ids) => entries.iter().for_each(|id| ids.add(id.as_str())),
+                None => self.ids = Some(ShortIds::of(&tree)),
+            }
+        }
+        for id in entries {
+            let entry = match reader.entry(id.as_str()) {
+                Ok(entry) => entry,
+                // The file was cut off since: the next look will say so.
+                Err(error) => {
+                    out.finish()?;
+                    output::complain("note", &safe_line(&format!("{id} cannot be shown: {error}")));
+                    continue;
+                }
+            };
+            match &self.ids {
+                None => log::write_json(&entry, dialect, out)?,
+                Some(ids) => {
+                    self.write_turn(&entry, ids, out)?;
+                    log::write(&entry, &tree, ids, out)?;
+                }
+            }
+            self.before = Some(id.clone());
+        }
+        Ok(())
+    }
+
+    /// Where an entry goes on from, if that is not the one before it.
+    fn write_turn(&self, entry: &Entry, ids: &ShortIds, out: &mut Output) -> Result<(), Failure> {
+        let Some(before) = &self.before else { return Ok(()) };
+        let turn = match entry.parent() {
+            Some(parent) if parent == before => return Ok(()),
+            Some(parent) => format!("↳ after {}", ids.show(parent.as_str())),
+            None => "↳ from the start".to_owned(),
+        };
+        let turn = out.paint(Style::Dim, &turn);
+        writeln!(out, "{turn}")?;
+        Ok(())
+    }
+}

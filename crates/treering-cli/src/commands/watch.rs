@@ -1,0 +1,240 @@
+//! `treering watch`
+//!
+//! Of a session only its size and a few words are remembered; of what is added only the line ends are
+//! counted. So it does not matter how large sessions are, or how many are written to.
+
+use crate::clock;
+use crate::error::Failure;
+use crate::output::{self, Output, Style, json_string, json_string_or_null};
+use crate::pulse::{Patience, Pulse};
+use crate::shelf;
+use crate::text::{columns, count, excerpt, fit, pad, safe_line, time};
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use treering::SessionInfo;
+use treering_shelf::{Event, FileChange, Project, Shelf, Watch};
+
+/// Watch sessions: new ones, and those that grow
+///
+/// One line for each thing that happens to a session of this project, wherever agents keep them. Ends
+/// with Ctrl-C.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Of all projects
+    #[arg(long)]
+    all: bool,
+    /// Look in this directory instead of where agents keep their sessions, at all projects; may be
+    /// repeated
+    #[arg(long, value_name = "DIR")]
+    dir: Vec<PathBuf>,
+    #[command(flatten)]
+    patience: Patience,
+    /// One JSON object per line: time, event (new, grown, shrunk, replaced, gone), path, agent, id, cwd,
+    /// title, size, lines
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
+    let mut pulse = Pulse::new(&args.patience)?;
+    let places = match args.dir.is_empty() {
+        true => shelf::places(),
+        false => shelf::places().only(args.dir.iter().cloned()),
+    };
+    let project = (!args.all && args.dir.is_empty()).then(|| shelf::project(&places));
+    // What happens while the shelf is read must not be missed.
+    let mut watch = Watch::new(places.clone());
+    let contents = shelf::read(&Shelf::new(places));
+    let mut watched = Watched { project, json: args.json, titles: HashMap::new() };
+    for session in &contents.sessions {
+        watched.titles.insert(session.path.clone(), Title::of(session));
+    }
+    watched.greet();
+    while pulse.wait() {
+        for event in watch.look() {
+            if watched.tell(&event, out)? {
+                pulse.beat();
+            }
+        }
+        out.finish()?;
+    }
+    Ok(())
+}
+
+/// Up to which size a session without a name or message is read again when it grows, in bytes.
+const MAX_READ_AGAIN: u64 = 1 << 20;
+
+/// What is remembered of a session.
+#[derive(Debug, Clone)]
+struct Title {
+    agent: &'static str,
+    id: String,
+    cwd: String,
+    text: String,
+}
+
+impl Title {
+    fn of(info: &SessionInfo) -> Self {
+        let text = info.name.as_deref().unwrap_or(&info.first_message);
+        Title {
+            agent: info.agent.name(),
+            id: info.id.clone(),
+            cwd: info.cwd.clone(),
+            text: excerpt(text, 60),
+        }
+    }
+}
+
+struct Watched {
+    /// Only its sessions.
+    project: Option<Project>,
+    titles: HashMap<PathBuf, Title>,
+    json: bool,
+}
+
+impl Watched {
+    fn has(&self, title: &Title) -> bool {
+        self.project.as_ref().is_none_or(|project| project.has(&title.cwd))
+    }
+
+    fn greet(&self) {
+        let number = self.titles.values().filter(|title| self.has(title)).count();
+        let of = self.project.as_ref().map(|project| project.root().to_string_lossy());
+        let of = of.map(|root| format!(" of {}", safe_line(&root))).unwrap_or_default();
+        let sessions = count(number, "session", "sessions");
+        output::complain("note", &format!("watching {sessions}{of}; Ctrl-C ends"));
+    }
+
+    /// Tells an event, if it is about a session of the project.
+    fn tell(&mut self, event: &Event, out: &mut Output) -> Result<bool, Failure> {
+        let path = &event.path;
+        let known = match event.change {
+            FileChange::Gone => self.titles.remove(path),
+            FileChange::Grown { .. } | FileChange::Shrunk { .. } => self.titles.get(path).cloned(),
+            FileChange::New | FileChange::Replaced => None,
+        };
+        // A file becomes a session with its first lines, and gets something to be called by.
+        let is_small = path.metadata().is_ok_and(|metadata| metadata.len() < MAX_READ_AGAIN);
+        let is_unnamed = match &known {
+            Some(title) => title.text.is_empty() && is_small,
+            None => true,
+        };
+        let fresh = match event.change {
+            FileChange::Gone => None,
+            _ if !is_unnamed => None,
+            _ => treering::info(path).ok().map(|info| Title::of(&info)),
+        };
+        let was_known = self.titles.contains_key(path) || event.change == FileChange::Gone;
+        if let Some(title) = &fresh {
+            self.titles.insert(path.clone(), title.clone());
+        }
+        let Some(title) = fresh.or(known).filter(|title| self.has(title)) else {
+            return Ok(false);
+        };
+        let change = if was_known { event.change } else { FileChange::New };
+        let line = Line { path, title: &title, change, now: clock::now() };
+        match self.json {
+            true => line.write_json(out)?,
+            false => line.write(out)?,
+        }
+        Ok(true)
+    }
+}
+
+/// One event of one session.
+struct Line<'a> {
+    path: &'a Path,
+    title: &'a Title,
+    change: FileChange,
+    now: i64,
+}
+
+impl Line<'_> {
+    fn name(&self) -> &'static str {
+        match self.change {
+            FileChange::New => "new",
+            FileChange::Grown { .. } => "grown",
+            FileChange::Shrunk { .. } => "shrunk",
+            FileChange::Replaced => "replaced",
+            FileChange::Gone => "gone",
+        }
+    }
+
+    /// How many lines were added.
+    fn lines(&self) -> Option<u64> {
+        match self.change {
+            FileChange::Grown { from, to } => line_ends(self.path, from, to).ok(),
+            _ => None,
+        }
+    }
+
+    fn write(&self, out: &mut Output) -> Result<(), Failure> {
+        let when = out.paint(Style::Dim, &time(Some(self.now)));
+        let what = match self.lines() {
+            Some(1) => "+1 line".to_owned(),
+            Some(lines) => format!("+{lines} lines"),
+            None => self.name().to_owned(),
+        };
+        let style = match self.change {
+            FileChange::New => Style::Leaf,
+            FileChange::Grown { .. } => Style::Assistant,
+            _ => Style::Bad,
+        };
+        let what = out.paint(style, &pad(&what, 10));
+        let id: String = self.title.id.chars().take(8).collect();
+        let id = safe_line(&id);
+        let agent = pad(self.title.agent, 11);
+        let used = 20 + 2 + 10 + 2 + 11 + 2 + columns(&id) + 2;
+        let text = fit(&self.title.text, out.width().saturating_sub(used).max(20));
+        let id = out.paint(Style::Id, &id);
+        let line = format!("{when}  {what}  {agent}  {id}  {text}");
+        writeln!(out, "{}", line.trim_end())?;
+        Ok(())
+    }
+
+    fn write_json(&self, out: &mut Output) -> Result<(), Failure> {
+        let time = treering::format_time(self.now);
+        let path = self.path.to_string_lossy();
+        let fields = [
+            ("{\"time\":", &*time),
+            (",\"event\":", self.name()),
+            (",\"path\":", &path),
+            (",\"agent\":", self.title.agent),
+            (",\"id\":", &self.title.id),
+            (",\"cwd\":", &self.title.cwd),
+        ];
+        for (key, value) in fields {
+            out.write_all(key.as_bytes())?;
+            json_string(out, value)?;
+        }
+        let title = Some(&*self.title.text).filter(|text| !text.is_empty());
+        out.write_all(b",\"title\":")?;
+        json_string_or_null(out, title)?;
+        let number = |number: Option<u64>| number.map_or("null".to_owned(), |n| n.to_string());
+        let size = std::fs::metadata(self.path).ok().map(|metadata| metadata.len());
+        writeln!(out, ",\"size\":{},\"lines\":{}}}", number(size), number(self.lines()))?;
+        Ok(())
+    }
+}
+
+/// How many lines end between two places of a file.
+fn line_ends(path: &Path, from: u64, to: u64) -> io::Result<u64> {
+    let mut file = File::open(path)?;
+    file.seek(SeekFrom::Start(from))?;
+    let mut rest = file.take(to.saturating_sub(from));
+    let mut buffer = vec![0; 64 * 1024];
+    let mut lines = 0;
+    loop {
+        match rest.read(&mut buffer) {
+            Ok(0) => return Ok(lines),
+            Ok(length) => {
+                let read = buffer.get(..length).unwrap_or_default();
+                lines += read.iter().filter(|byte| **byte == b'\n').count() as u64;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}

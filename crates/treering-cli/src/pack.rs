@@ -1,0 +1,262 @@
+//! Files compressed and back, without loss: what was made is read again before it counts.
+//!
+//! The name a file will have appears only when the file is complete, and the old file goes only after
+//! that, so that at every moment one of the two is whole. The new one keeps the time and the permissions
+//! of the old.
+
+use crate::progress::Meter;
+use ruzstd::encoding::{CompressionLevel, FrameCompressor};
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
+use std::path::{Path, PathBuf};
+
+/// Compresses `file` to `target`. The source stays.
+pub(crate) fn pack(file: &File, target: &Path) -> io::Result<()> {
+    make(file, target, ".archive.tmp", |new| {
+        compress(Metered::new(rewound(file)?)?, new)?;
+        let mut packed = BufReader::new(rewound(new)?);
+        let mut same = Same::new(BufReader::new(Metered::new(rewound(file)?)?));
+        treering::decompress(&mut packed, &mut same)?;
+        same.finish()
+    })
+}
+
+/// Decompresses `file` to `target`. The source stays.
+pub(crate) fn unpack(file: &File, target: &Path) -> io::Result<()> {
+    make(file, target, ".unarchive.tmp", |new| {
+        let mut out = BufWriter::with_capacity(1 << 20, new);
+        let packed = Metered::new(rewound(file)?)?;
+        treering::decompress(&mut BufReader::new(packed), &mut out)?;
+        out.flush()
+    })
+}
+
+fn rewound(mut file: &File) -> io::Result<&File> {
+    file.rewind()?;
+    Ok(file)
+}
+
+/// Makes a file that appears complete or not at all, and must not exist.
+fn make(
+    source: &File,
+    target: &Path,
+    suffix: &str,
+    fill: impl FnOnce(&File) -> io::Result<()>,
+) -> io::Result<()> {
+    if target.symlink_metadata().is_ok() {
+        return Err(io::ErrorKind::AlreadyExists.into());
+    }
+    let temporary = beside(target, suffix);
+    let metadata = source.metadata()?;
+    let made = (|| {
+        // Left by somebody who was killed: the source's lock says that nobody else is at it.
+        let _ = std::fs::remove_file(&temporary);
+        let new = private().open(&temporary)?;
+        fill(&new)?;
+        new.set_permissions(metadata.permissions())?;
+        new.set_modified(metadata.modified()?)?;
+        new.sync_all()?;
+        // Unlike renaming, linking never takes the place of a file that is there.
+        match std::fs::hard_link(&temporary, target) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                std::fs::rename(&temporary, target)
+            }
+            linked => linked,
+        }
+    })();
+    let _ = std::fs::remove_file(&temporary);
+    made
+}
+
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(suffix);
+    path.with_file_name(name)
+}
+
+fn private() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
+}
+
+fn compress(source: Metered<'_>, target: &File) -> io::Result<()> {
+    let mut compressor = FrameCompressor::new(CompressionLevel::Fastest);
+    compressor.set_source(Tolerant::new(BufReader::new(source)));
+    compressor.set_drain(Tolerant::new(BufWriter::with_capacity(1 << 20, target)));
+    compressor.compress();
+    let source = compressor.take_source().and_then(|source| source.failed);
+    let Some(mut drain) = compressor.take_drain() else { return Ok(()) };
+    match source.or(drain.failed) {
+        Some(error) => Err(error),
+        None => drain.inner.flush(),
+    }
+}
+
+/// A file, with a word on how far reading it has come.
+struct Metered<'a> {
+    file: &'a File,
+    done: u64,
+    total: u64,
+    meter: Meter,
+}
+
+impl<'a> Metered<'a> {
+    fn new(file: &'a File) -> io::Result<Self> {
+        Ok(Metered { file, done: 0, total: file.metadata()?.len(), meter: Meter::new() })
+    }
+}
+
+impl Read for Metered<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let length = self.file.read(buffer)?;
+        self.done += length as u64;
+        self.meter.show_bytes(self.done, self.total);
+        Ok(length)
+    }
+}
+
+impl Drop for Metered<'_> {
+    fn drop(&mut self) {
+        self.meter.clear();
+    }
+}
+
+/// The compressor cannot be told of errors: they are kept until it is done.
+struct Tolerant<T> {
+    inner: T,
+    failed: Option<io::Error>,
+}
+
+impl<T> Tolerant<T> {
+    fn new(inner: T) -> Self {
+        Tolerant { inner, failed: None }
+    }
+}
+
+impl<T: Read> Read for Tolerant<T> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match self.inner.read(buffer) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => {
+                    self.failed = Some(error);
+                    return Ok(0);
+                }
+                read => return read,
+            }
+        }
+    }
+}
+
+impl<T: Write> Write for Tolerant<T> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.failed.is_none() {
+            self.failed = self.inner.write_all(bytes).err();
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Takes bytes that must be those of a reader.
+struct Same<R> {
+    expected: R,
+    buffer: Vec<u8>,
+}
+
+impl<R: Read> Same<R> {
+    fn new(expected: R) -> Self {
+        Same { expected, buffer: Vec::new() }
+    }
+
+    /// The reader must have no more than was compared.
+    fn finish(mut self) -> io::Result<()> {
+        match self.expected.read(&mut [0; 1])? {
+            0 => Ok(()),
+            _ => Err(differs()),
+        }
+    }
+}
+
+impl<R: Read> Write for Same<R> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.buffer.resize(bytes.len(), 0);
+        self.expected.read_exact(&mut self.buffer).map_err(|_| differs())?;
+        match self.buffer == bytes {
+            true => Ok(bytes.len()),
+            false => Err(differs()),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Whether two files hold the same bytes.
+pub(crate) fn is_same(a: &Path, b: &Path) -> io::Result<bool> {
+    let (a, b) = (File::open(a)?, File::open(b)?);
+    if a.metadata()?.len() != b.metadata()?.len() {
+        return Ok(false);
+    }
+    let mut same = Same::new(BufReader::with_capacity(1 << 16, b));
+    let mut source = BufReader::with_capacity(1 << 16, a);
+    match io::copy(&mut source, &mut same).and_then(|_| same.finish()) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+fn differs() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, "what was compressed does not read the same")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn there_and_back(bytes: &[u8]) -> u64 {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        std::fs::write(at("a"), bytes).unwrap();
+        pack(&File::open(at("a")).unwrap(), &at("a.zst")).unwrap();
+        unpack(&File::open(at("a.zst")).unwrap(), &at("b")).unwrap();
+        assert_eq!(std::fs::read(at("b")).unwrap(), bytes);
+        assert!(is_same(&at("a"), &at("b")).unwrap());
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 3, "no temporary file is left");
+        std::fs::metadata(at("a.zst")).unwrap().len()
+    }
+
+    #[test]
+    fn any_bytes_come_back() {
+        there_and_back(b"");
+        there_and_back(b"x");
+        let noise: Vec<u8> =
+            (0..300_000_u64).map(|n| (n.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56) as u8).collect();
+        there_and_back(&noise);
+        let line = br#"{"type":"message","id":"a1","message":{"role":"user","content":"hello"}}"#;
+        let text = line.repeat(10_000);
+        assert!(there_and_back(&text) < text.len() as u64 / 20);
+    }
+
+    #[test]
+    fn files_that_differ_are_not_the_same() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        for (name, text) in [("a", "one"), ("b", "two"), ("c", "three")] {
+            std::fs::write(at(name), text).unwrap();
+        }
+        assert!(!is_same(&at("a"), &at("b")).unwrap());
+        assert!(!is_same(&at("a"), &at("c")).unwrap());
+        let mut same = Same::new(&b"abc"[..]);
+        same.write_all(b"ab").unwrap();
+        assert!(same.finish().is_err());
+    }
+}

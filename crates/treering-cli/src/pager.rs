@@ -1,0 +1,99 @@
+//! A pager for output that is longer than the terminal.
+//!
+//! Only at a terminal. `TREERING_PAGER` names it, or the configuration, or `PAGER`; else it is `less`,
+//! which ends by itself if everything fits. An empty name, or `cat`, means none. While it runs, Ctrl-C is
+//! the pager's business.
+
+use crate::config::Config;
+use std::io::{self, Write};
+use std::process::{Child, ChildStdin, Command, Stdio};
+
+const USUAL: &str = "less -FRX";
+
+/// A running pager.
+#[derive(Debug)]
+pub(crate) struct Pager {
+    child: Child,
+    input: Option<ChildStdin>,
+}
+
+impl Pager {
+    /// Starts it; `None` if there is none, or none is wanted.
+    pub(crate) fn start() -> Option<Self> {
+        let line = choose(|name| std::env::var(name).ok(), Config::current().ui.pager.as_deref());
+        let mut words = line.split_whitespace();
+        let program = words.next().filter(|_| line.trim() != "cat")?;
+        let mut command = Command::new(program);
+        // less shows bytes of UTF-8 as such only if it is told the charset.
+        command.args(words).stdin(Stdio::piped()).env("LESSCHARSET", "utf-8");
+        // Unless somebody has wishes of their own: colours, and no waiting if everything fits.
+        if std::env::var_os("LESS").is_none() {
+            command.env("LESS", "FRX");
+        }
+        let mut child = command.spawn().ok()?;
+        leave_interrupts_alone();
+        let input = child.stdin.take();
+        Some(Pager { child, input })
+    }
+
+    /// Waits until somebody has read enough.
+    pub(crate) fn close(&mut self) {
+        drop(self.input.take());
+        // How a pager ends says nothing about what was read.
+        let _ = self.child.wait();
+    }
+}
+
+impl Write for Pager {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut self.input {
+            Some(input) => input.write(bytes),
+            None => Err(io::ErrorKind::BrokenPipe.into()),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.input.as_mut().map_or(Ok(()), Write::flush)
+    }
+}
+
+fn choose(variable: impl Fn(&str) -> Option<String>, configured: Option<&str>) -> String {
+    variable("TREERING_PAGER")
+        .or_else(|| configured.map(str::to_owned))
+        .or_else(|| variable("PAGER"))
+        .unwrap_or_else(|| USUAL.to_owned())
+}
+
+/// Ctrl-C goes to the pager, too, and a program that dies of it would leave the pager alone with the
+/// terminal. Whoever listens for it once no longer dies of it.
+fn leave_interrupts_alone() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    if let Ok(runtime) = runtime {
+        runtime.block_on(async {
+            tokio::select! {
+                biased;
+                _ = tokio::signal::ctrl_c() => {}
+                () = std::future::ready(()) => {}
+            }
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_choice_counts() {
+        let set = |variables: &'static [(&str, &str)]| {
+            move |name: &str| {
+                variables.iter().find(|(key, _)| *key == name).map(|(_, value)| value.to_string())
+            }
+        };
+        assert_eq!(choose(set(&[]), None), USUAL);
+        assert_eq!(choose(set(&[("PAGER", "more")]), None), "more");
+        assert_eq!(choose(set(&[("PAGER", "more")]), Some("most")), "most");
+        let both = set(&[("PAGER", "more"), ("TREERING_PAGER", "")]);
+        assert_eq!(choose(both, Some("most")), "");
+    }
+}

@@ -1,0 +1,160 @@
+//! The user's trash: where files go that can come back.
+//!
+//! On Linux and its kin as the FreeDesktop specification has it: the file in `files`, where it came from
+//! and when in `info`. On a Mac a directory without further notes. Elsewhere there is none.
+
+use crate::clock;
+use std::fs::{DirBuilder, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// How many files of one name the trash takes.
+const MAX_SAME: usize = 10_000;
+
+/// A trash.
+#[derive(Debug, Clone)]
+pub(crate) struct Trash {
+    files: PathBuf,
+    /// Notes on what is in there.
+    info: Option<PathBuf>,
+}
+
+impl Trash {
+    /// The user's.
+    pub(crate) fn of_user() -> io::Result<Self> {
+        let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+        let home = set("HOME").map(PathBuf::from);
+        if cfg!(target_os = "macos") {
+            let files = home.map(|home| home.join(".Trash"));
+            let files = files.ok_or_else(|| none("HOME is not set"))?;
+            return Ok(Trash { files, info: None });
+        }
+        if cfg!(windows) {
+            return Err(none("there is no trash that can be used here"));
+        }
+        let data = set("XDG_DATA_HOME").map(PathBuf::from).filter(|dir| dir.is_absolute());
+        let data = data.or_else(|| Some(home?.join(".local/share")));
+        let trash = data.ok_or_else(|| none("HOME is not set"))?.join("Trash");
+        Ok(Trash { files: trash.join("files"), info: Some(trash.join("info")) })
+    }
+
+    /// Takes a file, and says where it is now.
+    pub(crate) fn take(&self, path: &Path) -> io::Result<PathBuf> {
+        let mut builder = DirBuilder::new();
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        for dir in std::iter::once(&self.files).chain(&self.info) {
+            builder.recursive(true).create(dir)?;
+        }
+        // The name itself may be a link: that goes, and not what it leads to.
+        let name = path.file_name().ok_or_else(|| none("it has no name"))?;
+        let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty());
+        let path = dir.unwrap_or(Path::new(".")).canonicalize()?.join(name);
+        let (target, note) = self.reserve(&path)?;
+        move_file(&path, &target).inspect_err(|_| {
+            let _ = note.map(std::fs::remove_file);
+        })?;
+        Ok(target)
+    }
+
+    /// A free name, and its note, which keeps others from taking it.
+    fn reserve(&self, path: &Path) -> io::Result<(PathBuf, Option<PathBuf>)> {
+        let name = path.file_name().unwrap_or_default();
+        for attempt in 1..=MAX_SAME {
+            let mut free = name.to_owned();
+            if attempt > 1 {
+                free.push(format!(".{attempt}"));
+            }
+            let target = self.files.join(&free);
+            if target.symlink_metadata().is_ok() {
+                continue;
+            }
+            let Some(info) = &self.info else { return Ok((target, None)) };
+            free.push(".trashinfo");
+            let note = info.join(free);
+            match OpenOptions::new().write(true).create_new(true).open(&note) {
+                Ok(mut file) => {
+                    file.write_all(describe(path).as_bytes())?;
+                    return Ok((target, Some(note)));
+                }
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(none("it has too many files of that name"))
+    }
+}
+
+fn none(why: &str) -> io::Error {
+    io::Error::other(why)
+}
+
+/// A note: where it was, and when it went. The time should be the local one, which we do not know.
+fn describe(path: &Path) -> String {
+    let mut encoded = String::new();
+    for &byte in path.as_os_str().as_encoded_bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' | b'/' => {
+                encoded.push(char::from(byte));
+            }
+            _ => encoded.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    let time = treering::format_time(clock::now());
+    let time = time.get(..19).unwrap_or(&time);
+    format!("[Trash Info]\nPath={encoded}\nDeletionDate={time}\n")
+}
+
+/// Moves a file, to another file system if need be: then the copy is complete before the file goes.
+fn move_file(path: &Path, target: &Path) -> io::Result<()> {
+    match std::fs::rename(path, target) {
+        Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {}
+        result => return result,
+    }
+    let modified = std::fs::metadata(path)?.modified();
+    let copied = (|| {
+        std::fs::copy(path, target)?;
+        let file = OpenOptions::new().append(true).open(target)?;
+        if let Ok(modified) = modified {
+            file.set_modified(modified)?;
+        }
+        file.sync_all()?;
+        std::fs::remove_file(path)
+    })();
+    copied.inspect_err(|_| {
+        let _ = std::fs::remove_file(target);
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_one_name_all_find_room_and_can_come_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        let trash = Trash { files: at("T/files"), info: Some(at("T/info")) };
+        let path = at("a b%.jsonl");
+        for text in ["one", "two", "three"] {
+            std::fs::write(&path, text).unwrap();
+            let target = trash.take(&path).unwrap();
+            assert_eq!(std::fs::read_to_string(&target).unwrap(), text);
+            assert!(!path.exists());
+        }
+        let note = std::fs::read_to_string(at("T/info/a b%.jsonl.2.trashinfo")).unwrap();
+        let dir = dir.path().canonicalize().unwrap();
+        let expected =
+            format!("[Trash Info]\nPath={}/a%20b%25.jsonl\nDeletionDate=", dir.display());
+        assert!(note.starts_with(&expected), "{note}");
+    }
+
+    #[test]
+    fn a_file_that_is_not_there_leaves_no_note() {
+        let dir = tempfile::tempdir().unwrap();
+        let info = dir.path().join("info");
+        let trash = Trash { files: dir.path().join("files"), info: Some(info.clone()) };
+        assert!(trash.take(&dir.path().join("nothing")).is_err());
+        assert_eq!(std::fs::read_dir(info).unwrap().count(), 0);
+    }
+}

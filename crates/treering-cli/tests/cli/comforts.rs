@@ -1,0 +1,234 @@
+//! What makes the tool pleasant: help, configuration, completions, times, colours, suggestions.
+
+use crate::support::{Place, header, user};
+use serde_json::json;
+
+#[test]
+fn every_topic_is_explained_and_listed() {
+    let place = Place::empty();
+    let list = place.run(&["help"]).ok();
+    let topics = "sessions search summarizers formats redaction config exit-codes";
+    for topic in topics.split(' ') {
+        let text = place.run(&["help", topic]).ok();
+        assert!(text.lines().count() > 8, "{topic}: {text}");
+        assert!(text.lines().all(|line| line.chars().count() < 80), "{text}");
+        let heading = text.lines().next().unwrap();
+        assert!(!heading.starts_with('#'), "{heading}");
+        assert!(list.contains(&format!("  {topic:<13} {heading}\n")), "{list}");
+    }
+    assert_eq!(place.run(&["help", "addressing"]), place.run(&["help", "sessions"]));
+    let log = place.run(&["help", "log"]).ok();
+    assert!(log.contains("Usage: treering log "), "{log}");
+}
+
+#[test]
+fn a_topic_that_does_not_exist_may_be_a_slip() {
+    let place = Place::empty();
+    insta::assert_snapshot!(place.run(&["help", "sesions"]).failed(), @r#"
+    error: there is no topic and no command "sesions"
+    hint: did you mean `treering help sessions`?
+    "#);
+    insta::assert_snapshot!(place.run(&["help", "everything"]).failed(), @r#"
+    error: there is no topic and no command "everything"
+    hint: `treering help` lists topics and commands
+    "#);
+}
+
+/// What a topic says about commands must be true.
+#[test]
+fn commands_named_in_topics_exist() {
+    let place = Place::empty();
+    for topic in "sessions search summarizers formats redaction config exit-codes".split(' ') {
+        let text = place.run(&["help", topic]).ok();
+        let commands = text.split("`treering ").chain(text.split("    treering ")).skip(1);
+        for command in commands.filter(|rest| !rest.is_empty()) {
+            let word = command.split([' ', '`', '\n']).next().unwrap();
+            let is_text = text.starts_with(command);
+            assert!(is_text || place.run(&["help", word]).code == 0, "{topic}: {word:?}");
+        }
+    }
+}
+
+#[test]
+fn mistyped_commands_and_ids_are_guessed() {
+    let place =
+        Place::with(&[user("ab12cd34", None, 1, "x"), user("ffff0000", Some("ab12cd34"), 2, "y")]);
+    let ran = place.run(&["tial", "s.jsonl"]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.stderr.contains("'tail'"), "{}", ran.stderr);
+    insta::assert_snapshot!(place.run(&["show", "s.jsonl", "ab12cd43"]).failed(), @r#"
+    error: no entry "ab12cd43"
+    hint: did you mean ab12cd34?
+    "#);
+    insta::assert_snapshot!(place.run(&["show", "s.jsonl", "abX2c"]).failed(), @r#"
+    error: no entry "abX2c"
+    hint: did you mean ab12cd34?
+    "#);
+    insta::assert_snapshot!(place.run(&["show", "s.jsonl", "99999999"]).failed(), @r#"
+    error: no entry "99999999"
+    hint: `treering tree s.jsonl` lists the ids
+    "#);
+}
+
+#[test]
+fn times_are_relative_or_not() {
+    let place = Place::empty();
+    let text = format!("{}\n{}\n", header(), user("a1", None, 1, "hello"));
+    place.write("s.jsonl", text.as_bytes());
+    let ls = |args: &[&str]| {
+        let mut command = place.command(args);
+        let output = command.env("TREERING_NOW", "2026-01-08T12:00:00Z").output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    insta::assert_snapshot!(ls(&["ls", "."]), @r"
+    AGE  MESSAGES   SIZE  AGENT  NAME OR FIRST MESSAGE  FILE
+    3 d         1  255 B  pi     hello                  s.jsonl
+    ");
+    insta::assert_snapshot!(ls(&["ls", ".", "--time", "iso"]), @r"
+                    USED  MESSAGES   SIZE  AGENT  NAME OR FIRST MESSAGE  FILE
+    2026-01-05 09:01:00Z         1  255 B  pi     hello                  s.jsonl
+    ");
+    place.write("home/.config/treering/config.toml", b"[ui]\ntime = \"iso\"\n");
+    assert!(ls(&["ls", "."]).contains("2026-01-05 09:01:00Z"));
+    assert!(ls(&["ls", ".", "--time", "relative"]).contains("3 d"));
+}
+
+#[test]
+fn the_configuration_is_shown_and_begun() {
+    let place = Place::empty();
+    let path = place.file("home/.config/treering/config.toml");
+    let path = path.to_str().unwrap();
+    assert_eq!(place.run(&["config", "path"]).ok(), format!("{path}\n"));
+    let ran = place.run(&["config"]);
+    insta::assert_snapshot!(ran.stdout, @r#"
+    ui.colour = "auto"
+    ui.time = "relative"
+    ui.pager = "less -FRX"
+    places.only = []
+    places.also = []
+    compaction.enabled = true
+    compaction.reserve_tokens = 16384
+    compaction.keep_recent_tokens = 20000
+    "#);
+    let hint = "hint: `treering config init` begins it\n";
+    assert_eq!(ran.stderr, format!("note: there is no {path}: these are the defaults\n{hint}"));
+    assert_eq!(place.run(&["config", "init"]).ok(), format!("{path}\n"));
+    assert_eq!(place.run(&["config"]).stdout, ran.stdout, "it changes nothing");
+    let error = place.run(&["config", "init"]).failed();
+    assert_eq!(
+        error,
+        format!("error: {path}: it exists already\nhint: it was left as it is; edit it\n")
+    );
+    let shown = place.run(&["config", "show", "--json"]).json();
+    assert_eq!(
+        shown,
+        [
+            json!({"path": path, "exists": true, "ui": {"colour": "auto", "time": "relative", "pager": null},
+                "places": {"only": [], "also": []}})
+        ]
+    );
+    assert_eq!(place.run(&["config", "dance"]).code, 2);
+}
+
+#[test]
+fn a_key_in_the_configuration_is_never_shown() {
+    let place = Place::empty();
+    let text = "[summarizer]\nprovider = \"openai\"\nmodel = \"m\"\nkey = \"sk-secret\"\n";
+    place.write("home/.config/treering/config.toml", text.as_bytes());
+    for args in [&["config"][..], &["config", "--json"]] {
+        let ran = place.run(args);
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        assert!(!format!("{ran:?}").contains("sk-secret"));
+    }
+    assert!(place.run(&["config"]).stdout.contains("summarizer.provider = \"openai\"\n"));
+}
+
+#[test]
+fn a_configuration_that_is_wrong_is_named_and_does_not_count() {
+    let place = Place::with_story();
+    place.write("home/.config/treering/config.toml", b"[ui]\ntime = \"soon\"\n");
+    let error = place.run(&["config"]).failed();
+    assert!(error.contains("config.toml, line 2: "), "{error}");
+    let ran = place.run(&["ls", "."]);
+    assert_eq!(ran.code, 0);
+    assert!(ran.stderr.starts_with("warning: ") && ran.stderr.contains("line 2"), "{}", ran.stderr);
+    assert_eq!(ran.stderr.lines().count(), 1);
+}
+
+#[test]
+fn configured_places_are_looked_in() {
+    let place = Place::empty();
+    let text = |id: &str| {
+        format!("{}\n{}\n", header().replace("demo-1", id), user("a1", None, 1, "hello"))
+    };
+    place.write("home/mine/s.jsonl", text("mine-1").as_bytes());
+    place.write("home/.pi/agent/sessions/--x--/s.jsonl", text("pi-1").as_bytes());
+    let ids = || -> Vec<String> {
+        let found = place.run(&["ls", "--all", "--json"]).json();
+        let mut ids: Vec<_> =
+            found.iter().map(|one| one["id"].as_str().unwrap().to_owned()).collect();
+        ids.sort();
+        ids
+    };
+    assert_eq!(ids(), ["pi-1"]);
+    place.write("home/.config/treering/config.toml", b"[places]\nalso = [\"~/mine\"]\n");
+    assert_eq!(ids(), ["mine-1", "pi-1"]);
+    place.write("home/.config/treering/config.toml", b"[places]\nonly = [\"~/mine\"]\n");
+    assert_eq!(ids(), ["mine-1"]);
+    let mut command = place.command(&["ls", "--all", "--json"]);
+    let output = command.env("TREERING_SESSIONS", place.file("nowhere")).output().unwrap();
+    assert_eq!(output.stdout, b"", "the environment comes first");
+}
+
+#[test]
+fn completions_for_every_shell_know_every_command() {
+    let place = Place::empty();
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = place.run(&["completions", shell]).ok();
+        for command in ["cherry-pick", "tail", "unarchive", "--until-idle"] {
+            let known =
+                script.contains(command) || script.contains(command.trim_start_matches('-'));
+            assert!(known, "{shell}: {command}");
+        }
+    }
+    assert_eq!(place.run(&["completions", "tcsh"]).code, 2);
+}
+
+#[test]
+fn there_is_a_manual_page_for_every_command() {
+    let place = Place::empty();
+    let page = place.run(&["man"]).ok();
+    assert!(page.contains(".TH treering 1"), "{page}");
+    let written = place.run(&["man", "pages"]).ok();
+    assert!(written.lines().any(|line| line == "pages/treering-cherry-pick.1"), "{written}");
+    let page = place.read("pages/treering-tail.1");
+    assert!(page.contains(".TH treering-tail 1"), "{page}");
+    assert!(page.contains("until"), "{page}");
+    place.write("file", b"");
+    assert!(place.run(&["man", "file"]).failed().starts_with("error: file: "));
+}
+
+#[test]
+fn colours_come_when_they_are_asked_for() {
+    let place = Place::with_story();
+    let log = |variables: &[(&str, &str)]| {
+        let mut command = place.command(&["log", "s.jsonl"]);
+        let output = command.envs(variables.iter().copied()).output().unwrap();
+        String::from_utf8(output.stdout).unwrap().contains('\u{1b}')
+    };
+    assert!(!log(&[]));
+    assert!(log(&[("CLICOLOR_FORCE", "1")]));
+    assert!(!log(&[("CLICOLOR_FORCE", "0")]));
+    assert!(!log(&[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")]));
+    assert!(log(&[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "")]));
+}
+
+#[test]
+fn in_a_pipe_there_is_no_pager() {
+    let place = Place::with_story();
+    let mut command = place.command(&["log", "s.jsonl"]);
+    let output = command.env("TREERING_PAGER", "false").output().unwrap();
+    assert!(output.status.success() && output.stdout.len() > 100);
+    let mut command = place.command(&["log", "s.jsonl", "--no-pager"]);
+    assert!(command.output().unwrap().status.success());
+}

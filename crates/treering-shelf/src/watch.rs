@@ -1,0 +1,142 @@
+//! What happens to session files: looked at again and again, told as events.
+//!
+//! Looking means asking the file system for sizes and times, which is cheap, works on every file system
+//! and needs nobody's permission; notifications of the system are none of the three. What is remembered
+//! is one stamp for each file, whatever is in it.
+
+use crate::files::{Files, Found, Stamp};
+use crate::places::Places;
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+/// What became of a file between two looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileChange {
+    /// It was not there before.
+    New,
+    /// It became longer.
+    Grown {
+        /// Its size before, in bytes.
+        from: u64,
+        /// Its size now.
+        to: u64,
+    },
+    /// It became shorter.
+    Shrunk {
+        /// Its size before, in bytes.
+        from: u64,
+        /// Its size now.
+        to: u64,
+    },
+    /// Another file has its name now.
+    Replaced,
+    /// It is not there any more.
+    Gone,
+}
+
+/// Something that happened to a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Event {
+    /// The file.
+    pub path: PathBuf,
+    /// What happened to it.
+    pub change: FileChange,
+}
+
+impl Stamp {
+    /// What happened to a file that was as `before` says and is as this says. `None`: nothing that can
+    /// be seen from outside.
+    pub fn since(&self, before: &Stamp) -> Option<FileChange> {
+        let (from, to) = (before.size, self.size);
+        if (self.device, self.inode) != (before.device, before.inode) {
+            return Some(FileChange::Replaced);
+        }
+        match to.cmp(&from) {
+            std::cmp::Ordering::Less => Some(FileChange::Shrunk { from, to }),
+            std::cmp::Ordering::Equal => None,
+            std::cmp::Ordering::Greater => Some(FileChange::Grown { from, to }),
+        }
+    }
+}
+
+/// Session files under observation.
+///
+/// ```
+/// # let dir = tempfile::tempdir()?;
+/// use treering_shelf::{FileChange, Places, Watch};
+/// let mut watch = Watch::new(Places::default().only([dir.path().to_owned()]));
+/// std::fs::write(dir.path().join("new.jsonl"), "{}\n")?;
+/// let events = watch.look();
+/// assert_eq!(events[0].change, FileChange::New);
+/// assert!(watch.look().is_empty());
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Watch {
+    places: Places,
+    known: HashMap<PathBuf, Stamp>,
+}
+
+impl Watch {
+    /// Begins to watch. What is there now is no event.
+    pub fn new(places: Places) -> Self {
+        let known = look(&places).map(|file| (file.path, file.stamp)).collect();
+        Watch { places, known }
+    }
+
+    /// What happened since the last look, files in the order of their paths.
+    pub fn look(&mut self) -> Vec<Event> {
+        let mut events = Vec::new();
+        let mut known = HashMap::with_capacity(self.known.len());
+        for Found { path, stamp } in look(&self.places) {
+            let change = match self.known.remove(&path) {
+                Some(before) => stamp.since(&before),
+                None => Some(FileChange::New),
+            };
+            events.extend(change.map(|change| Event { path: path.clone(), change }));
+            known.insert(path, stamp);
+        }
+        let gone = std::mem::replace(&mut self.known, known);
+        events.extend(gone.into_keys().map(|path| Event { path, change: FileChange::Gone }));
+        events.sort_by(|a, b| a.path.cmp(&b.path));
+        events
+    }
+}
+
+fn look(places: &Places) -> impl Iterator<Item = Found> {
+    Files::of(places.iter()).found.into_iter()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn every_kind_of_change_is_told_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        for name in ["grows.jsonl", "shrinks.jsonl", "replaced.jsonl", "gone.jsonl", "same.jsonl"] {
+            fs::write(at(name), "four").unwrap();
+        }
+        let mut watch = Watch::new(Places::default().only([dir.path().to_owned()]));
+        assert_eq!(watch.look(), []);
+        fs::write(at("grows.jsonl"), "longer").unwrap();
+        fs::write(at("shrinks.jsonl"), "x").unwrap();
+        fs::write(at("other"), "longer").unwrap();
+        fs::rename(at("other"), at("replaced.jsonl")).unwrap();
+        fs::remove_file(at("gone.jsonl")).unwrap();
+        fs::write(at("appears.jsonl"), "").unwrap();
+        let events = watch.look();
+        let expected = [
+            ("appears.jsonl", FileChange::New),
+            ("gone.jsonl", FileChange::Gone),
+            ("grows.jsonl", FileChange::Grown { from: 4, to: 6 }),
+            ("replaced.jsonl", FileChange::Replaced),
+            ("shrinks.jsonl", FileChange::Shrunk { from: 4, to: 1 }),
+        ];
+        let expected = expected.map(|(name, change)| Event { path: at(name), change });
+        assert_eq!(events, expected);
+        assert_eq!(watch.look(), []);
+    }
+}
