@@ -4,7 +4,7 @@
 //! provider would refuse them as blocks. Turns of the same side are joined, because some servers
 //! demand that the sides take turns.
 
-use crate::summarizer::{Anthropic, OnDelta, OpenAi, SummaryError};
+use crate::summarizer::{OnDelta, Request, Summarizer, Summary, SummaryError, SummaryFuture};
 use std::fmt;
 use std::pin::Pin;
 use tokio_util::sync::CancellationToken;
@@ -80,49 +80,33 @@ pub trait ChatModel: Send + Sync + fmt::Debug {
     fn answer<'a>(&'a self, request: ChatRequest, cancel: &'a CancellationToken) -> ChatFuture<'a>;
 }
 
-impl ChatModel for OpenAi {
-    fn provider(&self) -> &str {
-        "openai"
+/// Whoever can be talked to can summarise.
+impl<M: ChatModel> Summarizer for M {
+    fn name(&self) -> &str {
+        self.provider()
     }
 
-    fn model(&self) -> &str {
-        &self.model
+    fn context_window(&self) -> Option<u64> {
+        Some(ChatModel::context_window(self))
     }
 
-    fn context_window(&self) -> u64 {
-        self.context_window
-    }
-
-    fn answer<'a>(&'a self, request: ChatRequest, cancel: &'a CancellationToken) -> ChatFuture<'a> {
-        Box::pin(self.ask(request, cancel))
-    }
-}
-
-impl ChatModel for Anthropic {
-    fn provider(&self) -> &str {
-        "anthropic"
-    }
-
-    fn model(&self) -> &str {
-        &self.model
-    }
-
-    fn context_window(&self) -> u64 {
-        self.context_window
-    }
-
-    fn answer<'a>(&'a self, request: ChatRequest, cancel: &'a CancellationToken) -> ChatFuture<'a> {
-        Box::pin(self.ask(request, cancel))
+    fn summarize<'a>(
+        &'a self,
+        request: Request,
+        cancel: &'a CancellationToken,
+    ) -> SummaryFuture<'a> {
+        Box::pin(async move {
+            let Request { system, user, max_output_tokens, on_delta, .. } = request;
+            let turns = vec![ChatTurn { side: Side::User, text: user, images: Vec::new() }];
+            let request = ChatRequest { system, turns, max_output_tokens, on_delta };
+            let ChatAnswer { text, usage, model } = self.answer(request, cancel).await?;
+            let provider = self.provider().to_owned();
+            Ok(Summary { text, usage, model: Some(model), provider })
+        })
     }
 }
 
 impl ChatRequest {
-    /// A request of one text.
-    pub(crate) fn single(system: String, user: String) -> Self {
-        let turns = vec![ChatTurn { side: Side::User, text: user, images: Vec::new() }];
-        ChatRequest { system, turns, ..Default::default() }
-    }
-
     /// The conversation that a session's context amounts to.
     ///
     /// ```

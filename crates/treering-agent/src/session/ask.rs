@@ -5,10 +5,11 @@
 //! token is not four characters in every language): if the server says that the input is too long,
 //! the parts are made smaller.
 
+use super::AgentSession;
 use crate::hooks::HookRunner;
 use crate::summarizer::{Conversation, OnDelta, Request, Summarizer, SummaryError};
 use tokio_util::sync::CancellationToken;
-use treering::{ContextMessage, SUMMARIZER_ROLE, Usage, conversation_text};
+use treering::{ContextMessage, SUMMARIZER_ROLE, Usage, branch_request, conversation_text};
 
 /// Makes the request from a text and the summary of what came before it.
 pub(super) type MakeRequest<'a> = &'a (dyn Fn(&str, Option<&str>) -> String + Send + Sync);
@@ -27,6 +28,38 @@ pub(super) struct Question<'a> {
 pub(super) struct Answer {
     pub(super) text: String,
     pub(super) usage: Option<Usage>,
+}
+
+impl AgentSession {
+    /// The summary of a branch that is left, or brought here. With `alone` the user's instructions
+    /// stand in place of the usual ones.
+    pub(super) async fn ask_about_branch(
+        &self,
+        cancel: &CancellationToken,
+        messages: &[ContextMessage],
+        focus: Option<&str>,
+        alone: bool,
+    ) -> Result<Answer, SummaryError> {
+        let summarizer = self.summarizer()?;
+        let asker = Asker {
+            summarizer: &*summarizer,
+            hooks: &self.hooks,
+            cancel,
+            reserve: self.settings().branch_reserve_tokens,
+            streams: true,
+        };
+        let question = Question {
+            messages,
+            previous: None,
+            focus,
+            request: &|text, previous| branch_request(text, previous, focus, alone),
+        };
+        tokio::select! {
+            biased;
+            () = cancel.cancelled() => Err(SummaryError::Cancelled),
+            answer = asker.ask(&question) => answer,
+        }
+    }
 }
 
 /// The smallest window that makes sense, in tokens.

@@ -1,16 +1,13 @@
 //! Moving the leaf: `navigate` with its nine steps, and the shorter ways to say it.
 
-use super::ask::{Asker, Question};
 use super::busy::{Guard, Operation};
 use super::{AgentSession, find, look};
 use crate::error::AgentError;
 use crate::hooks::{BeforeTree, Outcome, SuppliedSummary, TreeMove, TreeOverride};
-use crate::summarizer::SummaryError;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 use treering::{
     AbandonedBranch, Body, Branch, Entry, EntryId, NewEntry, Role, Session, Usage, branch_budget,
-    branch_request,
 };
 
 /// How to move.
@@ -259,27 +256,8 @@ impl AgentSession {
         }
         let options = &journey.options;
         let focus = options.custom_instructions.as_deref();
-        let question = Question {
-            messages: &branch.messages,
-            previous: None,
-            focus,
-            request: &|text, previous| {
-                branch_request(text, previous, focus, options.replace_instructions)
-            },
-        };
-        let summarizer = self.summarizer()?;
-        let asker = Asker {
-            summarizer: &*summarizer,
-            hooks: &self.hooks,
-            cancel: &guard.cancel,
-            reserve: self.settings().branch_reserve_tokens,
-            streams: true,
-        };
-        let answer = tokio::select! {
-            biased;
-            () = guard.cancel.cancelled() => return Err(SummaryError::Cancelled.into()),
-            answer = asker.ask(&question) => answer?,
-        };
+        let alone = options.replace_instructions;
+        let answer = self.ask_about_branch(&guard.cancel, &branch.messages, focus, alone).await?;
         let entry = branch.entry(from, &answer.text, None)?;
         Ok((Some(with_usage(entry, answer.usage.as_ref())?), answer.usage))
     }

@@ -1,8 +1,8 @@
 //! Bringing branches together: another branch's work as a summary or as copies, single messages as
 //! copies.
 
-use super::ask::{Asker, Question};
-use super::busy::{Guard, Operation};
+use super::ask::Answer;
+use super::busy::Operation;
 use super::{AgentSession, find, look};
 use crate::error::AgentError;
 use crate::hooks::TreeMove;
@@ -11,7 +11,6 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 use treering::{
     Entry, EntryId, Merge, MergePlan, MergeSummary, Selection, Session, Usage, branch_budget,
-    branch_request,
 };
 
 /// How to merge.
@@ -75,7 +74,9 @@ impl AgentSession {
             let merged = session.merge_full(&plan)?;
             (merged.record, merged.copies, None)
         } else {
-            let (text, usage) = match self.ask_about(&guard, &plan, &options).await {
+            let focus = options.custom_instructions.as_deref();
+            let asked = self.ask_about_branch(&guard.cancel, &plan.messages, focus, false).await;
+            let Answer { text, usage } = match asked {
                 Err(SummaryError::Cancelled) => return Ok(MergeOutcome::Aborted),
                 Err(error) => return Err(error.into()),
                 Ok(_) if guard.cancel.is_cancelled() => return Ok(MergeOutcome::Aborted),
@@ -104,35 +105,6 @@ impl AgentSession {
     pub fn cherry_pick(&self, selection: &Selection) -> Result<Vec<EntryId>, AgentError> {
         let (_guard, session) = self.begin(Operation::Merge, &CancellationToken::new())?;
         Ok(session.cherry_pick(selection)?)
-    }
-
-    async fn ask_about(
-        &self,
-        guard: &Guard<'_>,
-        plan: &MergePlan,
-        options: &MergeOptions,
-    ) -> Result<(String, Option<Usage>), SummaryError> {
-        let focus = options.custom_instructions.as_deref();
-        let question = Question {
-            messages: &plan.messages,
-            previous: None,
-            focus,
-            request: &|text, previous| branch_request(text, previous, focus, false),
-        };
-        let summarizer = self.summarizer()?;
-        let asker = Asker {
-            summarizer: &*summarizer,
-            hooks: &self.hooks,
-            cancel: &guard.cancel,
-            reserve: self.settings().branch_reserve_tokens,
-            streams: true,
-        };
-        let answer = tokio::select! {
-            biased;
-            () = guard.cancel.cancelled() => return Err(SummaryError::Cancelled),
-            answer = asker.ask(&question) => answer?,
-        };
-        Ok((answer.text, answer.usage))
     }
 }
 

@@ -7,8 +7,8 @@ use super::error::SummaryError;
 use super::http::{Flow, Http, Post, Reader, endpoint, key_header};
 use super::secret::{Secret, excerpt};
 use super::sse::SseEvent;
-use super::{ONE_REQUEST, Request, Sink, Summarizer, Summary, SummaryFuture};
-use crate::chat::{ChatAnswer, ChatRequest, ChatTurn, Side};
+use super::{ONE_REQUEST, Sink};
+use crate::chat::{ChatAnswer, ChatFuture, ChatModel, ChatRequest, ChatTurn, Side};
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -72,42 +72,31 @@ impl OpenAi {
         let without = Some(("stream_options", plain));
         Ok(Post { url, headers, body, without, key: self.key.as_ref() })
     }
-
-    /// Sends a conversation, and waits for the answer.
-    pub(crate) async fn ask(
-        &self,
-        mut request: ChatRequest,
-        cancel: &CancellationToken,
-    ) -> Result<ChatAnswer, SummaryError> {
-        let (post, on_delta) = (self.post(&request)?, request.on_delta.take());
-        let (answer, text) = self.http.ask::<Answer>(post, on_delta, cancel).await?;
-        let model = answer.model.unwrap_or_else(|| self.model.clone());
-        Ok(ChatAnswer { text: without_thinking(text)?, usage: answer.usage, model })
-    }
 }
 
-impl Summarizer for OpenAi {
-    fn name(&self) -> &str {
+impl ChatModel for OpenAi {
+    fn provider(&self) -> &str {
         "openai"
     }
 
-    fn context_window(&self) -> Option<u64> {
-        Some(self.context_window)
+    fn model(&self) -> &str {
+        &self.model
     }
 
-    fn summarize<'a>(
+    fn context_window(&self) -> u64 {
+        self.context_window
+    }
+
+    fn answer<'a>(
         &'a self,
-        request: Request,
+        mut request: ChatRequest,
         cancel: &'a CancellationToken,
-    ) -> SummaryFuture<'a> {
+    ) -> ChatFuture<'a> {
         Box::pin(async move {
-            let Request { system, user, max_output_tokens, on_delta, .. } = request;
-            let single = ChatRequest::single(system, user);
-            let request = ChatRequest { max_output_tokens, on_delta, ..single };
-            let answer = self.ask(request, cancel).await?;
-            let provider = self.name().to_owned();
-            let ChatAnswer { text, usage, model } = answer;
-            Ok(Summary { text, usage, model: Some(model), provider })
+            let (post, on_delta) = (self.post(&request)?, request.on_delta.take());
+            let (answer, text) = self.http.ask::<Answer>(post, on_delta, cancel).await?;
+            let model = answer.model.unwrap_or_else(|| self.model.clone());
+            Ok(ChatAnswer { text: without_thinking(text)?, usage: answer.usage, model })
         })
     }
 }
