@@ -7,6 +7,7 @@
 
 mod answers;
 mod cancel;
+mod chat;
 #[cfg(unix)]
 mod command;
 mod compact;
@@ -15,6 +16,7 @@ mod compact_races;
 mod failures;
 mod fold;
 mod lifecycle;
+mod merge;
 mod navigate;
 mod navigate_hooks;
 mod navigate_stop;

@@ -13,8 +13,8 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use treering_agent::{
-    Anthropic, CancellationToken, Delta, Http, HttpOptions, OpenAi, Proxy, Request, Retry, Secret,
-    Summarizer, Summary, SummaryError, Timeouts,
+    Anthropic, CancellationToken, ChatModel, Delta, Http, HttpOptions, OpenAi, Proxy, Request,
+    Retry, Secret, Summarizer, Summary, SummaryError, Timeouts,
 };
 
 pub(crate) const KEY: &str = "sk-very-secret-0123456789";
@@ -138,18 +138,9 @@ pub(crate) fn summarizer(
         ..Default::default()
     };
     let http = Http::new(HttpOptions { timeouts: TIMEOUTS, retry, proxy: Proxy::Direct }).unwrap();
-    let key = Secret::new(KEY);
     let built: Arc<dyn Summarizer> = match api {
-        Api::Anthropic => {
-            let mut built = Anthropic::new(http, key, "asked-model");
-            built.base_url = base_url.into();
-            Arc::new(built)
-        }
-        Api::OpenAi => {
-            let mut built = OpenAi::new(http, Some(key), "asked-model");
-            built.base_url = base_url.into();
-            Arc::new(built)
-        }
+        Api::Anthropic => Arc::new(anthropic(http, base_url)),
+        Api::OpenAi => Arc::new(openai(http, base_url)),
     };
     assert!(!format!("{built:?}").contains(KEY));
     built
@@ -160,4 +151,26 @@ pub(crate) async fn ask(api: Api, scripts: Vec<Vec<server::Step>>) -> (Server, J
     let server = Server::start(scripts).await;
     let job = Job::start(api, &server.url());
     (server, job)
+}
+
+/// The same model to talk to.
+pub(crate) fn chat_model(api: Api, base_url: &str) -> Arc<dyn ChatModel> {
+    let retry = Retry::default();
+    let http = Http::new(HttpOptions { timeouts: TIMEOUTS, retry, proxy: Proxy::Direct }).unwrap();
+    match api {
+        Api::Anthropic => Arc::new(anthropic(http, base_url)),
+        Api::OpenAi => Arc::new(openai(http, base_url)),
+    }
+}
+
+fn anthropic(http: Http, base_url: &str) -> Anthropic {
+    let mut built = Anthropic::new(http, Secret::new(KEY), "asked-model");
+    built.base_url = base_url.into();
+    built
+}
+
+fn openai(http: Http, base_url: &str) -> OpenAi {
+    let mut built = OpenAi::new(http, Some(Secret::new(KEY)), "asked-model");
+    built.base_url = base_url.into();
+    built
 }
