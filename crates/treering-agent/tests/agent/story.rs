@@ -14,7 +14,7 @@ use std::sync::atomic::Ordering;
 use treering::{Context, NewEntry, Pairing, Session};
 use treering_agent::{
     AgentError, AgentSession, BranchSummary, CancellationToken, CompactOptions, Compaction,
-    ForkPosition, Forked, NavigateOptions, Navigation,
+    ForkPosition, Forked, MergeOptions, MergeOutcome, NavigateOptions, Navigation,
 };
 
 #[derive(Debug, Clone, Copy)]
@@ -53,6 +53,11 @@ enum Step {
         to: u16,
         before: bool,
     },
+    Merge {
+        from: u16,
+        full: bool,
+        stop: Option<When>,
+    },
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -73,6 +78,8 @@ fn step() -> impl Strategy<Value = Step> {
         3 => (1u64..120, stop()).prop_map(|(keep, stop)| Step::Compact { keep, stop }),
         1 => (any::<u16>(), any::<bool>()).prop_map(|(to, clear)| Step::Label { to, clear }),
         1 => (any::<u16>(), any::<bool>()).prop_map(|(to, before)| Step::Fork { to, before }),
+        2 => (any::<u16>(), any::<bool>(), stop())
+            .prop_map(|(from, full, stop)| Step::Merge { from, full, stop }),
     ]
 }
 
@@ -345,6 +352,7 @@ impl World {
                 self.account.take_in(&self.agent.session(), &added);
             }
             Step::Fork { to, before } => self.fork(to, before).await,
+            Step::Merge { from, full, stop } => self.merge(from, full, stop).await,
         }
     }
 
@@ -380,6 +388,40 @@ impl World {
             other => panic!("{other:?}"),
         };
         self.account.take_in(&self.agent.session(), &added);
+    }
+
+    /// What a merge brings is proved elsewhere; here, that it comes as one chain under the leaf, once.
+    async fn merge(&mut self, from: u16, full: bool, stop: Option<When>) {
+        let Some(from) = self.account.pick(from) else { return };
+        // No handler is asked about a merge.
+        let stop = stop.filter(|stop| !matches!(stop, When::AtTheHandlers));
+        let agent = &self.agent;
+        let merge = async |cancel| {
+            let options = MergeOptions { full, cancel, ..Default::default() };
+            agent.merge(&from, options).await
+        };
+        let done = self.run(stop, merge).await.unwrap();
+        let now = lines(&agent.session());
+        let (old, new) = now.split_at(self.account.lines.len());
+        assert_eq!(old, self.account.lines, "what was there stays");
+        match done {
+            MergeOutcome::NothingNew => assert!(new.is_empty()),
+            MergeOutcome::Aborted => assert!(stop.is_some() && new.is_empty()),
+            MergeOutcome::Done(merged) => {
+                let mut parent = self.account.leaf.clone();
+                for line in new {
+                    assert_eq!(line.parent, parent);
+                    parent = Some(line.id.clone());
+                }
+                assert_eq!(parent.as_deref(), Some(merged.entry.id().as_str()));
+                let kind = if full { "custom" } else { "branch_summary" };
+                assert_eq!(new.last().unwrap().kind, kind);
+                let again = self.run(None, merge).await.unwrap();
+                assert!(matches!(again, MergeOutcome::NothingNew));
+                self.account.leaf = parent;
+            }
+        }
+        self.account.lines = now;
     }
 
     async fn fork(&mut self, to: u16, before: bool) {
