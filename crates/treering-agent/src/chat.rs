@@ -19,6 +19,16 @@ pub enum Side {
     Assistant,
 }
 
+impl Side {
+    /// As both protocols name it.
+    pub(crate) fn role(self) -> &'static str {
+        match self {
+            Side::User => "user",
+            Side::Assistant => "assistant",
+        }
+    }
+}
+
 /// What one side said.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChatTurn {

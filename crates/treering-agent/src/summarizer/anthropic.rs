@@ -5,7 +5,7 @@ use super::http::{Flow, Http, Post, Reader, endpoint, key_header};
 use super::secret::{Secret, excerpt};
 use super::sse::SseEvent;
 use super::{ONE_REQUEST, Sink};
-use crate::chat::{ChatAnswer, ChatFuture, ChatModel, ChatRequest, ChatTurn, Side};
+use crate::chat::{ChatAnswer, ChatFuture, ChatModel, ChatRequest, ChatTurn};
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -93,10 +93,7 @@ impl ChatModel for Anthropic {
 }
 
 fn message(turn: &ChatTurn) -> Value {
-    let role = match turn.side {
-        Side::User => "user",
-        Side::Assistant => "assistant",
-    };
+    let role = turn.side.role();
     if turn.images.is_empty() {
         return json!({ "role": role, "content": turn.text });
     }

@@ -24,6 +24,7 @@ mod dialects_random;
 mod dialects_traps;
 mod diffs;
 mod doctor;
+mod doctor_repair;
 mod durability;
 mod faults;
 mod findings;
