@@ -249,7 +249,7 @@ mod tests {
     #[test]
     fn every_profile_has_its_own() {
         let home = tempfile::tempdir().unwrap();
-        for dir in [".operator/profiles/work", ".omp/profiles/b", ".omp/profiles/a"] {
+        for dir in [".operator/profiles/other", ".omp/profiles/b", ".omp/profiles/a"] {
             std::fs::create_dir_all(home.path().join(dir)).unwrap();
         }
         let name = if cfg!(windows) { "USERPROFILE" } else { "HOME" };
@@ -258,7 +258,7 @@ mod tests {
             let dirs = dirs(&found, agent).into_iter().map(PathBuf::from);
             dirs.map(|dir| dir.strip_prefix(home.path()).unwrap().to_owned()).collect()
         };
-        let operator = [".operator/sessions", ".operator/profiles/work/sessions"];
+        let operator = [".operator/sessions", ".operator/profiles/other/sessions"];
         assert_eq!(below(Dialect::Operator), operator.map(PathBuf::from));
         let omp = [
             ".omp/agent/sessions",

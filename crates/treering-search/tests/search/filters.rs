@@ -66,7 +66,7 @@ fn labels_and_files_choose_sessions_and_are_shown_if_nothing_else_is_asked() {
     assert_eq!(place.ids("label:parser cat"), "a5");
     assert_eq!(place.ids("label:elsewhere cat"), "");
     assert_eq!(place.ids("file:parser.rs"), "a2");
-    assert_eq!(place.ids("file:/work/web/src/parser.rs file:notes.md"), "a2 c1");
+    assert_eq!(place.ids("file:/home/me/web/src/parser.rs file:notes.md"), "a2 c1");
     assert_eq!(place.ids("file:parser.rs file:other.rs"), "");
     assert_eq!(place.ids("file:parser.rs cat"), "a5");
     assert_eq!(place.ids("file:elsewhere.rs cat"), "");

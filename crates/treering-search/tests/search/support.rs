@@ -93,7 +93,7 @@ pub(crate) fn sessions(files: impl IntoIterator<Item = PathBuf>, query: &str) ->
 }
 
 pub(crate) fn header() -> &'static str {
-    r#"{"type":"session","version":3,"id":"demo-1","timestamp":"2026-01-05T09:00:00.000Z","cwd":"/work/web"}"#
+    r#"{"type":"session","version":3,"id":"demo-1","timestamp":"2026-01-05T09:00:00.000Z","cwd":"/home/me/web"}"#
 }
 
 pub(crate) fn session(lines: &[String]) -> String {

@@ -22,10 +22,10 @@ fn create(home: &Home, dialect: Dialect, file: &str) {
 const WRITTEN: [(Dialect, &str); 8] = [
     (Dialect::Pi, ".pi/agent/sessions/--p--/1.jsonl"),
     (Dialect::Omp, ".omp/agent/sessions/-p/1.jsonl"),
-    (Dialect::Omp, ".omp/profiles/work/agent/sessions/-p/1.jsonl"),
+    (Dialect::Omp, ".omp/profiles/other/agent/sessions/-p/1.jsonl"),
     (Dialect::Chimera, ".chimera/sessions/0123456789ab.jsonl"),
     (Dialect::Operator, ".operator/sessions/1.jsonl"),
-    (Dialect::Operator, ".operator/profiles/work/sessions/1.jsonl"),
+    (Dialect::Operator, ".operator/profiles/other/sessions/1.jsonl"),
     (Dialect::Tau, ".tau/sessions/1.jsonl"),
     (Dialect::Tau, ".tau/sessions/p/1.jsonl"),
 ];
