@@ -22,7 +22,7 @@ pub(crate) struct Args {
     selection: Selection,
     /// The session file to copy from; FILE itself if not given
     #[arg(long, value_name = "FILE")]
-    from: Option<PathBuf>,
+    pub(crate) from: Option<PathBuf>,
     /// Copy also what is on the path already
     #[arg(long)]
     force: bool,

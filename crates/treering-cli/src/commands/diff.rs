@@ -24,7 +24,7 @@ pub(crate) struct Args {
     b: Option<String>,
     /// The session file in which B is, a fork of FILE; FILE itself if not given
     #[arg(long, value_name = "FILE")]
-    with: Option<PathBuf>,
+    pub(crate) with: Option<PathBuf>,
     /// Show all of every message instead of one line; with --json the entries instead of their ids
     #[arg(long)]
     full: bool,

@@ -40,6 +40,7 @@ use crate::error::Failure;
 use crate::output::{self, Output};
 use crate::shelf::{self, Unknown};
 use crate::text::{safe_line, shell_word};
+use std::iter;
 use std::path::{Path, PathBuf};
 use treering::Session;
 
@@ -168,9 +169,9 @@ impl Command {
             Command::Compact(args) => vec![&mut args.file],
             Command::Branches(args) => vec![&mut args.file],
             Command::Pop(args) => vec![&mut args.file],
-            Command::CherryPick(args) => vec![&mut args.file],
+            Command::CherryPick(args) => iter::once(&mut args.file).chain(&mut args.from).collect(),
             Command::Merge(args) => vec![&mut args.file],
-            Command::Diff(args) => vec![&mut args.file],
+            Command::Diff(args) => iter::once(&mut args.file).chain(&mut args.with).collect(),
             Command::EditContext(args) => vec![&mut args.file],
             Command::Export(args) => vec![&mut args.file],
             Command::Stats(args) => args.files.iter_mut().collect(),
@@ -186,46 +187,11 @@ impl Command {
         }
     }
 
-    /// The session the command is about.
-    pub(crate) fn file(&self) -> Option<&Path> {
-        Some(match self {
-            Command::Context(args) => &args.file,
-            Command::Log(args) => &args.file,
-            Command::Tail(args) => &args.file,
-            Command::Tree(args) => &args.file,
-            Command::Branches(args) => &args.file,
-            Command::Show(args) => &args.file,
-            Command::Append(args) => &args.file,
-            Command::Goto(args) => &args.file,
-            Command::Pop(args) => &args.file,
-            Command::Label(args) => &args.file,
-            Command::Name(args) => &args.file,
-            Command::Fork(args) => &args.file,
-            Command::Merge(args) => &args.file,
-            Command::CherryPick(args) => &args.file,
-            Command::Diff(args) => &args.file,
-            Command::EditContext(args) => &args.file,
-            Command::Compact(args) => &args.file,
-            Command::Convert(args) => &args.file,
-            Command::Export(args) => &args.file,
-            Command::Redact(args) => &args.file,
-            Command::Doctor(args) => only(&args.paths)?,
-            Command::Migrate(args) => only(&args.files)?,
-            Command::Rm(args) => only(&args.files)?,
-            Command::Archive(args) => only(&args.files)?,
-            Command::Unarchive(args) => only(&args.files)?,
-            Command::Move(args) => &args.file,
-            Command::Stats(args) => only(&args.files)?,
-            _ => return None,
-        })
-    }
-}
-
-/// The only one of several paths.
-fn only(paths: &[PathBuf]) -> Option<&Path> {
-    match paths {
-        [path] => Some(path),
-        _ => None,
+    /// The session the command is about, if it is about one.
+    pub(crate) fn file(&mut self) -> Option<&Path> {
+        let mut files = self.files();
+        let file = files.pop()?;
+        files.is_empty().then_some(&**file)
     }
 }
 

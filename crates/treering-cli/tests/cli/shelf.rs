@@ -227,3 +227,15 @@ fn what_names_none_or_several_is_told() {
     let evil = run(&place, &["tree", "\u{1b}[31m"]).failed();
     assert!(!evil.contains('\u{1b}'), "{evil}");
 }
+
+#[test]
+fn a_second_session_is_named_like_the_first() {
+    let place = Place::with_story();
+    let fork = place.run(&["fork", "s.jsonl", "--at", "a3"]).ok();
+    let shown = place.run(&["diff", "s.jsonl", "b4", "--with", "nobody", "--json"]).failed();
+    assert!(shown.starts_with("error: no file and no session is called \"nobody\""), "{shown}");
+    let diff = place.run(&["diff", "s.jsonl", "b4", "--with", fork.trim_end(), "--json"]).json();
+    assert_eq!(diff[0]["commonAncestor"], "a3");
+    let shown = place.run(&["cherry-pick", "s.jsonl", "a1", "--from", "nobody"]).failed();
+    assert!(shown.starts_with("error: no file and no session is called \"nobody\""), "{shown}");
+}
