@@ -77,7 +77,7 @@ fn agent_project_and_time_choose_sessions() {
     let place = place();
     assert_eq!(place.ids("agent:pi cat"), "a5");
     assert_eq!(place.ids("agent:codex cat"), "");
-    assert_eq!(place.ids("project:Work/web cat"), "a5");
+    assert_eq!(place.ids("project:Me/web cat"), "a5");
     assert_eq!(place.ids("project:elsewhere cat"), "");
     assert_eq!(place.ids("since:2026-01-05 cat"), "a5");
     assert_eq!(place.ids("since:2026-01-06 cat"), "");
