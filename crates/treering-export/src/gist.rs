@@ -5,11 +5,11 @@ use crate::text::{excerpt, first_line};
 use crate::tool;
 use std::borrow::Cow;
 use std::collections::HashMap;
-use treering::{Block, Body, MessageView, Role};
+use treering::{Block, Body, Entry, MessageView, Role};
 
 /// The calls seen so far by their ids, in short: a result is shown by the call it answers.
 #[derive(Debug, Default)]
-pub(crate) struct Calls(HashMap<String, String>);
+pub struct Calls(HashMap<String, String>);
 
 impl Calls {
     pub(crate) fn get(&self, id: &str) -> Option<&str> {
@@ -18,10 +18,22 @@ impl Calls {
 }
 
 /// What a tree shows of an entry.
+///
+/// ```
+/// use treering::{Message, Session};
+/// use treering_export::{Calls, Gist};
+/// let session = Session::in_memory("/project");
+/// let id = session.append(Message::user("# Hello\nthere"))?;
+/// let gist = Gist::read(&session.entry(id.as_str())?, &mut Calls::default());
+/// assert_eq!((gist.kind, &*gist.text), ('u', "Hello"));
+/// # Ok::<(), treering::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Gist {
-    /// One letter; filters go by it. See [`kind`].
+pub struct Gist {
+    /// One letter; filters go by it. `u` is the user, `t` a tool result and `T` a failed one, `a` an
+    /// answer with text, `A` one without, `E` one that ended abnormally; the others are internal.
     pub kind: char,
+    /// One line, made visible by the rules of [`crate::text`].
     pub text: String,
 }
 
@@ -29,6 +41,12 @@ pub(crate) struct Gist {
 const WIDTH: usize = 120;
 
 impl Gist {
+    /// The gist of an entry. Its calls are remembered for the results to come: entries are read in
+    /// an order in which calls come before their results, such as that of the file.
+    pub fn read(entry: &Entry, calls: &mut Calls) -> Self {
+        Gist::of(&Look::at(entry), calls)
+    }
+
     /// Looks at an entry. Its calls are remembered for the results to come.
     pub(crate) fn of(look: &Look<'_>, calls: &mut Calls) -> Self {
         let kind = kind(look);

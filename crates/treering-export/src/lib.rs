@@ -29,6 +29,8 @@ pub mod text;
 mod tool;
 mod walk;
 
+pub use gist::{Calls, Gist};
+
 use std::io::{self, Write};
 use treering::{Part, Session};
 

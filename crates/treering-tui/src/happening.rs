@@ -1,0 +1,30 @@
+//! What comes from the terminal, the same for every screen.
+
+use crate::keys::Key;
+
+/// Something that happened at the terminal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Happening {
+    /// A key was pressed.
+    Key(Key),
+    /// Text was pasted.
+    Paste(String),
+    /// The mouse was used.
+    Mouse(Mouse),
+    /// The screen has this size: columns and rows. The first thing every screen is told.
+    Resize(u16, u16),
+    /// The system wants the program to end.
+    Stop,
+}
+
+/// What the mouse did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mouse {
+    /// Clicked, in this column and row.
+    Click(u16, u16),
+    /// The wheel was turned up over this column and row.
+    WheelUp(u16, u16),
+    /// The wheel was turned down.
+    WheelDown(u16, u16),
+}

@@ -1,0 +1,38 @@
+//! Session trees in a terminal.
+//!
+//! Three things that know little of each other: a *state* that is plain data, an *update* that is a
+//! function of a state and an event and gives a new state and what is to be done, and a *view* that
+//! draws a state and changes nothing. What is to be done is an effect: a value. Only [`runtime`]
+//! reads sessions, writes them and owns the terminal.
+//!
+//! [`tree`] is the tree selector; [`keys`] which key does what; [`text`] what keeps a session's
+//! content from driving the terminal.
+//!
+//! ```
+//! use treering::{Message, Session};
+//! use treering_tui::keys::Key;
+//! use treering_tui::tree::{Effect, Event, Outline, State, update};
+//!
+//! let session = Session::in_memory("/project");
+//! let hello = session.append(Message::user("hello"))?;
+//! session.append(Message::assistant("acme", "m", "hi"))?;
+//! let state = State::new(Outline::of(&session));
+//! let (state, _) = update(state, Event::from(Key::UP));
+//! let (_, effects) = update(state, Event::from(Key::ENTER));
+//! assert_eq!(effects, [Effect::Go(hello.to_string())]);
+//! # Ok::<(), treering::Error>(())
+//! ```
+
+pub mod canvas;
+mod happening;
+pub mod input;
+pub mod keys;
+pub mod page;
+pub mod runtime;
+mod screen;
+pub mod text;
+pub mod theme;
+pub mod tree;
+
+pub use happening::{Happening, Mouse};
+pub use screen::Screen;

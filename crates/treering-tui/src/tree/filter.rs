@@ -1,0 +1,147 @@
+//! What is seen of a tree: the conversation, a part of it, or everything.
+
+use treering::{Kind, Role};
+
+/// A way to look at a tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Filter {
+    /// The conversation, without bookkeeping.
+    #[default]
+    Default,
+    /// The same without tool results.
+    NoTools,
+    /// What the user said.
+    UserOnly,
+    /// What has a label.
+    LabeledOnly,
+    /// Every entry.
+    All,
+}
+
+/// What a filter goes by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Traits {
+    pub kind: Kind,
+    pub role: Option<Role>,
+    pub labelled: bool,
+    /// Part of what a subagent did on its own.
+    pub sidechain: bool,
+    /// An answer that ended normally and has no text: nothing but calls.
+    pub silent: bool,
+    pub is_leaf: bool,
+}
+
+impl Filter {
+    /// In the order in which they are cycled.
+    pub const ALL: [Filter; 5] =
+        [Filter::Default, Filter::NoTools, Filter::UserOnly, Filter::LabeledOnly, Filter::All];
+
+    /// Its name on the screen.
+    pub fn name(self) -> &'static str {
+        match self {
+            Filter::Default => "default",
+            Filter::NoTools => "no-tools",
+            Filter::UserOnly => "user-only",
+            Filter::LabeledOnly => "labeled-only",
+            Filter::All => "all",
+        }
+    }
+
+    /// The one after it; the first after the last.
+    pub fn next(self) -> Filter {
+        match self {
+            Filter::Default => Filter::NoTools,
+            Filter::NoTools => Filter::UserOnly,
+            Filter::UserOnly => Filter::LabeledOnly,
+            Filter::LabeledOnly => Filter::All,
+            Filter::All => Filter::Default,
+        }
+    }
+
+    /// The one before it; the last before the first.
+    pub fn previous(self) -> Filter {
+        match self {
+            Filter::Default => Filter::All,
+            Filter::NoTools => Filter::Default,
+            Filter::UserOnly => Filter::NoTools,
+            Filter::LabeledOnly => Filter::UserOnly,
+            Filter::All => Filter::LabeledOnly,
+        }
+    }
+
+    /// Whether an entry is seen.
+    pub(crate) fn shows(self, entry: Traits) -> bool {
+        if entry.silent && !entry.is_leaf {
+            return false;
+        }
+        let is_said = !is_bookkeeping(entry.kind) && !entry.sidechain;
+        match self {
+            Filter::Default => is_said,
+            Filter::NoTools => is_said && entry.role != Some(Role::ToolResult),
+            Filter::UserOnly => is_said && entry.role == Some(Role::User),
+            Filter::LabeledOnly => entry.labelled,
+            Filter::All => true,
+        }
+    }
+}
+
+/// Entries that set something or note something, and say nothing.
+fn is_bookkeeping(kind: Kind) -> bool {
+    matches!(
+        kind,
+        Kind::Label
+            | Kind::Leaf
+            | Kind::Custom
+            | Kind::ContextEdit
+            | Kind::ModelChange
+            | Kind::ThinkingLevelChange
+            | Kind::SessionInfo
+            | Kind::Usage
+            | Kind::Other
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn filters_are_cycled_both_ways() {
+        for (at, filter) in Filter::ALL.into_iter().enumerate() {
+            assert_eq!(filter.next(), Filter::ALL[(at + 1) % 5]);
+            assert_eq!(filter.next().previous(), filter);
+        }
+    }
+
+    #[test]
+    fn each_filter_shows_what_it_says() {
+        let message = |role| Traits {
+            kind: Kind::Message,
+            role: Some(role),
+            labelled: false,
+            sidechain: false,
+            silent: false,
+            is_leaf: false,
+        };
+        let user = message(Role::User);
+        let silent = Traits { silent: true, ..message(Role::Assistant) };
+        let cases = [
+            (user, [true, true, true, false, true]),
+            (Traits { labelled: true, ..user }, [true; 5]),
+            (Traits { sidechain: true, ..user }, [false, false, false, false, true]),
+            (message(Role::Assistant), [true, true, false, false, true]),
+            (message(Role::ToolResult), [true, false, false, false, true]),
+            (silent, [false; 5]),
+            (Traits { labelled: true, ..silent }, [false; 5]),
+            (Traits { is_leaf: true, ..silent }, [true, true, false, false, true]),
+            (Traits { kind: Kind::Label, role: None, ..user }, [false, false, false, false, true]),
+            (
+                Traits { kind: Kind::Compaction, role: None, ..user },
+                [true, true, false, false, true],
+            ),
+        ];
+        for (entry, expected) in cases {
+            assert_eq!(Filter::ALL.map(|filter| filter.shows(entry)), expected, "{entry:?}");
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! What an entry says on one line, and what a search looks at first.
+//!
+//! Gists are read in the background, in the order of the file: a screen is there before they are. An
+//! entry whose gist is not known yet is shown by its role alone.
+
+use treering::{Entry, Kind, Role};
+use treering_export::Calls;
+
+use crate::text::safe_line;
+
+/// One line of what an entry says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Gist {
+    /// Safe to show.
+    pub text: Box<str>,
+    /// An answer that ended normally and has no text.
+    pub is_silent: bool,
+    /// A tool that failed, or an answer that ended abnormally.
+    pub is_failure: bool,
+}
+
+impl Gist {
+    /// Reads an entry. `calls` are those of the entries before it in the file: a result is shown as
+    /// the call it answers.
+    pub fn of(entry: &Entry, calls: &mut Calls) -> Self {
+        let gist = treering_export::Gist::read(entry, calls);
+        Gist {
+            text: safe_line(&gist.text).into(),
+            is_silent: gist.kind == 'A',
+            is_failure: matches!(gist.kind, 'E' | 'T'),
+        }
+    }
+}
+
+/// What is known of an entry's content.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Known {
+    pub gist: Option<Gist>,
+    /// Role and gist in small letters.
+    haystack: Box<str>,
+}
+
+impl Known {
+    pub(crate) fn new(gist: Gist, name: &str) -> Self {
+        let haystack = format!("{name} {}", gist.text).to_lowercase().into();
+        Known { gist: Some(gist), haystack }
+    }
+
+    /// What a search looks at; `name` while the gist is not known.
+    pub(crate) fn haystack<'a>(&'a self, name: &'a str) -> &'a str {
+        if self.gist.is_some() { &self.haystack } else { name }
+    }
+
+    pub(crate) fn is_silent(&self) -> bool {
+        self.gist.as_ref().is_some_and(|gist| gist.is_silent)
+    }
+}
+
+/// What an entry is, in one word.
+pub(crate) fn name(kind: Kind, role: Option<Role>) -> &'static str {
+    match (kind, role) {
+        (Kind::Message, Some(Role::ToolResult)) => "tool",
+        (Kind::Message, Some(Role::BashExecution)) => "bash",
+        (Kind::Message, Some(Role::BranchSummary)) | (Kind::BranchSummary, _) => "branch summary",
+        (Kind::Message, Some(Role::CompactionSummary)) | (Kind::Compaction, _) => "compaction",
+        (Kind::Message, role) => role.and_then(Role::name).unwrap_or("message"),
+        (Kind::CustomMessage, _) => "custom",
+        (Kind::Custom, _) => "data",
+        (Kind::ContextEdit, _) => "context edit",
+        (Kind::ModelChange, _) => "model",
+        (Kind::ThinkingLevelChange, _) => "thinking",
+        (Kind::SessionInfo, _) => "name",
+        (Kind::Reset, _) => "reset",
+        (kind, _) => kind.name().unwrap_or("entry"),
+    }
+}

@@ -1,0 +1,66 @@
+//! Reads gists of a session. The only part of the tree selector that reads anything: runtimes call
+//! it, update and view do not.
+
+use super::gist::Gist;
+use super::outline::Outline;
+use std::collections::{HashMap, HashSet};
+use std::ops::ControlFlow;
+use treering::{Role, Session};
+use treering_export::Calls;
+
+/// So many gists are handed over at a time.
+const BATCH: usize = 4096;
+/// The call that a result answers is looked for so far above it.
+const CALL_WITHIN: usize = 64;
+
+/// Reads the gists of all entries in the order of the file, which is the fastest, and hands them
+/// over in batches until `give` has enough. Entries that cannot be read are left out.
+pub fn read_all(
+    session: &Session,
+    outline: &Outline,
+    mut give: impl FnMut(Vec<(u32, Gist)>) -> ControlFlow<()>,
+) {
+    let nodes: HashMap<&str, u32> =
+        (0..outline.len() as u32).map(|node| (outline.id(node), node)).collect();
+    let mut calls = Calls::default();
+    let mut batch = Vec::new();
+    for entry in session.entries().filter_map(Result::ok) {
+        let gist = Gist::of(&entry, &mut calls);
+        if let Some(&node) = nodes.get(entry.id().as_str()) {
+            batch.push((node, gist));
+        }
+        if batch.len() >= BATCH && give(std::mem::take(&mut batch)).is_break() {
+            return;
+        }
+    }
+    // Nothing comes after this, whether or not it was enough.
+    let _ = give(batch);
+}
+
+/// Reads the gists of some entries: those on the screen, before all the others are known.
+pub fn read_some(session: &Session, outline: &Outline, nodes: &[u32]) -> Vec<(u32, Gist)> {
+    let mut reader = session.reader();
+    let mut calls = Calls::default();
+    let mut asked = HashSet::new();
+    let mut gists = Vec::with_capacity(nodes.len());
+    for &node in nodes {
+        let caller = caller(outline, node).filter(|caller| asked.insert(*caller));
+        if let Some(entry) = caller.and_then(|caller| reader.entry(outline.id(caller)).ok()) {
+            Gist::of(&entry, &mut calls);
+        }
+        if let Ok(entry) = reader.entry(outline.id(node)) {
+            gists.push((node, Gist::of(&entry, &mut calls)));
+        }
+    }
+    gists
+}
+
+/// The answer whose call a result answers.
+fn caller(outline: &Outline, node: u32) -> Option<u32> {
+    let role = |node: u32| outline.nodes().get(node as usize).and_then(|node| node.role);
+    if role(node) != Some(Role::ToolResult) {
+        return None;
+    }
+    let ancestors = std::iter::successors(outline.parent(node), |&above| outline.parent(above));
+    ancestors.take(CALL_WITHIN).find(|&above| role(above) == Some(Role::Assistant))
+}

@@ -1,0 +1,296 @@
+//! What the tree selector knows. Plain data: it reads nothing and writes nothing.
+//!
+//! The rows are kept and only laid out anew when what they depend on has changed: the tree, the
+//! gists, the filter, the folds, the search. Moving about costs nothing but the move.
+
+use super::action::Action;
+use super::areas::Areas;
+use super::filter::{Filter, Traits};
+use super::gist::{Gist, Known, name};
+use super::outline::Outline;
+use super::preview::Shown;
+use super::rows::Rows;
+use super::search::Words;
+use crate::input::Input;
+use crate::keys::Bindings;
+use crate::page::Page;
+use crate::theme::Theme;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// What the keys are for at the moment.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Mode {
+    /// Moving in the tree; characters go to the search.
+    #[default]
+    Browse,
+    /// Editing the label of an entry.
+    Label {
+        /// The entry.
+        node: u32,
+        /// The label so far.
+        input: Input,
+    },
+    /// Reading the list of keys, from this line on.
+    Help(usize),
+}
+
+/// The preview and how far it is scrolled.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Preview {
+    pub shown: Shown,
+    /// The entry that was asked for last.
+    pub asked: Option<(u32, Shown)>,
+    /// What came.
+    pub page: Option<Page>,
+    pub scroll: usize,
+}
+
+/// The state of the tree selector.
+#[derive(Debug, Clone)]
+pub struct State {
+    /// Which key does what.
+    pub bindings: Bindings<Action>,
+    /// The colours.
+    pub theme: Theme,
+    pub(crate) outline: Arc<Outline>,
+    /// How many trees there were before this one.
+    pub(crate) generation: u64,
+    known: Vec<Known>,
+    /// Entries whose whole content has all words of the search, as far as that is known.
+    found: Vec<bool>,
+    folded: Vec<bool>,
+    pub(crate) rows: Rows,
+    pub(crate) filter: Filter,
+    pub(crate) search: Input,
+    /// The entry that was chosen. If it is not seen, the nearest visible one above stands for it,
+    /// until something else is chosen.
+    pub(crate) cursor: u32,
+    /// The first row on the screen.
+    pub(crate) top: usize,
+    /// Columns to the right of where the view would look by itself.
+    pub(crate) pan: i32,
+    pub(crate) size: (u16, u16),
+    pub(crate) label_times: bool,
+    pub(crate) mode: Mode,
+    pub(crate) preview: Preview,
+    pub(crate) notice: Option<String>,
+}
+
+impl State {
+    /// A selector at the active leaf.
+    pub fn new(outline: Outline) -> Self {
+        let count = outline.len();
+        let mut state = State {
+            bindings: Bindings::default(),
+            theme: Theme::default(),
+            cursor: outline.leaf().unwrap_or(0),
+            outline: Arc::new(outline),
+            generation: 0,
+            known: vec![Known::default(); count],
+            found: vec![false; count],
+            folded: vec![false; count],
+            rows: Rows::default(),
+            filter: Filter::default(),
+            search: Input::default(),
+            top: 0,
+            pan: 0,
+            size: (80, 24),
+            label_times: false,
+            mode: Mode::Browse,
+            preview: Preview::default(),
+            notice: None,
+        };
+        state.lay_out();
+        state.follow_cursor();
+        state
+    }
+
+    /// The entry that is selected; `None` if nothing is seen.
+    pub fn selected(&self) -> Option<&str> {
+        self.selected_node().map(|node| self.outline.id(node))
+    }
+
+    /// The filter in force.
+    pub fn filter(&self) -> Filter {
+        self.filter
+    }
+
+    /// What is searched for.
+    pub fn search(&self) -> &str {
+        self.search.text()
+    }
+
+    /// What the keys are for.
+    pub fn mode(&self) -> &Mode {
+        &self.mode
+    }
+
+    /// The rows as they stand.
+    pub fn rows(&self) -> &Rows {
+        &self.rows
+    }
+
+    /// How many trees there were before this one: what is read of a tree names it by this.
+    pub fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    /// Whether an entry's gist is known.
+    pub fn is_known(&self, node: u32) -> bool {
+        self.gist(node).is_some()
+    }
+
+    /// The entries on the screen whose gists are not known.
+    pub fn unknown_on_screen(&self) -> Vec<u32> {
+        let height = usize::from(self.areas().tree.height);
+        let rows = self.rows.all().iter().skip(self.top).take(height);
+        rows.map(|row| row.node).filter(|node| !self.is_known(*node)).collect()
+    }
+
+    /// The tree that is shown.
+    pub fn outline(&self) -> &Arc<Outline> {
+        &self.outline
+    }
+
+    pub(crate) fn cursor_row(&self) -> Option<usize> {
+        self.rows.nearest(self.cursor)
+    }
+
+    pub(crate) fn selected_node(&self) -> Option<u32> {
+        self.rows.get(self.cursor_row()?).map(|row| row.node)
+    }
+
+    pub(crate) fn areas(&self) -> Areas {
+        Areas::of(self.size.0, self.size.1, self.preview.shown)
+    }
+
+    pub(crate) fn gist(&self, node: u32) -> Option<&Gist> {
+        self.known.get(node as usize)?.gist.as_ref()
+    }
+
+    /// Lays out what is seen.
+    pub(crate) fn lay_out(&mut self) {
+        let words = Words::new(self.search.text());
+        let is_seen = |node: u32| self.is_shown(node) && self.is_match(node, &words);
+        // Whatever is found must be seen, also below a fold.
+        let is_folded = |node: u32| words.is_empty() && self.is_folded(node);
+        self.rows = Rows::lay_out(&self.outline, is_seen, is_folded);
+    }
+
+    fn is_shown(&self, node: u32) -> bool {
+        let (Some(entry), Some(known)) =
+            (self.outline.nodes().get(node as usize), self.known.get(node as usize))
+        else {
+            return false;
+        };
+        self.filter.shows(Traits {
+            kind: entry.kind,
+            role: entry.role,
+            labelled: self.outline.label(node).is_some(),
+            sidechain: entry.is_sidechain,
+            silent: known.is_silent(),
+            is_leaf: self.outline.leaf() == Some(node),
+        })
+    }
+
+    fn is_match(&self, node: u32, words: &Words) -> bool {
+        if words.is_empty() || self.found.get(node as usize) == Some(&true) {
+            return true;
+        }
+        let (Some(entry), Some(known)) =
+            (self.outline.nodes().get(node as usize), self.known.get(node as usize))
+        else {
+            return false;
+        };
+        let haystack = known.haystack(name(entry.kind, entry.role));
+        match self.outline.label(node) {
+            Some(label) => words.match_any_of(&[haystack, &label.to_lowercase()]),
+            None => words.match_any_of(&[haystack]),
+        }
+    }
+
+    fn is_folded(&self, node: u32) -> bool {
+        self.folded.get(node as usize) == Some(&true)
+    }
+
+    /// Folds or unfolds an entry.
+    pub(crate) fn set_folded(&mut self, node: u32, is_folded: bool) {
+        if let Some(folded) = self.folded.get_mut(node as usize) {
+            *folded = is_folded;
+        }
+        self.lay_out();
+    }
+
+    /// Takes in gists that were read.
+    pub(crate) fn learn(&mut self, gists: Vec<(u32, Gist)>) {
+        for (node, gist) in gists {
+            let Some(entry) = self.outline.nodes().get(node as usize) else { continue };
+            if let Some(known) = self.known.get_mut(node as usize) {
+                *known = Known::new(gist, name(entry.kind, entry.role));
+            }
+        }
+        self.lay_out();
+    }
+
+    /// Takes in where the whole content of entries has all words of the search.
+    pub(crate) fn find(&mut self, nodes: &[u32]) {
+        for &node in nodes {
+            if let Some(found) = self.found.get_mut(node as usize) {
+                *found = true;
+            }
+        }
+        self.lay_out();
+    }
+
+    /// The search changed: what was found for the old one does not count.
+    pub(crate) fn search_anew(&mut self) {
+        self.found.fill(false);
+        self.lay_out();
+    }
+
+    /// The tree changed: what is known of its entries stays, wherever they stand now.
+    pub(crate) fn renew(&mut self, outline: Outline) {
+        let count = outline.len();
+        let old = std::mem::replace(&mut self.outline, Arc::new(outline));
+        let places: HashMap<&str, u32> =
+            (0..count as u32).map(|node| (self.outline.id(node), node)).collect();
+        let place = |node: u32| places.get(old.id(node)).copied();
+        let mut known = vec![Known::default(); count];
+        let (mut found, mut folded) = (vec![false; count], vec![false; count]);
+        for node in 0..old.len() as u32 {
+            let (from, Some(to)) = (node as usize, place(node)) else { continue };
+            known[to as usize] = std::mem::take(&mut self.known[from]);
+            found[to as usize] = self.found[from];
+            folded[to as usize] = self.folded[from];
+        }
+        self.cursor = place(self.cursor).or(self.outline.leaf()).unwrap_or(0);
+        // Neither an entry nor what is above it changes: a page stays what it is.
+        let asked = self.preview.asked;
+        self.preview.asked = asked.and_then(|(node, shown)| Some((place(node)?, shown)));
+        if let Mode::Label { node, input } = std::mem::take(&mut self.mode) {
+            self.mode = place(node).map_or(Mode::Browse, |node| Mode::Label { node, input });
+        }
+        (self.known, self.found, self.folded) = (known, found, folded);
+        self.generation += 1;
+        self.lay_out();
+    }
+
+    /// The first column of the tree that is looked at: as far right as the selected entry's
+    /// indentation asks for, and as far as somebody looked aside.
+    pub(crate) fn first_column(&self, width: usize) -> usize {
+        const ROOM: usize = 24;
+        let selected = self.cursor_row().and_then(|row| self.rows.get(row));
+        let start = selected.map_or(0, |row| row.level as usize * 3);
+        let own = (start + ROOM.min(width)).saturating_sub(width);
+        own.saturating_add_signed(self.pan as isize)
+    }
+
+    /// Scrolls as little as needed to have the cursor on the screen.
+    pub(crate) fn follow_cursor(&mut self) {
+        let height = usize::from(self.areas().tree.height).max(1);
+        let cursor = self.cursor_row().unwrap_or(0);
+        let last_top = self.rows.len().saturating_sub(height);
+        self.top = self.top.clamp((cursor + 1).saturating_sub(height), cursor).min(last_top);
+    }
+}

@@ -1,0 +1,197 @@
+//! Keys: what was, what is pressed, what is then.
+
+use super::super::{Effect, Event, Mode, Outline, Shown, State, update};
+use super::{known, sample};
+use crate::keys::Key;
+use crate::page::Page;
+use crate::{Happening, Mouse};
+
+/// Presses keys given by their names; any other word is typed.
+fn press(mut state: State, keys: &str) -> (State, Vec<Effect>) {
+    let mut effects = Vec::new();
+    for word in keys.split_whitespace() {
+        let keys = match word.parse() {
+            Ok(key) => vec![key],
+            Err(_) => word.chars().map(Key::char).collect(),
+        };
+        for key in keys {
+            (state, effects) = update(state, Event::from(key));
+        }
+    }
+    (state, effects)
+}
+
+/// The ids of the rows, the selected one in brackets.
+fn shown(state: &State) -> String {
+    let outline = state.outline();
+    let selected = state.selected();
+    let ids = state.rows().all().iter().map(|row| outline.id(row.node));
+    let ids = ids.map(|id| if selected == Some(id) { format!("[{id}]") } else { id.to_owned() });
+    ids.collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn keys_move_fold_filter_and_search() {
+    for (keys, after) in [
+        // The leaf is a label entry, which is not seen: the cursor is on the entry above it.
+        ("", "a b g [h] c e f"),
+        ("Up", "a b [g] h c e f"),
+        ("Down", "a b g h [c] e f"),
+        ("Home", "[a] b g h c e f"),
+        ("Home Up", "a b g h c e [f]"),
+        ("End Down", "[a] b g h c e f"),
+        ("PgUp", "[a] b g h c e f"),
+        ("PgDn", "a b g h c e [f]"),
+        ("←", "[a] b g h c e f"),
+        ("→", "a b g h c e [f]"),
+        // To where the branch begins, then it is folded, then one branch further up.
+        ("Ctrl+←", "a b [g] h c e f"),
+        ("Ctrl+← Ctrl+←", "a b [g] c e f"),
+        ("Ctrl+← Ctrl+← Ctrl+←", "[a] b g c e f"),
+        ("Ctrl+← Ctrl+← Ctrl+← Alt+←", "[a]"),
+        ("Ctrl+← Ctrl+← Ctrl+→", "a b [g] h c e f"),
+        ("Home Ctrl+→", "a b [g] h c e f"),
+        ("Home Ctrl+→ Alt+→", "a b g [h] c e f"),
+        ("Home Ctrl+→ Alt+→ Ctrl+→", "a b g [h] c e f"),
+        // Filters, and back: what was chosen is chosen still.
+        ("Ctrl+U", "a [g] c"),
+        ("Ctrl+U Ctrl+D", "a b g [h] c e f"),
+        ("Ctrl+T", "a b g [h] c f"),
+        ("Ctrl+L", "[c]"),
+        ("Ctrl+A", "a b g h [i] c e f"),
+        ("Ctrl+O", "a b g [h] c f"),
+        ("Shift+Ctrl+O", "a b g h [i] c e f"),
+        ("Ctrl+O Ctrl+O Alt+O", "a b g [h] c f"),
+        // Words are found in gists, roles and labels, whatever their case.
+        ("answer", "b [h] f"),
+        ("answer Space user", ""),
+        ("ANSWER Space leF", "[f]"),
+        ("user", "a [g] c"),
+        ("todo", "[c]"),
+        ("todo Space lef", "[c]"),
+        ("main.rs", "[e]"),
+        ("zzz", ""),
+        ("zzz Backspace Backspace Backspace", "a b g [h] c e f"),
+        ("answer Esc", "a b g [h] c e f"),
+        // What is folded is found nevertheless, and is folded again after.
+        ("Down Ctrl+←", "a b g h [c]"),
+        ("Down Ctrl+← answer", "[b] h f"),
+        ("Down Ctrl+← answer Esc", "a b g h [c]"),
+    ] {
+        let (state, _) = press(known(&sample()), keys);
+        assert_eq!(shown(&state), after, "{keys:?}");
+    }
+}
+
+#[test]
+fn keys_have_effects() {
+    let go = |id: &str| vec![Effect::Go(id.to_owned())];
+    for (keys, effects) in [
+        ("Enter", go("h")),
+        ("Up Enter", go("g")),
+        ("Shift+Enter", vec![Effect::SummariseAndGo("h".into())]),
+        ("Alt+Enter", vec![Effect::SummariseAndGo("h".into())]),
+        ("Ctrl+X", vec![Effect::Copy("h".into())]),
+        ("Ctrl+Z", vec![Effect::Undo]),
+        ("Esc", vec![Effect::Close]),
+        ("Ctrl+C", vec![Effect::Close]),
+        ("Shift+L Ctrl+C", vec![Effect::Close]),
+        ("ab", vec![Effect::Search("ab".into())]),
+        ("ab Esc", vec![Effect::Search("".into())]),
+        ("ab Esc Esc", vec![Effect::Close]),
+        ("zzz Enter", vec![]),
+        ("?", vec![]),
+        ("? Esc", vec![]),
+        ("Shift+L neu Enter", vec![Effect::Label("h".into(), Some("neu".into()))]),
+        ("Shift+L neu Esc", vec![]),
+        ("Shift+L Enter", vec![]),
+        ("Down Shift+L Enter", vec![]),
+        ("Down Shift+L Ctrl+U Enter", vec![Effect::Label("c".into(), None)]),
+        ("Down Shift+L Space 2 Enter", vec![Effect::Label("c".into(), Some("Todo 2".into()))]),
+        ("Tab", vec![Effect::Preview("h".into(), Shown::Entry)]),
+        ("Tab Up", vec![Effect::Preview("g".into(), Shown::Entry)]),
+        ("Tab Tab", vec![Effect::Preview("h".into(), Shown::Context)]),
+        ("Tab Tab Tab", vec![]),
+        ("Tab Alt+↓", vec![]),
+    ] {
+        assert_eq!(press(known(&sample()), keys).1, effects, "{keys:?}");
+    }
+}
+
+#[test]
+fn a_signal_stops_whatever_is_going_on() {
+    let (state, _) = press(known(&sample()), "Shift+L x");
+    assert_eq!(update(state, Event::from(Happening::Stop)).1, [Effect::Stop]);
+}
+
+#[test]
+fn only_the_page_that_is_waited_for_is_shown() {
+    let (state, _) = press(known(&sample()), "Tab");
+    let page = |id: &str| Event::Page(id.into(), Shown::Entry, Page::of_failure(id));
+    let (state, _) = update(state, page("g"));
+    assert_eq!(state.preview.page, None);
+    let (state, _) = update(state, page("h"));
+    assert_eq!(state.preview.page, Some(Page::of_failure("h")));
+    let (state, _) = press(state, "Up");
+    assert_eq!(state.preview.page, None);
+}
+
+#[test]
+fn a_session_that_grows_keeps_cursor_folds_search_and_label() {
+    let session = sample();
+    let (state, _) = press(known(&session), "Down Ctrl+←");
+    assert_eq!(shown(&state), "a b g h [c]");
+    session.append(treering::Message::user("more")).unwrap();
+    session.branch_in_memory(Some("a")).unwrap();
+    session.append(treering::Message::user("new").with_id("n".into())).unwrap();
+    let (state, effects) = update(state, Event::Tree(Outline::of(&session)));
+    assert_eq!(effects, [Effect::Read(1)]);
+    let more = session.tree().children("i").unwrap().remove(0);
+    // The new branch is the active one; what is known and what is folded stays.
+    assert_eq!(shown(&state), format!("a n b [c] g h {more}"));
+    assert!(state.is_known(state.cursor));
+    // What was read of the old tree names other entries.
+    let (state, _) = update(state, Event::Found(0, String::new(), vec![0]));
+    let (state, effects) = press(state, "Shift+L x");
+    assert_eq!(effects, []);
+    let (state, _) = update(state, Event::Tree(Outline::of(&session)));
+    assert!(matches!(&state.mode, Mode::Label { input, .. } if input.text() == "Todox"));
+}
+
+#[test]
+fn content_that_is_found_later_joins_what_is_found_at_once() {
+    let (state, _) = press(known(&sample()), "main");
+    assert_eq!(shown(&state), "[e]");
+    let (state, _) = update(state, Event::Found(0, "other".into(), vec![0]));
+    assert_eq!(shown(&state), "[e]");
+    let (state, _) = update(state, Event::Found(0, "main".into(), vec![0]));
+    assert_eq!(shown(&state), "[a] e");
+    let (state, _) = press(state, ".");
+    assert_eq!(shown(&state), "[e]");
+}
+
+#[test]
+fn the_mouse_selects_and_scrolls() {
+    let (state, _) =
+        update(known(&sample()), Event::Happened(Happening::Mouse(Mouse::Click(5, 2))));
+    assert_eq!(shown(&state), "a [b] g h c e f");
+    let (state, _) = update(state, Event::Happened(Happening::Mouse(Mouse::WheelDown(5, 2))));
+    assert_eq!(shown(&state), "a b g h [c] e f");
+    let (state, _) = update(state, Event::Happened(Happening::Mouse(Mouse::Click(5, 23))));
+    assert_eq!(shown(&state), "a b g h [c] e f");
+}
+
+#[test]
+fn the_cursor_is_always_on_the_screen() {
+    let bytes = treering_testkit::generate::small(7, 200);
+    let mut state = known(&super::session(&bytes));
+    let keys = ["Ctrl+A", "End", "Up", "PgUp", "PgUp", "Ctrl+D", "Home", "PgDn", "Down", "Ctrl+←"];
+    for (at, key) in keys.iter().cycle().take(300).enumerate() {
+        let height = [10, 3, 24, 2, 0][at % 5];
+        (state, _) = update(state, Event::Happened(Happening::Resize(40, height)));
+        (state, _) = press(state, key);
+        let tree = usize::from(state.areas().tree.height).max(1);
+        let Some(row) = state.cursor_row() else { continue };
+        assert!((state.top..state.top + tree).contains(&row), "{at} {key}");
+    }
+}

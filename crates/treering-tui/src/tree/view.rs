@@ -1,0 +1,203 @@
+//! Draws a state. Changes nothing, and draws nothing but what is on the screen.
+
+use super::gist::name;
+use super::outline::Node;
+use super::preview::Shown;
+use super::rows::{Fold, Joint};
+use super::state::{Mode, State};
+use crate::canvas::{Canvas, Pen};
+use crate::text::safe_line;
+use crate::theme::Tone;
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use treering::{Kind, Role};
+
+/// Columns for the mark of the cursor.
+const MARK: u16 = 2;
+/// A label is cut after so many characters.
+const LABEL: usize = 40;
+
+/// Draws the tree selector over the whole screen.
+pub fn draw(state: &State, frame: &mut Frame<'_>) {
+    let areas = state.areas();
+    Canvas::draw(frame, state.theme, |canvas| {
+        let mut view = View { state, canvas };
+        view.head(areas.head);
+        match state.mode {
+            Mode::Help(top) => view.help(top, areas.tree.union(areas.preview)),
+            _ => {
+                view.tree(areas.tree);
+                view.preview(areas.preview);
+            }
+        }
+        view.foot(areas.foot);
+    });
+}
+
+struct View<'a, 'b> {
+    state: &'a State,
+    canvas: &'a mut Canvas<'b>,
+}
+
+impl View<'_, '_> {
+    fn put(&mut self, pen: &mut Pen, tone: Tone, text: &str) {
+        self.canvas.put(pen, tone, text);
+    }
+
+    fn head(&mut self, area: Rect) {
+        let state = self.state;
+        let mut pen = Pen::new(area, area.y);
+        self.put(&mut pen, Tone::Title, state.filter.name());
+        let count = format!("  {} of {}", state.rows.len(), state.outline.len());
+        self.put(&mut pen, Tone::Dim, &count);
+        if !state.search.is_empty() {
+            self.put(&mut pen, Tone::Dim, "  search: ");
+            self.canvas.input(&mut pen, &state.search);
+        }
+    }
+
+    fn foot(&mut self, area: Rect) {
+        let mut pen = Pen::new(area, area.y);
+        match (&self.state.notice, &self.state.mode) {
+            (Some(notice), _) => self.put(&mut pen, Tone::Failure, notice),
+            (None, Mode::Label { .. }) => {
+                self.put(&mut pen, Tone::Dim, "Enter set the label · Esc leave it");
+            }
+            (None, Mode::Help(_)) => self.put(&mut pen, Tone::Dim, "↑↓ scroll · any key back"),
+            (None, Mode::Browse) => {
+                let keys = "? keys · Enter go · Tab preview · type to search · Esc close";
+                self.put(&mut pen, Tone::Dim, keys);
+            }
+        }
+    }
+
+    fn help(&mut self, top: usize, area: Rect) {
+        let list = self.state.bindings.list();
+        for (y, (keys, about)) in (area.y..area.bottom()).zip(list.iter().skip(top)) {
+            let mut pen = Pen::new(area, y);
+            self.put(&mut pen, Tone::Label, keys);
+            pen.column = pen.column.max(22) + 1;
+            self.put(&mut pen, Tone::Plain, about);
+        }
+    }
+
+    fn tree(&mut self, area: Rect) {
+        let cursor = self.state.cursor_row();
+        if area.height > 0 && cursor.is_none() {
+            let nothing = if self.state.outline.is_empty() {
+                "no entries yet"
+            } else {
+                "nothing to see with this filter and search"
+            };
+            self.put(&mut Pen::new(area, area.y), Tone::Dim, nothing);
+        }
+        for (y, row) in (area.y..area.bottom()).zip(self.state.top..self.state.rows.len()) {
+            self.row(area, y, row, cursor == Some(row));
+        }
+    }
+
+    fn row(&mut self, area: Rect, y: u16, at: usize, is_selected: bool) {
+        let state = self.state;
+        let Some(row) = state.rows.get(at).copied() else { return };
+        let Some(node) = state.outline.nodes().get(row.node as usize).copied() else { return };
+        if is_selected {
+            self.put(&mut Pen::new(area, y), Tone::Cursor, "›");
+        }
+        let mark = MARK.min(area.width);
+        let line = Rect { x: area.x + mark, width: area.width - mark, ..area };
+        let mut pen = Pen::new(line, y);
+        let width = usize::from(line.width);
+        pen.first = state.first_column(width);
+        // Only the part of the gutter that is looked at: it may be very long.
+        let (from, to) = (pen.first / 3, (pen.first + width) / 3 + 1);
+        pen.column = from * 3;
+        self.put(&mut pen, Tone::Dim, &state.rows.gutter(at, from, to));
+        pen.column = row.level as usize * 3;
+        self.put(&mut pen, Tone::Active, if node.is_active { "• " } else { "  " });
+        match (row.joint, row.fold) {
+            (Joint::Run, Fold::Open) => self.put(&mut pen, Tone::Dim, "⊟ "),
+            (Joint::Run, Fold::Closed) => self.put(&mut pen, Tone::Dim, "⊞ "),
+            _ => {}
+        }
+        self.label(&mut pen, row.node);
+        self.words(&mut pen, row.node, &node, is_selected);
+        let leaf = state.outline.leaf().and_then(|leaf| state.rows.nearest(leaf));
+        if node.is_active && leaf == Some(at) {
+            self.put(&mut pen, Tone::Active, " ← leaf");
+        }
+    }
+
+    fn label(&mut self, pen: &mut Pen, node: u32) {
+        let state = self.state;
+        if let Mode::Label { node: edited, input } = &state.mode
+            && *edited == node
+        {
+            self.put(pen, Tone::Label, "[");
+            self.canvas.input(pen, input);
+            self.put(pen, Tone::Label, "] ");
+            return;
+        }
+        let Some(label) = state.outline.label(node) else { return };
+        let cut: String = label.chars().take(LABEL).collect();
+        let ellipsis = if cut.len() < label.len() { "…" } else { "" };
+        self.put(pen, Tone::Label, &format!("[{}{ellipsis}] ", safe_line(&cut)));
+        if let Some(time) = state.outline.label_time(node).filter(|_| state.label_times) {
+            let time = treering::format_time(time);
+            let minute = time.get(..16).unwrap_or(&time).replace('T', " ");
+            self.put(pen, Tone::Dim, &format!("{minute} "));
+        }
+    }
+
+    fn words(&mut self, pen: &mut Pen, at: u32, node: &Node, is_selected: bool) {
+        let gist = self.state.gist(at);
+        let tone = match gist {
+            Some(gist) if gist.is_failure => Tone::Failure,
+            _ => tone(node.kind, node.role),
+        };
+        let text = gist.map_or("…", |gist| &gist.text);
+        // A call in brackets says that it is one.
+        if node.role != Some(Role::ToolResult) || !text.starts_with('[') {
+            self.put(pen, tone, name(node.kind, node.role));
+            self.put(pen, tone, ": ");
+        }
+        let is_tool = node.role == Some(Role::ToolResult);
+        let plain = if is_selected { Tone::Cursor } else { Tone::Plain };
+        self.put(pen, if is_tool { tone } else { plain }, text);
+    }
+
+    fn preview(&mut self, area: Rect) {
+        let title = match self.state.preview.shown {
+            _ if area.is_empty() => return,
+            Shown::Nothing => return,
+            Shown::Entry => "entry",
+            Shown::Context => "context from here",
+        };
+        let mut inner = area;
+        if area.x > 0 {
+            for y in area.y..area.bottom() {
+                self.put(&mut Pen::new(area, y), Tone::Dim, "│");
+            }
+            inner = Rect { x: area.x + 2, width: area.width.saturating_sub(2), ..area };
+        }
+        let mut pen = Pen::new(inner, inner.y);
+        self.put(&mut pen, Tone::Dim, &format!("── {title} "));
+        self.put(&mut pen, Tone::Dim, &"─".repeat(usize::from(inner.width)));
+        let Some(page) = &self.state.preview.page else { return };
+        let page = page.wrapped(usize::from(inner.width));
+        let lines = page.lines.iter().skip(self.state.preview.scroll);
+        for (y, line) in (inner.y + 1..inner.bottom()).zip(lines) {
+            self.canvas.line(&mut Pen::new(inner, y), line);
+        }
+    }
+}
+
+/// What an entry looks like.
+fn tone(kind: Kind, role: Option<Role>) -> Tone {
+    match (kind, role) {
+        (Kind::Message, Some(Role::User)) | (Kind::CustomMessage, _) => Tone::User,
+        (Kind::Message, Some(Role::Assistant)) => Tone::Assistant,
+        (Kind::Message, Some(Role::ToolResult | Role::BashExecution)) => Tone::Tool,
+        (Kind::Message | Kind::Compaction | Kind::BranchSummary | Kind::Reset, _) => Tone::Summary,
+        _ => Tone::Dim,
+    }
+}
