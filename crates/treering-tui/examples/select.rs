@@ -1,11 +1,18 @@
-//! Shows the tree of a session file and says what was chosen: `cargo run --example select FILE`.
+//! Shows the tree of a session file and says how it was left: `cargo run --example select FILE`.
 
-use std::sync::Arc;
 use treering::Session;
+use treering_agent::{AgentSession, Extractive};
+use treering_tui::runtime::{Desk, TreeSetup, Visit, select};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let file = std::env::args_os().nth(1).ok_or("which session file?")?;
-    let outcome = treering_tui::runtime::select(Arc::new(Session::open(file)?))?;
+    let runtime = tokio::runtime::Runtime::new()?;
+    let agent = AgentSession::new(Session::open(file)?)
+        .with_summarizer(std::sync::Arc::new(Extractive::default()));
+    let visit = Visit::new(agent, runtime.handle().clone());
+    let mut desk = Desk::open()?;
+    let outcome = select(&mut desk, &visit, &TreeSetup::default(), None)?;
+    drop(desk);
     eprintln!("{outcome:?}");
     Ok(())
 }

@@ -186,6 +186,13 @@ impl Page {
     }
 }
 
+/// Two entries, one after the other.
+pub fn side_by_side(left: &Entry, right: &Entry, width: usize) -> Page {
+    let mut page = Page::of_entry(left).wrapped(width);
+    page.lines.extend(Page::of_entry(right).wrapped(width).lines);
+    page
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

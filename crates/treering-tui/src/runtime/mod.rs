@@ -1,13 +1,17 @@
 //! The only part of the crate that owns anything: the terminal, threads, sessions.
 //!
 //! `guard` borrows the terminal, `listen` hears what happens at it, `desk` shows one screen after the
-//! other. Each screen has an office that does what the screen wants done: `tree`.
+//! other. Each screen has an office that does what the screen wants done: `tree`. A `visit` is a session
+//! that is open, whichever screen shows it.
 
+pub(crate) mod clipboard;
 mod desk;
 mod guard;
 mod listen;
 mod tree;
+mod visit;
 
 pub use desk::{Desk, Office, Post};
 pub use guard::Guard;
-pub use tree::{Outcome, select};
+pub use tree::{Outcome as TreeOutcome, TreeSetup, select};
+pub use visit::{Trail, Visit};

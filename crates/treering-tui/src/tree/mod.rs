@@ -1,12 +1,16 @@
 //! The tree selector: one session, all its branches, a place in it.
 //!
 //! `outline` is the tree as it is read, `filter` and `search` say what of it is seen, `rows` where
-//! that stands. `state` holds it together, `update` changes it, `view` draws it; `areas` is what
-//! those two must agree on. `gist` is what an entry says on one line, `read` reads
+//! that stands. `state` holds it together, `update` changes it (`answer` for keys that are not
+//! for the tree), `view` draws it; `areas` is what
+//! those two must agree on, `dialog` what stands between a key and what it does. `gist` is what an entry says on one line, `read` reads
 //! gists; `preview` says what of the selected entry is shown beside the tree.
 
 mod action;
+mod answer;
 mod areas;
+mod dialog;
+mod event;
 mod filter;
 mod gist;
 mod outline;
@@ -22,6 +26,8 @@ mod view;
 mod tests;
 
 pub use action::Action;
+pub use dialog::{Mode, Question, Sheet, Subject, Work};
+pub use event::{Effect, Event};
 pub use filter::Filter;
 pub use gist::Gist;
 pub use outline::{Node, Outline};
@@ -29,6 +35,6 @@ pub use preview::Shown;
 pub use read::{read_all, read_some};
 pub use rows::{Fold, Joint, Row, Rows};
 pub use search::Words;
-pub use state::{Mode, State};
-pub use update::{Effect, Event, update};
+pub use state::State;
+pub use update::update;
 pub use view::draw;

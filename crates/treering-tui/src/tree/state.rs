@@ -5,6 +5,7 @@
 
 use super::action::Action;
 use super::areas::Areas;
+use super::dialog::Mode;
 use super::filter::{Filter, Traits};
 use super::gist::{Gist, Known, name};
 use super::outline::Outline;
@@ -14,25 +15,23 @@ use super::search::Words;
 use crate::input::Input;
 use crate::keys::Bindings;
 use crate::page::Page;
-use crate::theme::Theme;
+use crate::text::safe_line;
+use crate::theme::{Theme, Tone};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// What the keys are for at the moment.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum Mode {
-    /// Moving in the tree; characters go to the search.
-    #[default]
-    Browse,
-    /// Editing the label of an entry.
-    Label {
-        /// The entry.
-        node: u32,
-        /// The label so far.
-        input: Input,
-    },
-    /// Reading the list of keys, from this line on.
-    Help(usize),
+/// What a person should know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Notice {
+    pub tone: Tone,
+    /// Safe to show.
+    pub text: String,
+}
+
+impl Notice {
+    pub(crate) fn new(tone: Tone, text: &str) -> Self {
+        Notice { tone, text: safe_line(text) }
+    }
 }
 
 /// The preview and how far it is scrolled.
@@ -74,7 +73,9 @@ pub struct State {
     pub(crate) label_times: bool,
     pub(crate) mode: Mode,
     pub(crate) preview: Preview,
-    pub(crate) notice: Option<String>,
+    /// Entries chosen for something that needs several, in the order they were chosen.
+    pub(crate) marked: Vec<u32>,
+    pub(crate) notice: Option<Notice>,
 }
 
 impl State {
@@ -99,6 +100,7 @@ impl State {
             label_times: false,
             mode: Mode::Browse,
             preview: Preview::default(),
+            marked: Vec::new(),
             notice: None,
         };
         state.lay_out();
@@ -131,6 +133,11 @@ impl State {
         &self.rows
     }
 
+    /// Columns and rows of the screen.
+    pub fn size(&self) -> (u16, u16) {
+        self.size
+    }
+
     /// How many trees there were before this one: what is read of a tree names it by this.
     pub fn generation(&self) -> u64 {
         self.generation
@@ -146,6 +153,11 @@ impl State {
         let height = usize::from(self.areas().tree.height);
         let rows = self.rows.all().iter().skip(self.top).take(height);
         rows.map(|row| row.node).filter(|node| !self.is_known(*node)).collect()
+    }
+
+    /// All entries whose gists are not known.
+    pub fn unknown(&self) -> Vec<u32> {
+        (0..self.outline.len() as u32).filter(|node| !self.is_known(*node)).collect()
     }
 
     /// The tree that is shown.
@@ -271,6 +283,7 @@ impl State {
         if let Mode::Label { node, input } = std::mem::take(&mut self.mode) {
             self.mode = place(node).map_or(Mode::Browse, |node| Mode::Label { node, input });
         }
+        self.marked = self.marked.iter().filter_map(|node| place(*node)).collect();
         (self.known, self.found, self.folded) = (known, found, folded);
         self.generation += 1;
         self.lay_out();

@@ -1,73 +1,19 @@
 //! What happens when something happens: a state and an event give a state and effects.
 
 use super::action::Action;
-use super::gist::Gist;
+use super::answer::{answer, edit_label, read, scrolled};
+use super::dialog::{Mode, Question, Subject, Work};
+use super::event::{Effect, Event};
 use super::outline::Outline;
 use super::preview::Shown;
 use super::rows::Fold;
-use super::state::{Mode, State};
+use super::state::{Notice, State};
 use crate::Screen;
 use crate::happening::{Happening, Mouse};
 use crate::input::Input;
 use crate::keys::{Code, Key};
-use crate::page::Page;
+use crate::theme::Tone;
 use ratatui::Frame;
-
-/// Something that happened.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Event {
-    /// Something at the terminal.
-    Happened(Happening),
-    /// The session has another tree or leaf.
-    Tree(Outline),
-    /// Entries of the tree of this generation were read.
-    Gists(u64, Vec<(u32, Gist)>),
-    /// These entries of the tree of this generation have all words of this search in their content.
-    Found(u64, String, Vec<u32>),
-    /// A preview that was asked for.
-    Page(String, Shown, Page),
-    /// Something a person should know.
-    Notice(String),
-}
-
-impl From<Happening> for Event {
-    fn from(happening: Happening) -> Self {
-        Event::Happened(happening)
-    }
-}
-
-impl From<Key> for Event {
-    fn from(key: Key) -> Self {
-        Event::Happened(Happening::Key(key))
-    }
-}
-
-/// Something to be done. Entries are named by their ids.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Effect {
-    /// Close the selector.
-    Close,
-    /// End the program.
-    Stop,
-    /// Move the leaf.
-    Go(String),
-    /// The same, with a summary of what is left behind.
-    SummariseAndGo(String),
-    /// Move the leaf back to where it was.
-    Undo,
-    /// Set or clear a label.
-    Label(String, Option<String>),
-    /// Put an entry's text on the clipboard.
-    Copy(String),
-    /// Look for words in the whole content of all entries; nothing more to look for if empty.
-    Search(String),
-    /// Read the gists that are not known of the tree of this generation.
-    Read(u64),
-    /// Make a page.
-    Preview(String, Shown),
-}
 
 impl Screen for State {
     type Event = Event;
@@ -103,7 +49,16 @@ pub fn update(mut state: State, event: Event) -> (State, Vec<Effect>) {
             state.preview.page = Some(page);
         }
         Event::Gists(..) | Event::Found(..) | Event::Page(..) => {}
-        Event::Notice(notice) => state.notice = Some(crate::text::safe_line(&notice)),
+        Event::Sheet(sheet) => state.mode = Mode::Read(sheet, 0),
+        Event::Progress(characters) => {
+            if let Mode::Wait(work) = &mut state.mode {
+                work.characters = characters;
+            }
+        }
+        Event::Went(draft) => effects.push(Effect::Talk(draft)),
+        Event::Replaced(notice) => effects.push(Effect::Again(notice)),
+        Event::Done(notice) => finish(&mut state, Tone::Plain, &notice),
+        Event::Failed(why) => finish(&mut state, Tone::Failure, &why),
     }
     state.follow_cursor();
     ask_for_page(&mut state, &mut effects);
@@ -118,14 +73,28 @@ fn on_happening(state: &mut State, happening: Happening, effects: &mut Vec<Effec
         }
         Happening::Paste(text) => on_paste(state, &text, effects),
         Happening::Mouse(mouse) => on_mouse(state, mouse),
-        Happening::Resize(width, height) => state.size = (width, height),
+        Happening::Resize(width, height) => {
+            state.size = (width, height);
+            if let Mode::Read(sheet, _) = &state.mode
+                && let Subject::Diff(a, b) = &sheet.subject
+            {
+                effects.push(Effect::Diff(a.clone(), b.clone(), width));
+            }
+        }
         Happening::Stop => effects.push(Effect::Stop),
     }
 }
 
+fn finish(state: &mut State, tone: Tone, notice: &str) {
+    if matches!(state.mode, Mode::Wait(_)) {
+        state.mode = Mode::Browse;
+    }
+    state.notice = Some(Notice::new(tone, notice));
+}
+
 fn on_tree(state: &mut State, outline: Outline, effects: &mut Vec<Effect>) {
     state.renew(outline);
-    effects.push(Effect::Read(state.generation));
+    effects.push(Effect::Read);
     if !state.search.is_empty() {
         effects.push(Effect::Search(state.search.text().to_owned()));
     }
@@ -153,12 +122,23 @@ fn ask_for_page(state: &mut State, effects: &mut Vec<Effect>) {
 fn on_key(state: &mut State, key: Key, effects: &mut Vec<Effect>) {
     let action = state.bindings.action(key);
     if action == Some(Action::Close) {
-        effects.push(Effect::Close);
+        effects.extend([Effect::Cancel, Effect::Close]);
         return;
     }
     match std::mem::take(&mut state.mode) {
         Mode::Label { node, input } => edit_label(state, node, input, key, effects),
-        Mode::Help(top) => state.mode = help(state, top, key),
+        Mode::Help(top) => {
+            let lines = state.bindings.list().len();
+            state.mode = scrolled(state, top, lines, key).map_or(Mode::Browse, Mode::Help);
+        }
+        Mode::Ask(question, input) => answer(state, question, input, key, effects),
+        Mode::Read(sheet, top) => read(state, sheet, top, key),
+        Mode::Wait(work) => {
+            if key.code == Code::Esc {
+                effects.push(Effect::Cancel);
+            }
+            state.mode = Mode::Wait(work);
+        }
         Mode::Browse => match (action, key.typed()) {
             // Words are parted by blanks: in a search the key is one.
             (Some(Action::Mark), Some(' ')) if !state.search.is_empty() => {
@@ -184,44 +164,25 @@ fn search_anew(state: &mut State, effects: &mut Vec<Effect>) {
     effects.push(Effect::Search(state.search.text().to_owned()));
 }
 
-/// Any key but those that scroll puts the list of keys away.
-fn help(state: &State, top: usize, key: Key) -> Mode {
-    let height = usize::from(state.size.1.saturating_sub(2)).max(1);
-    let last_top = state.bindings.list().len().saturating_sub(height);
-    match key.code {
-        Code::Up => Mode::Help(top.saturating_sub(1)),
-        Code::Down => Mode::Help((top + 1).min(last_top)),
-        Code::PageUp => Mode::Help(top.saturating_sub(height)),
-        Code::PageDown => Mode::Help((top + height).min(last_top)),
-        _ => Mode::Browse,
-    }
-}
-
-fn edit_label(state: &mut State, node: u32, mut input: Input, key: Key, effects: &mut Vec<Effect>) {
-    match key.code {
-        Code::Esc => {}
-        Code::Enter => {
-            let label = Some(input.text().trim()).filter(|label| !label.is_empty());
-            if label != state.outline.label(node) {
-                let id = state.outline.id(node).to_owned();
-                effects.push(Effect::Label(id, label.map(str::to_owned)));
-            }
-        }
-        _ => {
-            input.take(key);
-            state.mode = Mode::Label { node, input };
-        }
-    }
+/// Wants something done that the keys wait for.
+pub(super) fn wait(
+    state: &mut State,
+    what: &'static str,
+    effect: Effect,
+    effects: &mut Vec<Effect>,
+) {
+    state.mode = Mode::Wait(Work { what, characters: 0 });
+    effects.push(effect);
 }
 
 fn on_paste(state: &mut State, text: &str, effects: &mut Vec<Effect>) {
     match &mut state.mode {
-        Mode::Label { input, .. } => input.insert(text),
+        Mode::Label { input, .. } | Mode::Ask(_, input) => input.insert(text),
         Mode::Browse => {
             state.search.insert(text);
             search_anew(state, effects);
         }
-        Mode::Help(_) => {}
+        Mode::Help(_) | Mode::Read(..) | Mode::Wait(_) => {}
     }
 }
 
@@ -259,9 +220,35 @@ fn act(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         Action::Last => move_to(state, last),
         Action::FoldOrUp => fold_or_up(state),
         Action::UnfoldOrDown => unfold_or_down(state),
-        Action::Go => effects.extend(selected(state).map(Effect::Go)),
-        Action::SummariseAndGo => effects.extend(selected(state).map(Effect::SummariseAndGo)),
-        Action::Undo => effects.push(Effect::Undo),
+        Action::Go => with_selected(state, |state, id| {
+            wait(state, "going", Effect::Go(id), effects);
+        }),
+        Action::SummariseAndGo => ask(state, Question::Summarise, ""),
+        Action::Stay => with_selected(state, |state, id| {
+            wait(state, "going", Effect::Stay(id), effects);
+        }),
+        Action::Undo => wait(state, "going back", Effect::Undo, effects),
+        Action::Mark => mark(state),
+        Action::Diff => compare(state, effects),
+        Action::Fork => with_selected(state, |state, id| {
+            wait(state, "forking", Effect::Fork(id), effects);
+        }),
+        Action::Clone => wait(state, "cloning", Effect::Clone, effects),
+        Action::CherryPick => {
+            let marked = std::mem::take(&mut state.marked);
+            let nodes =
+                if marked.is_empty() { Vec::from_iter(state.selected_node()) } else { marked };
+            let ids: Vec<_> = nodes.iter().map(|node| state.outline.id(*node).to_owned()).collect();
+            if !ids.is_empty() {
+                wait(state, "copying", Effect::CherryPick(ids), effects);
+            }
+        }
+        Action::Merge => ask(state, Question::Merge, ""),
+        Action::Compact => effects.push(Effect::PlanCompaction),
+        Action::Export => {
+            let file = format!("{}.html", file_name(state.selected().unwrap_or_default()));
+            ask(state, Question::Export, &file);
+        }
         Action::Copy => effects.extend(selected(state).map(Effect::Copy)),
         Action::EditLabel => {
             if let Some(node) = state.selected_node() {
@@ -269,15 +256,6 @@ fn act(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
                 state.mode = Mode::Label { node, input };
             }
         }
-        Action::Stay
-        | Action::Mark
-        | Action::Diff
-        | Action::Fork
-        | Action::Clone
-        | Action::CherryPick
-        | Action::Merge
-        | Action::Compact
-        | Action::Export => {}
         Action::LabelTimes => state.label_times = !state.label_times,
         Action::Choose(filter) => choose(state, filter),
         Action::NextFilter => {
@@ -305,6 +283,58 @@ fn act(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
 
 fn selected(state: &State) -> Option<String> {
     state.selected().map(str::to_owned)
+}
+
+fn with_selected(state: &mut State, act: impl FnOnce(&mut State, String)) {
+    if let Some(id) = selected(state) {
+        act(state, id);
+    }
+}
+
+fn ask(state: &mut State, question: fn(String) -> Question, suggestion: &str) {
+    with_selected(state, |state, id| {
+        state.mode = Mode::Ask(question(id), Input::new(suggestion));
+    });
+}
+
+/// What an id is called as a file: an id may be anything.
+fn file_name(id: &str) -> String {
+    let is_plain = |character: &char| character.is_ascii_alphanumeric() || *character == '-';
+    let name: String = id.chars().filter(is_plain).take(32).collect();
+    if name.is_empty() { "branch".to_owned() } else { name }
+}
+
+/// Marks the selected entry, or no longer, and goes on to the next.
+fn mark(state: &mut State) {
+    let Some(node) = state.selected_node() else { return };
+    match state.marked.iter().position(|marked| *marked == node) {
+        Some(at) => {
+            state.marked.remove(at);
+        }
+        None => state.marked.push(node),
+    }
+    step(state, 1);
+}
+
+/// The two entries marked last, or the marked one and the selected one.
+fn compare(state: &mut State, effects: &mut Vec<Effect>) {
+    let pair = match (state.marked.as_slice(), state.selected_node()) {
+        ([.., a, b], _) => Some((*a, *b)),
+        ([a], Some(b)) if *a != b => Some((*a, b)),
+        _ => None,
+    };
+    match pair {
+        Some((a, b)) => {
+            let id = |node| state.outline.id(node).to_owned();
+            effects.push(Effect::Diff(id(a), id(b), state.size.0));
+        }
+        None => {
+            let key = state.bindings.key(Action::Mark).map(|key| key.to_string());
+            let how = key.map(|key| format!(" with {key}")).unwrap_or_default();
+            let notice = format!("mark an entry{how}, then choose another to compare it with");
+            state.notice = Some(Notice::new(Tone::Plain, &notice));
+        }
+    }
 }
 
 fn choose(state: &mut State, filter: super::Filter) {

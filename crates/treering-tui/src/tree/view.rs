@@ -1,10 +1,11 @@
 //! Draws a state. Changes nothing, and draws nothing but what is on the screen.
 
+use super::dialog::{Mode, Sheet, Subject};
 use super::gist::name;
 use super::outline::Node;
 use super::preview::Shown;
 use super::rows::{Fold, Joint};
-use super::state::{Mode, State};
+use super::state::State;
 use crate::canvas::{Canvas, Pen};
 use crate::text::safe_line;
 use crate::theme::Tone;
@@ -23,8 +24,9 @@ pub fn draw(state: &State, frame: &mut Frame<'_>) {
     Canvas::draw(frame, state.theme, |canvas| {
         let mut view = View { state, canvas };
         view.head(areas.head);
-        match state.mode {
-            Mode::Help(top) => view.help(top, areas.tree.union(areas.preview)),
+        match &state.mode {
+            Mode::Help(top) => view.help(*top, areas.tree.union(areas.preview)),
+            Mode::Read(sheet, top) => view.sheet(sheet, *top, areas.tree.union(areas.preview)),
             _ => {
                 view.tree(areas.tree);
                 view.preview(areas.preview);
@@ -58,16 +60,41 @@ impl View<'_, '_> {
 
     fn foot(&mut self, area: Rect) {
         let mut pen = Pen::new(area, area.y);
-        match (&self.state.notice, &self.state.mode) {
-            (Some(notice), _) => self.put(&mut pen, Tone::Failure, notice),
-            (None, Mode::Label { .. }) => {
-                self.put(&mut pen, Tone::Dim, "Enter set the label · Esc leave it");
+        let state = self.state;
+        let hint = match &state.mode {
+            Mode::Label { .. } => "Enter set the label · Esc leave it",
+            Mode::Help(_) => "↑↓ scroll · any key back",
+            Mode::Ask(question, input) => {
+                self.put(&mut pen, Tone::Title, question.text());
+                self.put(&mut pen, Tone::Plain, " ");
+                self.canvas.input(&mut pen, input);
+                self.put(&mut pen, Tone::Dim, "   ");
+                question.hint()
             }
-            (None, Mode::Help(_)) => self.put(&mut pen, Tone::Dim, "↑↓ scroll · any key back"),
-            (None, Mode::Browse) => {
-                let keys = "? keys · Enter go · Tab preview · type to search · Esc close";
-                self.put(&mut pen, Tone::Dim, keys);
+            Mode::Read(sheet, _) if sheet.subject == Subject::Compaction => {
+                "Enter compact · ↑↓ scroll · any other key back"
             }
+            Mode::Read(..) => "↑↓ scroll · any key back",
+            Mode::Wait(work) => {
+                self.put(&mut pen, Tone::Title, work.what);
+                let count = format!(" … {} characters", work.characters);
+                let count = if work.characters > 0 { &count } else { " …" };
+                self.put(&mut pen, Tone::Plain, count);
+                " · Esc stops it"
+            }
+            Mode::Browse => match &state.notice {
+                Some(notice) => return self.put(&mut pen, notice.tone, &notice.text),
+                None => "? keys · Enter go · Tab preview · type to search · Esc close",
+            },
+        };
+        self.put(&mut pen, Tone::Dim, hint);
+    }
+
+    fn sheet(&mut self, sheet: &Sheet, top: usize, area: Rect) {
+        self.put(&mut Pen::new(area, area.y), Tone::Title, &sheet.title);
+        let lines = sheet.page.lines.iter().skip(top);
+        for (y, line) in (area.y.saturating_add(1)..area.bottom()).zip(lines) {
+            self.canvas.line(&mut Pen::new(area, y), line);
         }
     }
 
@@ -102,6 +129,11 @@ impl View<'_, '_> {
         let Some(node) = state.outline.nodes().get(row.node as usize).copied() else { return };
         if is_selected {
             self.put(&mut Pen::new(area, y), Tone::Cursor, "›");
+        }
+        if state.marked.contains(&row.node) {
+            let mut pen = Pen::new(area, y);
+            pen.column = 1;
+            self.put(&mut pen, Tone::Label, "*");
         }
         let mark = MARK.min(area.width);
         let line = Rect { x: area.x + mark, width: area.width - mark, ..area };

@@ -1,13 +1,18 @@
-//! The tree selector's office: it reads the session, writes what is to be written, and notices what
-//! others write.
+//! The tree selector's office: `worker` reads the session and notices what others write, `actions`
+//! change it, `sheets` are made to be read.
 
+mod actions;
+mod sheets;
 mod worker;
 
 use super::desk::{Desk, Office, Post};
-use crate::tree::{Effect, Event, Outline, State, read_some, update};
+use super::visit::Visit;
+use crate::keys::Bindings;
+use crate::theme::Theme;
+use crate::tree::{Action, Effect, Event, Outline, State, read_some, update};
+use actions::Actions;
 use std::io;
 use std::sync::Arc;
-use treering::Session;
 use worker::Worker;
 
 /// How a selector was left.
@@ -18,26 +23,49 @@ pub enum Outcome {
     Closed,
     /// The system wants the program to end.
     Stopped,
-    /// Go to this entry.
-    Go(String),
-    /// The same, with a summary of what is left behind.
-    SummariseAndGo(String),
-    /// Go back to where the leaf was.
-    Undo,
+    /// The leaf is where somebody wants to talk on, with this text in the editor.
+    Talk(Option<String>),
+    /// The session is another one now; this is to be said about it.
+    Replaced(String),
 }
 
-/// Shows a session's tree until somebody chooses or leaves. The terminal is as it was afterwards.
-pub fn select(session: Arc<Session>) -> io::Result<Outcome> {
-    let mut desk = Desk::open()?;
+/// How the tree selector looks and which keys it has.
+#[derive(Debug, Clone, Default)]
+pub struct TreeSetup {
+    /// Its colours.
+    pub theme: Theme,
+    /// Its keys.
+    pub bindings: Bindings<Action>,
+}
+
+/// Shows a session's tree until somebody chooses or leaves. `notice` is said at first.
+pub fn select(
+    desk: &mut Desk,
+    visit: &Visit,
+    setup: &TreeSetup,
+    notice: Option<String>,
+) -> io::Result<Outcome> {
     let post = Post::default();
-    let state = State::new(Outline::of(&session));
-    let mut worker = Worker::new(session, post.events.clone());
-    worker.read(0, Arc::clone(state.outline()));
-    let _followed = worker.follow();
-    desk.run(state, &mut worker, &post)
+    let session = visit.agent.session();
+    let mut state = State::new(Outline::of(&session));
+    state.theme = setup.theme;
+    state.bindings = setup.bindings.clone();
+    let worker = Worker::new(session, post.events.clone());
+    worker.read(&state);
+    let _followed = worker.follow(visit.trail.clone());
+    if let Some(notice) = notice {
+        worker.tell(Event::Done(notice));
+    }
+    let actions = Actions::new(visit, worker.clone());
+    desk.run(state, &mut TreeOffice { worker, actions }, &post)
 }
 
-impl Office<State> for Worker {
+struct TreeOffice {
+    worker: Worker,
+    actions: Actions,
+}
+
+impl Office<State> for TreeOffice {
     type Outcome = Outcome;
 
     /// Reads what is on the screen at once; the rest comes when it comes. What is read may turn out
@@ -50,7 +78,7 @@ impl Office<State> for Worker {
             if unknown.is_empty() {
                 break;
             }
-            let gists = read_some(&self.session, state.outline(), &unknown);
+            let gists = read_some(&self.worker.session, state.outline(), &unknown);
             let generation = state.generation();
             (state, _) = update(state, Event::Gists(generation, gists));
         }
@@ -61,24 +89,22 @@ impl Office<State> for Worker {
         match effect {
             Effect::Close => return Some(Outcome::Closed),
             Effect::Stop => return Some(Outcome::Stopped),
-            Effect::Go(id) => return Some(Outcome::Go(id)),
-            Effect::SummariseAndGo(id) => return Some(Outcome::SummariseAndGo(id)),
-            Effect::Undo => return Some(Outcome::Undo),
-            Effect::Label(id, label) => {
-                let event = match self.session.label(&id, label.as_deref()) {
-                    Ok(_) => Event::Tree(Outline::of(&self.session)),
-                    Err(error) => Event::Notice(error.to_string()),
-                };
-                self.tell(event);
-            }
-            Effect::Copy(_) => {
-                self.tell(Event::Notice("copying is not supported yet".to_owned()));
-            }
+            Effect::Talk(draft) => return Some(Outcome::Talk(draft)),
+            Effect::Again(notice) => return Some(Outcome::Replaced(notice)),
             Effect::Search(query) => {
-                self.search(state.generation(), Arc::clone(state.outline()), query);
+                self.worker.search(state.generation(), Arc::clone(state.outline()), query);
             }
-            Effect::Read(generation) => self.read(generation, Arc::clone(state.outline())),
-            Effect::Preview(id, shown) => self.page(id, shown),
+            Effect::Read => self.worker.read(state),
+            Effect::Preview(id, shown) => self.worker.page(id, shown),
+            Effect::Diff(a, b, width) => {
+                self.worker.sheet(move |session| sheets::diff(session, &a, &b, usize::from(width)))
+            }
+            Effect::PlanCompaction => {
+                let settings = self.actions.compaction_settings();
+                let width = usize::from(state.size().0);
+                self.worker.sheet(move |session| sheets::compaction(session, &settings, width));
+            }
+            other => self.actions.perform(other),
         }
         None
     }

@@ -2,16 +2,21 @@
 //! others write. Each job is a thread that sends events and ends when nobody wants them any more.
 
 use crate::page::Page;
-use crate::tree::{Event, Outline, Shown, Words, read_all};
+use crate::runtime::visit::Trail;
+use crate::tree::{Event, Outline, Sheet, Shown, State, Words, read_all, read_some};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
-use treering::{Session, strings};
+use treering::{Error, Session, strings};
 
 /// How often a session is looked at for what others wrote.
 const LOOK: Duration = Duration::from_millis(500);
+/// A search begins when nobody has typed for so long.
+const PAUSE: Duration = Duration::from_millis(120);
+/// So many gists are read one by one rather than with all others.
+const FEW: usize = 2048;
 
 /// Sends what happens beside the screen.
 #[derive(Debug, Clone)]
@@ -34,10 +39,18 @@ impl Worker {
         let _ = self.events.send(event);
     }
 
-    pub(super) fn read(&self, generation: u64, outline: Arc<Outline>) {
+    /// Reads the gists that are not known, in the background.
+    pub(super) fn read(&self, state: &State) {
+        let generation = state.generation();
         self.generation.store(generation, Ordering::Relaxed);
+        let (unknown, outline) = (state.unknown(), Arc::clone(state.outline()));
         let worker = self.clone();
         std::thread::spawn(move || {
+            if unknown.len() <= FEW {
+                let gists = read_some(&worker.session, &outline, &unknown);
+                worker.tell(Event::Gists(generation, gists));
+                return;
+            }
             read_all(&worker.session, &outline, |gists| {
                 let is_wanted = worker.generation.load(Ordering::Relaxed) == generation;
                 let sent = worker.events.send(Event::Gists(generation, gists)).is_ok();
@@ -46,6 +59,7 @@ impl Worker {
         });
     }
 
+    /// Looks for words in whole contents, once nobody has typed for a moment.
     pub(super) fn search(&self, generation: u64, outline: Arc<Outline>, query: String) {
         let number = self.search.fetch_add(1, Ordering::Relaxed) + 1;
         let words = Words::new(&query);
@@ -53,7 +67,25 @@ impl Worker {
             return;
         }
         let worker = self.clone();
-        std::thread::spawn(move || worker.find(number, generation, &outline, &query, &words));
+        std::thread::spawn(move || {
+            std::thread::sleep(PAUSE);
+            worker.find(number, generation, &outline, &query, &words);
+        });
+    }
+
+    /// Makes a sheet; `None` if there is nothing to compact.
+    pub(super) fn sheet<S: Into<Option<Sheet>>>(
+        &self,
+        make: impl FnOnce(&Session) -> Result<S, Error> + Send + 'static,
+    ) {
+        let worker = self.clone();
+        std::thread::spawn(move || {
+            worker.tell(match make(&worker.session).map(Into::into) {
+                Ok(Some(sheet)) => Event::Sheet(Box::new(sheet)),
+                Ok(None) => Event::Done("nothing to summarise yet".to_owned()),
+                Err(error) => Event::Failed(error.to_string()),
+            });
+        });
     }
 
     fn find(&self, number: u64, generation: u64, outline: &Outline, query: &str, words: &Words) {
@@ -100,17 +132,24 @@ impl Worker {
         });
     }
 
-    /// Follows what other processes append, until what is returned is dropped.
-    pub(super) fn follow(&self) -> Sender<()> {
+    /// Follows what other processes append, until what is returned is dropped. So does the leaf,
+    /// unless somebody here has decided where it is.
+    pub(super) fn follow(&self, trail: Trail) -> Sender<()> {
         let (stop, stopped) = channel();
         let worker = self.clone();
         std::thread::spawn(move || {
             while stopped.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
-                match worker.session.refresh() {
+                let new = worker.session.refresh().and_then(|new| {
+                    if !new.is_empty() && !trail.is_own() {
+                        worker.session.follow()?;
+                    }
+                    Ok(new)
+                });
+                match new {
                     Ok(new) if new.is_empty() => {}
                     Ok(_) => worker.tell(Event::Tree(Outline::of(&worker.session))),
                     Err(error) => {
-                        worker.tell(Event::Notice(error.to_string()));
+                        worker.tell(Event::Failed(error.to_string()));
                         return;
                     }
                 }

@@ -89,13 +89,31 @@ fn keys_have_effects() {
     for (keys, effects) in [
         ("Enter", go("h")),
         ("Up Enter", go("g")),
-        ("Shift+Enter", vec![Effect::SummariseAndGo("h".into())]),
-        ("Alt+Enter", vec![Effect::SummariseAndGo("h".into())]),
+        ("Shift+Enter", vec![]),
+        ("Shift+Enter Enter", vec![Effect::SummariseAndGo("h".into(), None)]),
+        ("Alt+Enter bugs Enter", vec![Effect::SummariseAndGo("h".into(), Some("bugs".into()))]),
+        ("Alt+Enter bugs Esc", vec![]),
+        ("Ctrl+G", vec![Effect::Stay("h".into())]),
+        ("Alt+F", vec![Effect::Fork("h".into())]),
+        ("Alt+C", vec![Effect::Clone]),
+        ("Alt+P", vec![Effect::CherryPick(vec!["h".into()])]),
+        ("Space Up Up Space Alt+P", vec![Effect::CherryPick(vec!["h".into(), "g".into()])]),
+        ("Space Up Space Alt+P", vec![Effect::CherryPick(vec!["c".into()])]),
+        ("Alt+M tests Enter", vec![Effect::Merge("h".into(), Some("tests".into()))]),
+        ("Alt+D", vec![]),
+        ("Space Alt+D", vec![Effect::Diff("h".into(), "c".into(), 80)]),
+        ("Space Up Up Space End Alt+D", vec![Effect::Diff("h".into(), "g".into(), 80)]),
+        ("Alt+K", vec![Effect::PlanCompaction]),
+        ("Alt+E Enter", vec![Effect::Export("h".into(), "h.html".into())]),
+        ("Alt+E Ctrl+U Enter", vec![]),
+        ("Alt+E Ctrl+U x.md Enter", vec![Effect::Export("h".into(), "x.md".into())]),
+        ("Enter Esc", vec![Effect::Cancel]),
+        ("Enter Enter", vec![]),
         ("Ctrl+X", vec![Effect::Copy("h".into())]),
         ("Ctrl+Z", vec![Effect::Undo]),
         ("Esc", vec![Effect::Close]),
-        ("Ctrl+C", vec![Effect::Close]),
-        ("Shift+L Ctrl+C", vec![Effect::Close]),
+        ("Ctrl+C", vec![Effect::Cancel, Effect::Close]),
+        ("Shift+L Ctrl+C", vec![Effect::Cancel, Effect::Close]),
         ("ab", vec![Effect::Search("ab".into())]),
         ("ab Esc", vec![Effect::Search("".into())]),
         ("ab Esc Esc", vec![Effect::Close]),
@@ -145,7 +163,7 @@ fn a_session_that_grows_keeps_cursor_folds_search_and_label() {
     session.branch_in_memory(Some("a")).unwrap();
     session.append(treering::Message::user("new").with_id("n".into())).unwrap();
     let (state, effects) = update(state, Event::Tree(Outline::of(&session)));
-    assert_eq!(effects, [Effect::Read(1)]);
+    assert_eq!(effects, [Effect::Read]);
     let more = session.tree().children("i").unwrap().remove(0);
     // The new branch is the active one; what is known and what is folded stays.
     assert_eq!(shown(&state), format!("a n b [c] g h {more}"));

@@ -1,0 +1,101 @@
+//! Sheets: two entries side by side, and what a compaction would do.
+
+use crate::page::{Line, Page};
+use crate::text::safe_line;
+use crate::theme::Tone;
+use crate::tree::{Sheet, Subject};
+use treering::{
+    CompactionSettings, Diff, EntryId, MessageView, Preparation, Result, Session, Side,
+    estimate_tokens,
+};
+
+/// The longest beginning of a message that is shown on one line.
+const GIST: usize = 200;
+
+/// Two entries side by side, below what their branches did since they parted.
+pub(super) fn diff(session: &Session, a: &str, b: &str, width: usize) -> Result<Sheet> {
+    let Diff { common_ancestor, a: left, b: right } = session.diff(a, b)?;
+    let mut page = Page::default();
+    let parted = match common_ancestor {
+        Some(entry) => format!("the branches part after {entry}"),
+        None => "the branches have nothing in common".to_owned(),
+    };
+    page.lines.push(Line::new(Tone::Dim, &parted));
+    for (id, side) in [(a, &left), (b, &right)] {
+        page.lines.push(Line::new(Tone::Dim, &format!("{id}: {}", what_it_did(side))));
+    }
+    page.lines.push(Line::default());
+    let (one, other) = (session.entry(a)?, session.entry(b)?);
+    let sides = crate::page::side_by_side(&one, &other, width);
+    page.lines.extend(sides.lines);
+    let title = safe_line(&format!("{a} and {b}"));
+    Ok(Sheet { subject: Subject::Diff(a.to_owned(), b.to_owned()), title, page })
+}
+
+fn what_it_did(side: &Side) -> String {
+    let files = side.file_ops.lists();
+    let (read, changed) = (files.read.len(), files.modified.len());
+    format!(
+        "{} messages, about {} tokens, {read} files read, {changed} changed",
+        side.messages, side.tokens
+    )
+}
+
+/// What a compaction would summarise, and what it would keep.
+pub(super) fn compaction(
+    session: &Session,
+    settings: &CompactionSettings,
+    width: usize,
+) -> Result<Option<Sheet>> {
+    let plan = match session.prepare_compaction(settings)? {
+        Preparation::Ready(plan) => plan,
+        Preparation::AlreadyCompacted | Preparation::TooSmall => return Ok(None),
+    };
+    let messages = session.context()?.messages;
+    let is_kept = kept(
+        session,
+        &messages.iter().map(|message| &message.entry).collect::<Vec<_>>(),
+        &plan.first_kept,
+    )?;
+    let (mut going, mut staying) = (Vec::new(), Vec::new());
+    let (mut lost, mut left) = (0, 0);
+    for (message, is_kept) in messages.iter().zip(is_kept) {
+        let tokens = estimate_tokens(&message.json);
+        let view = MessageView::new(&message.json);
+        let text: String = view.text().chars().take(GIST).collect();
+        let (lines, sum, mark, tone) = match is_kept {
+            true => (&mut staying, &mut left, "=", Tone::Plain),
+            false => (&mut going, &mut lost, "−", Tone::Dim),
+        };
+        *sum += tokens;
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        lines.push(Line::new(tone, &format!("{mark} {tokens:>6}  {}: {text}", view.role_name())));
+    }
+    let mut page = Page::default();
+    let counts =
+        |lines: &[Line], tokens: u64| format!("{} messages, about {tokens} tokens", lines.len());
+    page.lines.push(Line::new(Tone::Title, &format!("− summarised: {}", counts(&going, lost))));
+    page.lines.append(&mut going);
+    page.lines.push(Line::default());
+    page.lines.push(Line::new(Tone::Title, &format!("= kept: {}", counts(&staying, left))));
+    if plan.is_split_turn {
+        page.lines.push(Line::new(
+            Tone::Dim,
+            "the cut goes through a turn: its beginning is summarised, too",
+        ));
+    }
+    page.lines.append(&mut staying);
+    let title = "What a compaction would do".to_owned();
+    Ok(Some(Sheet { subject: Subject::Compaction, title, page: page.wrapped(width) }))
+}
+
+/// Which of the entries of a context stay as they are: those from the first kept one of the path on.
+fn kept(session: &Session, entries: &[&EntryId], first: &EntryId) -> Result<Vec<bool>> {
+    let tree = session.tree();
+    entries
+        .iter()
+        .map(|entry| {
+            tree.is_ancestor(first.as_str(), entry.as_str()).map(|above| above || *entry == first)
+        })
+        .collect()
+}

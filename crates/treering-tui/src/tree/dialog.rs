@@ -1,0 +1,89 @@
+//! What stands between a key and what it does: a question, a sheet to read first, work that goes on.
+
+use crate::input::Input;
+use crate::page::Page;
+
+/// Something a person is asked, with a line to answer in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Question {
+    /// What the summary of what is left behind should pay attention to; the entry to go to.
+    Summarise(String),
+    /// What the summary of a branch should pay attention to; the end of the branch.
+    Merge(String),
+    /// What the summary of a compaction should pay attention to.
+    Compact,
+    /// The file for the branch to an entry.
+    Export(String),
+}
+
+impl Question {
+    /// The question, in a few words.
+    pub fn text(&self) -> &'static str {
+        match self {
+            Question::Summarise(_) => "Summarise and go; what matters?",
+            Question::Merge(_) => "Merge as a summary; what matters?",
+            Question::Compact => "Compact; what matters?",
+            Question::Export(_) => "Export to (.html .md .jsonl .json):",
+        }
+    }
+
+    /// What to do now, in a few words.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Question::Export(_) => "Enter write · Esc leave it",
+            _ => "Enter go on, with or without an answer · Esc leave it",
+        }
+    }
+}
+
+/// A page over the tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sheet {
+    /// What it is.
+    pub subject: Subject,
+    /// Its heading; safe to show.
+    pub title: String,
+    /// What there is to read, made for the width of the screen.
+    pub page: Page,
+}
+
+/// What a sheet is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Subject {
+    /// Two entries side by side.
+    Diff(String, String),
+    /// What a compaction would do.
+    Compaction,
+}
+
+/// What is being done, for which the keys wait.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Work {
+    /// What, in one word: "summarising".
+    pub what: &'static str,
+    /// How many characters of a summary have come.
+    pub characters: usize,
+}
+
+/// What the keys are for at the moment.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Mode {
+    /// Moving in the tree; characters go to the search.
+    #[default]
+    Browse,
+    /// Editing the label of an entry.
+    Label {
+        /// The entry.
+        node: u32,
+        /// The label so far.
+        input: Input,
+    },
+    /// Answering a question.
+    Ask(Question, Input),
+    /// Reading a sheet, from this line on.
+    Read(Box<Sheet>, usize),
+    /// Waiting for something that can be stopped.
+    Wait(Work),
+    /// Reading the list of keys, from this line on.
+    Help(usize),
+}

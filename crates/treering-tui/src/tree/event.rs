@@ -1,0 +1,99 @@
+//! What the tree selector is told, and what it wants done.
+
+use super::dialog::Sheet;
+use super::gist::Gist;
+use super::outline::Outline;
+use super::preview::Shown;
+use crate::happening::Happening;
+use crate::keys::Key;
+use crate::page::Page;
+
+/// Something that happened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Event {
+    /// Something at the terminal.
+    Happened(Happening),
+    /// The session has another tree or leaf.
+    Tree(Outline),
+    /// Entries of the tree of this generation were read.
+    Gists(u64, Vec<(u32, Gist)>),
+    /// These entries of the tree of this generation have all words of this search in their content.
+    Found(u64, String, Vec<u32>),
+    /// A preview that was asked for.
+    Page(String, Shown, Page),
+    /// A sheet that was asked for.
+    Sheet(Box<Sheet>),
+    /// So many characters of a summary have come.
+    Progress(usize),
+    /// What was waited for is over, and this is to be said about it.
+    Done(String),
+    /// What was waited for is over: the leaf has moved, and this text belongs in the editor.
+    Went(Option<String>),
+    /// What was waited for is over: the session is another one now.
+    Replaced(String),
+    /// Something went wrong; if it was waited for it is over.
+    Failed(String),
+}
+
+impl From<Happening> for Event {
+    fn from(happening: Happening) -> Self {
+        Event::Happened(happening)
+    }
+}
+
+impl From<Key> for Event {
+    fn from(key: Key) -> Self {
+        Event::Happened(Happening::Key(key))
+    }
+}
+
+/// Something to be done. Entries are named by their ids.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Effect {
+    /// Close the selector.
+    Close,
+    /// End the program.
+    Stop,
+    /// Leave for the conversation, with this text in the editor.
+    Talk(Option<String>),
+    /// Show the session that took this one's place.
+    Again(String),
+    /// Move the leaf, as one does to talk on from an entry.
+    Go(String),
+    /// The same, with a summary of what is left behind, and what it should pay attention to.
+    SummariseAndGo(String, Option<String>),
+    /// Make exactly this entry the leaf.
+    Stay(String),
+    /// Move the leaf back to where it was.
+    Undo,
+    /// Make the path to an entry a session of its own.
+    Fork(String),
+    /// Make the active branch a session of its own.
+    Clone,
+    /// Copy entries to the leaf.
+    CherryPick(Vec<String>),
+    /// Bring a summary of the branch to an entry, and what it should pay attention to.
+    Merge(String, Option<String>),
+    /// Compare two entries, on so many columns.
+    Diff(String, String, u16),
+    /// Show what a compaction would do.
+    PlanCompaction,
+    /// Compact, paying attention to this.
+    Compact(Option<String>),
+    /// Write the branch to an entry to a file.
+    Export(String, String),
+    /// Stop what is going on.
+    Cancel,
+    /// Set or clear a label.
+    Label(String, Option<String>),
+    /// Put an entry's text on the clipboard.
+    Copy(String),
+    /// Look for words in the whole content of all entries; nothing more to look for if empty.
+    Search(String),
+    /// Read the gists that are not known.
+    Read,
+    /// Make a page.
+    Preview(String, Shown),
+}
