@@ -1,28 +1,35 @@
-//! The change that an edit makes, line by line.
+//! What is different between two texts: the change that an edit makes, two texts side by side, the
+//! words of a line that others took the place of.
+//!
+//! Comparing costs up to the product of the lengths, so what is too large for that is compared only
+//! as far as both begin and end the same: everything between counts as replaced.
 
 use similar::{Algorithm, ChangeTag, DiffOp, capture_diff_slices};
 
 /// A line of a diff.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Line<'a> {
+pub struct Line<'a> {
+    /// `-` for a line that goes, `+` for one that comes, a blank for one that stays, `⋯` for lines
+    /// that stay and are left out.
     pub sign: char,
+    /// The line, without its end.
     pub text: &'a str,
 }
 
-/// Comparing lines costs up to the product of their numbers. Per byte of text it may cost this much;
-/// beyond that they are not compared.
+/// Per byte of text comparing may cost this much.
 const MAX_COST: usize = 64;
 /// Unchanged lines around a change.
 const CONTEXT: usize = 3;
 
 /// The lines that go, come and stay. A line with the sign `⋯` stands for unchanged ones left out.
-pub(crate) fn lines<'a>(old: &'a str, new: &'a str) -> Vec<Line<'a>> {
+///
+/// ```
+/// let signs: String = treering_export::diff::lines("a\nb", "a\nc").iter().map(|l| l.sign).collect();
+/// assert_eq!(signs, " -+");
+/// ```
+pub fn lines<'a>(old: &'a str, new: &'a str) -> Vec<Line<'a>> {
     let (before, after) = (split(old), split(new));
-    if before.len().saturating_mul(after.len()) > MAX_COST * (old.len() + new.len() + 1) {
-        let gone = before.into_iter().map(|text| Line { sign: '-', text });
-        return gone.chain(after.into_iter().map(|text| Line { sign: '+', text })).collect();
-    }
-    let ops = capture_diff_slices(Algorithm::Myers, &before, &after);
+    let ops = compare(&before, &after, old.len() + new.len());
     let mut out = Vec::new();
     for (at, op) in ops.iter().enumerate() {
         let changes = op.iter_changes(&before, &after).map(|change| {
@@ -53,6 +60,96 @@ pub(crate) fn lines<'a>(old: &'a str, new: &'a str) -> Vec<Line<'a>> {
             _ => out.extend(changes),
         }
     }
+    out
+}
+
+/// All lines of two texts, those that belong together side by side. A line that only one of them has
+/// stands beside none.
+///
+/// ```
+/// let pairs = treering_export::diff::pairs("a\nb", "a");
+/// assert_eq!(pairs, [(Some("a"), Some("a")), (Some("b"), None)]);
+/// ```
+pub fn pairs<'a>(left: &'a str, right: &'a str) -> Vec<(Option<&'a str>, Option<&'a str>)> {
+    let (before, after) = (split(left), split(right));
+    let mut out = Vec::new();
+    for op in compare(&before, &after, left.len() + right.len()) {
+        let (_, old, new) = op.as_tag_tuple();
+        for place in 0..old.len().max(new.len()) {
+            let of = |lines: &[&'a str], range: &std::ops::Range<usize>| {
+                lines.get(range.clone()).and_then(|lines| lines.get(place)).copied()
+            };
+            out.push((of(&before, &old), of(&after, &new)));
+        }
+    }
+    out
+}
+
+/// A piece of a line, and whether the other line has it not.
+pub type Piece<'a> = (bool, &'a str);
+
+/// Two lines in pieces. Together the pieces of a line are the line.
+///
+/// ```
+/// let (old, _) = treering_export::diff::words("a b c", "a x c");
+/// assert_eq!(old, [(false, "a "), (true, "b"), (false, " c")]);
+/// ```
+pub fn words<'a>(old: &'a str, new: &'a str) -> (Vec<Piece<'a>>, Vec<Piece<'a>>) {
+    let (before, after) = (split_words(old), split_words(new));
+    let (mut left, mut right) = (Vec::new(), Vec::new());
+    let (mut old_at, mut new_at) = (0, 0);
+    for op in compare(&before, &after, old.len() + new.len()) {
+        let (tag, old_range, new_range) = op.as_tag_tuple();
+        let is_changed = tag != similar::DiffTag::Equal;
+        let add = |text: &'a str, words: &[&str], at: &mut usize, out: &mut Vec<Piece<'a>>| {
+            let length: usize = words.iter().map(|word| word.len()).sum();
+            if let Some(piece) = text.get(*at..*at + length).filter(|piece| !piece.is_empty()) {
+                out.push((is_changed, piece));
+            }
+            *at += length;
+        };
+        add(old, before.get(old_range).unwrap_or_default(), &mut old_at, &mut left);
+        add(new, after.get(new_range).unwrap_or_default(), &mut new_at, &mut right);
+    }
+    (left, right)
+}
+
+/// Compares all of them, or as much of them as can be compared in time.
+fn compare(before: &[&str], after: &[&str], bytes: usize) -> Vec<DiffOp> {
+    let same = |(a, b): &(&&str, &&str)| a == b;
+    let head = before.iter().zip(after).take_while(same).count();
+    let least = before.len().min(after.len()) - head;
+    let tail = before.iter().rev().zip(after.iter().rev()).take(least).take_while(same).count();
+    let (old_len, new_len) = (before.len() - head - tail, after.len() - head - tail);
+    if old_len.saturating_mul(new_len) <= MAX_COST * (bytes + 1) {
+        return capture_diff_slices(Algorithm::Myers, before, after);
+    }
+    let (old_index, new_index) = (before.len() - tail, after.len() - tail);
+    let ops = [
+        DiffOp::Equal { old_index: 0, new_index: 0, len: head },
+        DiffOp::Replace { old_index: head, old_len, new_index: head, new_len },
+        DiffOp::Equal { old_index, new_index, len: tail },
+    ];
+    ops.into_iter().filter(|op| !matches!(op, DiffOp::Equal { len: 0, .. })).collect()
+}
+
+/// Words, blanks between them, and every other character on its own.
+fn split_words(line: &str) -> Vec<&str> {
+    let kind = |c: char| match c {
+        _ if c == '_' || c.is_alphanumeric() => 1,
+        _ if c.is_whitespace() => 2,
+        _ => 0,
+    };
+    let (mut out, mut start, mut last) = (Vec::new(), 0, None);
+    for (at, character) in line.char_indices() {
+        let this = kind(character);
+        if last.is_some_and(|last| last != this || this == 0) {
+            out.extend(line.get(start..at));
+            start = at;
+        }
+        last = Some(this);
+    }
+    out.extend(line.get(start..).filter(|rest| !rest.is_empty()));
     out
 }
 
@@ -90,5 +187,37 @@ mod tests {
     fn huge_edits_are_shown_without_comparing() {
         let (old, new) = ("x\n".repeat(200_000), "y\n".repeat(200_000));
         assert_eq!(lines(&old, &new).len(), 400_000);
+        assert_eq!(pairs(&old, &new).len(), 200_000);
+        let (old, new) = (format!("a\n{old}b\n"), format!("a\n{new}b\n"));
+        let pairs = pairs(&old, &new);
+        assert_eq!(pairs.first(), Some(&(Some("a"), Some("a"))));
+        assert_eq!(pairs.last(), Some(&(Some("b"), Some("b"))));
+    }
+
+    #[test]
+    fn lines_that_belong_together_stand_together() {
+        let expected = [
+            (Some("a"), Some("a")),
+            (Some("b"), Some("B")),
+            (None, Some("new")),
+            (Some("c"), Some("c")),
+        ];
+        assert_eq!(pairs("a\nb\nc", "a\nB\nnew\nc"), expected);
+        assert_eq!(pairs("", "x"), [(None, Some("x"))]);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn words_are_the_line(old in "[ab _.é]{0,30}", new in "[ab _.é]{0,30}") {
+            let (left, right) = words(&old, &new);
+            for (line, pieces) in [(&old, &left), (&new, &right)] {
+                let together: String = pieces.iter().map(|(_, piece)| *piece).collect();
+                proptest::prop_assert_eq!(&together, line);
+            }
+            let same = |pieces: &[Piece<'_>]| -> String {
+                pieces.iter().filter(|(is_changed, _)| !is_changed).map(|(_, piece)| *piece).collect()
+            };
+            proptest::prop_assert_eq!(same(&left), same(&right));
+        }
     }
 }

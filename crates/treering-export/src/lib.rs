@@ -3,7 +3,8 @@
 //! Every format is written entry by entry, so memory is that of one entry and an index, not of the
 //! session. What a session holds is hostile: no format lets it run, load, hide or break out of its
 //! place. [`text`] has the rules for that, `html` the page, `markdown`, `json` and `jsonl` the rest;
-//! `walk` says which entries a [`Part`] means.
+//! `walk` says which entries a [`Part`] means. What an entry is made of is the same for every reader:
+//! [`tool`] for calls, [`diff`] for changes, [`highlight`] for code.
 //!
 //! ```
 //! use treering::{Message, Session};
@@ -17,8 +18,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod diff;
+pub mod diff;
 mod gist;
+pub mod highlight;
 mod html;
 mod json;
 mod jsonl;
@@ -26,10 +28,12 @@ mod look;
 mod markdown;
 mod stats;
 pub mod text;
-mod tool;
+pub mod tool;
 mod walk;
 
 pub use gist::{Calls, Gist};
+pub use look::{Fields, of_message};
+pub use stats::usage_facts;
 
 use std::io::{self, Write};
 use treering::{Part, Session};

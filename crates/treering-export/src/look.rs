@@ -16,7 +16,7 @@ pub(crate) struct Look<'a> {
 
 /// The fields of a message that exports show, as they stand in it.
 #[derive(Debug, Default, Clone, Copy)]
-pub(crate) struct Fields<'a> {
+pub struct Fields<'a> {
     call_id: Option<&'a [u8]>,
     tool_name: Option<&'a [u8]>,
     is_error: Option<&'a [u8]>,
@@ -24,6 +24,7 @@ pub(crate) struct Fields<'a> {
     error_message: Option<&'a [u8]>,
     provider: Option<&'a [u8]>,
     model: Option<&'a [u8]>,
+    /// What the answer used, as JSON.
     pub usage: Option<&'a [u8]>,
 }
 
@@ -44,7 +45,7 @@ impl<'a> Look<'a> {
 }
 
 /// The blocks and the fields of a message.
-pub(crate) fn of_message(message: MessageView<'_>) -> (Vec<Block<'_>>, Fields<'_>) {
+pub fn of_message(message: MessageView<'_>) -> (Vec<Block<'_>>, Fields<'_>) {
     let keys = [
         "content",
         "toolCallId",
@@ -65,20 +66,28 @@ pub(crate) fn of_message(message: MessageView<'_>) -> (Vec<Block<'_>>, Fields<'_
 }
 
 impl Fields<'_> {
-    pub(crate) fn call_id(&self) -> String {
+    /// The call that a result answers.
+    pub fn call_id(&self) -> String {
         text(self.call_id)
     }
 
-    pub(crate) fn tool_name(&self) -> String {
+    /// The tool whose result it is.
+    pub fn tool_name(&self) -> String {
         text(self.tool_name)
     }
 
-    pub(crate) fn is_error(&self) -> bool {
+    /// Whether the tool failed.
+    pub fn is_error(&self) -> bool {
         self.is_error == Some(b"true")
     }
 
+    /// Why an answer ended.
+    pub fn stop_reason(&self) -> String {
+        text(self.stop_reason)
+    }
+
     /// Why an answer is not whole.
-    pub(crate) fn abnormal_end(&self) -> Option<String> {
+    pub fn abnormal_end(&self) -> Option<String> {
         let reason = text(self.stop_reason);
         if matches!(&*reason, "stop" | "toolUse" | "" | "end_turn" | "tool_use") {
             return None;
@@ -91,7 +100,7 @@ impl Fields<'_> {
     }
 
     /// The model of an answer, as `provider/model`.
-    pub(crate) fn model(&self) -> Option<String> {
+    pub fn model(&self) -> Option<String> {
         let (provider, model) = (text(self.provider), text(self.model));
         match (&*provider, &*model) {
             (_, "") => None,

@@ -96,6 +96,25 @@ impl Stats {
     }
 }
 
+/// What one answer used, in a few words each: `7.6k in`, `120 out`, `45.9k cached`, `$0.02`.
+pub fn usage_facts(usage: &[u8]) -> Vec<String> {
+    use crate::text::short_number;
+    let mut stats = Stats::default();
+    stats.add_usage(usage);
+    let numbers = [(stats.input, "in"), (stats.output, "out"), (stats.cached, "cached")];
+    let mut facts: Vec<String> = numbers
+        .into_iter()
+        .filter(|(number, _)| *number > 0.0)
+        .map(|(number, what)| format!("{} {what}", short_number(number)))
+        .collect();
+    match stats.cost {
+        0.0 => {}
+        ..0.01 => facts.push(format!("${:.4}", stats.cost)),
+        _ => facts.push(format!("${:.2}", stats.cost)),
+    }
+    facts
+}
+
 /// A number that makes sense to add up; anything else is nothing. No sum of them is infinite.
 fn number(literal: Option<&[u8]>) -> f64 {
     let text = literal.and_then(|raw| std::str::from_utf8(raw).ok()).unwrap_or_default();

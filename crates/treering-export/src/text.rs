@@ -87,7 +87,7 @@ pub(crate) fn first_line(text: &str) -> &str {
 }
 
 /// One line of at most `most` characters, visible, blanks run together.
-pub(crate) fn excerpt(text: &str, most: usize) -> String {
+pub fn excerpt(text: &str, most: usize) -> String {
     let mut line = String::new();
     let mut left = most;
     for word in first_line(text).split([' ', '\t']).filter(|word| !word.is_empty()) {
@@ -112,7 +112,7 @@ pub(crate) fn excerpt(text: &str, most: usize) -> String {
 }
 
 /// A number in short: `950`, `12.3k`, `4.5M`.
-pub(crate) fn short_number(number: f64) -> String {
+pub fn short_number(number: f64) -> String {
     match number {
         ..1000.0 => format!("{number:.0}"),
         ..1e6 => format!("{:.1}k", number / 1e3),

@@ -4,13 +4,17 @@
 //! the shape of the arguments. Anything else is shown as JSON.
 
 use crate::text::{excerpt, pretty_json};
+use serde::Deserializer;
+use serde::de::{MapAccess, Visitor};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
+use std::fmt;
 use treering::MessageView;
 
 /// The arguments of a call, as they are shown.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Arguments<'a> {
+#[non_exhaustive]
+pub enum Arguments<'a> {
     /// A command line.
     Command(Cow<'a, str>),
     /// Texts that replace others in a file.
@@ -26,7 +30,7 @@ pub(crate) enum Arguments<'a> {
 }
 
 /// Reads the arguments of a call.
-pub(crate) fn arguments<'a>(name: &str, raw: Option<&'a [u8]>) -> Arguments<'a> {
+pub fn arguments<'a>(name: &str, raw: Option<&'a [u8]>) -> Arguments<'a> {
     let raw = raw.unwrap_or(b"{}");
     let view = MessageView::new(raw);
     let name = name.to_ascii_lowercase();
@@ -82,20 +86,44 @@ fn edits(raw: &[u8]) -> Option<Vec<(Cow<'_, str>, Cow<'_, str>)>> {
 }
 
 fn has_only(raw: &[u8], keys: &[&str]) -> bool {
-    let members: Option<std::collections::BTreeMap<Cow<'_, str>, &RawValue>> =
-        serde_json::from_slice(raw).ok();
-    members.is_some_and(|members| members.keys().all(|key| keys.contains(&&**key)))
+    members(raw).is_some_and(|members| members.iter().all(|(key, _)| keys.contains(&&**key)))
+}
+
+/// The members of an object in their order, each with its JSON; `None` for anything else.
+///
+/// ```
+/// let members = treering_export::tool::members(br#"{"b":[1],"a":"x"}"#).unwrap_or_default();
+/// assert_eq!(members, [("b".into(), &b"[1]"[..]), ("a".into(), b"\"x\"")]);
+/// ```
+pub fn members(raw: &[u8]) -> Option<Vec<(String, &[u8])>> {
+    struct InOrder;
+    impl<'de> Visitor<'de> for InOrder {
+        type Value = Vec<(String, &'de [u8])>;
+
+        fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+            out.write_str("an object")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+            let mut members = Vec::new();
+            while let Some((key, value)) = map.next_entry::<String, &RawValue>()? {
+                members.push((key, value.get().as_bytes()));
+            }
+            Ok(members)
+        }
+    }
+    serde_json::Deserializer::from_slice(raw).deserialize_map(InOrder).ok()
 }
 
 /// The file a call is about.
-pub(crate) fn path<'a>(raw: Option<&'a [u8]>) -> Option<Cow<'a, str>> {
+pub fn path<'a>(raw: Option<&'a [u8]>) -> Option<Cow<'a, str>> {
     let view = MessageView::new(raw.unwrap_or_default());
     ["path", "file_path", "filePath"].iter().find_map(|key| view.field(key))
 }
 
 /// What a call is about, without its name: `src/main.rs:10-49`, the beginning of a command, `/pattern/
 /// in src`. Empty if it says nothing that fits on a line.
-pub(crate) fn about(name: &str, raw: Option<&[u8]>, most: usize) -> String {
+pub fn about(name: &str, raw: Option<&[u8]>, most: usize) -> String {
     let bytes = raw.unwrap_or_default();
     let view = MessageView::new(bytes);
     let name = name.to_ascii_lowercase();
@@ -139,7 +167,7 @@ fn range(view: MessageView<'_>) -> String {
 }
 
 /// A call on one line, as its result is shown in a tree: `[read: src/main.rs]`.
-pub(crate) fn label(name: &str, raw: Option<&[u8]>) -> String {
+pub fn label(name: &str, raw: Option<&[u8]>) -> String {
     let name = excerpt(name, 40);
     match about(&name, raw, 50) {
         about if about.is_empty() => format!("[{name}]"),
@@ -148,7 +176,7 @@ pub(crate) fn label(name: &str, raw: Option<&[u8]>) -> String {
 }
 
 /// The language of a file, by its name, as code blocks name it.
-pub(crate) fn language(path: &str) -> &str {
+pub fn language(path: &str) -> &str {
     let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
     let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
     let is_plain = !extension.is_empty()

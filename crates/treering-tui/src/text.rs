@@ -13,6 +13,11 @@ fn is_hidden(character: char) -> bool {
     matches!(character, '\u{200c}' | '\u{200d}') || treering_export::text::is_hidden(character)
 }
 
+/// Most text needs no care at all, and there is much of it.
+fn is_simple(text: &str) -> bool {
+    text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
+}
+
 /// One line with everything invisible made visible. Tabs become spaces.
 ///
 /// ```
@@ -20,6 +25,9 @@ fn is_hidden(character: char) -> bool {
 /// assert_eq!(safe_line("a\u{1b}[2J\u{202e}b\n"), "a\\x1b[2J\\u{202e}b\\n");
 /// ```
 pub fn safe_line(text: &str) -> String {
+    if is_simple(text) {
+        return text.to_owned();
+    }
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {
         match character {
@@ -48,10 +56,14 @@ const MAX_CLUSTER: usize = 32;
 /// nothing to stand on, is left out: it would be drawn on something else. Of a tower of marks only
 /// the ground floor is left.
 pub fn graphemes(text: &str) -> impl Iterator<Item = (&str, usize)> {
-    text.graphemes(true)
+    let (simple, other) = if is_simple(text) { (text, "") } else { ("", text) };
+    let letters = (0..simple.len()).filter_map(|at| Some((simple.get(at..at + 1)?, 1)));
+    let clusters = other
+        .graphemes(true)
         .map(ground_floor)
         .map(|cluster| (cluster, cluster_width(cluster)))
-        .filter(|(_, width)| *width > 0)
+        .filter(|(_, width)| *width > 0);
+    letters.chain(clusters)
 }
 
 /// Half-width sound marks count as extending a character, but terminals draw them beside it.
@@ -62,30 +74,6 @@ fn cluster_width(cluster: &str) -> usize {
 fn ground_floor(cluster: &str) -> &str {
     let first = cluster.chars().next().map_or(0, char::len_utf8);
     if cluster.len() > MAX_CLUSTER { cluster.get(..first).unwrap_or_default() } else { cluster }
-}
-
-/// A line in pieces of at most `width` columns, broken at blanks where there are some.
-pub fn wrap(line: &str, width: usize) -> Vec<&str> {
-    let width = width.max(2);
-    let mut pieces = Vec::new();
-    // Where the piece begins, how wide it is, and where it may be broken.
-    let (mut start, mut used, mut blank) = (0, 0, None);
-    for (at, cluster) in line.grapheme_indices(true) {
-        let wide = cluster_width(cluster);
-        while used + wide > width && at > start {
-            let end = blank.filter(|end| *end > start).unwrap_or(at);
-            pieces.push(line.get(start..end).unwrap_or_default().trim_end());
-            start = end;
-            used = columns(line.get(start..at).unwrap_or_default());
-            blank = None;
-        }
-        used += wide;
-        if cluster == " " {
-            blank = Some(at + 1);
-        }
-    }
-    pieces.push(line.get(start..).unwrap_or_default());
-    pieces
 }
 
 #[cfg(test)]
@@ -99,18 +87,6 @@ mod tests {
             let shown = safe_line(&format!("a{character}b"));
             assert!(shown.chars().all(|c| c.is_ascii_graphic() || c == ' '), "{code:x}: {shown:?}");
             assert_ne!(shown, "ab", "{code:x} must be visible");
-        }
-    }
-
-    #[test]
-    fn a_line_is_broken_at_blanks_and_never_too_wide() {
-        assert_eq!(wrap("one two three", 8), ["one two", "three"]);
-        assert_eq!(wrap("abcdefgh", 3), ["abc", "def", "gh"]);
-        assert_eq!(wrap("", 3), [""]);
-        for width in 2..9 {
-            for piece in wrap("a日本語 b👍🏽c e\u{301}e\u{301} longerword", width) {
-                assert!(columns(piece) <= width, "{width} {piece:?}");
-            }
         }
     }
 }

@@ -19,6 +19,24 @@ pub enum Tone {
     Active,
     Cursor,
     Failure,
+    // Prose.
+    Heading,
+    Strong,
+    Emphasis,
+    Struck,
+    Link,
+    Quote,
+    // Code.
+    Code,
+    Keyword,
+    Literal,
+    Number,
+    Comment,
+    Name,
+    // Differences.
+    Added,
+    Removed,
+    Changed,
 }
 
 /// A set of colours.
@@ -36,21 +54,36 @@ pub enum Theme {
 impl Theme {
     /// The look of a tone.
     pub fn style(self, tone: Tone) -> Style {
-        let base = Style::new();
-        let style = match tone {
-            Tone::Title | Tone::Cursor | Tone::Label => base.add_modifier(Modifier::BOLD),
-            Tone::Dim => base.add_modifier(Modifier::DIM),
-            _ => base,
-        };
+        let style = Style::new().add_modifier(self.modifier(tone));
         match self.colour(tone) {
             Some(colour) => style.fg(colour),
             None => style,
         }
     }
 
+    fn modifier(self, tone: Tone) -> Modifier {
+        match tone {
+            Tone::Title | Tone::Cursor | Tone::Label | Tone::Heading | Tone::Strong => {
+                Modifier::BOLD
+            }
+            Tone::Dim | Tone::Quote | Tone::Comment => Modifier::DIM,
+            Tone::Link => Modifier::UNDERLINED,
+            // Not every terminal slants or strikes; without colour only what all of them do counts.
+            Tone::Emphasis if self == Theme::Plain => Modifier::UNDERLINED,
+            Tone::Emphasis => Modifier::ITALIC,
+            Tone::Struck if self == Theme::Plain => Modifier::DIM,
+            Tone::Struck => Modifier::CROSSED_OUT,
+            Tone::Added | Tone::Keyword if self == Theme::Plain => Modifier::BOLD,
+            Tone::Removed if self == Theme::Plain => Modifier::UNDERLINED,
+            _ => Modifier::empty(),
+        }
+    }
+
     fn colour(self, tone: Tone) -> Option<Color> {
         let (dark, light) = match tone {
             Tone::Plain | Tone::Dim | Tone::Title | Tone::Cursor => return None,
+            Tone::Strong | Tone::Emphasis | Tone::Struck | Tone::Quote => return None,
+            Tone::Comment => return None,
             Tone::User => (Color::Cyan, Color::Blue),
             Tone::Assistant => (Color::Green, Color::Green),
             Tone::Tool => (Color::DarkGray, Color::DarkGray),
@@ -58,11 +91,54 @@ impl Theme {
             Tone::Label => (Color::Yellow, Color::Red),
             Tone::Active => (Color::Yellow, Color::Blue),
             Tone::Failure => (Color::Red, Color::Red),
+            Tone::Heading => (Color::Cyan, Color::Blue),
+            Tone::Link => (Color::Blue, Color::Blue),
+            Tone::Code => (Color::LightCyan, Color::Blue),
+            Tone::Keyword => (Color::Magenta, Color::Magenta),
+            Tone::Literal => (Color::Green, Color::Green),
+            Tone::Number => (Color::Yellow, Color::Red),
+            Tone::Name => (Color::LightBlue, Color::Blue),
+            Tone::Added => (Color::Green, Color::Green),
+            Tone::Removed => (Color::Red, Color::Red),
+            Tone::Changed => (Color::Yellow, Color::Magenta),
         };
         match self {
             Theme::Dark => Some(dark),
             Theme::Light => Some(light),
             Theme::Plain => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_colour_only_what_every_terminal_can_do() {
+        let allowed = Modifier::BOLD | Modifier::DIM | Modifier::UNDERLINED | Modifier::REVERSED;
+        for tone in [
+            Tone::Plain,
+            Tone::Dim,
+            Tone::Title,
+            Tone::User,
+            Tone::Failure,
+            Tone::Heading,
+            Tone::Strong,
+            Tone::Emphasis,
+            Tone::Struck,
+            Tone::Link,
+            Tone::Quote,
+            Tone::Code,
+            Tone::Keyword,
+            Tone::Comment,
+            Tone::Added,
+            Tone::Removed,
+            Tone::Changed,
+        ] {
+            let style = Theme::Plain.style(tone);
+            assert_eq!((style.fg, style.bg), (None, None), "{tone:?}");
+            assert!(allowed.contains(style.add_modifier), "{tone:?}");
         }
     }
 }

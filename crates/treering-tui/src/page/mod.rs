@@ -1,11 +1,34 @@
-//! All of an entry, or all that the model would see from it, as lines to scroll in.
+//! Lines to read: an entry, all that the model would see from it, what somebody wrote in Markdown.
 //!
-//! Pages are made where sessions are read, outside of update. What is in them is safe to show.
+//! Pages are made where sessions are read, outside of update, and know nothing of a screen: `wrap`
+//! and `table` give their lines the width of one, `reader` only as far as somebody has scrolled.
+//! `writer` is how pages are filled, and says where they end; `prose` reads Markdown, `code` colours
+//! code, `call` shows what tools are asked to do, `entry` and `context` put it together, [`diff`]
+//! sets two texts side by side. What is in a page is safe to show.
 
-use crate::text::{safe_line, wrap};
+mod call;
+mod code;
+mod context;
+pub mod diff;
+mod entry;
+mod prose;
+mod reader;
+mod table;
+mod wrap;
+mod writer;
+
+#[cfg(test)]
+mod tests;
+
+pub use reader::Reader;
+
+use crate::text::safe_line;
 use crate::theme::Tone;
-use treering::{Block, Body, Context, Entry, MessageView, Role, estimate_tokens};
-use treering_export::text::pretty_json;
+use entry::Around;
+use std::sync::Arc;
+use table::Table;
+use treering::{Context, Entry, MessageView, Session};
+use writer::Writer;
 
 /// A piece of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,19 +39,52 @@ pub struct Span {
     pub text: String,
 }
 
+impl Span {
+    /// A piece, made safe to show.
+    pub fn new(tone: Tone, text: &str) -> Self {
+        Span { tone, text: safe_line(text) }
+    }
+}
+
 /// A line of a page. May be wider than the screen.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Line {
     /// Its pieces, one after the other.
     pub spans: Vec<Span>,
-    /// Where it goes on if it is broken: so many columns from the left.
+    /// Where it goes on if it is broken: so many columns from the left. Of what stands there only
+    /// the bars of quotes are repeated.
     pub hang: usize,
+    pub(crate) shape: Shape,
+}
+
+/// How a line is made to fit.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) enum Shape {
+    /// Broken at blanks.
+    #[default]
+    Prose,
+    /// Broken where the screen ends, with its blanks.
+    Code,
+    /// As wide as the screen.
+    Rule,
+    /// A row of a table; its spans are for who does not need columns.
+    Row(Arc<Table>, usize),
 }
 
 impl Line {
     /// A line of one piece, made safe to show.
     pub fn new(tone: Tone, text: &str) -> Self {
-        Line { spans: vec![Span { tone, text: safe_line(text) }], hang: 0 }
+        Line::of(vec![Span::new(tone, text)])
+    }
+
+    /// A line of some pieces.
+    pub fn of(spans: Vec<Span>) -> Self {
+        Line { spans, ..Line::default() }
+    }
+
+    /// The same, going on so many columns from the left where it is broken.
+    pub fn hanging(self, hang: usize) -> Self {
+        Line { hang, ..self }
     }
 
     /// All of it, without what it looks like.
@@ -44,185 +100,104 @@ pub struct Page {
     pub lines: Vec<Line>,
 }
 
-/// Longer lines are broken, so that one can scroll in them.
-const MAX_CHARACTERS: usize = 1000;
-/// A page ends here; nobody reads further on a screen.
-const MAX_LINES: usize = 20_000;
-
 impl Page {
     /// The whole of an entry.
     pub fn of_entry(entry: &Entry) -> Self {
-        let mut page = Page::default();
-        page.title(&format!("{} {}", entry.type_name(), entry.id()));
-        if let Some(time) = entry.time() {
-            page.add(Tone::Dim, &treering::format_time(time));
-        }
-        match entry.body() {
-            Body::Message(message) => {
-                page.message(message);
-                entry.more_messages().for_each(|message| page.message(message));
-            }
-            Body::Compaction { summary, .. } | Body::BranchSummary { summary, .. } => {
-                page.add(Tone::Plain, &summary);
-            }
-            Body::CustomMessage { text, .. } => page.add(Tone::Plain, &text),
-            _ => page.json(entry.raw()),
-        }
-        page
+        let mut writer = Writer::default();
+        entry::write(&mut writer, entry, &Around::default());
+        writer.finish()
+    }
+
+    /// The whole of an entry of a session, with its label; a result is shown knowing the call it
+    /// answers.
+    pub fn of_entry_in(session: &Session, entry: &Entry) -> Self {
+        let mut writer = Writer::default();
+        entry::write(&mut writer, entry, &Around::of(session, entry));
+        writer.finish()
+    }
+
+    /// What a message says, without who says it. A caller is the message whose call it answers.
+    pub fn of_message(message: MessageView<'_>, caller: Option<MessageView<'_>>) -> Self {
+        let mut writer = Writer::default();
+        entry::write_message(&mut writer, message, caller);
+        writer.finish()
+    }
+
+    /// What a tool is asked to do, given its name and its arguments as JSON.
+    ///
+    /// ```
+    /// use treering_tui::page::Page;
+    /// let page = Page::of_call("edit", Some(br#"{"path":"a","oldText":"x","newText":"y"}"#));
+    /// assert_eq!(page.text(), "→ edit a\n  - x\n  + y\n");
+    /// ```
+    pub fn of_call(name: &str, arguments: Option<&[u8]>) -> Self {
+        let mut writer = Writer::default();
+        call::write(&mut writer, name, arguments);
+        writer.finish()
     }
 
     /// What the model would see, message by message, with what each is estimated to take.
     pub fn of_context(context: &Context) -> Self {
-        let mut page = Page::default();
-        let tokens: Vec<u64> =
-            context.messages.iter().map(|message| estimate_tokens(&message.json)).collect();
-        let count = match tokens.len() {
-            1 => "1 message".to_owned(),
-            count => format!("{count} messages"),
-        };
-        page.title(&format!("{count}, about {} tokens", tokens.iter().sum::<u64>()));
-        for (message, tokens) in context.messages.iter().zip(tokens) {
-            if page.is_full() {
-                break;
-            }
-            page.add(Tone::Plain, "");
-            page.add(Tone::Dim, &format!("{} · about {tokens} tokens", message.entry));
-            page.message(MessageView::new(&message.json));
-        }
-        page
+        Page::of_context_edited(context, |_| false)
+    }
+
+    /// The same, with a mark on what comes from entries that a context edit changed.
+    pub fn of_context_edited(context: &Context, is_edited: impl Fn(&str) -> bool) -> Self {
+        let mut writer = Writer::default();
+        context::write(&mut writer, context, is_edited);
+        writer.finish()
+    }
+
+    /// The context at an entry of a session, marks included.
+    pub fn of_context_at(session: &Session, id: &str) -> treering::Result<Self> {
+        let projection = session.projection_at(Some(id))?;
+        let edited: std::collections::HashSet<String> = projection
+            .selected()
+            .filter(|id| projection.is_edited(id.as_str()))
+            .map(|id| id.to_string())
+            .collect();
+        let context = Context::collect(projection)?;
+        Ok(Page::of_context_edited(&context, |id| edited.contains(id)))
     }
 
     /// What somebody wrote in Markdown.
+    ///
+    /// ```
+    /// use treering_tui::page::{Line, Page};
+    /// let page = Page::of_markdown("# A\n- *b*");
+    /// let lines: Vec<String> = page.lines.iter().map(Line::text).collect();
+    /// assert_eq!(lines, ["# A", "", "• b"]);
+    /// ```
     pub fn of_markdown(text: &str) -> Self {
-        let mut page = Page::default();
-        page.add(Tone::Plain, text);
-        page
-    }
-
-    /// The same with lines no wider than a screen.
-    pub fn wrapped(&self, width: usize) -> Self {
-        let mut page = Page::default();
-        for line in &self.lines {
-            let tone = line.spans.first().map_or(Tone::Plain, |span| span.tone);
-            let text = line.text();
-            page.lines.extend(
-                wrap(&text, width).into_iter().map(|piece| Line {
-                    spans: vec![Span { tone, text: piece.to_owned() }],
-                    hang: 0,
-                }),
-            );
-        }
-        page
+        let mut writer = Writer::default();
+        prose::write(&mut writer, text, Tone::Plain);
+        writer.finish()
     }
 
     /// That there is nothing to show, and why.
     pub fn of_failure(why: &str) -> Self {
+        let mut writer = Writer::default();
+        writer.text(Tone::Failure, why);
+        writer.finish()
+    }
+
+    /// The same with lines no wider than a screen. All of it is made to fit: for a page to scroll in
+    /// a [`Reader`] does less.
+    pub fn wrapped(&self, width: usize) -> Self {
         let mut page = Page::default();
-        page.add(Tone::Failure, why);
+        for line in &self.lines {
+            wrap::wrap(line, width, &mut page.lines);
+        }
         page
     }
 
-    fn message(&mut self, message: MessageView<'_>) {
-        let tone = match message.role() {
-            Role::User | Role::Custom => Tone::User,
-            Role::Assistant => Tone::Assistant,
-            Role::ToolResult | Role::BashExecution => Tone::Tool,
-            _ => Tone::Summary,
-        };
-        self.add(tone, &message.role_name());
-        for key in ["command", "output", "summary", "errorMessage"] {
-            if let Some(text) = message.field(key).filter(|text| !text.is_empty()) {
-                self.add(if key == "errorMessage" { Tone::Failure } else { Tone::Plain }, &text);
-            }
+    /// All of it, without what it looks like.
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        for line in &self.lines {
+            text.extend(line.spans.iter().map(|span| &*span.text));
+            text.push('\n');
         }
-        for block in message.blocks() {
-            match block {
-                Block::Text(text) => self.add(Tone::Plain, &text),
-                Block::Thinking(text) => self.add(Tone::Dim, &text),
-                Block::Image { mime_type, .. } => self.add(Tone::Dim, &format!("[{mime_type}]")),
-                Block::ToolCall { name, arguments, .. } => {
-                    self.add(Tone::Tool, &format!("→ {name}"));
-                    self.json(arguments.unwrap_or_default());
-                }
-                Block::Other(raw) => self.json(raw),
-                _ => {}
-            }
-        }
-    }
-
-    fn title(&mut self, text: &str) {
-        self.add(Tone::Title, text);
-    }
-
-    fn json(&mut self, raw: &[u8]) {
-        // No more than a page can hold: an entry may be a gigabyte.
-        let raw = raw.get(..MAX_LINES * MAX_CHARACTERS / 10).unwrap_or(raw);
-        self.add(Tone::Dim, &pretty_json(&String::from_utf8_lossy(raw)));
-    }
-
-    fn is_full(&self) -> bool {
-        self.lines.len() >= MAX_LINES
-    }
-
-    fn add(&mut self, tone: Tone, text: &str) {
-        for line in text.split('\n') {
-            let mut rest = line.strip_suffix('\r').unwrap_or(line);
-            loop {
-                if self.lines.len() == MAX_LINES {
-                    self.lines.push(Line::new(Tone::Dim, "…"));
-                }
-                if self.is_full() {
-                    return;
-                }
-                let end = rest.char_indices().nth(MAX_CHARACTERS).map_or(rest.len(), |(at, _)| at);
-                let (piece, more) = rest.split_at_checked(end).unwrap_or((rest, ""));
-                self.lines.push(Line::new(tone, piece));
-                if more.is_empty() {
-                    break;
-                }
-                rest = more;
-            }
-        }
-    }
-}
-
-/// Two entries, one after the other.
-pub fn side_by_side(left: &Entry, right: &Entry, width: usize) -> Page {
-    let mut page = Page::of_entry(left).wrapped(width);
-    page.lines.extend(Page::of_entry(right).wrapped(width).lines);
-    page
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use treering::{Message, Session};
-
-    #[test]
-    fn a_page_is_bounded_and_harmless() {
-        let mut page = Page::default();
-        page.add(Tone::Plain, &"x\n".repeat(2 * MAX_LINES));
-        assert_eq!(page.lines.len(), MAX_LINES + 1);
-        assert_eq!(page.lines.last().map(Line::text).as_deref(), Some("…"));
-        let mut page = Page::default();
-        page.add(Tone::Plain, &format!("{}\u{1b}", "é".repeat(MAX_CHARACTERS)));
-        assert_eq!(page.lines[1].text(), "\\x1b");
-    }
-
-    #[test]
-    fn a_context_says_what_each_message_takes() {
-        let session = Session::in_memory("/p");
-        session.append(Message::user("hello")).unwrap();
-        let last = session.append(Message::assistant("acme", "m", "hi there")).unwrap();
-        let page = Page::of_context(&session.context_at(Some(last.as_str())).unwrap());
-        let text: Vec<String> = page.lines.iter().map(Line::text).collect();
-        assert_eq!(text[0], "2 messages, about 4 tokens");
-        assert!(
-            text.iter().any(|line| line == "hi there")
-                && text.iter().any(|line| line == "assistant"),
-            "{text:?}"
-        );
-        let entry = Page::of_entry(&session.entry(last.as_str()).unwrap());
-        assert!(entry.lines.iter().any(|line| line.text() == "hi there"));
+        text
     }
 }

@@ -42,6 +42,19 @@ impl Areas {
         };
         Areas { head, tree, preview, foot }
     }
+
+    /// Where the lines of the preview's page stand: below its title, beside its border.
+    pub(crate) fn page(&self) -> Rect {
+        let area = self.preview;
+        let border = if area.x > 0 { area.width.min(2) } else { 0 };
+        let title = area.height.min(1);
+        Rect {
+            x: area.x + border,
+            y: area.y + title,
+            width: area.width - border,
+            height: area.height - title,
+        }
+    }
 }
 
 #[cfg(test)]

@@ -32,7 +32,7 @@ pub use filter::Filter;
 pub use gist::Gist;
 pub use outline::{Node, Outline};
 pub use preview::Shown;
-pub use read::{read_all, read_some};
+pub use read::{know_screen, read_all, read_some};
 pub use rows::{Fold, Joint, Row, Rows};
 pub use search::Words;
 pub use state::State;

@@ -1,8 +1,11 @@
 //! Reads gists of a session. The only part of the tree selector that reads anything: runtimes call
 //! it, update and view do not.
 
+use super::event::Event;
 use super::gist::Gist;
 use super::outline::Outline;
+use super::state::State;
+use super::update::update;
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 use treering::{Role, Session};
@@ -53,6 +56,22 @@ pub fn read_some(session: &Session, outline: &Outline, nodes: &[u32]) -> Vec<(u3
         }
     }
     gists
+}
+
+/// Sees to it that the gists of what is on the screen are known. What is read may turn out not to be
+/// seen, and other entries take its place: a few rounds are enough for all but the oddest.
+pub fn know_screen(session: &Session, mut state: State) -> State {
+    const ROUNDS: usize = 8;
+    for _ in 0..ROUNDS {
+        let unknown = state.unknown_on_screen();
+        if unknown.is_empty() {
+            break;
+        }
+        let gists = read_some(session, state.outline(), &unknown);
+        let generation = state.generation();
+        (state, _) = update(state, Event::Gists(generation, gists));
+    }
+    state
 }
 
 /// The answer whose call a result answers.

@@ -14,7 +14,7 @@ use super::rows::Rows;
 use super::search::Words;
 use crate::input::Input;
 use crate::keys::Bindings;
-use crate::page::Page;
+use crate::page::Reader;
 use crate::text::safe_line;
 use crate::theme::{Theme, Tone};
 use std::collections::HashMap;
@@ -34,15 +34,14 @@ impl Notice {
     }
 }
 
-/// The preview and how far it is scrolled.
+/// The preview.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Preview {
     pub shown: Shown,
     /// The entry that was asked for last.
     pub asked: Option<(u32, Shown)>,
     /// What came.
-    pub page: Option<Page>,
-    pub scroll: usize,
+    pub page: Option<Reader>,
 }
 
 /// The state of the tree selector.
@@ -297,6 +296,14 @@ impl State {
         let start = selected.map_or(0, |row| row.level as usize * 3);
         let own = (start + ROOM.min(width)).saturating_sub(width);
         own.saturating_add_signed(self.pan as isize)
+    }
+
+    /// Gives the preview's page the room there is for it.
+    pub(crate) fn fit_page(&mut self) {
+        let area = self.areas().page();
+        if let Some(page) = &mut self.preview.page {
+            page.resize(usize::from(area.width), usize::from(area.height));
+        }
     }
 
     /// Scrolls as little as needed to have the cursor on the screen.

@@ -12,6 +12,7 @@ use crate::Screen;
 use crate::happening::{Happening, Mouse};
 use crate::input::Input;
 use crate::keys::{Code, Key};
+use crate::page::Reader;
 use crate::theme::Tone;
 use ratatui::Frame;
 
@@ -46,7 +47,7 @@ pub fn update(mut state: State, event: Event) -> (State, Vec<Effect>) {
             state.find(&nodes);
         }
         Event::Page(id, shown, page) if is_asked_for(&state, &id, shown) => {
-            state.preview.page = Some(page);
+            state.preview.page = Some(Reader::new(page));
         }
         Event::Gists(..) | Event::Found(..) | Event::Page(..) => {}
         Event::Sheet(sheet) => state.mode = Mode::Read(sheet, 0),
@@ -62,6 +63,7 @@ pub fn update(mut state: State, event: Event) -> (State, Vec<Effect>) {
     }
     state.follow_cursor();
     ask_for_page(&mut state, &mut effects);
+    state.fit_page();
     (state, effects)
 }
 
@@ -111,7 +113,6 @@ fn ask_for_page(state: &mut State, effects: &mut Vec<Effect>) {
     if wanted == state.preview.asked {
         return;
     }
-    state.preview.scroll = 0;
     state.preview.page = None;
     state.preview.asked = wanted;
     if let Some((node, shown)) = wanted {
@@ -356,8 +357,9 @@ fn step(state: &mut State, rows: isize) {
 }
 
 fn scroll(state: &mut State, lines: isize) {
-    let last = state.preview.page.as_ref().map_or(0, |page| page.lines.len().saturating_sub(1));
-    state.preview.scroll = state.preview.scroll.saturating_add_signed(lines).min(last);
+    if let Some(page) = &mut state.preview.page {
+        page.scroll(lines);
+    }
 }
 
 fn fold_or_up(state: &mut State) {

@@ -204,21 +204,18 @@ impl View<'_, '_> {
             Shown::Entry => "entry",
             Shown::Context => "context from here",
         };
-        let mut inner = area;
         if area.x > 0 {
             for y in area.y..area.bottom() {
                 self.put(&mut Pen::new(area, y), Tone::Dim, "│");
             }
-            inner = Rect { x: area.x + 2, width: area.width.saturating_sub(2), ..area };
         }
-        let mut pen = Pen::new(inner, inner.y);
+        let inner = self.state.areas().page();
+        let mut pen = Pen::new(inner, area.y);
         self.put(&mut pen, Tone::Dim, &format!("── {title} "));
         self.put(&mut pen, Tone::Dim, &"─".repeat(usize::from(inner.width)));
         let Some(page) = &self.state.preview.page else { return };
-        let page = page.wrapped(usize::from(inner.width));
-        let lines = page.lines.iter().skip(self.state.preview.scroll);
-        for (y, line) in (inner.y + 1..inner.bottom()).zip(lines) {
-            self.canvas.line(&mut Pen::new(inner, y), line);
+        for (y, row) in (inner.y..inner.bottom()).zip(page.rows()) {
+            self.canvas.line(&mut Pen::new(inner, y), row);
         }
     }
 }

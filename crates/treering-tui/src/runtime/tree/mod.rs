@@ -9,7 +9,7 @@ use super::desk::{Desk, Office, Post};
 use super::visit::Visit;
 use crate::keys::Bindings;
 use crate::theme::Theme;
-use crate::tree::{Action, Effect, Event, Outline, State, read_some, update};
+use crate::tree::{Action, Effect, Event, Outline, State, know_screen};
 use actions::Actions;
 use std::io;
 use std::sync::Arc;
@@ -68,21 +68,9 @@ struct TreeOffice {
 impl Office<State> for TreeOffice {
     type Outcome = Outcome;
 
-    /// Reads what is on the screen at once; the rest comes when it comes. What is read may turn out
-    /// not to be seen, and other entries take its place: a few rounds are enough for all but the
-    /// oddest.
-    fn prepare(&mut self, mut state: State) -> State {
-        const ROUNDS: usize = 8;
-        for _ in 0..ROUNDS {
-            let unknown = state.unknown_on_screen();
-            if unknown.is_empty() {
-                break;
-            }
-            let gists = read_some(&self.worker.session, state.outline(), &unknown);
-            let generation = state.generation();
-            (state, _) = update(state, Event::Gists(generation, gists));
-        }
-        state
+    /// What is on the screen is read at once; the rest comes when it comes.
+    fn prepare(&mut self, state: State) -> State {
+        know_screen(&self.worker.session, state)
     }
 
     fn perform(&mut self, effect: Effect, state: &State) -> Option<Outcome> {

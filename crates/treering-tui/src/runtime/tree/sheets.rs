@@ -1,12 +1,12 @@
 //! Sheets: two entries side by side, and what a compaction would do.
 
+use crate::page::diff::{Side, side_by_side};
 use crate::page::{Line, Page};
 use crate::text::safe_line;
 use crate::theme::Tone;
 use crate::tree::{Sheet, Subject};
 use treering::{
-    CompactionSettings, Diff, EntryId, MessageView, Preparation, Result, Session, Side,
-    estimate_tokens,
+    CompactionSettings, Diff, EntryId, MessageView, Preparation, Result, Session, estimate_tokens,
 };
 
 /// The longest beginning of a message that is shown on one line.
@@ -26,13 +26,13 @@ pub(super) fn diff(session: &Session, a: &str, b: &str, width: usize) -> Result<
     }
     page.lines.push(Line::default());
     let (one, other) = (session.entry(a)?, session.entry(b)?);
-    let sides = crate::page::side_by_side(&one, &other, width);
+    let sides = side_by_side(&Side::of_entry(&one), &Side::of_entry(&other), width);
     page.lines.extend(sides.lines);
     let title = safe_line(&format!("{a} and {b}"));
     Ok(Sheet { subject: Subject::Diff(a.to_owned(), b.to_owned()), title, page })
 }
 
-fn what_it_did(side: &Side) -> String {
+fn what_it_did(side: &treering::Side) -> String {
     let files = side.file_ops.lists();
     let (read, changed) = (files.read.len(), files.modified.len());
     format!(

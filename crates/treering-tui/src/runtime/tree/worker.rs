@@ -121,10 +121,11 @@ impl Worker {
         std::thread::spawn(move || {
             let page = match shown {
                 Shown::Nothing => return,
-                Shown::Entry => worker.session.entry(&id).map(|entry| Page::of_entry(&entry)),
-                Shown::Context => {
-                    worker.session.context_at(Some(&id)).map(|context| Page::of_context(&context))
+                Shown::Entry => {
+                    let entry = worker.session.entry(&id);
+                    entry.map(|entry| Page::of_entry_in(&worker.session, &entry))
                 }
+                Shown::Context => Page::of_context_at(&worker.session, &id),
             };
             let page = page.unwrap_or_else(|error| Page::of_failure(&error.to_string()));
             // Nobody waits for it any more if this fails.

@@ -3,7 +3,7 @@
 use super::super::{Effect, Event, Mode, Outline, Shown, State, update};
 use super::{known, sample};
 use crate::keys::Key;
-use crate::page::Page;
+use crate::page::{Page, Reader};
 use crate::{Happening, Mouse};
 
 /// Presses keys given by their names; any other word is typed.
@@ -149,9 +149,27 @@ fn only_the_page_that_is_waited_for_is_shown() {
     let (state, _) = update(state, page("g"));
     assert_eq!(state.preview.page, None);
     let (state, _) = update(state, page("h"));
-    assert_eq!(state.preview.page, Some(Page::of_failure("h")));
+    let shown = state.preview.page.as_ref().map(Reader::page);
+    assert_eq!(shown, Some(&Page::of_failure("h")));
     let (state, _) = press(state, "Up");
     assert_eq!(state.preview.page, None);
+}
+
+#[test]
+fn a_preview_scrolls_by_rows_and_not_past_its_end() {
+    let words = "word ".repeat(100);
+    let (state, _) = press(known(&sample()), "Tab");
+    let (state, _) = update(state, Event::from(Happening::Resize(40, 24)));
+    let page = Event::Page("h".into(), Shown::Entry, Page::of_markdown(&words));
+    let (state, _) = update(state, page);
+    let top = |state: &State| state.preview.page.as_ref().map(Reader::top);
+    let (state, _) = press(state, "Alt+↓ Alt+↓");
+    assert_eq!(top(&state), Some(2));
+    // Eight words on a row: thirteen rows, ten of which are seen.
+    let (state, _) = press(state, "Alt+↓ Alt+↓ Alt+↓");
+    assert_eq!(top(&state), Some(3));
+    let (state, _) = update(state, Event::from(Happening::Resize(80, 24)));
+    assert_eq!(top(&state), Some(0));
 }
 
 #[test]

@@ -94,20 +94,20 @@ fn a_wide_screen_with_a_preview() {
       • ⊟ user: start here                                      │ ── context from here ─────────────────────────────────────
       • assistant: answer one                                   │ 4 messages, about 11 tokens
       ├⊟ • user: right                                          │
-    › │     • assistant: right answer ← leaf                    │ a · about 3 tokens
-      └⊟   [Todo] 2026-01-05 09:08 user: left                   │ user
+    › │     • assistant: right answer ← leaf                    │ user · a
+      └⊟   [Todo] 2026-01-05 09:08 user: left                   │ ▕██      ▏ 27 % · about 3 tokens
               [read: src/main.rs]                               │ start here
               assistant: Left answer                            │
-                                                                │ b · about 3 tokens
-                                                                │ assistant
+                                                                │ assistant · b
+                                                                │ ▕██      ▏ 27 % · about 3 tokens
                                                                 │ answer one
                                                                 │
-                                                                │ g · about 2 tokens
-                                                                │ user
+                                                                │ user · g
+                                                                │ ▕█       ▏ 18 % · about 2 tokens
                                                                 │ right
                                                                 │
-                                                                │ h · about 3 tokens
-                                                                │ assistant
+                                                                │ assistant · h
+                                                                │ ▕██      ▏ 27 % · about 3 tokens
                                                                 │ right answer
                                                                 │
                                                                 │

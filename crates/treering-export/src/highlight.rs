@@ -1,0 +1,409 @@
+//! What the pieces of some code are: words, texts, comments, numbers.
+//!
+//! A scanner, not a parser: it knows how comments and texts begin and end in each family of
+//! languages and which words are keywords, and is wrong here and there without any harm. It changes
+//! no character and takes linear time, whatever it is given. Exported pages colour their code
+//! themselves, when it comes into sight; they share the table of languages.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::LazyLock;
+
+/// What a piece of code is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Class {
+    /// Nothing of the others.
+    Plain,
+    /// A comment.
+    Comment,
+    /// A text in quotes.
+    Text,
+    /// A number.
+    Number,
+    /// A keyword.
+    Word,
+    /// Something that is called, a key, a section.
+    Name,
+    /// A line of a diff that comes.
+    Added,
+    /// A line of a diff that goes.
+    Removed,
+}
+
+/// Longer code is read, not admired: it is one plain piece.
+const MAX_BYTES: usize = 128 * 1024;
+
+/// The pieces of code in a language, as code blocks name it. Together they are the text.
+///
+/// ```
+/// use treering_export::highlight::{Class, pieces};
+/// let code = pieces("rust", "let x = 1; // one");
+/// assert_eq!(code[0], (Class::Word, "let"));
+/// assert_eq!(code.last(), Some(&(Class::Comment, "// one")));
+/// ```
+pub fn pieces<'a>(language: &str, text: &'a str) -> Vec<(Class, &'a str)> {
+    let family = TABLE.families.get(&*language.to_ascii_lowercase()).copied();
+    match family {
+        _ if text.is_empty() => Vec::new(),
+        Some(_) if text.len() > MAX_BYTES => vec![(Class::Plain, text)],
+        Some("diff") => diff(text),
+        Some(family) => match Shape::of(family) {
+            Some(shape) => Scanner::new(shape, text).scan(),
+            None => vec![(Class::Plain, text)],
+        },
+        None => vec![(Class::Plain, text)],
+    }
+}
+
+/// The languages and their keywords.
+struct Table {
+    families: HashMap<&'static str, &'static str>,
+    words: HashMap<&'static str, HashSet<&'static str>>,
+}
+
+static TABLE: LazyLock<Table> = LazyLock::new(|| {
+    let json = include_str!("html/assets/languages.json");
+    let mut lists: HashMap<&str, HashMap<&str, &str>> =
+        serde_json::from_str(json).unwrap_or_default();
+    let words = lists.remove("words").unwrap_or_default();
+    Table {
+        families: lists.remove("families").unwrap_or_default(),
+        words: words
+            .into_iter()
+            .map(|(family, words)| (family, words.split(' ').collect()))
+            .collect(),
+    }
+});
+
+/// How a family of languages writes comments and texts.
+#[derive(Clone, Copy)]
+struct Shape {
+    family: &'static str,
+    /// What a comment to the end of the line begins with. `#` needs a blank before it.
+    comment: &'static str,
+    /// Whether there are comments between `/*` and `*/`.
+    has_blocks: bool,
+    quotes: &'static [Quote],
+}
+
+/// What a text stands between.
+struct Quote {
+    mark: &'static str,
+    kind: QuoteKind,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum QuoteKind {
+    /// One character, perhaps with a backslash.
+    Character,
+    /// Within a line, with backslashes.
+    Line,
+    /// Over lines, with backslashes.
+    Lines,
+    /// Over lines, as it is.
+    Raw,
+}
+
+const fn quote(mark: &'static str, kind: QuoteKind) -> Quote {
+    Quote { mark, kind }
+}
+
+impl Shape {
+    fn of(family: &'static str) -> Option<Shape> {
+        use QuoteKind::{Character, Line, Lines, Raw};
+        const CHARACTERS: &[Quote] = &[quote("\"", Line), quote("'", Character)];
+        const GO: &[Quote] = &[quote("\"", Line), quote("`", Raw), quote("'", Character)];
+        const SCRIPT: &[Quote] = &[quote("\"", Line), quote("'", Line), quote("`", Lines)];
+        const SHELL: &[Quote] = &[quote("\"", Lines), quote("'", Raw)];
+        const BOTH: &[Quote] = &[quote("\"", Line), quote("'", Line)];
+        const PYTHON: &[Quote] =
+            &[quote("\"\"\"", Lines), quote("'''", Lines), quote("\"", Line), quote("'", Line)];
+        let (comment, has_blocks, quotes) = match family {
+            "rs" | "c" => ("//", true, CHARACTERS),
+            "js" => ("//", true, SCRIPT),
+            "go" => ("//", true, GO),
+            "py" => ("#", false, PYTHON),
+            "sh" => ("#", false, SHELL),
+            "toml" | "rb" => ("#", false, BOTH),
+            "sql" => ("--", true, &BOTH[1..]),
+            "css" => ("", true, BOTH),
+            "json" => ("", false, &BOTH[..1]),
+            _ => return None,
+        };
+        Some(Shape { family, comment, has_blocks, quotes })
+    }
+}
+
+struct Scanner<'a> {
+    shape: Shape,
+    words: Option<&'static HashSet<&'static str>>,
+    text: &'a str,
+    at: usize,
+    /// For each quote, up to where it is known that none closes.
+    barren: [usize; 4],
+    out: Vec<(Class, &'a str)>,
+    /// Where the plain piece begins that is being read.
+    plain: usize,
+}
+
+impl<'a> Scanner<'a> {
+    fn new(shape: Shape, text: &'a str) -> Self {
+        let words = TABLE.words.get(shape.family);
+        Scanner { shape, words, text, at: 0, barren: [0; 4], out: Vec::new(), plain: 0 }
+    }
+
+    fn rest(&self) -> &'a str {
+        self.text.get(self.at..).unwrap_or_default()
+    }
+
+    fn scan(mut self) -> Vec<(Class, &'a str)> {
+        while let Some(next) = self.rest().chars().next() {
+            match self.piece(next) {
+                (Class::Plain, length) => self.at += length.max(next.len_utf8()),
+                (class, length) => self.push(class, length),
+            }
+        }
+        self.push(Class::Plain, 0);
+        self.out
+    }
+
+    /// Ends the plain piece and adds another of some bytes.
+    fn push(&mut self, class: Class, length: usize) {
+        let end = self.at + length;
+        for (class, from, to) in [(Class::Plain, self.plain, self.at), (class, self.at, end)] {
+            if let Some(piece) = self.text.get(from..to).filter(|piece| !piece.is_empty()) {
+                self.out.push((class, piece));
+            }
+        }
+        (self.at, self.plain) = (end, end);
+    }
+
+    /// What comes next, and its length.
+    fn piece(&mut self, next: char) -> (Class, usize) {
+        let rest = self.rest();
+        if let Some(length) = self.comment(rest) {
+            return (Class::Comment, length);
+        }
+        if self.shape.family == "toml" && self.is_line_start() {
+            let length = setting(rest);
+            if length > 0 {
+                return (Class::Name, length);
+            }
+        }
+        if let Some(length) = self.quoted(rest) {
+            let after = rest.get(length..).unwrap_or_default();
+            let is_key = self.shape.family == "json" && is_followed_by_colon(after);
+            return (if is_key { Class::Name } else { Class::Text }, length);
+        }
+        match next {
+            '0'..='9' => (Class::Number, number(rest)),
+            _ if next == '_' || next.is_alphabetic() => self.word(rest),
+            _ => (Class::Plain, next.len_utf8()),
+        }
+    }
+
+    fn is_line_start(&self) -> bool {
+        self.at == 0 || self.text.as_bytes().get(self.at - 1) == Some(&b'\n')
+    }
+
+    fn comment(&self, rest: &str) -> Option<usize> {
+        let mark = self.shape.comment;
+        if !mark.is_empty() && rest.starts_with(mark) {
+            let before = self.at.checked_sub(1).and_then(|at| self.text.as_bytes().get(at));
+            let stands_alone = before.is_none_or(u8::is_ascii_whitespace);
+            return (mark != "#" || stands_alone).then(|| line_length(rest));
+        }
+        let inside = rest.strip_prefix("/*").filter(|_| self.shape.has_blocks)?;
+        Some(inside.find("*/").map_or(rest.len(), |end| end + 4))
+    }
+
+    fn quoted(&mut self, rest: &str) -> Option<usize> {
+        let quotes = self.shape.quotes.iter().zip(&mut self.barren);
+        let (quote, barren) = quotes.into_iter().find(|(quote, _)| rest.starts_with(quote.mark))?;
+        let inside = rest.get(quote.mark.len()..)?;
+        if quote.kind == QuoteKind::Character {
+            return character(inside).map(|length| length + 2);
+        }
+        if self.at < *barren {
+            return None;
+        }
+        let closed = closing(inside, quote);
+        if closed.is_none() {
+            // The rest is not looked through again for every such quote in it.
+            let length = if quote.kind == QuoteKind::Line { line_length(rest) } else { rest.len() };
+            *barren = self.at + length;
+        }
+        closed.map(|end| quote.mark.len() + end)
+    }
+
+    fn word(&self, rest: &str) -> (Class, usize) {
+        let is_inside = |c: char| c == '_' || c.is_alphanumeric();
+        let length = rest.find(|c| !is_inside(c)).unwrap_or(rest.len());
+        let (word, after) = rest.split_at_checked(length).unwrap_or((rest, ""));
+        let is_word = match (self.words, self.shape.family) {
+            (Some(words), "sql") => words.contains(&*word.to_ascii_lowercase()),
+            (Some(words), _) => words.contains(word),
+            (None, _) => matches!(word, "true" | "false" | "null" | "yes" | "no"),
+        };
+        match is_word {
+            true => (Class::Word, length),
+            false if after.starts_with('(') => (Class::Name, length),
+            false => (Class::Plain, length),
+        }
+    }
+}
+
+fn line_length(text: &str) -> usize {
+    text.find('\n').unwrap_or(text.len())
+}
+
+/// Where a text ends that has begun, its mark included.
+fn closing(inside: &str, quote: &Quote) -> Option<usize> {
+    let mut is_escaped = false;
+    for (at, character) in inside.char_indices() {
+        match character {
+            _ if is_escaped => is_escaped = false,
+            '\\' if quote.kind != QuoteKind::Raw => is_escaped = true,
+            '\n' if quote.kind == QuoteKind::Line => return None,
+            _ if inside.get(at..).is_some_and(|rest| rest.starts_with(quote.mark)) => {
+                return Some(at + quote.mark.len());
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// The length of one character before a closing `'`.
+fn character(inside: &str) -> Option<usize> {
+    let mut characters = inside.char_indices();
+    let (_, first) = characters.next().filter(|(_, first)| !matches!(first, '\'' | '\n'))?;
+    if first == '\\' {
+        characters.next()?;
+    }
+    let (end, _) = characters.next().filter(|(_, last)| *last == '\'')?;
+    Some(end)
+}
+
+fn number(rest: &str) -> usize {
+    let bytes = rest.as_bytes();
+    let run = |from: usize, is_part: fn(&u8) -> bool| {
+        bytes.get(from..).unwrap_or_default().iter().take_while(|byte| is_part(byte)).count()
+    };
+    if rest.starts_with("0x") {
+        return 2 + run(2, |byte| byte.is_ascii_hexdigit() || *byte == b'_');
+    }
+    let mut end = run(0, |byte| byte.is_ascii_digit() || *byte == b'_');
+    if bytes.get(end) == Some(&b'.') {
+        let digits = run(end + 1, u8::is_ascii_digit);
+        end += if digits > 0 { digits + 1 } else { 0 };
+    }
+    if bytes.get(end) == Some(&b'e') {
+        let sign = usize::from(matches!(bytes.get(end + 1), Some(b'+' | b'-')));
+        let digits = run(end + 1 + sign, u8::is_ascii_digit);
+        end += if digits > 0 { digits + 1 + sign } else { 0 };
+    }
+    end
+}
+
+/// The length of `[section]`, or of a key before `=` or `:`; 0 if the line begins otherwise.
+fn setting(rest: &str) -> usize {
+    let line = rest.get(..line_length(rest)).unwrap_or(rest);
+    if line.starts_with('[') {
+        return line.rfind(']').map_or(0, |end| end + 1);
+    }
+    let name = line.trim_start_matches([' ', '\t', '-']);
+    let is_key = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '"' | '-');
+    let end = name.find(|c| !is_key(c)).unwrap_or(name.len());
+    let after = name.get(end..).unwrap_or_default().trim_start();
+    match end > 0 && after.starts_with([':', '=']) {
+        true => line.len() - name.len() + end,
+        false => 0,
+    }
+}
+
+/// Not looked for beyond a few blanks: code may be blanks for megabytes.
+fn is_followed_by_colon(rest: &str) -> bool {
+    rest.chars().take(16).find(|c| !c.is_ascii_whitespace()) == Some(':')
+}
+
+fn diff(text: &str) -> Vec<(Class, &str)> {
+    let class = |line: &str| match line.as_bytes().first() {
+        Some(b'+') => Class::Added,
+        Some(b'-') => Class::Removed,
+        _ if ["@@", "***", "diff "].iter().any(|start| line.starts_with(start)) => Class::Comment,
+        _ => Class::Plain,
+    };
+    text.split_inclusive('\n').map(|line| (class(line), line)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// `w:` before words and so on, plain pieces as they are.
+    fn shown(language: &str, text: &str) -> String {
+        let letter = |class| match class {
+            Class::Plain => "",
+            Class::Comment => "c:",
+            Class::Text => "t:",
+            Class::Number => "n:",
+            Class::Word => "w:",
+            Class::Name => "f:",
+            Class::Added => "+:",
+            Class::Removed => "-:",
+        };
+        let pieces = pieces(language, text);
+        let shown: Vec<String> =
+            pieces.iter().map(|(class, text)| format!("{}{text}", letter(*class))).collect();
+        shown.join("|")
+    }
+
+    #[test]
+    fn code_is_taken_apart() {
+        for (language, text, expected) in [
+            ("Rust", "fn f('a', 1.5e3)", "w:fn| |f:f|(|t:'a'|, |n:1.5e3|)"),
+            ("rs", "&'a x /* b */ // c", "&'a x |c:/* b */| |c:// c"),
+            ("js", "`a\nb` + 'c'", "t:`a\nb`| + |t:'c'"),
+            ("py", "'''a\n'b''' # c", "t:'''a\n'b'''| |c:# c"),
+            ("sh", "echo a#b \"x\ny\" # c", "w:echo| a#b |t:\"x\ny\"| |c:# c"),
+            ("sh", "it's", "it's"),
+            (
+                "json",
+                "{\"a\" : \"b\", \"c\": true}",
+                "{|f:\"a\"| : |t:\"b\"|, |f:\"c\"|: |w:true|}",
+            ),
+            ("toml", "[a.b]\nc-d = 0xff", "f:[a.b]|\n|f:c-d| = |n:0xff"),
+            ("sql", "SELECT 'a' -- b", "w:SELECT| |t:'a'| |c:-- b"),
+            ("c", "\"a\\\"b\" \"open", "t:\"a\\\"b\"| \"open"),
+            ("diff", "@@ 1\n-a\n+b\n c", "c:@@ 1\n|-:-a\n|+:+b\n| c"),
+            ("unheard-of", "fn 1", "fn 1"),
+            ("html", "<b>", "<b>"),
+            ("go", "a := 日本(1..2)", "a := |f:日本|(|n:1|..|n:2|)"),
+        ] {
+            assert_eq!(shown(language, text), expected, "{language}: {text}");
+        }
+    }
+
+    #[test]
+    fn hostile_code_takes_linear_time() {
+        for text in ["\"\\", "'", "\"", "/*", "`", "'''", "\" : ", "[", "- "] {
+            let long = text.repeat(MAX_BYTES / text.len());
+            for language in ["rs", "js", "py", "sh", "json", "toml"] {
+                let length: usize = pieces(language, &long).iter().map(|(_, p)| p.len()).sum();
+                assert_eq!(length, long.len());
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_character_is_changed(text in "[a-z0-9 \"'`/*#\\\\\n(:.=\\[\\]é-]{0,60}") {
+            for language in TABLE.families.keys() {
+                let together: String = pieces(language, &text).iter().map(|(_, p)| *p).collect();
+                prop_assert_eq!(&together, &text);
+            }
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! What tools are asked to do: commands as one types them, edits as what they change, other
+//! arguments as what they say.
+
+use super::code::{Gutter, blanks};
+use super::writer::{Writer, pieces};
+use super::{Line, Shape, Span};
+use crate::text::safe_line;
+use crate::theme::Tone;
+use treering_export::diff;
+use treering_export::text::excerpt;
+use treering_export::tool::{self, Arguments};
+
+/// What stands before the arguments of a call.
+const INDENT: usize = 2;
+const BLANKS: &str = "  ";
+/// What a call is about is cut after so many characters.
+const MAX_ABOUT: usize = 160;
+
+/// Adds a call.
+pub(super) fn write(writer: &mut Writer, name: &str, raw: Option<&[u8]>) {
+    let arguments = tool::arguments(name, raw);
+    let about = match arguments {
+        Arguments::Command(_) | Arguments::Json(_) => String::new(),
+        _ => tool::about(name, raw, MAX_ABOUT),
+    };
+    let mut spans = vec![Span::new(Tone::Tool, &format!("→ {}", excerpt(name, 80)))];
+    if !about.is_empty() {
+        spans.push(Span::new(Tone::Plain, &format!(" {about}")));
+    }
+    writer.push(Line::of(spans).hanging(INDENT));
+    let indent = blanks(INDENT);
+    let path = tool::path(raw).unwrap_or_default();
+    match arguments {
+        Arguments::Command(command) => write_command(writer, BLANKS, &command),
+        Arguments::Edits(edits) => {
+            for (place, (old, new)) in edits.iter().enumerate() {
+                if place > 0 {
+                    writer.indented(Tone::Dim, BLANKS, "⋯");
+                }
+                write_diff(writer, BLANKS, old, new);
+            }
+        }
+        Arguments::Content(content) => {
+            writer.code(Gutter::even(&indent), tool::language(&path), &content);
+        }
+        Arguments::Patch(patch) => writer.code(Gutter::even(&indent), "diff", &patch),
+        Arguments::Json(json) => match raw.and_then(tool::members) {
+            Some(members) => members.iter().for_each(|member| write_member(writer, member)),
+            None => writer.code(Gutter::even(&indent), "json", &json),
+        },
+        _ => {}
+    }
+}
+
+/// Adds a command as one types it.
+pub(super) fn write_command(writer: &mut Writer, before: &str, command: &str) {
+    let first = [Span { tone: Tone::Dim, text: format!("{before}$ ") }];
+    let rest = blanks(before.len() + 2);
+    writer.code(Gutter { first: &first, rest: &rest }, "sh", command.trim());
+}
+
+/// Adds what goes and what comes.
+pub(super) fn write_diff(writer: &mut Writer, before: &str, old: &str, new: &str) {
+    for line in diff::lines(old, new) {
+        let tone = match line.sign {
+            '+' => Tone::Added,
+            '-' => Tone::Removed,
+            '⋯' => Tone::Dim,
+            _ => Tone::Plain,
+        };
+        for piece in pieces(line.text.strip_suffix('\r').unwrap_or(line.text)) {
+            if writer.is_full() {
+                return;
+            }
+            let text = format!("{before}{} {}", line.sign, safe_line(piece));
+            let hang = before.len() + 2;
+            writer.push(Line { spans: vec![Span { tone, text }], hang, shape: Shape::Code });
+        }
+    }
+}
+
+/// A text is shown as it reads, not as JSON writes it.
+fn write_member(writer: &mut Writer, (key, raw): &(String, &[u8])) {
+    let name = Span::new(Tone::Name, &format!("{BLANKS}{}: ", excerpt(key, 80)));
+    let after = BLANKS.len() + INDENT;
+    let text = treering::json_text(raw);
+    let is_long = |text: &str| text.len() > 4 * MAX_ABOUT || text.contains('\n');
+    match text {
+        Some(text) if is_long(&text) => {
+            writer.push(Line::of(vec![name]));
+            writer.indented(Tone::Plain, &" ".repeat(after), text.trim_end_matches('\n'));
+        }
+        Some(text) => {
+            writer.push(Line::of(vec![name, Span::new(Tone::Plain, &text)]).hanging(after));
+        }
+        None if raw.len() <= MAX_ABOUT => {
+            let json = Span::new(Tone::Code, &String::from_utf8_lossy(raw));
+            writer.push(Line::of(vec![name, json]).hanging(after));
+        }
+        None => {
+            writer.push(Line::of(vec![name]));
+            writer.json(Gutter::even(&blanks(after)), raw);
+        }
+    }
+}

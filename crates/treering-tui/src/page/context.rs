@@ -1,0 +1,78 @@
+//! What the model would see from an entry: every message, where it comes from, and how much of the
+//! whole it takes.
+
+use super::entry::{heading, write_message};
+use super::writer::Writer;
+use super::{Line, Span};
+use crate::theme::Tone;
+use treering::{Context, ContextMessage, MessageView, Role, estimate_tokens};
+use treering_export::text::excerpt;
+
+/// The columns of a bar.
+const BAR: usize = 8;
+
+/// Adds a context.
+pub(super) fn write(writer: &mut Writer, context: &Context, is_edited: impl Fn(&str) -> bool) {
+    let tokens: Vec<u64> =
+        context.messages.iter().map(|message| estimate_tokens(&message.json)).collect();
+    let total = tokens.iter().fold(0_u64, |sum, tokens| sum.saturating_add(*tokens));
+    let count = match tokens.len() {
+        1 => "1 message".to_owned(),
+        count => format!("{count} messages"),
+    };
+    writer.push(Line::new(Tone::Title, &format!("{count}, about {total} tokens")));
+    let model = context.model.as_ref().map(|model| {
+        let names = [&model.provider, &model.model_id].map(|name| name.as_deref());
+        names.into_iter().flatten().collect::<Vec<_>>().join("/")
+    });
+    if let Some(model) = model.filter(|model| !model.is_empty()) {
+        let settings = format!("{model} · thinking {}", context.thinking_level);
+        writer.push(Line::new(Tone::Dim, &excerpt(&settings, 200)));
+    }
+    let mut caller = None;
+    for (message, tokens) in context.messages.iter().zip(tokens) {
+        if writer.is_full() {
+            return;
+        }
+        writer.gap();
+        let view = MessageView::new(&message.json);
+        write_head(writer, message, view, is_edited(message.entry.as_str()));
+        writer.push(share(tokens, total));
+        if view.role() == Role::Assistant {
+            caller = Some(view);
+        }
+        write_message(writer, view, caller.filter(|_| view.role() == Role::ToolResult));
+    }
+}
+
+/// Who says it and where it comes from.
+fn write_head(
+    writer: &mut Writer,
+    message: &ContextMessage,
+    view: MessageView<'_>,
+    is_edited: bool,
+) {
+    let mut line = heading(view);
+    line.spans.push(Span::new(Tone::Dim, &format!(" · {}", message.entry)));
+    let stands_for = match view.role() {
+        Role::CompactionSummary => Some("stands for what came before"),
+        Role::BranchSummary => Some("stands for another branch"),
+        _ => None,
+    };
+    if let Some(what) = stands_for {
+        line.spans.push(Span::new(Tone::Summary, &format!(" · {what}")));
+    }
+    if is_edited {
+        line.spans.push(Span::new(Tone::Label, " · edited"));
+    }
+    writer.push(line);
+}
+
+/// How much of the whole it is.
+fn share(tokens: u64, total: u64) -> Line {
+    let part = tokens as f64 / total.max(1) as f64;
+    let full = ((part * BAR as f64).round() as usize).min(BAR);
+    let bar = format!("▕{}{}▏", "█".repeat(full), " ".repeat(BAR - full));
+    let words = format!("{bar} {:.0} % · about {tokens} tokens", part * 100.0);
+    Line::new(Tone::Dim, &words)
+}

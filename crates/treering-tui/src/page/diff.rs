@@ -1,0 +1,151 @@
+//! Two texts side by side, to see what is different between them.
+//!
+//! Lines that both have stand beside each other, long runs of them are left out. A `~` marks lines
+//! that took the place of others, with the words that differ, `-` and `+` those that only one text
+//! has. Where there is no room for two columns, one is below the other.
+
+use super::code::blanks;
+use super::entry;
+use super::wrap::{span_columns, wrap};
+use super::writer::{MAX_LINE_BYTES, Writer};
+use super::{Line, Page, Shape, Span};
+use crate::text::{columns, safe_line};
+use crate::theme::Tone;
+use treering::Entry;
+use treering_export::diff::{Piece, pairs, words};
+
+/// With less columns there is one text below the other.
+const WIDE: usize = 60;
+/// Lines that both have are shown so far around those that differ.
+const CONTEXT: usize = 3;
+const BETWEEN: &str = " │ ";
+/// The mark and a blank.
+const MARK: usize = 2;
+
+/// One of two texts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Side {
+    /// What stands over it.
+    pub title: String,
+    /// The text.
+    pub text: String,
+}
+
+impl Side {
+    /// What an entry says, under its id.
+    pub fn of_entry(entry: &Entry) -> Self {
+        let mut writer = Writer::default();
+        entry::write_body(&mut writer, entry, None);
+        Side { title: entry.id().to_string(), text: writer.finish().text() }
+    }
+}
+
+/// Compares two texts for a screen of a width.
+///
+/// ```
+/// use treering_tui::page::diff::{Side, side_by_side};
+/// let side = |title: &str, text: &str| Side { title: title.into(), text: text.into() };
+/// let page = side_by_side(&side("a1", "same\nred"), &side("b1", "same\nblue"), 60);
+/// assert!(page.text().contains("~ red"));
+/// ```
+pub fn side_by_side(left: &Side, right: &Side, width: usize) -> Page {
+    let mut writer = Writer::default();
+    if width < WIDE {
+        unified(&mut writer, left, right);
+        return writer.finish();
+    }
+    let column = (width - columns(BETWEEN)) / 2;
+    let title = |side: &Side| Line::new(Tone::Title, &side.title);
+    beside(&mut writer, Some(title(left)), Some(title(right)), column);
+    let rule = format!("{}─┼─{}", "─".repeat(column), "─".repeat(column));
+    writer.push(Line::new(Tone::Dim, &rule));
+    let pairs = pairs(&left.text, &right.text);
+    let mut rest = &pairs[..];
+    while !rest.is_empty() && !writer.is_full() {
+        let run = rest.iter().take_while(|(left, right)| left == right).count();
+        let is_start = rest.len() == pairs.len();
+        let head = if is_start { 0 } else { CONTEXT };
+        let tail = if run == rest.len() { 0 } else { CONTEXT };
+        // A single line left out is not worth a line that says so.
+        let left_out = Some(run.saturating_sub(head + tail)).filter(|count| *count > 1);
+        let left_out = left_out.unwrap_or(0);
+        let (these, others) = rest.split_at_checked(run.max(1)).unwrap_or((rest, &[]));
+        for (place, pair) in these.iter().enumerate() {
+            match place {
+                _ if left_out == 0 || place < head || place >= head + left_out => {
+                    row(&mut writer, *pair, column);
+                }
+                _ if place == head => {
+                    let words = format!("⋯ {left_out} lines are the same");
+                    writer.push(Line::new(Tone::Dim, &words));
+                }
+                _ => {}
+            }
+        }
+        rest = others;
+    }
+    writer.finish()
+}
+
+fn unified(writer: &mut Writer, left: &Side, right: &Side) {
+    for (sign, side) in [("-", left), ("+", right)] {
+        writer.push(Line::new(Tone::Title, &format!("{sign} {}", side.title)));
+    }
+    super::call::write_diff(writer, "", &left.text, &right.text);
+}
+
+/// A line of each text beside the other.
+fn row(writer: &mut Writer, pair: (Option<&str>, Option<&str>), column: usize) {
+    let line = |mark: &str, tone: Tone, spans: Vec<Span>| {
+        let mut all = vec![Span { tone, text: format!("{mark} ") }];
+        all.extend(spans);
+        Some(Line { spans: all, hang: MARK, shape: Shape::Code })
+    };
+    let plain = |tone: Tone, text: &str| vec![Span { tone, text: safe_line(cut(text)) }];
+    let (left, right) = match pair {
+        (Some(left), Some(right)) if left == right => {
+            let same = line(" ", Tone::Plain, plain(Tone::Plain, left));
+            (same.clone(), same)
+        }
+        (Some(left), Some(right)) => {
+            let (old, new) = words(cut(left), cut(right));
+            (
+                line("~", Tone::Changed, marked(&old, Tone::Removed)),
+                line("~", Tone::Changed, marked(&new, Tone::Added)),
+            )
+        }
+        (Some(left), None) => (line("-", Tone::Removed, plain(Tone::Removed, left)), None),
+        (None, Some(right)) => (None, line("+", Tone::Added, plain(Tone::Added, right))),
+        (None, None) => return,
+    };
+    beside(writer, left, right, column);
+}
+
+fn marked(pieces: &[Piece<'_>], tone: Tone) -> Vec<Span> {
+    let tone = |is_changed: &bool| if *is_changed { tone } else { Tone::Plain };
+    pieces
+        .iter()
+        .map(|(is_changed, text)| Span { tone: tone(is_changed), text: safe_line(text) })
+        .collect()
+}
+
+/// As much of a line as a page shows of one.
+fn cut(line: &str) -> &str {
+    line.get(..super::writer::floor(line, MAX_LINE_BYTES)).unwrap_or(line)
+}
+
+fn beside(writer: &mut Writer, left: Option<Line>, right: Option<Line>, column: usize) {
+    let fit = |line: Option<Line>| {
+        let mut rows = Vec::new();
+        line.iter().for_each(|line| wrap(line, column, &mut rows));
+        rows
+    };
+    let (left, right) = (fit(left), fit(right));
+    for place in 0..left.len().max(right.len()) {
+        let mut spans = left.get(place).map(|row| row.spans.clone()).unwrap_or_default();
+        spans.extend(blanks(column.saturating_sub(span_columns(&spans))));
+        spans.push(Span { tone: Tone::Dim, text: BETWEEN.to_owned() });
+        spans.extend(right.get(place).map(|row| row.spans.clone()).unwrap_or_default());
+        writer.push(Line::of(spans));
+    }
+}

@@ -1,0 +1,282 @@
+//! An entry as lines: who says it, what is said, what it took.
+
+use super::code::Gutter;
+use super::writer::Writer;
+use super::{Line, Span, call, prose};
+use crate::theme::Tone;
+use std::borrow::Cow;
+use treering::{Block, Body, Entry, MessageView, Role, Session};
+use treering_export::text::{excerpt, short_number};
+use treering_export::{Calls, Fields, Gist, of_message, tool, usage_facts};
+
+/// The call that a result answers is looked for so far above it.
+const CALL_WITHIN: usize = 64;
+/// What is said on one line is cut after so many characters.
+const MAX_WORDS: usize = 400;
+
+/// What a session knows of an entry.
+#[derive(Debug, Default)]
+pub(super) struct Around {
+    /// The answer whose call it answers.
+    caller: Option<Entry>,
+    label: Option<String>,
+}
+
+impl Around {
+    pub(super) fn of(session: &Session, entry: &Entry) -> Self {
+        let label = session.tree().label(entry.id().as_str()).map(str::to_owned);
+        Around { caller: caller(session, entry), label }
+    }
+}
+
+/// Adds an entry.
+pub(super) fn write(writer: &mut Writer, entry: &Entry, around: &Around) {
+    let (tone, name) = match (entry.role(), entry.message()) {
+        (Some(role), Some(message)) => (role_tone(role), title(message).into_owned()),
+        _ => (Tone::Title, entry.type_name().replace('_', " ")),
+    };
+    let mut facts = vec![entry.id().to_string()];
+    facts.extend(entry.time().map(minute));
+    let mut spans = vec![
+        Span::new(tone, &excerpt(&name, 80)),
+        Span::new(Tone::Dim, &format!(" · {}", facts.join(" · "))),
+    ];
+    let label = around.label.as_ref().map(|label| format!(" [{}]", excerpt(label, 80)));
+    spans.extend(label.map(|label| Span::new(Tone::Label, &label)));
+    writer.push(Line::of(spans));
+    write_body(writer, entry, around.caller.as_ref());
+}
+
+/// The time without what nobody reads.
+fn minute(time: i64) -> String {
+    let time = treering::format_time(time);
+    time.get(..19).unwrap_or(&time).replace('T', " ")
+}
+
+/// Adds what an entry says, without who says it. A caller is the answer whose call it answers.
+pub(super) fn write_body(writer: &mut Writer, entry: &Entry, caller: Option<&Entry>) {
+    match entry.body() {
+        Body::Message(message) => {
+            write_message(writer, message, caller.and_then(Entry::message));
+            if message.role() == Role::Assistant {
+                write_facts(writer, of_message(message).1);
+            }
+            for more in entry.more_messages() {
+                writer.gap();
+                writer.push(heading(more));
+                write_message(writer, more, caller.and_then(Entry::message));
+            }
+        }
+        Body::Compaction { summary, first_kept, tokens_before } => {
+            let mut facts = Vec::new();
+            let tokens = tokens_before.filter(|tokens| *tokens >= 0.0).map(short_number);
+            facts.extend(tokens.map(|tokens| format!("{tokens} tokens became this summary")));
+            facts.push(match first_kept {
+                Some(id) => format!("from {} on all was kept", excerpt(&id, 80)),
+                None => "nothing before it was kept".to_owned(),
+            });
+            note(writer, &facts.join(" · "));
+            prose::write(writer, &summary, Tone::Plain);
+        }
+        Body::BranchSummary { from, summary } => {
+            if let Some(from) = from {
+                note(writer, &format!("what was left behind ended at {}", excerpt(&from, 80)));
+            }
+            prose::write(writer, &summary, Tone::Plain);
+        }
+        Body::CustomMessage { custom_type, text } => {
+            note(writer, &custom_type);
+            prose::write(writer, &text, Tone::Plain);
+        }
+        Body::Damaged => writer.text(Tone::Plain, &String::from_utf8_lossy(entry.raw())),
+        Body::Custom { .. } | Body::Usage { .. } | Body::Other => json(writer, entry.raw()),
+        _ => {
+            writer.text(Tone::Plain, &Gist::read(entry, &mut Calls::default()).text);
+            writer.gap();
+            json(writer, entry.raw());
+        }
+    }
+}
+
+fn json(writer: &mut Writer, raw: &[u8]) {
+    writer.json(Gutter::NONE, raw);
+}
+
+fn note(writer: &mut Writer, text: &str) {
+    writer.push(Line::new(Tone::Dim, &excerpt(text, MAX_WORDS)));
+}
+
+/// Who says a message, on a line of its own.
+pub(super) fn heading(message: MessageView<'_>) -> Line {
+    Line::new(role_tone(message.role()), &excerpt(&title(message), 80))
+}
+
+fn title(message: MessageView<'_>) -> Cow<'static, str> {
+    match message.role() {
+        Role::ToolResult => "tool result".into(),
+        Role::BashExecution => "bash".into(),
+        Role::BranchSummary => "branch summary".into(),
+        Role::CompactionSummary => "compaction".into(),
+        Role::Other => message.role_name().into_owned().into(),
+        role => role.name().unwrap_or("message").into(),
+    }
+}
+
+pub(super) fn role_tone(role: Role) -> Tone {
+    match role {
+        Role::User | Role::Custom => Tone::User,
+        Role::Assistant => Tone::Assistant,
+        Role::ToolResult | Role::BashExecution => Tone::Tool,
+        _ => Tone::Summary,
+    }
+}
+
+/// Adds what a message says. A caller is the message whose call it answers.
+pub(super) fn write_message(
+    writer: &mut Writer,
+    message: MessageView<'_>,
+    caller: Option<MessageView<'_>>,
+) {
+    let (blocks, fields) = of_message(message);
+    match message.role() {
+        Role::ToolResult => write_result(writer, fields, &blocks, caller),
+        Role::BashExecution => write_bash(writer, message),
+        Role::BranchSummary | Role::CompactionSummary => {
+            prose::write(writer, &message.field("summary").unwrap_or_default(), Tone::Plain);
+        }
+        Role::Assistant => {
+            write_blocks(writer, &blocks);
+            write_end(writer, fields);
+        }
+        _ => write_blocks(writer, &blocks),
+    }
+}
+
+/// Adds blocks with empty lines between them.
+fn write_blocks(writer: &mut Writer, blocks: &[Block<'_>]) {
+    let mut is_first = true;
+    for block in blocks {
+        if matches!(block, Block::Text(text) | Block::Thinking(text) if text.trim().is_empty()) {
+            continue;
+        }
+        if !std::mem::take(&mut is_first) {
+            writer.gap();
+        }
+        write_block(writer, block);
+    }
+}
+
+fn write_block(writer: &mut Writer, block: &Block<'_>) {
+    match block {
+        Block::Text(text) => prose::write(writer, text, Tone::Plain),
+        Block::Thinking(text) => {
+            note(writer, "thinking");
+            prose::write(writer, text, Tone::Dim);
+        }
+        Block::Image { mime_type, data } => {
+            let bytes = data.len() / 4 * 3;
+            let picture = format!("[{}, {}]", excerpt(mime_type, 40), size(bytes));
+            writer.push(Line::new(Tone::Dim, &picture));
+        }
+        Block::ToolCall { name, arguments, .. } => call::write(writer, name, *arguments),
+        Block::Other(raw) => json(writer, raw),
+        _ => {}
+    }
+}
+
+fn size(bytes: usize) -> String {
+    match bytes {
+        0..1000 => format!("{bytes} bytes"),
+        1000..1_000_000 => format!("{} KB", bytes.div_ceil(1000)),
+        _ => format!("{:.1} MB", bytes as f64 / 1e6),
+    }
+}
+
+/// How an answer ended, if not as it should.
+fn write_end(writer: &mut Writer, fields: Fields<'_>) {
+    if let Some(why) = fields.abnormal_end() {
+        writer.gap();
+        writer.push(Line::new(Tone::Failure, &format!("ended: {}", excerpt(&why, MAX_WORDS))));
+    }
+}
+
+/// Who answered, and what it took.
+fn write_facts(writer: &mut Writer, fields: Fields<'_>) {
+    let mut facts: Vec<String> = fields.model().into_iter().collect();
+    facts.extend(Some(fields.stop_reason()).filter(|reason| !reason.is_empty()));
+    facts.extend(fields.usage.map(usage_facts).unwrap_or_default());
+    if !facts.is_empty() {
+        writer.gap();
+        note(writer, &facts.join(" · "));
+    }
+}
+
+fn write_result(
+    writer: &mut Writer,
+    fields: Fields<'_>,
+    blocks: &[Block<'_>],
+    caller: Option<MessageView<'_>>,
+) {
+    let id = fields.call_id();
+    let calls = caller.map(|caller| caller.blocks()).unwrap_or_default();
+    let call = calls.iter().find_map(|block| match block {
+        Block::ToolCall { id: called, name, arguments } if *called == *id => {
+            Some((name, *arguments))
+        }
+        _ => None,
+    });
+    let what = match call {
+        Some((name, arguments)) => tool::label(name, arguments),
+        None => format!("[{}]", excerpt(&fields.tool_name(), 80)),
+    };
+    let mut spans = vec![Span::new(Tone::Tool, &what)];
+    if fields.is_error() {
+        spans.push(Span::new(Tone::Failure, " failed"));
+    }
+    writer.push(Line::of(spans));
+    // A file that was read looks like what it is.
+    let path = call.filter(|(name, _)| name.eq_ignore_ascii_case("read"));
+    let path = path.and_then(|(_, arguments)| tool::path(arguments)).unwrap_or_default();
+    let language = if fields.is_error() { "" } else { tool::language(&path) };
+    for block in blocks {
+        match block {
+            Block::Text(text) if language.is_empty() => {
+                writer.text(Tone::Plain, text.trim_matches('\n'));
+            }
+            Block::Text(text) => writer.code(Gutter::NONE, language, text.trim_matches('\n')),
+            other => write_block(writer, other),
+        }
+    }
+}
+
+fn write_bash(writer: &mut Writer, message: MessageView<'_>) {
+    call::write_command(writer, "", &message.field("command").unwrap_or_default());
+    let output = message.field("output").unwrap_or_default();
+    if !output.trim().is_empty() {
+        writer.text(Tone::Plain, output.trim_matches('\n'));
+    }
+    if let Some(code) = message.get("exitCode").filter(|code| !matches!(*code, b"0" | b"null")) {
+        let code = excerpt(&String::from_utf8_lossy(code), 20);
+        writer.push(Line::new(Tone::Failure, &format!("exit code {code}")));
+    }
+    if message.get("cancelled") == Some(b"true") {
+        writer.push(Line::new(Tone::Failure, "cancelled"));
+    }
+}
+
+/// The answer whose call a result answers.
+fn caller(session: &Session, entry: &Entry) -> Option<Entry> {
+    if entry.role() != Some(Role::ToolResult) {
+        return None;
+    }
+    let mut reader = session.reader();
+    let mut above = entry.parent()?.clone();
+    for _ in 0..CALL_WITHIN {
+        let entry = reader.entry(above.as_str()).ok()?;
+        match entry.role() {
+            Some(Role::Assistant) => return Some(entry),
+            _ => above = entry.parent()?.clone(),
+        }
+    }
+    None
+}

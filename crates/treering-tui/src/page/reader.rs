@@ -1,0 +1,98 @@
+//! A page on a screen. It is made to fit only as far as somebody has scrolled, so that showing the
+//! beginning of a long page costs no more than showing a short one.
+
+use super::{Line, Page, wrap};
+
+/// A page, and the part of it that is looked at.
+///
+/// ```
+/// use treering_tui::page::{Page, Reader};
+/// let mut reader = Reader::new(Page::of_markdown("one\ntwo\nthree"));
+/// reader.resize(20, 2);
+/// reader.scroll(9);
+/// let rows: Vec<String> = reader.rows().iter().map(|row| row.text()).collect();
+/// assert_eq!(rows, ["two", "three"]);
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Reader {
+    page: Page,
+    width: usize,
+    height: usize,
+    /// The rows so far.
+    pub(super) rows: Vec<Line>,
+    /// At which row each line begins, of those that were made to fit.
+    starts: Vec<usize>,
+    /// The first row that is looked at.
+    top: usize,
+}
+
+impl Reader {
+    /// Looks at the beginning of a page. Nothing is seen before the screen's size is known.
+    pub fn new(page: Page) -> Self {
+        Reader { page, ..Reader::default() }
+    }
+
+    /// The page.
+    pub fn page(&self) -> &Page {
+        &self.page
+    }
+
+    /// Gives the page so many columns and rows. The line on top stays on top.
+    pub fn resize(&mut self, width: usize, height: usize) {
+        if width != self.width {
+            let line = self.starts.partition_point(|start| *start <= self.top).saturating_sub(1);
+            self.width = width;
+            self.rows.clear();
+            self.starts.clear();
+            self.reach(|reader| reader.starts.len() > line);
+            self.top = self.starts.get(line).copied().unwrap_or(0);
+        }
+        self.height = height;
+        self.scroll(0);
+    }
+
+    /// Scrolls by so many rows, as far as there are rows.
+    pub fn scroll(&mut self, rows: isize) {
+        let wanted = self.top.saturating_add_signed(rows);
+        let end = wanted.saturating_add(self.height);
+        self.reach(|reader| reader.rows.len() >= end);
+        self.top = wanted.min(self.rows.len().saturating_sub(self.height));
+    }
+
+    /// Scrolls to the end.
+    pub fn scroll_to_end(&mut self) {
+        self.scroll(isize::MAX);
+    }
+
+    /// The first row that is looked at.
+    pub fn top(&self) -> usize {
+        self.top
+    }
+
+    /// How far down that is, in percent of the page's lines: exact only at the end.
+    pub fn percent(&self) -> usize {
+        let bottom = self.top + self.height;
+        let seen = self.starts.partition_point(|start| *start < bottom);
+        let is_end = seen >= self.page.lines.len() && bottom >= self.rows.len();
+        match self.page.lines.len() {
+            _ if is_end => 100,
+            0 => 100,
+            lines => (seen * 100 / lines).min(99),
+        }
+    }
+
+    /// The rows that are looked at.
+    pub fn rows(&self) -> &[Line] {
+        let end = (self.top + self.height).min(self.rows.len());
+        self.rows.get(self.top..end).unwrap_or_default()
+    }
+
+    /// Makes lines fit until it is enough, or there are no more.
+    fn reach(&mut self, is_enough: impl Fn(&Self) -> bool) {
+        while !is_enough(self) {
+            let Some(line) = self.page.lines.get(self.starts.len()) else { return };
+            self.starts.push(self.rows.len());
+            wrap::wrap(line, self.width, &mut self.rows);
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! Pages as a whole: what people read, what must always hold, what must not do any harm.
+
+mod entries;
+mod hostile;
+mod prose;
+mod wrapping;
+
+use super::{Line, Page};
+use crate::text::columns;
+
+/// A page on a screen of a width, as text.
+fn shown(page: &Page, width: usize) -> String {
+    let rows = page.wrapped(width).lines;
+    let rows: Vec<String> = rows.iter().map(|row| row.text().trim_end().to_owned()).collect();
+    for row in &rows {
+        assert!(columns(row) <= width, "{row:?} is wider than {width}");
+    }
+    rows.join("\n")
+}
+
+/// The pieces of a page that are not plain, with their tones.
+fn tones(page: &Page) -> String {
+    let spans = page.lines.iter().flat_map(|line: &Line| &line.spans);
+    let marked = spans.filter(|span| !span.text.trim().is_empty());
+    marked.map(|span| format!("{:?}:{}", span.tone, span.text)).collect::<Vec<_>>().join("|")
+}

@@ -1,0 +1,190 @@
+//! Lines made to fit a screen: prose is broken at blanks, code where the screen ends.
+//!
+//! Works on what is seen, cluster by cluster, with the columns that the canvas will use. Nothing
+//! visible is lost: only blanks at which a line of prose is broken.
+
+use super::{Line, Shape, Span};
+use crate::text::{columns, graphemes};
+use crate::theme::Tone;
+
+/// Nothing can be narrower: some characters take two columns.
+const LEAST: usize = 2;
+
+/// Appends the rows of a line.
+pub(super) fn wrap(line: &Line, width: usize, out: &mut Vec<Line>) {
+    let width = width.max(LEAST);
+    match &line.shape {
+        Shape::Rule => return out.push(rule(line, width)),
+        Shape::Row(table, row) => {
+            return table.lay_out(*row, lead(line, width), width, out);
+        }
+        // A character has at least as many bytes as columns.
+        _ if bytes(line) <= width || is_narrow(line, width) => {
+            return out.push(Line::of(line.spans.clone()));
+        }
+        _ => {}
+    }
+    let start = out.len();
+    let mut rows = Rows::new(line, width, out);
+    match line.shape {
+        Shape::Code => rows.code(line),
+        _ => rows.prose(line),
+    }
+    debug_assert!(out.len() > start);
+}
+
+/// How many columns some pieces take.
+pub(super) fn span_columns(spans: &[Span]) -> usize {
+    spans.iter().map(|span| columns(&span.text)).sum()
+}
+
+fn bytes(line: &Line) -> usize {
+    line.spans.iter().map(|span| span.text.len()).sum()
+}
+
+fn is_narrow(line: &Line, width: usize) -> bool {
+    let mut left = width;
+    line.spans.iter().flat_map(|span| graphemes(&span.text)).all(|(_, wide)| {
+        let fits = wide <= left;
+        left = left.saturating_sub(wide);
+        fits
+    })
+}
+
+fn rule(line: &Line, width: usize) -> Line {
+    let mut spans = line.spans.clone();
+    let text = "─".repeat(width.saturating_sub(span_columns(&spans)));
+    spans.push(Span { tone: Tone::Dim, text });
+    Line::of(spans)
+}
+
+/// What the first row begins with, and what the others do, up to the column where they go on.
+pub(super) struct Lead<'a> {
+    pub first: Vec<(Tone, &'a str)>,
+    pub rest: Vec<(Tone, &'a str)>,
+    pub columns: usize,
+    /// How many clusters of the line that is.
+    clusters: usize,
+}
+
+/// No more than half of the screen is given to it.
+pub(super) fn lead(line: &Line, width: usize) -> Lead<'_> {
+    let most = line.hang.min(width / 2).min(width - LEAST);
+    let mut lead = Lead { first: Vec::new(), rest: Vec::new(), columns: 0, clusters: 0 };
+    for span in &line.spans {
+        for (cluster, wide) in graphemes(&span.text) {
+            if lead.columns + wide > most {
+                return lead;
+            }
+            lead.first.push((span.tone, cluster));
+            match span.tone {
+                Tone::Quote => lead.rest.push((span.tone, cluster)),
+                _ => lead.rest.extend((0..wide).map(|_| (Tone::Plain, " "))),
+            }
+            lead.columns += wide;
+            lead.clusters += 1;
+        }
+    }
+    lead
+}
+
+/// Adds a cluster to a row.
+pub(super) fn add(row: &mut Vec<Span>, tone: Tone, cluster: &str) {
+    match row.last_mut() {
+        Some(last) if last.tone == tone => last.text.push_str(cluster),
+        _ => row.push(Span { tone, text: cluster.to_owned() }),
+    }
+}
+
+struct Rows<'a, 'b> {
+    width: usize,
+    lead: Lead<'a>,
+    row: Vec<Span>,
+    used: usize,
+    out: &'b mut Vec<Line>,
+}
+
+impl<'a, 'b> Rows<'a, 'b> {
+    fn new(line: &'a Line, width: usize, out: &'b mut Vec<Line>) -> Self {
+        let lead = lead(line, width);
+        let mut row = Vec::new();
+        lead.first.iter().for_each(|(tone, cluster)| add(&mut row, *tone, cluster));
+        let used = lead.columns;
+        Rows { width, lead, row, used, out }
+    }
+
+    /// Puts a cluster on this row, or on the next if there is no room.
+    fn put(&mut self, tone: Tone, cluster: &str, wide: usize) {
+        if self.used + wide > self.width && self.used > self.lead.columns {
+            self.end();
+        }
+        if self.used + wide <= self.width {
+            add(&mut self.row, tone, cluster);
+            self.used += wide;
+            return;
+        }
+        // Some scripts have clusters that are wider than a very narrow screen.
+        let mut bytes = [0; 4];
+        for character in cluster.chars() {
+            let character: &str = character.encode_utf8(&mut bytes);
+            let wide = columns(character);
+            if self.used + wide > self.width {
+                self.end();
+            }
+            add(&mut self.row, tone, character);
+            self.used += wide;
+        }
+    }
+
+    fn end(&mut self) {
+        self.out.push(Line::of(std::mem::take(&mut self.row)));
+        for (tone, cluster) in &self.lead.rest {
+            add(&mut self.row, *tone, cluster);
+        }
+        self.used = self.lead.columns;
+    }
+
+    fn clusters(&self, line: &'a Line) -> impl Iterator<Item = (Tone, &'a str, usize)> + use<'a> {
+        let all = line.spans.iter().flat_map(|span| {
+            graphemes(&span.text).map(|(cluster, wide)| (span.tone, cluster, wide))
+        });
+        all.skip(self.lead.clusters)
+    }
+
+    fn code(&mut self, line: &'a Line) {
+        for (tone, cluster, wide) in self.clusters(line) {
+            self.put(tone, cluster, wide);
+        }
+        self.end();
+    }
+
+    fn prose(&mut self, line: &'a Line) {
+        let (mut gap, mut word) = (Vec::new(), Vec::new());
+        for (tone, cluster, wide) in self.clusters(line) {
+            match cluster {
+                " " => {
+                    self.word(&mut gap, &mut word);
+                    gap.push(tone);
+                }
+                _ => word.push((tone, cluster, wide)),
+            }
+        }
+        self.word(&mut gap, &mut word);
+        self.end();
+    }
+
+    /// Puts a word with the blanks before it, or at the beginning of a row of its own.
+    fn word(&mut self, gap: &mut Vec<Tone>, word: &mut Vec<(Tone, &'a str, usize)>) {
+        if word.is_empty() {
+            return;
+        }
+        let wide: usize = word.iter().map(|(_, _, wide)| wide).sum();
+        if self.used + gap.len() + wide <= self.width {
+            gap.iter().for_each(|tone| self.put(*tone, " ", 1));
+        } else if self.used > self.lead.columns {
+            self.end();
+        }
+        gap.clear();
+        word.drain(..).for_each(|(tone, cluster, wide)| self.put(tone, cluster, wide));
+    }
+}

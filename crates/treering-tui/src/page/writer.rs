@@ -1,0 +1,121 @@
+//! Fills a page, up to where pages end: an entry may be a gigabyte, a screen is not.
+
+use super::code::{Gutter, code_lines};
+use super::{Line, Page, Span};
+use crate::text::safe_line;
+use crate::theme::Tone;
+use std::borrow::Cow;
+
+/// A page ends here; nobody reads further on a screen.
+pub(super) const MAX_LINES: usize = 20_000;
+const MAX_BYTES: usize = 4 << 20;
+/// Longer lines are broken, so that a screen needs no more than it shows.
+pub(super) const MAX_LINE_BYTES: usize = 8 << 10;
+
+/// A page that is being written.
+#[derive(Debug, Default)]
+pub(super) struct Writer {
+    lines: Vec<Line>,
+    bytes: usize,
+    is_full: bool,
+}
+
+impl Writer {
+    pub(super) fn finish(self) -> Page {
+        Page { lines: self.lines }
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.is_full
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.lines.is_empty()
+    }
+
+    /// How much more there is room for, in bytes.
+    pub(super) fn room(&self) -> usize {
+        MAX_BYTES.saturating_sub(self.bytes)
+    }
+
+    pub(super) fn push(&mut self, line: Line) {
+        if self.is_full {
+            return;
+        }
+        self.bytes += line.spans.iter().map(|span| span.text.len()).sum::<usize>() + 1;
+        self.is_full = self.lines.len() >= MAX_LINES || self.bytes > MAX_BYTES;
+        self.lines.push(match self.is_full {
+            true => Line::new(Tone::Dim, "… the rest is not shown"),
+            false => line,
+        });
+    }
+
+    /// An empty line, unless there is nothing before it.
+    pub(super) fn gap(&mut self) {
+        if !self.is_empty() {
+            self.push(Line::default());
+        }
+    }
+
+    /// Text as it stands, line by line.
+    pub(super) fn text(&mut self, tone: Tone, text: &str) {
+        self.indented(tone, "", text);
+    }
+
+    /// The same, each line behind some blanks.
+    pub(super) fn indented(&mut self, tone: Tone, blanks: &str, text: &str) {
+        for line in with_plain_ends(text).split('\n') {
+            for piece in pieces(line) {
+                if self.is_full {
+                    return;
+                }
+                let text = format!("{blanks}{}", safe_line(piece));
+                self.push(Line::of(vec![Span { tone, text }]).hanging(blanks.len()));
+            }
+        }
+    }
+
+    /// Code in a language; no line goes without its gutter.
+    pub(super) fn code(&mut self, gutter: Gutter<'_>, language: &str, code: &str) {
+        // Not coloured if not all of it is shown.
+        let end = floor(code, self.room() + 1);
+        for line in code_lines(gutter, language, code.get(..end).unwrap_or(code)) {
+            if self.is_full {
+                return;
+            }
+            self.push(line);
+        }
+    }
+
+    /// JSON over several lines.
+    pub(super) fn json(&mut self, gutter: Gutter<'_>, raw: &[u8]) {
+        let raw = raw.get(..self.room() + 1).unwrap_or(raw);
+        let json = treering_export::text::pretty_json(&String::from_utf8_lossy(raw));
+        self.code(gutter, "json", &json);
+    }
+}
+
+/// Text whose lines end as ours do.
+pub(super) fn with_plain_ends(text: &str) -> Cow<'_, str> {
+    match text.contains("\r\n") {
+        true => text.replace("\r\n", "\n").into(),
+        false => text.into(),
+    }
+}
+
+/// A line in pieces that are not too long; one even if it is empty.
+pub(super) fn pieces(line: &str) -> impl Iterator<Item = &str> {
+    let mut rest = Some(line);
+    std::iter::from_fn(move || {
+        let line = rest.take()?;
+        let (piece, more) = line.split_at_checked(floor(line, MAX_LINE_BYTES))?;
+        rest = Some(more).filter(|more| !more.is_empty());
+        Some(piece)
+    })
+}
+
+/// The last place between characters that is not behind `most`.
+pub(super) fn floor(text: &str, most: usize) -> usize {
+    let most = most.min(text.len());
+    (0..=most).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
+}
