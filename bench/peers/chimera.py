@@ -87,6 +87,10 @@ def fork(_file, _leaf, _out):
     return {"unsupported": "fork() moves the leaf inside the file; no branch is written to a new one"}
 
 
+def export(_file, _out):
+    return {"unsupported": "writes no pages"}
+
+
 def text_of(content):
     if isinstance(content, str):
         return content
@@ -153,6 +157,7 @@ COMMANDS = {
     "append": append,
     "list": list_sessions,
     "fork": fork,
+    "export": export,
     "convert": convert,
 }
 

@@ -3,7 +3,7 @@
 //
 // The package publishes its TypeScript sources and exports each of them, so the
 // session manager is imported alone.
-import { copyFileSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import { copyFileSync, mkdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { SessionManager } from "@oh-my-pi/pi-coding-agent/session/session-manager";
 import { assistantMessage, ms, run, timeAppends, userMessage } from "./common.mjs";
@@ -65,5 +65,13 @@ await run({
       rmSync(written);
     }
     return { path, open_ms: ms(start, opened), fork_ms: ms(opened, forked) };
+  },
+
+  async export(file, out) {
+    // Only here: it loads more of the agent than the others need.
+    const { exportFromFile } = await import("@oh-my-pi/pi-coding-agent/export/html/index");
+    const start = performance.now();
+    await exportFromFile(resolve(file), { outputPath: resolve(out) });
+    return { bytes: statSync(out).size, ms: ms(start) };
   },
 });

@@ -2,7 +2,7 @@
 //
 // The session manager is imported by its file, not through the package's index,
 // which would load the terminal UI and every model provider first.
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { assistantMessage, ms, run, timeAppends, userMessage } from "./common.mjs";
 import {
@@ -50,5 +50,15 @@ await run({
     const opened = performance.now();
     const path = manager.createBranchedSession(leafId);
     return { path, open_ms: ms(start, opened), fork_ms: ms(opened) };
+  },
+
+  // The command as it is published, which ends the process itself: what it calls cannot be imported
+  // on its own, because it needs the colours of the terminal UI.
+  async export(file, out) {
+    const start = performance.now();
+    process.on("exit", () => console.log(JSON.stringify({ bytes: statSync(out).size, ms: ms(start) })));
+    process.argv.splice(2, process.argv.length, "--export", resolve(file), resolve(out));
+    await import("./node_modules/@earendil-works/pi-coding-agent/dist/bundle/cli.js");
+    return new Promise(() => {});
   },
 });

@@ -4,9 +4,11 @@ mod append;
 mod compaction;
 mod context;
 mod dialects;
+mod export;
 mod fork;
 mod leaves;
 mod list;
+mod screen;
 mod tree;
 
 use crate::Bench;
@@ -33,9 +35,11 @@ pub(crate) const GROUPS: &[Group] = &[
     Group { name: "durable", rows: append::durable },
     Group { name: "list", rows: list::rows },
     Group { name: "fork", rows: fork::rows },
+    Group { name: "export", rows: export::rows },
     Group { name: "shapes", rows: tree::shapes },
     Group { name: "dialects", rows: dialects::rows },
     Group { name: "compaction", rows: compaction::rows },
+    Group { name: "screen", rows: screen::rows },
 ];
 
 /// Their names.

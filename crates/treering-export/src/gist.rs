@@ -2,7 +2,7 @@
 
 use crate::look::Look;
 use crate::text::{excerpt, first_line};
-use crate::tool;
+use crate::tool::Call;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use treering::{Block, Body, Entry, MessageView, Role};
@@ -12,6 +12,14 @@ use treering::{Block, Body, Entry, MessageView, Role};
 pub struct Calls(HashMap<String, String>);
 
 impl Calls {
+    /// Remembers the calls of an entry, and shows a result by the call that it answers.
+    pub(crate) fn settle(&mut self, gist: &mut Gist) {
+        if let Some(call) = gist.answers.as_deref().and_then(|id| self.get(id)) {
+            gist.text = call.to_owned();
+        }
+        self.0.extend(std::mem::take(&mut gist.calls));
+    }
+
     pub(crate) fn get(&self, id: &str) -> Option<&str> {
         self.0.get(id).map(String::as_str)
     }
@@ -35,6 +43,10 @@ pub struct Gist {
     pub kind: char,
     /// One line, made visible by the rules of [`crate::text`].
     pub text: String,
+    /// The id of the call that it answers. Only the entries before it know more of that.
+    answers: Option<String>,
+    /// The calls that it makes: their ids, and each in short.
+    calls: Vec<(String, String)>,
 }
 
 /// Longer than any sidebar.
@@ -44,15 +56,19 @@ impl Gist {
     /// The gist of an entry. Its calls are remembered for the results to come: entries are read in
     /// an order in which calls come before their results, such as that of the file.
     pub fn read(entry: &Entry, calls: &mut Calls) -> Self {
-        Gist::of(&Look::at(entry), calls)
+        let mut gist = Gist::of(&Look::at(entry));
+        calls.settle(&mut gist);
+        gist
     }
 
-    /// Looks at an entry. Its calls are remembered for the results to come.
-    pub(crate) fn of(look: &Look<'_>, calls: &mut Calls) -> Self {
-        let kind = kind(look);
+    /// Looks at an entry on its own: see [`Calls::settle`].
+    pub(crate) fn of(look: &Look<'_>) -> Self {
+        let mut gist =
+            Gist { kind: kind(look), text: String::new(), answers: None, calls: Vec::new() };
         let text: Cow<'_, str> = match &look.body {
             Body::Message(message) => {
-                return Gist { kind, text: message_gist(look, *message, calls) };
+                gist.read_message(look, *message);
+                return gist;
             }
             Body::Compaction { summary, .. } | Body::BranchSummary { summary, .. } => {
                 headline(summary).into()
@@ -78,47 +94,48 @@ impl Gist {
             Body::Damaged => "(damaged)".into(),
             _ => look.entry.type_name(),
         };
-        Gist { kind, text: excerpt(&text, WIDTH) }
+        gist.text = excerpt(&text, WIDTH);
+        gist
     }
-}
 
-fn message_gist(look: &Look<'_>, message: MessageView<'_>, calls: &mut Calls) -> String {
-    match look.role() {
-        Some(Role::ToolResult) => match calls.get(&look.fields.call_id()) {
-            Some(call) => call.to_owned(),
-            None => format!("[{}]", excerpt(&look.fields.tool_name(), 40)),
-        },
-        Some(Role::BashExecution) => excerpt(
-            &format!("$ {}", first_line(&message.field("command").unwrap_or_default())),
-            WIDTH,
-        ),
-        Some(Role::BranchSummary | Role::CompactionSummary) => {
-            headline(&message.field("summary").unwrap_or_default())
-        }
-        _ => blocks_gist(&look.blocks, calls),
-    }
-}
-
-/// The first line of text, else what is called.
-fn blocks_gist(blocks: &[Block<'_>], calls: &mut Calls) -> String {
-    let mut said = String::new();
-    let mut called = String::new();
-    for block in blocks {
-        match block {
-            Block::Text(text) if said.is_empty() => said = headline(text),
-            Block::ToolCall { id, name, arguments } => {
-                let call = tool::label(name, *arguments);
-                if called.len() < WIDTH {
-                    called.push_str(if called.is_empty() { "" } else { " " });
-                    called.push_str(&call);
-                }
-                calls.0.insert(id.clone().into_owned(), call);
+    fn read_message(&mut self, look: &Look<'_>, message: MessageView<'_>) {
+        self.text = match look.role() {
+            Some(Role::ToolResult) => {
+                self.answers = Some(look.fields.call_id().into_owned());
+                format!("[{}]", excerpt(&look.fields.tool_name(), 40))
             }
-            Block::Image { .. } if called.len() < WIDTH => called.push_str("[image]"),
-            _ => {}
-        }
+            Some(Role::BashExecution) => excerpt(
+                &format!("$ {}", first_line(&message.field("command").unwrap_or_default())),
+                WIDTH,
+            ),
+            Some(Role::BranchSummary | Role::CompactionSummary) => {
+                headline(&message.field("summary").unwrap_or_default())
+            }
+            _ => self.read_blocks(&look.blocks),
+        };
     }
-    if said.is_empty() { called } else { said }
+
+    /// The first line of text, else what is called.
+    fn read_blocks(&mut self, blocks: &[Block<'_>]) -> String {
+        let mut said = String::new();
+        let mut called = String::new();
+        for block in blocks {
+            match block {
+                Block::Text(text) if said.is_empty() => said = headline(text),
+                Block::ToolCall { id, name, arguments } => {
+                    let call = Call::new(name, *arguments).label();
+                    if called.len() < WIDTH {
+                        called.push_str(if called.is_empty() { "" } else { " " });
+                        called.push_str(&call);
+                    }
+                    self.calls.push((id.clone().into_owned(), call));
+                }
+                Block::Image { .. } if called.len() < WIDTH => called.push_str("[image]"),
+                _ => {}
+            }
+        }
+        if said.is_empty() { called } else { said }
+    }
 }
 
 /// The first line that says something, without the marks of Markdown.

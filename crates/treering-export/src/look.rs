@@ -2,6 +2,7 @@
 //! fields of many entries: they are found together.
 
 use crate::text::first_line;
+use std::borrow::Cow;
 use treering::{Block, Body, Entry, MessageView, Role};
 
 /// An entry and what an export wants to know of it.
@@ -47,7 +48,6 @@ impl<'a> Look<'a> {
 /// The blocks and the fields of a message.
 pub fn of_message(message: MessageView<'_>) -> (Vec<Block<'_>>, Fields<'_>) {
     let keys = [
-        "content",
         "toolCallId",
         "toolName",
         "isError",
@@ -57,22 +57,23 @@ pub fn of_message(message: MessageView<'_>) -> (Vec<Block<'_>>, Fields<'_>) {
         "model",
         "usage",
     ];
-    let [content, call_id, tool_name, is_error, stop_reason, error_message, provider, model, usage] =
-        message.get_all(keys);
-    let blocks = content.map(Block::all).unwrap_or_default();
+    let (
+        blocks,
+        [call_id, tool_name, is_error, stop_reason, error_message, provider, model, usage],
+    ) = message.parts(keys);
     let fields =
         Fields { call_id, tool_name, is_error, stop_reason, error_message, provider, model, usage };
     (blocks, fields)
 }
 
-impl Fields<'_> {
+impl<'a> Fields<'a> {
     /// The call that a result answers.
-    pub fn call_id(&self) -> String {
+    pub fn call_id(&self) -> Cow<'a, str> {
         text(self.call_id)
     }
 
     /// The tool whose result it is.
-    pub fn tool_name(&self) -> String {
+    pub fn tool_name(&self) -> Cow<'a, str> {
         text(self.tool_name)
     }
 
@@ -82,7 +83,7 @@ impl Fields<'_> {
     }
 
     /// Why an answer ended.
-    pub fn stop_reason(&self) -> String {
+    pub fn stop_reason(&self) -> Cow<'a, str> {
         text(self.stop_reason)
     }
 
@@ -94,7 +95,7 @@ impl Fields<'_> {
         }
         let why = text(self.error_message);
         Some(match first_line(&why) {
-            "" => reason,
+            "" => reason.into_owned(),
             why => format!("{reason}: {why}"),
         })
     }
@@ -104,13 +105,13 @@ impl Fields<'_> {
         let (provider, model) = (text(self.provider), text(self.model));
         match (&*provider, &*model) {
             (_, "") => None,
-            ("", _) => Some(model),
+            ("", _) => Some(model.into_owned()),
             (provider, model) => Some(format!("{provider}/{model}")),
         }
     }
 }
 
 /// The text of a string; nothing for anything else.
-fn text(literal: Option<&[u8]>) -> String {
-    literal.and_then(treering::json_text).unwrap_or_default().into_owned()
+fn text(literal: Option<&[u8]>) -> Cow<'_, str> {
+    literal.and_then(treering::json_text).unwrap_or_default()
 }

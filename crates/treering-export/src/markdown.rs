@@ -7,9 +7,9 @@
 use crate::diff;
 use crate::gist::{Calls, Gist};
 use crate::look::{Fields, Look, of_message};
-use crate::stats::Stats;
+use crate::stats::{Numbers, Stats};
 use crate::text::{excerpt, visible};
-use crate::tool::{self, Arguments};
+use crate::tool::{self, Arguments, Call};
 use crate::walk::Walk;
 use crate::{Export, Result};
 use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag};
@@ -27,7 +27,7 @@ pub(crate) fn write(export: &Export, session: &Session, out: &mut impl Write) ->
     let (mut stats, mut first_words) = (Stats::default(), None);
     for item in walk.items() {
         let entry = reader.entry(item.entry.id)?;
-        stats.add(&Look::at(&entry));
+        stats.add(&Numbers::of(&Look::at(&entry)));
         if first_words.is_none() && entry.role() == Some(Role::User) {
             first_words = entry.message().map(|message| excerpt(&message.text(), 80));
         }
@@ -80,7 +80,7 @@ struct Turn<'a> {
 
 impl Turn<'_> {
     fn entry(&mut self, look: &Look<'_>, label: Option<&str>) {
-        let _ = Gist::of(look, self.calls);
+        self.calls.settle(&mut Gist::of(look));
         match &look.body {
             Body::Message(message) => {
                 self.message(look.role(), *message, (&look.blocks, look.fields), label);
@@ -170,10 +170,11 @@ impl Turn<'_> {
     }
 
     fn call(&mut self, name: &str, raw: Option<&[u8]>) {
-        let title = tool::label(name, raw);
+        let call = Call::new(name, raw);
+        let title = call.label();
         let title = title.trim_matches(['[', ']']);
-        let path = tool::path(raw).unwrap_or_default();
-        match tool::arguments(name, raw) {
+        let path = call.path().unwrap_or_default();
+        match call.arguments() {
             Arguments::Command(command)
                 if !command.trim().contains('\n') && command.len() < 150 =>
             {
@@ -199,7 +200,7 @@ impl Turn<'_> {
     fn result(&mut self, fields: Fields<'_>, blocks: &[Block<'_>]) {
         let call =
             self.calls.get(&fields.call_id()).map(|call| call.trim_matches(['[', ']']).to_owned());
-        let call = call.unwrap_or_else(|| fields.tool_name());
+        let call = call.unwrap_or_else(|| fields.tool_name().into_owned());
         let is_error = fields.is_error();
         let title = if is_error { format!("failed: {call}") } else { format!("result: {call}") };
         for block in blocks {

@@ -24,52 +24,101 @@ pub(crate) struct Stats {
 /// More models than anybody uses are a made-up file.
 const MAX_MODELS: usize = 64;
 
-impl Stats {
-    pub(crate) fn add(&mut self, look: &Look<'_>) {
+/// What one entry adds to them. Found without any other entry, so that many can be looked at together.
+#[derive(Debug, Default)]
+pub(crate) struct Numbers {
+    what: What,
+    calls: usize,
+    usage: Option<Used>,
+    pub time: Option<i64>,
+    /// Who answered, as `provider/model`.
+    pub model: Option<String>,
+}
+
+#[derive(Debug, Default, PartialEq, Eq)]
+enum What {
+    User,
+    Answer,
+    Compaction,
+    #[default]
+    Else,
+}
+
+/// What a model was paid for.
+#[derive(Debug)]
+struct Used {
+    input: f64,
+    output: f64,
+    cached: f64,
+    cost: f64,
+}
+
+impl Numbers {
+    pub(crate) fn of(look: &Look<'_>) -> Self {
         let is_call = |block: &&Block<'_>| matches!(block, Block::ToolCall { .. });
-        self.calls += look.blocks.iter().filter(is_call).count();
-        if let Some(time) = look.entry.time() {
+        let (what, usage) = match &look.body {
+            Body::Message(_) => match look.role() {
+                Some(Role::User) => (What::User, None),
+                Some(Role::Assistant) => (What::Answer, look.fields.usage),
+                _ => (What::Else, None),
+            },
+            Body::Compaction { .. } => (What::Compaction, None),
+            Body::Usage { usage } => (What::Else, *usage),
+            _ => (What::Else, None),
+        };
+        Numbers {
+            what,
+            calls: look.blocks.iter().filter(is_call).count(),
+            usage: usage.map(Used::of),
+            time: look.entry.time(),
+            model: look.fields.model(),
+        }
+    }
+}
+
+impl Used {
+    fn of(usage: &[u8]) -> Self {
+        let [input, output, read, write, cost] =
+            MessageView::new(usage).get_all(["input", "output", "cacheRead", "cacheWrite", "cost"]);
+        let cost = cost.unwrap_or_default();
+        Used {
+            input: number(input),
+            output: number(output),
+            cached: number(read) + number(write),
+            cost: match MessageView::new(cost).get("total") {
+                Some(total) => number(Some(total)),
+                None => number(Some(cost)),
+            },
+        }
+    }
+}
+
+impl Stats {
+    pub(crate) fn add(&mut self, numbers: &Numbers) {
+        self.calls += numbers.calls;
+        if let Some(time) = numbers.time {
             self.first = Some(self.first.map_or(time, |first| first.min(time)));
             self.last = Some(self.last.map_or(time, |last| last.max(time)));
         }
-        match &look.body {
-            Body::Message(_) => self.add_message(look),
-            Body::Compaction { .. } => self.compactions += 1,
-            Body::Usage { usage: Some(usage) } => self.add_usage(usage),
-            _ => {}
+        match numbers.what {
+            What::User => self.user += 1,
+            What::Answer => self.assistant += 1,
+            What::Compaction => self.compactions += 1,
+            What::Else => {}
         }
-    }
-
-    fn add_message(&mut self, look: &Look<'_>) {
-        match look.role() {
-            Some(Role::User) => self.user += 1,
-            Some(Role::Assistant) => {
-                self.assistant += 1;
-                if let Some(usage) = look.fields.usage {
-                    self.add_usage(usage);
-                }
-                if let Some(model) = look.fields.model()
-                    && (self.models.len() < MAX_MODELS || self.models.contains_key(&model))
-                {
-                    *self.models.entry(model).or_default() += 1;
-                }
+        if let Some(used) = &numbers.usage {
+            self.input += used.input;
+            self.output += used.output;
+            self.cached += used.cached;
+            self.cost += used.cost;
+        }
+        if let Some(model) = numbers.model.as_ref().filter(|_| numbers.what == What::Answer) {
+            if let Some(answers) = self.models.get_mut(model) {
+                *answers += 1;
+            } else if self.models.len() < MAX_MODELS {
+                self.models.insert(model.clone(), 1);
             }
-            _ => {}
         }
-    }
-
-    fn add_usage(&mut self, usage: &[u8]) {
-        let usage = MessageView::new(usage);
-        let [input, output, read, write, cost] =
-            usage.get_all(["input", "output", "cacheRead", "cacheWrite", "cost"]);
-        self.input += number(input);
-        self.output += number(output);
-        self.cached += number(read) + number(write);
-        let cost = cost.unwrap_or_default();
-        self.cost += match MessageView::new(cost).get("total") {
-            Some(total) => number(Some(total)),
-            None => number(Some(cost)),
-        };
     }
 
     /// The numbers in a few words each, those that are there.
@@ -99,18 +148,17 @@ impl Stats {
 /// What one answer used, in a few words each: `7.6k in`, `120 out`, `45.9k cached`, `$0.02`.
 pub fn usage_facts(usage: &[u8]) -> Vec<String> {
     use crate::text::short_number;
-    let mut stats = Stats::default();
-    stats.add_usage(usage);
-    let numbers = [(stats.input, "in"), (stats.output, "out"), (stats.cached, "cached")];
+    let used = Used::of(usage);
+    let numbers = [(used.input, "in"), (used.output, "out"), (used.cached, "cached")];
     let mut facts: Vec<String> = numbers
         .into_iter()
         .filter(|(number, _)| *number > 0.0)
         .map(|(number, what)| format!("{} {what}", short_number(number)))
         .collect();
-    match stats.cost {
+    match used.cost {
         0.0 => {}
-        ..0.01 => facts.push(format!("${:.4}", stats.cost)),
-        _ => facts.push(format!("${:.2}", stats.cost)),
+        ..0.01 => facts.push(format!("${:.4}", used.cost)),
+        _ => facts.push(format!("${:.2}", used.cost)),
     }
     facts
 }

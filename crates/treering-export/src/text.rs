@@ -88,7 +88,7 @@ pub(crate) fn first_line(text: &str) -> &str {
 
 /// One line of at most `most` characters, visible, blanks run together.
 pub fn excerpt(text: &str, most: usize) -> String {
-    let mut line = String::new();
+    let mut line = String::with_capacity(most.min(text.len()) + 4);
     let mut left = most;
     for word in first_line(text).split([' ', '\t']).filter(|word| !word.is_empty()) {
         if !line.is_empty() {
@@ -102,9 +102,12 @@ pub fn excerpt(text: &str, most: usize) -> String {
                 return line;
             }
             left -= 1;
-            match stand_in(character) {
-                Some(shown) => line.push_str(&shown),
-                None => line.push(character),
+            match character {
+                ' '..='~' => line.push(character),
+                _ => match stand_in(character) {
+                    Some(shown) => line.push_str(&shown),
+                    None => line.push(character),
+                },
             }
         }
     }

@@ -23,44 +23,158 @@ pub enum Arguments<'a> {
     Content(Cow<'a, str>),
     /// A patch in its own words.
     Patch(Cow<'a, str>),
-    /// All of it is in [`about`] already.
+    /// All of it is in [`Call::about`] already.
     Said,
     /// Anything else.
     Json(String),
 }
 
-/// Reads the arguments of a call.
-pub fn arguments<'a>(name: &str, raw: Option<&'a [u8]>) -> Arguments<'a> {
-    let raw = raw.unwrap_or(b"{}");
-    let view = MessageView::new(raw);
-    let name = name.to_ascii_lowercase();
-    if let Some(command) = view.field("command").filter(|_| is_shell(&name)) {
-        return Arguments::Command(command);
+/// The members of arguments that mean something here.
+const KEYS: [&str; 23] = [
+    "command",
+    "path",
+    "file_path",
+    "filePath",
+    "pattern",
+    "offset",
+    "limit",
+    "oldText",
+    "newText",
+    "old_string",
+    "new_string",
+    "old_text",
+    "new_text",
+    "old_str",
+    "new_str",
+    "edits",
+    "content",
+    "patch",
+    "input",
+    "query",
+    "url",
+    "description",
+    "prompt",
+];
+
+/// A call. Its arguments may be a whole file: they are read once.
+#[derive(Debug)]
+pub struct Call<'a> {
+    name: &'a str,
+    raw: &'a [u8],
+    /// The values of [`KEYS`].
+    values: [Option<&'a [u8]>; KEYS.len()],
+}
+
+impl<'a> Call<'a> {
+    /// Reads a call.
+    pub fn new(name: &'a str, raw: Option<&'a [u8]>) -> Self {
+        let raw = raw.unwrap_or_default();
+        Call { name, raw, values: MessageView::new(raw).get_all(KEYS) }
     }
-    if let Some(edit) = edit(view) {
-        return Arguments::Edits(vec![edit]);
+
+    fn get(&self, key: &str) -> Option<&'a [u8]> {
+        let place = KEYS.iter().position(|known| *known == key)?;
+        self.values.get(place).copied().flatten()
     }
-    if let Some(edits) = view.get("edits").and_then(edits) {
-        return Arguments::Edits(edits);
+
+    fn text(&self, key: &str) -> Option<Cow<'a, str>> {
+        treering::json_text(self.get(key)?)
     }
-    let is_write = matches!(&*name, "write" | "write_file" | "create" | "create_file");
-    if let Some(content) = view.field("content").filter(|_| is_write) {
-        return Arguments::Content(content);
+
+    /// The first of several that is there.
+    fn any_text(&self, keys: &[&str]) -> Option<Cow<'a, str>> {
+        keys.iter().find_map(|key| self.text(key))
     }
-    for key in ["patch", "input"] {
-        if let Some(patch) = view.field(key).filter(|text| text.starts_with("*** Begin Patch")) {
-            return Arguments::Patch(patch);
+
+    /// The arguments, as they are shown.
+    pub fn arguments(&self) -> Arguments<'a> {
+        let name = self.name.to_ascii_lowercase();
+        if let Some(command) = self.text("command").filter(|_| is_shell(&name)) {
+            return Arguments::Command(command);
+        }
+        if let Some(edit) = edit(|key| self.text(key)) {
+            return Arguments::Edits(vec![edit]);
+        }
+        if let Some(edits) = self.get("edits").and_then(edits) {
+            return Arguments::Edits(edits);
+        }
+        let is_write = matches!(&*name, "write" | "write_file" | "create" | "create_file");
+        if let Some(content) = self.text("content").filter(|_| is_write) {
+            return Arguments::Content(content);
+        }
+        for key in ["patch", "input"] {
+            if let Some(patch) = self.text(key).filter(|text| text.starts_with("*** Begin Patch")) {
+                return Arguments::Patch(patch);
+            }
+        }
+        let is_said = match &*name {
+            "read" | "grep" | "find" | "ls" | "glob" if !self.raw.is_empty() => {
+                has_only(self.raw, &["path", "file_path", "offset", "limit", "pattern"])
+            }
+            _ => matches!(self.raw, b"" | b"{}" | b"null"),
+        };
+        match is_said {
+            true => Arguments::Said,
+            false => Arguments::Json(pretty_json(&String::from_utf8_lossy(self.raw))),
         }
     }
-    let is_said = match &*name {
-        "read" | "grep" | "find" | "ls" | "glob" => {
-            has_only(raw, &["path", "file_path", "offset", "limit", "pattern"])
+
+    /// The file it is about.
+    pub fn path(&self) -> Option<Cow<'a, str>> {
+        self.any_text(&["path", "file_path", "filePath"])
+    }
+
+    /// What it is about, without its name: `src/main.rs:10-49`, the beginning of a command, `/pattern/
+    /// in src`. Empty if it says nothing that fits on a line.
+    pub fn about(&self, most: usize) -> String {
+        let name = self.name.to_ascii_lowercase();
+        let path = self.path();
+        let text = match &*name {
+            "read" => path.map(|path| format!("{path}{}", self.range()).into()),
+            "grep" | "glob" | "find" => self.text("pattern").map(|pattern| {
+                let pattern =
+                    if name == "grep" { format!("/{pattern}/") } else { pattern.into_owned() };
+                match path {
+                    Some(path) => format!("{pattern} in {path}").into(),
+                    None => pattern.into(),
+                }
+            }),
+            _ if is_shell(&name) => self.text("command"),
+            _ => path.or_else(|| {
+                self.any_text(&["command", "query", "url", "pattern", "description", "prompt"])
+            }),
+        };
+        match text {
+            Some(text) => excerpt(&text, most),
+            None if matches!(self.raw, b"" | b"{}" | b"null") => String::new(),
+            None => {
+                let start = self.raw.get(..most * 4 + 4).unwrap_or(self.raw);
+                excerpt(&String::from_utf8_lossy(start), most)
+            }
         }
-        _ => matches!(raw, b"{}" | b"null"),
-    };
-    match is_said {
-        true => Arguments::Said,
-        false => Arguments::Json(pretty_json(&String::from_utf8_lossy(raw))),
+    }
+
+    /// The lines of a file that are read: `:10-49`.
+    fn range(&self) -> String {
+        let number =
+            |key: &str| -> Option<u64> { std::str::from_utf8(self.get(key)?).ok()?.parse().ok() };
+        match (number("offset"), number("limit")) {
+            (None, None) => String::new(),
+            (from, Some(limit)) => {
+                let from = from.unwrap_or(1);
+                format!(":{from}-{}", from.saturating_add(limit).saturating_sub(1))
+            }
+            (Some(from), None) => format!(":{from}"),
+        }
+    }
+
+    /// The call on one line, as its result is shown in a tree: `[read: src/main.rs]`.
+    pub fn label(&self) -> String {
+        let name = excerpt(self.name, 40);
+        match (Call { name: &name, ..*self }).about(50) {
+            about if about.is_empty() => format!("[{name}]"),
+            about => format!("[{name}: {about}]"),
+        }
     }
 }
 
@@ -69,19 +183,22 @@ fn is_shell(name: &str) -> bool {
 }
 
 /// A text and what replaces it, under the names that agents use.
-fn edit<'a>(view: MessageView<'a>) -> Option<(Cow<'a, str>, Cow<'a, str>)> {
+fn edit<'a>(text: impl Fn(&str) -> Option<Cow<'a, str>>) -> Option<(Cow<'a, str>, Cow<'a, str>)> {
     let pairs = [
         ("oldText", "newText"),
         ("old_string", "new_string"),
         ("old_text", "new_text"),
         ("old_str", "new_str"),
     ];
-    pairs.iter().find_map(|(old, new)| Some((view.field(old)?, view.field(new)?)))
+    pairs.iter().find_map(|(old, new)| Some((text(old)?, text(new)?)))
 }
 
 fn edits(raw: &[u8]) -> Option<Vec<(Cow<'_, str>, Cow<'_, str>)>> {
     let edits: Vec<&RawValue> = serde_json::from_slice(raw).ok()?;
-    let edits = edits.into_iter().map(|raw| edit(MessageView::new(raw.get().as_bytes())));
+    let edits = edits.into_iter().map(|raw| {
+        let view = MessageView::new(raw.get().as_bytes());
+        edit(|key| view.field(key))
+    });
     edits.collect::<Option<Vec<_>>>().filter(|edits| !edits.is_empty())
 }
 
@@ -115,66 +232,6 @@ pub fn members(raw: &[u8]) -> Option<Vec<(String, &[u8])>> {
     serde_json::Deserializer::from_slice(raw).deserialize_map(InOrder).ok()
 }
 
-/// The file a call is about.
-pub fn path<'a>(raw: Option<&'a [u8]>) -> Option<Cow<'a, str>> {
-    let view = MessageView::new(raw.unwrap_or_default());
-    ["path", "file_path", "filePath"].iter().find_map(|key| view.field(key))
-}
-
-/// What a call is about, without its name: `src/main.rs:10-49`, the beginning of a command, `/pattern/
-/// in src`. Empty if it says nothing that fits on a line.
-pub fn about(name: &str, raw: Option<&[u8]>, most: usize) -> String {
-    let bytes = raw.unwrap_or_default();
-    let view = MessageView::new(bytes);
-    let name = name.to_ascii_lowercase();
-    let path = path(raw);
-    let text = match &*name {
-        "read" => path.map(|path| format!("{path}{}", range(view)).into()),
-        "grep" | "glob" | "find" => view.field("pattern").map(|pattern| {
-            let pattern =
-                if name == "grep" { format!("/{pattern}/") } else { pattern.into_owned() };
-            match path {
-                Some(path) => format!("{pattern} in {path}").into(),
-                None => pattern.into(),
-            }
-        }),
-        _ if is_shell(&name) => view.field("command"),
-        _ => path.or_else(|| {
-            ["command", "query", "url", "pattern", "description", "prompt"]
-                .iter()
-                .find_map(|key| view.field(key))
-        }),
-    };
-    match text {
-        Some(text) => excerpt(&text, most),
-        None if matches!(bytes, b"" | b"{}" | b"null") => String::new(),
-        None => excerpt(&String::from_utf8_lossy(bytes.get(..most * 4 + 4).unwrap_or(bytes)), most),
-    }
-}
-
-/// The lines of a file that are read: `:10-49`.
-fn range(view: MessageView<'_>) -> String {
-    let number =
-        |key: &str| -> Option<u64> { std::str::from_utf8(view.get(key)?).ok()?.parse().ok() };
-    match (number("offset"), number("limit")) {
-        (None, None) => String::new(),
-        (from, Some(limit)) => {
-            let from = from.unwrap_or(1);
-            format!(":{from}-{}", from.saturating_add(limit).saturating_sub(1))
-        }
-        (Some(from), None) => format!(":{from}"),
-    }
-}
-
-/// A call on one line, as its result is shown in a tree: `[read: src/main.rs]`.
-pub fn label(name: &str, raw: Option<&[u8]>) -> String {
-    let name = excerpt(name, 40);
-    match about(&name, raw, 50) {
-        about if about.is_empty() => format!("[{name}]"),
-        about => format!("[{name}: {about}]"),
-    }
-}
-
 /// The language of a file, by its name, as code blocks name it.
 pub fn language(path: &str) -> &str {
     let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
@@ -191,7 +248,7 @@ mod tests {
 
     #[test]
     fn calls_are_named_after_what_they_are_about() {
-        let label = |name, raw: &str| super::label(name, Some(raw.as_bytes()));
+        let label = |name, raw: &str| Call::new(name, Some(raw.as_bytes())).label();
         assert_eq!(
             label("read", r#"{"path":"a.rs","offset":10,"limit":40}"#),
             "[read: a.rs:10-49]"
@@ -203,11 +260,14 @@ mod tests {
         assert_eq!(label("odd", "{}"), "[odd]");
         let long = format!(r#"{{"command":"{}"}}"#, "x".repeat(99));
         assert_eq!(label("bash", &long), format!("[bash: {}…]", "x".repeat(50)));
-        assert_eq!(super::label("x\u{1b}", None), "[x\\x1b]");
+        assert_eq!(Call::new("x\u{1b}", None).label(), "[x\\x1b]");
     }
 
     #[test]
     fn edits_are_found_by_their_shape() {
+        fn arguments<'a>(name: &'a str, raw: Option<&'a [u8]>) -> Arguments<'a> {
+            Call::new(name, raw).arguments()
+        }
         let one = vec![("a".into(), "b".into())];
         for raw in [
             r#"{"path":"f","oldText":"a","newText":"b"}"#,

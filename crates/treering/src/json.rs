@@ -113,7 +113,7 @@ fn leap_string(bytes: &[u8], pos: usize) -> Option<usize> {
     let start = pos + 1;
     let mut at = start;
     loop {
-        at = next_quote(bytes, at)?;
+        at = next_byte(bytes, at, b'"')?;
         // A quote after an odd number of backslashes is part of the text.
         let escapes = bytes[start..at].iter().rev().take_while(|byte| **byte == b'\\').count();
         at += 1;
@@ -123,24 +123,25 @@ fn leap_string(bytes: &[u8], pos: usize) -> Option<usize> {
     }
 }
 
-/// Most strings are short: the first bytes are looked at without asking a searcher for long ones.
+/// Where `byte` stands next, from `at` on. Mostly it is near: the first bytes are looked at without
+/// asking a searcher for far ones.
 #[inline]
-fn next_quote(bytes: &[u8], at: usize) -> Option<usize> {
+fn next_byte(bytes: &[u8], at: usize, byte: u8) -> Option<usize> {
     const NEAR: usize = 32;
     let rest = bytes.get(at..)?;
     let (near, far) = rest.split_at(rest.len().min(NEAR));
     let (mut words, mut seen) = (near.chunks_exact(8), 0);
     for chunk in &mut words {
         let word = u64::from_le_bytes(chunk.try_into().unwrap_or_default());
-        let quotes = zeros(word ^ (ONES * b'"' as u64));
-        if quotes != 0 {
-            return Some(at + seen + quotes.trailing_zeros() as usize / 8);
+        let found = zeros(word ^ (ONES * u64::from(byte)));
+        if found != 0 {
+            return Some(at + seen + found.trailing_zeros() as usize / 8);
         }
         seen += 8;
     }
-    let left = words.remainder().iter().position(|byte| *byte == b'"');
+    let left = words.remainder().iter().position(|other| *other == byte);
     left.map(|left| at + seen + left)
-        .or_else(|| memchr::memchr(b'"', far).map(|found| at + near.len() + found))
+        .or_else(|| memchr::memchr(byte, far).map(|found| at + near.len() + found))
 }
 
 fn skip_number(bytes: &[u8], pos: usize) -> Option<usize> {
@@ -399,6 +400,45 @@ pub(crate) fn get<'a>(bytes: &'a [u8], key: &str) -> Option<&'a [u8]> {
     found.map(|span| &bytes[span])
 }
 
+/// The end of the object that `bytes` begins with, and where the value of `key` stands in it, as
+/// [`get`] would find it; `None` if there is no complete, well-formed object.
+pub(crate) fn whole_object(bytes: &[u8], key: &str) -> Option<(usize, Option<Range<usize>>)> {
+    let mut members = Members::new(bytes, 0);
+    let mut found = None;
+    for member in &mut members {
+        if key_is(member.key, key) {
+            found = Some(member.value);
+        }
+    }
+    match members.end {
+        End::Closed(end) => Some((end, found)),
+        End::Open | End::Broken(_) => None,
+    }
+}
+
+/// As [`get`], of an object that is known to be well-formed.
+pub(crate) fn get_checked<'a>(bytes: &'a [u8], key: &str) -> Option<&'a [u8]> {
+    let [found] = get_all_checked(bytes, [key]);
+    found
+}
+
+/// As [`get_all`], of an object that is known to be well-formed: its values are not looked into.
+pub(crate) fn get_all_checked<'a, const N: usize>(
+    bytes: &'a [u8],
+    keys: [&str; N],
+) -> [Option<&'a [u8]>; N] {
+    let mut found = [None; N];
+    let mut members = Members::new(bytes, skip_space(bytes, 0));
+    while let Some((key, start)) = members.key() {
+        let Some(value) = members.leap_value(start) else { break };
+        let name = key_name(&bytes[key.start + 1..key.end - 1]);
+        if let Some(at) = keys.iter().position(|key| *name == *key.as_bytes()) {
+            found[at] = bytes.get(value);
+        }
+    }
+    found
+}
+
 /// The values of several keys, from one pass; the last one where a key is repeated.
 pub(crate) fn get_all<'a, const N: usize>(
     bytes: &'a [u8],
@@ -477,9 +517,14 @@ pub(crate) fn decode_exactly(inner: &[u8]) -> Result<Cow<'_, str>, String> {
     let mut out: Vec<u8> = Vec::with_capacity(inner.len());
     let mut at = 0;
     let mut exact = true;
-    while let Some(hit) = memchr::memchr(b'\\', &inner[at..]) {
-        out.extend_from_slice(&inner[at..at + hit]);
-        at += hit;
+    while let Some(hit) = next_byte(inner, at, b'\\') {
+        out.extend_from_slice(&inner[at..hit]);
+        at = hit;
+        if let Some(byte) = inner.get(at + 1).and_then(|name| short_escape(*name)) {
+            out.push(byte);
+            at += 2;
+            continue;
+        }
         let (character, used) = decode_escape(&inner[at..]);
         exact &= character.is_some();
         let character = character.unwrap_or(char::REPLACEMENT_CHARACTER);
@@ -497,17 +542,25 @@ pub(crate) fn decode_exactly(inner: &[u8]) -> Result<Cow<'_, str>, String> {
 /// One escape at the start of `bytes`: what it means (nothing for half a surrogate pair) and how
 /// long it is.
 fn decode_escape(bytes: &[u8]) -> (Option<char>, usize) {
-    let simple = match bytes.get(1) {
-        Some(b'b') => '\u{8}',
-        Some(b'f') => '\u{C}',
-        Some(b'n') => '\n',
-        Some(b'r') => '\r',
-        Some(b't') => '\t',
-        Some(b'u') => return decode_unit(bytes),
-        Some(&other) => char::from(other),
-        None => return (None, 1),
-    };
-    (Some(simple), 2)
+    match bytes.get(1) {
+        Some(b'u') => decode_unit(bytes),
+        Some(&other) => (Some(char::from(short_escape(other).unwrap_or(other))), 2),
+        None => (None, 1),
+    }
+}
+
+/// What a backslash and this character mean, if that is all there is to the escape.
+#[inline]
+fn short_escape(name: u8) -> Option<u8> {
+    Some(match name {
+        b'"' | b'\\' | b'/' => name,
+        b'n' => b'\n',
+        b't' => b'\t',
+        b'r' => b'\r',
+        b'b' => 0x08,
+        b'f' => 0x0C,
+        _ => return None,
+    })
 }
 
 fn decode_unit(bytes: &[u8]) -> (Option<char>, usize) {

@@ -152,15 +152,20 @@ impl Snapshot {
 
     fn entry_of(&self, row: u32, bytes: &[u8]) -> Entry {
         let node = self.tree.node(row);
-        let start = json::skip_space(bytes, 0);
-        let end = json::skip_value(bytes, start).filter(|_| bytes.get(start) == Some(&b'{'));
+        let object = &bytes[json::skip_space(bytes, 0)..];
+        let found = json::whole_object(object, "message");
         let mut more = Vec::new();
-        let (raw, record) = match end {
-            Some(end) => match self.native(row, &bytes[start..end], &mut more) {
-                Cow::Borrowed(raw) => (raw.to_vec(), None),
-                Cow::Owned(raw) => (raw, Some(bytes[start..end].to_vec())),
+        let (raw, record, checked) = match found.clone() {
+            Some((end, message)) => match self.native(row, &object[..end], &mut more) {
+                Cow::Borrowed(raw) if raw.len() == end => (raw.to_vec(), None, Some(message)),
+                Cow::Borrowed(raw) => (raw.to_vec(), None, None),
+                Cow::Owned(raw) => {
+                    let checked = json::whole_object(&raw, "message")
+                        .and_then(|(end, message)| (end == raw.len()).then_some(message));
+                    (raw, Some(object[..end].to_vec()), checked)
+                }
             },
-            None => (bytes.to_vec(), None),
+            None => (bytes.to_vec(), None, None),
         };
         Entry {
             id: self.tree.id(row),
@@ -171,7 +176,9 @@ impl Snapshot {
             raw,
             record,
             more,
-            damaged: end.is_none(),
+            damaged: found.is_none(),
+            checked: checked.is_some(),
+            message: checked.flatten(),
         }
     }
 
@@ -210,7 +217,7 @@ impl Snapshot {
 }
 
 /// Reads bodies a window at a time: paths are mostly contiguous, and read in one direction.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Bodies {
     window: Vec<u8>,
     start: u64,

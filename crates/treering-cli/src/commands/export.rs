@@ -198,7 +198,7 @@ fn write_file(
     name.push(".tmp");
     let temporary = path.with_file_name(name);
     let written = (|| {
-        let mut file = BufWriter::with_capacity(1 << 18, private(&temporary).map_err(failed)?);
+        let mut file = BufWriter::with_capacity(1 << 16, private(&temporary).map_err(failed)?);
         write(&mut file).map_err(|failure| match failure {
             Failure::Stdout(error) => failed(error),
             other => other,

@@ -1,12 +1,12 @@
 //! An entry as a piece of HTML: what the conversation shows of it. Who speaks, when and under which
 //! label is in the index; the page's script puts that around it.
 
+use super::batch::Blank;
 use super::{escape, prose};
 use crate::diff;
-use crate::gist::Calls;
 use crate::look::{Fields, Look, of_message};
 use crate::text::{excerpt, pretty_json, short_number};
-use crate::tool::{self, Arguments};
+use crate::tool::{self, Arguments, Call};
 use treering::{Block, Body, MessageView, Role};
 
 /// Results longer than this are folded.
@@ -14,14 +14,14 @@ const FOLD_LINES: usize = 14;
 const FOLD_BYTES: usize = 1800;
 
 /// Appends an entry.
-pub(crate) fn write(out: &mut String, look: &Look<'_>, calls: &Calls) {
+pub(crate) fn write(out: &mut String, look: &Look<'_>, blanks: &mut Vec<Blank>) {
     let entry = look.entry;
     match &look.body {
         Body::Message(view) => {
-            message(out, look.role(), *view, (&look.blocks, look.fields), calls);
+            message(out, look.role(), *view, (&look.blocks, look.fields), blanks);
             for more in entry.more_messages() {
                 let (blocks, fields) = of_message(more);
-                message(out, Some(more.role()), more, (&blocks, fields), calls);
+                message(out, Some(more.role()), more, (&blocks, fields), blanks);
             }
         }
         Body::Compaction { summary, tokens_before, .. } => {
@@ -51,11 +51,11 @@ fn message(
     role: Option<Role>,
     message: MessageView<'_>,
     (blocks, fields): (&[Block<'_>], Fields<'_>),
-    calls: &Calls,
+    blanks: &mut Vec<Blank>,
 ) {
     match role {
         Some(Role::BashExecution) => bash(out, message),
-        Some(Role::ToolResult) => tool_result(out, fields, blocks, calls),
+        Some(Role::ToolResult) => tool_result(out, fields, blocks, blanks),
         Some(Role::BranchSummary | Role::CompactionSummary) => {
             prose::render(out, &message.field("summary").unwrap_or_default());
         }
@@ -96,7 +96,8 @@ fn picture(out: &mut String, mime: &str, data: &str) {
 /// A call: its name and what it is about, with the arguments folded. Edits are unfolded: they are
 /// what was done.
 fn call(out: &mut String, name: &str, raw: Option<&[u8]>) {
-    let arguments = tool::arguments(name, raw);
+    let call = Call::new(name, raw);
+    let arguments = call.arguments();
     let is_open = matches!(arguments, Arguments::Edits(_) | Arguments::Patch(_));
     let has_body = arguments != Arguments::Said && !is_told(&arguments);
     out.push_str(match (has_body, is_open) {
@@ -106,10 +107,10 @@ fn call(out: &mut String, name: &str, raw: Option<&[u8]>) {
     });
     escape::text(out, &excerpt(name, 80));
     out.push_str("</b> <code>");
-    escape::text(out, &tool::about(name, raw, 160));
+    escape::text(out, &call.about(160));
     out.push_str(if has_body { "</code></summary>" } else { "</code></div>" });
     if has_body {
-        show(out, &arguments, raw);
+        show(out, &call, &arguments);
     }
     out.push_str(if has_body { "</details>" } else { "</div>" });
 }
@@ -119,8 +120,7 @@ fn is_told(arguments: &Arguments<'_>) -> bool {
     matches!(arguments, Arguments::Command(command) if !command.trim().contains('\n') && command.len() < 150)
 }
 
-fn show(out: &mut String, arguments: &Arguments<'_>, raw: Option<&[u8]>) {
-    let path = tool::path(raw).unwrap_or_default();
+fn show(out: &mut String, call: &Call<'_>, arguments: &Arguments<'_>) {
     match arguments {
         Arguments::Command(command) => code(out, "bash", command),
         Arguments::Edits(edits) => {
@@ -128,7 +128,9 @@ fn show(out: &mut String, arguments: &Arguments<'_>, raw: Option<&[u8]>) {
                 show_diff(out, old, new);
             }
         }
-        Arguments::Content(content) => code(out, tool::language(&path), content),
+        Arguments::Content(content) => {
+            code(out, tool::language(&call.path().unwrap_or_default()), content);
+        }
         Arguments::Patch(patch) => code(out, "diff", patch),
         Arguments::Json(json) => code(out, "json", json),
         Arguments::Said => {}
@@ -155,27 +157,33 @@ fn show_diff(out: &mut String, old: &str, new: &str) {
     out.push_str("</pre>");
 }
 
-fn tool_result(out: &mut String, fields: Fields<'_>, blocks: &[Block<'_>], calls: &Calls) {
-    let title = match calls.get(&fields.call_id()) {
-        Some(call) => call.trim_matches(['[', ']']).to_owned(),
-        None => excerpt(&fields.tool_name(), 80),
+fn tool_result(
+    out: &mut String,
+    fields: Fields<'_>,
+    blocks: &[Block<'_>],
+    blanks: &mut Vec<Blank>,
+) {
+    let (call, otherwise) = (fields.call_id(), excerpt(&fields.tool_name(), 80));
+    let mut title = |out: &mut String| {
+        let (call, otherwise) = (call.clone().into_owned(), otherwise.clone());
+        blanks.push(Blank { at: out.len(), call, otherwise });
     };
     let is_error = fields.is_error();
     for part in blocks {
         match part {
-            Block::Text(text) => output(out, &title, text, is_error),
+            Block::Text(text) => output(out, &mut title, text, is_error),
             other => block(out, other),
         }
     }
     if blocks.is_empty() {
-        output(out, &title, "", is_error);
+        output(out, &mut title, "", is_error);
     }
 }
 
 /// What a tool printed: folded if there is much of it.
-fn output(out: &mut String, title: &str, text: &str, is_error: bool) {
+fn output(out: &mut String, title: impl FnOnce(&mut String), text: &str, is_error: bool) {
     let text = text.trim_matches('\n');
-    let lines = text.bytes().filter(|byte| *byte == b'\n').count() + 1;
+    let lines = memchr::memchr_iter(b'\n', text.as_bytes()).count() + 1;
     let size = match (text.len(), lines) {
         (0, _) => "no output".to_owned(),
         (_, 1) => format!("{} characters", text.chars().count()),
@@ -189,7 +197,7 @@ fn output(out: &mut String, title: &str, text: &str, is_error: bool) {
         (false, false) => "<details class=res open>",
     });
     out.push_str("<summary><code>");
-    escape::text(out, title);
+    title(out);
     out.push_str("</code> <span>");
     out.push_str(if is_error { "failed, " } else { "" });
     out.push_str(&size);
@@ -210,7 +218,8 @@ fn bash(out: &mut String, message: MessageView<'_>) {
         Some(code) => format!("exit code {}", excerpt(&String::from_utf8_lossy(code), 20)),
         None => "output".to_owned(),
     };
-    output(out, &title, &message.field("output").unwrap_or_default(), is_error);
+    let title = |out: &mut String| escape::text(out, &title);
+    output(out, title, &message.field("output").unwrap_or_default(), is_error);
 }
 
 fn code(out: &mut String, language: &str, text: &str) {

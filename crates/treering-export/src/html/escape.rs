@@ -31,43 +31,92 @@ pub(crate) fn attribute(out: &mut String, text: &str) {
 fn escape(out: &mut String, text: &str, mark: impl Fn(&mut String, &str)) {
     let bytes = text.as_bytes();
     let (mut from, mut at) = (0, 0);
-    while let Some(hit) =
-        bytes.get(at..).and_then(|rest| rest.iter().position(|byte| SPECIAL[usize::from(*byte)]))
-    {
-        at += hit;
-        let entity = match bytes.get(at) {
-            Some(b'<') => "&lt;",
-            Some(b'>') => "&gt;",
-            Some(b'&') => "&amp;",
-            Some(b'"') => "&quot;",
-            Some(b'\'') => "&#39;",
-            _ => "",
-        };
-        if !entity.is_empty() {
-            out.push_str(text.get(from..at).unwrap_or_default());
-            out.push_str(entity);
-            at += 1;
-            from = at;
-            continue;
-        }
-        let Some(character) = text.get(at..).and_then(|rest| rest.chars().next()) else { break };
-        let next = at + character.len_utf8();
-        if let Some(shown) = stand_in(character) {
-            out.push_str(text.get(from..at).unwrap_or_default());
-            // A line break of two characters is one.
-            if character != '\r' || bytes.get(next) != Some(&b'\n') {
-                mark(out, &shown);
+    while let Some(hit) = next_special(bytes, at) {
+        at = hit;
+        let before = text.get(from..at).unwrap_or_default();
+        let next = match bytes.get(at) {
+            // In the middle of some text a constant of known length is copied without a call.
+            Some(b'<') => entity(out, before, "&lt;"),
+            Some(b'>') => entity(out, before, "&gt;"),
+            Some(b'&') => entity(out, before, "&amp;"),
+            Some(b'"') => entity(out, before, "&quot;"),
+            Some(b'\'') => entity(out, before, "&#39;"),
+            _ => {
+                let rest = text.get(at..).unwrap_or_default();
+                let Some(character) = rest.chars().next() else { break };
+                at += character.len_utf8();
+                if let Some(shown) = stand_in(character) {
+                    out.push_str(before);
+                    // A line break of two characters is one.
+                    if character != '\r' || bytes.get(at) != Some(&b'\n') {
+                        mark(out, &shown);
+                    }
+                    from = at;
+                }
+                continue;
             }
-            from = next;
-        }
-        at = next;
+        };
+        at += next;
+        from = at;
     }
     out.push_str(text.get(from..).unwrap_or_default());
+}
+
+/// Where the next byte stands, from `at` on, that must be looked at. Eight bytes at a time: every byte
+/// of an export passes by here.
+#[inline]
+fn next_special(bytes: &[u8], mut at: usize) -> Option<usize> {
+    let is_special = |byte: &u8| SPECIAL[usize::from(*byte)];
+    while let Some(chunk) = bytes.get(at..)?.first_chunk::<8>() {
+        let mut flags = suspects(u64::from_le_bytes(*chunk));
+        while flags != 0 {
+            let place = flags.trailing_zeros() as usize / 8;
+            if chunk.get(place).is_some_and(is_special) {
+                return Some(at + place);
+            }
+            flags &= flags - 1;
+        }
+        at += 8;
+    }
+    bytes.get(at..)?.iter().position(is_special).map(|place| at + place)
+}
+
+/// Flags the bytes of a word that may be special: all that are, and some that are not.
+#[inline]
+fn suspects(word: u64) -> u64 {
+    const ONES: u64 = u64::from_le_bytes([1; 8]);
+    let each = |byte: u8| ONES * u64::from(byte);
+    // Subtracting borrows from a byte that is too small: that shows in its highest bit. What is borrowed
+    // can only add flags.
+    let below = |word: u64, least: u64| word.wrapping_sub(least) & !word;
+    let is_zero = |word: u64| below(word, ONES);
+    let quotes = is_zero(word ^ each(b'"'));
+    // `&` and `'` differ in one bit, and so do `<` and `>`.
+    let entities = is_zero((word | each(1)) ^ each(b'\''));
+    let brackets = is_zero((word | each(2)) ^ each(b'>'));
+    let controls = below(word, each(b' '));
+    let others = word | word.wrapping_add(ONES); // From 0x7f on.
+    (quotes | entities | brackets | controls | others) & each(0x80)
+}
+
+/// Appends what stands for one byte, and the text before it. Returns how many bytes it stands for.
+#[inline(always)]
+fn entity(out: &mut String, before: &str, entity: &'static str) -> usize {
+    out.push_str(before);
+    out.push_str(entity);
+    1
 }
 
 /// Appends text as a JSON string that is harmless inside a `script` element.
 pub(crate) fn json(out: &mut String, text: &str) {
     out.push('"');
+    if !text.bytes().any(|byte| {
+        !(b' '..=b'~').contains(&byte) || matches!(byte, b'"' | b'\\' | b'<' | b'>' | b'&')
+    }) {
+        out.push_str(text);
+        out.push('"');
+        return;
+    }
     let mut from = 0;
     for (at, character) in text.char_indices() {
         let is_plain =
@@ -132,6 +181,20 @@ mod tests {
         assert_eq!(of(text, "a\u{1b}[1m\r\nb\r"), "a<i class=h>\\x1b</i>[1m\nb<i class=h>\\r</i>");
         assert_eq!(of(text, "\u{202e}x"), "<i class=h>\\u{202e}</i>x");
         assert_eq!(of(attribute, "\u{202e}\""), "\\u{202e}&quot;");
+    }
+
+    #[test]
+    fn every_special_byte_is_found_wherever_it_stands() {
+        for byte in 0..=u8::MAX {
+            for place in 0..20 {
+                for filler in [b'x', b'\n', 0x20, 0x7e, byte] {
+                    let mut bytes = [filler; 20];
+                    bytes[place] = byte;
+                    let expected = bytes.iter().position(|byte| SPECIAL[usize::from(*byte)]);
+                    assert_eq!(next_special(&bytes, 0), expected, "{byte:x} at {place}");
+                }
+            }
+        }
     }
 
     #[test]

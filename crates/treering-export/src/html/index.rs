@@ -5,8 +5,7 @@
 
 use super::escape;
 use crate::gist::Gist;
-use crate::look::Look;
-use crate::stats::Stats;
+use crate::stats::{Numbers, Stats};
 use crate::text::{excerpt, visible};
 use crate::walk::Item;
 use std::collections::HashMap;
@@ -33,7 +32,7 @@ pub(crate) struct Index {
 }
 
 impl Index {
-    pub(crate) fn add(&mut self, item: &Item<'_>, look: &Look<'_>, gist: &Gist) {
+    pub(crate) fn add(&mut self, item: &Item<'_>, numbers: &Numbers, gist: &Gist) {
         let comma = if self.rows > 0 { "," } else { "" };
         self.ids.push_str(comma);
         escape::json(&mut self.ids, item.entry.id);
@@ -41,7 +40,7 @@ impl Index {
         let up = item.parent.map_or(0, |parent| self.rows - parent);
         let _ = write!(self.parents, "{comma}{up}");
         self.kinds.push(gist.kind);
-        let time = look.entry.time().unwrap_or(self.last_time);
+        let time = numbers.time.unwrap_or(self.last_time);
         let _ = write!(self.times, "{comma}{}", time.saturating_sub(self.last_time));
         self.last_time = time;
         self.gists.push_str(comma);
@@ -51,7 +50,7 @@ impl Index {
             let _ = write!(self.labels, "{comma}\"{}\":", self.rows);
             escape::json(&mut self.labels, &excerpt(label, 80));
         }
-        if let Some(model) = look.fields.model() {
+        if let Some(model) = &numbers.model {
             let number = self.model(model);
             let comma = if self.answers.is_empty() { "" } else { "," };
             let _ = write!(self.answers, "{comma}\"{}\":{number}", self.rows);
@@ -62,14 +61,14 @@ impl Index {
         self.rows += 1;
     }
 
-    fn model(&mut self, name: String) -> usize {
+    fn model(&mut self, name: &str) -> usize {
         let number = self.models.len();
-        if let Some(known) = self.models.get(&name) {
+        if let Some(known) = self.models.get(name) {
             return *known;
         }
         self.model_names.push_str(if number > 0 { "," } else { "" });
-        escape::json(&mut self.model_names, &excerpt(&name, 80));
-        self.models.insert(name, number);
+        escape::json(&mut self.model_names, &excerpt(name, 80));
+        self.models.insert(name.to_owned(), number);
         number
     }
 

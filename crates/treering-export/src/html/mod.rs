@@ -6,21 +6,24 @@
 //! policy in the head names the one script and the one style that count, by their hashes: whatever a
 //! session smuggles in, it does not run and does not load.
 
+mod batch;
 mod entry;
 mod escape;
 mod index;
 mod prose;
+mod workers;
 
-use crate::gist::{Calls, Gist};
-use crate::look::Look;
+use crate::gist::Calls;
 use crate::stats::Stats;
 use crate::text::excerpt;
-use crate::walk::Walk;
+use crate::walk::{Item, Walk};
 use crate::{Export, Result};
+use batch::Batch;
 use index::Index;
 use sha2::{Digest, Sha256};
 use std::io::Write;
 use treering::Session;
+use workers::Pace;
 
 const STYLE: &str = concat!(
     include_str!("assets/theme.css"),
@@ -49,33 +52,52 @@ const BLOCK: usize = 128 * 1024;
 const MAX_PIECES: usize = 256;
 
 pub(crate) fn write(export: &Export, session: &Session, out: &mut impl Write) -> Result<()> {
+    write_at(Pace::of_machine(), export, session, out)
+}
+
+fn write_at(pace: Pace, export: &Export, session: &Session, out: &mut impl Write) -> Result<()> {
     let walk = Walk::new(session, &export.part)?;
     let title = session.name().map(|name| excerpt(&name, 120)).filter(|name| !name.is_empty());
     head(title.as_deref().unwrap_or("Session"), out)?;
     out.write_all(b"<div hidden>\n")?;
-    let (mut index, mut stats, mut calls) = (Index::default(), Stats::default(), Calls::default());
-    let mut pieces = Pieces::default();
-    let mut reader = session.reader();
-    let mut first_words = None;
-    for item in walk.items() {
-        let entry = reader.entry(item.entry.id)?;
-        let look = Look::at(&entry);
-        stats.add(&look);
-        let gist = Gist::of(&look, &mut calls);
-        if gist.kind == 'u' && first_words.is_none() {
-            first_words = Some(excerpt(&gist.text, 90));
-        }
-        index.add(&item, &look, &gist);
-        entry::write(&mut pieces.text, &look, &calls);
-        pieces.end(out)?;
-    }
-    pieces.close(out)?;
-    let title = title.or(first_words).unwrap_or_else(|| "Session".to_owned());
+    let mut page = Page::default();
+    let take = |items: &[Item<'_>], batch: &mut Batch| page.add(items, batch, out);
+    workers::each(&session.reader(), walk.items(), pace, take)?;
+    page.pieces.close(out)?;
+    let title = title.or(page.first_words).unwrap_or_else(|| "Session".to_owned());
     out.write_all(b"</div>\n<script type=\"application/json\" id=index>")?;
-    out.write_all(index.finish(session, &title, &stats).as_bytes())?;
+    out.write_all(page.index.finish(session, &title, &page.stats).as_bytes())?;
     out.write_all(b"</script>\n<script>")?;
     out.write_all(SCRIPT.as_bytes())?;
     Ok(out.write_all(b"</script>\n</body>\n</html>\n")?)
+}
+
+/// What has to be done in order.
+#[derive(Debug, Default)]
+struct Page {
+    index: Index,
+    stats: Stats,
+    calls: Calls,
+    pieces: Pieces,
+    first_words: Option<String>,
+}
+
+impl Page {
+    fn add(&mut self, items: &[Item<'_>], batch: &mut Batch, out: &mut impl Write) -> Result<()> {
+        let mut start = 0;
+        for (item, made) in items.iter().zip(&mut batch.entries) {
+            self.calls.settle(&mut made.gist);
+            self.stats.add(&made.numbers);
+            if made.gist.kind == 'u' && self.first_words.is_none() {
+                self.first_words = Some(excerpt(&made.gist.text, 90));
+            }
+            self.index.add(item, &made.numbers, &made.gist);
+            made.write(&mut self.pieces.text, &batch.text, start, &self.calls);
+            start = made.end;
+            self.pieces.end(out)?;
+        }
+        Ok(())
+    }
 }
 
 fn head(title: &str, out: &mut impl Write) -> Result<()> {
@@ -124,7 +146,6 @@ struct Pieces {
 impl Pieces {
     /// Ends a piece; writes the element once it is large enough.
     fn end(&mut self, out: &mut impl Write) -> Result<()> {
-        self.text.push_str(SEPARATOR);
         self.count += 1;
         match self.text.len() >= BLOCK || self.count >= MAX_PIECES {
             true => self.close(out),

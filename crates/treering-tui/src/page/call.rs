@@ -8,7 +8,7 @@ use crate::text::safe_line;
 use crate::theme::Tone;
 use treering_export::diff;
 use treering_export::text::excerpt;
-use treering_export::tool::{self, Arguments};
+use treering_export::tool::{self, Arguments, Call};
 
 /// What stands before the arguments of a call.
 const INDENT: usize = 2;
@@ -18,10 +18,11 @@ const MAX_ABOUT: usize = 160;
 
 /// Adds a call.
 pub(super) fn write(writer: &mut Writer, name: &str, raw: Option<&[u8]>) {
-    let arguments = tool::arguments(name, raw);
+    let call = Call::new(name, raw);
+    let arguments = call.arguments();
     let about = match arguments {
         Arguments::Command(_) | Arguments::Json(_) => String::new(),
-        _ => tool::about(name, raw, MAX_ABOUT),
+        _ => call.about(MAX_ABOUT),
     };
     let mut spans = vec![Span::new(Tone::Tool, &format!("→ {}", excerpt(name, 80)))];
     if !about.is_empty() {
@@ -29,7 +30,7 @@ pub(super) fn write(writer: &mut Writer, name: &str, raw: Option<&[u8]>) {
     }
     writer.push(Line::of(spans).hanging(INDENT));
     let indent = blanks(INDENT);
-    let path = tool::path(raw).unwrap_or_default();
+    let path = call.path().unwrap_or_default();
     match arguments {
         Arguments::Command(command) => write_command(writer, BLANKS, &command),
         Arguments::Edits(edits) => {

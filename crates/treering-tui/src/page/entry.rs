@@ -7,7 +7,8 @@ use crate::theme::Tone;
 use std::borrow::Cow;
 use treering::{Block, Body, Entry, MessageView, Role, Session};
 use treering_export::text::{excerpt, short_number};
-use treering_export::{Calls, Fields, Gist, of_message, tool, usage_facts};
+use treering_export::tool::{self, Call};
+use treering_export::{Calls, Fields, Gist, of_message, usage_facts};
 
 /// The call that a result answers is looked for so far above it.
 const CALL_WITHIN: usize = 64;
@@ -203,7 +204,8 @@ fn write_end(writer: &mut Writer, fields: Fields<'_>) {
 /// Who answered, and what it took.
 fn write_facts(writer: &mut Writer, fields: Fields<'_>) {
     let mut facts: Vec<String> = fields.model().into_iter().collect();
-    facts.extend(Some(fields.stop_reason()).filter(|reason| !reason.is_empty()));
+    let reason = fields.stop_reason();
+    facts.extend(Some(reason.into_owned()).filter(|reason| !reason.is_empty()));
     facts.extend(fields.usage.map(usage_facts).unwrap_or_default());
     if !facts.is_empty() {
         writer.gap();
@@ -226,7 +228,7 @@ fn write_result(
         _ => None,
     });
     let what = match call {
-        Some((name, arguments)) => tool::label(name, arguments),
+        Some((name, arguments)) => Call::new(name, arguments).label(),
         None => format!("[{}]", excerpt(&fields.tool_name(), 80)),
     };
     let mut spans = vec![Span::new(Tone::Tool, &what)];
@@ -236,7 +238,8 @@ fn write_result(
     writer.push(Line::of(spans));
     // A file that was read looks like what it is.
     let path = call.filter(|(name, _)| name.eq_ignore_ascii_case("read"));
-    let path = path.and_then(|(_, arguments)| tool::path(arguments)).unwrap_or_default();
+    let path =
+        path.and_then(|(name, arguments)| Call::new(name, arguments).path()).unwrap_or_default();
     let language = if fields.is_error() { "" } else { tool::language(&path) };
     for block in blocks {
         match block {

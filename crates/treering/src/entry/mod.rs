@@ -3,6 +3,7 @@
 pub(crate) mod head;
 mod kind;
 mod new;
+mod parts;
 mod strings;
 mod tools;
 mod view;

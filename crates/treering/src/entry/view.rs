@@ -4,6 +4,7 @@ use super::kind::{Kind, Role};
 use crate::id::EntryId;
 use crate::json;
 use std::borrow::Cow;
+use std::ops::Range;
 
 /// An entry of a session: what the tree knows of it, and its bytes.
 ///
@@ -27,6 +28,10 @@ pub struct Entry {
     pub(crate) record: Option<Vec<u8>>,
     pub(crate) more: Vec<Vec<u8>>,
     pub(crate) damaged: bool,
+    /// All of `raw` was checked, and is one well-formed object.
+    pub(crate) checked: bool,
+    /// Where its message stands, if it was checked.
+    pub(crate) message: Option<Range<usize>>,
 }
 
 impl Entry {
@@ -78,7 +83,7 @@ impl Entry {
 
     /// Further messages of the same record: some agents keep the results of parallel calls together.
     pub fn more_messages(&self) -> impl Iterator<Item = MessageView<'_>> {
-        self.more.iter().map(|raw| MessageView { raw })
+        self.more.iter().map(|raw| MessageView::new(raw))
     }
 
     /// Whether the bytes are not a whole JSON object. A damaged entry keeps its place in the tree
@@ -89,7 +94,11 @@ impl Entry {
 
     /// The raw JSON of a field, if the entry is whole and has it.
     pub fn get(&self, key: &str) -> Option<&[u8]> {
-        if self.damaged { None } else { json::get(&self.raw, key) }
+        match (self.damaged, self.checked) {
+            (true, _) => None,
+            (false, true) => json::get_checked(&self.raw, key),
+            (false, false) => json::get(&self.raw, key),
+        }
     }
 
     /// The text of a string field.
@@ -99,8 +108,12 @@ impl Entry {
 
     /// The message of a message entry.
     pub fn message(&self) -> Option<MessageView<'_>> {
-        let raw = self.get("message").filter(|raw| raw.starts_with(b"{"))?;
-        (self.kind == Kind::Message).then_some(MessageView { raw })
+        let raw = match self.checked {
+            true => self.raw.get(self.message.clone()?),
+            false => self.get("message"),
+        };
+        let raw = raw.filter(|raw| raw.starts_with(b"{"))?;
+        (self.kind == Kind::Message).then_some(MessageView { raw, checked: self.checked })
     }
 
     /// The entry, read as what its type says it is.
@@ -208,13 +221,15 @@ pub enum Body<'a> {
 /// A message: an object with a `role` and, usually, `content`.
 #[derive(Debug, Clone, Copy)]
 pub struct MessageView<'a> {
-    raw: &'a [u8],
+    pub(super) raw: &'a [u8],
+    /// It is known to be well-formed.
+    pub(super) checked: bool,
 }
 
 impl<'a> MessageView<'a> {
     /// Reads `raw` as a message. Anything that is not an object has no fields.
     pub fn new(raw: &'a [u8]) -> Self {
-        MessageView { raw }
+        MessageView { raw, checked: false }
     }
 
     /// The message's JSON.
@@ -224,7 +239,8 @@ impl<'a> MessageView<'a> {
 
     /// The raw JSON of a field.
     pub fn get(&self, key: &str) -> Option<&'a [u8]> {
-        json::get(self.raw, key)
+        let [found] = self.get_all([key]);
+        found
     }
 
     /// The raw JSON of several fields, read in one go.
@@ -234,7 +250,10 @@ impl<'a> MessageView<'a> {
     /// assert_eq!(message.get_all(["content", "usage"]), [Some(&b"\"hi\""[..]), None]);
     /// ```
     pub fn get_all<const N: usize>(&self, keys: [&str; N]) -> [Option<&'a [u8]>; N] {
-        json::get_all(self.raw, keys)
+        match self.checked {
+            true => json::get_all_checked(self.raw, keys),
+            false => json::get_all(self.raw, keys),
+        }
     }
 
     /// The text of a string field.
@@ -292,9 +311,16 @@ impl<'a> Block<'a> {
         }
     }
 
+    pub(super) const KEYS: [&'static str; 8] =
+        ["type", "text", "thinking", "data", "mimeType", "id", "name", "arguments"];
+
     fn of(raw: &'a [u8]) -> Block<'a> {
-        let keys = ["type", "text", "thinking", "data", "mimeType", "id", "name", "arguments"];
-        let [kind, text, thinking, data, mime_type, id, name, arguments] = json::get_all(raw, keys);
+        Block::with(raw, json::get_all(raw, Block::KEYS))
+    }
+
+    /// A block that has these values of [`Block::KEYS`].
+    pub(super) fn with(raw: &'a [u8], values: [Option<&'a [u8]>; 8]) -> Block<'a> {
+        let [kind, text, thinking, data, mime_type, id, name, arguments] = values;
         let required =
             |literal: Option<&'a [u8]>| literal.and_then(json::string).unwrap_or_default();
         match kind.and_then(json::string).as_deref() {

@@ -83,7 +83,7 @@ impl std::fmt::Debug for Session {
     }
 }
 
-/// Reads entries, from a snapshot of a session.
+/// Reads entries, from a snapshot of a session. A clone reads from the same snapshot.
 ///
 /// ```
 /// let session = treering::Session::in_memory("/project");
@@ -92,7 +92,7 @@ impl std::fmt::Debug for Session {
 /// assert_eq!(reader.entry(id.as_str())?.id(), &id);
 /// # Ok::<(), treering::Error>(())
 /// ```
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Reader {
     view: Snapshot,
     bodies: Bodies,

@@ -49,6 +49,8 @@ pub struct TreeItem<'a> {
     pub children: usize,
     /// Whether it is part of a conversation that another agent had on behalf of this one.
     pub sidechain: bool,
+    /// How many bytes its record has.
+    pub bytes: u64,
 }
 
 /// A walk over the whole tree, parents before children, children oldest first.
@@ -82,6 +84,7 @@ impl<'a> Iterator for TreeWalk<'a> {
             label_time: label.and_then(|label| tree.node(label.row).time()),
             children: children.len(),
             sidechain: node.has(Node::SIDECHAIN),
+            bytes: node.len,
         })
     }
 }

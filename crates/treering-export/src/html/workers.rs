@@ -1,0 +1,142 @@
+//! Batches made on all cores, and handed over in the order of the walk.
+//!
+//! The caller's thread cuts the walk into batches, gives them away, and takes what was made of the
+//! oldest one; threads work on the oldest that nobody has begun. So the one that is waited for is
+//! always being made, and how much is under way is bounded, in bytes. Who stops taking, by an error, drops
+//! the ends that the threads send to: they notice and stop, too.
+
+use super::batch::Batch;
+use crate::Result;
+use crate::walk::Item;
+use std::collections::VecDeque;
+use std::sync::mpsc::{self, Receiver, SyncSender};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use treering::Reader;
+
+/// How work is divided.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Pace {
+    /// How many threads make batches; with less than two the caller's own does.
+    pub threads: usize,
+    /// A batch is full with this many entries, or this many bytes of them.
+    pub entries: usize,
+    pub bytes: u64,
+    /// How many bytes of entries may be under way, unless a single batch has more.
+    pub ahead: u64,
+}
+
+impl Pace {
+    /// More threads than this wait for the one that writes.
+    const MAX_THREADS: usize = 8;
+
+    /// As many threads as the machine runs at once, and batches that make waking them worthwhile.
+    pub(crate) fn of_machine() -> Self {
+        let threads = thread::available_parallelism().map_or(1, usize::from).min(Self::MAX_THREADS);
+        Pace { threads, entries: 256, bytes: 256 * 1024, ahead: 4 * 1024 * 1024 }
+    }
+}
+
+/// A batch that is being made.
+struct Waiting<'a> {
+    items: Vec<Item<'a>>,
+    bytes: u64,
+    made: Receiver<treering::Result<Batch>>,
+}
+
+/// A batch to make.
+struct Job<'a> {
+    ids: Vec<&'a str>,
+    bytes: u64,
+    /// What was made before and is not needed any more: its memory is used again.
+    used: Batch,
+    made: SyncSender<treering::Result<Batch>>,
+}
+
+/// Makes batches of `items` and hands them to `take`, in order. Ends with the first error, whether of
+/// reading or of `take`.
+pub(crate) fn each<'a>(
+    reader: &Reader,
+    items: impl Iterator<Item = Item<'a>>,
+    pace: Pace,
+    mut take: impl FnMut(&[Item<'a>], &mut Batch) -> Result<()>,
+) -> Result<()> {
+    let mut cuts = Cuts { items, pace };
+    thread::scope(|scope| {
+        let (give, jobs) = mpsc::channel::<Job<'a>>();
+        let jobs = Arc::new(Mutex::new(jobs));
+        let mut waiting: VecDeque<Waiting<'a>> = VecDeque::new();
+        let (mut threads, mut under_way) = (0, 0);
+        let (mut own, mut used) = (reader.clone(), Vec::new());
+        loop {
+            while waiting.is_empty() || under_way < pace.ahead {
+                let Some((items, bytes)) = cuts.next() else { break };
+                let ids: Vec<&str> = items.iter().map(|item| item.entry.id).collect();
+                if threads < pace.threads && pace.threads > 1 {
+                    let (jobs, reader) = (Arc::clone(&jobs), reader.clone());
+                    let spawned =
+                        thread::Builder::new().spawn_scoped(scope, move || work(&reader, &jobs));
+                    threads += usize::from(spawned.is_ok());
+                }
+                if threads == 0 {
+                    take(&items, &mut Batch::default().make(&mut own, &ids)?)?;
+                    continue;
+                }
+                let (sender, made) = mpsc::sync_channel(1);
+                let used = used.pop().unwrap_or_default();
+                // It cannot fail: the other end is kept here, too.
+                let _ = give.send(Job { ids, bytes, used, made: sender });
+                waiting.push_back(Waiting { items, bytes, made });
+                under_way += bytes;
+            }
+            let Some(Waiting { items, bytes, made }) = waiting.pop_front() else { return Ok(()) };
+            under_way -= bytes;
+            // A thread that ends without an answer has panicked, and the scope with it.
+            let Ok(batch) = made.recv() else { return Ok(()) };
+            let mut batch = batch?;
+            take(&items, &mut batch)?;
+            if !batch.is_large() {
+                used.push(batch);
+            }
+        }
+    })
+}
+
+/// Makes batches until there are no more, or nobody wants them.
+fn work(fresh: &Reader, jobs: &Mutex<Receiver<Job<'_>>>) {
+    /// What a reader keeps after an entry this large is worth getting rid of.
+    const LARGE: u64 = 1024 * 1024;
+    let mut reader = fresh.clone();
+    loop {
+        let next = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        let Ok(Job { ids, bytes, used, made }) = next else { return };
+        if made.send(used.make(&mut reader, &ids)).is_err() {
+            return;
+        }
+        if bytes > LARGE {
+            reader = fresh.clone();
+        }
+    }
+}
+
+/// The walk, cut into batches.
+struct Cuts<I> {
+    items: I,
+    pace: Pace,
+}
+
+impl<'a, I: Iterator<Item = Item<'a>>> Cuts<I> {
+    /// The next entries, and how many bytes they are.
+    fn next(&mut self) -> Option<(Vec<Item<'a>>, u64)> {
+        let (mut items, mut bytes) = (Vec::new(), 0);
+        while items.len() < self.pace.entries && bytes < self.pace.bytes {
+            let Some(item) = self.items.next() else { break };
+            bytes += item.entry.bytes;
+            items.push(item);
+        }
+        (!items.is_empty()).then_some((items, bytes))
+    }
+}
+
+#[cfg(test)]
+mod tests;
