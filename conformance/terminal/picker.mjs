@@ -1,0 +1,70 @@
+// The session picker.
+
+import { mkdirSync, existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { assistant, cli, equal, treering, user, withDemo, write } from './story.mjs';
+import { Terminal } from './terminal.mjs';
+
+async function withSessions(check) {
+  await withDemo(async terminal => {
+    mkdirSync(join(terminal.dir, 'sessions'));
+    write(terminal, 'sessions/colours.jsonl', [user('Name a colour.'), assistant('Red.')]);
+    write(terminal, 'sessions/numbers.jsonl', [user('Name a number.'), assistant('Seven.')]);
+    cli(terminal, 'rename', join(terminal.dir, 'sessions/numbers.jsonl'), 'Counting');
+    terminal.run(`export TREERING_SESSIONS=${join(terminal.dir, 'sessions')}; clear`);
+    await check(terminal);
+  });
+}
+
+export async function picker_finds_opens_and_comes_back() {
+  await withSessions(async terminal => {
+    terminal.run(treering);
+    await terminal.see(screen => screen.includes('Name a colour.') && screen.includes('Counting'));
+    terminal.type('colour');
+    await terminal.gone('Counting');
+    terminal.keys('Enter');
+    await terminal.see(/Red\..*← leaf/);
+    terminal.keys('Escape');
+    await terminal.see('Counting');
+    terminal.keys('Escape');
+    await terminal.see(/\$ $/m);
+  });
+}
+
+export async function picker_renames_and_deletes() {
+  await withSessions(async terminal => {
+    terminal.run(treering);
+    await terminal.see('Counting');
+    terminal.type('colour');
+    await terminal.gone('Counting');
+    terminal.keys('C-r', 'C-u');
+    terminal.type('Paint');
+    terminal.keys('Enter');
+    await terminal.see('Paint');
+    terminal.keys('Escape');
+    terminal.type('Counting');
+    await terminal.gone('Paint');
+    terminal.keys('C-d');
+    await terminal.see(/delete|trash/i);
+    terminal.keys('y');
+    await terminal.see(() => !existsSync(join(terminal.dir, 'sessions/numbers.jsonl')), '(the file is gone)');
+    terminal.keys('C-c');
+    await terminal.see(/\$ $/m);
+  });
+}
+
+export async function picker_offers_the_demo() {
+  const terminal = new Terminal();
+  try {
+    terminal.run(`TREERING_SESSIONS=${terminal.dir}/none ${treering}`);
+    await terminal.see(/demo/i);
+    terminal.keys('Enter');
+    await terminal.see(/growing pauses.*← leaf/);
+    terminal.keys('Escape', 'Escape');
+  } finally { terminal.close(); }
+}
+
+export async function help_is_printed_where_there_is_no_terminal() {
+  const terminal = new Terminal();
+  try { equal(cli(terminal).includes('Usage: treering'), true, 'help'); } finally { terminal.close(); }
+}
