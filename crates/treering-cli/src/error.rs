@@ -5,6 +5,7 @@ use crate::text::{safe_line, shell_word};
 use std::io;
 use std::path::Path;
 use treering::{EntryId, Error, Session};
+use treering_shelf::housekeeping::{Reason, Refusal};
 
 /// The exit code for a command line that makes no sense.
 pub(crate) const USAGE: u8 = 2;
@@ -61,6 +62,15 @@ impl Failure {
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         Failure::Library(error)
+    }
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        match refusal.reason {
+            Reason::Session(error) => Failure::Library(error),
+            ref reason => Failure::Message { what: refusal.to_string(), hint: reason.hint() },
+        }
     }
 }
 

@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 use std::path::Path;
+pub(crate) use treering_export::text::{age, size};
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
@@ -126,32 +127,6 @@ pub(crate) fn time(unix_millis: Option<i64>) -> String {
         (Some(day), Some(clock)) => format!("{day} {clock}Z"),
         _ => UNKNOWN.to_owned(),
     }
-}
-
-/// How long ago, in the largest unit that gives a number: `5 min`, `3 d`.
-pub(crate) fn age(millis: i64) -> String {
-    let seconds = millis.max(0) / 1000;
-    match seconds {
-        ..60 => "now".to_owned(),
-        60..3600 => format!("{} min", seconds / 60),
-        3600..86_400 => format!("{} h", seconds / 3600),
-        86_400..5_184_000 => format!("{} d", seconds / 86_400),
-        5_184_000..63_072_000 => format!("{} mon", seconds / 2_592_000),
-        _ => format!("{} y", seconds / 31_536_000),
-    }
-}
-
-/// A size in bytes, to two or three digits.
-pub(crate) fn size(bytes: u64) -> String {
-    let mut value = bytes as f64;
-    for unit in ["B", "KB", "MB", "GB"] {
-        if value < 999.5 {
-            let digits = usize::from(value < 9.95 && unit != "B");
-            return format!("{value:.digits$} {unit}");
-        }
-        value /= 1000.0;
-    }
-    format!("{value:.0} TB")
 }
 
 /// `1 entry`, `2 entries`.

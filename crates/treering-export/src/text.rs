@@ -124,6 +124,32 @@ pub fn short_number(number: f64) -> String {
     }
 }
 
+/// How long ago, in the largest unit that gives a number: `5 min`, `3 d`.
+pub fn age(millis: i64) -> String {
+    let seconds = millis.max(0) / 1000;
+    match seconds {
+        ..60 => "now".to_owned(),
+        60..3600 => format!("{} min", seconds / 60),
+        3600..86_400 => format!("{} h", seconds / 3600),
+        86_400..5_184_000 => format!("{} d", seconds / 86_400),
+        5_184_000..63_072_000 => format!("{} mon", seconds / 2_592_000),
+        _ => format!("{} y", seconds / 31_536_000),
+    }
+}
+
+/// A size in bytes, to two or three digits.
+pub fn size(bytes: u64) -> String {
+    let mut value = bytes as f64;
+    for unit in ["B", "KB", "MB", "GB"] {
+        if value < 999.5 {
+            let digits = usize::from(value < 9.95 && unit != "B");
+            return format!("{value:.digits$} {unit}");
+        }
+        value /= 1000.0;
+    }
+    format!("{value:.0} TB")
+}
+
 /// JSON over several lines. Nothing but white space is changed, and what is not JSON comes out as
 /// it is; nesting beyond what a screen can show is not indented further.
 ///

@@ -10,6 +10,7 @@
 mod exact;
 mod filter;
 mod fragment;
+mod listed;
 mod query;
 mod scan;
 mod search;
@@ -20,6 +21,7 @@ mod term;
 mod touched;
 
 pub use exact::Part;
+pub use listed::Rank;
 pub use query::{Query, QueryError};
 pub use search::{Found, Options, Sort, Summary, search};
 pub use session::{Hit, SessionHits};

@@ -15,12 +15,14 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The crate reads no environment by itself ([`Places::from_env`] is given a function) and never writes
-//! to a session. The cache is the only file it writes, where it is told to.
+//! The crate reads no environment by itself ([`Places::from_env`] is given a function). Reading a shelf
+//! writes nothing but its cache, where it is told to; only [`housekeeping`] touches sessions, as whole
+//! files.
 
 mod address;
 mod cache;
 mod files;
+pub mod housekeeping;
 mod places;
 mod project;
 mod record;

@@ -99,6 +99,11 @@ impl Shelf {
         found
     }
 
+    /// What a shelf says about one session.
+    pub fn info(path: &Path) -> Result<SessionInfo, Error> {
+        treering::info(path).map(shortened)
+    }
+
     /// Finds all sessions. `step` is called for each file as soon as it is known what it is.
     pub fn read(&self, step: impl FnMut(Step<'_>)) -> Contents {
         let files = Files::of(self.places.iter());

@@ -302,6 +302,7 @@ mod tests {
     #[test]
     fn every_table_is_sound() {
         check_table::<crate::tree::Action>();
+        check_table::<crate::picker::Action>();
     }
 
     #[test]

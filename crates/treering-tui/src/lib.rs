@@ -5,7 +5,7 @@
 //! draws a state and changes nothing. What is to be done is an effect: a value. Only [`runtime`]
 //! reads sessions, writes them and owns the terminal.
 //!
-//! [`tree`] is the tree selector; [`keys`] which key does what; [`text`] what keeps a session's
+//! [`picker`] chooses a session, [`tree`] a place in it; [`keys`] which key does what; [`text`] what keeps a session's
 //! content from driving the terminal.
 //!
 //! ```
@@ -28,6 +28,7 @@ mod happening;
 pub mod input;
 pub mod keys;
 pub mod page;
+pub mod picker;
 pub mod runtime;
 mod screen;
 pub mod text;

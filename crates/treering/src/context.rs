@@ -209,6 +209,26 @@ impl Projection {
         self.selection.rows.iter().map(|&row| self.view.tree().id(row))
     }
 
+    /// Leaves out all but the last `count` of the [selected](Self::selected) entries, without reading
+    /// them: for a look at the end of a long conversation. What an agent wrote piece by piece may then
+    /// begin in the middle.
+    ///
+    /// ```
+    /// use treering::{Message, Session};
+    /// let session = Session::in_memory("/project");
+    /// session.append(Message::user("hello"))?;
+    /// let last = session.append(Message::user("still there?"))?;
+    /// let mut end = session.projection()?.only_last(1);
+    /// assert_eq!(end.next().transpose()?.map(|message| message.entry), Some(last));
+    /// assert!(end.next().is_none());
+    /// # Ok::<(), treering::Error>(())
+    /// ```
+    #[must_use]
+    pub fn only_last(mut self, count: usize) -> Self {
+        self.done = self.done.max(self.selection.rows.len().saturating_sub(count));
+        self
+    }
+
     /// Whether a context edit removes an entry or puts something in its place.
     pub fn is_edited(&self, id: &str) -> bool {
         self.edits.contains_key(id)

@@ -5,11 +5,10 @@ use crate::output::Output;
 use crate::redaction::{self, Redaction};
 use crate::text::{shell_word, size};
 use std::collections::HashSet;
-use std::fs::{File, OpenOptions};
-use std::io::{self, BufWriter, IsTerminal, Write};
+use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use treering::{Part, Session};
-use treering_export::Export;
+use treering_export::{Export, document_name, write_file};
 
 /// Write a session as a document to read, share or go on from
 ///
@@ -123,7 +122,13 @@ fn write_somewhere(
                     "`--force` replaces it, `-o FILE` chooses another name",
                 ));
             }
-            let bytes = write_file(&path, |file| write(export, format, session, file))?;
+            let written = write_file(&path, |file| write(export, format, session, file));
+            let bytes = written.map_err(|failure| match failure {
+                Failure::Stdout(error) => {
+                    Failure::message(format!("{}: write: {error}", path.display()))
+                }
+                other => other,
+            })?;
             Ok(writeln!(out, "{} ({})", shell_word(&path), size(bytes))?)
         }
     }
@@ -152,12 +157,10 @@ fn target(args: &Args, format: Format) -> Option<PathBuf> {
         Some(path) => Some(path.clone()),
         None if format != Format::Html && !io::stdout().is_terminal() => None,
         None => {
-            let name = args.file.file_name().unwrap_or_default().to_string_lossy();
-            let stem = name.strip_suffix(".zst").unwrap_or(&name);
-            let stem = stem.strip_suffix(".jsonl").unwrap_or(stem);
             // A session must not be taken for the one it comes from.
-            let branch = if format == Format::Jsonl { ".export" } else { "" };
-            Some(PathBuf::from(format!("{stem}{branch}.{}", format.extension())))
+            let branch = if format == Format::Jsonl { "export." } else { "" };
+            let extension = format!("{branch}{}", format.extension());
+            Some(PathBuf::from(document_name(&args.file, &extension)))
         }
     }
 }
@@ -185,39 +188,4 @@ fn write(
         treering_export::Error::Write(error) => Failure::Stdout(error),
         other => Failure::message(other.to_string()),
     })
-}
-
-/// Writes a file that appears complete or not at all. Sessions are private, and so is what is made of
-/// them until somebody shares it.
-fn write_file(
-    path: &Path,
-    write: impl FnOnce(&mut BufWriter<File>) -> Result<(), Failure>,
-) -> Result<u64, Failure> {
-    let failed = |error: io::Error| Failure::message(format!("{}: write: {error}", path.display()));
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".tmp");
-    let temporary = path.with_file_name(name);
-    let written = (|| {
-        let mut file = BufWriter::with_capacity(1 << 16, private(&temporary).map_err(failed)?);
-        write(&mut file).map_err(|failure| match failure {
-            Failure::Stdout(error) => failed(error),
-            other => other,
-        })?;
-        let file = file.into_inner().map_err(|error| failed(error.into_error()))?;
-        let bytes = file.metadata().map_err(failed)?.len();
-        std::fs::rename(&temporary, path).map_err(failed)?;
-        Ok(bytes)
-    })();
-    if written.is_err() {
-        let _ = std::fs::remove_file(&temporary);
-    }
-    written
-}
-
-fn private(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
 }

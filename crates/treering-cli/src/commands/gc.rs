@@ -5,11 +5,10 @@
 //! nothing that is locked. Whatever goes, goes to the trash.
 
 use super::rm;
+use crate::clock;
 use crate::error::Failure;
 use crate::output::{self, Output, Style, json_string, json_string_or_null};
-use crate::pack;
 use crate::progress::Meter;
-use crate::quiet::{self, Recent};
 use crate::shelf;
 use crate::text::{count, safe_line, size};
 use std::cmp::Reverse;
@@ -18,6 +17,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 use treering::{Catalog, Kind, Progress, Session, SessionInfo};
+use treering_shelf::housekeeping::{self, Recent};
 use treering_shelf::{Contents, Places, Shelf};
 
 /// How long a file must have been left alone, in milliseconds.
@@ -106,17 +106,19 @@ impl Item {
     /// The file, if it has been left alone long enough and is nobody's now.
     fn of(path: PathBuf, reason: Reason) -> Option<Self> {
         let metadata = path.symlink_metadata().ok().filter(|metadata| metadata.is_file())?;
-        let is_old = quiet::idle(&metadata) >= LEFT_ALONE;
-        let is_free = is_old && quiet::hold(&path, Recent::Accepted).is_ok();
+        let is_old = housekeeping::idle(&metadata, clock::now()) >= LEFT_ALONE;
+        let is_free = is_old && housekeeping::hold(&path, Recent::Accepted, clock::now()).is_ok();
         is_free.then_some(Item { path, reason, size: metadata.len() })
     }
 
     /// Moves it to the trash, if it is still what it was.
     fn dispose(&self) -> Result<Option<PathBuf>, Failure> {
-        let _held = quiet::hold(&self.path, Recent::Refused)?;
+        let _held = housekeeping::hold(&self.path, Recent::Refused, clock::now())?;
         let is_still_so = match &self.reason {
             Reason::Empty => is_empty(&self.path),
-            Reason::Duplicate { keeps } => pack::is_same(&self.path, keeps).unwrap_or(false),
+            Reason::Duplicate { keeps } => {
+                housekeeping::is_same(&self.path, keeps).unwrap_or(false)
+            }
             Reason::Unfinished => true,
         };
         match is_still_so {
@@ -191,7 +193,7 @@ fn duplicates<'a>(sessions: impl Iterator<Item = &'a SessionInfo>, places: &Plac
         });
         let Some((keeps, others)) = group.split_first() else { continue };
         for other in others {
-            if pack::is_same(&other.path, &keeps.path).unwrap_or(false) {
+            if housekeeping::is_same(&other.path, &keeps.path).unwrap_or(false) {
                 let reason = Reason::Duplicate { keeps: keeps.path.clone() };
                 items.extend(Item::of(other.path.clone(), reason));
             }

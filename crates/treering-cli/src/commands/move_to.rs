@@ -1,13 +1,14 @@
 //! `treering move`
 
 use super::{fork, rm};
+use crate::clock;
 use crate::error::Failure;
 use crate::output::{self, Output, json_string, json_string_or_null};
-use crate::quiet::{self, Recent};
 use crate::text::{safe_line, shell_word};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use treering::{Catalog, Dialect, Session};
+use treering_shelf::housekeeping::{Recent, hold};
 
 /// Give a session to another project
 ///
@@ -31,7 +32,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     let cwd = directory(args)?;
     // Looked at and let go of again: the library takes the lock itself.
-    drop(quiet::hold(&args.file, Recent::Refused)?);
+    drop(hold(&args.file, Recent::Refused, clock::now())?);
     let (dialect, old) = {
         let session = Session::open(&args.file)?;
         (session.dialect(), session.cwd())

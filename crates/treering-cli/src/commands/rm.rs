@@ -1,14 +1,14 @@
 //! `treering rm`
 
 use crate::ask;
+use crate::clock;
 use crate::error::Failure;
 use crate::output::{self, Output, json_string, json_string_or_null};
-use crate::quiet::{self, Recent};
 use crate::text::{count, safe_line};
-use crate::trash::Trash;
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use treering_shelf::housekeeping::{Recent, Trash, hold};
 
 /// Move sessions to the trash
 ///
@@ -37,7 +37,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
         .files
         .iter()
         .map(|path| {
-            let file = quiet::hold(path, recent)?;
+            let file = hold(path, recent, clock::now())?;
             treering::info(path)?;
             Ok((path.as_path(), file))
         })
@@ -67,7 +67,8 @@ fn delete(path: &Path) -> Result<(), Failure> {
 
 /// Moves a file to the user's trash.
 pub(super) fn to_trash(path: &Path) -> Result<PathBuf, Failure> {
-    Trash::of_user().and_then(|trash| trash.take(path)).map_err(|error| {
+    let trash = Trash::from_env(|name| std::env::var_os(name));
+    trash.and_then(|trash| trash.take(path, clock::now())).map_err(|error| {
         let what = format!("{}: cannot be moved to the trash: {error}", path.display());
         Failure::with_hint(what, "`treering rm --force` deletes for good")
     })

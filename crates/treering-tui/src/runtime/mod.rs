@@ -1,13 +1,15 @@
 //! The only part of the crate that owns anything: the terminal, threads, sessions.
 //!
 //! `guard` borrows the terminal, `listen` hears what happens at it, `desk` shows one screen after the
-//! other. Each screen has an office that does what the screen wants done: `tree`. A `visit` is a session
+//! other. Each screen has an office that does what the screen wants done: `tree`,
+//! `picker`, `chat`; `app` is all of them as one program. `clipboard` copies. A `visit` is a session
 //! that is open, whichever screen shows it.
 
-pub(crate) mod clipboard;
+mod clipboard;
 mod desk;
 mod guard;
 mod listen;
+pub mod picker;
 mod tree;
 mod visit;
 

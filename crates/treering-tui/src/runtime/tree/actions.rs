@@ -5,8 +5,6 @@ use super::worker::Worker;
 use crate::runtime::clipboard;
 use crate::runtime::visit::{Trail, Visit};
 use crate::tree::{Effect, Event, Outline};
-use std::fs::File;
-use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::sync::Arc;
 use treering::{Body, CompactionSettings, Entry, EntryId, Part, Selection, Session};
@@ -305,29 +303,21 @@ fn counted(count: usize, one: &str, many: &str) -> String {
 
 /// Writes the branch to an entry; the file's ending says how. A file that is there stays.
 fn export(session: &Session, id: &str, file: &Path) -> Result<String, String> {
+    let name = file.display();
+    if file.symlink_metadata().is_ok() {
+        return Err(format!("{name} is there already"));
+    }
     let export = Export { part: Part::Branch(id.to_owned()), ..Default::default() };
     let ending = file.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
-    let write = |out: &mut File| {
-        let mut out = BufWriter::new(out);
-        match ending {
-            "html" => export.html(session, &mut out),
-            "md" => export.markdown(session, &mut out),
-            "json" => export.json(session, &mut out),
-            _ => export.jsonl(session, &mut out),
-        }?;
-        Ok::<(), treering_export::Error>(out.flush()?)
-    };
-    if !matches!(ending, "html" | "md" | "json" | "jsonl") {
-        return Err("the file's name must end in .html, .md, .jsonl or .json".to_owned());
-    }
-    let name = file.display();
-    let mut out = File::create_new(file).map_err(|error| format!("{name}: {error}"))?;
-    match write(&mut out) {
-        Ok(()) => Ok(format!("written: {name}")),
-        Err(error) => {
-            // Half a page is worse than none; the error is what counts.
-            let _ = std::fs::remove_file(file);
-            Err(format!("{name}: {error}"))
-        }
+    let written = treering_export::write_file(file, |out| match ending {
+        "html" => export.html(session, out),
+        "md" => export.markdown(session, out),
+        "json" => export.json(session, out),
+        "jsonl" => export.jsonl(session, out),
+        _ => Err(std::io::Error::other("names end in .html, .md, .jsonl or .json").into()),
+    });
+    match written {
+        Ok(bytes) => Ok(format!("written: {name} ({})", treering_export::text::size(bytes))),
+        Err(error) => Err(format!("{name}: {error}")),
     }
 }

@@ -3,7 +3,7 @@
 //! On Linux and its kin as the FreeDesktop specification has it: the file in `files`, where it came from
 //! and when in `info`. On a Mac a directory without further notes. Elsewhere there is none.
 
-use crate::clock;
+use std::ffi::OsString;
 use std::fs::{DirBuilder, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -13,16 +13,16 @@ const MAX_SAME: usize = 10_000;
 
 /// A trash.
 #[derive(Debug, Clone)]
-pub(crate) struct Trash {
+pub struct Trash {
     files: PathBuf,
     /// Notes on what is in there.
     info: Option<PathBuf>,
 }
 
 impl Trash {
-    /// The user's.
-    pub(crate) fn of_user() -> io::Result<Self> {
-        let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+    /// The user's. `var` says what an environment variable is set to.
+    pub fn from_env(var: impl Fn(&str) -> Option<OsString>) -> io::Result<Self> {
+        let set = |name: &str| var(name).filter(|value| !value.is_empty());
         let home = set("HOME").map(PathBuf::from);
         if cfg!(target_os = "macos") {
             let files = home.map(|home| home.join(".Trash"));
@@ -38,8 +38,8 @@ impl Trash {
         Ok(Trash { files: trash.join("files"), info: Some(trash.join("info")) })
     }
 
-    /// Takes a file, and says where it is now.
-    pub(crate) fn take(&self, path: &Path) -> io::Result<PathBuf> {
+    /// Takes a file, and says where it is now. `now` is in Unix milliseconds.
+    pub fn take(&self, path: &Path, now: i64) -> io::Result<PathBuf> {
         let mut builder = DirBuilder::new();
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
@@ -50,7 +50,7 @@ impl Trash {
         let name = path.file_name().ok_or_else(|| none("it has no name"))?;
         let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty());
         let path = dir.unwrap_or(Path::new(".")).canonicalize()?.join(name);
-        let (target, note) = self.reserve(&path)?;
+        let (target, note) = self.reserve(&path, now)?;
         move_file(&path, &target).inspect_err(|_| {
             let _ = note.map(std::fs::remove_file);
         })?;
@@ -58,7 +58,7 @@ impl Trash {
     }
 
     /// A free name, and its note, which keeps others from taking it.
-    fn reserve(&self, path: &Path) -> io::Result<(PathBuf, Option<PathBuf>)> {
+    fn reserve(&self, path: &Path, now: i64) -> io::Result<(PathBuf, Option<PathBuf>)> {
         let name = path.file_name().unwrap_or_default();
         for attempt in 1..=MAX_SAME {
             let mut free = name.to_owned();
@@ -74,7 +74,7 @@ impl Trash {
             let note = info.join(free);
             match OpenOptions::new().write(true).create_new(true).open(&note) {
                 Ok(mut file) => {
-                    file.write_all(describe(path).as_bytes())?;
+                    file.write_all(describe(path, now).as_bytes())?;
                     return Ok((target, Some(note)));
                 }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
@@ -90,7 +90,7 @@ fn none(why: &str) -> io::Error {
 }
 
 /// A note: where it was, and when it went. The time should be the local one, which we do not know.
-fn describe(path: &Path) -> String {
+fn describe(path: &Path, now: i64) -> String {
     let mut encoded = String::new();
     for &byte in path.as_os_str().as_encoded_bytes() {
         match byte {
@@ -100,7 +100,7 @@ fn describe(path: &Path) -> String {
             _ => encoded.push_str(&format!("%{byte:02X}")),
         }
     }
-    let time = treering::format_time(clock::now());
+    let time = treering::format_time(now);
     let time = time.get(..19).unwrap_or(&time);
     format!("[Trash Info]\nPath={encoded}\nDeletionDate={time}\n")
 }
@@ -138,7 +138,7 @@ mod tests {
         let path = at("a b%.jsonl");
         for text in ["one", "two", "three"] {
             std::fs::write(&path, text).unwrap();
-            let target = trash.take(&path).unwrap();
+            let target = trash.take(&path, 0).unwrap();
             assert_eq!(std::fs::read_to_string(&target).unwrap(), text);
             assert!(!path.exists());
         }
@@ -154,7 +154,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let info = dir.path().join("info");
         let trash = Trash { files: dir.path().join("files"), info: Some(info.clone()) };
-        assert!(trash.take(&dir.path().join("nothing")).is_err());
+        assert!(trash.take(&dir.path().join("nothing"), 0).is_err());
         assert_eq!(std::fs::read_dir(info).unwrap().count(), 0);
     }
 }

@@ -4,28 +4,30 @@
 //! that, so that at every moment one of the two is whole. The new one keeps the time and the permissions
 //! of the old.
 
-use crate::progress::Meter;
 use ruzstd::encoding::{CompressionLevel, FrameCompressor};
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
+/// Is told how many bytes were looked at, and of how many.
+type Progress<'a> = &'a mut dyn FnMut(u64, u64);
+
 /// Compresses `file` to `target`. The source stays.
-pub(crate) fn pack(file: &File, target: &Path) -> io::Result<()> {
+pub(super) fn pack(file: &File, target: &Path, progress: Progress<'_>) -> io::Result<()> {
     make(file, target, ".archive.tmp", |new| {
-        compress(Metered::new(rewound(file)?)?, new)?;
+        compress(Metered::new(rewound(file)?, progress)?, new)?;
         let mut packed = BufReader::new(rewound(new)?);
-        let mut same = Same::new(BufReader::new(Metered::new(rewound(file)?)?));
+        let mut same = Same::new(BufReader::new(Metered::new(rewound(file)?, progress)?));
         treering::decompress(&mut packed, &mut same)?;
         same.finish()
     })
 }
 
 /// Decompresses `file` to `target`. The source stays.
-pub(crate) fn unpack(file: &File, target: &Path) -> io::Result<()> {
+pub(super) fn unpack(file: &File, target: &Path, progress: Progress<'_>) -> io::Result<()> {
     make(file, target, ".unarchive.tmp", |new| {
         let mut out = BufWriter::with_capacity(1 << 20, new);
-        let packed = Metered::new(rewound(file)?)?;
+        let packed = Metered::new(rewound(file)?, progress)?;
         treering::decompress(&mut BufReader::new(packed), &mut out)?;
         out.flush()
     })
@@ -82,7 +84,7 @@ fn private() -> OpenOptions {
     options
 }
 
-fn compress(source: Metered<'_>, target: &File) -> io::Result<()> {
+fn compress(source: Metered<'_, '_>, target: &File) -> io::Result<()> {
     let mut compressor = FrameCompressor::new(CompressionLevel::Fastest);
     compressor.set_source(Tolerant::new(BufReader::new(source)));
     compressor.set_drain(Tolerant::new(BufWriter::with_capacity(1 << 20, target)));
@@ -96,31 +98,25 @@ fn compress(source: Metered<'_>, target: &File) -> io::Result<()> {
 }
 
 /// A file, with a word on how far reading it has come.
-struct Metered<'a> {
+struct Metered<'a, 'b> {
     file: &'a File,
     done: u64,
     total: u64,
-    meter: Meter,
+    progress: &'a mut (dyn FnMut(u64, u64) + 'b),
 }
 
-impl<'a> Metered<'a> {
-    fn new(file: &'a File) -> io::Result<Self> {
-        Ok(Metered { file, done: 0, total: file.metadata()?.len(), meter: Meter::new() })
+impl<'a, 'b> Metered<'a, 'b> {
+    fn new(file: &'a File, progress: &'a mut (dyn FnMut(u64, u64) + 'b)) -> io::Result<Self> {
+        Ok(Metered { file, done: 0, total: file.metadata()?.len(), progress })
     }
 }
 
-impl Read for Metered<'_> {
+impl Read for Metered<'_, '_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let length = self.file.read(buffer)?;
         self.done += length as u64;
-        self.meter.show_bytes(self.done, self.total);
+        (self.progress)(self.done, self.total);
         Ok(length)
-    }
-}
-
-impl Drop for Metered<'_> {
-    fn drop(&mut self) {
-        self.meter.clear();
     }
 }
 
@@ -200,7 +196,7 @@ impl<R: Read> Write for Same<R> {
 }
 
 /// Whether two files hold the same bytes.
-pub(crate) fn is_same(a: &Path, b: &Path) -> io::Result<bool> {
+pub fn is_same(a: &Path, b: &Path) -> io::Result<bool> {
     let (a, b) = (File::open(a)?, File::open(b)?);
     if a.metadata()?.len() != b.metadata()?.len() {
         return Ok(false);
@@ -226,8 +222,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let at = |name: &str| dir.path().join(name);
         std::fs::write(at("a"), bytes).unwrap();
-        pack(&File::open(at("a")).unwrap(), &at("a.zst")).unwrap();
-        unpack(&File::open(at("a.zst")).unwrap(), &at("b")).unwrap();
+        pack(&File::open(at("a")).unwrap(), &at("a.zst"), &mut |_, _| {}).unwrap();
+        unpack(&File::open(at("a.zst")).unwrap(), &at("b"), &mut |_, _| {}).unwrap();
         assert_eq!(std::fs::read(at("b")).unwrap(), bytes);
         assert!(is_same(&at("a"), &at("b")).unwrap());
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 3, "no temporary file is left");

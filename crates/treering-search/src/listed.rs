@@ -1,0 +1,139 @@
+//! A query over a list: sessions by what a list says about them, none of them opened.
+//!
+//! All words must occur in a session's name, first message, project, agent, id or path, together. Where
+//! they occur says how well the session fits: its name says more than its first message, and that more
+//! than its directory.
+
+use crate::query::Query;
+use crate::term::Term;
+use treering::SessionInfo;
+
+/// How well a session fits a query. The greater, the better.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct Rank {
+    name: u32,
+    first_message: u32,
+    project: u32,
+}
+
+impl Query {
+    /// How well a listed session fits; `None` if it does not. `now` is in Unix milliseconds.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir()?;
+    /// use treering_search::{Case, Query};
+    /// let session = treering::Session::create_at(dir.path().join("s.jsonl"), "/tea", Default::default())?;
+    /// session.append(treering::Message::user("Which pot?"))?;
+    /// session.append(treering::Message::assistant("acme", "m", "The blue one."))?;
+    /// let info = session.info()?;
+    /// let fits = |text: &str| Query::parse(text, Case::Ignored).map(|query| query.rank(&info, 0));
+    /// assert!(fits("tea POT")?.is_some() && fits("coffee")?.is_none());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn rank(&self, session: &SessionInfo, now: i64) -> Option<Rank> {
+        let filters = &self.filters;
+        let fits = filters.fits_agent(session.agent)
+            && filters.since(now).is_none_or(|since| session.modified >= since)
+            && filters.projects.iter().all(|project| project.is_in(&session.cwd));
+        if !fits {
+            return None;
+        }
+        let name = session.name.as_deref().unwrap_or_default();
+        let mut rank = Rank::default();
+        for term in &self.terms {
+            let grades = [name, &session.first_message, &session.cwd].map(|text| grade(term, text));
+            let [in_name, in_first_message, in_project] = grades;
+            if grades == [0; 3] && !is_elsewhere(term, session) {
+                return None;
+            }
+            rank.name += in_name;
+            rank.first_message += in_first_message;
+            rank.project += in_project;
+        }
+        Some(rank)
+    }
+
+    /// The first condition that only a look into the session can tell, if the query has one.
+    pub fn needs_entries(&self) -> Option<&'static str> {
+        let filters = &self.filters;
+        let conditions = [
+            (filters.roles.is_empty(), "role:"),
+            (filters.tools.is_empty(), "tool:"),
+            (filters.labels.is_empty(), "label:"),
+            (filters.files.is_empty(), "file:"),
+        ];
+        conditions.into_iter().find(|(is_empty, _)| !is_empty).map(|(_, name)| name)
+    }
+}
+
+/// 2 where a word begins so, 1 where it is inside of one, 0 where it is not.
+fn grade(term: &Term, text: &str) -> u32 {
+    let Some(found) = term.find_at(text, 0) else { return 0 };
+    let before = text.get(..found.start).and_then(|before| before.chars().next_back());
+    if before.is_some_and(char::is_alphanumeric) { 1 } else { 2 }
+}
+
+fn is_elsewhere(term: &Term, session: &SessionInfo) -> bool {
+    term.is_in(session.agent.name())
+        || term.is_in(&session.id)
+        || term.is_in(&session.path.to_string_lossy())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::term::Case;
+    use treering::Dialect;
+
+    fn session() -> SessionInfo {
+        SessionInfo {
+            path: "/sessions/2026_abc.jsonl".into(),
+            agent: Dialect::Codex,
+            id: "0199-abc".into(),
+            cwd: "/home/me/teapot".into(),
+            name: Some("Fix the kettle".into()),
+            parent_session: None,
+            created: None,
+            modified: 1_000,
+            message_count: 1,
+            entry_count: 1,
+            branch_count: 1,
+            tokens: None,
+            cost: None,
+            finding_count: 0,
+            first_message: "The water\nis cold".into(),
+            size: 0,
+        }
+    }
+
+    fn rank(text: &str) -> Option<Rank> {
+        Query::parse(text, Case::Ignored).unwrap().rank(&session(), 2_000)
+    }
+
+    #[test]
+    fn every_text_of_a_list_counts_and_all_words_must_occur() {
+        let fit = ["kettle", "WATER", "teapot", "codex", "0199", "2026_", "kettle water codex"];
+        for query in fit.into_iter().chain([r"re:k.ttle$", "\"water is\"", "agent:codex tea"]) {
+            assert!(rank(query).is_some(), "{query}");
+        }
+        for query in ["coffee", "kettle coffee", "agent:pi kettle", "project:kettle", "re:^ettle"] {
+            assert!(rank(query).is_none(), "{query}");
+        }
+        assert!(rank("since:1h").is_some() && rank("since:2026-01-01").is_none());
+    }
+
+    #[test]
+    fn a_name_says_more_than_a_message_and_a_beginning_more_than_a_middle() {
+        let order = ["kettle", "ettle", "water", "ater", "tea", "pot", "codex"];
+        let ranks: Vec<Rank> = order.iter().map(|query| rank(query).unwrap()).collect();
+        assert!(ranks.windows(2).all(|pair| pair[0] > pair[1]), "{ranks:?}");
+    }
+
+    #[test]
+    fn what_a_list_cannot_tell_is_named() {
+        let needs = |text: &str| Query::parse(text, Case::Ignored).unwrap().needs_entries();
+        assert_eq!(needs("kettle agent:pi project:x since:1d"), None);
+        assert_eq!(needs("file:x"), Some("file:"));
+        assert_eq!(needs("a role:user"), Some("role:"));
+    }
+}

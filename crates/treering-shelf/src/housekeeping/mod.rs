@@ -1,0 +1,191 @@
+//! What is done to session files as files: thrown away, compressed, brought back.
+//!
+//! Nothing is pulled from under a writer (`quiet`), what goes can come back (`trash`), and what is
+//! compressed was read again before the original goes (`pack`). Nothing here looks at the environment or
+//! at the clock by itself.
+
+mod pack;
+mod quiet;
+mod trash;
+
+pub use pack::is_same;
+pub use quiet::{Recent, hold, idle};
+pub use trash::Trash;
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use treering::Dialect;
+
+/// Why a file was left as it was.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {reason}", path.display())]
+pub struct Refusal {
+    /// The file.
+    pub path: PathBuf,
+    /// Why.
+    pub reason: Reason,
+}
+
+/// Why a file was left as it was.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Reason {
+    /// It leads to this file.
+    #[error("it is a link")]
+    Link(PathBuf),
+    /// It is something else.
+    #[error("it is no file")]
+    NoFile,
+    /// Somebody has locked it.
+    #[error("another process is writing to it")]
+    Locked,
+    /// Not every agent locks what it writes.
+    #[error("it was written to a moment ago")]
+    Recent,
+    /// It is compressed.
+    #[error("it is archived already")]
+    Archived,
+    /// It is not compressed.
+    #[error("it is not archived")]
+    NotArchived,
+    /// Compressed, it would not be found.
+    #[error("its name does not end in .jsonl")]
+    Name,
+    /// What it was to become is there.
+    #[error("it exists already")]
+    Exists,
+    /// Somebody wrote to it while it was compressed.
+    #[error("it was written to meanwhile; nothing was changed")]
+    Changed,
+    /// It was compressed but could not be removed; this is the complete copy.
+    #[error("cannot be removed: {1}")]
+    Stays(PathBuf, io::Error),
+    /// It is no session.
+    #[error(transparent)]
+    Session(#[from] treering::Error),
+    /// It cannot be read or moved.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+impl Reason {
+    fn of(self, path: &Path) -> Refusal {
+        Refusal { path: path.to_owned(), reason: self }
+    }
+
+    /// What can be done about it.
+    pub fn hint(&self) -> Option<String> {
+        Some(match self {
+            Reason::Link(real) => format!("name the file itself: {}", real.display()),
+            Reason::Locked => "try again when it is done".to_owned(),
+            Reason::Recent => "end what writes to it, and try again in 10 seconds".to_owned(),
+            Reason::NotArchived => "an archived session ends in .jsonl.zst".to_owned(),
+            Reason::Name => "the archive would not be found: rename it first".to_owned(),
+            Reason::Exists => "nothing was changed; move one of the two away".to_owned(),
+            Reason::Changed => "end what writes to it, and try again".to_owned(),
+            Reason::Stays(target, _) => format!("{} is complete", target.display()),
+            _ => return None,
+        })
+    }
+}
+
+/// Moves a session to the trash and says where it is now; without a trash it is deleted. One that is
+/// written to, or was a moment before `now`, stays where it is.
+///
+/// ```
+/// use treering_shelf::housekeeping::discard;
+/// # let dir = tempfile::tempdir()?;
+/// let file = dir.path().join("session.jsonl");
+/// let session = treering::Session::create_at(&file, "/project", Default::default())?;
+/// session.append(treering::Message::user("hello"))?;
+/// session.append(treering::Message::assistant("acme", "m", "hi"))?;
+/// assert_eq!(discard(&file, None, i64::MAX)?, None);
+/// assert!(!file.exists());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn discard(path: &Path, trash: Option<&Trash>, now: i64) -> Result<Option<PathBuf>, Refusal> {
+    let _held = hold(path, Recent::Refused, now)?;
+    let refuse = |reason: Reason| reason.of(path);
+    treering::info(path).map_err(|error| refuse(error.into()))?;
+    match trash {
+        Some(trash) => trash.take(path, now).map(Some).map_err(|error| refuse(error.into())),
+        None => std::fs::remove_file(path).map(|()| None).map_err(|error| refuse(error.into())),
+    }
+}
+
+/// A session under another name: compressed, or no longer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Exchanged {
+    /// Where it is now.
+    pub path: PathBuf,
+    /// Its size before, in bytes.
+    pub from: u64,
+    /// Its size now.
+    pub to: u64,
+}
+
+/// Compresses a session: `NAME.jsonl` becomes `NAME.jsonl.zst`. Also says whose it is: not every agent
+/// finds it then. `progress` is told how many bytes were looked at, and of how many.
+pub fn archive(
+    path: &Path,
+    now: i64,
+    progress: &mut dyn FnMut(u64, u64),
+) -> Result<(Exchanged, Dialect), Refusal> {
+    let name = path.as_os_str().as_encoded_bytes();
+    if name.ends_with(b".zst") {
+        return Err(Reason::Archived.of(path));
+    }
+    if !name.ends_with(b".jsonl") {
+        return Err(Reason::Name.of(path));
+    }
+    let file = hold(path, Recent::Refused, now)?;
+    let agent = treering::info(path).map_err(|error| Reason::Session(error).of(path))?.agent;
+    let mut target = path.to_owned().into_os_string();
+    target.push(".zst");
+    let make = |file: &File, target: &Path| pack::pack(file, target, progress);
+    Ok((exchange(path, &file, target.into(), make)?, agent))
+}
+
+/// Brings a compressed session back: `NAME.jsonl.zst` becomes `NAME.jsonl`.
+pub fn unarchive(
+    path: &Path,
+    now: i64,
+    progress: &mut dyn FnMut(u64, u64),
+) -> Result<Exchanged, Refusal> {
+    if path.extension().is_none_or(|extension| extension != "zst") {
+        return Err(Reason::NotArchived.of(path));
+    }
+    let file = hold(path, Recent::Accepted, now)?;
+    let make = |file: &File, target: &Path| pack::unpack(file, target, progress);
+    exchange(path, &file, path.with_extension(""), make)
+}
+
+/// Makes one file of the other, and lets the other go.
+fn exchange(
+    path: &Path,
+    file: &File,
+    target: PathBuf,
+    make: impl FnOnce(&File, &Path) -> io::Result<()>,
+) -> Result<Exchanged, Refusal> {
+    let failed = |error: io::Error| match error.kind() {
+        io::ErrorKind::AlreadyExists => Reason::Exists.of(&target),
+        kind => {
+            let what = format!("{error}; nothing was changed");
+            Reason::Io(io::Error::new(kind, what)).of(path)
+        }
+    };
+    let state = || file.metadata().and_then(|metadata| Ok((metadata.len(), metadata.modified()?)));
+    let before = state().map_err(failed)?;
+    make(file, &target).map_err(failed)?;
+    // Who takes no lock may have written meanwhile.
+    if state().map_err(failed)? != before {
+        std::fs::remove_file(&target).map_err(failed)?;
+        return Err(Reason::Changed.of(path));
+    }
+    if let Err(error) = std::fs::remove_file(path) {
+        return Err(Reason::Stays(target, error).of(path));
+    }
+    let to = std::fs::metadata(&target).map_or(0, |metadata| metadata.len());
+    Ok(Exchanged { path: target, from: before.0, to })
+}

@@ -1,0 +1,74 @@
+//! What is known of each session, by the path of its file.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use treering::SessionInfo;
+use treering_search::{Query, Rank};
+
+/// What is known of a session.
+#[derive(Debug, Clone)]
+pub(crate) struct Card {
+    pub info: SessionInfo,
+    /// It belongs to the project that somebody works on.
+    pub is_here: bool,
+    /// How well it fits the query; `None` if it does not.
+    pub rank: Option<Rank>,
+}
+
+impl Card {
+    pub(crate) fn is_archived(&self) -> bool {
+        self.info.path.extension().is_some_and(|extension| extension == "zst")
+    }
+}
+
+/// All sessions that are known so far, in no order.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Cards {
+    all: Vec<Card>,
+    places: HashMap<PathBuf, u32>,
+}
+
+impl Cards {
+    pub(crate) fn all(&self) -> &[Card] {
+        &self.all
+    }
+
+    pub(crate) fn get(&self, card: u32) -> Option<&Card> {
+        self.all.get(card as usize)
+    }
+
+    pub(crate) fn place(&self, path: &Path) -> Option<u32> {
+        self.places.get(path).copied()
+    }
+
+    /// Takes in a session, in place of what was known of it.
+    pub(crate) fn put(&mut self, card: Card) {
+        let next = self.all.len() as u32;
+        let place = *self.places.entry(card.info.path.clone()).or_insert(next);
+        match self.all.get_mut(place as usize) {
+            Some(old) => *old = card,
+            None => self.all.push(card),
+        }
+    }
+
+    /// Forgets a session.
+    pub(crate) fn remove(&mut self, path: &Path) {
+        let Some(place) = self.places.remove(path) else { return };
+        self.all.swap_remove(place as usize);
+        if let Some(moved) = self.all.get(place as usize) {
+            self.places.insert(moved.info.path.clone(), place);
+        }
+    }
+
+    /// Asks every session how well it fits.
+    pub(crate) fn ask(&mut self, query: Option<&Query>, now: i64) {
+        for card in &mut self.all {
+            card.rank = rank(&card.info, query, now);
+        }
+    }
+}
+
+/// How well a session fits; everything fits no query.
+pub(crate) fn rank(info: &SessionInfo, query: Option<&Query>, now: i64) -> Option<Rank> {
+    query.map_or(Some(Rank::default()), |query| query.rank(info, now))
+}

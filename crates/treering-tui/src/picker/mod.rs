@@ -1,0 +1,26 @@
+//! The session picker: every session of this machine, one of them chosen.
+//!
+//! `cards` is what is known of each session, `query` what is searched for, `threads` which session comes
+//! from which, `rows` what is listed and where. `state` holds it together, `update` changes it, `view`
+//! draws it; `areas` and `columns` are what those two must agree on. Sessions arrive in any order and any
+//! number: what is listed depends only on which have arrived, and what is selected is a file, not a row.
+
+mod action;
+mod areas;
+mod cards;
+mod columns;
+mod query;
+mod rows;
+mod state;
+mod threads;
+mod update;
+mod view;
+
+#[cfg(test)]
+mod tests;
+
+pub use action::Action;
+pub use rows::{Row, Rows};
+pub use state::{Mode, Scope, Sort, Start, State};
+pub use update::{Effect, Event, update};
+pub use view::draw;

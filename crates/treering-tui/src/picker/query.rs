@@ -1,0 +1,76 @@
+//! What somebody searches for, while it is typed.
+//!
+//! The language is that of `treering search`. Half of it makes sense most of the time; where it makes
+//! none, what is before the last word counts, and the screen says what is wrong.
+
+use crate::input::Input;
+use treering_search::{Case, Query};
+
+/// A line that is typed, and the query it amounts to.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Search {
+    pub input: Input,
+    /// `None`: everything is wanted.
+    pub query: Option<Query>,
+    /// Why the line as it is makes no sense. Safe to show.
+    pub complaint: Option<String>,
+}
+
+impl Search {
+    /// Reads the line.
+    pub(crate) fn read(&mut self) {
+        let text = self.input.text();
+        (self.query, self.complaint) = match parse(text) {
+            Ok(query) => (query, None),
+            Err(complaint) => {
+                let before = text.trim_end().rsplit_once(char::is_whitespace);
+                let query = before.and_then(|(before, _)| parse(before).ok().flatten());
+                (query, Some(complaint))
+            }
+        };
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.input.is_empty()
+    }
+}
+
+/// The query that a text is, if it is one; or what is wrong with it, safe to show.
+fn parse(text: &str) -> Result<Option<Query>, String> {
+    if text.trim().is_empty() {
+        return Ok(None);
+    }
+    // A phrase that is being typed has no end yet.
+    let query = Query::parse(text, Case::Ignored)
+        .or_else(|error| Query::parse(&format!("{text}\""), Case::Ignored).map_err(|_| error))
+        .map_err(|error| crate::text::safe_line(&error.to_string()))?;
+    match query.needs_entries() {
+        None => Ok(Some(query)),
+        Some(what) => Err(format!("{what} needs a look inside: `treering search` does it")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_makes_no_sense_yet_does_not_count_and_says_so() {
+        let mut search = Search::default();
+        for (text, counts, complaint) in [
+            ("a", true, None),
+            ("a \"b", true, None),
+            ("re:(a", false, Some("bad pattern: unclosed group (at character 4)")),
+            ("a re:(a", true, Some("bad pattern: unclosed group (at character 6)")),
+            ("re:(a)", true, None),
+            ("role:user", false, Some("role: needs a look inside: `treering search` does it")),
+            ("  ", false, None),
+            ("", false, None),
+        ] {
+            search.input = Input::new(text);
+            search.read();
+            assert_eq!(search.query.is_some(), counts, "{text}");
+            assert_eq!(search.complaint.as_deref(), complaint, "{text}");
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! What is listed, and where.
+//!
+//! Threaded, a session stands below the one it was forked from, or below the nearest listed one further
+//! up; a thread stands where its newest member would. Otherwise the list is flat. The order never depends
+//! on the order in which sessions became known.
+
+use super::cards::Cards;
+use super::state::Sort;
+use super::threads::Threads;
+use std::cmp::Reverse;
+
+/// A line of the list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Row {
+    /// The session's place among all that are known.
+    pub(crate) card: u32,
+    /// How many sessions it stands below.
+    pub level: u32,
+    /// The row of the one it stands below.
+    pub parent: Option<u32>,
+    /// No other of that one's comes after it.
+    pub is_last: bool,
+}
+
+/// The lines of the list.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Rows(Vec<Row>);
+
+impl Rows {
+    /// Lays out the sessions that `is_listed`.
+    pub(crate) fn lay_out(
+        cards: &Cards,
+        threads: &Threads,
+        sort: Sort,
+        is_listed: impl Fn(u32) -> bool,
+    ) -> Self {
+        let mut listed: Vec<u32> =
+            (0..cards.all().len() as u32).filter(|card| is_listed(*card)).collect();
+        let newness = |card: &u32| {
+            let info = cards.get(*card).map(|card| &card.info);
+            Reverse(info.map(|info| (info.modified, &info.path)))
+        };
+        listed.sort_by_key(newness);
+        match sort {
+            Sort::Threaded => return Rows(threaded(&listed, cards.all().len(), threads)),
+            Sort::Recent => {}
+            Sort::Relevance => {
+                listed.sort_by_key(|card| Reverse(cards.get(*card).and_then(|card| card.rank)));
+            }
+        }
+        let flat = |card| Row { card, level: 0, parent: None, is_last: false };
+        Rows(listed.into_iter().map(flat).collect())
+    }
+
+    /// All of them.
+    pub fn all(&self) -> &[Row] {
+        &self.0
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(crate) fn get(&self, row: usize) -> Option<&Row> {
+        self.0.get(row)
+    }
+
+    pub(crate) fn row_of(&self, card: u32) -> Option<usize> {
+        self.0.iter().position(|row| row.card == card)
+    }
+
+    /// What stands before a row's title, in at most `most` levels of three columns; of more, those next
+    /// to the title.
+    pub(crate) fn gutter(&self, row: usize, most: usize) -> String {
+        let Some(own) = self.get(row) else { return String::new() };
+        let mut parts = Vec::new();
+        let mut at = Some(own);
+        while let Some(row) = at.filter(|row| row.level > 0 && parts.len() < most) {
+            parts.push(match (parts.is_empty(), row.is_last) {
+                (true, false) => "├─ ",
+                (true, true) => "└─ ",
+                (false, false) => "│  ",
+                (false, true) => "   ",
+            });
+            at = row.parent.and_then(|parent| self.get(parent as usize));
+        }
+        if own.level as usize > parts.len() && parts.len() > 1 {
+            parts.pop();
+            parts.push("…  ");
+        }
+        parts.iter().rev().copied().collect()
+    }
+}
+
+/// `listed` is sorted, the newest first. `count` is how many sessions there are, listed or not.
+fn threaded(listed: &[u32], count: usize, threads: &Threads) -> Vec<Row> {
+    let mut position = vec![u32::MAX; count];
+    for (&card, at) in listed.iter().zip(0..) {
+        set(&mut position, card, at);
+    }
+    let mut below: Vec<Vec<u32>> = vec![Vec::new(); listed.len()];
+    let mut roots = Vec::new();
+    // From here on sessions are called by their positions: the smaller, the newer.
+    for (parent, at) in parents(listed, &position, threads).into_iter().zip(0..) {
+        match parent.and_then(|parent| below.get_mut(parent as usize)) {
+            Some(children) => children.push(at),
+            None => roots.push(at),
+        }
+    }
+    let order = walk(&roots, &below);
+    let mut newest: Vec<u32> = (0..listed.len() as u32).collect();
+    for &at in order.iter().rev() {
+        let children = below.get(at as usize).into_iter().flatten();
+        let best = children.filter_map(|&child| newest.get(child as usize)).min().copied();
+        set(&mut newest, at, best.map_or(at, |best| best.min(at)));
+    }
+    let key = |at: &u32| newest.get(*at as usize).copied();
+    roots.sort_unstable_by_key(key);
+    below.iter_mut().for_each(|children| children.sort_unstable_by_key(key));
+    rows(listed, &roots, &below)
+}
+
+fn set(all: &mut [u32], at: u32, value: u32) {
+    if let Some(slot) = all.get_mut(at as usize) {
+        *slot = value;
+    }
+}
+
+/// The nearest listed session above each listed one, both by their positions.
+fn parents(listed: &[u32], position: &[u32], threads: &Threads) -> Vec<Option<u32>> {
+    const UNKNOWN: u32 = u32::MAX;
+    const NONE: u32 = u32::MAX - 1;
+    // The answer for those that are not listed, so that long hidden lines are walked once.
+    let mut above = vec![UNKNOWN; position.len()];
+    let mut passed = Vec::new();
+    let mut nearest = |card: u32| {
+        let mut at = threads.parent(card);
+        let found = loop {
+            let Some(card) = at else { break NONE };
+            let place = position.get(card as usize).copied().unwrap_or(UNKNOWN);
+            let known = above.get(card as usize).copied().unwrap_or(UNKNOWN);
+            if let Some(found) = [place, known].into_iter().find(|found| *found != UNKNOWN) {
+                break found;
+            }
+            passed.push(card);
+            at = threads.parent(card);
+        };
+        passed.drain(..).for_each(|card| set(&mut above, card, found));
+        (found != NONE).then_some(found)
+    };
+    listed.iter().map(|card| nearest(*card)).collect()
+}
+
+/// Everything below the roots, parents first.
+fn walk(roots: &[u32], below: &[Vec<u32>]) -> Vec<u32> {
+    let mut order = roots.to_vec();
+    let mut at = 0;
+    while let Some(&next) = order.get(at) {
+        order.extend(below.get(next as usize).into_iter().flatten());
+        at += 1;
+    }
+    order
+}
+
+fn rows(listed: &[u32], roots: &[u32], below: &[Vec<u32>]) -> Vec<Row> {
+    let mut rows: Vec<Row> = Vec::with_capacity(listed.len());
+    // What is still to come, the next at the end: position, parent's row, level, last of its siblings.
+    let mut rest: Vec<(u32, Option<u32>, u32, bool)> =
+        roots.iter().rev().map(|root| (*root, None, 0, false)).collect();
+    while let Some((at, parent, level, is_last)) = rest.pop() {
+        let row = rows.len() as u32;
+        let Some(&card) = listed.get(at as usize) else { continue };
+        rows.push(Row { card, level, parent, is_last });
+        let children = below.get(at as usize).into_iter().flatten();
+        let first = rest.len();
+        rest.extend(children.map(|child| (*child, Some(row), level + 1, false)));
+        if let Some(last) = rest.get_mut(first..) {
+            last.reverse();
+            if let Some(last) = last.first_mut() {
+                last.3 = true;
+            }
+        }
+    }
+    rows
+}

@@ -1,0 +1,98 @@
+//! The session picker as a whole: keys in tables, layouts against the definition, screens.
+
+mod keys;
+mod layout;
+mod screens;
+
+use super::{Event, Scope, Start, State, update};
+use crate::keys::Key;
+use treering::{Dialect, SessionInfo};
+use treering_shelf::Project;
+
+/// The time of all tests, in Unix milliseconds.
+const NOW: i64 = 1_767_603_620_000;
+const MINUTE: i64 = 60_000;
+
+/// A session of the project `/h/tea` in which somebody spoke so many minutes ago. Its file is `/s/ID`.
+fn session(id: &str, minutes: i64, first_message: &str) -> SessionInfo {
+    SessionInfo {
+        path: format!("/s/{id}").into(),
+        agent: Dialect::Pi,
+        id: id.to_owned(),
+        cwd: "/h/tea".to_owned(),
+        name: None,
+        parent_session: None,
+        created: Some(NOW - 2 * minutes * MINUTE),
+        modified: NOW - minutes * MINUTE,
+        message_count: minutes as usize,
+        entry_count: minutes as usize + 2,
+        branch_count: 1,
+        tokens: Some(1200),
+        cost: None,
+        finding_count: 0,
+        first_message: first_message.to_owned(),
+        size: 1000 * minutes as u64,
+    }
+}
+
+/// Two threads and two single sessions. `d` is of another project, `b` and `e` have names.
+fn sample() -> Vec<SessionInfo> {
+    let below = |parent: &str, info| SessionInfo { parent_session: Some(parent.into()), ..info };
+    let named = |name: &str, info| SessionInfo { name: Some(name.into()), ..info };
+    vec![
+        session("a", 300, "Boil the water"),
+        below("/s/a", named("Kettle", session("b", 200, "Which kettle is the best one?"))),
+        below("b", session("c", 5, "Try the blue kettle")),
+        SessionInfo {
+            cwd: "/h/coffee".into(),
+            agent: Dialect::Codex,
+            ..session("d", 30, "Grind the beans")
+        },
+        below("a", named("Water again", session("e", 60, "Is it warm?"))),
+        session("f", 3000, ""),
+    ]
+}
+
+fn start() -> Start {
+    Start {
+        project: Project::new("/h/tea"),
+        scope: Scope::All,
+        home: Some("/h".into()),
+        open: Some("/s/e".into()),
+        has_trash: true,
+        now: NOW,
+    }
+}
+
+/// A picker that knows these sessions, and that there are no others.
+fn knowing(sessions: Vec<SessionInfo>) -> State {
+    let (state, _) = update(State::new(start()), Event::Found(sessions, None));
+    update(state, Event::Complete).0
+}
+
+/// Presses keys given by their names; any other word is typed.
+fn press(mut state: State, keys: &str) -> (State, Vec<super::Effect>) {
+    let mut effects = Vec::new();
+    for word in keys.split_whitespace() {
+        let keys = match word.parse() {
+            Ok(key) => vec![key],
+            Err(_) => word.chars().map(Key::char).collect(),
+        };
+        for key in keys {
+            (state, effects) = update(state, Event::from(key));
+        }
+    }
+    (state, effects)
+}
+
+/// The ids of the rows, by their level, the selected one in brackets.
+fn shown(state: &State) -> String {
+    let selected = state.selected();
+    let rows = state.rows().all().iter().zip(0..).map(|(row, at)| {
+        let path = state.path(at).unwrap();
+        let id = path.file_name().unwrap().to_str().unwrap();
+        let level = ".".repeat(row.level as usize);
+        if selected == Some(path) { format!("{level}[{id}]") } else { format!("{level}{id}") }
+    });
+    rows.collect::<Vec<_>>().join(" ")
+}

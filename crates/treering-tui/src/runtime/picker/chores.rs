@@ -1,0 +1,146 @@
+//! What is done to sessions from the picker, one thing after the other, beside the screen.
+
+use super::PickerSetup;
+use crate::picker::{Effect, Event};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use treering::{Dialect, Session};
+use treering_export::text::size;
+use treering_export::{Export, document_name, write_file};
+use treering_shelf::Shelf;
+use treering_shelf::housekeeping::{Refusal, Trash, archive, discard, unarchive};
+
+/// What is to be done.
+#[derive(Debug)]
+pub(super) struct Chores {
+    list: Sender<Effect>,
+    left: Arc<AtomicUsize>,
+}
+
+impl Chores {
+    /// Somebody begins to do what is added, until nothing can be added any more.
+    pub(super) fn start(setup: &PickerSetup, events: Sender<Event>) -> Self {
+        let (list, received) = channel();
+        let left = Arc::new(AtomicUsize::new(0));
+        let worker = Worker {
+            trash: setup.trash.clone(),
+            export_dir: setup.export_dir.clone(),
+            now: setup.now,
+        };
+        let undone = Arc::clone(&left);
+        std::thread::spawn(move || {
+            for chore in received {
+                let told = worker.perform(chore).unwrap_or_else(|why| vec![Event::Failure(why)]);
+                undone.fetch_sub(1, Ordering::SeqCst);
+                // Nobody is there any more if this fails.
+                told.into_iter().for_each(|event| drop(events.send(event)));
+            }
+        });
+        Chores { list, left }
+    }
+
+    pub(super) fn add(&self, chore: Effect) {
+        self.left.fetch_add(1, Ordering::SeqCst);
+        if self.list.send(chore).is_err() {
+            self.left.fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+
+    pub(super) fn are_under_way(&self) -> bool {
+        self.left.load(Ordering::SeqCst) > 0
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Worker {
+    pub trash: Option<Trash>,
+    pub export_dir: PathBuf,
+    pub now: fn() -> i64,
+}
+
+impl Worker {
+    /// Does one thing and says what is different now; or why it was not done.
+    pub(super) fn perform(&self, chore: Effect) -> Result<Vec<Event>, String> {
+        match chore {
+            Effect::Rename(path, name) => rename(&path, &name),
+            Effect::Delete(path) => self.delete(&path),
+            Effect::Archive(path) => {
+                let packed = archive(&path, (self.now)(), &mut |_, _| {}).map_err(in_words)?;
+                let (packed, agent) = packed;
+                let sizes = format!("{} → {}", size(packed.from), size(packed.to));
+                let note = match agent {
+                    Dialect::Codex => format!("archived, {sizes}"),
+                    _ => {
+                        format!("archived, {sizes}; {agent} does not find it until it is unpacked")
+                    }
+                };
+                Ok(vec![moved(path, &packed.path)?, Event::Notice(note)])
+            }
+            Effect::Unarchive(path) => {
+                let unpacked = unarchive(&path, (self.now)(), &mut |_, _| {}).map_err(in_words)?;
+                let note = format!("unpacked: {}", unpacked.path.display());
+                Ok(vec![moved(path, &unpacked.path)?, Event::Notice(note)])
+            }
+            Effect::Export(path) => self.export(&path),
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    fn delete(&self, path: &Path) -> Result<Vec<Event>, String> {
+        let trash = discard(path, self.trash.as_ref(), (self.now)()).map_err(in_words)?;
+        let note = match trash {
+            Some(trash) => format!("in the trash: {}", trash.display()),
+            None => "deleted".to_owned(),
+        };
+        // Some agents keep more of a session in a directory of its name.
+        let companion = path.with_extension("");
+        let note = match companion.is_dir() && companion != path {
+            true => format!("{note}; what else belongs to it is still in {}", companion.display()),
+            false => note,
+        };
+        Ok(vec![Event::Gone(vec![path.to_owned()]), Event::Notice(note)])
+    }
+
+    fn export(&self, path: &Path) -> Result<Vec<Event>, String> {
+        let session = Session::open(path).map_err(|error| error.to_string())?;
+        let target = free_name(&self.export_dir, &document_name(path, "html"))?;
+        let written = write_file(&target, |out| Export::default().html(&session, out));
+        let bytes = written.map_err(|error| format!("{}: {error}", target.display()))?;
+        Ok(vec![Event::Notice(format!("written, {}: {}", size(bytes), target.display()))])
+    }
+}
+
+fn rename(path: &Path, name: &str) -> Result<Vec<Event>, String> {
+    let in_words = |error: treering::Error| error.to_string();
+    Session::open(path).and_then(|session| session.set_name(name)).map_err(in_words)?;
+    let note = if name.is_empty() { "the name was cleared" } else { "renamed" };
+    let session = Shelf::info(path).map_err(in_words)?;
+    Ok(vec![Event::Found(vec![session], None), Event::Notice(note.to_owned())])
+}
+
+fn moved(from: PathBuf, to: &Path) -> Result<Event, String> {
+    let session = Shelf::info(to).map_err(|error| error.to_string())?;
+    Ok(Event::Moved(from, Box::new(session)))
+}
+
+fn in_words(refusal: Refusal) -> String {
+    match refusal.reason.hint() {
+        Some(hint) => format!("{}: {hint}", refusal.reason),
+        None => refusal.reason.to_string(),
+    }
+}
+
+/// A name that no file in the directory has.
+fn free_name(dir: &Path, name: &str) -> Result<PathBuf, String> {
+    const MOST: usize = 1000;
+    let stem = name.strip_suffix(".html").unwrap_or(name);
+    (1..MOST)
+        .map(|number| match number {
+            1 => dir.join(name),
+            _ => dir.join(format!("{stem}-{number}.html")),
+        })
+        .find(|path| path.symlink_metadata().is_err())
+        .ok_or_else(|| format!("{} is full of exports of this session", dir.display()))
+}

@@ -1,0 +1,182 @@
+//! A look at a session: what it amounts to, and what was said last.
+//!
+//! Read from the end of the file, only as far as needed, by one thread: of what was asked for while it
+//! read, only the last is still wanted.
+
+use super::PickerSetup;
+use crate::page::{Line, Page};
+use crate::picker::Event;
+use crate::theme::Tone;
+use std::sync::mpsc::{Sender, channel};
+use treering::{Block, ContextMessage, MessageView, Model, Role, SessionInfo, active_projection};
+use treering_export::text::{age, size};
+
+/// How many entries at the end are looked at, and how many messages of them are shown.
+const ENTRIES: usize = 40;
+const MESSAGES: usize = 8;
+/// How much of a message is shown, in bytes and in lines.
+const MAX_TEXT: usize = 8 * 1024;
+const MAX_LINES: usize = 40;
+
+/// Up to this size, in bytes, nobody has to wait.
+const QUICK: u64 = 16 << 20;
+
+/// Somebody who makes previews.
+#[derive(Debug)]
+pub(super) struct Previews(Sender<SessionInfo>);
+
+impl Previews {
+    pub(super) fn start(setup: &PickerSetup, events: Sender<Event>) -> Self {
+        let (wanted, received) = channel::<SessionInfo>();
+        let now = setup.now;
+        std::thread::spawn(move || {
+            while let Ok(session) = received.recv() {
+                let session = received.try_iter().last().unwrap_or(session);
+                if session.size > QUICK {
+                    let mut head = head(&session, Vec::new(), now());
+                    head.lines.push(Line::new(Tone::Dim, "reading …"));
+                    let _ = events.send(Event::Page(session.path.clone(), head));
+                }
+                let page = page(&session, now());
+                if events.send(Event::Page(session.path, page)).is_err() {
+                    return;
+                }
+            }
+        });
+        Previews(wanted)
+    }
+
+    pub(super) fn want(&self, session: SessionInfo) {
+        // Nobody reads any more if this fails, and nobody waits.
+        let _ = self.0.send(session);
+    }
+}
+
+/// The preview of a session.
+pub(super) fn page(session: &SessionInfo, now: i64) -> Page {
+    let ends = active_projection(&session.path).map(|projection| projection.only_last(ENTRIES));
+    let ends = ends.and_then(|ends| {
+        let mut models: Vec<String> = ends.model.iter().filter_map(Model::full_name).collect();
+        let messages: Vec<ContextMessage> = ends.collect::<treering::Result<_>>()?;
+        messages.iter().for_each(|message| note_model(message, &mut models));
+        Ok((models, messages))
+    });
+    match ends {
+        Err(error) => {
+            let mut page = head(session, Vec::new(), now);
+            page.lines.push(Line::new(Tone::Failure, &error.to_string()));
+            page
+        }
+        Ok((models, messages)) => {
+            let mut page = head(session, models, now);
+            let said: Vec<Page> = messages.iter().rev().filter_map(said).take(MESSAGES).collect();
+            for message in said.into_iter().rev() {
+                page.lines.push(Line::new(Tone::Plain, ""));
+                page.lines.extend(message.lines);
+            }
+            page
+        }
+    }
+}
+
+/// What a preview begins with: what can be told without a look at the file.
+fn head(session: &SessionInfo, models: Vec<String>, now: i64) -> Page {
+    let name = session.name.iter().map(|name| Line::new(Tone::Title, name));
+    let facts = facts(session, models, now);
+    Page { lines: name.chain(facts.iter().map(|fact| Line::new(Tone::Dim, fact))).collect() }
+}
+
+/// What a session amounts to, line by line.
+fn facts(session: &SessionInfo, models: Vec<String>, now: i64) -> Vec<String> {
+    let count = |number: usize, one: &str, many: &str| {
+        format!("{number} {}", if number == 1 { one } else { many })
+    };
+    let mut amount = vec![
+        count(session.message_count, "message", "messages"),
+        count(session.entry_count, "entry", "entries"),
+        count(session.branch_count, "branch", "branches"),
+        size(session.size),
+    ];
+    amount.extend(session.tokens.map(|tokens| format!("{tokens} tokens")));
+    amount.extend(session.cost.map(|cost| format!("${cost:.2}")));
+    if session.finding_count > 0 {
+        amount.push(count(session.finding_count, "oddity", "oddities"));
+    }
+    let mut origin = vec![session.agent.name().to_owned()];
+    origin.extend(models);
+    origin.push(session.cwd.clone());
+    let ago = |time: i64| match age(now.saturating_sub(time)) {
+        now if now == "now" => now,
+        age => format!("{age} ago"),
+    };
+    let mut times = vec![format!("last used {}", ago(session.modified))];
+    times.extend(session.created.map(|time| format!("created {}", ago(time))));
+    let mut facts = vec![amount.join(" · "), origin.join(" · "), times.join(" · ")];
+    facts.extend(session.parent_session.as_ref().map(|parent| format!("forked from {parent}")));
+    facts.push(session.path.to_string_lossy().into_owned());
+    facts
+}
+
+/// Takes note of the model that gave an answer.
+fn note_model(message: &ContextMessage, models: &mut Vec<String>) {
+    let message = MessageView::new(&message.json);
+    if let (Some(provider), Some(model)) = (message.field("provider"), message.field("model")) {
+        let name = format!("{provider}/{model}");
+        if !models.contains(&name) {
+            models.push(name);
+        }
+    }
+}
+
+/// A message as lines; `None` if it says nothing.
+fn said(message: &ContextMessage) -> Option<Page> {
+    let message = MessageView::new(&message.json);
+    let role = message.role();
+    let (name, tone) = match role {
+        Role::User | Role::Custom => ("user", Tone::User),
+        Role::Assistant => ("assistant", Tone::Assistant),
+        Role::ToolResult => ("tool", Tone::Tool),
+        Role::BashExecution => ("bash", Tone::Tool),
+        _ => ("summary", Tone::Summary),
+    };
+    let mut page = Page { lines: vec![Line::new(tone, name)] };
+    for key in ["command", "summary", "errorMessage"] {
+        page.lines.extend(message.field(key).map(|text| text_lines(&text)).unwrap_or_default());
+    }
+    for block in message.blocks() {
+        match block {
+            Block::Text(text) if role == Role::ToolResult => {
+                let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+                page.lines.push(Line::new(Tone::Dim, beginning(first)));
+            }
+            Block::Text(text) => page.lines.extend(text_lines(&text)),
+            Block::ToolCall { name, .. } => {
+                page.lines.push(Line::new(Tone::Tool, &format!("→ {}", beginning(&name))));
+            }
+            Block::Image { .. } => page.lines.push(Line::new(Tone::Dim, "[image]")),
+            _ => {}
+        }
+    }
+    (page.lines.len() > 1).then_some(page)
+}
+
+fn text_lines(text: &str) -> Vec<Line> {
+    let text = beginning(text.trim());
+    if text.is_empty() {
+        return Vec::new();
+    }
+    let mut lines = Page::of_markdown(text).lines;
+    if lines.len() > MAX_LINES {
+        lines.truncate(MAX_LINES);
+        lines.push(Line::new(Tone::Dim, "…"));
+    }
+    lines
+}
+
+fn beginning(text: &str) -> &str {
+    let mut end = text.len().min(MAX_TEXT);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    text.get(..end).unwrap_or(text)
+}

@@ -1,0 +1,66 @@
+//! Sessions as they are found, and what happens to them afterwards.
+
+use crate::picker::Event;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
+use treering::SessionInfo;
+use treering_shelf::{FileChange, Shelf, Watch};
+
+/// So often what was found is told: as often as an eye can follow.
+const FRAME: Duration = Duration::from_millis(40);
+/// So often files are looked at for what others wrote.
+const LOOK: Duration = Duration::from_secs(3);
+/// What is larger is not read again while it grows.
+const MAX_SIZE: u64 = 64 << 20;
+
+/// Reads a shelf and tells what is found: all that is known already at once, the rest as it is read.
+pub(super) fn read(shelf: Shelf, events: Sender<Event>) {
+    std::thread::spawn(move || {
+        let mut found: Vec<SessionInfo> = Vec::new();
+        let mut told = Instant::now();
+        let contents = shelf.read(|step| {
+            found.extend(step.session.cloned());
+            if told.elapsed() >= FRAME {
+                told = Instant::now();
+                // Nobody is there any more if this fails; what was read is remembered all the same.
+                let _ = events.send(Event::Found(std::mem::take(&mut found), Some(step.progress)));
+            }
+        });
+        let _ = events.send(Event::Found(found, None));
+        let _ = events.send(Event::Complete);
+        let unreadable = contents.skipped.iter().find(|skipped| !skipped.is_no_session);
+        if let Some(skipped) = unreadable {
+            let text = format!("cannot be read: {}: {}", skipped.path.display(), skipped.reason);
+            let _ = events.send(Event::Failure(text));
+        }
+    });
+}
+
+/// Tells what time it is and what happens to session files, until what is returned is dropped.
+pub(super) fn watch(shelf: &Shelf, now: fn() -> i64, events: Sender<Event>) -> Sender<()> {
+    let (stop, stopped) = channel();
+    let places = shelf.places().clone();
+    std::thread::spawn(move || {
+        let mut watch = Watch::new(places);
+        while stopped.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
+            if events.send(Event::Now(now())).is_err() {
+                return;
+            }
+            let (mut found, mut gone) = (Vec::new(), Vec::new());
+            for event in watch.look() {
+                match event.change {
+                    FileChange::Gone => gone.push(event.path),
+                    FileChange::Grown { to, .. } if to > MAX_SIZE => {}
+                    _ => found.extend(Shelf::info(&event.path)),
+                }
+            }
+            if !gone.is_empty() {
+                let _ = events.send(Event::Gone(gone));
+            }
+            if !found.is_empty() {
+                let _ = events.send(Event::Found(found, None));
+            }
+        }
+    });
+    stop
+}

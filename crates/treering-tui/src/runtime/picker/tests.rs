@@ -1,0 +1,144 @@
+//! The office: what is done to files, and what the screen is told.
+
+use super::chores::Worker;
+use super::*;
+use crate::page::Line;
+use std::sync::mpsc::channel;
+use std::time::Duration;
+use treering::{Message, Session};
+use treering_shelf::Places;
+
+/// Later than any file: nothing was written to a moment ago.
+fn later() -> i64 {
+    system_time() + 3_600_000
+}
+
+/// A session with an answer.
+fn talk(dir: &Path, name: &str, text: &str) -> PathBuf {
+    let path = dir.join(name);
+    let session = Session::create_at(&path, "/tea", Default::default()).unwrap();
+    session.append(Message::user(text)).unwrap();
+    session.append(Message::assistant("acme", "larch-2", "Take the **blue** one.")).unwrap();
+    path
+}
+
+fn setup(dir: &Path) -> PickerSetup {
+    let places = Places::from_env(|_| None).only([dir.join("sessions")]);
+    let data = dir.join("data").into_os_string();
+    let trash = Trash::from_env(|name| match name {
+        "XDG_DATA_HOME" => Some(data.clone()),
+        "HOME" => Some(dir.into()),
+        _ => None,
+    });
+    let shelf = Shelf::new(places).with_cache(None);
+    PickerSetup { now: later, ..PickerSetup::new(shelf, dir, trash.ok()) }
+}
+
+fn worker(dir: &Path) -> Worker {
+    let setup = setup(dir);
+    Worker { trash: setup.trash, export_dir: setup.export_dir, now: later }
+}
+
+#[test]
+fn sessions_are_found_and_then_there_are_no_more() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::create_dir(dir.path().join("sessions")).unwrap();
+    let paths =
+        ["a", "b"].map(|name| talk(&dir.path().join("sessions"), &format!("{name}.jsonl"), name));
+    let (events, inbox) = channel();
+    shelf::read(setup(dir.path()).shelf, events);
+    let mut found = Vec::new();
+    for event in inbox {
+        match event {
+            Event::Found(sessions, _) => found.extend(sessions.into_iter().map(|one| one.path)),
+            other => assert_eq!(other, Event::Complete),
+        }
+    }
+    found.sort();
+    assert_eq!(found, paths);
+}
+
+#[test]
+fn a_session_is_renamed_archived_unpacked_exported_and_deleted() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = talk(dir.path(), "talk.jsonl", "Which pot?");
+    let worker = worker(dir.path());
+    let told = worker.perform(Effect::Rename(path.clone(), "Pots".into())).unwrap();
+    assert!(matches!(&told[0], Event::Found(all, None) if all[0].name.as_deref() == Some("Pots")));
+
+    let told = worker.perform(Effect::Archive(path.clone())).unwrap();
+    let packed = dir.path().join("talk.jsonl.zst");
+    assert!(matches!(&told[0], Event::Moved(from, to) if *from == path && to.path == packed));
+    let why = worker.perform(Effect::Rename(packed.clone(), "x".into())).unwrap_err();
+    assert!(!why.is_empty() && !path.exists());
+    let told = worker.perform(Effect::Unarchive(packed.clone())).unwrap();
+    assert!(matches!(&told[0], Event::Moved(from, to) if *from == packed && to.path == path));
+
+    for name in ["talk.html", "talk-2.html"] {
+        let told = worker.perform(Effect::Export(path.clone())).unwrap();
+        assert!(matches!(&told[0], Event::Notice(text) if text.contains(name)), "{told:?}");
+        assert!(dir.path().join(name).exists());
+    }
+
+    std::fs::create_dir(dir.path().join("talk")).unwrap();
+    let told = worker.perform(Effect::Delete(path.clone())).unwrap();
+    assert_eq!(told[0], Event::Gone(vec![path.clone()]));
+    assert!(matches!(&told[1], Event::Notice(text) if text.contains("still in")), "{told:?}");
+    assert!(!path.exists());
+    assert!(worker.perform(Effect::Delete(path)).is_err());
+}
+
+#[test]
+fn what_was_written_to_a_moment_ago_stays() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = talk(dir.path(), "talk.jsonl", "hello");
+    let worker = Worker { now: system_time, ..worker(dir.path()) };
+    for chore in [Effect::Delete(path.clone()), Effect::Archive(path.clone())] {
+        let why = worker.perform(chore).unwrap_err();
+        assert!(why.starts_with("it was written to a moment ago"), "{why}");
+    }
+    assert!(path.exists());
+}
+
+#[test]
+fn the_open_session_stays_whatever_it_is_called() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = talk(dir.path(), "talk.jsonl", "hello");
+    std::fs::create_dir(dir.path().join("sub")).unwrap();
+    let other = dir.path().join("sub/../talk.jsonl");
+    let setup = setup(dir.path());
+    let (events, inbox) = channel();
+    let mut clerk = Clerk::new(&setup, Some(&path), &events);
+    let state = State::new(Start {
+        project: setup.project.clone(),
+        scope: Scope::All,
+        home: None,
+        open: Some(path.clone()),
+        has_trash: true,
+        now: 0,
+    });
+    for effect in [Effect::Delete(other.clone()), Effect::Archive(other)] {
+        assert_eq!(clerk.perform(effect, &state), None);
+        let told = inbox.recv_timeout(Duration::from_secs(60)).unwrap();
+        assert!(matches!(told, Event::Failure(_)), "{told:?}");
+    }
+    assert!(path.exists());
+}
+
+#[test]
+fn a_preview_says_what_it_amounts_to_and_what_was_said_last() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = talk(dir.path(), "talk.jsonl", "Which pot?\u{1b}[2J");
+    let info = Shelf::info(&path).unwrap();
+    let text = |page: crate::page::Page| page.lines.iter().map(Line::text).collect::<Vec<_>>();
+    let lines = text(preview::page(&info, later()));
+    assert!(lines[0].starts_with("2 messages · 2 entries · 1 branch · "), "{lines:?}");
+    assert!(lines[1].starts_with("pi · acme/larch-2 · /tea"), "{lines:?}");
+    let said: Vec<&str> = lines.iter().skip_while(|line| !line.is_empty()).map(|l| &**l).collect();
+    assert_eq!(said[..4], ["", "user", "Which pot?\\x1b[2J", ""]);
+    assert_eq!(said[4], "assistant");
+    std::fs::remove_file(&path).unwrap();
+    let page = preview::page(&info, 0);
+    let last = page.lines.last().and_then(|line| line.spans.first());
+    assert_eq!(last.map(|span| span.tone), Some(crate::theme::Tone::Failure));
+}
