@@ -5,14 +5,14 @@
 //!     cargo run -p treering-agent --example chat -- chat.jsonl
 //! ```
 //!
-//! Lines are said to the model; `/branches`, `/goto ID`, `/switch ID`, `/pop`, `/compact`, `/fork`,
-//! `/merge ID`, `/pick ID`, `/drop ID`, `/label ID TEXT`, `/cost` and `/quit` do what they say. Ctrl-C stops an
-//! answer, which is kept as far as it came.
+//! Lines are said to the model, `!command` runs a command; `/branches`, `/goto ID`, `/switch ID`,
+//! `/pop`, `/compact`, `/fork`, `/merge ID`, `/pick ID`, `/drop ID`, `/label ID TEXT`, `/cost` and
+//! `/quit` do what they say. Ctrl-C stops an answer, which is kept as far as it came.
 #![allow(clippy::print_stdout, reason = "it is a program to talk to")]
 
 use std::io::{BufRead, Write};
-use std::sync::{Arc, Mutex, PoisonError};
-use treering::{Branch, Message, NewEntry, Selection, Session};
+use std::sync::Arc;
+use treering::{Branch, Selection, Session};
 use treering_agent::*;
 
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
@@ -53,7 +53,10 @@ async fn main() -> Outcome {
             _ if line.trim().is_empty() => Ok(String::new()),
             Some("quit") => break,
             Some(command) => run(&agent, command).await,
-            None => ask(&agent, &*model, &line).await,
+            None => match line.strip_prefix('!') {
+                Some(command) => shell(&agent, command).await,
+                None => ask(&agent, &*model, &line).await,
+            },
         };
         println!("{}", done.unwrap_or_else(|error| error.to_string()));
     }
@@ -104,45 +107,33 @@ fn moved(navigation: Navigation) -> String {
     }
 }
 
-/// A turn: the question is written down before the model is asked, the answer as far as it came.
-async fn ask(agent: &AgentSession, model: &dyn ChatModel, question: &str) -> Outcome<String> {
-    agent.check(&CancellationToken::new()).await?;
-    let session = agent.session();
-    session.append(Message::user(question))?;
+/// A command of the user's; the model sees it with the next question.
+async fn shell(agent: &AgentSession, command: &str) -> Outcome<String> {
+    let never = CancellationToken::new();
+    Ok(agent.run_shell(command, ShellContext::Included, None, &never).await?.output)
+}
 
-    let turn = agent.begin_turn()?;
-    let heard = Arc::new(Mutex::new(String::new()));
-    let so_far = Arc::clone(&heard);
-    let mut request = ChatRequest::of(&session.context()?);
-    request.on_delta = Some(Box::new(move |delta| {
-        let mut heard = heard.lock().unwrap_or_else(PoisonError::into_inner);
-        match delta {
-            Delta::Text(text) => {
-                heard.push_str(text);
-                print!("{text}");
-                let _ = std::io::stdout().flush();
-            }
-            Delta::Restart => heard.clear(),
+/// A turn: the answer is printed as it comes. Ctrl-C stops it.
+async fn ask(agent: &AgentSession, model: &dyn ChatModel, question: &str) -> Outcome<String> {
+    let cancel = CancellationToken::new();
+    let on_delta: OnDelta = Box::new(|delta| {
+        if let Delta::Text(text) = delta {
+            print!("{text}");
+            let _ = std::io::stdout().flush();
         }
-    }));
-    let answered = tokio::select! {
-        answered = model.answer(request, turn.cancelled()) => answered,
-        _ = tokio::signal::ctrl_c() => Err(SummaryError::Cancelled),
-    };
-    let so_far = so_far.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    let (text, usage, stop) = match &answered {
-        Ok(answer) => (answer.text.clone(), answer.usage.unwrap_or_default(), "stop"),
-        Err(SummaryError::Cancelled) => (so_far, Usage::default(), "aborted"),
-        Err(_) => (so_far, Usage::default(), "error"),
-    };
-    let message = serde_json::json!({
-        "role": "assistant", "content": [{ "type": "text", "text": text }], "stopReason": stop,
-        "api": "openai-completions", "provider": model.provider(), "model": model.model(),
-        "usage": serde_json::from_slice::<serde_json::Value>(&usage.to_json())?,
-        "errorMessage": answered.as_ref().err().map(ToString::to_string),
     });
-    session.append(NewEntry::message(message.to_string().as_bytes())?)?;
-    drop(turn);
-    agent.check(&CancellationToken::new()).await?;
-    Ok(answered.err().map(|error| error.to_string()).unwrap_or_default())
+    let turn = agent.say(model, question, Some(on_delta), &cancel);
+    tokio::pin!(turn);
+    let said = tokio::select! {
+        said = &mut turn => said?,
+        _ = tokio::signal::ctrl_c() => {
+            cancel.cancel();
+            turn.await?
+        }
+    };
+    Ok(match said.ending {
+        Ending::Failed(error) => error.to_string(),
+        Ending::Aborted => "(stopped)".to_owned(),
+        _ => String::new(),
+    })
 }

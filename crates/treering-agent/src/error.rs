@@ -34,6 +34,12 @@ pub enum AgentError {
     /// A handler named an entry to keep that is not on the branch.
     #[error("the first entry to keep, {0}, is not on the branch")]
     NotOnBranch(EntryId),
+    /// There is nothing to say to the model.
+    #[error("there is nothing to say")]
+    NothingSaid,
+    /// A command of the user could not be run.
+    #[error("the command {0}")]
+    Shell(String),
     /// The work was handed to a thread that died.
     #[error("internal error: {0}")]
     Internal(String),

@@ -9,6 +9,8 @@
 //!   external command, or none ([`Extractive`]).
 //! - [`Hooks`] and [`HookRunner`]: handlers that see, change or stop what a session is about to do,
 //!   and the [`Event`]s that tell everyone else.
+//! - [`AgentSession`]: a session as an agent uses it: moving, compacting, merging, and talking to a
+//!   [`ChatModel`] with [`AgentSession::say`].
 //!
 //! Whatever waits takes a [`CancellationToken`]; cancelling it ends the wait at once.
 
@@ -29,9 +31,9 @@ pub use hooks::{
     SuppliedSummary, Switch, SwitchReason, TreeMove, TreeOverride,
 };
 pub use session::{
-    AgentSession, AgentSettings, BranchSummary, CompactOptions, Compacted, Compaction, Forked,
-    MergeOptions, MergeOutcome, MergedBranch, Moved, NavigateOptions, Navigation, Operation,
-    Replaced, Turn,
+    AgentSession, AgentSettings, BranchSummary, CompactOptions, Compacted, Compaction, Ending,
+    Forked, MergeOptions, MergeOutcome, MergedBranch, Moved, NavigateOptions, Navigation, OnOutput,
+    Operation, Replaced, Said, ShellContext, ShellRun, Turn,
 };
 pub use summarizer::{
     Anthropic, Command, ConfigError, Conversation, Delta, Extractive, Http, HttpOptions, OnDelta,

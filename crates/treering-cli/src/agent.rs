@@ -20,7 +20,7 @@ pub(crate) struct SummaryArgs {
     pub(crate) summarizer: Option<Provider>,
 }
 
-fn provider(name: &str) -> Result<Provider, String> {
+pub(crate) fn provider(name: &str) -> Result<Provider, String> {
     Provider::parse(name)
         .ok_or_else(|| "choose anthropic, openai, command or extractive".to_owned())
 }

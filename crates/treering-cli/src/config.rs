@@ -7,6 +7,7 @@ use crate::error::Failure;
 use crate::output;
 use crate::text::safe_line;
 use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,6 +18,7 @@ use treering_agent::{CompactionConfig, ConfigError, SummarizerConfig};
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Config {
     pub(crate) ui: Ui,
+    pub(crate) keys: Keys,
     pub(crate) places: PlacesConfig,
     pub(crate) summarizer: SummarizerConfig,
     pub(crate) compaction: CompactionConfig,
@@ -29,6 +31,56 @@ pub(crate) struct Ui {
     pub(crate) colour: Colour,
     pub(crate) time: TimeStyle,
     pub(crate) pager: Option<String>,
+    pub(crate) theme: ThemeChoice,
+}
+
+/// The colours of the terminal interface.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum ThemeChoice {
+    /// Whatever suits the terminal, as far as it tells.
+    #[default]
+    Auto,
+    Dark,
+    Light,
+    Plain,
+}
+
+impl ThemeChoice {
+    fn name(self) -> &'static str {
+        match self {
+            ThemeChoice::Auto => "auto",
+            ThemeChoice::Dark => "dark",
+            ThemeChoice::Light => "light",
+            ThemeChoice::Plain => "plain",
+        }
+    }
+}
+
+/// Other keys for the terminal interface: what they do by name, and the keys.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Keys {
+    pub(crate) picker: BTreeMap<String, KeyNames>,
+    pub(crate) tree: BTreeMap<String, KeyNames>,
+    pub(crate) chat: BTreeMap<String, KeyNames>,
+}
+
+/// One key, or several.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum KeyNames {
+    One(String),
+    Many(Vec<String>),
+}
+
+impl KeyNames {
+    pub(crate) fn names(&self) -> Vec<String> {
+        match self {
+            KeyNames::One(key) => vec![key.clone()],
+            KeyNames::Many(keys) => keys.clone(),
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
@@ -116,6 +168,7 @@ impl Config {
             format!("ui.colour = {:?}", ui.colour.name()),
             format!("ui.time = {:?}", ui.time.name()),
             format!("ui.pager = {:?}", ui.pager.as_deref().unwrap_or("less -FRX")),
+            format!("ui.theme = {:?}", ui.theme.name()),
             format!("places.only = {}", list(&self.places.only)),
             format!("places.also = {}", list(&self.places.also)),
         ];

@@ -10,27 +10,30 @@ mod commands;
 mod config;
 mod describe;
 mod error;
+mod interface;
+mod last;
 mod layout;
+mod models;
 mod output;
-mod pack;
 mod pager;
 mod progress;
 mod pulse;
-mod quiet;
 mod redaction;
 mod shelf;
 mod short;
 mod spent;
 mod text;
-mod trash;
 
 use clap::Parser;
 use commands::Command;
 use error::Failure;
 use output::Output;
+use std::path::Path;
 use std::process::ExitCode;
 
 /// Look at agent session trees, move in them, append to them.
+///
+/// Without a command, at a terminal, it shows all sessions to choose from.
 ///
 /// A session is a tree of entries in an append-only file. The path from its leaf to the root is what
 /// the model sees. A session is named by its file, its id, its name or its age (`@latest`: see `treering
@@ -45,6 +48,9 @@ use std::process::ExitCode;
 struct Cli {
     #[command(subcommand)]
     command: Option<Command>,
+    /// Go on with the last session of this directory, in the terminal interface
+    #[arg(short = 'c', long = "continue", conflicts_with = "command")]
+    go_on: bool,
     /// Do not send long output to a pager
     #[arg(long, global = true)]
     no_pager: bool,
@@ -64,11 +70,16 @@ fn main() -> ExitCode {
             return ExitCode::from(if error.use_stderr() { error::USAGE } else { 0 });
         }
     };
-    let Some(mut command) = cli.command else {
-        let _ = self::command().print_help();
-        return ExitCode::SUCCESS;
-    };
     let mut out = Output::stdout();
+    let mut command = match cli.command {
+        Some(command) => command,
+        None if cli.go_on => return exit(commands::go_on(&mut out), None),
+        None if interface::has_terminal() => Command::default(),
+        None => {
+            let _ = self::command().print_help();
+            return ExitCode::SUCCESS;
+        }
+    };
     let located = command.locate();
     if located.is_ok() && command.is_long() && !cli.no_pager {
         out.page();
@@ -78,13 +89,18 @@ fn main() -> ExitCode {
         // What was said before it failed comes first.
         let _ = out.finish();
     }
+    exit(done, command.file())
+}
+
+/// Reports what went wrong, if anything did.
+fn exit(done: Result<(), Failure>, file: Option<&Path>) -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(Failure::Stdout(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => {
             ExitCode::SUCCESS
         }
         Err(failure) => {
-            error::report(&failure, command.file());
+            error::report(&failure, file);
             ExitCode::from(failure.exit_code())
         }
     }

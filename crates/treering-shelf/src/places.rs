@@ -37,6 +37,7 @@ impl Place {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Places {
     places: Vec<Place>,
+    own: Option<PathBuf>,
     home: Option<PathBuf>,
     cache: Option<PathBuf>,
 }
@@ -54,10 +55,19 @@ impl Places {
         let env = Env { var: &var };
         let home = env.home();
         let cache = env.cache_dir().map(|dir| dir.join("treering").join("shelf"));
-        let mut places = Places { places: Vec::new(), home, cache };
+        let mut places = Places { places: Vec::new(), own: None, home, cache };
         match env.set(SESSIONS) {
-            Some(list) => places.places.extend(std::env::split_paths(&list).map(Place::named)),
-            None => places.add_agents(&env),
+            Some(list) => {
+                places.places.extend(std::env::split_paths(&list).map(Place::named));
+                places.own = places.places.first().map(|place| place.dir.clone());
+            }
+            None => {
+                places.own = env.data_dir().map(|dir| dir.join("treering").join("sessions"));
+                places.add_agents(&env);
+                // A directory for each project, as pi has it.
+                let own = places.own.clone().map(|dir| Place { agent: None, dir, depth: 1 });
+                own.into_iter().for_each(|place| places.add(place));
+            }
         }
         places
     }
@@ -65,7 +75,9 @@ impl Places {
     /// Only these directories.
     #[must_use]
     pub fn only(self, dirs: impl IntoIterator<Item = PathBuf>) -> Self {
-        Places { places: Vec::new(), ..self }.and(dirs)
+        let places = Places { places: Vec::new(), ..self }.and(dirs);
+        let own = places.places.first().map(|place| place.dir.clone());
+        Places { own, ..places }
     }
 
     /// These directories as well.
@@ -78,6 +90,11 @@ impl Places {
     /// The places, whether or not they exist.
     pub fn iter(&self) -> impl Iterator<Item = &Place> {
         self.places.iter()
+    }
+
+    /// Where sessions go that begin here: treering's own directory, else the first that somebody named.
+    pub fn own(&self) -> Option<&Path> {
+        self.own.as_deref()
     }
 
     /// The home directory.
@@ -178,6 +195,15 @@ impl Env<'_> {
         }
     }
 
+    fn data_dir(&self) -> Option<PathBuf> {
+        let xdg = self.set("XDG_DATA_HOME").map(PathBuf::from).filter(|dir| dir.is_absolute());
+        xdg.or_else(|| match () {
+            () if cfg!(target_os = "macos") => self.below_home("Library/Application Support"),
+            () if cfg!(windows) => self.set("LOCALAPPDATA").map(PathBuf::from),
+            () => self.below_home(".local/share"),
+        })
+    }
+
     fn cache_dir(&self) -> Option<PathBuf> {
         // A relative path there is to be ignored, says the convention.
         let xdg = self.set("XDG_CACHE_HOME").map(PathBuf::from).filter(|dir| dir.is_absolute());
@@ -223,6 +249,24 @@ mod tests {
             assert_eq!(dirs(&found, agent), expected, "{agent}");
         }
         assert_eq!(found.home(), Some(Path::new("/h")));
+    }
+
+    #[test]
+    #[cfg(all(unix, not(target_os = "macos")))]
+    fn sessions_that_begin_here_have_a_place_that_is_looked_at() {
+        let own = |vars: &[(&str, &str)]| {
+            let places = places(vars);
+            let own = places.own().map(Path::to_owned);
+            assert!(own.iter().all(|own| places.iter().any(|place| place.dir == *own)));
+            own
+        };
+        assert_eq!(own(&[]), None);
+        assert_eq!(own(&[("HOME", "/h")]), Some("/h/.local/share/treering/sessions".into()));
+        let data = [("HOME", "/h"), ("XDG_DATA_HOME", "/d")];
+        assert_eq!(own(&data), Some("/d/treering/sessions".into()));
+        assert_eq!(own(&[("HOME", "/h"), (SESSIONS, "/a:/b")]), Some("/a".into()));
+        let only = places(&data).only(["/o".into()]);
+        assert_eq!(only.own(), Some(Path::new("/o")));
     }
 
     #[test]

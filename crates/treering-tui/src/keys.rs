@@ -301,6 +301,7 @@ mod tests {
 
     #[test]
     fn every_table_is_sound() {
+        check_table::<crate::chat::Action>();
         check_table::<crate::tree::Action>();
         check_table::<crate::picker::Action>();
     }

@@ -5,7 +5,8 @@
 //! draws a state and changes nothing. What is to be done is an effect: a value. Only [`runtime`]
 //! reads sessions, writes them and owns the terminal.
 //!
-//! [`picker`] chooses a session, [`tree`] a place in it; [`keys`] which key does what; [`text`] what keeps a session's
+//! [`picker`] chooses a session, [`tree`] a place in it, [`chat`] is the conversation; [`page`] is what
+//! there is to read; [`keys`] which key does what; [`text`] what keeps a session's
 //! content from driving the terminal.
 //!
 //! ```
@@ -23,7 +24,9 @@
 //! # Ok::<(), treering::Error>(())
 //! ```
 
+pub mod amount;
 pub mod canvas;
+pub mod chat;
 mod happening;
 pub mod input;
 pub mod keys;

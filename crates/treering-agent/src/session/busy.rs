@@ -21,6 +21,8 @@ pub enum Operation {
     Switch,
     /// Another branch's work is being brought here.
     Merge,
+    /// A command of the user is running.
+    Shell,
 }
 
 impl fmt::Display for Operation {
@@ -32,6 +34,7 @@ impl fmt::Display for Operation {
             Operation::Fork => "a fork",
             Operation::Switch => "a switch of sessions",
             Operation::Merge => "a merge",
+            Operation::Shell => "a shell command",
         })
     }
 }

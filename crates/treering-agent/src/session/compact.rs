@@ -13,8 +13,8 @@ use crate::summarizer::{Summarizer, SummaryError};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 use treering::{
-    CompactionSettings, Entry, EntryId, Error, Kind, NewEntry, Preparation, Prepared, Session,
-    Usage, prefix_request, summary_request,
+    CompactionSettings, Entry, EntryId, Error, Kind, Model, NewEntry, Preparation, Prepared,
+    Session, Usage, prefix_request, summary_request,
 };
 
 /// How to compact.
@@ -93,14 +93,20 @@ impl AgentSession {
         &self,
         cancel: &CancellationToken,
     ) -> Result<Option<Compaction>, AgentError> {
-        let settings = self.settings();
-        let (tokens, model) = look(&self.session(), |session| {
-            let model = session.projection()?.model.clone();
-            Ok((session.context_tokens()?.tokens, model))
-        })
-        .await?;
-        let compaction = settings.compaction.of_model(model.as_ref());
-        if !compaction.should_compact(tokens, settings.window_of(model.as_ref())) {
+        let model = look(&self.session(), |session| Ok(session.projection()?.model)).await?;
+        let window = self.settings().window_of(model.as_ref());
+        self.check_for(model.as_ref(), window, cancel).await
+    }
+
+    /// The same for a model with this window, whatever the session was used with before.
+    pub(super) async fn check_for(
+        &self,
+        model: Option<&Model>,
+        window: u64,
+        cancel: &CancellationToken,
+    ) -> Result<Option<Compaction>, AgentError> {
+        let tokens = look(&self.session(), |session| Ok(session.context_tokens()?.tokens)).await?;
+        if !self.settings().compaction.of_model(model).should_compact(tokens, window) {
             return Ok(None);
         }
         let options = CompactOptions {

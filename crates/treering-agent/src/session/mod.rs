@@ -3,7 +3,7 @@
 //! It owns the session that is active now, the settings, the summarizer and the handlers, and lets
 //! one operation run at a time (`busy`). `journey` moves the leaf, `compact` compacts, `lifecycle`
 //! replaces the session by another, `merge` brings branches together, `ask` talks to the summarizer
-//! for all of them.
+//! for all of them. `talk` is a turn with a model, `shell` a command that the user runs.
 //!
 //! Every operation has the same shape: look (on a thread of its own, because files can be large), ask
 //! the handlers, ask the summarizer, and then write everything in one append, without waiting for
@@ -16,12 +16,16 @@ mod compact;
 mod journey;
 mod lifecycle;
 mod merge;
+mod shell;
+mod talk;
 
 pub use busy::{Operation, Turn};
 pub use compact::{CompactOptions, Compacted, Compaction};
 pub use journey::{BranchSummary, Moved, NavigateOptions, Navigation};
 pub use lifecycle::{Forked, Replaced};
 pub use merge::{MergeOptions, MergeOutcome, MergedBranch};
+pub use shell::{OnOutput, ShellContext, ShellRun};
+pub use talk::{Ending, Said};
 
 use crate::error::AgentError;
 use crate::hooks::{Event, HookRunner, Hooks, InfoChanged, Start, StartReason};

@@ -117,7 +117,7 @@ impl Summarizer for Command {
 }
 
 /// The group of a command that has not ended yet, named by its leader; killed when dropped.
-struct Group(Option<u32>);
+pub(crate) struct Group(pub(crate) Option<u32>);
 
 impl Drop for Group {
     fn drop(&mut self) {
@@ -155,7 +155,7 @@ async fn read(from: Option<impl AsyncRead + Unpin>, sink: &mut Sink) -> Result<(
 }
 
 /// How many bytes do not end in the middle of a character.
-fn whole_characters(bytes: &[u8]) -> usize {
+pub(crate) fn whole_characters(bytes: &[u8]) -> usize {
     match bytes.utf8_chunks().last() {
         // Only an end that could still become a character is held back.
         Some(last)

@@ -24,6 +24,7 @@ mod wait;
 
 pub use anthropic::Anthropic;
 pub use command::{Command, Program};
+pub(crate) use command::{Group, whole_characters};
 pub use config::{ConfigError, Provider, SummarizerConfig};
 pub use error::{SummaryError, Waiting};
 pub use extractive::Extractive;

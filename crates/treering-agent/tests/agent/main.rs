@@ -22,5 +22,8 @@ mod navigate_hooks;
 mod navigate_stop;
 mod retries;
 mod seeds;
+#[cfg(unix)]
+mod shell;
 mod story;
 mod support;
+mod talk;

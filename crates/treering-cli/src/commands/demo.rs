@@ -23,16 +23,21 @@ const FILE: &str = "retry.jsonl";
 /// what is said about them elsewhere stays true.
 const STORY: &str = include_str!("demo.jsonl");
 
-pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
-    let dir = match &args.dir {
-        Some(dir) => dir.clone(),
+/// Writes the session, to a new directory for temporary files if there is no other.
+pub(crate) fn write(dir: Option<&Path>) -> Result<Session, Failure> {
+    let dir = match dir {
+        Some(dir) => dir.to_owned(),
         None => scratch_dir()?,
     };
-    let file = dir.join(FILE);
     let options = SessionOptions { creation: Creation::AtOnce, ..SessionOptions::default() };
-    let session = Session::create_at(&file, super::fork::absolute(&dir)?, options)?;
+    let session = Session::create_at(dir.join(FILE), super::fork::absolute(&dir)?, options)?;
     tell(&session)?;
+    Ok(session)
+}
 
+pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
+    let session = write(args.dir.as_deref())?;
+    let file = session.path().unwrap_or_default();
     let program = program();
     let word = safe_line(&shell_word(&file));
     let intro = "A conversation about a bug. One fix was tried, then left for a better one.";

@@ -3,13 +3,14 @@
 mod append;
 mod archive;
 mod branches;
+mod chat;
 mod cherry_pick;
 mod compact;
 mod completions;
 mod config;
 mod context;
 mod convert;
-mod demo;
+pub(crate) mod demo;
 mod diff;
 mod doctor;
 mod edit_context;
@@ -26,6 +27,7 @@ mod merge;
 mod migrate;
 mod move_to;
 mod name;
+mod open;
 mod pop;
 mod redact;
 mod rm;
@@ -35,6 +37,8 @@ mod stats;
 mod tail;
 mod tree;
 mod watch;
+
+pub(crate) use open::go_on;
 
 use crate::error::Failure;
 use crate::output::{self, Output};
@@ -46,6 +50,8 @@ use treering::Session;
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
+    Open(open::Args),
+    Chat(chat::Args),
     Context(context::Args),
     Log(log::Args),
     Tree(tree::Args),
@@ -86,9 +92,18 @@ pub(crate) enum Command {
     Help(help::Args),
 }
 
+/// What is done without a command.
+impl Default for Command {
+    fn default() -> Self {
+        Command::Open(open::Args::default())
+    }
+}
+
 impl Command {
     pub(crate) fn run(&self, out: &mut Output) -> Result<(), Failure> {
         match self {
+            Command::Open(args) => open::run(args, out),
+            Command::Chat(args) => chat::run(args, out),
             Command::Context(args) => context::run(args, out),
             Command::Log(args) => log::run(args, out),
             Command::Tree(args) => tree::run(args, out),
@@ -148,6 +163,7 @@ impl Command {
     pub(crate) fn locate(&mut self) -> Result<(), Failure> {
         let unknown = match self {
             Command::Append(_) => Unknown::IsAPath,
+            Command::Chat(args) if args.new => Unknown::IsAPath,
             _ => Unknown::Fails,
         };
         self.files().into_iter().try_for_each(|file| shelf::locate(file, unknown))
@@ -156,6 +172,8 @@ impl Command {
     /// All its session arguments.
     fn files(&mut self) -> Vec<&mut PathBuf> {
         match self {
+            Command::Open(args) => args.session.iter_mut().collect(),
+            Command::Chat(args) => args.session.iter_mut().collect(),
             Command::Context(args) => vec![&mut args.file],
             Command::Log(args) => vec![&mut args.file],
             Command::Tail(args) => vec![&mut args.file],

@@ -5,6 +5,7 @@
 
 mod append;
 mod branches;
+mod chat;
 mod comforts;
 mod context;
 mod demo;

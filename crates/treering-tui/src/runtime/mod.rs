@@ -5,6 +5,8 @@
 //! `picker`, `chat`; `app` is all of them as one program. `clipboard` copies. A `visit` is a session
 //! that is open, whichever screen shows it.
 
+mod app;
+mod chat;
 mod clipboard;
 mod desk;
 mod guard;
@@ -13,6 +15,8 @@ pub mod picker;
 mod tree;
 mod visit;
 
+pub use app::{End, First, Sessions, Setup, run};
+pub use chat::{ChatSetup, Choose, Outcome as ChatOutcome, chat};
 pub use desk::{Desk, Office, Post};
 pub use guard::Guard;
 pub use tree::{Outcome as TreeOutcome, TreeSetup, select};

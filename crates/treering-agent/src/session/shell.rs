@@ -1,0 +1,353 @@
+//! Commands that the user runs in the project's directory, written down with what they print.
+//!
+//! A command runs in a process group of its own: stopping it stops its children. Of what it prints, to
+//! both outputs in the order in which it comes, the end is kept, and all of it goes to a temporary file
+//! if there is more. Escape sequences are meant for a terminal, not for a model: they are taken out.
+
+use super::busy::Operation;
+use super::{AgentSession, look};
+use crate::error::AgentError;
+use crate::summarizer::Group;
+use serde::Serialize;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio_util::sync::CancellationToken;
+use treering::{EntryId, NewEntry, Session};
+
+/// So much of the end of an output is kept, in bytes and in lines.
+const MAX_BYTES: usize = 50 * 1024;
+const MAX_LINES: usize = 2000;
+
+/// What a command left running may print after its shell has ended is waited for so long.
+const GRACE: Duration = Duration::from_millis(200);
+
+/// Called with what a command prints, as it comes. It must not block.
+pub type OnOutput = Box<dyn FnMut(&str) + Send>;
+
+/// A command that was run, and written down.
+#[derive(Debug, Clone)]
+pub struct ShellRun {
+    /// The record of it.
+    pub entry: EntryId,
+    /// The end of what it printed.
+    pub output: String,
+    /// Its exit code; `None` if it was stopped.
+    pub exit_code: Option<i32>,
+    /// Whether the user stopped it.
+    pub cancelled: bool,
+    /// Where all of the output is, if it was too long.
+    pub full_output: Option<PathBuf>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Record<'a> {
+    role: &'a str,
+    command: &'a str,
+    output: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exit_code: Option<i32>,
+    cancelled: bool,
+    truncated: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    full_output_path: Option<String>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    exclude_from_context: bool,
+    timestamp: i64,
+}
+
+/// Whether the model sees a command and its output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ShellContext {
+    /// It does.
+    Included,
+    /// The record is for people.
+    Excluded,
+}
+
+impl AgentSession {
+    /// Runs a command with the shell in the session's directory, and records it as a `bashExecution`.
+    /// Stopped or failed, it is recorded as well; an error means that it was not run, or that the
+    /// session could not be written.
+    pub async fn run_shell(
+        &self,
+        command: &str,
+        context: ShellContext,
+        on_output: Option<OnOutput>,
+        cancel: &CancellationToken,
+    ) -> Result<ShellRun, AgentError> {
+        let (guard, session) = self.begin(Operation::Shell, cancel)?;
+        let (mut output, cwd) = (Output::new(&session, on_output), session.cwd());
+        let exit_code = tokio::select! {
+            biased;
+            () = guard.cancel.cancelled() => None,
+            exit_code = run(command, &cwd, &mut output) => Some(exit_code?),
+        };
+        let cancelled = exit_code.is_none();
+        let exit_code = exit_code.flatten();
+        let Kept { text, is_cut, file } = output.finish();
+        let record = Record {
+            role: "bashExecution",
+            command,
+            output: &text,
+            exit_code,
+            cancelled,
+            truncated: is_cut,
+            full_output_path: file.as_ref().map(|file| file.to_string_lossy().into_owned()),
+            exclude_from_context: context == ShellContext::Excluded,
+            timestamp: jiff::Timestamp::now().as_millisecond(),
+        };
+        let json =
+            serde_json::to_vec(&record).map_err(|error| AgentError::Internal(error.to_string()))?;
+        let entry = NewEntry::message(&json)?;
+        let entry = look(&session, move |session| session.append(entry)).await?;
+        Ok(ShellRun { entry, output: text, exit_code, cancelled, full_output: file })
+    }
+}
+
+/// Runs a command to its end. Dropping this kills it and its children.
+async fn run(command: &str, cwd: &str, output: &mut Output) -> Result<Option<i32>, AgentError> {
+    let (shell, flag, command) = match cfg!(windows) {
+        true => ("cmd", "/C", command.to_owned()),
+        // Through one pipe, so that both outputs stay in their order.
+        false => ("sh", "-c", format!("exec 2>&1\n{command}")),
+    };
+    let mut shell = tokio::process::Command::new(shell);
+    shell.arg(flag).arg(command).current_dir(cwd).kill_on_drop(true);
+    shell.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    #[cfg(unix)]
+    shell.process_group(0);
+    let mut child = shell
+        .spawn()
+        .map_err(|error| AgentError::Shell(format!("cannot be run in {cwd}: {error}")))?;
+    let mut group = Group(child.id());
+    let mut stdout = child.stdout.take();
+    let mut stderr = child.stderr.take();
+    let (mut status, mut patience) = (None, tokio::time::Instant::now());
+    let (mut out, mut err) = ([0; 8192], [0; 8192]);
+    while stdout.is_some() || stderr.is_some() || status.is_none() {
+        let has_ended = status.is_some();
+        tokio::select! {
+            count = read(&mut stdout, &mut out), if stdout.is_some() => {
+                output.take(out.get(..count).unwrap_or_default(), 0);
+            }
+            count = read(&mut stderr, &mut err), if stderr.is_some() => {
+                output.take(err.get(..count).unwrap_or_default(), 1);
+            }
+            ended = child.wait(), if !has_ended => {
+                status = Some(ended);
+                patience = tokio::time::Instant::now() + GRACE;
+            }
+            // Whoever holds the pipes open has been left running on purpose.
+            () = tokio::time::sleep_until(patience), if has_ended => break,
+        }
+    }
+    group.0 = None;
+    match status {
+        Some(Ok(status)) => Ok(status.code().or_else(|| signal(status))),
+        Some(Err(error)) => Err(AgentError::Shell(format!("was lost: {error}"))),
+        None => Ok(None),
+    }
+}
+
+/// Shells say it so when a signal ended a command.
+#[cfg(unix)]
+fn signal(status: std::process::ExitStatus) -> Option<i32> {
+    std::os::unix::process::ExitStatusExt::signal(&status).map(|signal| 128 + signal)
+}
+
+#[cfg(not(unix))]
+fn signal(_: std::process::ExitStatus) -> Option<i32> {
+    None
+}
+
+/// Reads some of an output; at its end it is closed.
+async fn read(from: &mut Option<impl AsyncRead + Unpin>, buffer: &mut [u8]) -> usize {
+    let count = match from {
+        Some(from) => from.read(buffer).await.unwrap_or(0),
+        None => return std::future::pending().await,
+    };
+    if count == 0 {
+        *from = None;
+    }
+    count
+}
+
+/// What a command printed so far.
+struct Output {
+    on_output: Option<OnOutput>,
+    /// A character or an escape sequence may arrive in pieces: one filter for each of the outputs.
+    filters: [Filter; 2],
+    /// The end of it, at most twice what is kept.
+    tail: String,
+    is_cut: bool,
+    file: Option<(PathBuf, std::fs::File)>,
+    /// Where all of it goes if it becomes too long.
+    path: PathBuf,
+}
+
+/// What is kept of an output.
+struct Kept {
+    text: String,
+    is_cut: bool,
+    file: Option<PathBuf>,
+}
+
+impl Output {
+    fn new(session: &Session, on_output: Option<OnOutput>) -> Self {
+        let name = format!("treering-shell-{}-{}.log", std::process::id(), session.new_id());
+        Output {
+            on_output,
+            filters: Default::default(),
+            tail: String::new(),
+            is_cut: false,
+            file: None,
+            path: std::env::temp_dir().join(name),
+        }
+    }
+
+    fn take(&mut self, bytes: &[u8], from: usize) {
+        let Some(filter) = self.filters.get_mut(from) else { return };
+        let text = filter.text(bytes);
+        if text.is_empty() {
+            return;
+        }
+        if let Some(on_output) = &mut self.on_output {
+            on_output(&text);
+        }
+        self.tail.push_str(&text);
+        if self.file.is_none() && self.tail.len() > MAX_BYTES {
+            self.spill();
+        } else if let Some((_, file)) = &mut self.file {
+            // A full disk costs the full output, not the command.
+            let _ = file.write_all(text.as_bytes());
+        }
+        if self.tail.len() > 2 * MAX_BYTES {
+            self.is_cut = true;
+            self.tail = end_of(&self.tail, MAX_BYTES).to_owned();
+        }
+    }
+
+    /// All there is so far goes to a file that only the user can read.
+    fn spill(&mut self) {
+        let mut options = std::fs::OpenOptions::new();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        if let Ok(mut file) = options.open(&self.path) {
+            let _ = file.write_all(self.tail.as_bytes());
+            self.file = Some((self.path.clone(), file));
+        }
+    }
+
+    fn finish(mut self) -> Kept {
+        let mut text = end_of(&self.tail, MAX_BYTES);
+        let mut breaks = text.trim_end_matches('\n').rmatch_indices('\n');
+        if let Some((at, _)) = breaks.nth(MAX_LINES - 1) {
+            text = text.get(at + 1..).unwrap_or_default();
+        }
+        let is_cut = self.is_cut || text.len() < self.tail.len();
+        let text = text.trim_end().to_owned();
+        if is_cut && self.file.is_none() {
+            self.spill();
+        }
+        Kept { text, is_cut, file: self.file.map(|(path, _)| path) }
+    }
+}
+
+/// The last so many bytes of a text, from the beginning of a line if there is one.
+fn end_of(text: &str, bytes: usize) -> &str {
+    if text.len() <= bytes {
+        return text;
+    }
+    let mut start = text.len() - bytes;
+    while !text.is_char_boundary(start) {
+        start += 1;
+    }
+    let end = text.get(start..).unwrap_or_default();
+    match end.split_once('\n') {
+        Some((_, lines)) if !lines.is_empty() => lines,
+        _ => end,
+    }
+}
+
+/// Bytes to text without what only a terminal understands.
+#[derive(Default)]
+struct Filter {
+    /// The beginning of a character.
+    pending: Vec<u8>,
+    state: Escape,
+}
+
+#[derive(Default, Clone, Copy, PartialEq)]
+enum Escape {
+    #[default]
+    None,
+    /// ESC was seen.
+    Began,
+    /// ESC [ …: until a letter.
+    Sequence,
+    /// ESC ] … and the like: until BEL or ESC \.
+    Text,
+}
+
+impl Filter {
+    fn text(&mut self, bytes: &[u8]) -> String {
+        self.pending.extend_from_slice(bytes);
+        // At the end of an output nothing more can come.
+        let whole = if bytes.is_empty() {
+            self.pending.len()
+        } else {
+            crate::summarizer::whole_characters(&self.pending)
+        };
+        let bytes: Vec<u8> = self.pending.drain(..whole).collect();
+        let text = String::from_utf8_lossy(&bytes);
+        text.chars().filter(|character| self.is_text(*character)).collect()
+    }
+
+    fn is_text(&mut self, character: char) -> bool {
+        let (state, is_text) = match (self.state, character) {
+            (Escape::Text, '\x07') => (Escape::None, false),
+            (_, '\x1b') => (Escape::Began, false),
+            (Escape::Text, _) => (Escape::Text, false),
+            (Escape::Began, '[') => (Escape::Sequence, false),
+            (Escape::Began, ']' | 'P' | 'X' | '^' | '_') => (Escape::Text, false),
+            (Escape::Began, ' '..='/') => (Escape::Began, false),
+            (Escape::Began, _) => (Escape::None, false),
+            (Escape::Sequence, '@'..='~') => (Escape::None, false),
+            (Escape::Sequence, ' '..='?') => (Escape::Sequence, false),
+            (_, '\n' | '\t') => (Escape::None, true),
+            (_, character) => (Escape::None, !character.is_control()),
+        };
+        self.state = state;
+        is_text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escape_sequences_are_taken_out_however_they_arrive() {
+        let printed = "a\x1b[1;31mré\x1b]0;title\x07d\x1b(B\x1b]8;;u\x1b\\x\r\n\x08\u{9b}ok";
+        for size in [1, 2, 3, 7, 100] {
+            let mut filter = Filter::default();
+            let mut text: String =
+                printed.as_bytes().chunks(size).map(|bytes| filter.text(bytes)).collect();
+            text += &filter.text(b"");
+            assert_eq!(text, "arédx\nok", "{size}");
+        }
+    }
+
+    #[test]
+    fn the_end_is_kept() {
+        assert_eq!(end_of("one\ntwo\nthree", 6), "three");
+        assert_eq!(end_of("one\ntwo\n", 5), "two\n");
+        assert_eq!(end_of("ééé", 3), "é");
+        assert_eq!(end_of("short", 9), "short");
+    }
+}

@@ -1,0 +1,238 @@
+//! `treering chat`
+
+use crate::agent::provider;
+use crate::config::Config;
+use crate::error::Failure;
+use crate::interface::{self, Show};
+use crate::models::Models;
+use crate::output::{self, Output, json_string, json_string_or_null};
+use crate::spent::json_usage;
+use crate::text::{safe, shell_word};
+use std::io::{self, IsTerminal, Read, Write};
+use std::path::{Path, PathBuf};
+use treering::{Session, SessionOptions};
+use treering_agent::{
+    AgentError, AgentSession, CancellationToken, ChatModel, Delta, Ending, OnDelta, Provider, Said,
+};
+
+/// Talk to a model, in a session
+///
+/// With `-p`, or with a prompt on standard input, the answer is printed and that is all. Question and
+/// answer go into the session; without one, into a new one in treering's own directory.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The session to go on with; a new one if not given
+    pub(crate) session: Option<PathBuf>,
+    /// Say this, print the answer, and end; what comes on standard input is added to it
+    #[arg(short, long, value_name = "PROMPT")]
+    print: Option<String>,
+    /// The model to talk to
+    #[arg(long, value_name = "NAME")]
+    model: Option<String>,
+    /// Who serves it: anthropic or openai (any compatible server)
+    #[arg(long, value_name = "NAME", value_parser = provider)]
+    provider: Option<Provider>,
+    /// Begin SESSION as a new file
+    #[arg(long)]
+    pub(crate) new: bool,
+    /// One JSON object instead of the text: text, usage, model, session, entry
+    #[arg(long)]
+    json: bool,
+}
+
+/// What is read from standard input at most.
+const MAX_INPUT: u64 = 16 << 20;
+
+pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
+    let prompt = prompt(args)?;
+    if prompt.is_none() && args.json {
+        let what = "--json needs a prompt: with -p, or on standard input";
+        return Err(Failure::message(what));
+    }
+    let config = Config::load()?;
+    let models = Models::new(&config, args.provider, args.model.clone());
+    let session = session(args)?;
+    let Some(prompt) = prompt else {
+        return interface::show(Show::Chat(session), models, out);
+    };
+    let hint = "`treering help summarizers` tells how to configure a model";
+    let model = models.chosen();
+    let model = model.map_err(|error| Failure::with_hint(error.to_string(), hint))?;
+    print(args, &models.agent(session, &config), &*model, &prompt, out)
+}
+
+/// What is said without anybody typing.
+fn prompt(args: &Args) -> Result<Option<String>, Failure> {
+    let stdin = io::stdin();
+    let mut piped = Vec::new();
+    if !stdin.is_terminal() {
+        let read = stdin.lock().take(MAX_INPUT + 1).read_to_end(&mut piped);
+        read.map_err(|error| Failure::message(format!("standard input: {error}")))?;
+    }
+    if piped.len() as u64 > MAX_INPUT {
+        return Err(Failure::message("standard input is too long to be said: 16 MiB at most"));
+    }
+    let piped = String::from_utf8_lossy(&piped);
+    let parts = [args.print.as_deref().unwrap_or_default().trim(), piped.trim()];
+    let prompt = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n");
+    match prompt.is_empty() {
+        false => Ok(Some(prompt)),
+        true if args.print.is_some() => Err(Failure::message("there is nothing to say")),
+        true if stdin.is_terminal() && io::stdout().is_terminal() => Ok(None),
+        true => Err(Failure::Usage {
+            what: "there is no terminal to talk at, and no prompt".to_owned(),
+            hint: "`treering chat -p PROMPT` answers once; a prompt can also be piped".to_owned(),
+        }),
+    }
+}
+
+fn session(args: &Args) -> Result<Session, Failure> {
+    match &args.session {
+        Some(file) if args.new => {
+            Ok(Session::create_at(file, interface::current_dir()?, SessionOptions::default())?)
+        }
+        Some(file) => Ok(Session::open(file)?),
+        None => interface::begin(),
+    }
+}
+
+/// Says something once. The answer is printed as it comes.
+fn print(
+    args: &Args,
+    agent: &AgentSession,
+    model: &dyn ChatModel,
+    prompt: &str,
+    out: &mut Output,
+) -> Result<(), Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| Failure::message(format!("cannot start: {error}")))?;
+    let mut printer = Printer {
+        is_silent: args.json,
+        is_safe: !io::stdout().is_terminal(),
+        ends_line: true,
+        written: Ok(()),
+        out,
+    };
+    let said = runtime.block_on(async {
+        agent.start().await;
+        let said = say(agent, model, prompt, &mut printer).await;
+        agent.shutdown().await;
+        said
+    });
+    let Printer { ends_line, written, .. } = printer;
+    written?;
+    let said = said.map_err(failure)?;
+    if args.json && matches!(said.ending, Ending::Whole | Ending::Cut) {
+        write_json(agent, &said, out)?;
+    } else if !ends_line {
+        out.write_all(b"\n")?;
+    }
+    out.finish()?;
+    ended(agent, &said)
+}
+
+/// A turn, until it is over, Ctrl-C is pressed, or nobody takes the answer any more.
+async fn say(
+    agent: &AgentSession,
+    model: &dyn ChatModel,
+    prompt: &str,
+    printer: &mut Printer<'_>,
+) -> Result<Said, AgentError> {
+    let cancel = CancellationToken::new();
+    let (pieces, mut arriving) = tokio::sync::mpsc::unbounded_channel();
+    let on_delta: OnDelta = Box::new(move |delta| {
+        let piece = match delta {
+            Delta::Text(text) => Some(text.to_owned()),
+            Delta::Restart => None,
+        };
+        // Nobody waits for it any more if this fails.
+        let _ = pieces.send(piece);
+    });
+    let turn = agent.say(model, prompt, Some(on_delta), &cancel);
+    tokio::pin!(turn);
+    let said = loop {
+        tokio::select! {
+            biased;
+            Some(piece) = arriving.recv() => {
+                printer.print(piece);
+                if printer.written.is_err() {
+                    cancel.cancel();
+                }
+            }
+            said = &mut turn => break said,
+            _ = tokio::signal::ctrl_c(), if !cancel.is_cancelled() => cancel.cancel(),
+        }
+    };
+    while let Ok(piece) = arriving.try_recv() {
+        printer.print(piece);
+    }
+    said
+}
+
+/// Prints an answer as it comes.
+struct Printer<'a> {
+    /// Whether it is printed as a whole, later.
+    is_silent: bool,
+    /// Whether no terminal could obey what is printed.
+    is_safe: bool,
+    ends_line: bool,
+    written: io::Result<()>,
+    out: &'a mut Output,
+}
+
+impl Printer<'_> {
+    /// A piece of the answer; `None`: it begins again.
+    fn print(&mut self, piece: Option<String>) {
+        match piece {
+            _ if self.is_silent || self.written.is_err() => {}
+            Some(text) => {
+                self.ends_line = text.ends_with('\n');
+                let text = if self.is_safe { text } else { safe(&text) };
+                self.written = self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush());
+            }
+            None => {
+                output::complain("warning", "the connection was lost: the answer begins again");
+            }
+        }
+    }
+}
+
+fn failure(error: AgentError) -> Failure {
+    match error {
+        AgentError::Session(error) => error.into(),
+        other => Failure::message(other.to_string()),
+    }
+}
+
+/// Whether it ended well.
+fn ended(agent: &AgentSession, said: &Said) -> Result<(), Failure> {
+    let file = agent.session().path().map_or("the session".to_owned(), |file| shell_word(&file));
+    let kept = format!("question and answer, as far as it came, are in {file}");
+    match &said.ending {
+        Ending::Whole => Ok(()),
+        Ending::Cut => {
+            output::complain("warning", "the answer reached the longest that is allowed");
+            Ok(())
+        }
+        Ending::Aborted => Err(Failure::with_hint("stopped", kept)),
+        Ending::Failed(error) => Err(Failure::with_hint(error.to_string(), kept)),
+    }
+}
+
+fn write_json(agent: &AgentSession, said: &Said, out: &mut Output) -> Result<(), Failure> {
+    out.write_all(b"{\"text\":")?;
+    json_string(out, &said.text)?;
+    out.write_all(b",\"usage\":")?;
+    match &said.usage {
+        Some(usage) => json_usage(out, usage)?,
+        None => out.write_all(b"null")?,
+    }
+    out.write_all(b",\"model\":")?;
+    json_string(out, &said.model)?;
+    out.write_all(b",\"session\":")?;
+    let path = agent.session().path();
+    json_string_or_null(out, path.as_deref().and_then(Path::to_str))?;
+    out.write_all(b",\"entry\":")?;
+    json_string(out, said.answer.as_str())?;
+    Ok(out.write_all(b"}\n")?)
+}

@@ -1,0 +1,50 @@
+//! `treering open`, and `treering` alone at a terminal
+
+use crate::config::Config;
+use crate::error::Failure;
+use crate::interface::{self, Show};
+use crate::models::Models;
+use crate::output::Output;
+use crate::{last, shelf};
+use std::path::PathBuf;
+use treering::Session;
+
+/// Open the terminal interface: the tree of a session, or all sessions
+///
+/// In the tree: type to search, Tab for a preview, Enter to go somewhere and talk on, `?` for all keys.
+/// `treering` alone does the same without a session; `treering -c` goes on with the last one.
+#[derive(Debug, Default, clap::Args)]
+pub(crate) struct Args {
+    /// The session; all of them to choose from if not given
+    pub(crate) session: Option<PathBuf>,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
+    let first = match &args.session {
+        Some(file) => Show::Tree(Session::open(file)?),
+        None => Show::Picker,
+    };
+    interface::show(first, models()?, out)
+}
+
+/// Goes on with the last session of this directory.
+pub(crate) fn go_on(out: &mut Output) -> Result<(), Failure> {
+    let dir = std::env::current_dir()
+        .map_err(|error| Failure::message(format!("the current directory: {error}")))?;
+    let file = match last::of(&dir) {
+        Some(file) => file,
+        None => {
+            let mut latest = PathBuf::from("@latest");
+            shelf::locate(&mut latest, shelf::Unknown::Fails).map_err(|_| {
+                let what = "there is no session of this directory to go on with";
+                Failure::with_hint(what, "`treering chat` begins one, `treering` lists all")
+            })?;
+            latest
+        }
+    };
+    interface::show(Show::Chat(Session::open(file)?), models()?, out)
+}
+
+fn models() -> Result<Models, Failure> {
+    Ok(Models::new(&Config::load()?, None, None))
+}

@@ -1,0 +1,223 @@
+//! The terminal interface: what the configuration says about it, and where its sessions come from.
+
+use crate::commands::demo;
+use crate::config::{Config, KeyNames, ThemeChoice};
+use crate::error::Failure;
+use crate::models::Models;
+use crate::output::{self, Output};
+use crate::text::{safe_line, shell_word};
+use crate::{last, shelf};
+use std::collections::BTreeMap;
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
+use treering::{Catalog, Session, SessionOptions};
+use treering_agent::AgentSession;
+use treering_shelf::Shelf;
+use treering_shelf::housekeeping::Trash;
+use treering_tui::keys::{Action, Bindings};
+use treering_tui::runtime::picker::PickerSetup;
+use treering_tui::runtime::{ChatSetup, End, First, Sessions, Setup, TreeSetup, run};
+use treering_tui::theme::Theme;
+
+/// What somebody reads who has no model to talk to.
+const NO_MODEL: &str = "\
+There is no model to answer: WHY.
+
+To have one, choose who serves it and which, in the environment:
+
+    TREERING_SUMMARIZER=anthropic  TREERING_MODEL=…  ANTHROPIC_API_KEY=…
+    TREERING_SUMMARIZER=openai     TREERING_MODEL=…  OPENAI_API_KEY=…
+    TREERING_SUMMARIZER=openai     TREERING_MODEL=…  OPENAI_BASE_URL=http://localhost:11434
+
+or in the configuration file (`treering config` says where it is):
+
+    [summarizer]
+    provider = \"openai\"
+    model = \"qwen3:14b\"
+    base_url = \"http://localhost:11434\"
+
+Your text is still in the editor. Everything but answering works: `!commands`, the tree, branches,
+labels, exports.
+";
+
+/// What is shown at first.
+#[derive(Debug)]
+pub(crate) enum Show {
+    /// All sessions.
+    Picker,
+    /// The tree of one.
+    Tree(Session),
+    /// The conversation of one.
+    Chat(Session),
+}
+
+/// Whether there is somebody to show it to.
+pub(crate) fn has_terminal() -> bool {
+    io::stdin().is_terminal() && io::stdout().is_terminal()
+}
+
+/// Shows the interface until somebody leaves it.
+pub(crate) fn show(first: Show, models: Models, out: &Output) -> Result<(), Failure> {
+    if !has_terminal() {
+        return Err(Failure::Usage {
+            what: "there is no terminal to show it on".to_owned(),
+            hint: "`treering tree`, `treering ls` and `treering chat -p` print instead".to_owned(),
+        });
+    }
+    let config = Config::load()?;
+    let setup = setup(&config, &models, out)?;
+    let house = House { config, models, dir: current_dir()? };
+    let first = match first {
+        Show::Picker => First::Picker,
+        Show::Tree(session) => First::Tree(house.agent(session)),
+        Show::Chat(session) => First::Chat(house.agent(session)),
+    };
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    let runtime = runtime.map_err(|error| Failure::message(format!("cannot start: {error}")))?;
+    let end = run(&setup, &house, first, runtime.handle());
+    // Whatever is still being read is read for nobody.
+    runtime.shutdown_background();
+    match end.map_err(|error| Failure::message(format!("the terminal: {error}")))? {
+        End::Left(Some(file)) if file.exists() => {
+            let again = format!("treering chat {}", shell_word(&file));
+            output::complain("to go on", &safe_line(&again));
+            Ok(())
+        }
+        End::Left(_) => Ok(()),
+        End::Stopped => Err(Failure::message("stopped by a signal")),
+    }
+}
+
+fn setup(config: &Config, models: &Models, out: &Output) -> Result<Setup, Failure> {
+    let theme = theme(config.ui.theme, out);
+    let tree = TreeSetup { theme, bindings: bindings("tree", &config.keys.tree)? };
+    let model = models.chosen();
+    let no_model = match &model {
+        Ok(_) => String::new(),
+        Err(error) => NO_MODEL.replace("WHY", &error.to_string()),
+    };
+    let named = models.clone();
+    let choose = move |name: &str| named.named(name).map_err(|error| error.to_string());
+    let mut chat = ChatSetup::new(model.ok(), &no_model, Box::new(choose));
+    chat.theme = theme;
+    chat.bindings = bindings("chat", &config.keys.chat)?;
+    let shelf = Shelf::new(shelf::places());
+    let trash = Trash::from_env(|name| std::env::var_os(name)).ok();
+    let mut picker = PickerSetup::new(shelf, &current_dir()?, trash);
+    picker.theme = theme;
+    picker.bindings = bindings("picker", &config.keys.picker)?;
+    picker.now = crate::clock::now;
+    Ok(Setup { picker, tree, chat })
+}
+
+/// A screen's keys, with what is configured in place of the usual ones.
+fn bindings<A: Action>(
+    screen: &str,
+    configured: &BTreeMap<String, KeyNames>,
+) -> Result<Bindings<A>, Failure> {
+    let mut bindings = Bindings::default();
+    for (name, keys) in configured {
+        bindings.rebind(name, &keys.names()).map_err(|error| {
+            let what = format!("configuration, [keys.{screen}] {name}: {error}");
+            Failure::with_hint(what, "`treering help keys` lists what keys can do")
+        })?;
+    }
+    Ok(bindings)
+}
+
+fn theme(choice: ThemeChoice, out: &Output) -> Theme {
+    match choice {
+        _ if !out.has_colours() => Theme::Plain,
+        ThemeChoice::Plain => Theme::Plain,
+        ThemeChoice::Dark => Theme::Dark,
+        ThemeChoice::Light => Theme::Light,
+        ThemeChoice::Auto if is_light(std::env::var("COLORFGBG").ok().as_deref()) => Theme::Light,
+        ThemeChoice::Auto => Theme::Dark,
+    }
+}
+
+/// Some terminals say which of the sixteen colours the ground has: the last number.
+fn is_light(colours: Option<&str>) -> bool {
+    let ground = colours.and_then(|colours| colours.rsplit(';').next()?.parse::<u8>().ok());
+    matches!(ground, Some(7 | 9..=15))
+}
+
+pub(crate) fn current_dir() -> Result<PathBuf, Failure> {
+    std::env::current_dir()
+        .map_err(|error| Failure::message(format!("the current directory: {error}")))
+}
+
+/// A new session for the current directory, among treering's own.
+pub(crate) fn begin() -> Result<Session, Failure> {
+    let places = shelf::places();
+    let own = places.own().ok_or_else(|| {
+        let what = "there is no home directory to keep the session in";
+        Failure::with_hint(what, "name a file: `treering chat --new FILE.jsonl`")
+    })?;
+    Ok(Catalog::new(own).create(current_dir()?, SessionOptions::default())?)
+}
+
+/// A failure on one line.
+fn said(failure: Failure) -> String {
+    match failure {
+        Failure::Library(error) | Failure::Input { error, .. } => error.to_string(),
+        Failure::Message { what, hint: Some(hint) } | Failure::Usage { what, hint } => {
+            format!("{what}: {hint}")
+        }
+        Failure::Message { what, hint: None } => what,
+        Failure::Stdout(error) => error.to_string(),
+        Failure::Said => String::new(),
+    }
+}
+
+/// Where the interface's sessions come from.
+struct House {
+    config: Config,
+    models: Models,
+    dir: PathBuf,
+}
+
+impl House {
+    fn agent(&self, session: Session) -> AgentSession {
+        self.models.agent(session, &self.config)
+    }
+}
+
+impl Sessions for House {
+    fn open(&self, file: &Path) -> Result<AgentSession, String> {
+        Session::open(file).map(|session| self.agent(session)).map_err(|error| error.to_string())
+    }
+
+    fn begin(&self) -> Result<AgentSession, String> {
+        begin().map(|session| self.agent(session)).map_err(said)
+    }
+
+    fn demo(&self) -> Result<AgentSession, String> {
+        let session = demo::write(None).map_err(said)?;
+        Ok(self.agent(session))
+    }
+
+    fn remember(&self, file: &Path) {
+        last::remember(&self.dir, file);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_terminal_may_say_that_it_is_light() {
+        for (colours, light) in [
+            (None, false),
+            (Some("15;0"), false),
+            (Some("0;15"), true),
+            (Some("0;default;7"), true),
+            (Some("7;8"), false),
+            (Some("nonsense"), false),
+        ] {
+            assert_eq!(is_light(colours), light, "{colours:?}");
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! The last session of each directory, for `treering -c`.
+//!
+//! A file of lines `directory<TAB>session`, the latest last, in `treering/last` of `XDG_STATE_HOME` or
+//! of `.local/state` in the home directory. Losing it costs nothing but the memory: nobody is told if it
+//! cannot be read or written.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// So many directories are remembered.
+const MANY: usize = 500;
+
+/// The last session of a directory, if it is still there.
+pub(crate) fn of(dir: &Path) -> Option<PathBuf> {
+    let text = fs::read_to_string(file()?).ok()?;
+    let dir = line_part(dir)?;
+    let lines = text.lines().rev().filter_map(|line| line.split_once('\t'));
+    let session = lines.filter(|(known, _)| *known == dir).map(|(_, session)| session).next()?;
+    Some(PathBuf::from(session)).filter(|session| session.is_file())
+}
+
+/// This is the last session of a directory now.
+pub(crate) fn remember(dir: &Path, session: &Path) {
+    let absolute = std::path::absolute(session).unwrap_or_else(|_| session.to_owned());
+    let (Some(file), Some(dir), Some(session)) = (file(), line_part(dir), line_part(&absolute))
+    else {
+        return;
+    };
+    let old = fs::read_to_string(&file).unwrap_or_default();
+    // It is only a memory: see above.
+    let _ = write(&file, &with(&old, dir, session));
+}
+
+/// The lines with a new last one.
+fn with(old: &str, dir: &str, session: &str) -> String {
+    let is_other = |line: &&str| line.split_once('\t').is_some_and(|(known, _)| known != dir);
+    let others: Vec<&str> = old.lines().filter(is_other).collect();
+    let kept = others.get(others.len().saturating_sub(MANY - 1)..).unwrap_or_default();
+    let mut text: String = kept.iter().map(|line| format!("{line}\n")).collect();
+    text.push_str(&format!("{dir}\t{session}\n"));
+    text
+}
+
+/// Appears whole or not at all: others read it at any time.
+fn write(file: &Path, text: &str) -> std::io::Result<()> {
+    if let Some(dir) = file.parent() {
+        fs::create_dir_all(dir)?;
+    }
+    let temporary = file.with_extension(std::process::id().to_string());
+    let mut out = fs::File::create(&temporary)?;
+    out.write_all(text.as_bytes())?;
+    drop(out);
+    fs::rename(&temporary, file)
+}
+
+fn file() -> Option<PathBuf> {
+    let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let state = set("XDG_STATE_HOME").or_else(|| Some(set("HOME")?.join(".local/state")))?;
+    Some(state.join("treering/last"))
+}
+
+/// A path as part of a line; `None` for the odd one that cannot be.
+fn line_part(path: &Path) -> Option<&str> {
+    path.to_str().filter(|text| !text.contains(['\t', '\n', '\r']))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_latest_is_last_and_each_directory_is_there_once() {
+        let old = "/a\t/s/1\n/b\t/s/2\nnonsense\n";
+        assert_eq!(with(old, "/a", "/s/3"), "/b\t/s/2\n/a\t/s/3\n");
+        let many: String = (0..MANY + 9).map(|at| format!("/{at}\t/s\n")).collect();
+        let text = with(&many, "/x", "/s");
+        assert_eq!(text.lines().count(), MANY);
+        assert!(text.ends_with("/x\t/s\n") && text.starts_with("/10\t"));
+    }
+
+    #[test]
+    fn an_odd_path_is_not_remembered() {
+        assert_eq!(line_part(Path::new("/a\nb")), None);
+        assert_eq!(line_part(Path::new("/a b")), Some("/a b"));
+    }
+}

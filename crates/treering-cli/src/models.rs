@@ -1,0 +1,51 @@
+//! The models that the configuration, the environment and the command line give.
+
+use crate::config::Config;
+use std::sync::Arc;
+use treering::Session;
+use treering_agent::{AgentSession, ChatModel, ConfigError, Provider, SummarizerConfig};
+
+/// Whom one can talk to.
+#[derive(Debug, Clone)]
+pub(crate) struct Models {
+    file: SummarizerConfig,
+    provider: Option<Provider>,
+    model: Option<String>,
+}
+
+impl Models {
+    /// What is configured, and what comes before it.
+    pub(crate) fn new(config: &Config, provider: Option<Provider>, model: Option<String>) -> Self {
+        Models { file: config.summarizer.clone(), provider, model }
+    }
+
+    fn config(&self) -> Result<SummarizerConfig, ConfigError> {
+        let mut config = self.file.clone().with_environment(self.provider)?;
+        config.model = self.model.clone().or(config.model);
+        Ok(config)
+    }
+
+    /// The one to talk to.
+    pub(crate) fn chosen(&self) -> Result<Arc<dyn ChatModel>, ConfigError> {
+        self.config()?.build_chat()
+    }
+
+    /// By what somebody typed: the name of a model, behind that of a provider if it is another one.
+    pub(crate) fn named(&self, name: &str) -> Result<Arc<dyn ChatModel>, ConfigError> {
+        let parts = name.split_once('/');
+        let provider = parts.and_then(|(provider, _)| Provider::parse(provider));
+        let model = parts.filter(|_| provider.is_some()).map_or(name, |(_, model)| model);
+        let provider = provider.or(self.provider);
+        Models { file: self.file.clone(), provider, model: Some(model.to_owned()) }.chosen()
+    }
+
+    /// A session ready for whatever summarises, if anything does.
+    pub(crate) fn agent(&self, session: Session, config: &Config) -> AgentSession {
+        let agent = AgentSession::new(session).with_settings(config.compaction.settings());
+        match self.config().and_then(|config| config.build()) {
+            Ok(summarizer) => agent.with_summarizer(summarizer),
+            // Whoever asks for a summary is told.
+            Err(_) => agent,
+        }
+    }
+}

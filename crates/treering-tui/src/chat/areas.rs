@@ -1,0 +1,35 @@
+//! What stands where. Update and view must agree on it.
+
+use super::state::State;
+use ratatui::layout::Rect;
+
+/// Columns for the mark before what is being written.
+pub(crate) const MARK: u16 = 2;
+
+/// The parts of the screen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Areas {
+    pub transcript: Rect,
+    pub status: Rect,
+    pub editor: Rect,
+    pub foot: Rect,
+}
+
+impl State {
+    pub(crate) fn areas(&self) -> Areas {
+        let (width, height) = self.size;
+        let rows = u16::try_from(self.editor.rows().len()).unwrap_or(u16::MAX);
+        // From the bottom: what is being written comes first.
+        let editor = rows.clamp(1, (height / 3).max(1)).min(height);
+        let status = u16::from(height > editor);
+        let foot = u16::from(height > editor + status + 1);
+        let transcript = height - editor - status - foot;
+        let area = |y, height| Rect { x: 0, y, width, height };
+        Areas {
+            transcript: area(0, transcript),
+            status: area(transcript, status),
+            editor: area(transcript + status, editor),
+            foot: area(transcript + status + editor, foot),
+        }
+    }
+}

@@ -1,0 +1,289 @@
+//! An entry as it stands in the transcript. The only part of the chat that looks into entries:
+//! runtimes call it, update and view do not.
+
+use super::transcript::Block;
+use crate::page::{Line, Page};
+use crate::text::safe_line;
+use crate::theme::Tone;
+use treering::{Body, Entry, Kind, MessageView, Role};
+use treering_export::{Calls, Gist};
+
+/// How much is shown of what tools and commands return.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Folding {
+    /// A few lines.
+    #[default]
+    Folded,
+    /// All of it.
+    Open,
+}
+
+/// So many lines of a folded result are shown.
+const FOLDED: usize = 6;
+/// So much of an open one, in bytes: an entry may be a gigabyte.
+const MAX_BYTES: usize = 256 * 1024;
+/// Content stands so far to the right of its heading.
+const INDENT: usize = 2;
+
+/// Whether an entry is part of the transcript.
+pub fn is_shown(kind: Kind) -> bool {
+    matches!(
+        kind,
+        Kind::Message
+            | Kind::Compaction
+            | Kind::BranchSummary
+            | Kind::CustomMessage
+            | Kind::ModelChange
+            | Kind::ThinkingLevelChange
+    )
+}
+
+/// The lines of an entry in so many columns. `calls` are those before it: a result is shown by the
+/// call it answers.
+pub fn block(
+    entry: &Entry,
+    label: Option<&str>,
+    calls: &mut Calls,
+    folding: Folding,
+    width: usize,
+) -> Block {
+    let mut maker = Maker { lines: Vec::new(), width: width.max(INDENT + 2), folding };
+    let gist = Gist::read(entry, calls);
+    match entry.body() {
+        Body::Message(message) => {
+            maker.message(message, label, &gist.text);
+            entry.more_messages().for_each(|message| maker.message(message, None, ""));
+        }
+        Body::Compaction { summary, tokens_before, .. } => {
+            let size = tokens_before.map_or(String::new(), |tokens| {
+                format!(" of about {} tokens", crate::amount::tokens(tokens.max(0.0) as u64))
+            });
+            maker.heading(Tone::Summary, &format!("── compaction{size}"), label);
+            maker.markdown(&summary);
+        }
+        Body::BranchSummary { summary, .. } => {
+            maker.heading(Tone::Summary, "── summary of another branch", label);
+            maker.markdown(&summary);
+        }
+        Body::CustomMessage { custom_type, text } => {
+            maker.heading(Tone::Summary, &format!("◆ {custom_type}"), label);
+            maker.markdown(&text);
+        }
+        Body::ModelChange { provider, model } => {
+            maker.heading(Tone::Dim, &format!("model: {provider}/{model}"), label);
+        }
+        Body::ThinkingLevelChange { level } => {
+            maker.heading(Tone::Dim, &format!("thinking: {level}"), label);
+        }
+        Body::Damaged => maker.heading(Tone::Failure, "(damaged)", label),
+        _ => maker.heading(Tone::Dim, &entry.type_name(), label),
+    }
+    maker.lines.push(Line::default());
+    maker.lines.into()
+}
+
+/// What kind of text is arriving.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Arrival {
+    /// An answer, in Markdown.
+    Answer,
+    /// What a command prints.
+    Output,
+}
+
+/// The lines of a text that is still arriving.
+pub(crate) fn arriving(arrival: Arrival, heading: &str, text: &str, width: usize) -> Vec<Line> {
+    /// Only so much of its end is laid out: that is done again and again.
+    const MAX: usize = 32 * 1024;
+    let mut maker =
+        Maker { lines: Vec::new(), width: width.max(INDENT + 2), folding: Folding::Open };
+    let tone = if arrival == Arrival::Answer { Tone::Assistant } else { Tone::Tool };
+    maker.heading(tone, heading, None);
+    let mut start = text.len().saturating_sub(MAX);
+    while !text.is_char_boundary(start) {
+        start += 1;
+    }
+    let end = text.get(start..).unwrap_or_default();
+    let shown = match end.split_once('\n').filter(|_| start > 0) {
+        Some((_, lines)) => {
+            maker.heading(Tone::Dim, "…", None);
+            lines
+        }
+        None => end,
+    };
+    match arrival {
+        Arrival::Answer => maker.markdown(shown),
+        Arrival::Output => maker.plain(Tone::Dim, shown.trim_end()),
+    }
+    maker.lines.push(Line::default());
+    maker.lines
+}
+
+struct Maker {
+    lines: Vec<Line>,
+    width: usize,
+    folding: Folding,
+}
+
+impl Maker {
+    fn message(&mut self, message: MessageView<'_>, label: Option<&str>, gist: &str) {
+        match message.role() {
+            Role::User => {
+                self.heading(Tone::User, "› you", label);
+                self.content(message, Maker::typed);
+            }
+            Role::Assistant => self.answer(message, label),
+            Role::ToolResult => {
+                let is_error = message.get("isError") == Some(b"true");
+                let mark = if is_error { "✗" } else { "·" };
+                let gist = if gist.is_empty() { "tool" } else { gist };
+                let tone = if is_error { Tone::Failure } else { Tone::Tool };
+                self.heading(tone, &format!("{mark} {gist}"), label);
+                self.output(&message.text(), Keep::Start);
+            }
+            Role::BashExecution => self.command(message, label),
+            Role::BranchSummary | Role::CompactionSummary => {
+                self.heading(Tone::Summary, "── summary", label);
+                self.markdown(&message.field("summary").unwrap_or_default());
+            }
+            _ => {
+                self.heading(Tone::Summary, &format!("◆ {}", message.role_name()), label);
+                self.content(message, Maker::markdown);
+            }
+        }
+    }
+
+    fn answer(&mut self, message: MessageView<'_>, label: Option<&str>) {
+        let model = message.field("model").unwrap_or_default();
+        let name = if model.is_empty() { "assistant" } else { &model };
+        self.heading(Tone::Assistant, &format!("● {name}"), label);
+        self.content(message, Maker::markdown);
+        let stop = message.field("stopReason").unwrap_or_default();
+        let error = message.field("errorMessage").unwrap_or_default();
+        match &*stop {
+            "aborted" => self.note(Tone::Failure, "(stopped here)"),
+            "length" => self.note(Tone::Failure, "(cut: the longest answer allowed)"),
+            "error" => self.note(Tone::Failure, &format!("(failed: {error})")),
+            _ => {}
+        }
+    }
+
+    fn command(&mut self, message: MessageView<'_>, label: Option<&str>) {
+        let is = |key: &str| message.get(key) == Some(b"true");
+        let mut heading = format!("$ {}", message.field("command").unwrap_or_default());
+        if is("excludeFromContext") {
+            heading.push_str("   (not for the model)");
+        }
+        self.heading(Tone::Tool, &heading, label);
+        self.output(&message.field("output").unwrap_or_default(), Keep::End);
+        let code = message.get("exitCode").filter(|code| *code != b"0" && *code != b"null");
+        if is("cancelled") {
+            self.note(Tone::Failure, "(stopped)");
+        } else if let Some(code) = code {
+            self.note(Tone::Failure, &format!("(exit code {})", String::from_utf8_lossy(code)));
+        }
+        if let Some(path) = message.field("fullOutputPath").filter(|_| is("truncated")) {
+            self.note(Tone::Dim, &format!("(all of it: {path})"));
+        }
+    }
+
+    /// The blocks of a message, its texts in their way.
+    fn content(&mut self, message: MessageView<'_>, write: fn(&mut Maker, &str)) {
+        use treering::Block;
+        for block in message.blocks() {
+            match block {
+                Block::Text(text) => write(self, &text),
+                Block::Thinking(text) if self.folding == Folding::Open => {
+                    self.plain(Tone::Dim, cut(&text));
+                }
+                Block::Thinking(_) => self.note(Tone::Dim, "(thought; Ctrl+O shows it)"),
+                Block::Image { mime_type, .. } => {
+                    self.note(Tone::Dim, &format!("[image: {mime_type}]"));
+                }
+                Block::ToolCall { name, .. } => self.note(Tone::Tool, &format!("→ {name}")),
+                _ => {}
+            }
+        }
+    }
+
+    fn heading(&mut self, tone: Tone, text: &str, label: Option<&str>) {
+        let mut line = Line::new(tone, text.split('\n').next().unwrap_or_default());
+        if let Some(label) = label {
+            line.spans.push(crate::page::Span { tone: Tone::Plain, text: "  ".to_owned() });
+            let text = format!("[{}]", safe_line(label));
+            line.spans.push(crate::page::Span { tone: Tone::Label, text });
+        }
+        let page = Page { lines: vec![line] };
+        self.lines.extend(page.wrapped(self.width).lines);
+    }
+
+    fn note(&mut self, tone: Tone, text: &str) {
+        self.plain(tone, text);
+    }
+
+    fn markdown(&mut self, text: &str) {
+        let page = Page::of_markdown(cut(text));
+        self.indented(&page);
+    }
+
+    /// What somebody typed stands as it was typed.
+    fn typed(&mut self, text: &str) {
+        self.plain(Tone::Plain, cut(text));
+    }
+
+    fn plain(&mut self, tone: Tone, text: &str) {
+        let lines = text.split('\n').map(|line| Line::new(tone, cut(line))).collect();
+        self.indented(&Page { lines });
+    }
+
+    fn indented(&mut self, page: &Page) {
+        for mut line in page.wrapped(self.width - INDENT).lines {
+            let blank = crate::page::Span { tone: Tone::Plain, text: " ".repeat(INDENT) };
+            line.spans.insert(0, blank);
+            self.lines.push(line);
+        }
+    }
+
+    /// What a tool or a command returned.
+    fn output(&mut self, text: &str, keep: Keep) {
+        let text = cut(text.trim_end());
+        if text.is_empty() {
+            return;
+        }
+        let lines: Vec<&str> = text.split('\n').collect();
+        let left_out = lines.len().saturating_sub(FOLDED);
+        if self.folding == Folding::Open || left_out == 0 {
+            return self.plain(Tone::Dim, text);
+        }
+        let more = format!("… {left_out} more lines");
+        let (kept, before, after) = match keep {
+            Keep::Start => (lines.get(..FOLDED), None, Some(&more)),
+            Keep::End => (lines.get(left_out..), Some(&more), None),
+        };
+        before.into_iter().for_each(|more| self.note(Tone::Dim, more));
+        let kept = kept.unwrap_or_default().iter().map(|line| short(line));
+        self.plain(Tone::Dim, &kept.collect::<Vec<_>>().join("\n"));
+        after.into_iter().for_each(|more| self.note(Tone::Dim, more));
+    }
+}
+
+/// Which lines of a folded output are shown.
+#[derive(Clone, Copy)]
+enum Keep {
+    Start,
+    End,
+}
+
+fn cut(text: &str) -> &str {
+    let mut end = text.len().min(MAX_BYTES);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    text.get(..end).unwrap_or_default()
+}
+
+/// No more of a line than a few rows.
+fn short(line: &str) -> &str {
+    let end = line.char_indices().nth(400).map_or(line.len(), |(at, _)| at);
+    line.get(..end).unwrap_or_default()
+}

@@ -1,0 +1,77 @@
+//! Completing what is typed: commands by their names, arguments by what there is.
+
+use super::commands::{LEVELS, TABLE, Takes};
+
+/// What arguments can be, as far as it is known.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Names {
+    /// Places: what to type, and what it is.
+    pub places: Vec<(String, String)>,
+    /// Models.
+    pub models: Vec<String>,
+}
+
+/// What may stand at the cursor.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Completion {
+    /// Where the word begins.
+    pub start: usize,
+    /// What it may be, and what that is.
+    pub candidates: Vec<(String, String)>,
+    /// Which of them stands there.
+    pub at: Option<usize>,
+}
+
+/// What the word before the cursor may become; `before` is all that stands before it.
+pub(crate) fn complete(before: &str, names: &Names) -> Option<Completion> {
+    let rest = before.strip_prefix('/').filter(|rest| !rest.contains('\n'))?;
+    let start = before.rfind(char::is_whitespace).map_or(0, |at| at + 1);
+    let word = before.get(start..)?;
+    let candidates: Vec<(String, String)> = match rest.split_once(' ') {
+        None => {
+            TABLE.iter().map(|spec| (format!("/{}", spec.name), spec.about.to_owned())).collect()
+        }
+        Some((name, arguments)) => {
+            let spec = TABLE.iter().find(|spec| spec.name == name)?;
+            let is_first = !arguments.trim_start().contains(' ');
+            match spec.takes {
+                Takes::Place if is_first => names.places.clone(),
+                Takes::Level if is_first => unexplained(LEVELS),
+                Takes::Model if is_first => unexplained(&names.models),
+                _ => return None,
+            }
+        }
+    };
+    let fits = |candidate: &(String, String)| candidate.0.starts_with(word);
+    let candidates: Vec<_> = candidates.into_iter().filter(fits).collect();
+    (!candidates.is_empty()).then_some(Completion { start, candidates, at: None })
+}
+
+fn unexplained<T: AsRef<str>>(words: impl IntoIterator<Item = T>) -> Vec<(String, String)> {
+    words.into_iter().map(|word| (word.as_ref().to_owned(), String::new())).collect()
+}
+
+impl Completion {
+    /// The next one, or all that they have in common if that is more than there is.
+    pub(crate) fn next(&mut self, word: &str) -> Option<String> {
+        let common = self.common();
+        if self.at.is_none() && common.len() > word.len() && self.candidates.len() > 1 {
+            return Some(common);
+        }
+        let at = self.at.map_or(0, |at| (at + 1) % self.candidates.len().max(1));
+        self.at = Some(at);
+        let (candidate, _) = self.candidates.get(at)?;
+        let is_only = self.candidates.len() == 1;
+        Some(if is_only { format!("{candidate} ") } else { candidate.clone() })
+    }
+
+    fn common(&self) -> String {
+        let mut common = self.candidates.first().map_or("", |(text, _)| text);
+        for (text, _) in &self.candidates {
+            let same = common.char_indices().zip(text.chars()).find(|((_, a), b)| a != b);
+            let end = same.map_or(common.len().min(text.len()), |((at, _), _)| at);
+            common = common.get(..end).unwrap_or_default();
+        }
+        common.to_owned()
+    }
+}

@@ -1,0 +1,72 @@
+//! What was said before, to be said again.
+
+/// Texts, oldest first, and a place among them.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct History {
+    past: Vec<String>,
+    /// Which of them is in the editor.
+    at: Option<usize>,
+    /// What was in the editor before.
+    draft: String,
+}
+
+impl History {
+    /// What there is from now on.
+    pub(crate) fn replace(&mut self, past: Vec<String>) {
+        *self = History { past, ..History::default() };
+    }
+
+    /// One more, the newest.
+    pub(crate) fn add(&mut self, text: &str) {
+        self.at = None;
+        if self.past.last().is_none_or(|last| last != text) && !text.trim().is_empty() {
+            self.past.push(text.to_owned());
+        }
+    }
+
+    /// The one before; what is in the editor is remembered.
+    pub(crate) fn back(&mut self, current: &str) -> Option<&str> {
+        let at = match self.at {
+            Some(at) => at.checked_sub(1)?,
+            None => {
+                let last = self.past.len().checked_sub(1)?;
+                self.draft = current.to_owned();
+                last
+            }
+        };
+        self.at = Some(at);
+        self.past.get(at).map(String::as_str)
+    }
+
+    /// The one after; after the newest, what was in the editor.
+    pub(crate) fn forward(&mut self) -> Option<&str> {
+        let at = self.at? + 1;
+        self.at = Some(at).filter(|at| *at < self.past.len());
+        match self.at {
+            Some(at) => self.past.get(at).map(String::as_str),
+            None => Some(&self.draft),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_walks_back_and_comes_home_to_the_draft() {
+        let mut history = History::default();
+        assert_eq!(history.back("x"), None);
+        history.replace(vec!["a".into()]);
+        history.add("b");
+        history.add("b");
+        history.add(" ");
+        assert_eq!(history.forward(), None);
+        assert_eq!(history.back("draft"), Some("b"));
+        assert_eq!(history.back("b"), Some("a"));
+        assert_eq!(history.back("a"), None);
+        assert_eq!(history.forward(), Some("b"));
+        assert_eq!(history.forward(), Some("draft"));
+        assert_eq!(history.forward(), None);
+    }
+}

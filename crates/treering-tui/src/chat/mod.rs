@@ -1,0 +1,34 @@
+//! The chat: a conversation with a model, on any branch of a session.
+//!
+//! `editor` is what is being written, `history` what was, `commands` and `complete` what can be typed
+//! besides. `transcript` is what was said, as far as the screen needs it; `block` makes its lines.
+//! `state` holds it together, `update` changes it, `send` is what Enter does, `view` draws it; `help`
+//! is the list of commands and keys.
+
+mod action;
+mod areas;
+mod block;
+mod commands;
+mod complete;
+mod editor;
+mod help;
+mod history;
+mod send;
+mod state;
+mod transcript;
+mod update;
+mod view;
+
+#[cfg(test)]
+mod tests;
+
+pub use action::Action;
+pub use block::{Arrival, Folding, block, is_shown};
+pub use commands::{Command, Mistake, Summary, Typed};
+pub use complete::Names;
+pub use editor::Editor;
+pub use history::History;
+pub use state::{Notice, State, Status};
+pub use transcript::Block;
+pub use update::{Effect, Event, Left, Piece, update};
+pub use view::draw;

@@ -1,0 +1,77 @@
+//! Sending what was written: to the model, to the shell, or to the chat itself.
+
+use super::commands::{Command, Typed};
+use super::help;
+use super::state::{Notice, State};
+use super::update::{Effect, Left};
+use crate::page::Page;
+use crate::text::safe_line;
+
+/// Takes what is in the editor out of it, to be sent.
+fn take(state: &mut State) {
+    let text = state.editor.text().to_owned();
+    state.history.add(text.trim());
+    state.editor.set("");
+    state.sheet = None;
+}
+
+pub(super) fn send(state: &mut State, effects: &mut Vec<Effect>) {
+    let (before, after) = state.editor.halves();
+    if before.ends_with('\\') && after.is_empty() {
+        state.editor.backspace();
+        state.editor.insert("\n");
+        return;
+    }
+    let text = state.editor.text();
+    if text.trim().is_empty() {
+        return;
+    }
+    let typed = match Typed::read(text) {
+        Ok(typed) => typed,
+        Err(mistake) => {
+            state.notice = Some(Notice::failure(safe_line(&mistake.to_string())));
+            return;
+        }
+    };
+    let only_looks = matches!(&typed, Typed::Command(command) if command.only_looks());
+    if state.work.is_some() && !only_looks {
+        let why = "something is going on: wait, or stop it with Esc";
+        state.notice = Some(Notice::failure(why));
+        return;
+    }
+    match typed {
+        Typed::Said(_) if state.status.model.is_none() => {
+            let page = Page::of_markdown(&state.no_model);
+            state.show_sheet("no model is configured", page);
+        }
+        Typed::Said(text) => {
+            take(state);
+            state.transcript.show_end();
+            effects.push(Effect::Say(text));
+        }
+        Typed::Shell { command, in_context } => {
+            take(state);
+            state.transcript.show_end();
+            effects.push(Effect::Shell { command, in_context });
+        }
+        Typed::Command(command) => {
+            take(state);
+            run(state, command, effects);
+        }
+    }
+}
+
+fn run(state: &mut State, command: Command, effects: &mut Vec<Effect>) {
+    match command {
+        Command::Tree | Command::Branch(None) | Command::Fork(None) => {
+            effects.push(Effect::Leave(Left::Tree));
+        }
+        Command::Resume => effects.push(Effect::Leave(Left::Resume)),
+        Command::Quit => effects.push(Effect::Leave(Left::Quit)),
+        Command::Help => {
+            let page = help::page(&state.bindings);
+            state.show_sheet("commands and keys", page);
+        }
+        command => effects.push(Effect::Run(command)),
+    }
+}

@@ -1,0 +1,192 @@
+//! Everything there is to know about what is on the screen.
+
+use super::action::Action;
+use super::block::{self, Arrival, Folding};
+use super::complete::{Completion, Names};
+use super::editor::Editor;
+use super::history::History;
+use super::transcript::Transcript;
+use crate::keys::Bindings;
+use crate::page::{Line, Page};
+use crate::theme::Theme;
+use treering::EntryId;
+
+/// Something a person should know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Notice {
+    /// What.
+    pub text: String,
+    /// Whether something did not work.
+    pub is_failure: bool,
+}
+
+impl Notice {
+    /// Good news, or none.
+    pub fn new(text: impl Into<String>) -> Self {
+        Notice { text: text.into(), is_failure: false }
+    }
+
+    /// Something did not work.
+    pub fn failure(text: impl Into<String>) -> Self {
+        Notice { text: text.into(), is_failure: true }
+    }
+}
+
+/// What the status line says about the session.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Status {
+    /// The session's name, or what stands for it.
+    pub name: String,
+    /// The model that answers, if there is one.
+    pub model: Option<String>,
+    /// How much it thinks.
+    pub thinking: String,
+    /// How large the context is, if that is known.
+    pub tokens: Option<u64>,
+    /// How large it may become.
+    pub window: u64,
+    /// What the branch cost so far.
+    pub cost: String,
+}
+
+/// What is going on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Work {
+    pub what: String,
+    pub seconds: u64,
+    /// How many characters have come.
+    pub characters: usize,
+    pub is_stopping: bool,
+}
+
+/// What is just arriving.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Arriving {
+    pub arrival: Arrival,
+    pub heading: String,
+    pub text: String,
+    /// Whether its lines are those of an older text.
+    pub is_stale: bool,
+}
+
+/// A page that lies over the transcript.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Sheet {
+    pub title: String,
+    pub page: Page,
+    /// As wide as the screen.
+    pub lines: Vec<Line>,
+    pub top: usize,
+}
+
+/// The chat.
+#[derive(Debug, Clone)]
+pub struct State {
+    pub(crate) size: (u16, u16),
+    pub(crate) theme: Theme,
+    pub(crate) bindings: Bindings<Action>,
+    pub(crate) editor: Editor,
+    pub(crate) history: History,
+    pub(crate) transcript: Transcript,
+    pub(crate) arriving: Option<Arriving>,
+    pub(crate) folding: Folding,
+    pub(crate) sheet: Option<Sheet>,
+    pub(crate) notice: Option<Notice>,
+    pub(crate) work: Option<Work>,
+    pub(crate) status: Status,
+    pub(crate) names: Names,
+    pub(crate) completion: Option<Completion>,
+    /// What a second press of the same key does.
+    pub(crate) armed: Option<Action>,
+    /// How to get a model, for those who have none.
+    pub(crate) no_model: String,
+}
+
+impl State {
+    /// A chat in which nothing was said yet. `draft` is in the editor; `no_model` is what somebody
+    /// reads who says something while there is no model.
+    pub fn new(draft: &str, no_model: &str) -> Self {
+        let mut editor = Editor::default();
+        editor.set(draft);
+        State {
+            size: (80, 24),
+            theme: Theme::default(),
+            bindings: Bindings::default(),
+            editor,
+            history: History::default(),
+            transcript: Transcript::default(),
+            arriving: None,
+            folding: Folding::default(),
+            sheet: None,
+            notice: None,
+            work: None,
+            status: Status::default(),
+            names: Names::default(),
+            completion: None,
+            armed: None,
+            no_model: no_model.to_owned(),
+        }
+    }
+
+    /// With these colours and keys.
+    #[must_use]
+    pub fn with_looks(self, theme: Theme, bindings: Bindings<Action>) -> Self {
+        State { theme, bindings, ..self }
+    }
+
+    /// What is in the editor.
+    pub fn draft(&self) -> &str {
+        self.editor.text()
+    }
+
+    /// How wide blocks are, and how much of them is shown.
+    pub fn block_shape(&self) -> (usize, Folding) {
+        (usize::from(self.size.0), self.folding)
+    }
+
+    /// The entries whose blocks are needed to draw the screen.
+    pub fn wanted(&self) -> &[EntryId] {
+        self.transcript.wanted()
+    }
+
+    /// Lays out what is seen, as far as it is known. To be called before drawing.
+    pub fn settle(&mut self) {
+        let (width, _) = self.block_shape();
+        match &mut self.arriving {
+            Some(arriving) if arriving.is_stale => {
+                arriving.is_stale = false;
+                let lines =
+                    block::arriving(arriving.arrival, &arriving.heading, &arriving.text, width);
+                self.transcript.set_arriving(lines);
+            }
+            None if self.transcript.has_arriving() => self.transcript.set_arriving(Vec::new()),
+            _ => {}
+        }
+        self.transcript.settle(usize::from(self.areas().transcript.height));
+    }
+
+    pub(crate) fn show_sheet(&mut self, title: &str, page: Page) {
+        let lines = page.wrapped(usize::from(self.size.0)).lines;
+        let title = crate::text::safe_line(title);
+        self.sheet = Some(Sheet { title, page, lines, top: 0 });
+    }
+
+    pub(crate) fn resize(&mut self, width: u16, height: u16) {
+        if width != self.size.0 {
+            self.transcript.forget();
+            if let Some(arriving) = &mut self.arriving {
+                arriving.is_stale = true;
+            }
+            if let Some(sheet) = &mut self.sheet {
+                sheet.lines = sheet.page.wrapped(usize::from(width)).lines;
+                sheet.top = sheet.top.min(sheet.lines.len().saturating_sub(1));
+            }
+        }
+        self.size = (width, height);
+        self.editor.lay_out(self.editor_width());
+    }
+
+    pub(crate) fn editor_width(&self) -> usize {
+        usize::from(self.size.0.saturating_sub(super::areas::MARK))
+    }
+}

@@ -1,0 +1,71 @@
+//! The chat as a whole: keys in tables, the editor against a simple one, screens.
+
+mod commands;
+mod editor;
+mod keys;
+mod screens;
+mod transcript;
+
+use super::{Effect, Event, State, Status, block, is_shown, update};
+use crate::keys::Key;
+use treering::Session;
+use treering_export::Calls;
+
+/// A chat with a model, in which nothing was said.
+pub(super) fn empty() -> State {
+    let status = Status {
+        name: "demo".into(),
+        model: Some("acme/m1".into()),
+        thinking: "off".into(),
+        tokens: Some(1234),
+        window: 10_000,
+        cost: "$0.02".into(),
+    };
+    update(State::new("", "Set **TREERING_MODEL**."), Event::Status(status)).0
+}
+
+/// Presses keys given by their names; any other word is typed.
+pub(super) fn press(mut state: State, keys: &str) -> (State, Vec<Effect>) {
+    let mut effects = Vec::new();
+    for word in keys.split_whitespace() {
+        let keys = match word.parse() {
+            Ok(key) => vec![key],
+            Err(_) => word.chars().map(Key::char).collect(),
+        };
+        for key in keys {
+            (state, effects) = update(state, Event::from(key));
+        }
+    }
+    (state, effects)
+}
+
+/// Does for a state what an office does before it is drawn. Says how many blocks were made.
+pub(super) fn prepare(mut state: State, session: &Session) -> (State, usize) {
+    let mut made = 0;
+    loop {
+        state.settle();
+        if state.wanted().is_empty() {
+            return (state, made);
+        }
+        let shape = state.block_shape();
+        let mut calls = Calls::default();
+        let tree = session.tree();
+        let blocks = state.wanted().iter().map(|id| {
+            let entry = session.entry(id.as_str()).unwrap();
+            let label = tree.label(id.as_str());
+            (id.clone(), block(&entry, label, &mut calls, shape.1, shape.0))
+        });
+        let blocks: Vec<_> = blocks.collect();
+        made += blocks.len();
+        (state, _) = update(state, Event::Blocks(shape, blocks));
+    }
+}
+
+/// The state after the session's path was told.
+pub(super) fn with_path(state: State, session: &Session) -> State {
+    let tree = session.tree();
+    let leaf = session.leaf().unwrap();
+    let mut path = tree.path(leaf.as_str()).unwrap();
+    path.retain(|id| is_shown(tree.kind(id.as_str()).unwrap()));
+    update(state, Event::Entries(path, Vec::new())).0
+}

@@ -1,0 +1,287 @@
+//! What is on the screen, at several sizes.
+
+use super::{empty, prepare, press, with_path};
+use crate::Happening;
+use crate::chat::{Arrival, Event, Names, Notice, Piece, State, draw, update};
+use crate::text::columns;
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use treering::{Message, NewEntry, Session};
+
+/// The screen as text, without blanks at the ends of lines.
+fn screen(state: State, session: &Session, width: u16, height: u16) -> String {
+    let (state, _) = update(state, Event::from(Happening::Resize(width, height)));
+    let (state, _) = prepare(state, session);
+    let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+    terminal.draw(|frame| draw(&state, frame)).unwrap();
+    let buffer = terminal.backend().buffer();
+    let mut text = String::new();
+    for y in 0..height {
+        let mut line = String::new();
+        let mut x = 0;
+        while x < width {
+            line.push_str(buffer[(x, y)].symbol());
+            // What a wide character covers is not shown.
+            x += columns(buffer[(x, y)].symbol()).max(1) as u16;
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+fn message(json: &str) -> NewEntry {
+    NewEntry::message(json.as_bytes()).unwrap()
+}
+
+/// Everything that stands in a transcript.
+fn story() -> Session {
+    let session = Session::in_memory("/project");
+    let question = Message::user("What is in this directory?").with_id("aaaaaaaa".into());
+    session
+        .append_all(&[
+            NewEntry::branch_summary(None, "Tried the other way: no luck."),
+            question,
+            message(
+                r#"{"role":"assistant","model":"m1","stopReason":"toolUse","content":[{"type":"thinking","thinking":"Hm."},{"type":"text","text":"Let me see."},{"type":"toolCall","id":"t1","name":"bash","arguments":{"command":"ls -l"}}]}"#,
+            ),
+            message(
+                r#"{"role":"toolResult","toolCallId":"t1","toolName":"bash","isError":false,"content":[{"type":"text","text":"1\n2\n3\n4\n5\n6\n7\n8"}]}"#,
+            ),
+            message(
+                r#"{"role":"bashExecution","command":"make test","output":"not ok","exitCode":2,"cancelled":false,"truncated":false,"excludeFromContext":true}"#,
+            ),
+            NewEntry::compaction("They looked around.", None, 12_345),
+            NewEntry::model_change("acme", "m2"),
+            Message::user("Go on."),
+            message(
+                r#"{"role":"assistant","model":"m2","stopReason":"aborted","content":[{"type":"text","text":"Once upon a"}]}"#,
+            ),
+        ])
+        .unwrap();
+    session.label("aaaaaaaa", Some("start")).unwrap();
+    session
+}
+
+#[test]
+fn a_conversation() {
+    let session = story();
+    let state = with_path(empty(), &session);
+    insta::assert_snapshot!(screen(state, &session, 80, 40), @r"
+    ── summary of another branch
+      Tried the other way: no luck.
+
+    › you  [start]
+      What is in this directory?
+
+    ● m1
+      (thought; Ctrl+O shows it)
+      Let me see.
+      → bash
+
+    · [bash]
+      1
+      2
+      3
+      4
+      5
+      6
+      … 2 more lines
+
+    $ make test   (not for the model)
+      not ok
+      (exit code 2)
+
+    ── compaction of about 12k tokens
+      They looked around.
+
+    model: acme/m2
+
+    › you
+      Go on.
+
+    ● m2
+      Once upon a
+      (stopped here)
+
+
+    ── demo · acme/m1 · 1.2k/10k 12 % · $0.02 ──────────────────────────────────────
+    ›
+    Enter send · Esc Esc tree · /help · Alt+Enter new line
+    ");
+}
+
+#[test]
+fn an_answer_that_arrives() {
+    let session = story();
+    let state = with_path(empty(), &session);
+    let (state, _) =
+        update(state, Event::Began("answering".into(), Some((Arrival::Answer, "● m2".into()))));
+    let (state, _) = update(state, Event::Arrived(Piece::Text("First one, then".into())));
+    let (state, _) = update(state, Event::Elapsed(12));
+    insta::assert_snapshot!(screen(state, &session, 80, 24), @r"
+      … 2 more lines
+
+    $ make test   (not for the model)
+      not ok
+      (exit code 2)
+
+    ── compaction of about 12k tokens
+      They looked around.
+
+    model: acme/m2
+
+    › you
+      Go on.
+
+    ● m2
+      Once upon a
+      (stopped here)
+
+    ● m2
+      First one, then
+
+    ── answering 12 s, 15 characters · demo · acme/m1 · 1.2k/10k 12 % · $0.02 ──────
+    ›
+    Esc stop · PgUp PgDn scroll · /help
+    ");
+}
+
+#[test]
+fn a_small_screen() {
+    let session = story();
+    let (state, _) = press(with_path(empty(), &session), "one Ctrl+J two");
+    insta::assert_snapshot!(screen(state, &session, 40, 10), @r"
+      Go on.
+
+    ● m2
+      Once upon a
+      (stopped here)
+
+    ── demo · acme/m1 · 1.2k/10k 12 % · $0.0
+    › one
+      two
+    Enter send · Esc Esc tree · /help · Alt+
+    ");
+}
+
+#[test]
+fn what_is_written_grows_to_a_third_of_the_screen() {
+    let session = story();
+    let (state, _) = press(with_path(empty(), &session), "a Ctrl+J b Ctrl+J c Ctrl+J d Ctrl+J e");
+    insta::assert_snapshot!(screen(state, &session, 40, 10), @r"
+
+    ● m2
+      Once upon a
+      (stopped here)
+
+    ── demo · acme/m1 · 1.2k/10k 12 % · $0.0
+    … c
+      d
+      e
+    Enter send · Esc Esc tree · /help · Alt+
+    ");
+}
+
+#[test]
+fn a_list_over_a_wide_screen() {
+    let session = story();
+    let (state, _) = press(with_path(empty(), &session), "/help Enter");
+    insta::assert_snapshot!(screen(state, &session, 120, 40), @r"
+    ── commands and keys 1–36 of 62 · PgUp PgDn · Esc closes ───────────────────────────────────────────────────────────────
+    What you write is said to the model.
+    !COMMAND                 run a command; the model sees it with the next question
+    !!COMMAND                run a command that is not for the model
+
+    Commands
+    /tree                    choose a place in the tree (Esc Esc)
+    /branch [PLACE]          a new session from before a message of yours
+    /branch-here PLACE [SUMMARY | --summarize [FOCUS]]
+                             go on from a place in this session
+    /branches                list the branches, with numbers
+    /switch PLACE            go to another branch
+    /pop [PLACE]             take back your last message, with a summary
+    /fork [PLACE]            a new session from the path to a place
+    /clone                   a new session with this branch
+    /compact [FOCUS]         replace older context by a summary
+    /label [ENTRY] TEXT      label an entry, else the last; - clears
+    /name [TEXT]             name the session
+    /export-branch [PLACE] [FILE]
+                             write what is below a place to a file
+    /cherry-pick PLACE[..PLACE]
+                             copy an entry, or some, to this branch
+    /merge PLACE [--full | FOCUS]
+                             bring another branch's work here
+    /resume                  choose another session
+    /new                     begin a new session
+    /model [NAME]            talk to another model
+    /thinking [LEVEL]        set how much the model should think
+    /context                 what the model sees
+    /cost                    what was used
+    /help                    commands and keys
+    /quit                    leave
+    A PLACE is an entry's id or its beginning, a label, or a number from /branches.
+
+    Keys
+    Enter                    send; after a backslash, a new line
+    Shift+Enter Alt+Enter Ctrl+J
+    ── demo · acme/m1 · 1.2k/10k 12 % · $0.02 ──────────────────────────────────────────────────────────────────────────────
+    ›
+    Enter send · Esc Esc tree · /help · Alt+Enter new line
+    ");
+}
+
+#[test]
+fn commands_are_offered() {
+    let session = story();
+    let names = Names { places: vec![("1".into(), "a branch".into())], ..Names::default() };
+    let (state, _) = update(with_path(empty(), &session), Event::Names(names));
+    let foot = |keys: &str| {
+        let text = screen(press(state.clone(), keys).0, &session, 80, 6);
+        text.lines().last().unwrap().to_owned()
+    };
+    insta::assert_snapshot!(foot("/br"), @r"/branch  /branch-here  /branches");
+    insta::assert_snapshot!(foot("/br Tab Tab"), @r"/branch  /branch-here  /branches  a new session from before a message of yours");
+    insta::assert_snapshot!(foot("/q"), @r"/quit  leave");
+    insta::assert_snapshot!(foot("/switch Space"), @r"1  a branch");
+    insta::assert_snapshot!(foot("/nonsense Enter"), @r"there is no /nonsense: /help lists what there is; with a blank before it, it is");
+}
+
+#[test]
+fn hostile_text_is_harmless() {
+    let session = Session::in_memory("/project");
+    let nasty = "\u{1b}[2J\u{7}red\u{1b}]0;t\u{7} \u{202e}gnp \u{200b}x 日本語 👍🏽";
+    let json = serde_free(nasty);
+    let command =
+        format!(r#"{{"role":"bashExecution","command":{json},"output":{json},"exitCode":0}}"#);
+    let answer = format!(
+        r#"{{"role":"assistant","model":{json},"stopReason":"error","errorMessage":{json},"content":[{{"type":"text","text":{json}}}]}}"#
+    );
+    let entries = [Message::user(nasty).with_id("a".into()), message(&command), message(&answer)];
+    session.append_all(&entries).unwrap();
+    session.label("a", Some(nasty)).unwrap();
+    let state = with_path(empty(), &session);
+    let (state, _) = update(state, Event::from(Happening::Paste(nasty.into())));
+    let (state, _) = update(state, Event::Notice(Notice::failure(nasty)));
+    let text = screen(state, &session, 80, 24);
+    let acts = |c: &char| c.is_control() && *c != '\n' || "\u{202e}\u{200b}".contains(*c);
+    assert_eq!(text.chars().find(acts), None, "{text}");
+    assert!(text.contains("› you  [\\x1b[2J"), "{text}");
+}
+
+/// A JSON string, every character escaped.
+fn serde_free(text: &str) -> String {
+    let escaped: String = text.encode_utf16().map(|unit| format!("\\u{unit:04x}")).collect();
+    format!("\"{escaped}\"")
+}
+
+#[test]
+fn no_screen_is_too_small() {
+    let session = story();
+    for (width, height) in [(0, 0), (1, 1), (2, 2), (3, 3), (5, 40), (200, 1), (40, 10)] {
+        for keys in ["x", "/help Enter", "a Ctrl+J b", "PgUp", "Ctrl+Home", "/br Tab", "Ctrl+O"] {
+            let (state, _) = press(with_path(empty(), &session), keys);
+            screen(state, &session, width, height);
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! What was said, as lines to scroll in: as few of them as the screen needs.
+//!
+//! An entry becomes a block of lines only when it comes near the screen. Whoever has the session makes
+//! blocks: `wanted` says which, `learn` takes them. So a conversation of a hundred thousand entries
+//! opens with its last screenful and costs no more than that. What is just arriving stands behind the
+//! last entry as one more block.
+
+use crate::page::Line;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use treering::EntryId;
+
+/// Lines of an entry, no wider than the screen.
+pub type Block = Arc<[Line]>;
+
+/// Where one looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Place {
+    /// At the end, wherever that is.
+    #[default]
+    End,
+    /// This line of this block is the first on the screen.
+    At(usize, usize),
+}
+
+/// So many blocks are kept before those far from the screen are forgotten.
+const MAX_BLOCKS: usize = 2048;
+/// So many blocks are asked for at a time, at most.
+const BATCH: usize = 16;
+
+/// The transcript of a path.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Transcript {
+    entries: Vec<EntryId>,
+    blocks: HashMap<EntryId, Block>,
+    arriving: Vec<Line>,
+    place: Place,
+    /// So many lines are still to be scrolled, once it is known how long blocks are.
+    pending: isize,
+    wanted: Vec<EntryId>,
+}
+
+impl Transcript {
+    /// Another path. What is known of its entries stays known.
+    pub(crate) fn set_entries(&mut self, entries: Vec<EntryId>) {
+        if let Place::At(block, line) = self.place {
+            let seen = self.entries.get(block);
+            let now = match seen {
+                Some(seen) if entries.get(block) == Some(seen) => Some(block),
+                Some(seen) => entries.iter().position(|entry| entry == seen),
+                // What was arriving stands there now, or nothing.
+                None => Some(block),
+            };
+            self.place = now.map_or(Place::End, |block| Place::At(block, line));
+        }
+        self.entries = entries;
+    }
+
+    pub(crate) fn entries(&self) -> &[EntryId] {
+        &self.entries
+    }
+
+    /// Lines of what is arriving.
+    pub(crate) fn set_arriving(&mut self, lines: Vec<Line>) {
+        self.arriving = lines;
+    }
+
+    pub(crate) fn has_arriving(&self) -> bool {
+        !self.arriving.is_empty()
+    }
+
+    /// Blocks that were asked for.
+    pub(crate) fn learn(&mut self, blocks: Vec<(EntryId, Block)>) {
+        self.blocks.extend(blocks);
+    }
+
+    /// All blocks have to be made anew.
+    pub(crate) fn forget(&mut self) {
+        self.blocks.clear();
+    }
+
+    /// An entry has to be made anew.
+    pub(crate) fn forget_entry(&mut self, entry: &EntryId) {
+        self.blocks.remove(entry);
+    }
+
+    /// Whether one looks at the end.
+    pub(crate) fn is_at_end(&self) -> bool {
+        self.place == Place::End
+    }
+
+    pub(crate) fn scroll(&mut self, lines: isize) {
+        self.pending = self.pending.saturating_add(lines);
+    }
+
+    pub(crate) fn show_start(&mut self) {
+        self.pending = 0;
+        self.place = Place::At(0, 0);
+    }
+
+    pub(crate) fn show_end(&mut self) {
+        self.pending = 0;
+        self.place = Place::End;
+    }
+
+    /// Which entries have to become blocks before the screen can be drawn.
+    pub(crate) fn wanted(&self) -> &[EntryId] {
+        &self.wanted
+    }
+
+    fn len(&self) -> usize {
+        self.entries.len() + usize::from(self.has_arriving())
+    }
+
+    /// The lines of a block, if they are known.
+    fn lines(&self, block: usize) -> Option<&[Line]> {
+        match self.entries.get(block) {
+            Some(entry) => self.blocks.get(entry).map(|block| &**block),
+            None => Some(&self.arriving),
+        }
+    }
+
+    /// Scrolls as far as it was asked for and blocks are known, and finds out what is wanted.
+    pub(crate) fn settle(&mut self, height: usize) {
+        self.wanted.clear();
+        if self.scroll_pending(height).is_none() {
+            return;
+        }
+        if let Place::At(block, line) = self.place {
+            match self.fill_down(block, line, height) {
+                // There is nothing below to see: the end is the end.
+                Some(lines) if lines < height => self.place = Place::End,
+                Some(_) => {}
+                None => return,
+            }
+        }
+        if self.place == Place::End {
+            self.top(height);
+        }
+        self.tidy(height);
+    }
+
+    /// `None`: something is wanted first.
+    fn scroll_pending(&mut self, height: usize) -> Option<()> {
+        while self.pending != 0 {
+            let (mut block, mut line) = match self.place {
+                Place::At(block, line) => (block, line),
+                Place::End if self.pending > 0 => {
+                    self.pending = 0;
+                    break;
+                }
+                Place::End => self.top(height)?,
+            };
+            if self.pending < 0 {
+                if line == 0 {
+                    let Some(above) = block.checked_sub(1) else {
+                        self.pending = 0;
+                        self.place = Place::At(0, 0);
+                        break;
+                    };
+                    line = self.lines_or_want(above, -1)?;
+                    block = above;
+                }
+                let step = line.min(self.pending.unsigned_abs());
+                line -= step;
+                self.pending += step as isize;
+            } else {
+                let length = self.lines_or_want(block, 1)?;
+                let step = (length.saturating_sub(line)).min(self.pending.unsigned_abs());
+                line += step;
+                self.pending -= step as isize;
+                if line >= length {
+                    if block + 1 >= self.len() {
+                        self.show_end();
+                        break;
+                    }
+                    (block, line) = (block + 1, 0);
+                }
+            }
+            self.place = Place::At(block, line);
+        }
+        Some(())
+    }
+
+    /// The first line on the screen when the last one is at its end.
+    fn top(&mut self, height: usize) -> Option<(usize, usize)> {
+        let mut left = height;
+        let mut block = self.len();
+        while let Some(above) = block.checked_sub(1) {
+            let length = self.lines_or_want(above, -1)?;
+            if length >= left {
+                return Some((above, length - left));
+            }
+            left -= length;
+            block = above;
+        }
+        Some((0, 0))
+    }
+
+    /// How many of `height` lines there are from a place on.
+    fn fill_down(&mut self, mut block: usize, line: usize, height: usize) -> Option<usize> {
+        let mut lines = self.lines_or_want(block, 1)?.saturating_sub(line);
+        while lines < height && block + 1 < self.len() {
+            block += 1;
+            lines += self.lines_or_want(block, 1)?;
+        }
+        Some(lines)
+    }
+
+    /// How long a block is; if that is not known, it is wanted, and some more in the same direction.
+    fn lines_or_want(&mut self, block: usize, step: isize) -> Option<usize> {
+        if let Some(lines) = self.lines(block) {
+            return Some(lines.len());
+        }
+        let mut at = block;
+        for _ in 0..BATCH {
+            if let Some(entry) =
+                self.entries.get(at).filter(|entry| !self.blocks.contains_key(*entry))
+            {
+                self.wanted.push(entry.clone());
+            }
+            match at.checked_add_signed(step) {
+                Some(next) => at = next,
+                None => break,
+            }
+        }
+        None
+    }
+
+    /// Forgets what is far from the screen.
+    fn tidy(&mut self, height: usize) {
+        if self.blocks.len() <= MAX_BLOCKS {
+            return;
+        }
+        let middle = match self.place {
+            Place::At(block, _) => block,
+            Place::End => self.entries.len(),
+        };
+        let range = middle.saturating_sub(height + BATCH)..middle.saturating_add(height + BATCH);
+        let near = self.entries.iter().enumerate().filter(|(at, _)| range.contains(at));
+        let near: HashSet<&EntryId> = near.map(|(_, entry)| entry).collect();
+        self.blocks.retain(|entry, _| near.contains(entry));
+    }
+
+    /// What is on a screen of so many lines, from the top.
+    pub(crate) fn visible(&self, height: usize) -> Vec<&Line> {
+        match self.place {
+            Place::At(block, line) => {
+                let blocks = (block..self.len()).map_while(|block| self.lines(block));
+                blocks.flatten().skip(line).take(height).collect()
+            }
+            Place::End => {
+                let blocks = (0..self.len()).rev().map_while(|block| self.lines(block));
+                let mut lines: Vec<&Line> =
+                    blocks.flat_map(|lines| lines.iter().rev()).take(height).collect();
+                lines.reverse();
+                lines
+            }
+        }
+    }
+}

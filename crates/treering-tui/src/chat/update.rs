@@ -1,0 +1,362 @@
+//! What happens when something happens: a state and an event give a state and effects.
+
+use super::action::Action;
+use super::block::{Arrival, Folding};
+use super::commands::Command;
+use super::complete::{Names, complete};
+use super::send::send;
+use super::state::{Arriving, Notice, State, Status, Work};
+use super::transcript::Block;
+use crate::Screen;
+use crate::happening::{Happening, Mouse};
+use crate::keys::Key;
+use crate::page::Page;
+use ratatui::Frame;
+use treering::EntryId;
+
+/// Something that happened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Event {
+    /// Something at the terminal.
+    Happened(Happening),
+    /// The entries of the path, and those of them that look different now.
+    Entries(Vec<EntryId>, Vec<EntryId>),
+    /// Blocks of this shape that were wanted.
+    Blocks((usize, Folding), Vec<(EntryId, Block)>),
+    /// Something has begun that takes time. What arrives goes under the heading, if there is one.
+    Began(String, Option<(Arrival, String)>),
+    /// Something arrived.
+    Arrived(Piece),
+    /// It takes so many seconds so far.
+    Elapsed(u64),
+    /// It is over; this may be worth saying.
+    Ended(Option<Notice>),
+    /// The status of the session.
+    Status(Status),
+    /// What arguments can be.
+    Names(Names),
+    /// What was said before, oldest first.
+    History(Vec<String>),
+    /// Something to read.
+    Sheet(String, Page),
+    /// Something a person should know.
+    Notice(Notice),
+    /// A text to be edited.
+    Edit(String),
+    /// What was sent could not be said, and why.
+    Refused(String, String),
+}
+
+/// A piece of something that arrives.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Piece {
+    /// Text to show.
+    Text(String),
+    /// So many characters of something that is not shown.
+    Unseen(usize),
+    /// What came so far is void.
+    Restart,
+}
+
+impl From<Happening> for Event {
+    fn from(happening: Happening) -> Self {
+        Event::Happened(happening)
+    }
+}
+
+impl From<Key> for Event {
+    fn from(key: Key) -> Self {
+        Event::Happened(Happening::Key(key))
+    }
+}
+
+/// Something to be done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Effect {
+    /// Leave the chat.
+    Leave(Left),
+    /// Say something to the model.
+    Say(String),
+    /// Run a command of the shell.
+    Shell {
+        /// The command line.
+        command: String,
+        /// Whether the model sees it.
+        in_context: bool,
+    },
+    /// Do what a command says.
+    Run(Command),
+    /// Stop what is going on.
+    Abort,
+}
+
+/// How the chat is left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Left {
+    /// For the tree.
+    Tree,
+    /// For other sessions.
+    Resume,
+    /// For good.
+    Quit,
+    /// Because the system wants it so.
+    Stopped,
+}
+
+impl Screen for State {
+    type Event = Event;
+    type Effect = Effect;
+
+    fn update(self, event: Event) -> (Self, Vec<Effect>) {
+        update(self, event)
+    }
+
+    fn draw(&self, frame: &mut Frame<'_>) {
+        super::draw(self, frame);
+    }
+}
+
+/// How many lines a turn of the wheel is.
+const WHEEL: isize = 3;
+/// What arrives is kept so far; what is longer is read where it is written.
+const MAX_ARRIVING: usize = 4 << 20;
+
+/// The state after an event, and what is to be done. Pure: it reads and writes nothing.
+pub fn update(mut state: State, event: Event) -> (State, Vec<Effect>) {
+    let mut effects = Vec::new();
+    match event {
+        Event::Happened(happening) => on_happening(&mut state, happening, &mut effects),
+        Event::Entries(entries, changed) => {
+            changed.iter().for_each(|entry| state.transcript.forget_entry(entry));
+            state.transcript.set_entries(entries);
+        }
+        Event::Blocks(shape, blocks) if shape == state.block_shape() => {
+            state.transcript.learn(blocks);
+        }
+        // What was made for another screen does not fit.
+        Event::Blocks(..) => {}
+        Event::Began(what, heading) => {
+            state.work = Some(Work { what, seconds: 0, characters: 0, is_stopping: false });
+            let begin = |(arrival, heading)| {
+                let text = String::new();
+                Arriving { arrival, heading, text, is_stale: true }
+            };
+            state.arriving = heading.map(begin);
+        }
+        Event::Arrived(piece) => arrive(&mut state, piece),
+        Event::Elapsed(seconds) => {
+            if let Some(work) = &mut state.work {
+                work.seconds = seconds;
+            }
+        }
+        Event::Ended(notice) => {
+            state.work = None;
+            state.arriving = None;
+            state.notice = notice.or(state.notice.take());
+        }
+        Event::Status(status) => state.status = status,
+        Event::Names(names) => state.names = names,
+        Event::History(past) => state.history.replace(past),
+        Event::Sheet(title, page) => state.show_sheet(&title, page),
+        Event::Notice(notice) => state.notice = Some(notice),
+        Event::Edit(text) => bring_back(&mut state, &text),
+        Event::Refused(text, why) => {
+            bring_back(&mut state, &text);
+            state.notice = Some(Notice::failure(why));
+        }
+    }
+    (state, effects)
+}
+
+fn arrive(state: &mut State, piece: Piece) {
+    let Some(work) = &mut state.work else { return };
+    match piece {
+        Piece::Text(text) => {
+            work.characters += text.chars().count();
+            if let Some(arriving) = &mut state.arriving
+                && arriving.text.len() + text.len() <= MAX_ARRIVING
+            {
+                arriving.text.push_str(&text);
+                arriving.is_stale = true;
+            }
+        }
+        Piece::Unseen(characters) => work.characters += characters,
+        Piece::Restart => {
+            work.characters = 0;
+            if let Some(arriving) = &mut state.arriving {
+                arriving.text.clear();
+                arriving.is_stale = true;
+            }
+        }
+    }
+}
+
+/// Puts a text into the editor. What somebody is writing there is not lost.
+fn bring_back(state: &mut State, text: &str) {
+    let written = state.editor.text();
+    if !written.trim().is_empty() && written != text {
+        let written = written.to_owned();
+        state.history.add(&written);
+        state.notice = Some(Notice::new("what you were writing: ↑"));
+    }
+    state.editor.set(text);
+}
+
+fn on_happening(state: &mut State, happening: Happening, effects: &mut Vec<Effect>) {
+    match happening {
+        Happening::Key(key) => on_key(state, key, effects),
+        Happening::Paste(text) => {
+            state.completion = None;
+            state.armed = None;
+            if !state.editor.insert(&text) {
+                let size = super::editor::MAX_BYTES / 1024;
+                let why = format!("no more than {size} KiB fit here: put it into a file");
+                state.notice = Some(Notice::failure(why));
+            }
+        }
+        Happening::Mouse(Mouse::WheelUp(..)) => scroll(state, -WHEEL),
+        Happening::Mouse(Mouse::WheelDown(..)) => scroll(state, WHEEL),
+        Happening::Mouse(Mouse::Click(..)) => {}
+        Happening::Resize(width, height) => state.resize(width, height),
+        Happening::Stop => effects.push(Effect::Leave(Left::Stopped)),
+    }
+}
+
+fn on_key(state: &mut State, key: Key, effects: &mut Vec<Effect>) {
+    let action = state.bindings.action(key);
+    let armed = state.armed.take();
+    state.notice = None;
+    if action != Some(Action::Complete) {
+        state.completion = None;
+    }
+    match (action, key.typed()) {
+        (Some(Action::Back), _) => back(state, armed, effects),
+        (Some(Action::Clear), _) => clear(state, armed, effects),
+        (Some(action), _) => act(state, action, effects),
+        (None, Some(character)) => {
+            state.editor.insert(character.encode_utf8(&mut [0; 4]));
+        }
+        (None, None) => {}
+    }
+}
+
+fn back(state: &mut State, armed: Option<Action>, effects: &mut Vec<Effect>) {
+    if state.sheet.take().is_some() {
+        return;
+    }
+    match &mut state.work {
+        Some(work) => {
+            work.is_stopping = true;
+            effects.push(Effect::Abort);
+        }
+        None if armed == Some(Action::Back) => effects.push(Effect::Leave(Left::Tree)),
+        None => {
+            state.armed = Some(Action::Back);
+            state.notice = Some(Notice::new("once more: the tree"));
+        }
+    }
+}
+
+fn clear(state: &mut State, armed: Option<Action>, effects: &mut Vec<Effect>) {
+    if armed == Some(Action::Clear) {
+        effects.push(Effect::Leave(Left::Quit));
+        return;
+    }
+    state.armed = Some(Action::Clear);
+    let what = if state.editor.is_empty() {
+        "once more: leave"
+    } else {
+        state.editor.clear();
+        "Ctrl+Y brings it back · once more: leave"
+    };
+    state.notice = Some(Notice::new(what));
+}
+
+fn act(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
+    let page = (state.areas().transcript.height as isize - 1).max(1);
+    let editor = &mut state.editor;
+    let reads = state.sheet.is_some() && editor.is_empty();
+    match action {
+        Action::Send => send(state, effects),
+        Action::Newline => {
+            editor.insert("\n");
+        }
+        Action::Up if reads => scroll(state, -1),
+        Action::Down if reads => scroll(state, 1),
+        Action::Up => {
+            if !editor.up()
+                && let Some(text) = state.history.back(state.editor.text()).map(str::to_owned)
+            {
+                state.editor.set(&text);
+            }
+        }
+        Action::Down => {
+            if !editor.down()
+                && let Some(text) = state.history.forward().map(str::to_owned)
+            {
+                state.editor.set(&text);
+            }
+        }
+        Action::Left => editor.left(),
+        Action::Right => editor.right(),
+        Action::WordLeft => editor.word_left(),
+        Action::WordRight => editor.word_right(),
+        Action::LineStart => editor.home(),
+        Action::LineEnd => editor.end(),
+        Action::Backspace => editor.backspace(),
+        Action::Delete => editor.delete_next(),
+        Action::DeleteOrLeave if editor.is_empty() => effects.push(Effect::Leave(Left::Quit)),
+        Action::DeleteOrLeave => editor.delete_next(),
+        Action::KillBefore => editor.kill_before(),
+        Action::KillAfter => editor.kill_after(),
+        Action::KillWord => editor.kill_word(),
+        Action::Yank => editor.yank(),
+        Action::Complete => complete_word(state),
+        Action::ScrollUp => scroll(state, -1),
+        Action::ScrollDown => scroll(state, 1),
+        Action::PageUp => scroll(state, -page),
+        Action::PageDown => scroll(state, page),
+        Action::First => match &mut state.sheet {
+            Some(sheet) => sheet.top = 0,
+            None => state.transcript.show_start(),
+        },
+        Action::Last => match &state.sheet {
+            Some(sheet) => scroll(state, sheet.lines.len() as isize),
+            None => state.transcript.show_end(),
+        },
+        Action::Unfold => {
+            state.folding = match state.folding {
+                Folding::Folded => Folding::Open,
+                Folding::Open => Folding::Folded,
+            };
+            state.transcript.forget();
+        }
+        Action::Back | Action::Clear => {}
+    }
+}
+
+fn scroll(state: &mut State, lines: isize) {
+    let height = usize::from(state.areas().transcript.height).saturating_sub(1).max(1);
+    match &mut state.sheet {
+        Some(sheet) => {
+            let last = sheet.lines.len().saturating_sub(height);
+            sheet.top = sheet.top.saturating_add_signed(lines).min(last);
+        }
+        None => state.transcript.scroll(lines),
+    }
+}
+
+fn complete_word(state: &mut State) {
+    let (before, _) = state.editor.halves();
+    let known = state.completion.take().filter(|completion| completion.at.is_some());
+    let Some(mut completion) = known.or_else(|| complete(before, &state.names)) else { return };
+    let word = before.get(completion.start..).unwrap_or_default();
+    if let Some(next) = completion.next(word) {
+        state.editor.replace_from(completion.start, &next);
+    }
+    if completion.candidates.len() > 1 {
+        state.completion = Some(completion);
+    }
+}

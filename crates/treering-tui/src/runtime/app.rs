@@ -1,0 +1,218 @@
+//! The program: picker, tree and chat, one after the other on one desk.
+//!
+//! Whoever leaves a screen comes back to the one before it. There is one session at a time, whichever
+//! screen shows it, and one draft of what to say next.
+
+use super::chat::{self, ChatSetup, chat};
+use super::desk::Desk;
+use super::picker::{self, PickerSetup, pick};
+use super::tree::{self, TreeSetup, select};
+use super::visit::Visit;
+use std::io;
+use std::path::{Path, PathBuf};
+use treering_agent::AgentSession;
+
+/// How the screens look, and which keys they have.
+#[derive(Debug)]
+pub struct Setup {
+    /// The session picker.
+    pub picker: PickerSetup,
+    /// The tree selector.
+    pub tree: TreeSetup,
+    /// The chat.
+    pub chat: ChatSetup,
+}
+
+/// Where sessions come from. An error says what happened, and what to do.
+pub trait Sessions {
+    /// Opens a session.
+    fn open(&self, file: &Path) -> Result<AgentSession, String>;
+    /// Begins a new one.
+    fn begin(&self) -> Result<AgentSession, String>;
+    /// The one to play with.
+    fn demo(&self) -> Result<AgentSession, String>;
+    /// Somebody works with this session.
+    fn remember(&self, file: &Path);
+}
+
+/// What is shown at first.
+#[derive(Debug)]
+pub enum First {
+    /// All sessions.
+    Picker,
+    /// The tree of one.
+    Tree(AgentSession),
+    /// The conversation of one.
+    Chat(AgentSession),
+}
+
+/// How the program ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum End {
+    /// Somebody left. This session was open.
+    Left(Option<PathBuf>),
+    /// The system wanted it.
+    Stopped,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Screen {
+    Picker,
+    Tree,
+    Chat,
+}
+
+/// Runs the program until somebody leaves it. The terminal is as it was afterwards. `runtime` is where
+/// what waits is done; it needs its timer and its input and output.
+pub fn run(
+    setup: &Setup,
+    sessions: &dyn Sessions,
+    first: First,
+    runtime: &tokio::runtime::Handle,
+) -> io::Result<End> {
+    let mut program = Program {
+        desk: Desk::open()?,
+        setup,
+        sessions,
+        runtime,
+        visit: None,
+        screens: Vec::new(),
+        draft: String::new(),
+        notice: None,
+    };
+    match first {
+        First::Picker => program.show(Screen::Picker),
+        First::Tree(agent) => program.enter(agent, Screen::Tree),
+        First::Chat(agent) => program.enter(agent, Screen::Chat),
+    }
+    program.run()
+}
+
+struct Program<'a> {
+    desk: Desk,
+    setup: &'a Setup,
+    sessions: &'a dyn Sessions,
+    runtime: &'a tokio::runtime::Handle,
+    /// The session that is open.
+    visit: Option<Visit>,
+    /// The screens that somebody comes back to, the one that is shown last. Each is there once.
+    screens: Vec<Screen>,
+    /// What was written but not sent.
+    draft: String,
+    /// To be said on the next screen.
+    notice: Option<String>,
+}
+
+impl Program<'_> {
+    fn run(mut self) -> io::Result<End> {
+        while let Some(screen) = self.screens.last() {
+            let goes_on = match (screen, self.visit.clone()) {
+                (Screen::Picker, _) => self.pick()?,
+                (Screen::Tree, Some(visit)) => self.select(&visit)?,
+                (Screen::Chat, Some(visit)) => self.chat(&visit)?,
+                (Screen::Tree | Screen::Chat, None) => {
+                    self.screens.pop();
+                    true
+                }
+            };
+            if !goes_on {
+                return Ok(End::Stopped);
+            }
+        }
+        Ok(End::Left(self.file()))
+    }
+
+    fn file(&self) -> Option<PathBuf> {
+        self.visit.as_ref()?.agent.session().path()
+    }
+
+    fn show(&mut self, screen: Screen) {
+        self.screens.retain(|shown| *shown != screen);
+        self.screens.push(screen);
+    }
+
+    fn enter(&mut self, agent: AgentSession, screen: Screen) {
+        self.visit = Some(Visit::new(agent, self.runtime.clone()));
+        self.draft.clear();
+        self.remember();
+        self.show(screen);
+    }
+
+    /// The session in hand is the one to continue with.
+    fn remember(&self) {
+        if let Some(file) = self.file() {
+            self.sessions.remember(&file);
+        }
+    }
+
+    /// Shows the picker. Says whether the program goes on; so do the others.
+    fn pick(&mut self) -> io::Result<bool> {
+        let open = self.file();
+        let notice = self.notice.take();
+        let (agent, screen) =
+            match pick(&mut self.desk, &self.setup.picker, open.as_deref(), notice)? {
+                picker::Outcome::Stopped => return Ok(false),
+                picker::Outcome::Closed => {
+                    self.screens.pop();
+                    return Ok(true);
+                }
+                // Whoever was talking goes on talking.
+                picker::Outcome::Open(file) if self.screens.contains(&Screen::Chat) => {
+                    (self.sessions.open(&file), Screen::Chat)
+                }
+                picker::Outcome::Open(file) => (self.sessions.open(&file), Screen::Tree),
+                picker::Outcome::Demo => (self.sessions.demo(), Screen::Tree),
+                picker::Outcome::New => (self.sessions.begin(), Screen::Chat),
+            };
+        match agent {
+            Ok(agent) => {
+                self.screens = vec![Screen::Picker];
+                self.enter(agent, screen);
+            }
+            Err(why) => self.notice = Some(why),
+        }
+        Ok(true)
+    }
+
+    fn select(&mut self, visit: &Visit) -> io::Result<bool> {
+        let notice = self.notice.take();
+        match select(&mut self.desk, visit, &self.setup.tree, notice)? {
+            tree::Outcome::Stopped => return Ok(false),
+            tree::Outcome::Closed => {
+                self.screens.pop();
+            }
+            tree::Outcome::Talk(text) => {
+                if let Some(text) = text {
+                    self.draft = text;
+                }
+                self.show(Screen::Chat);
+            }
+            tree::Outcome::Replaced(notice) => {
+                self.notice = Some(notice);
+                self.remember();
+            }
+        }
+        Ok(true)
+    }
+
+    fn chat(&mut self, visit: &Visit) -> io::Result<bool> {
+        visit.trail.own();
+        let draft = Some(std::mem::take(&mut self.draft));
+        let outcome = chat(&mut self.desk, self.runtime, &visit.agent, &self.setup.chat, draft)?;
+        // Commands may have put another session in this one's place.
+        self.remember();
+        match outcome {
+            chat::Outcome::Stopped => return Ok(false),
+            chat::Outcome::Quit => self.screens.clear(),
+            chat::Outcome::Tree(draft) => {
+                self.draft = draft;
+                self.show(Screen::Tree);
+            }
+            chat::Outcome::Resume(draft) => {
+                self.draft = draft;
+                self.show(Screen::Picker);
+            }
+        }
+        Ok(true)
+    }
+}

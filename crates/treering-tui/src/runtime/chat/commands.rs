@@ -1,0 +1,262 @@
+//! What commands do to a session.
+
+use super::places::find;
+use super::teller::{Teller, full_name, short};
+use crate::chat::{Command, Event, Notice, Summary};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use treering::{EntryId, Kind, NewEntry, Part, Role, Selection, Session};
+use treering_agent::{
+    AgentError, AgentSession, BranchSummary, CancellationToken, CompactOptions, Compaction,
+    ForkPosition, Forked, MergeOptions, MergeOutcome, NavigateOptions, Navigation, Replaced,
+};
+use treering_export::Export;
+
+/// What came of it.
+#[derive(Debug, Default)]
+pub(super) struct Reply {
+    pub notice: Option<Notice>,
+    pub events: Vec<Event>,
+}
+
+impl Reply {
+    pub(super) fn notice(text: impl Into<String>) -> Self {
+        Reply { notice: Some(Notice::new(text)), ..Reply::default() }
+    }
+
+    pub(super) fn failure(text: impl Into<String>) -> Self {
+        Reply { notice: Some(Notice::failure(text)), ..Reply::default() }
+    }
+
+    pub(super) fn event(event: Event) -> Self {
+        Reply { events: vec![event], ..Reply::default() }
+    }
+
+    /// A text to be edited as well.
+    fn and_edit(mut self, text: Option<String>) -> Self {
+        self.events.extend(text.map(Event::Edit));
+        self
+    }
+}
+
+type Done = Result<Reply, AgentError>;
+
+/// Does what a command says.
+pub(super) async fn run(teller: &Teller, command: Command, cancel: &CancellationToken) -> Done {
+    let agent = &*teller.agent;
+    let session = agent.session();
+    let place = |text: &str| find(&session, &teller.numbers, text);
+    let options = || NavigateOptions { cancel: cancel.clone(), ..Default::default() };
+    match command {
+        Command::BranchHere(to, summary) => {
+            let to = place(&to)?;
+            let summary = match summary {
+                Summary::None => BranchSummary::None,
+                Summary::Given(text) => BranchSummary::Given(text),
+                Summary::Asked(focus) => BranchSummary::Ask(focus),
+            };
+            Ok(moved(agent.branch_here(to.as_str(), summary).await?))
+        }
+        Command::Switch(to) => Ok(moved(agent.switch(place(&to)?.as_str()).await?)),
+        Command::Pop(to) => {
+            let to = to.map(|to| place(&to)).transpose()?;
+            Ok(moved(agent.pop(to.as_ref().map(EntryId::as_str), options()).await?))
+        }
+        Command::Branch(Some(at)) => {
+            let at = place(&at)?;
+            Ok(forked(agent.fork(at.as_str(), ForkPosition::Before, cancel).await?))
+        }
+        Command::Fork(Some(at)) => {
+            let at = place(&at)?;
+            let is_user = matches!(session.tree().role(at.as_str()), Ok(Some(Role::User)));
+            let position = if is_user { ForkPosition::Before } else { ForkPosition::At };
+            Ok(forked(agent.fork(at.as_str(), position, cancel).await?))
+        }
+        Command::Clone => Ok(forked(agent.clone_session(cancel).await?)),
+        Command::New => Ok(match agent.new_session(cancel).await? {
+            Replaced::Done => Reply::notice("a new session"),
+            Replaced::Aborted => stopped(),
+            Replaced::Cancelled { hook } => unwanted(&hook),
+        }),
+        Command::Compact(instructions) => {
+            let options =
+                CompactOptions { instructions, cancel: cancel.clone(), ..Default::default() };
+            Ok(compacted(agent.compact(options).await?))
+        }
+        Command::Merge { place: other, full, focus } => {
+            let options = MergeOptions { full, custom_instructions: focus, cancel: cancel.clone() };
+            Ok(match agent.merge(place(&other)?.as_str(), options).await? {
+                MergeOutcome::NothingNew => Reply::notice("this branch has all of that already"),
+                MergeOutcome::Aborted => stopped(),
+                MergeOutcome::Done(merged) => {
+                    Reply::notice(format!("brought here: {}", short(merged.entry.id())))
+                }
+            })
+        }
+        Command::CherryPick(selection) => {
+            let selection = match selection.split_once("..") {
+                Some((from, to)) => Selection::range(place(from)?.as_str(), place(to)?.as_str()),
+                None => Selection::entry(place(&selection)?.as_str()),
+            };
+            let copies = agent.cherry_pick(&selection)?;
+            Ok(match copies.len() {
+                0 => Reply::notice("this branch has all of that already"),
+                1 => Reply::notice("copied 1 entry"),
+                count => Reply::notice(format!("copied {count} entries")),
+            })
+        }
+        Command::Label(text) => label(agent, &session, &text),
+        Command::Name(name) => {
+            agent.set_name(&name).await?;
+            teller.tell_status();
+            Ok(Reply::notice(format!("the session is called {name:?}")))
+        }
+        Command::ExportBranch(at, file) => {
+            let at = match at {
+                Some(at) => place(&at)?,
+                None => root(&session)?,
+            };
+            Ok(export(session, at, file).await)
+        }
+        Command::Model(Some(name)) => Ok(match teller.models.choose(&name) {
+            Err(why) => Reply::failure(why),
+            Ok(model) => {
+                session.append(NewEntry::model_change(model.provider(), model.model()))?;
+                teller.tell_status();
+                Reply::notice(format!("{} answers from now on", full_name(&*model)))
+            }
+        }),
+        Command::Thinking(Some(level)) => {
+            session.append(NewEntry::thinking_level_change(&level))?;
+            teller.tell_status();
+            let note = "recorded for agents that think; the models here are not told";
+            Ok(Reply::notice(format!("thinking: {level} ({note})")))
+        }
+        // The rest is done elsewhere.
+        _ => Ok(Reply::default()),
+    }
+}
+
+fn stopped() -> Reply {
+    Reply::notice("stopped: nothing was changed")
+}
+
+fn unwanted(hook: &str) -> Reply {
+    Reply::failure(format!("{hook} said no: nothing was changed"))
+}
+
+fn moved(navigation: Navigation) -> Reply {
+    match navigation {
+        Navigation::AlreadyThere => Reply::notice("that is where you are"),
+        Navigation::Aborted => stopped(),
+        Navigation::Cancelled { hook } => unwanted(&hook),
+        Navigation::Moved(moved) => {
+            let place = moved.new_leaf.as_ref().map_or("the beginning".to_owned(), short);
+            let what = match moved.summary {
+                Some(_) => format!("at {place}, with a summary of what was left"),
+                None => format!("at {place}"),
+            };
+            Reply::notice(what).and_edit(moved.editor_text)
+        }
+    }
+}
+
+fn forked(forked: Forked) -> Reply {
+    match forked {
+        Forked::Aborted => stopped(),
+        Forked::Cancelled { hook } => unwanted(&hook),
+        Forked::Done { file, editor_text } => {
+            let file = file.map_or("in memory".to_owned(), |file| file.display().to_string());
+            Reply::notice(format!("a new session: {file}")).and_edit(editor_text)
+        }
+    }
+}
+
+fn compacted(compaction: Compaction) -> Reply {
+    match compaction {
+        Compaction::AlreadyCompacted => Reply::notice("it is compacted already"),
+        Compaction::TooSmall => Reply::notice("there is too little to compact"),
+        Compaction::Aborted => stopped(),
+        Compaction::Cancelled { hook } => unwanted(&hook),
+        Compaction::Done(done) => {
+            let (before, after) = (done.tokens_before, done.tokens_after);
+            let tokens = crate::amount::tokens;
+            Reply::notice(format!("compacted: {} → {} tokens", tokens(before), tokens(after)))
+        }
+    }
+}
+
+/// `ENTRY TEXT` labels an entry, `TEXT` the last thing that was said; `-` takes the label away.
+fn label(agent: &AgentSession, session: &Session, text: &str) -> Done {
+    let tree = session.tree();
+    let (first, more) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+    // The beginning of an id must be long enough not to be a word.
+    let named = Some(first).filter(|first| !more.trim().is_empty() && first.len() >= 4);
+    let named = named.and_then(|first| tree.find(first).ok());
+    let (entry, text) = match named {
+        Some(entry) => (entry, more.trim()),
+        None => (last_said(session)?, text),
+    };
+    let label = Some(text).filter(|text| *text != "-");
+    agent.label(entry.as_str(), label)?;
+    Ok(Reply::notice(match label {
+        Some(label) => format!("{} is labelled [{label}]", short(&entry)),
+        None => format!("{} has no label", short(&entry)),
+    }))
+}
+
+fn nothing_there() -> treering::Error {
+    treering::Error::UnknownEntry("the leaf of an empty session".into())
+}
+
+/// The last entry of the path that says something.
+fn last_said(session: &Session) -> Result<EntryId, treering::Error> {
+    let tree = session.tree();
+    let leaf = session.leaf().ok_or_else(nothing_there)?;
+    let above = |id: &EntryId| tree.parent(id.as_str()).ok().flatten();
+    let mut path = std::iter::successors(Some(leaf.clone()), above);
+    let is_said = |id: &EntryId| {
+        let said = [Kind::Message, Kind::Compaction, Kind::BranchSummary, Kind::CustomMessage];
+        tree.kind(id.as_str()).is_ok_and(|kind| said.contains(&kind))
+    };
+    Ok(path.find(is_said).unwrap_or(leaf))
+}
+
+fn root(session: &Session) -> Result<EntryId, treering::Error> {
+    let leaf = session.leaf().ok_or_else(nothing_there)?;
+    session.tree().path(leaf.as_str())?.into_iter().next().ok_or_else(nothing_there)
+}
+
+/// Writes what is below an entry: a session, or a page if the file is called so. No file is replaced.
+async fn export(session: Arc<Session>, at: EntryId, file: Option<String>) -> Reply {
+    let name = file.unwrap_or_else(|| format!("branch-{}.jsonl", short(&at).replace('/', "-")));
+    let path = Path::new(&session.cwd()).join(name);
+    let target = path.clone();
+    let written = tokio::task::spawn_blocking(move || write(&session, &at, &target)).await;
+    match written {
+        Ok(Ok(())) => Reply::notice(format!("written: {}", path.display())),
+        Ok(Err(error)) => Reply::failure(format!("{}: {error}", path.display())),
+        Err(died) => Reply::failure(died.to_string()),
+    }
+}
+
+fn write(session: &Session, at: &EntryId, path: &PathBuf) -> Result<(), treering_export::Error> {
+    let export = Export { part: Part::Subtree(at.to_string()), ..Export::default() };
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut out = std::io::BufWriter::new(options.open(path)?);
+    let written = match path.extension().and_then(|extension| extension.to_str()) {
+        Some("html") => export.html(session, &mut out),
+        Some("md") => export.markdown(session, &mut out),
+        Some("json") => export.json(session, &mut out),
+        _ => export.jsonl(session, &mut out),
+    };
+    let written = written.and_then(|()| Ok(std::io::Write::flush(&mut out)?));
+    if written.is_err() {
+        // Half an export is none.
+        let _ = std::fs::remove_file(path);
+    }
+    written
+}

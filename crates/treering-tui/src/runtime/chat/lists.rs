@@ -1,0 +1,124 @@
+//! What commands show: branches, context, costs.
+
+use super::places::Numbers;
+use super::teller::short;
+use crate::amount::{cost, tokens};
+use crate::page::{Line, Page, Span};
+use crate::text::safe_line;
+use crate::theme::Tone;
+use treering::{Branch, Error, Kind, Reader, Session, Tree, Usage};
+use treering_export::{Calls, Gist};
+
+/// No list is longer.
+const MOST: usize = 1000;
+
+fn line(spans: &[(Tone, &str)]) -> Line {
+    let spans = spans.iter().map(|(tone, text)| Span { tone: *tone, text: safe_line(text) });
+    Line::of(spans.collect()).hanging(4)
+}
+
+/// The branches, with numbers that commands understand.
+pub(super) fn branches(session: &Session, numbers: &Numbers) -> Result<Page, Error> {
+    let is_usual = |branch: &Branch| branch.is_active || (branch.is_said && !branch.is_sidechain);
+    let branches: Vec<Branch> =
+        session.branches()?.into_iter().filter(is_usual).take(MOST).collect();
+    numbers.set(branches.iter().map(|branch| branch.leaf.clone()).collect());
+    let tree = session.tree();
+    let mut reader = session.reader();
+    let mut lines = Vec::new();
+    for (at, branch) in branches.iter().enumerate() {
+        let (label, gist) = title(branch, &tree, &mut reader);
+        let label = label.map(|label| format!("[{label}] ")).unwrap_or_default();
+        let count = match branch.own_entries {
+            1 => "1 entry".to_owned(),
+            count => format!("{count} entries"),
+        };
+        let used = format!("{} {}", tokens(branch.own.total()), cost(&branch.own));
+        lines.push(line(&[
+            (Tone::Label, &format!("{:>3} ", at + 1)),
+            (Tone::Active, if branch.is_active { "• " } else { "  " }),
+            (Tone::Plain, &short(&branch.leaf)),
+            (Tone::Dim, &format!("  {count:>10}  {:<12} ", used.trim_end())),
+            (Tone::Label, &label),
+            (Tone::Plain, &gist),
+        ]));
+    }
+    if lines.is_empty() {
+        lines.push(Line::new(Tone::Dim, "nothing was said yet"));
+    } else {
+        lines.push(Line::default());
+        let hint = "/switch N goes to one · /merge N brings its work here · • is where you are";
+        lines.push(Line::new(Tone::Dim, hint));
+    }
+    Ok(Page { lines })
+}
+
+/// The label nearest to the end of a branch, and the last thing that was said on it.
+fn title(branch: &Branch, tree: &Tree, reader: &mut Reader) -> (Option<String>, String) {
+    /// No further up: a branch may be very long.
+    const WITHIN: u64 = 64;
+    let (mut label, mut gist) = (None, String::new());
+    let mut id = Some(branch.leaf.clone());
+    for _ in 0..branch.own_entries.clamp(1, WITHIN) {
+        let Some(at) = id else { break };
+        label = label.or_else(|| tree.label(at.as_str()).map(str::to_owned));
+        let is_said = matches!(
+            tree.kind(at.as_str()),
+            Ok(Kind::Message | Kind::Compaction | Kind::BranchSummary | Kind::CustomMessage)
+        );
+        if gist.is_empty() && is_said {
+            let entry = reader.entry(at.as_str()).ok();
+            gist = entry
+                .map(|entry| Gist::read(&entry, &mut Calls::default()).text)
+                .unwrap_or_default();
+        }
+        id = tree.parent(at.as_str()).ok().flatten();
+    }
+    (label, gist)
+}
+
+/// What the model sees.
+pub(super) fn context(session: &Session) -> Result<Page, Error> {
+    Ok(Page::of_context(&session.context()?))
+}
+
+/// What was used.
+pub(super) fn costs(session: &Session) -> Result<Page, Error> {
+    let stats = session.stats()?;
+    let mut lines = vec![usage("in all", &stats.usage), usage("this branch", &stats.active)];
+    lines.push(usage("other branches", &stats.abandoned));
+    lines.push(Line::default());
+    lines.push(Line::new(Tone::Title, "by model"));
+    for (model, used) in stats.by_model.iter().take(MOST) {
+        lines.push(usage(if model.is_empty() { "(not named)" } else { model }, used));
+    }
+    lines.push(Line::default());
+    lines.push(Line::new(Tone::Title, "for"));
+    for (purpose, used) in &stats.by_purpose {
+        lines.push(usage(purpose.name(), used));
+    }
+    if stats.usage.unpriced > 0 {
+        lines.push(Line::default());
+        let hint = "?: the server does not say what its answers cost";
+        lines.push(Line::new(Tone::Dim, hint));
+    }
+    Ok(Page { lines })
+}
+
+fn usage(name: &str, used: &Usage) -> Line {
+    let requests = match used.requests {
+        1 => "1 request".to_owned(),
+        count => format!("{count} requests"),
+    };
+    let cached = match used.cache_read {
+        0 => String::new(),
+        count => format!(", {} cached", tokens(count)),
+    };
+    let (read, written) = (used.input.saturating_add(used.cache_write), used.output);
+    line(&[
+        (Tone::Plain, &format!("{name:<28} ")),
+        (Tone::Label, &format!("{:<10} ", cost(used))),
+        (Tone::Plain, &requests),
+        (Tone::Dim, &format!(": {} read{cached}, {} written", tokens(read), tokens(written))),
+    ])
+}

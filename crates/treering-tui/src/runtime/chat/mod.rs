@@ -1,0 +1,58 @@
+//! The chat's office: it talks to the model, does what commands say, and notices what is written.
+//!
+//! `setup` is what the chat is given, `clerk` does what the screen wants done, `commands` what its
+//! commands say, `lists` what they show; `teller` tells the screen what is in the session.
+
+mod clerk;
+mod commands;
+mod lists;
+mod places;
+mod setup;
+mod teller;
+
+#[cfg(test)]
+mod tests;
+
+pub use setup::{ChatSetup, Choose};
+
+use super::desk::{Desk, Post};
+use crate::chat::State;
+use clerk::Clerk;
+use std::io;
+use std::sync::Arc;
+use tokio::runtime::Handle;
+use treering_agent::AgentSession;
+
+/// How a chat was left. What was written but not sent comes along.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Outcome {
+    /// For the tree.
+    Tree(String),
+    /// For another session.
+    Resume(String),
+    /// For good.
+    Quit,
+    /// Because the system wants it so.
+    Stopped,
+}
+
+/// Shows the conversation of an agent's session until somebody leaves it. `draft` is what is in the
+/// editor at first. Whatever was going on when the chat is left has ended when this returns, an answer
+/// written down as far as it came. `runtime` needs its timer and its input and output.
+pub fn chat(
+    desk: &mut Desk,
+    runtime: &Handle,
+    agent: &Arc<AgentSession>,
+    setup: &ChatSetup,
+    draft: Option<String>,
+) -> io::Result<Outcome> {
+    let post = Post::default();
+    let state = State::new(draft.as_deref().unwrap_or_default(), setup.no_model())
+        .with_looks(setup.theme, setup.bindings.clone());
+    let mut clerk = Clerk::new(runtime, agent, setup, post.events.clone());
+    let outcome = desk.run(state, &mut clerk, &post);
+    // However it ended: nothing is left behind.
+    clerk.close();
+    outcome
+}

@@ -1,0 +1,61 @@
+//! What people type for a place in a session: an id or its beginning, a label, the number of a branch.
+
+use super::teller::short;
+use std::sync::{Arc, Mutex, PoisonError};
+use treering::{EntryId, Session};
+
+/// The branches as they were listed last: their numbers count from 1.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Numbers(Arc<Mutex<Vec<EntryId>>>);
+
+impl Numbers {
+    pub(super) fn set(&self, leaves: Vec<EntryId>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = leaves;
+    }
+
+    pub(super) fn forget(&self) {
+        self.set(Vec::new());
+    }
+
+    fn get(&self, number: usize) -> Option<EntryId> {
+        let leaves = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        number.checked_sub(1).and_then(|at| leaves.get(at).cloned())
+    }
+
+    /// Numbers to type, and what they stand for.
+    pub(super) fn names(&self) -> Vec<(String, String)> {
+        let leaves = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let name = |(at, leaf): (usize, &EntryId)| {
+            ((at + 1).to_string(), format!("the branch of {}", short(leaf)))
+        };
+        leaves.iter().enumerate().take(9).map(name).collect()
+    }
+}
+
+/// The entry that is meant. Whole ids come first, then numbers of branches, labels, beginnings of ids.
+pub(super) fn find(
+    session: &Session,
+    numbers: &Numbers,
+    place: &str,
+) -> Result<EntryId, treering::Error> {
+    let tree = session.tree();
+    if tree.contains(place) {
+        return Ok(place.into());
+    }
+    if let Some(leaf) = place.parse().ok().and_then(|number| numbers.get(number)) {
+        return Ok(leaf);
+    }
+    let labels = tree.labels();
+    let named = |label: &str| label == place || label.eq_ignore_ascii_case(place);
+    if let Some((id, ..)) = labels.iter().rev().find(|(_, label, _)| named(label)) {
+        return Ok(id.clone());
+    }
+    match tree.find(place) {
+        Err(treering::Error::UnknownEntry(_)) => {
+            // Another process may have just written it.
+            session.refresh()?;
+            session.tree().find(place)
+        }
+        found => found,
+    }
+}

@@ -1,0 +1,73 @@
+//! What a chat is given: looks, keys, and models.
+
+use crate::chat::Action;
+use crate::keys::Bindings;
+use crate::theme::Theme;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use treering_agent::ChatModel;
+
+/// Finds a model by the name that somebody typed, or says why there is none.
+pub type Choose = Box<dyn Fn(&str) -> Result<Arc<dyn ChatModel>, String> + Send + Sync>;
+
+/// How a chat looks and whom it talks to. The model that was chosen stays chosen when the chat is left
+/// for the tree and comes back.
+pub struct ChatSetup {
+    /// Its colours.
+    pub theme: Theme,
+    /// Its keys.
+    pub bindings: Bindings<Action>,
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    no_model: String,
+    model: Mutex<Option<Arc<dyn ChatModel>>>,
+    choose: Choose,
+}
+
+/// The models of a setup, for whoever works beside the screen.
+#[derive(Clone)]
+pub(super) struct Models(Arc<Inner>);
+
+impl fmt::Debug for ChatSetup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ChatSetup").field("theme", &self.theme).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Models {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Models")
+    }
+}
+
+impl ChatSetup {
+    /// A chat with a model, or with none: then `no_model`, in Markdown, says how to get one.
+    pub fn new(model: Option<Arc<dyn ChatModel>>, no_model: &str, choose: Choose) -> Self {
+        let inner = Inner { no_model: no_model.to_owned(), model: Mutex::new(model), choose };
+        ChatSetup { theme: Theme::default(), bindings: Bindings::default(), inner: Arc::new(inner) }
+    }
+
+    pub(super) fn no_model(&self) -> &str {
+        &self.inner.no_model
+    }
+
+    pub(super) fn models(&self) -> Models {
+        Models(Arc::clone(&self.inner))
+    }
+}
+
+impl Models {
+    /// The model that answers.
+    pub(super) fn current(&self) -> Option<Arc<dyn ChatModel>> {
+        self.0.model.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Another one from now on.
+    pub(super) fn choose(&self, name: &str) -> Result<Arc<dyn ChatModel>, String> {
+        let chosen = (self.0.choose)(name)?;
+        *self.0.model.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&chosen));
+        Ok(chosen)
+    }
+}

@@ -1,0 +1,216 @@
+//! Tells the screen what is in the session: its path, its size, its names, and what was said before.
+//!
+//! One thread looks several times a second whether the leaf is another one, and now and then whether
+//! other processes wrote something. Looking costs nothing as long as nothing has changed.
+
+use super::places::Numbers;
+use super::setup::Models;
+use crate::amount::cost;
+use crate::chat::{Event, Names, Notice, Status, is_shown};
+use crate::text::safe_line;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use treering::{EntryId, Role, Session};
+use treering_agent::{AgentSession, AgentSettings, ChatModel};
+use treering_export::{Calls, Gist};
+
+/// How often the leaf is looked at, and every which time the file.
+const LOOK: Duration = Duration::from_millis(100);
+const FILE: u64 = 5;
+/// So many earlier messages can be brought back with ↑, and so many are offered as places.
+const HISTORY: usize = 200;
+const OFFERED: usize = 20;
+
+/// What the screen was told last.
+#[derive(Debug, Default)]
+struct Told {
+    session: String,
+    leaf: Option<EntryId>,
+    labels: HashMap<EntryId, String>,
+    once: bool,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Teller {
+    pub agent: Arc<AgentSession>,
+    pub models: Models,
+    pub numbers: Numbers,
+    events: Sender<Event>,
+    told: Arc<Mutex<Told>>,
+    /// The number of the latest status: older ones are not told.
+    status: Arc<AtomicU64>,
+}
+
+impl Teller {
+    pub(super) fn new(agent: Arc<AgentSession>, models: Models, events: Sender<Event>) -> Self {
+        Teller {
+            agent,
+            models,
+            numbers: Numbers::default(),
+            events,
+            told: Arc::default(),
+            status: Arc::default(),
+        }
+    }
+
+    /// Tells the screen something; nobody is there any more if that fails.
+    pub(super) fn tell(&self, event: Event) {
+        let _ = self.events.send(event);
+    }
+
+    /// Tells what has changed since the last time.
+    pub(super) fn look(&self) {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let session = self.agent.session();
+        let (id, leaf) = (session.id(), session.leaf());
+        let is_new = !told.once || told.session != id;
+        if !is_new && told.leaf == leaf {
+            return;
+        }
+        let tree = session.tree();
+        let path = leaf.as_ref().and_then(|leaf| tree.path(leaf.as_str()).ok());
+        let mut entries = path.unwrap_or_default();
+        entries.retain(|entry| tree.kind(entry.as_str()).is_ok_and(is_shown));
+        let labels: HashMap<EntryId, String> =
+            tree.labels().into_iter().map(|(id, label, _)| (id, label.to_owned())).collect();
+        let changed = labels.iter().filter(|(id, label)| told.labels.get(*id) != Some(*label));
+        let cleared = told.labels.keys().filter(|id| !labels.contains_key(*id));
+        let changed: Vec<EntryId> = changed.map(|(id, _)| id).chain(cleared).cloned().collect();
+        if is_new {
+            self.tell(Event::History(said(&session, &entries)));
+            self.numbers.forget();
+        }
+        self.tell(Event::Names(self.names(&session, &entries)));
+        self.tell(Event::Entries(entries, changed));
+        *told = Told { session: id, leaf, labels, once: true };
+        drop(told);
+        self.tell_status();
+    }
+
+    /// Tells the status anew: at once what is known at once, the rest when it is known.
+    pub(super) fn tell_status(&self) {
+        let number = self.status.fetch_add(1, Ordering::Relaxed) + 1;
+        let teller = self.clone();
+        std::thread::spawn(move || {
+            let session = teller.agent.session();
+            let status = status(&session, teller.models.current(), &teller.agent.settings());
+            if teller.status.load(Ordering::Relaxed) == number {
+                teller.tell(Event::Status(status));
+            }
+        });
+    }
+
+    /// What arguments of commands can be.
+    fn names(&self, session: &Session, entries: &[EntryId]) -> Names {
+        let tree = session.tree();
+        let mut places = self.numbers.names();
+        for (id, label, _) in tree.labels().into_iter().rev().take(OFFERED) {
+            let is_word = !label.is_empty() && !label.contains(char::is_whitespace);
+            let place = if is_word { label.to_owned() } else { id.to_string() };
+            places.push((place, format!("[{label}]")));
+        }
+        let is_user = |id: &&EntryId| matches!(tree.role(id.as_str()), Ok(Some(Role::User)));
+        let mut reader = session.reader();
+        for id in entries.iter().rev().filter(is_user).take(OFFERED) {
+            if let Ok(entry) = reader.entry(id.as_str()) {
+                let gist = Gist::read(&entry, &mut Calls::default());
+                places.push((id.to_string(), gist.text));
+            }
+        }
+        let models = self.models.current().map(|model| full_name(&*model));
+        Names { places, models: models.into_iter().collect() }
+    }
+
+    /// Looks again and again, until what is returned is dropped.
+    pub(super) fn follow(&self) -> Sender<()> {
+        let (stop, stopped) = channel();
+        let teller = self.clone();
+        std::thread::spawn(move || {
+            for count in 1.. {
+                if stopped.recv_timeout(LOOK) != Err(RecvTimeoutError::Timeout) {
+                    return;
+                }
+                if count % FILE == 0 {
+                    teller.take_in();
+                }
+                teller.look();
+            }
+        });
+        stop
+    }
+
+    /// Takes in what others wrote. Where they went on from our leaf, we go along; where they went
+    /// elsewhere, we stay.
+    pub(super) fn take_in(&self) {
+        let session = self.agent.session();
+        let new = match session.refresh() {
+            Ok(new) => new,
+            Err(error) => return self.tell(Event::Notice(Notice::failure(error.to_string()))),
+        };
+        if new.is_empty() || self.agent.running().is_some() {
+            return;
+        }
+        let (tree, leaf) = (session.tree(), session.leaf());
+        let goes_on = match (&leaf, tree.file_leaf()) {
+            (Some(leaf), Some(end)) => tree.is_ancestor(leaf.as_str(), end.as_str()),
+            (None, Some(_)) => Ok(tree.len() == new.len()),
+            (_, None) => Ok(false),
+        };
+        if goes_on.unwrap_or(false) {
+            // What it says next is what others said.
+            let _ = session.follow();
+        }
+    }
+}
+
+/// `provider/model`.
+pub(super) fn full_name(model: &dyn ChatModel) -> String {
+    format!("{}/{}", model.provider(), model.model())
+}
+
+/// How much a model takes, by the settings or by itself.
+pub(super) fn window(model: Option<&dyn ChatModel>, settings: &AgentSettings) -> u64 {
+    let own = model.and_then(|model| settings.context_windows.get(&full_name(model)).copied());
+    own.or(model.map(|model| model.context_window())).unwrap_or(settings.context_window)
+}
+
+fn status(
+    session: &Session,
+    model: Option<Arc<dyn ChatModel>>,
+    settings: &AgentSettings,
+) -> Status {
+    let usage = session.leaf().and_then(|leaf| session.branch_usage(leaf.as_str()).ok());
+    let thinking = session.projection().map(|projection| projection.thinking_level.clone());
+    Status {
+        name: session.name().unwrap_or_else(|| session.id().chars().take(8).collect()),
+        model: model.as_deref().map(full_name),
+        thinking: thinking.unwrap_or_default(),
+        tokens: session.context_tokens().ok().map(|size| size.tokens),
+        window: window(model.as_deref(), settings),
+        cost: usage.map(|usage| cost(&usage)).unwrap_or_default(),
+    }
+}
+
+/// What the user said on a path, oldest first.
+fn said(session: &Session, entries: &[EntryId]) -> Vec<String> {
+    let tree = session.tree();
+    let is_user = |id: &&EntryId| matches!(tree.role(id.as_str()), Ok(Some(Role::User)));
+    let mut reader = session.reader();
+    let texts = entries.iter().rev().filter(is_user).take(HISTORY).filter_map(|id| {
+        let text = reader.entry(id.as_str()).ok()?.message()?.text();
+        Some(text).filter(|text| !text.trim().is_empty() && text.len() <= 64 * 1024)
+    });
+    let mut texts: Vec<String> = texts.collect();
+    texts.reverse();
+    texts
+}
+
+/// An id for people.
+pub(super) fn short(id: &EntryId) -> String {
+    let id = id.as_str();
+    let is_long = id.chars().count() > 16;
+    safe_line(&id.chars().take(if is_long { 8 } else { 64 }).collect::<String>())
+}

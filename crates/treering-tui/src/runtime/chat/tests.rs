@@ -1,0 +1,462 @@
+//! The chat with a session and a model that plays a script, without a terminal.
+
+use super::clerk::Clerk;
+use super::{ChatSetup, Outcome};
+use crate::Happening;
+use crate::chat::{Event, State, update};
+use crate::keys::Key;
+use crate::runtime::desk::Office;
+use crate::text::columns;
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use std::collections::VecDeque;
+use std::path::Path;
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tempfile::TempDir;
+use tokio::runtime::Runtime;
+use treering::{MessageView, Session, SessionOptions};
+use treering_agent::{
+    AgentSession, CancellationToken, ChatAnswer, ChatFuture, ChatModel, ChatRequest, Delta,
+    Extractive, SummaryError, Usage,
+};
+
+/// What the model does when it is asked.
+#[derive(Debug, Clone)]
+enum Play {
+    Say(&'static str),
+    /// Says this, and then nothing until it is stopped.
+    Hang(&'static str),
+    Fail,
+}
+
+#[derive(Debug)]
+struct Scripted {
+    name: String,
+    plays: Mutex<VecDeque<Play>>,
+    asked: Mutex<Vec<Vec<String>>>,
+}
+
+impl ChatModel for Scripted {
+    fn provider(&self) -> &str {
+        "acme"
+    }
+
+    fn model(&self) -> &str {
+        &self.name
+    }
+
+    fn context_window(&self) -> u64 {
+        100_000
+    }
+
+    fn answer<'a>(
+        &'a self,
+        mut request: ChatRequest,
+        cancel: &'a CancellationToken,
+    ) -> ChatFuture<'a> {
+        let turns = request.turns.iter().map(|turn| turn.text.clone()).collect();
+        self.asked.lock().unwrap().push(turns);
+        let play = self.plays.lock().unwrap().pop_front().unwrap_or(Play::Say("Yes."));
+        Box::pin(async move {
+            let mut tell = |text: &str| {
+                request.on_delta.as_mut().unwrap()(Delta::Text(text));
+            };
+            match play {
+                Play::Say(text) => {
+                    tell(text);
+                    let usage = Usage { input: 10, output: 5, ..Usage::of_request() };
+                    Ok(ChatAnswer { text: text.into(), usage: Some(usage), model: "m".into() })
+                }
+                Play::Hang(text) => {
+                    tell(text);
+                    cancel.cancelled().await;
+                    Err(SummaryError::Cancelled)
+                }
+                Play::Fail => Err(SummaryError::Connection("nobody there".into())),
+            }
+        })
+    }
+}
+
+fn scripted(plays: &[Play]) -> Arc<Scripted> {
+    let plays = Mutex::new(plays.iter().cloned().collect());
+    Arc::new(Scripted { name: "m1".into(), plays, asked: Mutex::default() })
+}
+
+/// Somebody at a chat.
+struct Rig {
+    _runtime: Runtime,
+    agent: Arc<AgentSession>,
+    clerk: Clerk,
+    state: Option<State>,
+    inbox: Receiver<Event>,
+    outcome: Option<Outcome>,
+}
+
+impl Rig {
+    fn new(session: Session, model: Option<Arc<Scripted>>) -> Rig {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()
+            .unwrap();
+        let agent = AgentSession::new(session).with_summarizer(Arc::new(Extractive::default()));
+        let agent = Arc::new(agent);
+        let choose = |name: &str| match name {
+            "nobody" => Err("there is no such model".to_owned()),
+            name => {
+                let (plays, asked) = (Mutex::default(), Mutex::default());
+                let model = Scripted { name: name.into(), plays, asked };
+                Ok(Arc::new(model) as Arc<dyn ChatModel>)
+            }
+        };
+        let model = model.map(|model| model as Arc<dyn ChatModel>);
+        let setup = ChatSetup::new(model, "Configure one.", Box::new(choose));
+        let (events, inbox) = channel();
+        let clerk = Clerk::new(runtime.handle(), &agent, &setup, events);
+        let state = Some(State::new("", "Configure one."));
+        let mut rig = Rig { _runtime: runtime, agent, clerk, state, inbox, outcome: None };
+        rig.event(Event::from(Happening::Resize(100, 40)));
+        rig.wait(|_, state| !state.status.name.is_empty());
+        rig
+    }
+
+    fn event(&mut self, event: Event) {
+        let (state, effects) = update(self.state.take().unwrap(), event);
+        for effect in effects {
+            self.outcome = self.outcome.take().or(self.clerk.perform(effect, &state));
+        }
+        self.state = Some(state);
+    }
+
+    /// Takes events in until something is so. What never comes fails the test, after a while.
+    #[track_caller]
+    fn wait(&mut self, is_so: impl Fn(&Rig, &State) -> bool) {
+        loop {
+            let state = self.state.take().unwrap();
+            let done = is_so(self, &state);
+            self.state = Some(state);
+            if done {
+                return;
+            }
+            let event = self.inbox.recv_timeout(Duration::from_secs(20)).expect("something more");
+            self.event(event);
+        }
+    }
+
+    fn press(&mut self, keys: &str) {
+        for word in keys.split_whitespace() {
+            let keys = match word.parse() {
+                Ok(key) => vec![key],
+                Err(_) => word.chars().map(Key::char).collect(),
+            };
+            keys.into_iter().for_each(|key| self.event(Event::from(key)));
+        }
+    }
+
+    /// Types a line, sends it, and waits until all that comes of it is over.
+    #[track_caller]
+    fn send(&mut self, line: &str) {
+        self.event(Event::from(Happening::Paste(line.to_owned())));
+        self.press("Enter");
+        self.wait(|_, state| {
+            state.work.is_some() || state.sheet.is_some() || state.notice.is_some()
+        });
+        self.wait(|_, state| state.work.is_none());
+    }
+
+    fn state(&self) -> &State {
+        self.state.as_ref().unwrap()
+    }
+
+    fn notice(&self) -> &str {
+        self.state().notice.as_ref().map_or("", |notice| &notice.text)
+    }
+
+    /// What the model would see, a line a message.
+    fn context(&self) -> Vec<String> {
+        context(&self.agent.session())
+    }
+
+    fn sheet(&self) -> String {
+        let lines = &self.state().sheet.as_ref().expect("a sheet").lines;
+        lines.iter().map(|line| line.text() + "\n").collect()
+    }
+
+    /// The screen as text.
+    fn screen(&mut self) -> String {
+        let state = self.clerk.prepare(self.state.take().unwrap());
+        let (width, height) = (100, 40);
+        let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+        terminal.draw(|frame| crate::chat::draw(&state, frame)).unwrap();
+        self.state = Some(state);
+        let buffer = terminal.backend().buffer();
+        let cells = buffer.content().iter().map(|cell| cell.symbol());
+        cells.filter(|symbol| columns(symbol) > 0).collect()
+    }
+}
+
+fn context(session: &Session) -> Vec<String> {
+    let line = |json: &[u8]| {
+        let view = MessageView::new(json);
+        format!("{}: {}", view.role_name(), view.text())
+    };
+    session.context().unwrap().messages.iter().map(|message| line(&message.json)).collect()
+}
+
+fn place() -> (TempDir, Session) {
+    let dir = tempfile::tempdir().unwrap();
+    let session = open(dir.path());
+    (dir, session)
+}
+
+fn open(dir: &Path) -> Session {
+    let file = dir.join("s.jsonl");
+    match file.exists() {
+        true => Session::open(&file).unwrap(),
+        false => Session::create_at(&file, dir, SessionOptions::default()).unwrap(),
+    }
+}
+
+#[test]
+fn one_asks_and_goes_on_after_a_restart() {
+    let (dir, session) = place();
+    let mut rig = Rig::new(session, Some(scripted(&[Play::Say("A **colour**.")])));
+    rig.send("What is red?");
+    assert_eq!(rig.context(), ["user: What is red?", "assistant: A **colour**."]);
+    let screen = rig.screen();
+    assert!(screen.contains("› you") && screen.contains("colour"), "{screen}");
+    rig.wait(|_, state| state.status.tokens == Some(15));
+    rig.press("Ctrl+D");
+    assert_eq!(rig.outcome, Some(Outcome::Quit));
+    drop(rig);
+
+    let model = scripted(&[]);
+    let mut rig = Rig::new(open(dir.path()), Some(Arc::clone(&model)));
+    // What was said comes back with ↑.
+    rig.wait(|_, state| !state.transcript.entries().is_empty());
+    rig.press("↑");
+    assert_eq!(rig.state().draft(), "What is red?");
+    rig.press("Ctrl+U");
+    rig.send("And blue?");
+    let asked = model.asked.lock().unwrap().clone();
+    assert_eq!(asked, [["What is red?", "A **colour**.", "And blue?"]]);
+}
+
+#[test]
+fn an_answer_that_is_stopped_is_kept() {
+    let (_dir, session) = place();
+    let mut rig = Rig::new(session, Some(scripted(&[Play::Hang("Once upon")])));
+    rig.event(Event::from(Happening::Paste("A story!".into())));
+    rig.press("Enter");
+    rig.wait(|_, state| state.arriving.as_ref().is_some_and(|it| it.text == "Once upon"));
+    assert!(rig.screen().contains("Once upon"));
+    rig.press("Esc");
+    rig.wait(|_, state| state.work.is_none());
+    assert_eq!(rig.context(), ["user: A story!", "assistant: Once upon"]);
+    assert!(rig.screen().contains("(stopped here)"));
+    // And so is one that is going on when the chat is left.
+    rig.clerk.close();
+    assert_eq!(rig.agent.running(), None);
+}
+
+#[test]
+fn leaving_ends_what_is_going_on_and_takes_the_draft_along() {
+    let (_dir, session) = place();
+    let mut rig = Rig::new(session, Some(scripted(&[Play::Hang("Well")])));
+    rig.event(Event::from(Happening::Paste("Hello".into())));
+    rig.press("Enter");
+    rig.wait(|_, state| state.arriving.as_ref().is_some_and(|it| it.text == "Well"));
+    rig.event(Event::from(Happening::Stop));
+    assert_eq!(rig.outcome, Some(Outcome::Stopped));
+    assert_eq!(rig.context(), ["user: Hello", "assistant: Well"]);
+
+    let (_dir, session) = place();
+    let mut rig = Rig::new(session, None);
+    rig.press("draft Esc Esc");
+    assert_eq!(rig.outcome, Some(Outcome::Tree("draft".into())));
+}
+
+#[test]
+fn a_model_that_fails_is_no_end() {
+    let (_dir, session) = place();
+    let mut rig = Rig::new(session, Some(scripted(&[Play::Fail])));
+    rig.send("Hello");
+    assert!(rig.notice().contains("nobody there"), "{}", rig.notice());
+    assert!(rig.screen().contains("(failed: "));
+    rig.send("Again");
+    assert_eq!(rig.context()[2..], ["user: Again", "assistant: Yes."]);
+}
+
+#[test]
+fn an_earlier_message_is_edited_and_branches_are_switched() {
+    let (_dir, session) = place();
+    let model = scripted(&[Play::Say("Red."), Play::Say("Fine."), Play::Say("Blue.")]);
+    let mut rig = Rig::new(session, Some(model));
+    rig.send("Name a colour.");
+    rig.send("How are you?");
+    // Back to before the second question, whose text is to be edited.
+    rig.send("/pop");
+    assert_eq!(rig.state().draft(), "How are you?");
+    assert_eq!(rig.context().len(), 3, "{:?}", rig.context());
+    rig.press("Ctrl+U");
+    rig.send("Another one!");
+    assert_eq!(rig.context()[3..], ["user: Another one!", "assistant: Blue."]);
+
+    rig.send("/branches");
+    let list = rig.sheet();
+    let numbers: Vec<&str> = list.lines().take(2).collect();
+    assert!(numbers[0].contains("1 • ") && numbers[1].contains("  2   "), "{list}");
+    rig.send("/switch 2");
+    assert_eq!(rig.context()[2..], ["user: How are you?", "assistant: Fine."]);
+    rig.send("/switch nowhere");
+    assert!(rig.notice().contains("number from /branches"), "{}", rig.notice());
+    rig.send("/merge 1 --full");
+    assert!(rig.context().contains(&"assistant: Blue.".to_owned()), "{:?}", rig.context());
+}
+
+#[test]
+fn a_place_can_be_labelled_and_gone_to() {
+    let (_dir, session) = place();
+    let mut rig = Rig::new(session, Some(scripted(&[])));
+    rig.send("one");
+    rig.send("/label here");
+    rig.wait(|rig, _| rig.agent.session().tree().labels().len() == 1);
+    rig.send("two");
+    assert!(rig.screen().contains("[here]"));
+    rig.send("/branch-here here tried something");
+    assert_eq!(rig.context().len(), 3);
+    let session = rig.agent.session();
+    let leaf = session.entry(session.leaf().unwrap().as_str()).unwrap();
+    assert_eq!(leaf.text("summary").as_deref(), Some("tried something"));
+    rig.send("/label -");
+    rig.send("/name my talk");
+    rig.wait(|_, state| state.status.name == "my talk");
+}
+
+#[test]
+fn the_context_is_compacted_on_demand() {
+    let (_dir, session) = place();
+    let mut rig = Rig::new(session, Some(scripted(&[])));
+    rig.send("/compact");
+    assert_eq!(rig.notice(), "there is too little to compact");
+    for _ in 0..2 {
+        rig.send(&"word ".repeat(30_000));
+    }
+    rig.send("/compact the tests");
+    assert!(rig.notice().starts_with("compacted: "), "{}", rig.notice());
+    assert!(rig.screen().contains("── compaction"));
+    rig.send("three");
+    assert!(rig.context()[0].starts_with("compactionSummary"));
+}
+
+#[test]
+fn another_session_is_begun_and_forked() {
+    let (dir, session) = place();
+    let mut rig = Rig::new(session, Some(scripted(&[])));
+    rig.send("one");
+    let first = rig.agent.session().id();
+    rig.send("/clone");
+    assert_ne!(rig.agent.session().id(), first);
+    assert_eq!(rig.context(), ["user: one", "assistant: Yes."]);
+    rig.send("/new");
+    assert_eq!(rig.context(), Vec::<String>::new());
+    rig.wait(|_, state| state.transcript.entries().is_empty());
+    rig.send("two");
+    let question = rig.agent.session().path_to_leaf().unwrap().remove(1).id().to_string();
+    rig.send(&format!("/fork {question}"));
+    assert_eq!(rig.state().draft(), "two");
+    // Three files: a session that says nothing yet has none.
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 3);
+}
+
+#[test]
+fn a_branch_is_exported_and_no_file_replaced() {
+    let (dir, session) = place();
+    let mut rig = Rig::new(session, Some(scripted(&[])));
+    rig.send("one");
+    let question = rig.agent.session().path_to_leaf().unwrap().remove(1).id().to_string();
+    rig.send(&format!("/export-branch {question} out.jsonl"));
+    let copy = Session::open(dir.path().join("out.jsonl")).unwrap();
+    assert_eq!(context(&copy), ["user: one", "assistant: Yes."]);
+    rig.send(&format!("/export-branch {question} out.jsonl"));
+    assert!(rig.state().notice.as_ref().is_some_and(|notice| notice.is_failure));
+    rig.send("/export-branch");
+    assert!(rig.notice().starts_with("written: "), "{}", rig.notice());
+}
+
+#[test]
+fn models_and_levels_are_changed_and_recorded() {
+    let (_dir, session) = place();
+    let mut rig = Rig::new(session, None);
+    rig.event(Event::from(Happening::Paste("hello".into())));
+    rig.press("Enter");
+    assert!(rig.sheet().contains("Configure one."));
+    assert_eq!(rig.state().draft(), "hello");
+    rig.press("Esc Ctrl+C");
+    rig.send("/model nobody");
+    assert_eq!(rig.notice(), "there is no such model");
+    rig.send("/model m2");
+    rig.send("/thinking high");
+    rig.wait(|_, state| state.status.thinking == "high");
+    assert_eq!(rig.state().status.model.as_deref(), Some("acme/m2"));
+    rig.send("hello");
+    let context = rig.agent.context().unwrap();
+    assert_eq!(context.model.unwrap().model_id.as_deref(), Some("m2"));
+    assert_eq!(context.thinking_level, "high");
+}
+
+#[cfg(unix)]
+#[test]
+fn commands_of_the_shell_are_recorded() {
+    let (dir, session) = place();
+    std::fs::write(dir.path().join("here.txt"), "").unwrap();
+    let mut rig = Rig::new(session, Some(scripted(&[])));
+    rig.send("!ls *.txt");
+    rig.send("!!echo secret; exit 3");
+    let screen = rig.screen();
+    assert!(screen.contains("here.txt") && screen.contains("(exit code 3)"), "{screen}");
+    let model = scripted(&[]);
+    let file = dir.path().join("s.jsonl");
+    rig.send("one");
+    drop(rig);
+    let mut rig = Rig::new(Session::open(file).unwrap(), Some(Arc::clone(&model)));
+    rig.send("two");
+    let asked = model.asked.lock().unwrap().concat().concat();
+    assert!(asked.contains("here.txt") && !asked.contains("secret"), "{asked}");
+}
+
+#[test]
+fn what_others_write_is_followed() {
+    let (dir, session) = place();
+    let mut rig = Rig::new(session, Some(scripted(&[])));
+    rig.send("one");
+    let other = open(dir.path());
+    other.append(treering::Message::user("from elsewhere")).unwrap();
+    rig.wait(|rig, _| rig.context().contains(&"user: from elsewhere".to_owned()));
+    let count = rig.context().len();
+    rig.wait(|_, state| state.transcript.entries().len() > count);
+    assert!(rig.screen().contains("from elsewhere"));
+    // Somebody who goes elsewhere does not take us along.
+    let root = other.tree().roots().remove(0);
+    other.branch(root.as_str()).unwrap();
+    rig.wait(|rig, _| {
+        rig.clerk.take_in();
+        rig.agent.session().tree().len() == other.tree().len()
+    });
+    assert_eq!(rig.context().len(), count);
+}
+
+#[test]
+fn lists_show_what_there_is() {
+    let (_dir, session) = place();
+    let mut rig = Rig::new(session, Some(scripted(&[])));
+    rig.send("one");
+    rig.send("/context");
+    assert!(rig.sheet().starts_with("2 messages, "), "{}", rig.sheet());
+    rig.press("Esc");
+    rig.send("/cost");
+    assert!(rig.sheet().contains("1 request: 10 read, 5 written"), "{}", rig.sheet());
+}
