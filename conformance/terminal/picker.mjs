@@ -1,6 +1,6 @@
 // The session picker.
 
-import { mkdirSync, existsSync } from 'node:fs';
+import { existsSync, mkdirSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { assistant, cli, equal, treering, user, withDemo, write } from './story.mjs';
 import { Terminal } from './terminal.mjs';
@@ -11,6 +11,8 @@ async function withSessions(check) {
     write(terminal, 'sessions/colours.jsonl', [user('Name a colour.'), assistant('Red.')]);
     write(terminal, 'sessions/numbers.jsonl', [user('Name a number.'), assistant('Seven.')]);
     cli(terminal, 'rename', join(terminal.dir, 'sessions/numbers.jsonl'), 'Counting');
+    // What was written to a moment ago cannot be deleted.
+    utimesSync(join(terminal.dir, 'sessions/numbers.jsonl'), 1e9, 1e9);
     terminal.run(`export TREERING_SESSIONS=${join(terminal.dir, 'sessions')}; clear`);
     await check(terminal);
   });
@@ -27,7 +29,7 @@ export async function picker_finds_opens_and_comes_back() {
     terminal.keys('Escape');
     await terminal.see('Counting');
     terminal.keys('Escape');
-    await terminal.see(/\$ $/m);
+    await terminal.prompt();
   });
 }
 
@@ -49,7 +51,7 @@ export async function picker_renames_and_deletes() {
     terminal.keys('y');
     await terminal.see(() => !existsSync(join(terminal.dir, 'sessions/numbers.jsonl')), '(the file is gone)');
     terminal.keys('C-c');
-    await terminal.see(/\$ $/m);
+    await terminal.prompt();
   });
 }
 

@@ -1,7 +1,7 @@
 // The demo session and others, in a terminal of their own.
 
 import { execFileSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Terminal } from './terminal.mjs';
 
@@ -34,6 +34,13 @@ export function write(terminal, name, entries) {
   });
   writeFileSync(file, [header, ...lines].map(line => `${JSON.stringify(line)}\n`).join(''));
   return file;
+}
+
+// The configuration file of whoever sits at the terminal.
+export function configure(terminal, text) {
+  const dir = join(terminal.dir, 'config/treering');
+  mkdirSync(dir, { recursive: true });
+  writeFileSync(join(dir, 'config.toml'), text);
 }
 
 export const user = text => ({ message: { role: 'user', content: text } });

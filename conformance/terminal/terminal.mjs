@@ -49,6 +49,9 @@ export class Terminal {
     throw new Error(`not seen: ${wanted} ${why}\n--- the screen\n${screen}---`);
   }
 
+  // The shell waits for a command again.
+  async prompt() { return this.see(screen => screen.trimEnd().endsWith('\n$') || screen.trimEnd() === '$', '(the prompt)'); }
+
   async gone(text) { return this.see(screen => !screen.includes(text), `(waited for ${JSON.stringify(text)} to go)`); }
 
   close() {

@@ -3,7 +3,7 @@
 //!
 //! The library below is synchronous and knows no network; everything that waits is here, on tokio.
 //! Nothing in this crate prints. Only [`SummarizerConfig`] reads the environment, and only when
-//! asked to.
+//! asked to; commands that are run inherit it, and long outputs of theirs go to its temporary files.
 //!
 //! - [`Summarizer`]: one conversation in, one summary out; Anthropic, OpenAI-compatible servers, an
 //!   external command, or none ([`Extractive`]).

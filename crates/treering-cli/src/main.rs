@@ -49,7 +49,7 @@ struct Cli {
     #[command(subcommand)]
     command: Option<Command>,
     /// Go on with the last session of this directory, in the terminal interface
-    #[arg(short = 'c', long = "continue", conflicts_with = "command")]
+    #[arg(short = 'c', long = "continue")]
     go_on: bool,
     /// Do not send long output to a pager
     #[arg(long, global = true)]
@@ -72,6 +72,11 @@ fn main() -> ExitCode {
     };
     let mut out = Output::stdout();
     let mut command = match cli.command {
+        Some(_) if cli.go_on => {
+            let what = "-c goes on with a session: it stands alone".to_owned();
+            let hint = "leave out the command, or -c".to_owned();
+            return exit(Err(Failure::Usage { what, hint }), None);
+        }
         Some(command) => command,
         None if cli.go_on => return exit(commands::go_on(&mut out), None),
         None if interface::has_terminal() => Command::default(),

@@ -56,7 +56,7 @@ impl Batch {
 
     /// Whether it keeps more memory than another batch will need.
     pub(crate) fn is_large(&self) -> bool {
-        self.text.capacity() > 1024 * 1024
+        self.text.capacity() > 4 * 1024 * 1024
     }
 }
 

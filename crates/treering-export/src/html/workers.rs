@@ -33,7 +33,7 @@ impl Pace {
     /// As many threads as the machine runs at once, and batches that make waking them worthwhile.
     pub(crate) fn of_machine() -> Self {
         let threads = thread::available_parallelism().map_or(1, usize::from).min(Self::MAX_THREADS);
-        Pace { threads, entries: 256, bytes: 256 * 1024, ahead: 4 * 1024 * 1024 }
+        Pace { threads, entries: 1024, bytes: 768 * 1024, ahead: 8 * 1024 * 1024 }
     }
 }
 

@@ -49,7 +49,7 @@ pub enum First {
 /// How the program ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum End {
-    /// Somebody left. This session was open.
+    /// Somebody left. This is the session they talked in last, if they did.
     Left(Option<PathBuf>),
     /// The system wanted it.
     Stopped,
@@ -77,6 +77,7 @@ pub fn run(
         runtime,
         visit: None,
         screens: Vec::new(),
+        has_talked: false,
         draft: String::new(),
         notice: None,
     };
@@ -97,6 +98,8 @@ struct Program<'a> {
     visit: Option<Visit>,
     /// The screens that somebody comes back to, the one that is shown last. Each is there once.
     screens: Vec<Screen>,
+    /// Whether somebody talked in it.
+    has_talked: bool,
     /// What was written but not sent.
     draft: String,
     /// To be said on the next screen.
@@ -119,7 +122,7 @@ impl Program<'_> {
                 return Ok(End::Stopped);
             }
         }
-        Ok(End::Left(self.file()))
+        Ok(End::Left(self.file().filter(|_| self.has_talked)))
     }
 
     fn file(&self) -> Option<PathBuf> {
@@ -134,6 +137,7 @@ impl Program<'_> {
     fn enter(&mut self, agent: AgentSession, screen: Screen) {
         self.visit = Some(Visit::new(agent, self.runtime.clone()));
         self.draft.clear();
+        self.has_talked = false;
         self.remember();
         self.show(screen);
     }
@@ -197,6 +201,7 @@ impl Program<'_> {
 
     fn chat(&mut self, visit: &Visit) -> io::Result<bool> {
         visit.trail.own();
+        self.has_talked = true;
         let draft = Some(std::mem::take(&mut self.draft));
         let outcome = chat(&mut self.desk, self.runtime, &visit.agent, &self.setup.chat, draft)?;
         // Commands may have put another session in this one's place.

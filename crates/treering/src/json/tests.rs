@@ -122,6 +122,37 @@ proptest! {
     }
 
     #[test]
+    fn a_string_ends_where_it_ends_byte_by_byte(
+        inner in prop::collection::vec(0_usize..14, 0..60), odd in 0_usize..6, at in 0_usize..60,
+    ) {
+        const PIECES: [&[u8]; 7] =
+            [b"x", b"\\n", b"\\\"", b"\\\\", b"\\u00e9", b"\xc3\xa9 !#[]", b"\x7f\xff"];
+        const ODD: [&[u8]; 4] = [b"", b"\x1f", b"\\x", b"\\u00g0"];
+        fn reference(bytes: &[u8]) -> Option<usize> {
+            let mut at = 1;
+            loop {
+                at += match bytes.get(at)? {
+                    b'"' => return Some(at + 1),
+                    0..0x20 => return None,
+                    b'\\' => match bytes.get(at + 1)? {
+                        b'u' if bytes.get(at + 2..at + 6)?.iter().all(u8::is_ascii_hexdigit) => 6,
+                        other if b"\"\\/bfnrt".contains(other) => 2,
+                        _ => return None,
+                    },
+                    _ => 1,
+                };
+            }
+        }
+        let mut pieces: Vec<&[u8]> =
+            inner.iter().map(|piece| PIECES.get(*piece).copied().unwrap_or(b"x")).collect();
+        pieces.insert(at.min(inner.len()), ODD.get(odd).copied().unwrap_or_default());
+        let text = [b"\"", &pieces.concat()[..], b"\",\"y\""].concat();
+        for end in 1..=text.len() {
+            prop_assert_eq!(skip_string(&text[..end], 0), reference(&text[..end]));
+        }
+    }
+
+    #[test]
     fn finds_the_first_byte_that_needs_an_escape(bytes in any::<Vec<u8>>(), plain in 0_usize..40) {
         let mut text = vec![b'x'; plain];
         text.extend(bytes);
