@@ -7,7 +7,8 @@ use treering_shelf::distance;
 
 /// Explain a topic or a command
 ///
-/// Topics: sessions, search, summarizers, formats, redaction, config, exit-codes.
+/// Topics: sessions, search, summarizers, formats, redaction, config, keys,
+/// exit-codes.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// A topic or a command; without one, what there is
@@ -33,11 +34,15 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
             let heading = text.lines().next().unwrap_or_default().trim_start_matches("# ");
             writeln!(out, "  {name:<13} {heading}")?;
         }
+        writeln!(out, "  {KEYS:<13} {KEYS_HEADING}")?;
         return Ok(());
     };
     let is_it = |(name, others, _): &&(&str, &[&str], &str)| {
         name == wanted || others.contains(&wanted.as_str())
     };
+    if wanted == KEYS {
+        return write_keys(out);
+    }
     // `config` is both; whoever wants the command's options can ask the command.
     if let Some((_, _, text)) = TOPICS.iter().find(is_it) {
         return write_topic(text, out);
@@ -49,6 +54,27 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
         return Ok(());
     }
     Err(unknown(wanted, &treering))
+}
+
+/// The one topic that is not written: the interface knows its keys.
+const KEYS: &str = "keys";
+const KEYS_HEADING: &str = "The keys of the terminal interface, and their names for the configuration";
+
+fn write_keys(out: &mut Output) -> Result<(), Failure> {
+    writeln!(out, "{}\n", out.paint(Style::Heading, KEYS_HEADING))?;
+    let rule = "In the configuration a name gets other keys: [keys.tree] fork = \"F\", or several in a list.";
+    writeln!(out, "{rule}")?;
+    write_table::<treering_tui::picker::Action>("picker", out)?;
+    write_table::<treering_tui::tree::Action>("tree", out)?;
+    write_table::<treering_tui::chat::Action>("chat", out)
+}
+
+fn write_table<A: treering_tui::keys::Action>(screen: &str, out: &mut Output) -> Result<(), Failure> {
+    writeln!(out, "\n{}", out.paint(Style::Heading, &format!("[keys.{screen}]")))?;
+    for (_, name, about, keys) in A::ALL {
+        writeln!(out, "{name:<20} {keys:<22} {about}")?;
+    }
+    Ok(())
 }
 
 /// A topic as it is written, its headings set off.
