@@ -1,5 +1,6 @@
 //! The sessions to measure with: made once, and kept as long as the generator makes the same.
 
+use crate::measure;
 use serde_json::{Value, json};
 use std::fmt;
 use std::fs::{File, OpenOptions};
@@ -68,14 +69,16 @@ impl Data {
         let (mut bytes, _) = generate::session_bytes(&Plan::bytes(SEED, 1_000_000));
         generate::chain(&mut bytes, SEED, 100).unwrap();
         generate::star(&mut bytes, SEED, 100).unwrap();
-        bytes.hash(&mut hasher);
+        (bytes, rare_message("")).hash(&mut hasher);
         let (stamp, now) = (self.dir.join("generator"), format!("{:x}", hasher.finish()));
         let before = std::fs::read_to_string(&stamp);
         if before.as_ref().is_ok_and(|before| *before != now) {
             // Only what is named as this module names things.
             for entry in std::fs::read_dir(&self.dir).unwrap().flatten() {
                 match entry.file_name().to_string_lossy() {
-                    name if name == "list" => std::fs::remove_dir_all(entry.path()).unwrap(),
+                    name if name.starts_with("list") => {
+                        std::fs::remove_dir_all(entry.path()).unwrap()
+                    }
                     name if name.starts_with("made-") => {
                         std::fs::remove_file(entry.path()).unwrap()
                     }
@@ -133,25 +136,17 @@ impl Data {
         }
     }
 
-    /// A directory of many small sessions.
+    /// A directory of many small sessions, all of them in the page cache. In one of them somebody says
+    /// [`RARE`].
     pub(crate) fn directory(&self, count: u64) -> PathBuf {
-        let dir = self.dir.join("list");
-        let (mut sizes, plan) = (Rng::new(SEED), Plan::entries(SEED, 0));
-        if std::fs::read_dir(&dir).is_ok_and(|files| files.count() as u64 == count) {
-            return dir;
+        let dir = self.dir.join(format!("list-{count}"));
+        if !std::fs::read_dir(&dir).is_ok_and(|files| files.count() as u64 == count) {
+            let _ = std::fs::remove_dir_all(&dir);
+            std::fs::create_dir(&dir).unwrap();
+            write_sessions(&dir, count);
         }
-        let _ = std::fs::remove_dir_all(&dir);
-        std::fs::create_dir(&dir).unwrap();
-        for number in 0..count {
-            // A log-normal distribution's mean lies above its median by exp(sigma² / 2).
-            let size = sizes.log_normal(100_000.0 / 1.377, 0.8, 2000, 4_000_000);
-            let limit = Limit::Bytes(size as u64);
-            let start = plan.start + number as i64 * 3_600_000;
-            let plan = Plan { seed: SEED + 1 + number, limit, start, ..plan.clone() };
-            let (bytes, stats) = generate::session_bytes(&plan);
-            let stamp = treering::format_time(start).replace([':', '.'], "-");
-            let name = format!("{stamp}_{}.jsonl", stats.session);
-            std::fs::write(dir.join(name), bytes).unwrap();
+        for file in std::fs::read_dir(&dir).unwrap() {
+            measure::count_lines(&file.unwrap().path());
         }
         dir
     }
@@ -166,6 +161,36 @@ impl Data {
     pub(crate) fn scratch(&self) -> TempDir {
         tempfile::tempdir_in(&self.dir).unwrap()
     }
+}
+
+fn write_sessions(dir: &Path, count: u64) {
+    let (mut sizes, plan) = (Rng::new(SEED), Plan::entries(SEED, 0));
+    for number in 0..count {
+        // A log-normal distribution's mean lies above its median by exp(sigma² / 2).
+        let size = sizes.log_normal(100_000.0 / 1.377, 0.8, 2000, 4_000_000);
+        let limit = Limit::Bytes(size as u64);
+        let start = plan.start + number as i64 * 3_600_000;
+        let plan = Plan { seed: SEED + 1 + number, limit, start, ..plan.clone() };
+        let (mut bytes, stats) = generate::session_bytes(&plan);
+        if number == count / 2 {
+            bytes.extend(rare_message(&stats.leaf));
+        }
+        let stamp = treering::format_time(start).replace([':', '.'], "-");
+        let name = format!("{stamp}_{}.jsonl", stats.session);
+        std::fs::write(dir.join(name), bytes).unwrap();
+    }
+}
+
+/// A word that nobody else says.
+pub(crate) const RARE: &str = "heartwood";
+
+fn rare_message(leaf: &str) -> Vec<u8> {
+    format!(
+        "{{\"type\":\"message\",\"id\":\"0a0b0c0d\",\"parentId\":\"{leaf}\",\
+         \"timestamp\":\"2026-01-01T12:00:00.000Z\",\
+         \"message\":{{\"role\":\"user\",\"content\":\"What is {RARE}?\"}}}}\n"
+    )
+    .into_bytes()
 }
 
 const CHANGE: &[u8] = b"{\"type\":\"thinking_level_change\"";

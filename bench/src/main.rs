@@ -30,7 +30,7 @@ use table::Row;
 #[derive(Debug, Parser)]
 #[command(name = "treering-bench")]
 struct Args {
-    /// Where to keep the sessions to measure with; made if they are not there (about 4 GB)
+    /// Where to keep the sessions to measure with; made if they are not there (about 5 GB)
     #[arg(long, default_value = "target/bench/data")]
     dir: PathBuf,
     /// Where bench/peers/install.sh installed the other agents

@@ -1,7 +1,7 @@
 //! Time and memory: of closures in this process, and of whole other processes.
 
 use serde_json::{Value, json};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -61,8 +61,17 @@ pub(crate) enum Stdout {
 /// Runs a command and measures it. The peak memory of a child is only known as that of all children
 /// there were, and starts with that of the process that made it: so a small, fresh process runs it.
 pub(crate) fn process(command: &[OsString], stdout: Stdout) -> Process {
+    process_with(&[], command, stdout)
+}
+
+/// The same with some variables set.
+pub(crate) fn process_with(
+    variables: &[(&str, &OsStr)],
+    command: &[OsString],
+    stdout: Stdout,
+) -> Process {
     let mut helper = Command::new(std::env::current_exe().unwrap());
-    helper.arg("measure");
+    helper.envs(variables.iter().copied()).arg("measure");
     if stdout == Stdout::Keep {
         helper.arg("--keep");
     }

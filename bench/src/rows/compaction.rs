@@ -9,20 +9,19 @@ use treering::{
     CompactionPlan, CompactionSettings, Message, NewEntry, Preparation, Session, SessionOptions,
 };
 
-/// All of these are in the context: nothing was compacted before.
-const ENTRIES: u64 = 100_000;
-
 pub(crate) fn rows(bench: &Bench) -> Vec<Row> {
+    // All of them are in the context: nothing was compacted before.
+    let entries = if bench.quick { 50_000 } else { 100_000 };
     let dir = bench.data.scratch();
     let talk = dir.path().join("talk.jsonl");
-    write_talk(&talk);
-    let short = bench.data.shape(Shape::Chain, ENTRIES);
-    let talk = of(bench, &talk, "questions and answers");
-    let short = of(bench, &short.path, "messages of one token");
+    write_talk(&talk, entries);
+    let short = bench.data.shape(Shape::Chain, entries);
+    let talk = of(bench, &talk, entries, "questions and answers");
+    let short = of(bench, &short.path, entries, "messages of one token");
     talk.into_iter().chain(short).collect()
 }
 
-fn of(bench: &Bench, path: &Path, what: &str) -> [Row; 2] {
+fn of(bench: &Bench, path: &Path, entries: u64, what: &str) -> [Row; 2] {
     measure::count_lines(path);
     let (mut opened, mut planned, mut read) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..bench.rounds(11) {
@@ -32,7 +31,7 @@ fn of(bench: &Bench, path: &Path, what: &str) -> [Row; 2] {
         read.push(ms(|| plan.map(|plan| plan.read().unwrap())));
     }
     let [opened, planned, read] = [opened, planned, read].map(|times| Stat::of(&times));
-    let entries = table::thousands(ENTRIES as usize);
+    let entries = table::thousands(entries as usize);
     let row = |call: &str, time: Stat| {
         Row::new(format!("`{call}`, {entries} {what} in the context"))
             .ours(table::time(time))
@@ -52,15 +51,15 @@ fn compaction(session: &Session) -> CompactionPlan {
     }
 }
 
-/// A session of about 70 MB in which two take turns.
-fn write_talk(path: &Path) {
+/// A session of about 700 bytes an entry in which two take turns.
+fn write_talk(path: &Path, entries: u64) {
     let session = Session::create_at(path, "/project", SessionOptions::default()).unwrap();
     let turn = |number: u64| {
         let question = format!("question {number} {}", "word ".repeat(40));
         let answer = format!("answer {number} {}", "word ".repeat(120));
         [Message::user(&question), Message::assistant("acme", "oak", &answer)]
     };
-    let all: Vec<NewEntry> = (0..ENTRIES / 2).flat_map(turn).collect();
+    let all: Vec<NewEntry> = (0..entries / 2).flat_map(turn).collect();
     for some in all.chunks(1000) {
         session.append_all(some).unwrap();
     }

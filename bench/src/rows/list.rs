@@ -2,15 +2,12 @@
 
 use super::{Asked, Runs, against_pi};
 use crate::Bench;
-use crate::measure::{self, Stat, ms};
+use crate::measure::{Stat, ms};
 use crate::table::Row;
 
 pub(crate) fn rows(bench: &Bench) -> Vec<Row> {
-    let sessions = 2000;
+    let sessions = if bench.quick { super::QUICK_SESSIONS } else { 2000 };
     let dir = bench.data.directory(sessions as u64);
-    for file in std::fs::read_dir(&dir).unwrap() {
-        measure::count_lines(&file.unwrap().path());
-    }
     let command = bench.treering(&["ls", "--json"], &dir);
     let mut asked = Asked::of(&bench.peers);
     let (mut whole, mut inside) = (Runs::default(), Vec::new());

@@ -9,6 +9,8 @@ mod fork;
 mod leaves;
 mod list;
 mod screen;
+mod search;
+mod shelf;
 mod tree;
 
 use crate::Bench;
@@ -24,6 +26,9 @@ pub(crate) struct Group {
     pub(crate) rows: fn(&Bench) -> Vec<Row>,
 }
 
+/// How many sessions a directory has if it has to be quick.
+const QUICK_SESSIONS: usize = 1000;
+
 /// The groups in the order of the table.
 pub(crate) const GROUPS: &[Group] = &[
     Group { name: "context", rows: context::large },
@@ -34,6 +39,8 @@ pub(crate) const GROUPS: &[Group] = &[
     Group { name: "append", rows: append::plain },
     Group { name: "durable", rows: append::durable },
     Group { name: "list", rows: list::rows },
+    Group { name: "shelf", rows: shelf::rows },
+    Group { name: "search", rows: search::rows },
     Group { name: "fork", rows: fork::rows },
     Group { name: "export", rows: export::rows },
     Group { name: "shapes", rows: tree::shapes },
@@ -53,7 +60,12 @@ struct Runs(Vec<Process>);
 
 impl Runs {
     fn run(&mut self, command: &[OsString]) {
-        self.0.push(measure::process(command, Stdout::Discard));
+        self.run_with(&[], command);
+    }
+
+    /// With some variables set.
+    fn run_with(&mut self, variables: &[(&str, &OsStr)], command: &[OsString]) {
+        self.0.push(measure::process_with(variables, command, Stdout::Discard));
     }
 
     fn time(&self) -> Stat {

@@ -10,15 +10,16 @@ use treering::{
     BRANCH_SUMMARY_PREAMBLE, Block, Body, Entry, Kind, MERGE_SUMMARY_PREAMBLE, MessageView, Role,
 };
 
-/// What an entry is: the role for a message, the type for everything else.
+/// What an entry is called in lists: the role for a message, the type for everything else. Nobody's are
+/// longer than this, but a file may hold anything.
 pub(crate) fn name(entry: &Entry) -> String {
     match entry.role() {
         Some(role) => match (role.name(), entry.message()) {
             (Some(name), _) => name.to_owned(),
-            (None, Some(message)) => safe_line(&message.role_name()),
+            (None, Some(message)) => excerpt(&message.role_name(), 30),
             (None, None) => "message".to_owned(),
         },
-        None => safe_line(&entry.type_name()),
+        None => excerpt(&entry.type_name(), 30),
     }
 }
 

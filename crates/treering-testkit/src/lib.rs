@@ -7,6 +7,7 @@
 //! - [`model`]: the format's rules once more, written for clarity alone: slow, recursive where that
 //!   is the definition, and sharing no code with the library.
 //! - [`faulty`]: a journal that fails the way disks do, by script or by seed.
+//! - [`place`]: a directory for a test.
 //! - [`story`]: what every journal, and every session on one, must do.
 //! - [`canonical`]: one spelling for every JSON value, for comparing them.
 //! - [`rng`]: the random numbers behind all of it.
@@ -23,6 +24,7 @@ pub mod faulty;
 pub mod generate;
 pub mod model;
 pub mod mutate;
+pub mod place;
 pub mod rng;
 pub mod story;
 mod text;

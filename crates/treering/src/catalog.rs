@@ -10,7 +10,7 @@ use crate::header::Header;
 use crate::id::SessionId;
 use crate::json;
 use crate::load::Loaded;
-use crate::log::{FileJournal, Journal};
+use crate::log::{FileJournal, Held};
 use crate::migrate;
 use crate::session::{Session, SessionOptions, absolute, write_whole};
 use crate::snapshot::{Bodies, Snapshot};
@@ -321,7 +321,7 @@ pub fn infos(files: &[PathBuf], mut each: impl FnMut(&Path, Result<SessionInfo>,
 
 /// What a list says about the session at `path`.
 pub fn info(path: &Path) -> Result<SessionInfo> {
-    let journal: Arc<dyn Journal> = Arc::new(FileJournal::open(path)?);
+    let journal = Held::open(path)?;
     let loaded = Loaded::read(&*journal).map_err(|error| error.at(Some(path)))?;
     let Some(header) = &loaded.header else {
         let reason = "it is empty".to_owned();

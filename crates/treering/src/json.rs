@@ -444,14 +444,27 @@ pub(crate) fn get_all<'a, const N: usize>(
     bytes: &'a [u8],
     keys: [&str; N],
 ) -> [Option<&'a [u8]>; N] {
+    get_all_at(bytes, skip_space(bytes, 0), keys).0
+}
+
+/// The same for the object at `start`, and where it ends, if it does.
+pub(crate) fn get_all_at<'a, const N: usize>(
+    bytes: &'a [u8],
+    start: usize,
+    keys: [&str; N],
+) -> ([Option<&'a [u8]>; N], Option<usize>) {
     let mut found = [None; N];
-    for member in Members::new(bytes, skip_space(bytes, 0)) {
+    let mut members = Members::new(bytes, start);
+    for member in &mut members {
         let name = key_name(member.key);
         if let Some(at) = keys.iter().position(|key| *name == *key.as_bytes()) {
             found[at] = bytes.get(member.value);
         }
     }
-    found
+    match members.end {
+        End::Closed(end) => (found, Some(end)),
+        _ => (found, None),
+    }
 }
 
 /// Whether a raw key means `name`, escapes considered.

@@ -1,6 +1,7 @@
 //! `treering branches`
 
 use super::warn_of_findings;
+use crate::clock;
 use crate::describe;
 use crate::error::Failure;
 use crate::output::{self, Output, Style, json_string, json_string_or_null};
@@ -9,7 +10,6 @@ use crate::spent::{cost, json_usage, tokens};
 use crate::text::{age, columns, fit, pad, safe_line};
 use std::io::Write;
 use std::path::PathBuf;
-use std::time::SystemTime;
 use treering::{Branch, Kind, Reader, Role, Session, Tree};
 
 /// List the branches, newest first, and what each used
@@ -113,8 +113,7 @@ fn write(
     reader: &mut Reader,
     out: &mut Output,
 ) -> Result<(), Failure> {
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    let now = i64::try_from(now.as_millis()).unwrap_or(i64::MAX);
+    let now = clock::now();
     let ids = ShortIds::of(tree);
     let mut rows = Vec::with_capacity(branches.len());
     for branch in branches {

@@ -1,12 +1,12 @@
 //! `treering demo`
 
 use super::{context, tree};
+use crate::clock;
 use crate::error::Failure;
 use crate::output::{Output, Style};
 use crate::text::{safe_line, shell_word};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 use treering::{Creation, NewEntry, Session, SessionOptions};
 
 /// Write a small session to play with, and show it
@@ -125,9 +125,7 @@ fn create_private_dir(dir: &Path) -> std::io::Result<()> {
 /// Tells the story, a minute an entry, so that it ends just now.
 fn tell(session: &Session) -> Result<(), Failure> {
     const MINUTE: i64 = 60_000;
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    let now = i64::try_from(now.as_millis()).unwrap_or(0);
-    let start = now - MINUTE * STORY.lines().count() as i64;
+    let start = clock::now() - MINUTE * STORY.lines().count() as i64;
     for (line, minute) in STORY.lines().zip(1..) {
         let time = start + MINUTE * minute;
         let line = line.replace("\"timestamp\":NOW", &format!("\"timestamp\":{time}"));

@@ -58,7 +58,8 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
 
 /// The one topic that is not written: the interface knows its keys.
 const KEYS: &str = "keys";
-const KEYS_HEADING: &str = "The keys of the terminal interface, and their names for the configuration";
+const KEYS_HEADING: &str =
+    "The keys of the terminal interface, and their names for the configuration";
 
 fn write_keys(out: &mut Output) -> Result<(), Failure> {
     writeln!(out, "{}\n", out.paint(Style::Heading, KEYS_HEADING))?;
@@ -69,7 +70,10 @@ fn write_keys(out: &mut Output) -> Result<(), Failure> {
     write_table::<treering_tui::chat::Action>("chat", out)
 }
 
-fn write_table<A: treering_tui::keys::Action>(screen: &str, out: &mut Output) -> Result<(), Failure> {
+fn write_table<A: treering_tui::keys::Action>(
+    screen: &str,
+    out: &mut Output,
+) -> Result<(), Failure> {
     writeln!(out, "\n{}", out.paint(Style::Heading, &format!("[keys.{screen}]")))?;
     for (_, name, about, keys) in A::ALL {
         writeln!(out, "{name:<20} {keys:<22} {about}")?;

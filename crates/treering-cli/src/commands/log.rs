@@ -5,7 +5,7 @@ use crate::describe;
 use crate::error::Failure;
 use crate::output::{Output, Style};
 use crate::short::ShortIds;
-use crate::text::{columns, pad, safe_line, time};
+use crate::text::{columns, excerpt, pad, time};
 use std::io::Write;
 use std::path::PathBuf;
 use treering::{Dialect, Entry, Session, Tree};
@@ -73,7 +73,8 @@ pub(super) fn write(
     let id = ids.show(entry.id().as_str());
     let time = time(entry.time());
     let name = pad(&describe::name(entry), 10);
-    let label = tree.label(entry.id().as_str()).map(|label| format!("[{}] ", safe_line(label)));
+    let label = tree.label(entry.id().as_str());
+    let label = label.map(|label| format!("[{}] ", excerpt(label, 40)));
     let label = label.unwrap_or_default();
     let used = columns(&id) + 2 + columns(&time) + 2 + columns(&name) + 2 + columns(&label);
     let gist = describe::gist(entry, out.width().saturating_sub(used).max(20));

@@ -1,5 +1,6 @@
 //! `treering search`
 
+use crate::clock;
 use crate::describe;
 use crate::error::Failure;
 use crate::output::{self, Output, Style, json_string, json_string_or_null};
@@ -88,6 +89,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
         // Whoever wants a few does not wait for the rest to be counted.
         counts_all: !args.files && args.limit.is_none(),
         max_hits: args.limit.unwrap_or(usize::MAX),
+        now: clock::now(),
         snippet_width: if args.json { 200 } else { out.width().saturating_sub(30).max(40) },
         ..Options::default()
     };

@@ -104,6 +104,7 @@ fn the_configuration_is_shown_and_begun() {
     ui.colour = "auto"
     ui.time = "relative"
     ui.pager = "less -FRX"
+    ui.theme = "auto"
     places.only = []
     places.also = []
     compaction.enabled = true

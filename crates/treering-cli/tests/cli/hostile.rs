@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 const EVIL: &str = "x\u{1b}[2J\u{1b}]0;owned\u{7}\r\u{8}\u{7f}\u{9b}31m\u{85}\u{202e}\u{2066}\u{200b}\u{feff}\u{2028}\u{e0041}\0z";
 
 /// Every place in which a session can hold text.
-fn evil_session() -> Vec<String> {
+pub(crate) fn evil_session() -> Vec<String> {
     let blocks = json!([
         {"type": "text", "text": format!("{EVIL}\n{EVIL}")},
         {"type": "thinking", "thinking": EVIL},

@@ -25,6 +25,7 @@ mod redaction;
 mod search;
 mod shelf;
 mod show;
+mod snapshots;
 mod stats;
 mod stdin;
 mod summaries;

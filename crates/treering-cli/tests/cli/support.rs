@@ -2,12 +2,11 @@
 
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
-use std::path::{Path, PathBuf};
+use std::ops::Deref;
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use tempfile::TempDir;
 
 /// What a run of the program left.
 #[derive(Debug, PartialEq, Eq)]
@@ -41,12 +40,20 @@ impl Ran {
 
 /// A scratch directory, with `s.jsonl` as the session most tests are about.
 pub(crate) struct Place {
-    dir: TempDir,
+    place: treering_testkit::place::Place,
+}
+
+impl Deref for Place {
+    type Target = treering_testkit::place::Place;
+
+    fn deref(&self) -> &Self::Target {
+        &self.place
+    }
 }
 
 impl Place {
     pub(crate) fn empty() -> Self {
-        Place { dir: tempfile::tempdir().unwrap() }
+        Place { place: Default::default() }
     }
 
     /// With a session made of a header and these lines.
@@ -62,24 +69,6 @@ impl Place {
         Place::with(&story())
     }
 
-    pub(crate) fn path(&self) -> &Path {
-        self.dir.path()
-    }
-
-    pub(crate) fn file(&self, name: &str) -> PathBuf {
-        self.path().join(name)
-    }
-
-    pub(crate) fn write(&self, name: &str, bytes: &[u8]) {
-        let path = self.file(name);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, bytes).unwrap();
-    }
-
-    pub(crate) fn read(&self, name: &str) -> String {
-        std::fs::read_to_string(self.file(name)).unwrap()
-    }
-
     /// The program, in this directory. Whether the caller has a terminal or wants colours must not
     /// matter.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
@@ -90,7 +79,8 @@ impl Place {
         for (name, _) in std::env::vars_os() {
             let name = name.to_string_lossy();
             let agents = ["PI_", "OMP_", "CHIMERA_", "CLAUDE_", "CODEX_", "XDG_", "TREERING_"];
-            if agents.iter().any(|agent| name.starts_with(agent)) {
+            let agents = agents.iter().chain(&["ANTHROPIC_", "OPENAI_", "PAGER"]);
+            if agents.clone().any(|agent| name.starts_with(agent)) {
                 command.env_remove(&*name);
             }
         }

@@ -1,18 +1,25 @@
 //! A directory with sessions in it, and searches in them.
 
 use serde_json::{Value, json};
-use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
-use tempfile::TempDir;
+use std::ops::{ControlFlow, Deref};
+use std::path::PathBuf;
 use treering_search::{Case, Found, Options, Query, SessionHits, search};
 
 pub(crate) struct Place {
-    dir: TempDir,
+    place: treering_testkit::place::Place,
+}
+
+impl Deref for Place {
+    type Target = treering_testkit::place::Place;
+
+    fn deref(&self) -> &Self::Target {
+        &self.place
+    }
 }
 
 impl Place {
     pub(crate) fn empty() -> Self {
-        Place { dir: tempfile::tempdir().unwrap() }
+        Place { place: Default::default() }
     }
 
     /// With a session of a header and these lines, `s.jsonl`.
@@ -20,21 +27,6 @@ impl Place {
         let place = Place::empty();
         place.write("s.jsonl", session(lines));
         place
-    }
-
-    pub(crate) fn path(&self) -> &Path {
-        self.dir.path()
-    }
-
-    pub(crate) fn file(&self, name: &str) -> PathBuf {
-        self.path().join(name)
-    }
-
-    pub(crate) fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
-        let path = self.file(name);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(&path, bytes).unwrap();
-        path
     }
 
     /// The hits in `s.jsonl`: entry, state, and the line with its matches in brackets.

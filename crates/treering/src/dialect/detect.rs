@@ -8,6 +8,7 @@ use super::operator::is_tau;
 use super::{Dialect, codex, omp};
 use crate::json::{self, Members};
 use crate::log::{Journal, scan};
+use std::borrow::Cow;
 use std::io;
 
 /// How much is looked at: usually the first, the second if the first holds nothing telling.
@@ -22,11 +23,18 @@ pub(crate) fn detect(journal: &dyn Journal) -> io::Result<Dialect> {
     let length = journal.len()?;
     let mut dialect = None;
     for window in WINDOWS {
-        let mut bytes = vec![0; window.min(usize::try_from(length).unwrap_or(window))];
-        let got = scan::read_full(journal, 0, &mut bytes)?;
-        bytes.truncate(got);
+        let window = window.min(usize::try_from(length).unwrap_or(window));
+        let bytes = match journal.held() {
+            Some(held) => Cow::Borrowed(held.get(..window).unwrap_or(held)),
+            None => {
+                let mut bytes = vec![0; window];
+                let got = scan::read_full(journal, 0, &mut bytes)?;
+                bytes.truncate(got);
+                Cow::Owned(bytes)
+            }
+        };
         dialect = of_bytes(&bytes);
-        if dialect.is_some() || got as u64 >= length {
+        if dialect.is_some() || bytes.len() as u64 >= length {
             break;
         }
     }
@@ -46,7 +54,10 @@ enum Leaning {
 fn of_bytes(bytes: &[u8]) -> Option<Dialect> {
     let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
     let mut leaning = Leaning::Nothing;
-    for line in bytes.split(|&byte| byte == b'\n').take(RECORDS) {
+    for line in lines(bytes).take(RECORDS) {
+        if leaning == Leaning::Pi && is_plain(line) {
+            continue;
+        }
         let record = Record::of(line);
         if leaning == Leaning::Operator {
             if record.is_message() {
@@ -71,6 +82,32 @@ fn of_bytes(bytes: &[u8]) -> Option<Dialect> {
         Leaning::Pi => Some(Dialect::Pi),
         Leaning::Operator => Some(Dialect::Operator),
     }
+}
+
+fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut rest = Some(bytes);
+    std::iter::from_fn(move || {
+        let text = rest?;
+        let end = memchr::memchr(b'\n', text);
+        rest = end.and_then(|end| text.get(end + 1..));
+        text.get(..end.unwrap_or(text.len()))
+    })
+}
+
+/// Whether a record that follows one of pi's is another, told by its first members: whatever the rest
+/// of it says, it settles nothing. Most records are such, and they may be long.
+fn is_plain(line: &[u8]) -> bool {
+    const TELLING: [&str; 3] = ["session", "session_header", "model_change"];
+    let mut members = Members::new(line, 0);
+    let mut value = |name: &str| {
+        let member = members.next().filter(|member| member.key == name.as_bytes())?;
+        line.get(member.value)
+    };
+    let (Some(kind), Some(_), Some(_)) = (value("type"), value("id"), value("parentId")) else {
+        return false;
+    };
+    json::string(kind)
+        .is_some_and(|kind| !TELLING.contains(&&*kind) && !omp::types().contains(&&*kind))
 }
 
 /// The members of a record, as far as it can be read.
@@ -206,4 +243,70 @@ const OMP_HEADER: [&str; 5] = [
 
 fn operator_or_tau(message: &[u8]) -> Dialect {
     if is_tau(message) { Dialect::Tau } else { Dialect::Operator }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const MEMBERS: [&str; 18] = [
+        r#""type":"message""#,
+        r#""type":"model_change""#,
+        r#""type":"session""#,
+        r#""type":"session_header""#,
+        r#""type":"title_change""#,
+        r#""type":7"#,
+        r#""id":"a""#,
+        r#""parentId":null"#,
+        r#""parentId":"b""#,
+        r#""parent\u0049d":"b""#,
+        r#""uuid":"u""#,
+        r#""parentUuid":null"#,
+        r#""parent_id":"c""#,
+        r#""model":"m""#,
+        r#""timestamp":17"#,
+        r#""message":{"role":"user","contents":[]}"#,
+        r#""title":"t""#,
+        r#""broken""#,
+    ];
+
+    fn record() -> impl Strategy<Value = String> {
+        let usual = (prop::sample::select(&MEMBERS[..6]), prop::sample::select(&MEMBERS[7..9]));
+        let usual = usual.prop_map(|(kind, parent)| vec![kind, MEMBERS[6], parent]);
+        let start = prop_oneof![usual, Just(Vec::new())];
+        let more = prop::collection::vec(prop::sample::select(&MEMBERS[..]), 0..6);
+        (start, more, prop::bool::weighted(0.8)).prop_map(|(start, more, closed)| {
+            let members = [start, more].concat().join(",");
+            format!("{{{members}{}", if closed { "}" } else { "" })
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn what_its_first_members_call_plain_settles_nothing(line in record()) {
+            if is_plain(line.as_bytes()) {
+                let record = Record::of(line.as_bytes());
+                prop_assert!(record.certain(Leaning::Pi).is_none());
+                prop_assert!(!record.is_operators(Leaning::Pi) && record.has("parentId"));
+            }
+        }
+
+        #[test]
+        fn lines_are_what_lies_between_newlines(text in "[ab\n]{0,12}") {
+            let bytes = text.as_bytes();
+            prop_assert!(lines(bytes).eq(bytes.split(|byte| *byte == b'\n')));
+        }
+    }
+
+    #[test]
+    fn a_usual_entry_is_plain() {
+        let line = br#"{"type":"message","id":"a","parentId":null,"message":{"role":"user"}}"#;
+        assert!(is_plain(line));
+        for telling in ["session", "session_header", "model_change", "title_change"] {
+            let line = String::from_utf8_lossy(line)
+                .replace("message\",\"id", &format!("{telling}\",\"id"));
+            assert!(!is_plain(line.as_bytes()), "{line}");
+        }
+    }
 }

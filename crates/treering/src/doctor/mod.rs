@@ -10,6 +10,7 @@
 
 mod entries;
 mod history;
+mod nearest;
 mod plan;
 mod repair;
 mod survey;

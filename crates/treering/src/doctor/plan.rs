@@ -6,6 +6,7 @@
 //! keeps it, as reading has it; the others get ids of their own, unless they are copies.
 
 use super::is_header_misplaced;
+use super::nearest::{Line, Tops};
 use super::survey;
 use crate::entry::head;
 use crate::error::{Error, Result};
@@ -289,7 +290,7 @@ impl<'a> Links<'a> {
     fn relink_lost(mut self) -> Linked {
         let tree = self.view.tree();
         let kind = |row: u32| usize::from(tree.node(row).has(Node::SIDECHAIN));
-        let mut tops = Tops(self.parents.clone());
+        let mut tops = Tops::new(self.parents.clone());
         // Conversations of subagents and the main one stay apart.
         let mut lines = [Line::default(), Line::default()];
         for row in (0..self.parents.len() as u32).filter(|&row| self.plan.keep[row as usize]) {
@@ -297,7 +298,7 @@ impl<'a> Links<'a> {
                 let parent = lines[kind(row)].nearest(row, &mut tops);
                 self.parents[row as usize] = parent;
                 self.changed[row as usize] = true;
-                tops.0[row as usize] = parent;
+                tops.link(row, parent);
             }
             lines[kind(row)].push(row);
         }
@@ -320,65 +321,4 @@ fn named_parent(
         Some(parent) if parent != row => (parent, false),
         _ => (NONE, true),
     })
-}
-
-/// The topmost row above every row, with ways that get shorter as they are used.
-struct Tops(Vec<u32>);
-
-impl Tops {
-    fn of(&mut self, mut row: u32) -> u32 {
-        loop {
-            let above = self.0[row as usize];
-            if above == NONE {
-                return row;
-            }
-            let next = self.0[above as usize];
-            if next == NONE {
-                return above;
-            }
-            self.0[row as usize] = next;
-            row = next;
-        }
-    }
-}
-
-/// Rows in file order, in runs that have the same row on top. Runs are joined when they are found to
-/// be below the same row, and never part again: so every search but its last step makes the next one
-/// shorter.
-#[derive(Default)]
-struct Line {
-    rows: Vec<u32>,
-    /// Where the run begins that a place belongs to, or a place nearer to that.
-    runs: Vec<usize>,
-}
-
-impl Line {
-    fn push(&mut self, row: u32) {
-        self.runs.push(self.rows.len());
-        self.rows.push(row);
-    }
-
-    fn run(&mut self, mut place: usize) -> usize {
-        while self.runs[place] != place {
-            self.runs[place] = self.runs[self.runs[place]];
-            place = self.runs[place];
-        }
-        place
-    }
-
-    /// The last row that is not below `row`, which is on top of what is below it.
-    fn nearest(&mut self, row: u32, tops: &mut Tops) -> u32 {
-        let Some(mut place) = self.rows.len().checked_sub(1) else { return NONE };
-        loop {
-            if tops.of(self.rows[place]) != row {
-                return self.rows[place];
-            }
-            let start = self.run(place);
-            let Some(before) = start.checked_sub(1) else { return NONE };
-            if tops.of(self.rows[before]) == row {
-                self.runs[start] = self.run(before);
-            }
-            place = before;
-        }
-    }
 }

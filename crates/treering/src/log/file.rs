@@ -30,9 +30,17 @@ pub(crate) struct FileJournal {
     unsynced_directory: Mutex<Option<PathBuf>>,
 }
 
-impl FileJournal {
-    /// Opens an existing file, for reading only if it may not be written.
-    pub(crate) fn open(path: &Path) -> Result<Self> {
+/// A file that was opened, whatever is in it.
+#[derive(Debug)]
+pub(super) struct Opened {
+    pub(super) file: File,
+    pub(super) len: u64,
+    writable: bool,
+}
+
+impl Opened {
+    /// Opens an existing regular file, for reading only if it may not be written.
+    pub(super) fn at(path: &Path) -> Result<Self> {
         let writing = OpenOptions::new().read(true).append(true).open(path);
         let (file, writable) = match writing {
             Ok(file) => (file, true),
@@ -46,6 +54,19 @@ impl FileJournal {
             let reason = "it is not a regular file".to_owned();
             return Err(Error::NotASession { path: path.to_owned(), reason });
         }
+        Ok(Opened { file, len: metadata.len(), writable })
+    }
+}
+
+impl FileJournal {
+    /// Opens an existing file, for reading only if it may not be written.
+    pub(crate) fn open(path: &Path) -> Result<Self> {
+        FileJournal::of(Opened::at(path)?, path)
+    }
+
+    /// The journal of a file that was opened by its path.
+    pub(super) fn of(opened: Opened, path: &Path) -> Result<Self> {
+        let Opened { file, writable, .. } = opened;
         let (file, packed, writable) = match zstd::unpack(&file).map_err(Error::io(path, "read"))? {
             Some(content) => (content, Some(file), false),
             None => (file, None, writable),

@@ -24,6 +24,12 @@ pub trait Journal: Send + Sync + std::fmt::Debug {
     /// Reads at `offset` into `buffer`, as much as there is; 0 at the end.
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize>;
 
+    /// Everything, if the journal has it in memory for as long as it lives and nothing is ever added:
+    /// then it need not be copied to be looked at.
+    fn held(&self) -> Option<&[u8]> {
+        None
+    }
+
     /// Appends whole lines, if the journal's length is `expected`.
     fn append(&self, expected: u64, lines: &[u8]) -> Result<Appended, JournalError>;
 

@@ -5,6 +5,7 @@
 
 mod file;
 mod filter;
+mod held;
 mod joined;
 mod journal;
 mod memory;
@@ -18,6 +19,7 @@ pub(crate) use file::{
 };
 pub(crate) use filter::Filtered;
 pub use filter::LineFilter;
+pub(crate) use held::Held;
 pub(crate) use joined::Joined;
 pub use journal::{Appended, Journal, JournalError};
 pub use memory::MemoryJournal;

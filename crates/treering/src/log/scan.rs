@@ -12,7 +12,14 @@ use std::cell::Cell;
 use std::io;
 use std::sync::mpsc;
 
-const PAGE: usize = 4096;
+pub(super) const PAGE: usize = 4096;
+
+/// Where the first whole page of some memory begins.
+pub(super) fn page_start(bytes: &[u8]) -> usize {
+    let aligned = bytes.as_ptr().align_offset(PAGE);
+    // `align_offset` may decline to answer; alignment is only a matter of speed.
+    if aligned < PAGE { aligned } else { 0 }
+}
 
 /// How much is read at a time: small enough for a second-level cache.
 const CHUNK: usize = 256 * 1024;
@@ -54,9 +61,7 @@ struct Buffer {
 impl Buffer {
     fn new() -> Self {
         let bytes = vec![0; 2 * CHUNK + PAGE];
-        let aligned = bytes.as_ptr().align_offset(PAGE);
-        // `align_offset` may decline to answer; alignment is only a matter of speed.
-        let chunk = CHUNK + if aligned < PAGE { aligned } else { 0 };
+        let chunk = CHUNK + page_start(&bytes);
         Buffer { bytes, chunk, len: 0 }
     }
 }
@@ -98,6 +103,9 @@ pub(crate) fn lines<E: From<io::Error>>(
     parent_key: &ParentKey,
     each: impl FnMut(Line<'_>) -> Result<(), E>,
 ) -> Result<(), E> {
+    if let Some(held) = journal.held() {
+        return split_held(held, from, to, each);
+    }
     let mut chunks = Chunks { journal, at: from, to };
     if to.saturating_sub(from) < AHEAD_FROM {
         return split(from, parent_key, each, |used| {
@@ -128,6 +136,27 @@ pub(crate) fn lines<E: From<io::Error>>(
             filled.recv().unwrap_or_else(|_| Err(io::ErrorKind::UnexpectedEof.into()))
         })
     })
+}
+
+/// Splits what is in memory anyway into lines.
+fn split_held<E>(
+    held: &[u8],
+    from: u64,
+    to: u64,
+    mut each: impl FnMut(Line<'_>) -> Result<(), E>,
+) -> Result<(), E> {
+    let place = |offset: u64| usize::try_from(offset).map_or(held.len(), |at| at.min(held.len()));
+    let mut rest = held.get(place(from)..place(to)).unwrap_or_default();
+    let mut offset = from;
+    while !rest.is_empty() {
+        let newline = memchr::memchr(b'\n', rest);
+        let (line, after) = rest.split_at(newline.unwrap_or(rest.len()));
+        let (len, terminated) = (line.len() as u64, newline.is_some());
+        each(Line { offset, len, terminated, bytes: Bytes::Whole(line) })?;
+        offset += len + u64::from(terminated);
+        rest = after.get(1..).unwrap_or_default();
+    }
+    Ok(())
 }
 
 /// Splits chunks into lines. `next` takes a used buffer and gives a filled one.
@@ -262,16 +291,24 @@ pub(crate) fn read_full(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::log::MemoryJournal;
+    use crate::log::{Held, MemoryJournal};
     use proptest::prelude::*;
 
     type Seen = (u64, u64, bool, Option<bool>);
 
+    /// The lines, which must be the same when the log is held in memory, but for long ones.
     fn read(bytes: &[u8], from: u64) -> Vec<Seen> {
-        let journal = MemoryJournal::new(bytes.to_vec());
+        let seen = read_from(&MemoryJournal::new(bytes.to_vec()), bytes, from);
+        let held = read_from(&Held::holding(bytes.to_vec()), bytes, from);
+        let without_long = |seen: &Seen| (seen.0, seen.1, seen.2, None);
+        assert_eq!(held, seen.iter().map(without_long).collect::<Vec<_>>());
+        seen
+    }
+
+    fn read_from(journal: &dyn Journal, bytes: &[u8], from: u64) -> Vec<Seen> {
         let mut seen = Vec::new();
         let key = ParentKey::of(&crate::dialect::Pi);
-        lines::<io::Error>(&journal, from, bytes.len() as u64, &key, |line| {
+        lines::<io::Error>(journal, from, bytes.len() as u64, &key, |line| {
             let long = match line.bytes {
                 Bytes::Whole(whole) => {
                     let start = line.offset as usize;

@@ -11,11 +11,13 @@ use crate::dialect::{Dialect, Price};
 use crate::entry::Role;
 use crate::error::{Error, Result};
 use crate::json;
-use crate::log::scan;
+use crate::log::{Journal, scan};
 use crate::snapshot::Snapshot;
+use crate::tree::Node;
+use memchr::memmem::Finder;
 
 /// How much of an answer's end is looked at first.
-const END: usize = 640;
+const END: u64 = 640;
 
 const KEY: &[u8] = b"\"usage\":";
 
@@ -25,25 +27,18 @@ pub(crate) fn of_session(view: &Snapshot, dialect: Dialect) -> Result<Usage> {
     if !matches!(dialect, Dialect::Pi | Dialect::Omp) {
         return survey::of_rows(view, &tree.live().collect::<Vec<u32>>());
     }
-    let mut bytes = Vec::new();
+    let key = Finder::new(KEY);
+    let mut ends = Ends { journal: view.journal(), bytes: Vec::new() };
     let mut all = Usage::default();
     for row in tree.live() {
         let node = tree.node(row);
         if node.role() != Some(Role::Assistant) {
             continue;
         }
-        let length = usize::try_from(node.len).unwrap_or(usize::MAX);
-        let read = |bytes: &mut Vec<u8>, length: usize| {
-            bytes.resize(length, 0);
-            let start = node.offset + (node.len - length as u64);
-            scan::read_full(view.journal(), start, bytes).map_err(Error::Storage)
-        };
-        read(&mut bytes, length.min(END))?;
-        let usage = match at_end(&bytes) {
-            Some(usage) => read::usage(usage, Price::InEntry),
+        let usage = match at_end(ends.of(node, END)?, &key) {
+            Some(usage) => usage,
             None => {
-                read(&mut bytes, length)?;
-                let message = json::get(&bytes, "message");
+                let message = json::get(ends.of(node, node.len)?, "message");
                 let usage = message.and_then(|message| json::get(message, "usage"));
                 usage.and_then(|usage| read::usage(usage, Price::InEntry))
             }
@@ -53,18 +48,37 @@ pub(crate) fn of_session(view: &Snapshot, dialect: Dialect) -> Result<Usage> {
     Ok(all)
 }
 
-/// The last `usage` in the end of a record, if it is a member of the object that is the record's last
-/// member. A key cannot be mistaken for text: in text its quotes would be escaped.
-fn at_end(end: &[u8]) -> Option<&[u8]> {
-    let key = memchr::memmem::rfind(end, KEY)?;
-    let start = key + KEY.len();
-    let stop = json::skip_value(end, start)?;
-    let mut at = stop;
+/// The last bytes of records.
+struct Ends<'a> {
+    journal: &'a dyn Journal,
+    bytes: Vec<u8>,
+}
+
+impl Ends<'_> {
+    fn of(&mut self, node: &Node, length: u64) -> Result<&[u8]> {
+        let length = length.min(node.len);
+        let start = node.offset + (node.len - length);
+        let to_size = |number| usize::try_from(number).unwrap_or(usize::MAX);
+        if let Some(held) = self.journal.held() {
+            return Ok(held.get(to_size(start)..to_size(start + length)).unwrap_or_default());
+        }
+        self.bytes.resize(to_size(length), 0);
+        scan::read_full(self.journal, start, &mut self.bytes).map_err(Error::Storage)?;
+        Ok(&self.bytes)
+    }
+}
+
+/// What the last `usage` in the end of a record says, if it is a member of the object that is the
+/// record's last member. A key cannot be mistaken for text: in text its quotes would be escaped.
+fn at_end(end: &[u8], key: &Finder<'_>) -> Option<Option<Usage>> {
+    // Finding all of them is quicker than looking backwards.
+    let key = key.find_iter(end).last()?;
+    let (usage, mut at) = read::usage_at(end, key + KEY.len(), Price::InEntry)?;
     while end.get(at) == Some(&b',') {
         let value = json::skip_value(end, at + 1)?;
         at = json::skip_value(end, value + usize::from(end.get(value) == Some(&b':')))?;
     }
-    (end.get(at..)?.trim_ascii_end() == b"}}").then(|| end.get(start..stop))?
+    (end.get(at..)?.trim_ascii_end() == b"}}").then_some(usage)
 }
 
 #[cfg(test)]

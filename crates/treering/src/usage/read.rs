@@ -164,6 +164,11 @@ const MOST: u64 = 1 << 53;
 
 /// A number of tokens; 0 for what cannot be one.
 fn tokens(literal: Option<&[u8]>) -> u64 {
+    // Nearly always a few digits, which need no general reader of numbers.
+    let digits = |literal: &&[u8]| literal.len() < 16 && literal.iter().all(u8::is_ascii_digit);
+    if let Some(digits) = literal.filter(digits) {
+        return digits.iter().fold(0, |number, digit| number * 10 + u64::from(digit - b'0'));
+    }
     let number = literal.and_then(number).filter(|number| number.is_finite());
     // A cast of a negative float gives 0.
     number.map(|number| number as u64).filter(|tokens| *tokens <= MOST).unwrap_or_default()
@@ -171,8 +176,19 @@ fn tokens(literal: Option<&[u8]>) -> u64 {
 
 /// A usage object as one request; `None` if it is none, or says that nothing was used.
 pub(super) fn usage(object: &[u8], price: Price) -> Option<Usage> {
-    let keys = ["input", "output", "cacheRead", "cacheWrite", "totalTokens", "cost"];
-    let [input, output, cache_read, cache_write, total, cost] = json::get_all(object, keys);
+    request(json::get_all(object, KEYS), price)
+}
+
+/// The same for the object at `start`, and where that ends; `None` if there is no whole object.
+pub(super) fn usage_at(bytes: &[u8], start: usize, price: Price) -> Option<(Option<Usage>, usize)> {
+    let (values, end) = json::get_all_at(bytes, start, KEYS);
+    end.map(|end| (request(values, price), end))
+}
+
+const KEYS: [&str; 6] = ["input", "output", "cacheRead", "cacheWrite", "totalTokens", "cost"];
+
+fn request(values: [Option<&[u8]>; 6], price: Price) -> Option<Usage> {
+    let [input, output, cache_read, cache_write, total, cost] = values;
     let cost = match price {
         Price::InEntry => cost.and_then(self::cost),
         Price::Dollars(dollars) => Cost::from_dollars(dollars),
@@ -201,10 +217,12 @@ fn cost(literal: &[u8]) -> Option<Cost> {
         return amount(literal);
     }
     let keys = ["total", "input", "output", "cacheRead", "cacheWrite"];
-    let [total, parts @ ..] = json::get_all(literal, keys).map(|found| found.and_then(amount));
+    let [total, parts @ ..] = json::get_all(literal, keys);
+    let total = total.and_then(amount);
     if total.is_some_and(|total| total > Cost::default()) {
         return total;
     }
+    let parts = parts.map(|part| part.and_then(amount));
     let add = |sum: Cost, part: &Cost| Cost(sum.0.saturating_add(part.0));
     let known = total.is_some() || parts.iter().any(Option::is_some);
     known.then(|| parts.iter().flatten().fold(Cost::default(), add))
@@ -227,6 +245,12 @@ mod tests {
         let cases = [
             (all, Some((1, 2, 3, 4, some("1.25")))),
             (r#"{"input":1}"#, Some((1, 0, 0, 0, None))),
+            (r#"{"input":1234,"output":12e2}"#, Some((1234, 1200, 0, 0, None))),
+            (
+                r#"{"input":123456789012345,"output":1234567890123456}"#,
+                Some((123_456_789_012_345, 1_234_567_890_123_456, 0, 0, None)),
+            ),
+            (r#"{"input":12345678901234567,"output":1}"#, Some((0, 1, 0, 0, None))),
             (r#"{"input":1,"cost":{"total":0}}"#, Some((1, 0, 0, 0, some("0")))),
             (r#"{"input":1,"cost":{}}"#, Some((1, 0, 0, 0, None))),
             (r#"{"input":1,"cost":null}"#, Some((1, 0, 0, 0, None))),

@@ -1,0 +1,172 @@
+//! A small file, read in one go: for lists, which look at thousands of them, each once.
+//!
+//! Opening, asking for the length and reading are all that is asked of the system; everything else
+//! happens in memory that the next file uses again.
+
+use super::file::{FileJournal, Opened, read_at};
+use super::journal::{Appended, Journal, JournalError};
+use super::scan::{PAGE, page_start};
+use super::zstd;
+use crate::error::{Error, Result};
+use std::cell::Cell;
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Larger files are read piece by piece: what is in memory should fit into a core's own cache.
+const MOST: u64 = 1024 * 1024;
+
+/// The content of a file, as it was when it was opened.
+#[derive(Debug)]
+pub(crate) struct Held {
+    room: Vec<u8>,
+    /// Where in the room the content begins: on a page of its own, see [`scan`](super::scan).
+    start: usize,
+    len: usize,
+}
+
+thread_local! {
+    /// What the file before this one was read into.
+    static SPARE: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
+
+impl Held {
+    /// The file at `path`, to be looked at once: in memory if it is small.
+    pub(crate) fn open(path: &Path) -> Result<Arc<dyn Journal>> {
+        let opened = Opened::at(path)?;
+        if opened.len <= MOST {
+            let held = Held::read(&opened.file, opened.len as usize);
+            let held = held.map_err(Error::io(path, "read"))?;
+            if !zstd::is_packed(held.bytes()) {
+                return Ok(Arc::new(held));
+            }
+        }
+        Ok(Arc::new(FileJournal::of(opened, path)?))
+    }
+
+    fn read(file: &File, len: usize) -> io::Result<Self> {
+        // What was used once is large enough for all others: clearing memory takes time, too.
+        let mut room = SPARE.take();
+        room.resize(MOST as usize + PAGE, 0);
+        let mut held = Held { start: page_start(&room), room, len: 0 };
+        while held.len < len {
+            let at = held.start + held.len..held.start + len;
+            match read_at(file, held.len as u64, &mut held.room[at])? {
+                0 => break,
+                count => held.len += count,
+            }
+        }
+        Ok(held)
+    }
+
+    fn bytes(&self) -> &[u8] {
+        &self.room[self.start..self.start + self.len]
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        SPARE.set(std::mem::take(&mut self.room));
+    }
+}
+
+impl Journal for Held {
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.len as u64)
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        let start = usize::try_from(offset).map_or(self.len, |offset| offset.min(self.len));
+        let rest = &self.bytes()[start..];
+        let count = buffer.len().min(rest.len());
+        buffer[..count].copy_from_slice(&rest[..count]);
+        Ok(count)
+    }
+
+    fn held(&self) -> Option<&[u8]> {
+        Some(self.bytes())
+    }
+
+    fn append(&self, _: u64, _: &[u8]) -> Result<Appended, JournalError> {
+        Err(io::Error::from(io::ErrorKind::ReadOnlyFilesystem).into())
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn take_back(&self, _: u64, _: u64) -> io::Result<bool> {
+        Ok(false)
+    }
+}
+
+#[cfg(test)]
+impl Held {
+    /// A journal that holds `room`.
+    pub(super) fn holding(room: Vec<u8>) -> Self {
+        Held { len: room.len(), room, start: 0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn open(bytes: &[u8]) -> (tempfile::NamedTempFile, Arc<dyn Journal>) {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), bytes).unwrap();
+        let journal = Held::open(file.path()).unwrap();
+        (file, journal)
+    }
+
+    fn content(journal: &dyn Journal) -> Vec<u8> {
+        let mut bytes = vec![0; journal.len().unwrap() as usize + 10];
+        let got = super::super::scan::read_full(journal, 0, &mut bytes).unwrap();
+        bytes.truncate(got);
+        bytes
+    }
+
+    #[test]
+    fn holds_what_is_small_and_nothing_of_the_file_before() {
+        for bytes in [&b"a longer one\n"[..], b"short\n", b"", b"again\n"] {
+            let (_file, journal) = open(bytes);
+            assert_eq!(journal.held(), Some(bytes));
+            assert_eq!(content(&*journal), bytes);
+            assert_eq!(journal.read_at(u64::MAX, &mut [0]).unwrap(), 0);
+        }
+    }
+
+    #[test]
+    fn what_is_large_is_left_in_its_file() {
+        let bytes = vec![b'x'; MOST as usize];
+        assert!(open(&bytes).1.held().is_some());
+        let bytes = vec![b'x'; MOST as usize + 1];
+        let (_file, journal) = open(&bytes);
+        assert!(journal.held().is_none());
+        assert_eq!(content(&*journal), bytes);
+    }
+
+    #[test]
+    fn what_is_packed_is_unpacked() {
+        // A frame with one raw block of three bytes and no checksum.
+        let packed = [0x28, 0xB5, 0x2F, 0xFD, 0x20, 3, 0x19, 0, 0, b'a', b'b', b'\n'];
+        let (_file, journal) = open(&packed);
+        assert_eq!(content(&*journal), b"ab\n");
+    }
+
+    #[test]
+    fn nothing_can_be_written_to_it() {
+        let (file, journal) = open(b"line\n");
+        assert!(journal.append(5, b"more\n").is_err());
+        assert!(!journal.take_back(5, 0).unwrap());
+        assert_eq!(std::fs::read(file.path()).unwrap(), b"line\n");
+    }
+
+    #[test]
+    fn what_is_no_file_is_no_session() {
+        let dir = tempfile::tempdir().unwrap();
+        assert!(Held::open(dir.path()).is_err());
+        assert!(matches!(Held::open(&dir.path().join("gone")), Err(Error::Io { .. })));
+    }
+}
