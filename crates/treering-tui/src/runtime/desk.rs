@@ -8,6 +8,7 @@ use super::listen::{Listener, Signals};
 use crate::Screen;
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
+use ratatui::layout::{Position, Rect};
 use std::io::{self, Stdout, stdout};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
@@ -76,7 +77,9 @@ impl Desk {
             // Nobody is there any more if this fails.
             let _ = events.send(happening.into());
         });
-        self.terminal.clear()?;
+        // Everything is drawn anew. `clear` would ask the terminal where its cursor is, and not every
+        // one answers.
+        self.terminal.resize(Rect::from((Position::ORIGIN, size)))?;
         // The size comes first, before there is anything to draw.
         while let Ok(event) = post.inbox.recv() {
             for event in std::iter::once(event).chain(post.inbox.try_iter().take(BURST)) {

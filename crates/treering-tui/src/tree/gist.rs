@@ -32,30 +32,6 @@ impl Gist {
     }
 }
 
-/// What is known of an entry's content.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Known {
-    pub gist: Option<Gist>,
-    /// Role and gist in small letters.
-    haystack: Box<str>,
-}
-
-impl Known {
-    pub(crate) fn new(gist: Gist, name: &str) -> Self {
-        let haystack = format!("{name} {}", gist.text).to_lowercase().into();
-        Known { gist: Some(gist), haystack }
-    }
-
-    /// What a search looks at; `name` while the gist is not known.
-    pub(crate) fn haystack<'a>(&'a self, name: &'a str) -> &'a str {
-        if self.gist.is_some() { &self.haystack } else { name }
-    }
-
-    pub(crate) fn is_silent(&self) -> bool {
-        self.gist.as_ref().is_some_and(|gist| gist.is_silent)
-    }
-}
-
 /// What an entry is, in one word.
 pub(crate) fn name(kind: Kind, role: Option<Role>) -> &'static str {
     match (kind, role) {

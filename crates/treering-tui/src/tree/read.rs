@@ -6,7 +6,7 @@ use super::gist::Gist;
 use super::outline::Outline;
 use super::state::State;
 use super::update::update;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::ops::ControlFlow;
 use treering::{Role, Session};
 use treering_export::Calls;
@@ -23,14 +23,16 @@ pub fn read_all(
     outline: &Outline,
     mut give: impl FnMut(Vec<(u32, Gist)>) -> ControlFlow<()>,
 ) {
-    let nodes: HashMap<&str, u32> =
-        (0..outline.len() as u32).map(|node| (outline.id(node), node)).collect();
+    // By their ids: a table of them would take several times as much memory.
+    let mut nodes: Vec<u32> = (0..outline.len() as u32).collect();
+    nodes.sort_unstable_by_key(|node| outline.id(*node));
     let mut calls = Calls::default();
     let mut batch = Vec::new();
     for entry in session.entries().filter_map(Result::ok) {
         let gist = Gist::of(&entry, &mut calls);
-        if let Some(&node) = nodes.get(entry.id().as_str()) {
-            batch.push((node, gist));
+        let place = nodes.binary_search_by_key(&entry.id().as_str(), |node| outline.id(*node));
+        if let Some(node) = place.ok().and_then(|place| nodes.get(place)) {
+            batch.push((*node, gist));
         }
         if batch.len() >= BATCH && give(std::mem::take(&mut batch)).is_break() {
             return;

@@ -7,7 +7,7 @@ use super::action::Action;
 use super::areas::Areas;
 use super::dialog::Mode;
 use super::filter::{Filter, Traits};
-use super::gist::{Gist, Known, name};
+use super::gist::{Gist, name};
 use super::outline::Outline;
 use super::preview::Shown;
 use super::rows::Rows;
@@ -54,7 +54,8 @@ pub struct State {
     pub(crate) outline: Arc<Outline>,
     /// How many trees there were before this one.
     pub(crate) generation: u64,
-    known: Vec<Known>,
+    /// What entries say, as far as it is known.
+    gists: Vec<Option<Gist>>,
     /// Entries whose whole content has all words of the search, as far as that is known.
     found: Vec<bool>,
     folded: Vec<bool>,
@@ -87,7 +88,7 @@ impl State {
             cursor: outline.leaf().unwrap_or(0),
             outline: Arc::new(outline),
             generation: 0,
-            known: vec![Known::default(); count],
+            gists: vec![None; count],
             found: vec![false; count],
             folded: vec![false; count],
             rows: Rows::default(),
@@ -177,7 +178,7 @@ impl State {
     }
 
     pub(crate) fn gist(&self, node: u32) -> Option<&Gist> {
-        self.known.get(node as usize)?.gist.as_ref()
+        self.gists.get(node as usize)?.as_ref()
     }
 
     /// Lays out what is seen.
@@ -190,17 +191,13 @@ impl State {
     }
 
     fn is_shown(&self, node: u32) -> bool {
-        let (Some(entry), Some(known)) =
-            (self.outline.nodes().get(node as usize), self.known.get(node as usize))
-        else {
-            return false;
-        };
+        let Some(entry) = self.outline.nodes().get(node as usize) else { return false };
         self.filter.shows(Traits {
             kind: entry.kind,
             role: entry.role,
             labelled: self.outline.label(node).is_some(),
             sidechain: entry.is_sidechain,
-            silent: known.is_silent(),
+            silent: self.gist(node).is_some_and(|gist| gist.is_silent),
             is_leaf: self.outline.leaf() == Some(node),
         })
     }
@@ -209,16 +206,10 @@ impl State {
         if words.is_empty() || self.found.get(node as usize) == Some(&true) {
             return true;
         }
-        let (Some(entry), Some(known)) =
-            (self.outline.nodes().get(node as usize), self.known.get(node as usize))
-        else {
-            return false;
-        };
-        let haystack = known.haystack(name(entry.kind, entry.role));
-        match self.outline.label(node) {
-            Some(label) => words.match_any_of(&[haystack, &label.to_lowercase()]),
-            None => words.match_any_of(&[haystack]),
-        }
+        let Some(entry) = self.outline.nodes().get(node as usize) else { return false };
+        let gist = self.gist(node).map_or("", |gist| &gist.text);
+        let label = self.outline.label(node).unwrap_or_default();
+        words.match_any_of(&[gist, name(entry.kind, entry.role), label])
     }
 
     fn is_folded(&self, node: u32) -> bool {
@@ -236,9 +227,8 @@ impl State {
     /// Takes in gists that were read.
     pub(crate) fn learn(&mut self, gists: Vec<(u32, Gist)>) {
         for (node, gist) in gists {
-            let Some(entry) = self.outline.nodes().get(node as usize) else { continue };
-            if let Some(known) = self.known.get_mut(node as usize) {
-                *known = Known::new(gist, name(entry.kind, entry.role));
+            if let Some(known) = self.gists.get_mut(node as usize) {
+                *known = Some(gist);
             }
         }
         self.lay_out();
@@ -267,11 +257,11 @@ impl State {
         let places: HashMap<&str, u32> =
             (0..count as u32).map(|node| (self.outline.id(node), node)).collect();
         let place = |node: u32| places.get(old.id(node)).copied();
-        let mut known = vec![Known::default(); count];
+        let mut gists = vec![None; count];
         let (mut found, mut folded) = (vec![false; count], vec![false; count]);
         for node in 0..old.len() as u32 {
             let (from, Some(to)) = (node as usize, place(node)) else { continue };
-            known[to as usize] = std::mem::take(&mut self.known[from]);
+            gists[to as usize] = self.gists[from].take();
             found[to as usize] = self.found[from];
             folded[to as usize] = self.folded[from];
         }
@@ -283,7 +273,7 @@ impl State {
             self.mode = place(node).map_or(Mode::Browse, |node| Mode::Label { node, input });
         }
         self.marked = self.marked.iter().filter_map(|node| place(*node)).collect();
-        (self.known, self.found, self.folded) = (known, found, folded);
+        (self.gists, self.found, self.folded) = (gists, found, folded);
         self.generation += 1;
         self.lay_out();
     }

@@ -96,10 +96,10 @@ impl Worker {
                 return;
             }
             let Ok(entry) = reader.entry(outline.id(node)) else { continue };
-            let mut text = outline.label(node).unwrap_or_default().to_lowercase();
+            let mut text = outline.label(node).unwrap_or_default().to_owned();
             for string in strings(entry.raw()) {
                 text.push('\n');
-                text.push_str(&string.to_lowercase());
+                text.push_str(&string);
             }
             if words.match_any_of(&[&text]) {
                 found.push(node);
