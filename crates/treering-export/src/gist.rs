@@ -9,19 +9,32 @@ use treering::{Block, Body, Entry, MessageView, Role};
 
 /// The calls seen so far by their ids, in short: a result is shown by the call it answers.
 #[derive(Debug, Default)]
-pub struct Calls(HashMap<String, String>);
+pub struct Calls {
+    by_id: HashMap<String, String>,
+    /// Those before the latest, if not all are remembered.
+    before: HashMap<String, String>,
+    most: Option<usize>,
+}
 
 impl Calls {
+    /// Remembers only the last ones, at least `most`: results come soon after their calls.
+    pub fn last(most: usize) -> Self {
+        Calls { most: Some(most), ..Calls::default() }
+    }
+
     /// Remembers the calls of an entry, and shows a result by the call that it answers.
     pub(crate) fn settle(&mut self, gist: &mut Gist) {
         if let Some(call) = gist.answers.as_deref().and_then(|id| self.get(id)) {
             gist.text = call.to_owned();
         }
-        self.0.extend(std::mem::take(&mut gist.calls));
+        self.by_id.extend(std::mem::take(&mut gist.calls));
+        if self.most.is_some_and(|most| self.by_id.len() > most) {
+            self.before = std::mem::take(&mut self.by_id);
+        }
     }
 
     pub(crate) fn get(&self, id: &str) -> Option<&str> {
-        self.0.get(id).map(String::as_str)
+        self.by_id.get(id).or_else(|| self.before.get(id)).map(String::as_str)
     }
 }
 
@@ -195,6 +208,27 @@ fn kind(look: &Look<'_>) -> char {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_last_calls_are_remembered() {
+        let gist = |answers: Option<&str>, calls: &[&str]| Gist {
+            kind: 'a',
+            text: "?".to_owned(),
+            answers: answers.map(str::to_owned),
+            calls: calls.iter().map(|id| (id.to_string(), format!("[{id}]"))).collect(),
+        };
+        let answer = |calls: &mut Calls, id: &str| {
+            let mut gist = gist(Some(id), &[]);
+            calls.settle(&mut gist);
+            gist.text
+        };
+        let mut calls = Calls::last(2);
+        for id in ["a", "b", "c", "d", "e", "f", "g"] {
+            calls.settle(&mut gist(None, &[id]));
+            assert_eq!(answer(&mut calls, id), format!("[{id}]"));
+        }
+        assert_eq!((answer(&mut calls, "f"), answer(&mut calls, "a")), ("[f]".into(), "?".into()));
+    }
 
     #[test]
     fn a_headline_has_no_marks() {

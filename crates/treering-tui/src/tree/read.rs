@@ -13,6 +13,8 @@ use treering_export::Calls;
 
 /// So many gists are handed over at a time.
 const BATCH: usize = 4096;
+/// So many calls are remembered for their results: others come long before.
+const CALLS: usize = 8192;
 /// The call that a result answers is looked for so far above it.
 const CALL_WITHIN: usize = 64;
 
@@ -26,7 +28,7 @@ pub fn read_all(
     // By their ids: a table of them would take several times as much memory.
     let mut nodes: Vec<u32> = (0..outline.len() as u32).collect();
     nodes.sort_unstable_by_key(|node| outline.id(*node));
-    let mut calls = Calls::default();
+    let mut calls = Calls::last(CALLS);
     let mut batch = Vec::new();
     for entry in session.entries().filter_map(Result::ok) {
         let gist = Gist::of(&entry, &mut calls);

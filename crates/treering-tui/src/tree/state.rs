@@ -224,14 +224,18 @@ impl State {
         self.lay_out();
     }
 
-    /// Takes in gists that were read.
+    /// Takes in gists that were read. What is seen depends on few of them.
     pub(crate) fn learn(&mut self, gists: Vec<(u32, Gist)>) {
+        let mut is_different = !self.search.is_empty();
         for (node, gist) in gists {
+            is_different |= gist.is_silent;
             if let Some(known) = self.gists.get_mut(node as usize) {
                 *known = Some(gist);
             }
         }
-        self.lay_out();
+        if is_different {
+            self.lay_out();
+        }
     }
 
     /// Takes in where the whole content of entries has all words of the search.
