@@ -4,7 +4,7 @@
 
 use crate::input::Input;
 use crate::page::Line;
-use crate::text::{graphemes, safe_line};
+use crate::text::{columns, graphemes, safe_line};
 use crate::theme::{Theme, Tone};
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
@@ -94,6 +94,17 @@ impl<'a> Canvas<'a> {
         self.put(pen, Tone::Plain, &safe_line(before));
         self.type_here(pen);
         self.put(pen, Tone::Plain, &safe_line(after));
+    }
+
+    /// The keys of a screen, from one of them on: the keys, and beside them what they do.
+    pub fn keys(&mut self, area: Rect, list: &[(String, &str)], top: usize) {
+        let widest = list.iter().map(|(keys, _)| columns(keys)).max().unwrap_or(0);
+        for (y, (keys, about)) in (area.y..area.bottom()).zip(list.iter().skip(top)) {
+            let mut pen = Pen::new(area, y);
+            self.put(&mut pen, Tone::Label, keys);
+            pen.column = widest + 2;
+            self.put(&mut pen, Tone::Plain, about);
+        }
     }
 
     /// Empties an area, for something that lies over what was drawn.

@@ -34,6 +34,9 @@ pub mod page;
 pub mod picker;
 pub mod runtime;
 mod screen;
+mod split;
+#[cfg(test)]
+mod testing;
 pub mod text;
 pub mod theme;
 pub mod tree;

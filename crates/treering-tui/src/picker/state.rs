@@ -316,7 +316,7 @@ impl State {
 
     /// Breaks the preview's lines for the screen as it is.
     pub(crate) fn wrap_preview(&mut self) {
-        let width = usize::from(self.areas().page().width);
+        let width = usize::from(self.areas().split.page().width);
         let page = self.preview.page.as_ref();
         self.preview.wrapped = page.map(|page| page.wrapped(width)).unwrap_or_default();
         self.scroll(0);
@@ -324,7 +324,7 @@ impl State {
 
     /// Scrolls the preview, as far as there is something to read.
     pub(crate) fn scroll(&mut self, lines: isize) {
-        let height = usize::from(self.areas().page().height);
+        let height = usize::from(self.areas().split.page().height);
         let last = self.preview.wrapped.lines.len().saturating_sub(height);
         self.preview.scroll = self.preview.scroll.saturating_add_signed(lines).min(last);
     }

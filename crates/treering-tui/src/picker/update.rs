@@ -244,8 +244,10 @@ fn on_mouse(state: &mut State, mouse: Mouse, effects: &mut Vec<Effect>) {
             }
         }
         Mouse::Click(..) => {}
-        Mouse::WheelUp(x, y) if areas.preview.contains((x, y).into()) => state.scroll(-WHEEL),
-        Mouse::WheelDown(x, y) if areas.preview.contains((x, y).into()) => state.scroll(WHEEL),
+        Mouse::WheelUp(x, y) if areas.split.preview.contains((x, y).into()) => state.scroll(-WHEEL),
+        Mouse::WheelDown(x, y) if areas.split.preview.contains((x, y).into()) => {
+            state.scroll(WHEEL)
+        }
         Mouse::WheelUp(..) => step(state, -WHEEL),
         Mouse::WheelDown(..) => step(state, WHEEL),
     }

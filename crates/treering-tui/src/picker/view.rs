@@ -4,6 +4,7 @@ use super::cards::Card;
 use super::columns::{Columns, GAP, fit, one_line};
 use super::state::{Mode, Scope, State};
 use crate::canvas::{Canvas, Pen};
+use crate::split::Split;
 use crate::text::{columns, safe_line};
 use crate::theme::Tone;
 use ratatui::Frame;
@@ -19,18 +20,18 @@ pub fn draw(state: &State, frame: &mut Frame<'_>) {
     let areas = state.areas();
     Canvas::draw(frame, state.theme, |canvas| {
         let mut view = View { state, canvas };
-        view.head(areas.head);
+        view.head(areas.split.head);
         match state.mode {
             Mode::Help(top) => {
-                view.help(top, areas.headings.union(areas.list).union(areas.preview))
+                view.canvas.keys(areas.split.body(), &state.bindings.list(), top);
             }
             _ => {
                 view.headings(areas.headings);
                 view.list(areas.list);
-                view.preview(areas.preview, areas.page());
+                view.preview(areas.split);
             }
         }
-        view.foot(areas.foot);
+        view.foot(areas.split.foot);
     });
 }
 
@@ -96,16 +97,6 @@ impl View<'_, '_> {
                     self.put(&mut pen, Tone::Dim, keys);
                 }
             },
-        }
-    }
-
-    fn help(&mut self, top: usize, area: Rect) {
-        let list = self.state.bindings.list();
-        for (y, (keys, about)) in (area.y..area.bottom()).zip(list.iter().skip(top)) {
-            let mut pen = Pen::new(area, y);
-            self.put(&mut pen, Tone::Label, keys);
-            pen.column = pen.column.max(14) + 1;
-            self.put(&mut pen, Tone::Plain, about);
         }
     }
 
@@ -221,20 +212,11 @@ impl View<'_, '_> {
         }
     }
 
-    fn preview(&mut self, area: Rect, page: Rect) {
-        if area.is_empty() {
-            return;
-        }
-        if area.x > 0 {
-            for y in area.y..area.bottom() {
-                self.put(&mut Pen::new(area, y), Tone::Dim, " │");
-            }
-        }
-        let mut pen = Pen::new(Rect { x: page.x, width: page.width, ..area }, area.y);
-        self.put(&mut pen, Tone::Dim, "── session ");
-        self.put(&mut pen, Tone::Dim, &"─".repeat(usize::from(page.width)));
+    fn preview(&mut self, areas: Split) {
+        let page = areas.page();
+        areas.draw_edges(self.canvas, "session");
         let preview = &self.state.preview;
-        if preview.page.is_none() && preview.asked.is_some() {
+        if preview.page.is_none() && preview.asked.is_some() && !page.is_empty() {
             self.put(&mut Pen::new(page, page.y), Tone::Dim, "reading …");
         }
         let lines = preview.wrapped.lines.iter().skip(preview.scroll);

@@ -1,14 +1,13 @@
 //! The tree selector: one session, all its branches, a place in it.
 //!
 //! `outline` is the tree as it is read, `filter` and `search` say what of it is seen, `rows` where
-//! that stands. `state` holds it together, `update` changes it (`answer` for keys that are not
-//! for the tree), `view` draws it; `areas` is what
-//! those two must agree on, `dialog` what stands between a key and what it does. `gist` is what an entry says on one line, `read` reads
+//! that stands. `state` holds it together; `event` is what it is told and what it wants done, `action`
+//! what keys do. `update` changes it, with `answer` for the keys that are not for the tree and `dialog`
+//! for what those are about; `view` draws it. `gist` is what an entry says on one line, `read` reads
 //! gists; `preview` says what of the selected entry is shown beside the tree.
 
 mod action;
 mod answer;
-mod areas;
 mod dialog;
 mod event;
 mod filter;

@@ -4,7 +4,6 @@
 //! gists, the filter, the folds, the search. Moving about costs nothing but the move.
 
 use super::action::Action;
-use super::areas::Areas;
 use super::dialog::Mode;
 use super::filter::{Filter, Traits};
 use super::gist::{Gist, name};
@@ -15,6 +14,7 @@ use super::search::Words;
 use crate::input::Input;
 use crate::keys::Bindings;
 use crate::page::Reader;
+use crate::split::Split;
 use crate::text::safe_line;
 use crate::theme::{Theme, Tone};
 use std::collections::HashMap;
@@ -150,7 +150,7 @@ impl State {
 
     /// The entries on the screen whose gists are not known.
     pub fn unknown_on_screen(&self) -> Vec<u32> {
-        let height = usize::from(self.areas().tree.height);
+        let height = usize::from(self.areas().list.height);
         let rows = self.rows.all().iter().skip(self.top).take(height);
         rows.map(|row| row.node).filter(|node| !self.is_known(*node)).collect()
     }
@@ -173,8 +173,8 @@ impl State {
         self.rows.get(self.cursor_row()?).map(|row| row.node)
     }
 
-    pub(crate) fn areas(&self) -> Areas {
-        Areas::of(self.size.0, self.size.1, self.preview.shown)
+    pub(crate) fn areas(&self) -> Split {
+        Split::of(self.size.0, self.size.1, self.preview.shown != Shown::Nothing)
     }
 
     pub(crate) fn gist(&self, node: u32) -> Option<&Gist> {
@@ -302,7 +302,7 @@ impl State {
 
     /// Scrolls as little as needed to have the cursor on the screen.
     pub(crate) fn follow_cursor(&mut self) {
-        let height = usize::from(self.areas().tree.height).max(1);
+        let height = usize::from(self.areas().list.height).max(1);
         let cursor = self.cursor_row().unwrap_or(0);
         let last_top = self.rows.len().saturating_sub(height);
         self.top = self.top.clamp((cursor + 1).saturating_sub(height), cursor).min(last_top);

@@ -191,8 +191,8 @@ fn on_mouse(state: &mut State, mouse: Mouse) {
     let areas = state.areas();
     match mouse {
         _ if state.mode != Mode::Browse => {}
-        Mouse::Click(x, y) if areas.tree.contains((x, y).into()) => {
-            let row = state.top + usize::from(y - areas.tree.y);
+        Mouse::Click(x, y) if areas.list.contains((x, y).into()) => {
+            let row = state.top + usize::from(y - areas.list.y);
             move_to(state, row);
         }
         Mouse::WheelUp(x, y) if areas.preview.contains((x, y).into()) => scroll(state, -WHEEL),
@@ -204,7 +204,7 @@ fn on_mouse(state: &mut State, mouse: Mouse) {
 }
 
 fn act(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
-    let page = (state.areas().tree.height as isize).max(1);
+    let page = (state.areas().list.height as isize).max(1);
     let last = state.rows.len().saturating_sub(1);
     match action {
         Action::Up => match state.cursor_row() {

@@ -7,6 +7,7 @@ use super::preview::Shown;
 use super::rows::{Fold, Joint};
 use super::state::State;
 use crate::canvas::{Canvas, Pen};
+use crate::split::Split;
 use crate::text::safe_line;
 use crate::theme::Tone;
 use ratatui::Frame;
@@ -25,11 +26,11 @@ pub fn draw(state: &State, frame: &mut Frame<'_>) {
         let mut view = View { state, canvas };
         view.head(areas.head);
         match &state.mode {
-            Mode::Help(top) => view.help(*top, areas.tree.union(areas.preview)),
-            Mode::Read(sheet, top) => view.sheet(sheet, *top, areas.tree.union(areas.preview)),
+            Mode::Help(top) => view.canvas.keys(areas.body(), &state.bindings.list(), *top),
+            Mode::Read(sheet, top) => view.sheet(sheet, *top, areas.body()),
             _ => {
-                view.tree(areas.tree);
-                view.preview(areas.preview);
+                view.tree(areas.list);
+                view.preview(areas);
             }
         }
         view.foot(areas.foot);
@@ -95,16 +96,6 @@ impl View<'_, '_> {
         let lines = sheet.page.lines.iter().skip(top);
         for (y, line) in (area.y.saturating_add(1)..area.bottom()).zip(lines) {
             self.canvas.line(&mut Pen::new(area, y), line);
-        }
-    }
-
-    fn help(&mut self, top: usize, area: Rect) {
-        let list = self.state.bindings.list();
-        for (y, (keys, about)) in (area.y..area.bottom()).zip(list.iter().skip(top)) {
-            let mut pen = Pen::new(area, y);
-            self.put(&mut pen, Tone::Label, keys);
-            pen.column = pen.column.max(22) + 1;
-            self.put(&mut pen, Tone::Plain, about);
         }
     }
 
@@ -197,23 +188,15 @@ impl View<'_, '_> {
         self.put(pen, if is_tool { tone } else { plain }, text);
     }
 
-    fn preview(&mut self, area: Rect) {
+    fn preview(&mut self, areas: Split) {
         let title = match self.state.preview.shown {
-            _ if area.is_empty() => return,
             Shown::Nothing => return,
             Shown::Entry => "entry",
             Shown::Context => "context from here",
         };
-        if area.x > 0 {
-            for y in area.y..area.bottom() {
-                self.put(&mut Pen::new(area, y), Tone::Dim, "│");
-            }
-        }
-        let inner = self.state.areas().page();
-        let mut pen = Pen::new(inner, area.y);
-        self.put(&mut pen, Tone::Dim, &format!("── {title} "));
-        self.put(&mut pen, Tone::Dim, &"─".repeat(usize::from(inner.width)));
+        areas.draw_edges(self.canvas, title);
         let Some(page) = &self.state.preview.page else { return };
+        let inner = areas.page();
         for (y, row) in (inner.y..inner.bottom()).zip(page.rows()) {
             self.canvas.line(&mut Pen::new(inner, y), row);
         }

@@ -1,8 +1,9 @@
 //! Keys: what was, what is pressed, what is then.
 
-use super::{empty, press};
+use super::empty;
 use crate::chat::{Arrival, Command, Effect, Event, Left, Notice, Piece, State, Status, update};
 use crate::page::Page;
+use crate::testing::press;
 use crate::{Happening, Mouse};
 
 /// The text with the cursor in it.

@@ -6,8 +6,7 @@ mod keys;
 mod screens;
 mod transcript;
 
-use super::{Effect, Event, State, Status, block, is_shown, update};
-use crate::keys::Key;
+use super::{Event, State, Status, block, is_shown, update};
 use treering::Session;
 use treering_export::Calls;
 
@@ -22,21 +21,6 @@ pub(super) fn empty() -> State {
         cost: "$0.02".into(),
     };
     update(State::new("", "Set **TREERING_MODEL**."), Event::Status(status)).0
-}
-
-/// Presses keys given by their names; any other word is typed.
-pub(super) fn press(mut state: State, keys: &str) -> (State, Vec<Effect>) {
-    let mut effects = Vec::new();
-    for word in keys.split_whitespace() {
-        let keys = match word.parse() {
-            Ok(key) => vec![key],
-            Err(_) => word.chars().map(Key::char).collect(),
-        };
-        for key in keys {
-            (state, effects) = update(state, Event::from(key));
-        }
-    }
-    (state, effects)
 }
 
 /// Does for a state what an office does before it is drawn. Says how many blocks were made.

@@ -1,33 +1,16 @@
 //! What is on the screen, at several sizes.
 
-use super::{empty, prepare, press, with_path};
+use super::{empty, prepare, with_path};
 use crate::Happening;
-use crate::chat::{Arrival, Event, Names, Notice, Piece, State, draw, update};
-use crate::text::columns;
-use ratatui::Terminal;
-use ratatui::backend::TestBackend;
+use crate::chat::{Arrival, Event, Names, Notice, Piece, State, update};
+use crate::testing::{press, seen};
 use treering::{Message, NewEntry, Session};
 
 /// The screen as text, without blanks at the ends of lines.
 fn screen(state: State, session: &Session, width: u16, height: u16) -> String {
     let (state, _) = update(state, Event::from(Happening::Resize(width, height)));
     let (state, _) = prepare(state, session);
-    let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
-    terminal.draw(|frame| draw(&state, frame)).unwrap();
-    let buffer = terminal.backend().buffer();
-    let mut text = String::new();
-    for y in 0..height {
-        let mut line = String::new();
-        let mut x = 0;
-        while x < width {
-            line.push_str(buffer[(x, y)].symbol());
-            // What a wide character covers is not shown.
-            x += columns(buffer[(x, y)].symbol()).max(1) as u16;
-        }
-        text.push_str(line.trim_end());
-        text.push('\n');
-    }
-    text
+    seen(&state, width, height)
 }
 
 fn message(json: &str) -> NewEntry {

@@ -1,9 +1,10 @@
 //! Scrolling, against all lines at once; and how little of a long conversation is laid out.
 
-use super::{empty, prepare, press, with_path};
+use super::{empty, prepare, with_path};
 use crate::Happening;
 use crate::chat::{Arrival, Event, Piece, State, update};
 use crate::page::Line;
+use crate::testing::press;
 use treering::{Message, Session};
 
 fn session(messages: usize) -> Session {

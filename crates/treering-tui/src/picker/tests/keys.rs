@@ -1,8 +1,9 @@
 //! Keys: what was, what is pressed, what is then.
 
 use super::super::{Effect, Event, Mode, State, update};
-use super::{NOW, knowing, press, sample, session, shown, start};
+use super::{NOW, knowing, sample, session, shown, start};
 use crate::page::{Line, Page};
+use crate::testing::press;
 use crate::theme::Tone;
 use crate::{Happening, Mouse};
 use std::path::PathBuf;
@@ -186,7 +187,7 @@ fn only_the_page_that_is_waited_for_is_shown_and_it_ends_where_it_ends() {
     assert_eq!(state.preview.page, None);
     let (state, _) = update(state, Event::Page("/s/a".into(), lines(30)));
     let (state, _) = press(state, &"Alt+↓ ".repeat(50));
-    let height = usize::from(state.areas().page().height);
+    let height = usize::from(state.areas().split.page().height);
     assert_eq!(state.preview.scroll, 30 - height);
     let (state, _) = press(state, "Alt+↑");
     assert_eq!(state.preview.scroll, 29 - height);

@@ -1,7 +1,8 @@
 //! The list against its definition, for families of any shape.
 
 use super::super::{Event, Sort, State, update};
-use super::{press, session, start};
+use super::{session, start};
+use crate::testing::press;
 use proptest::prelude::*;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

@@ -5,7 +5,6 @@ mod layout;
 mod screens;
 
 use super::{Event, Scope, Start, State, update};
-use crate::keys::Key;
 use treering::{Dialect, SessionInfo};
 use treering_shelf::Project;
 
@@ -68,21 +67,6 @@ fn start() -> Start {
 fn knowing(sessions: Vec<SessionInfo>) -> State {
     let (state, _) = update(State::new(start()), Event::Found(sessions, None));
     update(state, Event::Complete).0
-}
-
-/// Presses keys given by their names; any other word is typed.
-fn press(mut state: State, keys: &str) -> (State, Vec<super::Effect>) {
-    let mut effects = Vec::new();
-    for word in keys.split_whitespace() {
-        let keys = match word.parse() {
-            Ok(key) => vec![key],
-            Err(_) => word.chars().map(Key::char).collect(),
-        };
-        for key in keys {
-            (state, effects) = update(state, Event::from(key));
-        }
-    }
-    (state, effects)
 }
 
 /// The ids of the rows, by their level, the selected one in brackets.

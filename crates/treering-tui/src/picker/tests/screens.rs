@@ -1,35 +1,11 @@
 //! What is on the screen, at several sizes.
 
-use super::super::{Event, State, draw, update};
-use super::{knowing, press, sample, session, start};
-use crate::Happening;
+use super::super::{Event, State, update};
+use super::{knowing, sample, session, start};
 use crate::page::{Line, Page};
-use crate::text::columns;
+use crate::testing::{press, resized as screen};
 use crate::theme::Tone;
-use ratatui::Terminal;
-use ratatui::backend::TestBackend;
 use treering::{Progress, SessionInfo};
-
-/// The screen as text, without blanks at the ends of lines.
-fn screen(state: State, width: u16, height: u16) -> String {
-    let (state, _) = update(state, Event::Happened(Happening::Resize(width, height)));
-    let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
-    terminal.draw(|frame| draw(&state, frame)).unwrap();
-    let buffer = terminal.backend().buffer();
-    let mut text = String::new();
-    for y in 0..height {
-        let mut line = String::new();
-        let mut x = 0;
-        while x < width {
-            line.push_str(buffer[(x, y)].symbol());
-            // What a wide character covers is not shown.
-            x += columns(buffer[(x, y)].symbol()).max(1) as u16;
-        }
-        text.push_str(line.trim_end());
-        text.push('\n');
-    }
-    text
-}
 
 fn after(keys: &str) -> State {
     press(knowing(sample()), keys).0

@@ -4,7 +4,6 @@ use super::clerk::Clerk;
 use super::{ChatSetup, Outcome};
 use crate::Happening;
 use crate::chat::{Event, State, update};
-use crate::keys::Key;
 use crate::runtime::desk::Office;
 use crate::text::columns;
 use ratatui::Terminal;
@@ -147,13 +146,7 @@ impl Rig {
     }
 
     fn press(&mut self, keys: &str) {
-        for word in keys.split_whitespace() {
-            let keys = match word.parse() {
-                Ok(key) => vec![key],
-                Err(_) => word.chars().map(Key::char).collect(),
-            };
-            keys.into_iter().for_each(|key| self.event(Event::from(key)));
-        }
+        crate::testing::keys(keys).into_iter().for_each(|key| self.event(Event::from(key)));
     }
 
     /// Types a line, sends it, and waits until all that comes of it is over.

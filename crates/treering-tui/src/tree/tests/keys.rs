@@ -2,24 +2,9 @@
 
 use super::super::{Effect, Event, Mode, Outline, Shown, State, update};
 use super::{known, sample};
-use crate::keys::Key;
 use crate::page::{Page, Reader};
+use crate::testing::press;
 use crate::{Happening, Mouse};
-
-/// Presses keys given by their names; any other word is typed.
-fn press(mut state: State, keys: &str) -> (State, Vec<Effect>) {
-    let mut effects = Vec::new();
-    for word in keys.split_whitespace() {
-        let keys = match word.parse() {
-            Ok(key) => vec![key],
-            Err(_) => word.chars().map(Key::char).collect(),
-        };
-        for key in keys {
-            (state, effects) = update(state, Event::from(key));
-        }
-    }
-    (state, effects)
-}
 
 /// The ids of the rows, the selected one in brackets.
 fn shown(state: &State) -> String {
@@ -226,7 +211,7 @@ fn the_cursor_is_always_on_the_screen() {
         let height = [10, 3, 24, 2, 0][at % 5];
         (state, _) = update(state, Event::Happened(Happening::Resize(40, height)));
         (state, _) = press(state, key);
-        let tree = usize::from(state.areas().tree.height).max(1);
+        let tree = usize::from(state.areas().list.height).max(1);
         let Some(row) = state.cursor_row() else { continue };
         assert!((state.top..state.top + tree).contains(&row), "{at} {key}");
     }

@@ -1,41 +1,9 @@
 //! What is on the screen, at several sizes.
 
-use super::super::{Event, Shown, State, draw, update};
+use super::super::{Event, Shown, update};
 use super::{known, line, message, sample, session};
-use crate::Happening;
-use crate::keys::Key;
 use crate::page::Page;
-use crate::text::columns;
-use ratatui::Terminal;
-use ratatui::backend::TestBackend;
-
-/// The screen as text, without blanks at the ends of lines.
-fn screen(state: State, width: u16, height: u16) -> String {
-    let (state, _) = update(state, Event::Happened(Happening::Resize(width, height)));
-    let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
-    terminal.draw(|frame| draw(&state, frame)).unwrap();
-    let buffer = terminal.backend().buffer();
-    let mut text = String::new();
-    for y in 0..height {
-        let mut line = String::new();
-        let mut x = 0;
-        while x < width {
-            line.push_str(buffer[(x, y)].symbol());
-            // What a wide character covers is not shown.
-            x += columns(buffer[(x, y)].symbol()).max(1) as u16;
-        }
-        text.push_str(line.trim_end());
-        text.push('\n');
-    }
-    text
-}
-
-fn press(mut state: State, keys: &[&str]) -> State {
-    for key in keys {
-        (state, _) = update(state, Event::from(key.parse::<Key>().unwrap()));
-    }
-    state
-}
+use crate::testing::{press, resized as screen};
 
 #[test]
 fn the_tree() {
@@ -69,7 +37,7 @@ fn the_tree() {
 
 #[test]
 fn a_small_screen() {
-    insta::assert_snapshot!(screen(press(known(&sample()), &["Down", "Shift+L"]), 40, 10), @r"
+    insta::assert_snapshot!(screen(press(known(&sample()), "Down Shift+L").0, 40, 10), @r"
     default  7 of 9
       • ⊟ user: start here
       • assistant: answer one
@@ -86,56 +54,56 @@ fn a_small_screen() {
 #[test]
 fn a_wide_screen_with_a_preview() {
     let sample = sample();
-    let state = press(known(&sample), &["Shift+T", "Tab", "Tab"]);
+    let state = press(known(&sample), "Shift+T Tab Tab").0;
     let page = Page::of_context(&sample.context_at(Some("h")).unwrap());
     let (state, _) = update(state, Event::Page("h".into(), Shown::Context, page));
     insta::assert_snapshot!(screen(state, 120, 40), @r"
     default  7 of 9
-      • ⊟ user: start here                                      │ ── context from here ─────────────────────────────────────
-      • assistant: answer one                                   │ 4 messages, about 11 tokens
-      ├⊟ • user: right                                          │
-    › │     • assistant: right answer ← leaf                    │ user · a
-      └⊟   [Todo] 2026-01-05 09:08 user: left                   │ ▕██      ▏ 27 % · about 3 tokens
-              [read: src/main.rs]                               │ start here
-              assistant: Left answer                            │
-                                                                │ assistant · b
-                                                                │ ▕██      ▏ 27 % · about 3 tokens
-                                                                │ answer one
-                                                                │
-                                                                │ user · g
-                                                                │ ▕█       ▏ 18 % · about 2 tokens
-                                                                │ right
-                                                                │
-                                                                │ assistant · h
-                                                                │ ▕██      ▏ 27 % · about 3 tokens
-                                                                │ right answer
-                                                                │
-                                                                │
-                                                                │
-                                                                │
-                                                                │
-                                                                │
-                                                                │
-                                                                │
-                                                                │
-                                                                │
-                                                                │
-                                                                │
-                                                                │
-                                                                │
-                                                                │
-                                                                │
-                                                                │
-                                                                │
-                                                                │
-                                                                │
+      • ⊟ user: start here                                       │ ── context from here ────────────────────────────────────
+      • assistant: answer one                                    │ 4 messages, about 11 tokens
+      ├⊟ • user: right                                           │
+    › │     • assistant: right answer ← leaf                     │ user · a
+      └⊟   [Todo] 2026-01-05 09:08 user: left                    │ ▕██      ▏ 27 % · about 3 tokens
+              [read: src/main.rs]                                │ start here
+              assistant: Left answer                             │
+                                                                 │ assistant · b
+                                                                 │ ▕██      ▏ 27 % · about 3 tokens
+                                                                 │ answer one
+                                                                 │
+                                                                 │ user · g
+                                                                 │ ▕█       ▏ 18 % · about 2 tokens
+                                                                 │ right
+                                                                 │
+                                                                 │ assistant · h
+                                                                 │ ▕██      ▏ 27 % · about 3 tokens
+                                                                 │ right answer
+                                                                 │
+                                                                 │
+                                                                 │
+                                                                 │
+                                                                 │
+                                                                 │
+                                                                 │
+                                                                 │
+                                                                 │
+                                                                 │
+                                                                 │
+                                                                 │
+                                                                 │
+                                                                 │
+                                                                 │
+                                                                 │
+                                                                 │
+                                                                 │
+                                                                 │
+                                                                 │
     ? keys · Enter go · Tab preview · type to search · Esc close
     ");
 }
 
 #[test]
 fn keys_are_listed() {
-    insta::assert_snapshot!(screen(press(known(&sample()), &["?"]), 80, 24), @r"
+    insta::assert_snapshot!(screen(press(known(&sample()), "?").0, 80, 24), @r"
     default  7 of 9
     ↑                      one up, from the first to the last
     ↓                      one down, from the last to the first
@@ -200,8 +168,8 @@ fn hostile_text_is_harmless_and_aligned() {
 #[test]
 fn no_screen_is_too_small() {
     for (width, height) in [(1, 1), (2, 2), (3, 3), (5, 40), (200, 1), (40, 10)] {
-        for keys in [&["Tab"][..], &["Tab", "Tab"], &["?"], &["Shift+L"], &["x"], &["Shift+→"]] {
-            screen(press(known(&sample()), keys), width, height);
+        for keys in ["Tab", "Tab Tab", "?", "Shift+L", "x", "Shift+→"] {
+            screen(press(known(&sample()), keys).0, width, height);
         }
     }
 }

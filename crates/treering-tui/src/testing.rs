@@ -1,0 +1,50 @@
+//! For tests of screens: keys by their names, and what is seen as text.
+
+use crate::keys::Key;
+use crate::text::columns;
+use crate::{Happening, Screen};
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+
+/// Keys given by their names; any other word is typed.
+pub(crate) fn keys(text: &str) -> Vec<Key> {
+    let keys = |word: &str| match word.parse() {
+        Ok(key) => vec![key],
+        Err(_) => word.chars().map(Key::char).collect(),
+    };
+    text.split_whitespace().flat_map(keys).collect()
+}
+
+/// The screen after some keys, and what the last of them wants done.
+pub(crate) fn press<S: Screen>(mut screen: S, text: &str) -> (S, Vec<S::Effect>) {
+    let mut effects = Vec::new();
+    for key in keys(text) {
+        (screen, effects) = screen.update(Happening::Key(key).into());
+    }
+    (screen, effects)
+}
+
+/// What is seen, without blanks at the ends of lines.
+pub(crate) fn seen<S: Screen>(screen: &S, width: u16, height: u16) -> String {
+    let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+    terminal.draw(|frame| screen.draw(frame)).unwrap();
+    let buffer = terminal.backend().buffer();
+    let mut text = String::new();
+    for y in 0..height {
+        let mut line = String::new();
+        let mut x = 0;
+        while x < width {
+            line.push_str(buffer[(x, y)].symbol());
+            // What a wide character covers is not shown.
+            x += columns(buffer[(x, y)].symbol()).max(1) as u16;
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+/// The same on a screen of another size.
+pub(crate) fn resized<S: Screen>(screen: S, width: u16, height: u16) -> String {
+    seen(&screen.update(Happening::Resize(width, height).into()).0, width, height)
+}
