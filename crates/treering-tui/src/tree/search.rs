@@ -36,15 +36,20 @@ impl Words {
 
 /// Most texts are short and plain ASCII: those need no memory of their own to be in small letters.
 fn is_in(word: &Finder<'_>, text: &str) -> bool {
-    let mut short = [0; SHORT];
-    match short.get_mut(..text.len()) {
-        Some(small) if text.is_ascii() => {
-            small.copy_from_slice(text.as_bytes());
-            small.make_ascii_lowercase();
-            word.find(small).is_some()
-        }
+    match text.len() {
+        0 => false,
+        1..=16 if text.is_ascii() => is_in_small::<16>(word, text),
+        17..=SHORT if text.is_ascii() => is_in_small::<SHORT>(word, text),
         _ => word.find(text.to_lowercase().as_bytes()).is_some(),
     }
+}
+
+fn is_in_small<const MOST: usize>(word: &Finder<'_>, text: &str) -> bool {
+    let mut room = [0; MOST];
+    let Some(small) = room.get_mut(..text.len()) else { return false };
+    small.copy_from_slice(text.as_bytes());
+    small.make_ascii_lowercase();
+    word.find(small).is_some()
 }
 
 #[cfg(test)]
