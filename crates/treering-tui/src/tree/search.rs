@@ -1,20 +1,18 @@
 //! Search in a tree: words, all of which must occur, whatever their case.
 
+use memchr::memchr2_iter;
 use memchr::memmem::Finder;
 
 /// The words of a query. Without words everything matches.
 ///
 /// ```
-/// use treering_tui::tree::Words;
+/// use treering_tui::tree::{Text, Words};
 /// let words = Words::new("Fix  bug");
-/// assert!(words.match_any_of(&["todo: Bug", "user", "fix it"]));
-/// assert!(!words.match_any_of(&["user fix it"]));
+/// assert!(words.match_any_of(&["todo: bug", "user", "fix it"].map(Text::new)));
+/// assert!(!words.match_any_of(&["user fix it"].map(Text::new)));
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct Words(Vec<Finder<'static>>);
-
-/// Gists are shorter than this.
-const SHORT: usize = 256;
 
 impl Words {
     /// Reads a query.
@@ -29,27 +27,48 @@ impl Words {
     }
 
     /// Whether each word occurs in one of the texts.
-    pub fn match_any_of(&self, texts: &[&str]) -> bool {
-        self.0.iter().all(|word| texts.iter().any(|text| is_in(word, text)))
+    pub fn match_any_of(&self, texts: &[Text<'_>]) -> bool {
+        self.0.iter().all(|word| texts.iter().any(|text| text.has(word)))
     }
 }
 
-/// Most texts are short and plain ASCII: those need no memory of their own to be in small letters.
-fn is_in(word: &Finder<'_>, text: &str) -> bool {
-    match text.len() {
-        0 => false,
-        1..=16 if text.is_ascii() => is_in_small::<16>(word, text),
-        17..=SHORT if text.is_ascii() => is_in_small::<SHORT>(word, text),
-        _ => word.find(text.to_lowercase().as_bytes()).is_some(),
+/// A text that words are looked for in.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Text<'a> {
+    small: &'a str,
+    becomes_ascii: bool,
+}
+
+impl<'a> Text<'a> {
+    /// A text whose ASCII letters are small (see [`str::make_ascii_lowercase`]): most texts need
+    /// nothing more and are searched as they are.
+    pub fn new(small: &'a str) -> Self {
+        Text { small, becomes_ascii: becomes_ascii(small) }
+    }
+
+    /// The same, if it is known whether it `becomes_ascii`.
+    pub(crate) fn known(small: &'a str, becomes_ascii: bool) -> Self {
+        Text { small, becomes_ascii }
+    }
+
+    fn has(&self, word: &Finder<'_>) -> bool {
+        let is_in = |text: &str| word.find(text.as_bytes()).is_some();
+        let has_more = || match word.needle().is_ascii() {
+            true => self.becomes_ascii,
+            false => !self.small.is_ascii(),
+        };
+        !self.small.is_empty()
+            && (is_in(self.small) || (has_more() && is_in(&self.small.to_lowercase())))
     }
 }
 
-fn is_in_small<const MOST: usize>(word: &Finder<'_>, text: &str) -> bool {
-    let mut room = [0; MOST];
-    let Some(small) = room.get_mut(..text.len()) else { return false };
-    small.copy_from_slice(text.as_bytes());
-    small.make_ascii_lowercase();
-    word.find(small).is_some()
+/// Whether the text has one of the two letters outside ASCII whose small letter is within: the
+/// Kelvin sign and the Turkish İ.
+pub(crate) fn becomes_ascii(text: &str) -> bool {
+    const LETTERS: [&str; 2] = ["\u{212a}", "\u{130}"];
+    // By their last bytes, which are rare in others.
+    memchr2_iter(0xaa, 0xb0, text.as_bytes())
+        .any(|at| LETTERS.iter().any(|letter| text.as_bytes()[..=at].ends_with(letter.as_bytes())))
 }
 
 #[cfg(test)]
@@ -57,13 +76,22 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    #[test]
+    fn only_two_letters_outside_ascii_become_ascii() {
+        let outside =
+            ('\u{80}'..=char::MAX).filter(|letter| letter.to_lowercase().any(|c| c.is_ascii()));
+        assert!(outside.clone().all(|letter| becomes_ascii(&letter.to_string())));
+        assert_eq!(outside.count(), 2);
+    }
+
     proptest! {
         #[test]
         fn a_word_is_found_whatever_its_case(
-            text in "([aAbBéÉßİ ]{0,12}|[aAbB ]{0,12}|[aAbB ]{250,260})", word in "[aAbBéÉßİ]{1,3}",
+            text in "([aAiIkKéÉßİ\u{212a}… ]{0,12}|[aAiI ]{0,12}|[aAkK… ]{250,260})",
+            word in "([aAiIkKéÉßİ\u{212a}…]{1,3}|[aAiIkK]{1,3})",
         ) {
             let expected = text.to_lowercase().contains(&word.to_lowercase());
-            prop_assert_eq!(Words::new(&word).match_any_of(&[&text]), expected);
+            prop_assert_eq!(Words::new(&word).match_any_of(&[Text::new(&text.to_ascii_lowercase())]), expected);
         }
     }
 }

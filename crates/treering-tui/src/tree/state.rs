@@ -7,10 +7,11 @@ use super::action::Action;
 use super::dialog::Mode;
 use super::filter::{Filter, Traits};
 use super::gist::{Gist, name};
+use super::gists::Gists;
 use super::outline::Outline;
 use super::preview::Shown;
 use super::rows::Rows;
-use super::search::Words;
+use super::search::{Text, Words};
 use crate::input::Input;
 use crate::keys::Bindings;
 use crate::page::Reader;
@@ -55,7 +56,7 @@ pub struct State {
     /// How many trees there were before this one.
     pub(crate) generation: u64,
     /// What entries say, as far as it is known.
-    gists: Vec<Option<Gist>>,
+    pub(crate) gists: Gists,
     /// Entries whose whole content has all words of the search, as far as that is known.
     found: Vec<bool>,
     folded: Vec<bool>,
@@ -88,7 +89,7 @@ impl State {
             cursor: outline.leaf().unwrap_or(0),
             outline: Arc::new(outline),
             generation: 0,
-            gists: vec![None; count],
+            gists: Gists::unknown(count),
             found: vec![false; count],
             folded: vec![false; count],
             rows: Rows::default(),
@@ -145,7 +146,7 @@ impl State {
 
     /// Whether an entry's gist is known.
     pub fn is_known(&self, node: u32) -> bool {
-        self.gist(node).is_some()
+        self.gists.is_known(node)
     }
 
     /// The entries on the screen whose gists are not known.
@@ -177,10 +178,6 @@ impl State {
         Split::of(self.size.0, self.size.1, self.preview.shown != Shown::Nothing)
     }
 
-    pub(crate) fn gist(&self, node: u32) -> Option<&Gist> {
-        self.gists.get(node as usize)?.as_ref()
-    }
-
     /// Lays out what is seen.
     pub(crate) fn lay_out(&mut self) {
         let words = Words::new(self.search.text());
@@ -197,7 +194,7 @@ impl State {
             role: entry.role,
             labelled: self.outline.label(node).is_some(),
             sidechain: entry.is_sidechain,
-            silent: self.gist(node).is_some_and(|gist| gist.is_silent),
+            silent: self.gists.is_silent(node),
             is_leaf: self.outline.leaf() == Some(node),
         })
     }
@@ -207,9 +204,9 @@ impl State {
             return true;
         }
         let Some(entry) = self.outline.nodes().get(node as usize) else { return false };
-        let gist = self.gist(node).map_or("", |gist| &gist.text);
-        let label = self.outline.label(node).unwrap_or_default();
-        words.match_any_of(&[gist, name(entry.kind, entry.role), label])
+        let label = self.outline.label(node).unwrap_or_default().to_ascii_lowercase();
+        let name = Text::known(name(entry.kind, entry.role), false);
+        words.match_any_of(&[self.gists.text(node), name, Text::new(&label)])
     }
 
     fn is_folded(&self, node: u32) -> bool {
@@ -229,9 +226,7 @@ impl State {
         let mut is_different = !self.search.is_empty();
         for (node, gist) in gists {
             is_different |= gist.is_silent;
-            if let Some(known) = self.gists.get_mut(node as usize) {
-                *known = Some(gist);
-            }
+            self.gists.set(node, &gist);
         }
         if is_different {
             self.lay_out();
@@ -261,14 +256,13 @@ impl State {
         let places: HashMap<&str, u32> =
             (0..count as u32).map(|node| (self.outline.id(node), node)).collect();
         let place = |node: u32| places.get(old.id(node)).copied();
-        let mut gists = vec![None; count];
         let (mut found, mut folded) = (vec![false; count], vec![false; count]);
         for node in 0..old.len() as u32 {
             let (from, Some(to)) = (node as usize, place(node)) else { continue };
-            gists[to as usize] = self.gists[from].take();
             found[to as usize] = self.found[from];
             folded[to as usize] = self.folded[from];
         }
+        self.gists.moved(count, place);
         self.cursor = place(self.cursor).or(self.outline.leaf()).unwrap_or(0);
         // Neither an entry nor what is above it changes: a page stays what it is.
         let asked = self.preview.asked;
@@ -277,7 +271,7 @@ impl State {
             self.mode = place(node).map_or(Mode::Browse, |node| Mode::Label { node, input });
         }
         self.marked = self.marked.iter().filter_map(|node| place(*node)).collect();
-        (self.gists, self.found, self.folded) = (gists, found, folded);
+        (self.found, self.folded) = (found, folded);
         self.generation += 1;
         self.lay_out();
     }

@@ -172,12 +172,12 @@ impl View<'_, '_> {
     }
 
     fn words(&mut self, pen: &mut Pen, at: u32, node: &Node, is_selected: bool) {
-        let gist = self.state.gist(at);
-        let tone = match gist {
+        let gist = self.state.gists.get(at);
+        let tone = match &gist {
             Some(gist) if gist.is_failure => Tone::Failure,
             _ => tone(node.kind, node.role),
         };
-        let text = gist.map_or("…", |gist| &gist.text);
+        let text = gist.as_ref().map_or("…", |gist| &gist.text);
         // A call in brackets says that it is one.
         if node.role != Some(Role::ToolResult) || !text.starts_with('[') {
             self.put(pen, tone, name(node.kind, node.role));

@@ -3,7 +3,7 @@
 
 use crate::page::Page;
 use crate::runtime::visit::Trail;
-use crate::tree::{Event, Outline, Sheet, Shown, State, Words, read_all, read_some};
+use crate::tree::{Event, Outline, Sheet, Shown, State, Text, Words, read_all, read_some};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -101,7 +101,8 @@ impl Worker {
                 text.push('\n');
                 text.push_str(&string);
             }
-            if words.match_any_of(&[&text]) {
+            text.make_ascii_lowercase();
+            if words.match_any_of(&[Text::new(&text)]) {
                 found.push(node);
             }
             if found.len() >= 1024 && !self.tell_found(generation, query, &mut found) {
