@@ -161,8 +161,11 @@ pub(crate) fn headline(text: &str) -> String {
     let start = start.strip_prefix("- ").or(start.strip_prefix("* ")).unwrap_or(start);
     // No more than is shown: lines may be megabytes long.
     let end = start.char_indices().nth(2 * WIDTH).map_or(start.len(), |(at, _)| at);
-    let words = start.get(..end).unwrap_or(start).replace("**", "").replace('`', "");
-    excerpt(&words, WIDTH)
+    let words = start.get(..end).unwrap_or(start);
+    match words.contains(['*', '`']) {
+        true => excerpt(&words.replace("**", "").replace('`', ""), WIDTH),
+        false => excerpt(words, WIDTH),
+    }
 }
 
 /// The letter of an entry. Of an answer: `a` with text, `A` without, `E` if it ended abnormally.

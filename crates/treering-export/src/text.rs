@@ -88,9 +88,24 @@ pub(crate) fn first_line(text: &str) -> &str {
 
 /// One line of at most `most` characters, visible, blanks run together.
 pub fn excerpt(text: &str, most: usize) -> String {
+    let line = first_line(text);
+    plain_excerpt(line, most).unwrap_or_else(|| safe_excerpt(line, most))
+}
+
+/// The excerpt of a line of which nothing has to be changed; most are.
+fn plain_excerpt(line: &str, most: usize) -> Option<String> {
+    let start = line.get(..line.len().min(most))?;
+    let is_plain = start.bytes().all(|byte| matches!(byte, b' '..=b'~'))
+        && !start.as_bytes().windows(2).any(|pair| pair == b"  ");
+    let is_cut = start.len() < line.len();
+    is_plain.then(|| if is_cut { format!("{}…", start.trim_end()) } else { start.to_owned() })
+}
+
+/// The excerpt of any line.
+fn safe_excerpt(text: &str, most: usize) -> String {
     let mut line = String::with_capacity(most.min(text.len()) + 4);
     let mut left = most;
-    for word in first_line(text).split([' ', '\t']).filter(|word| !word.is_empty()) {
+    for word in text.split([' ', '\t']).filter(|word| !word.is_empty()) {
         if !line.is_empty() {
             line.push(' ');
             left = left.saturating_sub(1);
@@ -209,6 +224,7 @@ pub fn pretty_json(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn the_table_knows_every_hidden_character() {
@@ -240,6 +256,15 @@ mod tests {
         assert_eq!(excerpt(&"x".repeat(1_000_000), 4), "xxxx…");
         assert_eq!(excerpt("ab cd", 3), "ab…");
         assert_eq!(excerpt("\u{1b}[1m", 9), "\\x1b[1m");
+    }
+
+    proptest! {
+        #[test]
+        fn a_plain_line_is_cut_as_any_other(line in "[ab~é\t ]{0,12}", most in 0..14_usize) {
+            let line = line.trim();
+            let plain = plain_excerpt(line, most);
+            prop_assert!(plain.is_none() || plain == Some(safe_excerpt(line, most)));
+        }
     }
 
     #[test]

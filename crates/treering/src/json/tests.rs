@@ -161,6 +161,43 @@ proptest! {
     }
 
     #[test]
+    fn finds_the_next_byte_as_one_by_one(bytes in prop::collection::vec(b'a'..b'd', 0..90), at in 0_usize..90) {
+        let naive = (at..bytes.len()).find(|at| bytes[*at] == b'c');
+        prop_assert_eq!(next_byte(&bytes, at, b'c'), naive);
+    }
+
+    #[test]
+    fn escapes_are_resolved_as_one_by_one(pieces in prop::collection::vec(0_usize..10, 0..20)) {
+        const PIECES: [&[u8]; 10] = [
+            b"x", b"sixteen bytes it", "é日".as_bytes(), b"\\n", b"\\\\", b"\\u00e9",
+            b"\\ud83d\\ude00", b"\\ud83d", b"\\u00g", b"\\q",
+        ];
+        let inner: Vec<u8> = pieces.iter().flat_map(|piece| PIECES[*piece].to_vec()).collect();
+        for end in 0..=inner.len() {
+            let inner = &inner[..end];
+            let (mut expected, mut exact, mut at) = (Vec::new(), true, 0);
+            while let Some(byte) = inner.get(at) {
+                if *byte != b'\\' {
+                    expected.push(*byte);
+                    at += 1;
+                    continue;
+                }
+                let (character, used) = text::decode_escape(&inner[at..]);
+                exact &= character.is_some();
+                let character = character.unwrap_or(char::REPLACEMENT_CHARACTER);
+                expected.extend(character.to_string().bytes());
+                at += used;
+            }
+            let expected = match String::from_utf8(expected) {
+                Ok(text) if exact => Ok(Cow::Owned(text)),
+                Ok(text) => Err(text),
+                Err(error) => Err(String::from_utf8_lossy(error.as_bytes()).into_owned()),
+            };
+            prop_assert_eq!(decode_exactly(inner), expected);
+        }
+    }
+
+    #[test]
     fn strings_round_trip(text in any::<String>()) {
         let literal = quoted(&text);
         let expected = serde_json::to_string(&text).unwrap();

@@ -9,6 +9,12 @@
 //! The grammar is RFC 8259 with one relaxation: bytes above 0x7F inside strings are not checked for
 //! UTF-8, because a damaged text must not make an entry disappear.
 
+mod seek;
+mod text;
+
+pub(crate) use text::{decode, decode_exactly, inside, quoted, string, write_string};
+
+use seek::{next_byte, next_special};
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -19,36 +25,6 @@ pub(crate) fn skip_space(bytes: &[u8], mut pos: usize) -> usize {
         pos += 1;
     }
     pos
-}
-
-const ONES: u64 = u64::from_le_bytes([1; 8]);
-const HIGH: u64 = ONES << 7;
-
-/// Flags the bytes of a word that are zero. The lowest flag is exact; a borrow can only add flags
-/// above it.
-#[inline]
-fn zeros(word: u64) -> u64 {
-    word.wrapping_sub(ONES) & !word & HIGH
-}
-
-/// Where the next byte stands, from `at` on, that cannot be in a string as it is: a quote, a
-/// backslash, a control character. Eight bytes at a time; texts are full of escapes, so a hit must
-/// be cheap as well.
-#[inline]
-fn next_special(bytes: &[u8], mut at: usize) -> Option<usize> {
-    while let Some(chunk) = bytes.get(at..)?.first_chunk::<8>() {
-        let word = u64::from_le_bytes(*chunk);
-        let controls = word.wrapping_sub(ONES * 0x20) & !word & HIGH;
-        let quotes = zeros(word ^ (ONES * b'"' as u64));
-        let slashes = zeros(word ^ (ONES * b'\\' as u64));
-        let found = controls | quotes | slashes;
-        if found != 0 {
-            return Some(at + found.trailing_zeros() as usize / 8);
-        }
-        at += 8;
-    }
-    let is_special = |byte: &u8| *byte < 0x20 || *byte == b'"' || *byte == b'\\';
-    bytes[at..].iter().position(is_special).map(|found| at + found)
 }
 
 /// The end of the string literal whose opening quote stands at `pos`.
@@ -121,27 +97,6 @@ fn leap_string(bytes: &[u8], pos: usize) -> Option<usize> {
             return Some(at);
         }
     }
-}
-
-/// Where `byte` stands next, from `at` on. Mostly it is near: the first bytes are looked at without
-/// asking a searcher for far ones.
-#[inline]
-fn next_byte(bytes: &[u8], at: usize, byte: u8) -> Option<usize> {
-    const NEAR: usize = 32;
-    let rest = bytes.get(at..)?;
-    let (near, far) = rest.split_at(rest.len().min(NEAR));
-    let (mut words, mut seen) = (near.chunks_exact(8), 0);
-    for chunk in &mut words {
-        let word = u64::from_le_bytes(chunk.try_into().unwrap_or_default());
-        let found = zeros(word ^ (ONES * u64::from(byte)));
-        if found != 0 {
-            return Some(at + seen + found.trailing_zeros() as usize / 8);
-        }
-        seen += 8;
-    }
-    let left = words.remainder().iter().position(|other| *other == byte);
-    left.map(|left| at + seen + left)
-        .or_else(|| memchr::memchr(byte, far).map(|found| at + near.len() + found))
 }
 
 fn skip_number(bytes: &[u8], pos: usize) -> Option<usize> {
@@ -498,135 +453,6 @@ pub(crate) fn elements(bytes: &[u8]) -> Vec<&[u8]> {
         }
         at += 1;
     }
-}
-
-/// The inside of a string literal, escapes unresolved, or `None` if it is not a string.
-pub(crate) fn inside(literal: &[u8]) -> Option<&[u8]> {
-    literal.strip_prefix(b"\"")?.strip_suffix(b"\"")
-}
-
-/// The text of a string literal (quotes included), or `None` if it is not a string. Lone surrogates
-/// and broken UTF-8 become U+FFFD: use the raw bytes where that matters.
-pub(crate) fn string(literal: &[u8]) -> Option<Cow<'_, str>> {
-    inside(literal).map(decode)
-}
-
-/// Resolves the escapes of a string's inside. What no `String` can hold becomes U+FFFD.
-pub(crate) fn decode(inner: &[u8]) -> Cow<'_, str> {
-    match decode_exactly(inner) {
-        Ok(text) => text,
-        Err(lossy) => Cow::Owned(lossy),
-    }
-}
-
-/// The same; `Err` with the best that can be done if something was lost.
-pub(crate) fn decode_exactly(inner: &[u8]) -> Result<Cow<'_, str>, String> {
-    if memchr::memchr(b'\\', inner).is_none() {
-        return match std::str::from_utf8(inner) {
-            Ok(text) => Ok(Cow::Borrowed(text)),
-            Err(_) => Err(String::from_utf8_lossy(inner).into_owned()),
-        };
-    }
-    let mut out: Vec<u8> = Vec::with_capacity(inner.len());
-    let mut at = 0;
-    let mut exact = true;
-    while let Some(hit) = next_byte(inner, at, b'\\') {
-        out.extend_from_slice(&inner[at..hit]);
-        at = hit;
-        if let Some(byte) = inner.get(at + 1).and_then(|name| short_escape(*name)) {
-            out.push(byte);
-            at += 2;
-            continue;
-        }
-        let (character, used) = decode_escape(&inner[at..]);
-        exact &= character.is_some();
-        let character = character.unwrap_or(char::REPLACEMENT_CHARACTER);
-        out.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
-        at += used;
-    }
-    out.extend_from_slice(&inner[at..]);
-    match String::from_utf8(out) {
-        Ok(text) if exact => Ok(Cow::Owned(text)),
-        Ok(lossy) => Err(lossy),
-        Err(error) => Err(String::from_utf8_lossy(error.as_bytes()).into_owned()),
-    }
-}
-
-/// One escape at the start of `bytes`: what it means (nothing for half a surrogate pair) and how
-/// long it is.
-fn decode_escape(bytes: &[u8]) -> (Option<char>, usize) {
-    match bytes.get(1) {
-        Some(b'u') => decode_unit(bytes),
-        Some(&other) => (Some(char::from(short_escape(other).unwrap_or(other))), 2),
-        None => (None, 1),
-    }
-}
-
-/// What a backslash and this character mean, if that is all there is to the escape.
-#[inline]
-fn short_escape(name: u8) -> Option<u8> {
-    Some(match name {
-        b'"' | b'\\' | b'/' => name,
-        b'n' => b'\n',
-        b't' => b'\t',
-        b'r' => b'\r',
-        b'b' => 0x08,
-        b'f' => 0x0C,
-        _ => return None,
-    })
-}
-
-fn decode_unit(bytes: &[u8]) -> (Option<char>, usize) {
-    let unit = |at: usize| {
-        let hex = bytes.get(at..at + 6)?.strip_prefix(b"\\u")?;
-        u32::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok()
-    };
-    let Some(high) = unit(0) else { return (None, bytes.len().min(6)) };
-    if (0xD800..0xDC00).contains(&high)
-        && let Some(low @ 0xDC00..0xE000) = unit(6)
-        && let Some(pair) = char::from_u32(0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00))
-    {
-        return (Some(pair), 12);
-    }
-    (char::from_u32(high), 6)
-}
-
-/// Appends `text` as a string literal, escaped the way `JSON.stringify` does.
-pub(crate) fn write_string(out: &mut Vec<u8>, text: &str) {
-    out.push(b'"');
-    let bytes = text.as_bytes();
-    let (mut from, mut at) = (0, 0);
-    while let Some(next) = next_special(bytes, at) {
-        at = next;
-        let byte = bytes[at];
-        out.extend_from_slice(&bytes[from..at]);
-        at += 1;
-        from = at;
-        match byte {
-            b'"' => out.extend_from_slice(b"\\\""),
-            b'\\' => out.extend_from_slice(b"\\\\"),
-            0x08 => out.extend_from_slice(b"\\b"),
-            0x0C => out.extend_from_slice(b"\\f"),
-            b'\n' => out.extend_from_slice(b"\\n"),
-            b'\r' => out.extend_from_slice(b"\\r"),
-            b'\t' => out.extend_from_slice(b"\\t"),
-            _ => {
-                const HEX: &[u8; 16] = b"0123456789abcdef";
-                out.extend_from_slice(b"\\u00");
-                out.push(HEX[usize::from(byte >> 4)]);
-                out.push(HEX[usize::from(byte & 15)]);
-            }
-        }
-    }
-    out.extend_from_slice(&bytes[from..]);
-    out.push(b'"');
-}
-
-/// `text` as a string literal.
-pub(crate) fn quoted(text: &str) -> Vec<u8> {
-    let mut out = Vec::with_capacity(text.len() + 2);
-    write_string(&mut out, text);
-    out
 }
 
 /// The object `bytes` without some of its members.

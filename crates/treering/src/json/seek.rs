@@ -1,0 +1,61 @@
+//! Where something stands next: sixteen bytes at a time. Texts are full of escapes, so a hit must be as
+//! cheap as a miss.
+
+use wide::u8x16;
+
+/// So many bytes are looked at together.
+pub(super) const LANES: usize = 16;
+
+/// Where the next byte stands, from `at` on, that cannot be in a string as it is: a quote, a
+/// backslash, a control character.
+#[inline]
+pub(super) fn next_special(bytes: &[u8], at: usize) -> Option<usize> {
+    const LAST_CONTROL: u8 = 0x1f;
+    seek(bytes, at, |lanes| {
+        let controls = is(lanes.min(u8x16::splat(LAST_CONTROL)), lanes);
+        controls | is(lanes, u8x16::splat(b'"')) | is(lanes, u8x16::splat(b'\\'))
+    })
+}
+
+/// Where `byte` stands next, from `at` on. Mostly it is near: the first bytes are looked at without
+/// asking a searcher for far ones.
+#[inline]
+pub(super) fn next_byte(bytes: &[u8], at: usize, byte: u8) -> Option<usize> {
+    const NEAR: usize = 2 * LANES;
+    let far = at + NEAR;
+    match bytes.get(..far) {
+        Some(near) => seek(near, at, |lanes| is(lanes, u8x16::splat(byte)))
+            .or_else(|| memchr::memchr(byte, &bytes[far..]).map(|found| far + found)),
+        None => seek(bytes, at, |lanes| is(lanes, u8x16::splat(byte))),
+    }
+}
+
+/// How many of the bytes stand before the first that is `byte`.
+#[inline]
+pub(super) fn lanes_before(chunk: &[u8; LANES], byte: u8) -> usize {
+    let found = is(u8x16::new(*chunk), u8x16::splat(byte)).to_bitmask();
+    (found.trailing_zeros() as usize).min(LANES)
+}
+
+#[inline]
+fn is(lanes: u8x16, others: u8x16) -> u8x16 {
+    lanes.simd_eq(others)
+}
+
+/// The first place from `at` on that `matches` says all bits of.
+#[inline]
+fn seek(bytes: &[u8], mut at: usize, matches: impl Fn(u8x16) -> u8x16) -> Option<usize> {
+    while let Some(chunk) = bytes.get(at..)?.first_chunk() {
+        let found = matches(u8x16::new(*chunk)).to_bitmask();
+        if found != 0 {
+            return Some(at + found.trailing_zeros() as usize);
+        }
+        at += LANES;
+    }
+    // What is left does not fill the lanes.
+    let rest = bytes.get(at..)?;
+    let mut chunk = [0; LANES];
+    chunk.get_mut(..rest.len())?.copy_from_slice(rest);
+    let found = matches(u8x16::new(chunk)).to_bitmask() & ((1 << rest.len()) - 1);
+    (found != 0).then(|| at + found.trailing_zeros() as usize)
+}
