@@ -40,6 +40,41 @@ pub struct ChatTurn {
     pub images: Vec<(String, String)>,
 }
 
+/// How much a model should think before it answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Thinking {
+    /// Hardly.
+    Minimal,
+    /// A little.
+    Low,
+    /// Some time.
+    Medium,
+    /// Long.
+    High,
+    /// As long as it takes.
+    Highest,
+}
+
+impl Thinking {
+    /// The level that sessions call so; `None` for `off`, and for one that nobody knows.
+    ///
+    /// ```
+    /// use treering_agent::Thinking;
+    /// assert_eq!(Thinking::of("high"), Some(Thinking::High));
+    /// assert_eq!(Thinking::of("off"), None);
+    /// ```
+    pub fn of(level: &str) -> Option<Self> {
+        Some(match level {
+            "minimal" => Thinking::Minimal,
+            "low" => Thinking::Low,
+            "medium" => Thinking::Medium,
+            "high" => Thinking::High,
+            "xhigh" => Thinking::Highest,
+            _ => return None,
+        })
+    }
+}
+
 /// A conversation to go on with.
 #[derive(Default)]
 pub struct ChatRequest {
@@ -49,6 +84,8 @@ pub struct ChatRequest {
     pub turns: Vec<ChatTurn>,
     /// How long the answer may get; `None` leaves it to the model's configuration.
     pub max_output_tokens: Option<u64>,
+    /// How much to think; a model that cannot be told answers all the same.
+    pub thinking: Option<Thinking>,
     /// Who wants to see the text as it arrives. It has all there is of an answer that fails.
     pub on_delta: Option<OnDelta>,
 }
@@ -108,7 +145,9 @@ impl<M: ChatModel> Summarizer for M {
         Box::pin(async move {
             let Request { system, user, max_output_tokens, on_delta, .. } = request;
             let turns = vec![ChatTurn { side: Side::User, text: user, images: Vec::new() }];
-            let request = ChatRequest { system, turns, max_output_tokens, on_delta };
+            // A summary is no riddle.
+            let thinking = None;
+            let request = ChatRequest { system, turns, max_output_tokens, thinking, on_delta };
             let ChatAnswer { text, usage, model } = self.answer(request, cancel).await?;
             let provider = self.provider().to_owned();
             Ok(Summary { text, usage, model: Some(model), provider })
@@ -128,7 +167,8 @@ impl ChatRequest {
     /// # Ok::<(), treering::Error>(())
     /// ```
     pub fn of(context: &Context) -> Self {
-        let mut request = ChatRequest::default();
+        let thinking = Thinking::of(&context.thinking_level);
+        let mut request = ChatRequest { thinking, ..ChatRequest::default() };
         for message in context.to_llm(Pairing::Strict).messages {
             let message = MessageView::new(&message.json);
             match message.role() {

@@ -21,7 +21,7 @@ mod hooks;
 mod session;
 mod summarizer;
 
-pub use chat::{ChatAnswer, ChatFuture, ChatModel, ChatRequest, ChatTurn, Side};
+pub use chat::{ChatAnswer, ChatFuture, ChatModel, ChatRequest, ChatTurn, Side, Thinking};
 pub use config::{CompactionConfig, ModelConfig};
 pub use error::AgentError;
 pub use hooks::{

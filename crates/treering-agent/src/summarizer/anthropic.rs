@@ -1,11 +1,11 @@
 //! The Anthropic Messages API, streaming.
 
 use super::error::SummaryError;
-use super::http::{Flow, Http, Post, Reader, endpoint, key_header};
+use super::http::{Concession, Flow, Http, Post, Reader, endpoint, key_header};
 use super::secret::{Secret, excerpt};
 use super::sse::SseEvent;
 use super::{ONE_REQUEST, Sink};
-use crate::chat::{ChatAnswer, ChatFuture, ChatModel, ChatRequest, ChatTurn};
+use crate::chat::{ChatAnswer, ChatFuture, ChatModel, ChatRequest, ChatTurn, Thinking};
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -49,9 +49,10 @@ impl Anthropic {
         let version = HeaderName::from_static("anthropic-version");
         headers.insert(version, HeaderValue::from_static("2023-06-01"));
         key_header(&mut headers, HeaderName::from_static("x-api-key"), self.key.expose())?;
+        let longest = request.max_output_tokens.unwrap_or(self.max_output_tokens);
         let mut body = json!({
             "model": self.model,
-            "max_tokens": request.max_output_tokens.unwrap_or(self.max_output_tokens),
+            "max_tokens": longest,
             "stream": true,
             "messages": request.turns.iter().map(message).collect::<Vec<Value>>(),
         });
@@ -59,9 +60,17 @@ impl Anthropic {
         if !request.system.is_empty() {
             body["system"] = json!(request.system);
         }
-        let body = body.to_string().into_bytes();
+        let mut concessions = Vec::new();
+        if let Some(thinking) = request.thinking {
+            let budget = budget(thinking);
+            // What is thought counts as said.
+            body["max_tokens"] = json!(longest.saturating_add(budget));
+            body["thinking"] = json!({ "type": "enabled", "budget_tokens": budget });
+            let changes = vec![("thinking", Value::Null), ("max_tokens", json!(longest))];
+            concessions.push(Concession { about: &["thinking", "max_tokens"], changes });
+        }
         let url = endpoint(&self.base_url, "/v1/messages");
-        Ok(Post { url, headers, body, without: None, key: Some(&self.key) })
+        Ok(Post { url, headers, body, concessions, key: Some(&self.key) })
     }
 }
 
@@ -89,6 +98,17 @@ impl ChatModel for Anthropic {
             let model = answer.model.unwrap_or_else(|| self.model.clone());
             Ok(ChatAnswer { text, usage: answer.usage, model })
         })
+    }
+}
+
+/// How many tokens may be spent on it. The API takes no less than the least of these.
+fn budget(thinking: Thinking) -> u64 {
+    match thinking {
+        Thinking::Minimal => 1024,
+        Thinking::Low => 2048,
+        Thinking::Medium => 8192,
+        Thinking::High => 16_384,
+        Thinking::Highest => 32_768,
     }
 }
 

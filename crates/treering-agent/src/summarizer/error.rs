@@ -67,9 +67,14 @@ pub enum SummaryError {
 }
 
 impl SummaryError {
-    /// Whether the server does not want this part of a request.
-    pub(crate) fn is_about(&self, member: &str) -> bool {
-        matches!(self, SummaryError::Http { status: 400 | 422, message } if message.contains(member))
+    /// Whether the server does not want a part of a request that goes by one of these words.
+    pub(crate) fn is_about(&self, words: &[&str]) -> bool {
+        match self {
+            SummaryError::Http { status: 400 | 422, message } => {
+                words.iter().any(|word| message.contains(word))
+            }
+            _ => false,
+        }
     }
 }
 

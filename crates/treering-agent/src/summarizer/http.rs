@@ -16,6 +16,7 @@ use super::sse::{SseEvent, SseParser};
 use super::wait::{limited, within};
 use super::{OnDelta, Sink};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
+use serde_json::Value;
 use std::error::Error as _;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -81,11 +82,33 @@ pub struct Http {
 pub(crate) struct Post<'a> {
     pub(crate) url: String,
     pub(crate) headers: HeaderMap,
-    pub(crate) body: Vec<u8>,
-    /// A member of the body that some servers refuse, and the body without it.
-    pub(crate) without: Option<(&'static str, Vec<u8>)>,
+    pub(crate) body: Value,
+    /// What is done without, one after the other, if the server refuses it.
+    pub(crate) concessions: Vec<Concession>,
     /// Taken out of whatever the server says.
     pub(crate) key: Option<&'a Secret>,
+}
+
+/// Something that some servers refuse.
+pub(crate) struct Concession {
+    /// The words by which a refusal is known to be about it.
+    pub(crate) about: &'static [&'static str],
+    /// What becomes of the body's members then; those that become null are left out.
+    pub(crate) changes: Vec<(&'static str, Value)>,
+}
+
+impl Post<'_> {
+    /// Concedes what the error is about. Whether there was something to concede.
+    fn concede(&mut self, error: &SummaryError) -> bool {
+        let is_meant = |concession: &Concession| error.is_about(concession.about);
+        let Some(place) = self.concessions.iter().position(is_meant) else { return false };
+        let Some(body) = self.body.as_object_mut() else { return false };
+        for (member, value) in self.concessions.remove(place).changes {
+            body.insert(member.to_owned(), value);
+        }
+        body.retain(|_, value| !value.is_null());
+        true
+    }
 }
 
 /// What the events of one answer mean. One reader per attempt.
@@ -168,10 +191,7 @@ impl Http {
                     Ok(reader) => return Ok((reader, sink.finish()?)),
                     Err(failure) => failure,
                 };
-                if let Some((member, body)) = post.without.take()
-                    && failure.error.is_about(member)
-                {
-                    post.body = body;
+                if post.concede(&failure.error) {
                     continue;
                 }
                 if !failure.transient || retry >= self.options.retry.retries {
@@ -192,7 +212,7 @@ impl Http {
     async fn attempt<R: Reader>(&self, post: &Post<'_>, sink: &mut Sink) -> Result<R, Failure> {
         let timeouts = &self.options.timeouts;
         let request = self.client.post(&post.url).headers(post.headers.clone());
-        let sent = request.body(post.body.clone()).send();
+        let sent = request.body(post.body.to_string()).send();
         let mut response = limited(Waiting::FirstByte, timeouts.first_byte, sent)
             .await?
             .map_err(|error| self.lost(error))?;
@@ -277,7 +297,7 @@ fn is_event_stream(response: &reqwest::Response) -> bool {
 
 /// What a refusal says, for people: the message in its JSON if there is one, else its text.
 fn message(body: &str) -> String {
-    let value = serde_json::from_str::<serde_json::Value>(body).unwrap_or_default();
+    let value = serde_json::from_str::<Value>(body).unwrap_or_default();
     let places = ["/error/message", "/message", "/error", "/detail"];
     match places.iter().find_map(|place| value.pointer(place)?.as_str()) {
         Some(text) => excerpt(text),

@@ -4,11 +4,11 @@
 //! missing after a reason to finish, and a key is sent only if there is one.
 
 use super::error::SummaryError;
-use super::http::{Flow, Http, Post, Reader, endpoint, key_header};
+use super::http::{Concession, Flow, Http, Post, Reader, endpoint, key_header};
 use super::secret::{Secret, excerpt};
 use super::sse::SseEvent;
 use super::{ONE_REQUEST, Sink};
-use crate::chat::{ChatAnswer, ChatFuture, ChatModel, ChatRequest, ChatTurn};
+use crate::chat::{ChatAnswer, ChatFuture, ChatModel, ChatRequest, ChatTurn, Thinking};
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -64,13 +64,18 @@ impl OpenAi {
             limit: request.max_output_tokens.unwrap_or(self.max_output_tokens),
             "stream": true,
             "messages": messages,
+            "stream_options": { "include_usage": true },
         });
-        let plain = body.to_string().into_bytes();
-        body["stream_options"] = json!({ "include_usage": true });
-        let body = body.to_string().into_bytes();
+        let without = |member: &'static str| vec![(member, Value::Null)];
+        let mut concessions =
+            vec![Concession { about: &["stream_options"], changes: without("stream_options") }];
+        if let Some(thinking) = request.thinking {
+            body["reasoning_effort"] = json!(effort(thinking));
+            let about = &["reasoning", "thinking"];
+            concessions.push(Concession { about, changes: without("reasoning_effort") });
+        }
         let url = endpoint(&self.base_url, "/v1/chat/completions");
-        let without = Some(("stream_options", plain));
-        Ok(Post { url, headers, body, without, key: self.key.as_ref() })
+        Ok(Post { url, headers, body, concessions, key: self.key.as_ref() })
     }
 }
 
@@ -98,6 +103,16 @@ impl ChatModel for OpenAi {
             let model = answer.model.unwrap_or_else(|| self.model.clone());
             Ok(ChatAnswer { text: without_thinking(text)?, usage: answer.usage, model })
         })
+    }
+}
+
+/// Few models know more than this.
+fn effort(thinking: Thinking) -> &'static str {
+    match thinking {
+        Thinking::Minimal => "minimal",
+        Thinking::Low => "low",
+        Thinking::Medium => "medium",
+        Thinking::High | Thinking::Highest => "high",
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::support::server::Server;
 use crate::support::talk::{call, result, user};
-use crate::support::wire::{answer, whole};
+use crate::support::wire::{answer, refusal, whole};
 use crate::support::{Api, BOTH, chat_model, still};
 use serde_json::{Value, json};
 use treering::{NewEntry, Session};
@@ -49,8 +49,7 @@ async fn both_servers_get_the_conversation_in_their_shape() {
         let said = model.answer(request, &CancellationToken::new()).await.unwrap();
         assert_eq!((&*said.text, &*said.model), ("A function.", "real-model"));
         let requests = server.requests();
-        let body: Value =
-            serde_json::from_str(requests[0].split_once("\r\n\r\n").unwrap().1).unwrap();
+        let body = body(&requests[0]);
         let messages = body["messages"].as_array().unwrap();
         let roles: Vec<&Value> = messages.iter().map(|message| &message["role"]).collect();
         let image = &messages[usize::from(api == Api::OpenAi)]["content"];
@@ -65,5 +64,70 @@ async fn both_servers_get_the_conversation_in_their_shape() {
                 assert_eq!(image[1]["image_url"]["url"], "data:image/png;base64,AAAA");
             }
         }
+    }
+}
+
+fn body(request: &str) -> Value {
+    serde_json::from_str(request.split_once("\r\n\r\n").unwrap().1).unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn both_servers_are_told_how_much_to_think() {
+    let _still = still();
+    for (level, effort, budget) in [
+        ("minimal", "minimal", 1024),
+        ("low", "low", 2048),
+        ("medium", "medium", 8192),
+        ("high", "high", 16_384),
+        ("xhigh", "high", 32_768),
+        ("off", "", 0),
+        ("galactic", "", 0),
+    ] {
+        for api in BOTH {
+            let session = conversation();
+            session.append(NewEntry::thinking_level_change(level)).unwrap();
+            let server = Server::start(vec![answer(&whole(api, &["Hm."]))]).await;
+            let request = ChatRequest::of(&session.context().unwrap());
+            let model = chat_model(api, &server.url());
+            model.answer(request, &CancellationToken::new()).await.unwrap();
+            let body = body(&server.requests()[0]);
+            match api {
+                Api::OpenAi => {
+                    assert_eq!(body["reasoning_effort"].as_str().unwrap_or_default(), effort);
+                    assert_eq!(body["max_tokens"], 8192);
+                }
+                Api::Anthropic => {
+                    assert_eq!(body["thinking"]["budget_tokens"].as_u64().unwrap_or(0), budget);
+                    assert_eq!(body["max_tokens"], 8192 + budget);
+                }
+            }
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_model_that_cannot_think_answers_all_the_same() {
+    let _still = still();
+    for (api, why) in [
+        (Api::OpenAi, "Unsupported parameter: 'reasoning_effort' is not supported"),
+        (Api::OpenAi, r#"\"oak\" does not support thinking"#),
+        (Api::Anthropic, "thinking: extended thinking is not supported by this model"),
+        (Api::Anthropic, "max_tokens: 24576 > 16384, the maximum for this model"),
+    ] {
+        let no = format!(r#"{{"error":{{"message":"{why}"}}}}"#);
+        let scripts = vec![refusal(400, "", &no), answer(&whole(api, &["Yes."]))];
+        let server = Server::start(scripts).await;
+        let session = conversation();
+        session.append(NewEntry::thinking_level_change("high")).unwrap();
+        let request = ChatRequest::of(&session.context().unwrap());
+        let model = chat_model(api, &server.url());
+        let said = model.answer(request, &CancellationToken::new()).await.unwrap();
+        assert_eq!(said.text, "Yes.");
+        let second = body(&server.requests()[1]);
+        assert_eq!(
+            (&second["reasoning_effort"], &second["thinking"]),
+            (&Value::Null, &Value::Null)
+        );
+        assert_eq!(second["max_tokens"], 8192, "{api:?}");
     }
 }

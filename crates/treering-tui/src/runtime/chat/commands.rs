@@ -129,8 +129,7 @@ pub(super) async fn run(teller: &Teller, command: Command, cancel: &Cancellation
         Command::Thinking(Some(level)) => {
             session.append(NewEntry::thinking_level_change(&level))?;
             teller.tell_status();
-            let note = "recorded for agents that think; the models here are not told";
-            Ok(Reply::notice(format!("thinking: {level} ({note})")))
+            Ok(Reply::notice(format!("thinking: {level}, from the next answer on")))
         }
         // The rest is done elsewhere.
         _ => Ok(Reply::default()),
