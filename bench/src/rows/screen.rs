@@ -73,7 +73,7 @@ fn press_all(
         let key: Key = name.parse().unwrap();
         let mut after = None;
         times.push(ms(|| {
-            let state = know_screen(session, update(state, key.into()).0);
+            let state = know_screen(session, update(state, Event::Happened(key.into())).0);
             terminal.draw(|frame| draw(&state, frame)).unwrap();
             after = Some(state);
         }));

@@ -57,14 +57,18 @@ pub(crate) fn has_terminal() -> bool {
 }
 
 /// Shows the interface until somebody leaves it.
-pub(crate) fn show(first: Show, models: Models, out: &Output) -> Result<(), Failure> {
+pub(crate) fn show(
+    first: Show,
+    config: Config,
+    models: Models,
+    out: &Output,
+) -> Result<(), Failure> {
     if !has_terminal() {
         return Err(Failure::Usage {
             what: "there is no terminal to show it on".to_owned(),
             hint: "`treering tree`, `treering ls` and `treering chat -p` print instead".to_owned(),
         });
     }
-    let config = Config::load()?;
     let setup = setup(&config, &models, out)?;
     let house = House { config, models, dir: current_dir()? };
     let first = match first {

@@ -6,31 +6,14 @@
 
 use std::borrow::Cow;
 use std::path::Path;
-pub(crate) use treering_export::text::{age, size};
-use unicode_segmentation::UnicodeSegmentation;
+pub(crate) use treering_export::text::{age, first_line, size};
+use treering_tui::text::{beginning, ending, one_line};
+pub(crate) use treering_tui::text::{project, safe_line};
 use unicode_width::UnicodeWidthStr;
 
 /// The text over several lines, with everything invisible made visible. Tabs become spaces.
 pub(crate) fn safe(text: &str) -> String {
     text.replace("\r\n", "\n").split('\n').map(safe_line).collect::<Vec<_>>().join("\n")
-}
-
-/// The same on one line: line breaks become visible, too.
-pub(crate) fn safe_line(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '\t' => out.push_str("    "),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\0'..='\x1f' | '\x7f' => out.push_str(&format!("\\x{:02x}", u32::from(character))),
-            _ if is_hidden(character) => {
-                out.push_str(&format!("\\u{{{:x}}}", u32::from(character)))
-            }
-            _ => out.push(character),
-        }
-    }
-    out
 }
 
 /// Bytes that should have been text.
@@ -45,72 +28,40 @@ pub(crate) fn safe_bytes(bytes: &[u8]) -> String {
     out
 }
 
-/// Characters that do something other than being seen. On a terminal joiners are among them.
-fn is_hidden(character: char) -> bool {
-    matches!(character, '\u{200c}' | '\u{200d}') || treering_export::text::is_hidden(character)
-}
-
-/// The first line that says something.
-pub(crate) fn first_line(text: &str) -> &str {
-    text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default()
-}
-
-/// How many columns the text takes.
+/// How many columns the text takes when all of it is printed. The interface has its own measure, of
+/// what it draws: it leaves out what is piled up on a character.
 pub(crate) fn columns(text: &str) -> usize {
     text.width()
 }
 
-/// The text in at most `width` columns; an ellipsis stands for what was cut off.
+/// Whether the text takes no more than `width` columns. No character takes more columns than bytes.
+fn fits(text: &str, width: usize) -> bool {
+    text.len() <= width || columns(text) <= width
+}
+
+/// The text in at most `width` columns; an ellipsis stands for what was cut off, and for the blanks
+/// before it.
 pub(crate) fn fit(text: &str, width: usize) -> Cow<'_, str> {
-    // No character takes less than a byte or, here, more than two columns.
-    if text.len() <= width || columns(text) <= width {
-        return Cow::Borrowed(text);
+    match width.checked_sub(1) {
+        _ if fits(text, width) => text.into(),
+        Some(room) => format!("{}…", beginning(text, room).trim_end()).into(),
+        None => "".into(),
     }
-    let mut used = 0;
-    let mut end = 0;
-    for (at, cluster) in text.grapheme_indices(true) {
-        used += columns(cluster);
-        if used + 1 > width {
-            break;
-        }
-        end = at + cluster.len();
-    }
-    let ellipsis = if width == 0 { "" } else { "…" };
-    Cow::Owned(format!("{}{ellipsis}", text[..end].trim_end()))
 }
 
 /// The same, but it is the beginning that is cut off: ends of file names tell them apart.
 pub(crate) fn fit_end(text: &str, width: usize) -> Cow<'_, str> {
-    if text.len() <= width || columns(text) <= width {
-        return Cow::Borrowed(text);
+    match width.checked_sub(1) {
+        _ if fits(text, width) => text.into(),
+        Some(room) => format!("…{}", ending(text, room)).into(),
+        None => "".into(),
     }
-    let mut used = 0;
-    let mut start = text.len();
-    for (at, cluster) in text.grapheme_indices(true).rev() {
-        used += columns(cluster);
-        if used + 1 > width {
-            break;
-        }
-        start = at;
-    }
-    let ellipsis = if width == 0 { "" } else { "…" };
-    Cow::Owned(format!("{ellipsis}{}", &text[start..]))
 }
 
 /// One line of a session's text, harmless and at most `width` columns wide, blanks run together.
 pub(crate) fn excerpt(text: &str, width: usize) -> String {
-    let mut line = String::new();
-    for word in first_line(text).split([' ', '\t']).filter(|word| !word.is_empty()) {
-        if !line.is_empty() {
-            line.push(' ');
-        }
-        // Words may be megabytes long. Of characters without width this many are enough.
-        line.extend(word.chars().take(width * 8 + 1));
-        if line.len() > width * 8 {
-            break;
-        }
-    }
-    fit(&safe_line(&line), width).into_owned()
+    // Of characters without width this many are enough.
+    fit(&one_line(text, width * 8), width).into_owned()
 }
 
 /// The text followed by blanks, `width` columns in all.
@@ -149,27 +100,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_that_acts_on_a_terminal_survives() {
-        for code in (0..0x20).chain(0x7f..0xa0).chain(0x200b..0x2010).chain(0x2028..0x202f) {
-            let character = char::from_u32(code).unwrap();
-            let shown = safe_line(&format!("a{character}b"));
-            assert!(shown.chars().all(|c| c.is_ascii_graphic() || c == ' '), "{code:x}: {shown:?}");
-            assert_ne!(shown, "ab", "{code:x} must be visible");
-        }
+    fn lines_stay_lines_and_bytes_are_shown() {
         assert_eq!(safe("\x1b[31mred\r\nline\ttab\r"), "\\x1b[31mred\nline    tab\\r");
-        assert_eq!(
-            safe_line("\u{202e}\u{2066}\u{e0041}\u{feff}"),
-            "\\u{202e}\\u{2066}\\u{e0041}\\u{feff}"
-        );
         assert_eq!(safe_bytes(b"a\xff\x1bz"), "a\\xff\\x1bz");
-    }
-
-    #[test]
-    fn ordinary_text_stays_as_it_is() {
-        for text in ["héllo", "日本語", "مرحبا", "👍🏽", "❤️", "e\u{301}", "a → b"]
-        {
-            assert_eq!(safe_line(text), text);
-        }
     }
 
     #[test]

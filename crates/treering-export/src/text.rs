@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 /// Characters that do something other than being seen: C1 controls, text direction, formatting,
 /// blanks of no width, tags. Joiners, which scripts and emoji need, are not among them.
-pub fn is_hidden(character: char) -> bool {
+pub(crate) fn is_hidden(character: char) -> bool {
     matches!(
         character,
         '\u{80}'..='\u{9f}'
@@ -48,8 +48,9 @@ pub(crate) const fn may_hide(byte: u8) -> bool {
         || matches!(byte, 0xc2 | 0xcd | 0xd8 | 0xdb | 0xdc | 0xe0..=0xe3 | 0xef..=0xf4)
 }
 
-/// What is shown instead of a character; `None` for one that may be shown itself.
-pub(crate) fn stand_in(character: char) -> Option<Cow<'static, str>> {
+/// What is shown instead of a character; `None` for one that may be shown itself. Line breaks and
+/// tabs may.
+pub fn stand_in(character: char) -> Option<Cow<'static, str>> {
     match character {
         '\n' | '\t' => None,
         '\r' => Some("\\r".into()),
@@ -82,7 +83,7 @@ pub fn visible(text: &str) -> Cow<'_, str> {
 }
 
 /// The first line that says something.
-pub(crate) fn first_line(text: &str) -> &str {
+pub fn first_line(text: &str) -> &str {
     text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default()
 }
 

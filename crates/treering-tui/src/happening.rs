@@ -18,6 +18,12 @@ pub enum Happening {
     Stop,
 }
 
+impl From<Key> for Happening {
+    fn from(key: Key) -> Self {
+        Happening::Key(key)
+    }
+}
+
 /// What the mouse did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mouse {

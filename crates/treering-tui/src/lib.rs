@@ -18,8 +18,8 @@
 //! let hello = session.append(Message::user("hello"))?;
 //! session.append(Message::assistant("acme", "m", "hi"))?;
 //! let state = State::new(Outline::of(&session));
-//! let (state, _) = update(state, Event::from(Key::UP));
-//! let (_, effects) = update(state, Event::from(Key::ENTER));
+//! let (state, _) = update(state, Event::Happened(Key::UP.into()));
+//! let (_, effects) = update(state, Event::Happened(Key::ENTER.into()));
 //! assert_eq!(effects, [Effect::Go(hello.to_string())]);
 //! # Ok::<(), treering::Error>(())
 //! ```
@@ -30,6 +30,7 @@ pub mod chat;
 mod happening;
 pub mod input;
 pub mod keys;
+mod notice;
 pub mod page;
 pub mod picker;
 pub mod runtime;
@@ -42,4 +43,5 @@ pub mod theme;
 pub mod tree;
 
 pub use happening::{Happening, Mouse};
+pub use notice::Notice;
 pub use screen::Screen;

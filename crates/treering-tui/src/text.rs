@@ -4,21 +4,18 @@
 //! text around or hide it. Columns are those of the terminal library: what is measured here is what
 //! is drawn.
 
+use std::path::Path;
+use treering_export::text::{first_line, stand_in};
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
-
-/// Whether a character does something other than being seen. On a terminal joiners do: terminals
-/// disagree on how wide what they join is.
-fn is_hidden(character: char) -> bool {
-    matches!(character, '\u{200c}' | '\u{200d}') || treering_export::text::is_hidden(character)
-}
 
 /// Most text needs no care at all, and there is much of it.
 fn is_simple(text: &str) -> bool {
     text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
 }
 
-/// One line with everything invisible made visible. Tabs become spaces.
+/// One line with everything invisible made visible. Tabs become spaces. Joiners become visible, too:
+/// terminals disagree on how wide what they join is.
 ///
 /// ```
 /// use treering_tui::text::safe_line;
@@ -33,15 +30,51 @@ pub fn safe_line(text: &str) -> String {
         match character {
             '\t' => out.push_str("    "),
             '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\0'..='\x1f' | '\x7f' => out.push_str(&format!("\\x{:02x}", u32::from(character))),
-            _ if is_hidden(character) => {
-                out.push_str(&format!("\\u{{{:x}}}", u32::from(character)));
-            }
-            _ => out.push(character),
+            '\u{200c}' => out.push_str("\\u{200c}"),
+            '\u{200d}' => out.push_str("\\u{200d}"),
+            _ => match stand_in(character) {
+                Some(shown) => out.push_str(&shown),
+                None => out.push(character),
+            },
         }
     }
     out
+}
+
+/// The first line of a text that says something, blanks run together. Safe to show. Of a long line
+/// there are some more than `most` characters, which is for the caller to cut.
+///
+/// ```
+/// use treering_tui::text::one_line;
+/// assert_eq!(one_line("\n hello \t there\nworld", 80), "hello there");
+/// ```
+pub fn one_line(text: &str, most: usize) -> String {
+    let mut line = String::new();
+    for word in first_line(text).split([' ', '\t']).filter(|word| !word.is_empty()) {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        // Words may be megabytes long.
+        line.extend(word.chars().take(most.saturating_add(1)));
+        if line.len() > most {
+            break;
+        }
+    }
+    safe_line(&line)
+}
+
+/// A session's directory, below the home directory if it is there. Safe to show.
+///
+/// ```
+/// use std::path::Path;
+/// use treering_tui::text::project;
+/// assert_eq!(project("/h/tea", Some(Path::new("/h"))), "~/tea");
+/// ```
+pub fn project(cwd: &str, home: Option<&Path>) -> String {
+    match home.and_then(|home| Path::new(cwd).strip_prefix(home).ok()) {
+        Some(below) => safe_line(&Path::new("~").join(below).to_string_lossy()),
+        None => safe_line(cwd),
+    }
 }
 
 /// How many columns a text takes.
@@ -76,9 +109,62 @@ fn ground_floor(cluster: &str) -> &str {
     if cluster.len() > MAX_CLUSTER { cluster.get(..first).unwrap_or_default() } else { cluster }
 }
 
+/// As much of a text's beginning as takes at most `width` columns. Nothing that is seen as one
+/// character is cut in two.
+///
+/// ```
+/// use treering_tui::text::beginning;
+/// assert_eq!(beginning("日本語", 5), "日本");
+/// ```
+pub fn beginning(text: &str, width: usize) -> &str {
+    let mut left = width;
+    let past = text.grapheme_indices(true).find(|(_, cluster)| !takes(&mut left, cluster));
+    past.and_then(|(at, _)| text.get(..at)).unwrap_or(text)
+}
+
+/// As much of a text's end as takes at most `width` columns.
+///
+/// ```
+/// use treering_tui::text::ending;
+/// assert_eq!(ending("/a/b/c", 4), "/b/c");
+/// ```
+pub fn ending(text: &str, width: usize) -> &str {
+    let mut left = width;
+    let mut clusters = text.grapheme_indices(true).rev();
+    let before = clusters.find(|(_, cluster)| !takes(&mut left, cluster));
+    before.and_then(|(at, cluster)| text.get(at + cluster.len()..)).unwrap_or(text)
+}
+
+/// Takes the columns of a cluster from those that are left, if there are enough. It is measured as it
+/// stands: not everybody who cuts a text draws only the ground floor of it.
+fn takes(left: &mut usize, cluster: &str) -> bool {
+    let rest = left.checked_sub(cluster_width(cluster));
+    *left = rest.unwrap_or(*left);
+    rest.is_some()
+}
+
+/// A text in at most `width` columns; an ellipsis stands for what was cut off.
+pub(crate) fn fit(text: &str, width: usize) -> String {
+    match width.checked_sub(1) {
+        _ if columns(text) <= width => text.to_owned(),
+        Some(room) => format!("{}…", beginning(text, room)),
+        None => String::new(),
+    }
+}
+
+/// The same, but it is the beginning that is cut off: ends of paths tell them apart.
+pub(crate) fn fit_end(text: &str, width: usize) -> String {
+    match width.checked_sub(1) {
+        _ if columns(text) <= width => text.to_owned(),
+        Some(room) => format!("…{}", ending(text, room)),
+        None => String::new(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn nothing_that_acts_on_a_terminal_survives() {
@@ -88,5 +174,65 @@ mod tests {
             assert!(shown.chars().all(|c| c.is_ascii_graphic() || c == ' '), "{code:x}: {shown:?}");
             assert_ne!(shown, "ab", "{code:x} must be visible");
         }
+        assert_eq!(
+            safe_line("\u{202e}\u{2066}\u{e0041}\u{feff}"),
+            "\\u{202e}\\u{2066}\\u{e0041}\\u{feff}"
+        );
+    }
+
+    #[test]
+    fn ordinary_text_stays_as_it_is() {
+        for text in ["héllo", "日本語", "مرحبا", "👍🏽", "❤️", "e\u{301}", "a → b"]
+        {
+            assert_eq!(safe_line(text), text);
+        }
+    }
+
+    #[test]
+    fn texts_are_cut_by_columns_at_either_end() {
+        assert_eq!(fit("hello", 5), "hello");
+        assert_eq!(fit("hello!", 5), "hell…");
+        assert_eq!(fit("two words", 5), "two …");
+        assert_eq!(fit("日本語", 4), "日…");
+        assert_eq!(fit_end("hello!", 5), "…llo!");
+        assert_eq!(fit_end("日本語", 4), "…語");
+        assert_eq!((fit("x", 0), fit_end("x", 0)), (String::new(), String::new()));
+        assert_eq!(beginning("e\u{301}e\u{301}e\u{301}", 1), "e\u{301}");
+        assert_eq!(ending("e\u{301}e\u{301}e\u{301}", 1), "e\u{301}");
+        for width in 0..8 {
+            for cut in [fit("a日b👍🏽c語d", width), fit_end("a日b👍🏽c語d", width)] {
+                assert!(columns(&cut) <= width, "{width} {cut}");
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn as_much_is_taken_as_there_is_room_for(text in "[ab é日👍\u{301}ｶ\u{ff9e}]{0,12}", width in 0..14_usize) {
+            let clusters: Vec<&str> = text.graphemes(true).collect();
+            let wide = |part: &str| part.graphemes(true).map(cluster_width).sum::<usize>();
+            let first = (0..=clusters.len()).map(|count| clusters[..count].concat());
+            let last = (0..=clusters.len()).rev().map(|count| clusters[count..].concat());
+            let longest = first.take_while(|part| wide(part) <= width).last();
+            prop_assert_eq!(Some(beginning(&text, width)), longest.as_deref());
+            let longest = last.take_while(|part| wide(part) <= width).last();
+            prop_assert_eq!(Some(ending(&text, width)), longest.as_deref());
+        }
+    }
+
+    #[test]
+    fn one_line_is_the_first_that_says_something() {
+        assert_eq!(one_line("\n  \n hello \t there\nworld", 100), "hello there");
+        assert_eq!(one_line("\u{1b}[2J", 100), "\\x1b[2J");
+        assert!(one_line(&"x ".repeat(100_000), 1000).len() < 2000);
+        assert_eq!(one_line(&"x".repeat(100_000), 1000).len(), 1001);
+    }
+
+    #[test]
+    fn a_project_is_named_from_the_home_directory() {
+        let home = Some(Path::new("/h"));
+        assert_eq!(project("/h/tea", home), "~/tea");
+        assert_eq!(project("/tea\u{1b}", home), "/tea\\x1b");
+        assert_eq!(project("", None), "");
     }
 }

@@ -53,7 +53,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     let models = Models::new(&config, args.provider, args.model.clone());
     let session = session(args)?;
     let Some(prompt) = prompt else {
-        return interface::show(Show::Chat(session), models, out);
+        return interface::show(Show::Chat(session), config, models, out);
     };
     let hint = "`treering help summarizers` tells how to configure a model";
     let model = models.chosen();

@@ -24,13 +24,12 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
         Some(file) => Show::Tree(Session::open(file)?),
         None => Show::Picker,
     };
-    interface::show(first, models()?, out)
+    show(first, out)
 }
 
 /// Goes on with the last session of this directory.
 pub(crate) fn go_on(out: &mut Output) -> Result<(), Failure> {
-    let dir = std::env::current_dir()
-        .map_err(|error| Failure::message(format!("the current directory: {error}")))?;
+    let dir = interface::current_dir()?;
     let file = match last::of(&dir) {
         Some(file) => file,
         None => {
@@ -42,9 +41,11 @@ pub(crate) fn go_on(out: &mut Output) -> Result<(), Failure> {
             latest
         }
     };
-    interface::show(Show::Chat(Session::open(file)?), models()?, out)
+    show(Show::Chat(Session::open(file)?), out)
 }
 
-fn models() -> Result<Models, Failure> {
-    Ok(Models::new(&Config::load()?, None, None))
+fn show(first: Show, out: &Output) -> Result<(), Failure> {
+    let config = Config::load()?;
+    let models = Models::new(&config, None, None);
+    interface::show(first, config, models, out)
 }

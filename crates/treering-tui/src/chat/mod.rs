@@ -28,7 +28,7 @@ pub use commands::{Command, Mistake, Summary, Typed};
 pub use complete::Names;
 pub use editor::Editor;
 pub use history::History;
-pub use state::{Notice, State, Status};
+pub use state::{State, Status};
 pub use transcript::Block;
 pub use update::{Effect, Event, Left, Piece, update};
 pub use view::draw;

@@ -2,10 +2,10 @@
 
 use super::commands::{Command, Typed};
 use super::help;
-use super::state::{Notice, State};
+use super::state::State;
 use super::update::{Effect, Left};
+use crate::Notice;
 use crate::page::Page;
-use crate::text::safe_line;
 
 /// Takes what is in the editor out of it, to be sent.
 fn take(state: &mut State) {
@@ -29,7 +29,7 @@ pub(super) fn send(state: &mut State, effects: &mut Vec<Effect>) {
     let typed = match Typed::read(text) {
         Ok(typed) => typed,
         Err(mistake) => {
-            state.notice = Some(Notice::failure(safe_line(&mistake.to_string())));
+            state.notice = Some(Notice::failure(mistake.to_string()));
             return;
         }
     };

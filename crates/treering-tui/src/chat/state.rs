@@ -6,31 +6,11 @@ use super::complete::{Completion, Names};
 use super::editor::Editor;
 use super::history::History;
 use super::transcript::Transcript;
+use crate::Notice;
 use crate::keys::Bindings;
 use crate::page::{Line, Page};
 use crate::theme::Theme;
 use treering::EntryId;
-
-/// Something a person should know.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Notice {
-    /// What.
-    pub text: String,
-    /// Whether something did not work.
-    pub is_failure: bool,
-}
-
-impl Notice {
-    /// Good news, or none.
-    pub fn new(text: impl Into<String>) -> Self {
-        Notice { text: text.into(), is_failure: false }
-    }
-
-    /// Something did not work.
-    pub fn failure(text: impl Into<String>) -> Self {
-        Notice { text: text.into(), is_failure: true }
-    }
-}
 
 /// What the status line says about the session.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

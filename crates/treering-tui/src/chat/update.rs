@@ -5,12 +5,12 @@ use super::block::{Arrival, Folding};
 use super::commands::Command;
 use super::complete::{Names, complete};
 use super::send::send;
-use super::state::{Arriving, Notice, State, Status, Work};
+use super::state::{Arriving, State, Status, Work};
 use super::transcript::Block;
-use crate::Screen;
 use crate::happening::{Happening, Mouse};
 use crate::keys::Key;
 use crate::page::Page;
+use crate::{Notice, Screen};
 use ratatui::Frame;
 use treering::EntryId;
 
@@ -62,12 +62,6 @@ pub enum Piece {
 impl From<Happening> for Event {
     fn from(happening: Happening) -> Self {
         Event::Happened(happening)
-    }
-}
-
-impl From<Key> for Event {
-    fn from(key: Key) -> Self {
-        Event::Happened(Happening::Key(key))
     }
 }
 

@@ -133,8 +133,7 @@ impl View<'_, '_> {
         let mut pen = Pen::new(area, area.y);
         let state = self.state;
         if let Some(notice) = &state.notice {
-            let tone = if notice.is_failure { Tone::Failure } else { Tone::Plain };
-            self.canvas.put(&mut pen, tone, &safe_line(&notice.text));
+            self.canvas.put(&mut pen, notice.tone, &notice.text);
             return;
         }
         let (before, _) = state.editor.halves();

@@ -1,7 +1,7 @@
 //! The columns of the list, and what is in them. The narrower the list, the fewer: in the end there is
 //! the name, and how long ago somebody said something.
 
-use crate::text::{columns, graphemes, safe_line};
+use crate::text::{fit_end, project};
 use std::path::Path;
 use treering::SessionInfo;
 use treering_export::text::{age, size};
@@ -81,71 +81,6 @@ impl Column {
     }
 }
 
-/// A session's directory, below the home directory if it is there. Safe to show.
-pub(crate) fn project(cwd: &str, home: Option<&Path>) -> String {
-    match home.and_then(|home| Path::new(cwd).strip_prefix(home).ok()) {
-        Some(below) => safe_line(&Path::new("~").join(below).to_string_lossy()),
-        None => safe_line(cwd),
-    }
-}
-
-/// What is more than anybody reads on one line.
-const MAX_TITLE: usize = 1000;
-
-/// A text on one line: its first line that says something, blanks run together. Safe to show.
-pub(crate) fn one_line(text: &str) -> String {
-    let first = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
-    let mut line = String::new();
-    for word in first.split([' ', '\t']).filter(|word| !word.is_empty()) {
-        if !line.is_empty() {
-            line.push(' ');
-        }
-        line.extend(word.chars().take(MAX_TITLE));
-        if line.len() > MAX_TITLE {
-            break;
-        }
-    }
-    safe_line(&line)
-}
-
-/// A text in at most `width` columns; an ellipsis stands for what was cut off.
-pub(crate) fn fit(text: &str, width: usize) -> String {
-    if columns(text) <= width {
-        return text.to_owned();
-    }
-    let mut used = 0;
-    let mut out = String::new();
-    for (cluster, wide) in graphemes(text) {
-        used += wide;
-        if used + 1 > width {
-            break;
-        }
-        out.push_str(cluster);
-    }
-    out.push_str(if width == 0 { "" } else { "…" });
-    out
-}
-
-/// The same, but it is the beginning that is cut off: ends of paths tell them apart.
-pub(crate) fn fit_end(text: &str, width: usize) -> String {
-    let clusters: Vec<(&str, usize)> = graphemes(text).collect();
-    let total: usize = clusters.iter().map(|(_, wide)| wide).sum();
-    if total <= width {
-        return text.to_owned();
-    }
-    let mut left = width.saturating_sub(1);
-    let fits = |(_, wide): &&(&str, usize)| match left.checked_sub(*wide) {
-        Some(rest) => {
-            left = rest;
-            true
-        }
-        None => false,
-    };
-    let count = clusters.iter().rev().take_while(fits).count();
-    let end = clusters.iter().skip(clusters.len() - count).map(|(cluster, _)| *cluster);
-    std::iter::once(if width == 0 { "" } else { "…" }).chain(end).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -165,30 +100,5 @@ mod tests {
         assert_eq!(shown(60), "43 msgs age");
         assert_eq!(shown(80), "32 msgs project agent age");
         assert_eq!(shown(120), "64 msgs size project agent age");
-    }
-
-    #[test]
-    fn texts_are_cut_by_columns_at_either_end() {
-        assert_eq!(fit("hello", 5), "hello");
-        assert_eq!(fit("hello!", 5), "hell…");
-        assert_eq!(fit("日本語", 4), "日…");
-        assert_eq!(fit_end("hello!", 5), "…llo!");
-        assert_eq!(fit_end("日本語", 4), "…語");
-        for width in 0..8 {
-            for cut in [fit("a日b👍🏽c語d", width), fit_end("a日b👍🏽c語d", width)] {
-                assert!(columns(&cut) <= width, "{width} {cut}");
-            }
-        }
-        assert_eq!(one_line("\n  \n hello \t there\nworld"), "hello there");
-        assert_eq!(one_line("\u{1b}[2J"), "\\x1b[2J");
-        assert!(one_line(&"x ".repeat(100_000)).len() < 2 * MAX_TITLE);
-    }
-
-    #[test]
-    fn a_project_is_named_from_the_home_directory() {
-        let home = Some(Path::new("/h"));
-        assert_eq!(project("/h/tea", home), "~/tea");
-        assert_eq!(project("/tea\u{1b}", home), "/tea\\x1b");
-        assert_eq!(project("", None), "");
     }
 }

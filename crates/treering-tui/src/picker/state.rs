@@ -9,10 +9,11 @@ use super::cards::{Card, Cards, rank};
 use super::query::Search;
 use super::rows::Rows;
 use super::threads::Threads;
+use crate::Notice;
 use crate::input::Input;
 use crate::keys::Bindings;
-use crate::page::Page;
-use crate::theme::{Theme, Tone};
+use crate::page::{Page, Reader};
+use crate::theme::Theme;
 use std::path::{Path, PathBuf};
 use treering::{Progress, SessionInfo};
 use treering_shelf::Project;
@@ -90,23 +91,14 @@ pub struct Start {
     pub now: i64,
 }
 
-/// The preview and how far it is scrolled.
+/// The preview.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Preview {
     pub is_shown: bool,
     /// The session that was asked for last.
     pub asked: Option<PathBuf>,
-    /// What came, and the same in lines no wider than the screen.
-    pub page: Option<Page>,
-    pub wrapped: Page,
-    pub scroll: usize,
-}
-
-/// What a person should know, and how it looks.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Notice {
-    pub tone: Tone,
-    pub text: String,
+    /// What came.
+    pub page: Option<Reader>,
 }
 
 /// The state of the session picker.
@@ -314,23 +306,26 @@ impl State {
         self.top = self.top.clamp((self.row + 1).saturating_sub(height), self.row).min(last_top);
     }
 
-    /// Breaks the preview's lines for the screen as it is.
-    pub(crate) fn wrap_preview(&mut self) {
-        let width = usize::from(self.areas().split.page().width);
-        let page = self.preview.page.as_ref();
-        self.preview.wrapped = page.map(|page| page.wrapped(width)).unwrap_or_default();
-        self.scroll(0);
+    /// Shows a page in the preview. Where there is one of the same session already, which may have been
+    /// only its head, reading goes on at the same row.
+    pub(crate) fn show_page(&mut self, page: Page) {
+        let old = self.preview.page.replace(Reader::new(page));
+        self.fit_page();
+        self.scroll(old.map_or(0, |old| old.top() as isize));
+    }
+
+    /// Gives the preview's page the room there is for it.
+    pub(crate) fn fit_page(&mut self) {
+        let area = self.areas().split.page();
+        if let Some(page) = &mut self.preview.page {
+            page.resize(usize::from(area.width), usize::from(area.height));
+        }
     }
 
     /// Scrolls the preview, as far as there is something to read.
-    pub(crate) fn scroll(&mut self, lines: isize) {
-        let height = usize::from(self.areas().split.page().height);
-        let last = self.preview.wrapped.lines.len().saturating_sub(height);
-        self.preview.scroll = self.preview.scroll.saturating_add_signed(lines).min(last);
-    }
-
-    /// Says something in passing.
-    pub(crate) fn say(&mut self, tone: Tone, text: &str) {
-        self.notice = Some(Notice { tone, text: crate::text::safe_line(text) });
+    pub(crate) fn scroll(&mut self, rows: isize) {
+        if let Some(page) = &mut self.preview.page {
+            page.scroll(rows);
+        }
     }
 }

@@ -2,12 +2,11 @@
 
 use super::action::Action;
 use super::state::{Mode, Scope, State};
-use crate::Screen;
 use crate::happening::{Happening, Mouse};
 use crate::input::Input;
 use crate::keys::{Code, Key};
 use crate::page::Page;
-use crate::theme::Tone;
+use crate::{Notice, Screen};
 use ratatui::Frame;
 use std::path::{Path, PathBuf};
 use treering::{Progress, SessionInfo};
@@ -39,12 +38,6 @@ pub enum Event {
 impl From<Happening> for Event {
     fn from(happening: Happening) -> Self {
         Event::Happened(happening)
-    }
-}
-
-impl From<Key> for Event {
-    fn from(key: Key) -> Self {
-        Event::Happened(Happening::Key(key))
     }
 }
 
@@ -110,13 +103,12 @@ pub fn update(mut state: State, event: Event) -> (State, Vec<Effect>) {
         Event::Gone(paths) => state.forget(&paths),
         Event::Moved(from, to) => state.rename_file(&from, *to),
         Event::Page(path, page) if state.preview.asked.as_ref() == Some(&path) => {
-            state.preview.page = Some(page);
-            state.wrap_preview();
+            state.show_page(page);
         }
         Event::Page(..) => {}
         Event::Now(now) => state.now = now,
-        Event::Notice(notice) => state.say(Tone::Plain, &notice),
-        Event::Failure(failure) => state.say(Tone::Failure, &failure),
+        Event::Notice(notice) => state.notice = Some(Notice::new(notice)),
+        Event::Failure(failure) => state.notice = Some(Notice::failure(failure)),
     }
     state.follow_cursor();
     ask_for_page(&mut state, &mut effects);
@@ -138,9 +130,7 @@ fn ask_for_page(state: &mut State, effects: &mut Vec<Effect>) {
     if wanted == state.preview.asked {
         return;
     }
-    state.preview.scroll = 0;
     state.preview.page = None;
-    state.preview.wrapped = Page::default();
     state.preview.asked.clone_from(&wanted);
     effects.extend(wanted.map(Effect::Preview));
 }
@@ -155,7 +145,7 @@ fn on_happening(state: &mut State, happening: Happening, effects: &mut Vec<Effec
         Happening::Mouse(mouse) => on_mouse(state, mouse, effects),
         Happening::Resize(width, height) => {
             state.size = (width, height);
-            state.wrap_preview();
+            state.fit_page();
         }
         Happening::Stop => effects.push(Effect::Stop),
     }
@@ -171,7 +161,7 @@ fn on_key(state: &mut State, key: Key, effects: &mut Vec<Effect>) {
         Mode::Rename(path, input) => rename(state, path, input, key, effects),
         Mode::Delete(path) => match key.typed() {
             Some('y' | 'Y') => effects.push(Effect::Delete(path)),
-            _ => state.say(Tone::Plain, "nothing was deleted"),
+            _ => state.notice = Some(Notice::new("nothing was deleted")),
         },
         Mode::Help(top) => state.mode = help(state, top, key),
         Mode::Browse => match action {
@@ -210,7 +200,7 @@ fn rename(state: &mut State, path: PathBuf, mut input: Input, key: Key, effects:
             let old = state.session(&path).and_then(|session| session.name.as_deref());
             if name != old.unwrap_or_default() {
                 let name = name.to_owned();
-                state.say(Tone::Dim, "renaming …");
+                state.notice = Some(Notice::work("renaming …"));
                 effects.push(Effect::Rename(path, name));
             }
         }
@@ -298,7 +288,7 @@ fn act(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         Action::Archive => archive(state, effects),
         Action::Export => {
             if let Some(path) = selected {
-                state.say(Tone::Dim, "exporting …");
+                state.notice = Some(Notice::work("exporting …"));
                 effects.push(Effect::Export(path));
             }
         }
@@ -319,7 +309,7 @@ fn act(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
 /// The session that is open stays where it is.
 fn refuse(state: &mut State, what: &str) {
     let text = format!("this session is open: it cannot be {what} from here");
-    state.say(Tone::Failure, &text);
+    state.notice = Some(Notice::failure(text));
 }
 
 fn archive(state: &mut State, effects: &mut Vec<Effect>) {
@@ -328,11 +318,11 @@ fn archive(state: &mut State, effects: &mut Vec<Effect>) {
     match is_archived {
         _ if state.is_open(&path) => refuse(state, "archived"),
         true => {
-            state.say(Tone::Dim, "unpacking …");
+            state.notice = Some(Notice::work("unpacking …"));
             effects.push(Effect::Unarchive(path));
         }
         false => {
-            state.say(Tone::Dim, "archiving …");
+            state.notice = Some(Notice::work("archiving …"));
             effects.push(Effect::Archive(path));
         }
     }

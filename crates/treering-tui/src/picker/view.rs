@@ -1,11 +1,12 @@
 //! Draws a state. Changes nothing, and draws nothing but what is on the screen.
 
 use super::cards::Card;
-use super::columns::{Columns, GAP, fit, one_line};
+use super::columns::{Columns, GAP};
 use super::state::{Mode, Scope, State};
 use crate::canvas::{Canvas, Pen};
+use crate::page::Reader;
 use crate::split::Split;
-use crate::text::{columns, safe_line};
+use crate::text::{columns, fit, one_line, safe_line};
 use crate::theme::Tone;
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -208,7 +209,11 @@ impl View<'_, '_> {
         // A few words more, where a name leaves room for them.
         if is_name && left > 8 && !card.info.first_message.is_empty() {
             self.put(&mut pen, Tone::Dim, BETWEEN);
-            self.put(&mut pen, Tone::Dim, &fit(&one_line(&card.info.first_message), left));
+            self.put(
+                &mut pen,
+                Tone::Dim,
+                &fit(&one_line(&card.info.first_message, MAX_TITLE), left),
+            );
         }
     }
 
@@ -219,19 +224,27 @@ impl View<'_, '_> {
         if preview.page.is_none() && preview.asked.is_some() && !page.is_empty() {
             self.put(&mut Pen::new(page, page.y), Tone::Dim, "reading …");
         }
-        let lines = preview.wrapped.lines.iter().skip(preview.scroll);
-        for (y, line) in (page.y..page.bottom()).zip(lines) {
-            self.canvas.line(&mut Pen::new(page, y), line);
+        let rows = preview.page.as_ref().map_or(&[][..], Reader::rows);
+        for (y, row) in (page.y..page.bottom()).zip(rows) {
+            self.canvas.line(&mut Pen::new(page, y), row);
         }
     }
 }
 
+/// What is more than anybody reads on one line.
+const MAX_TITLE: usize = 1000;
+
 /// What a session is called, safe to show, and whether that is its name.
 fn title(card: &Card) -> (String, bool) {
-    let name = card.info.name.as_deref().map(one_line).filter(|name| !name.is_empty());
+    let name = card
+        .info
+        .name
+        .as_deref()
+        .map(|name| one_line(name, MAX_TITLE))
+        .filter(|name| !name.is_empty());
     match name {
         Some(name) => (name, true),
-        None => match one_line(&card.info.first_message) {
+        None => match one_line(&card.info.first_message, MAX_TITLE) {
             text if text.is_empty() => ("(nothing said yet)".to_owned(), false),
             text => (text, false),
         },

@@ -5,7 +5,6 @@ use super::gist::Gist;
 use super::outline::Outline;
 use super::preview::Shown;
 use crate::happening::Happening;
-use crate::keys::Key;
 use crate::page::Page;
 
 /// Something that happened.
@@ -39,12 +38,6 @@ pub enum Event {
 impl From<Happening> for Event {
     fn from(happening: Happening) -> Self {
         Event::Happened(happening)
-    }
-}
-
-impl From<Key> for Event {
-    fn from(key: Key) -> Self {
-        Event::Happened(Happening::Key(key))
     }
 }
 

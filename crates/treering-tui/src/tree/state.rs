@@ -12,28 +12,14 @@ use super::outline::Outline;
 use super::preview::Shown;
 use super::rows::Rows;
 use super::search::{Text, Words};
+use crate::Notice;
 use crate::input::Input;
 use crate::keys::Bindings;
 use crate::page::Reader;
 use crate::split::Split;
-use crate::text::safe_line;
-use crate::theme::{Theme, Tone};
+use crate::theme::Theme;
 use std::collections::HashMap;
 use std::sync::Arc;
-
-/// What a person should know.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Notice {
-    pub tone: Tone,
-    /// Safe to show.
-    pub text: String,
-}
-
-impl Notice {
-    pub(crate) fn new(tone: Tone, text: &str) -> Self {
-        Notice { tone, text: safe_line(text) }
-    }
-}
 
 /// The preview.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

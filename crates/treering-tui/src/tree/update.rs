@@ -7,13 +7,12 @@ use super::event::{Effect, Event};
 use super::outline::Outline;
 use super::preview::Shown;
 use super::rows::Fold;
-use super::state::{Notice, State};
-use crate::Screen;
+use super::state::State;
 use crate::happening::{Happening, Mouse};
 use crate::input::Input;
 use crate::keys::{Code, Key};
 use crate::page::Reader;
-use crate::theme::Tone;
+use crate::{Notice, Screen};
 use ratatui::Frame;
 
 impl Screen for State {
@@ -58,8 +57,8 @@ pub fn update(mut state: State, event: Event) -> (State, Vec<Effect>) {
         }
         Event::Went(draft) => effects.push(Effect::Talk(draft)),
         Event::Replaced(notice) => effects.push(Effect::Again(notice)),
-        Event::Done(notice) => finish(&mut state, Tone::Plain, &notice),
-        Event::Failed(why) => finish(&mut state, Tone::Failure, &why),
+        Event::Done(notice) => finish(&mut state, Notice::new(notice)),
+        Event::Failed(why) => finish(&mut state, Notice::failure(why)),
     }
     state.follow_cursor();
     ask_for_page(&mut state, &mut effects);
@@ -87,11 +86,11 @@ fn on_happening(state: &mut State, happening: Happening, effects: &mut Vec<Effec
     }
 }
 
-fn finish(state: &mut State, tone: Tone, notice: &str) {
+fn finish(state: &mut State, notice: Notice) {
     if matches!(state.mode, Mode::Wait(_)) {
         state.mode = Mode::Browse;
     }
-    state.notice = Some(Notice::new(tone, notice));
+    state.notice = Some(notice);
 }
 
 fn on_tree(state: &mut State, outline: Outline, effects: &mut Vec<Effect>) {
@@ -333,7 +332,7 @@ fn compare(state: &mut State, effects: &mut Vec<Effect>) {
             let key = state.bindings.key(Action::Mark).map(|key| key.to_string());
             let how = key.map(|key| format!(" with {key}")).unwrap_or_default();
             let notice = format!("mark an entry{how}, then choose another to compare it with");
-            state.notice = Some(Notice::new(Tone::Plain, &notice));
+            state.notice = Some(Notice::new(notice));
         }
     }
 }

@@ -6,7 +6,7 @@
 
 use crate::error::Failure;
 use crate::output::{Output, Style};
-use crate::text::{age, columns, excerpt, fit, fit_end, pad, safe_line, size, time};
+use crate::text::{self, age, columns, excerpt, fit, fit_end, pad, safe_line, size, time};
 use std::collections::HashMap;
 use std::io::Write;
 use std::path::Path;
@@ -216,13 +216,9 @@ fn file(session: &SessionInfo, dir: &Path) -> String {
 
 /// A session's directory, as short as it can be said: nothing for the project's own.
 fn place(cwd: &str, project: Option<&Path>, home: Option<&Path>) -> String {
-    let cwd = Path::new(cwd);
-    if let Some(inside) = project.and_then(|project| cwd.strip_prefix(project).ok()) {
-        return safe_line(&inside.to_string_lossy());
-    }
-    match home.and_then(|home| cwd.strip_prefix(home).ok()) {
-        Some(below) => safe_line(&Path::new("~").join(below).to_string_lossy()),
-        None => safe_line(&cwd.to_string_lossy()),
+    match project.and_then(|project| Path::new(cwd).strip_prefix(project).ok()) {
+        Some(inside) => safe_line(&inside.to_string_lossy()),
+        None => text::project(cwd, home),
     }
 }
 

@@ -1,10 +1,11 @@
 //! Keys: what was, what is pressed, what is then.
 
 use super::empty;
-use crate::chat::{Arrival, Command, Effect, Event, Left, Notice, Piece, State, Status, update};
+use crate::chat::{Arrival, Command, Effect, Event, Left, Piece, State, Status, update};
 use crate::page::Page;
 use crate::testing::press;
-use crate::{Happening, Mouse};
+use crate::theme::Tone;
+use crate::{Happening, Mouse, Notice};
 
 /// The text with the cursor in it.
 fn written(state: &State) -> String {
@@ -100,7 +101,7 @@ fn while_something_goes_on_one_can_write_look_and_stop_it() {
     }
     let (state, _) = press(busy, "hi Enter");
     assert_eq!(state.draft(), "hi");
-    assert!(state.notice.is_some_and(|notice| notice.is_failure));
+    assert!(state.notice.is_some_and(|notice| notice.tone == Tone::Failure));
 }
 
 #[test]
@@ -120,7 +121,7 @@ fn what_is_pasted_keeps_its_lines() {
     let (state, effects) = update(empty(), paste("a\r\nb\u{1b}[2J\rc\n"));
     assert_eq!((written(&state).as_str(), effects), ("a↵b[2J↵c↵|", vec![]));
     let (state, _) = update(state, paste(&"x".repeat(1 << 20)));
-    assert!(state.notice.is_some_and(|notice| notice.is_failure));
+    assert!(state.notice.is_some_and(|notice| notice.tone == Tone::Failure));
 }
 
 #[test]

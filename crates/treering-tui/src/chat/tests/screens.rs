@@ -1,9 +1,9 @@
 //! What is on the screen, at several sizes.
 
 use super::{empty, prepare, with_path};
-use crate::Happening;
-use crate::chat::{Arrival, Event, Names, Notice, Piece, State, update};
+use crate::chat::{Arrival, Event, Names, Piece, State, update};
 use crate::testing::{press, seen};
+use crate::{Happening, Notice};
 use treering::{Message, NewEntry, Session};
 
 /// The screen as text, without blanks at the ends of lines.

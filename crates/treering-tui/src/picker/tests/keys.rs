@@ -2,7 +2,7 @@
 
 use super::super::{Effect, Event, Mode, State, update};
 use super::{NOW, knowing, sample, session, shown, start};
-use crate::page::{Line, Page};
+use crate::page::{Line, Page, Reader};
 use crate::testing::press;
 use crate::theme::Tone;
 use crate::{Happening, Mouse};
@@ -188,15 +188,19 @@ fn only_the_page_that_is_waited_for_is_shown_and_it_ends_where_it_ends() {
     let (state, _) = update(state, Event::Page("/s/a".into(), lines(30)));
     let (state, _) = press(state, &"Alt+↓ ".repeat(50));
     let height = usize::from(state.areas().split.page().height);
-    assert_eq!(state.preview.scroll, 30 - height);
+    let top = |state: &State| state.preview.page.as_ref().map(Reader::top);
+    assert_eq!(top(&state), Some(30 - height));
     let (state, _) = press(state, "Alt+↑");
-    assert_eq!(state.preview.scroll, 29 - height);
+    assert_eq!(top(&state), Some(29 - height));
+    // More of the same: read on.
+    let (state, _) = update(state, Event::Page("/s/a".into(), lines(40)));
+    assert_eq!(top(&state), Some(29 - height));
     // Different now: read again.
     let changed = SessionInfo { message_count: 1, ..sample()[0].clone() };
     let (state, effects) = update(state, Event::Found(vec![changed], None));
     assert_eq!(effects, [Effect::Preview("/s/a".into())]);
     let (state, _) = press(state, "Down");
-    assert_eq!((state.preview.page, state.preview.scroll), (None, 0));
+    assert_eq!(state.preview.page, None);
 }
 
 #[test]

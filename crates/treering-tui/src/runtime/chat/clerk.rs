@@ -3,8 +3,9 @@
 use super::commands::{self, Reply};
 use super::teller::{Teller, full_name};
 use super::{ChatSetup, Outcome, lists};
+use crate::Notice;
 use crate::chat::{
-    Arrival, Block, Command, Effect, Event, Folding, Left, Notice, Piece, State, block, update,
+    Arrival, Block, Command, Effect, Event, Folding, Left, Piece, State, block, update,
 };
 use crate::page::Page;
 use crate::runtime::desk::Office;

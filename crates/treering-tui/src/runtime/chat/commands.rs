@@ -2,7 +2,8 @@
 
 use super::places::find;
 use super::teller::{Teller, full_name, short};
-use crate::chat::{Command, Event, Notice, Summary};
+use crate::Notice;
+use crate::chat::{Command, Event, Summary};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use treering::{EntryId, Kind, NewEntry, Part, Role, Selection, Session};
@@ -20,11 +21,11 @@ pub(super) struct Reply {
 }
 
 impl Reply {
-    pub(super) fn notice(text: impl Into<String>) -> Self {
+    pub(super) fn notice(text: impl AsRef<str>) -> Self {
         Reply { notice: Some(Notice::new(text)), ..Reply::default() }
     }
 
-    pub(super) fn failure(text: impl Into<String>) -> Self {
+    pub(super) fn failure(text: impl AsRef<str>) -> Self {
         Reply { notice: Some(Notice::failure(text)), ..Reply::default() }
     }
 

@@ -5,8 +5,9 @@
 
 use super::places::Numbers;
 use super::setup::Models;
+use crate::Notice;
 use crate::amount::cost;
-use crate::chat::{Event, Names, Notice, Status, is_shown};
+use crate::chat::{Event, Names, Status, is_shown};
 use crate::text::safe_line;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -6,6 +6,7 @@ use crate::Happening;
 use crate::chat::{Event, State, update};
 use crate::runtime::desk::Office;
 use crate::text::columns;
+use crate::theme::Tone;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use std::collections::VecDeque;
@@ -146,7 +147,9 @@ impl Rig {
     }
 
     fn press(&mut self, keys: &str) {
-        crate::testing::keys(keys).into_iter().for_each(|key| self.event(Event::from(key)));
+        crate::testing::keys(keys)
+            .into_iter()
+            .for_each(|key| self.event(Event::Happened(key.into())));
     }
 
     /// Types a line, sends it, and waits until all that comes of it is over.
@@ -375,7 +378,7 @@ fn a_branch_is_exported_and_no_file_replaced() {
     let copy = Session::open(dir.path().join("out.jsonl")).unwrap();
     assert_eq!(context(&copy), ["user: one", "assistant: Yes."]);
     rig.send(&format!("/export-branch {question} out.jsonl"));
-    assert!(rig.state().notice.as_ref().is_some_and(|notice| notice.is_failure));
+    assert!(rig.state().notice.as_ref().is_some_and(|notice| notice.tone == Tone::Failure));
     rig.send("/export-branch");
     assert!(rig.notice().starts_with("written: "), "{}", rig.notice());
 }
