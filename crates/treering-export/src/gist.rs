@@ -22,15 +22,13 @@ impl Calls {
         Calls { most: Some(most), ..Calls::default() }
     }
 
-    /// Remembers the calls of an entry, and shows a result by the call that it answers.
-    pub(crate) fn settle(&mut self, gist: &mut Gist) {
-        if let Some(call) = gist.answers.as_deref().and_then(|id| self.get(id)) {
-            gist.text = call.to_owned();
-        }
-        self.by_id.extend(std::mem::take(&mut gist.calls));
+    /// Remembers the calls of an entry. What is shown of it: of a result the call that it answers.
+    pub(crate) fn settle<'a>(&'a mut self, gist: &'a Gist) -> &'a str {
+        self.by_id.extend(gist.calls.iter().cloned());
         if self.most.is_some_and(|most| self.by_id.len() > most) {
             self.before = std::mem::take(&mut self.by_id);
         }
+        gist.answers.as_deref().and_then(|id| self.get(id)).unwrap_or(&gist.text)
     }
 
     pub(crate) fn get(&self, id: &str) -> Option<&str> {
@@ -70,7 +68,7 @@ impl Gist {
     /// an order in which calls come before their results, such as that of the file.
     pub fn read(entry: &Entry, calls: &mut Calls) -> Self {
         let mut gist = Gist::of(&Look::at(entry));
-        calls.settle(&mut gist);
+        gist.text = calls.settle(&gist).to_owned();
         gist
     }
 
@@ -220,14 +218,10 @@ mod tests {
             answers: answers.map(str::to_owned),
             calls: calls.iter().map(|id| (id.to_string(), format!("[{id}]"))).collect(),
         };
-        let answer = |calls: &mut Calls, id: &str| {
-            let mut gist = gist(Some(id), &[]);
-            calls.settle(&mut gist);
-            gist.text
-        };
+        let answer = |calls: &mut Calls, id: &str| calls.settle(&gist(Some(id), &[])).to_owned();
         let mut calls = Calls::last(2);
         for id in ["a", "b", "c", "d", "e", "f", "g"] {
-            calls.settle(&mut gist(None, &[id]));
+            calls.settle(&gist(None, &[id]));
             assert_eq!(answer(&mut calls, id), format!("[{id}]"));
         }
         assert_eq!((answer(&mut calls, "f"), answer(&mut calls, "a")), ("[f]".into(), "?".into()));

@@ -80,7 +80,7 @@ struct Turn<'a> {
 
 impl Turn<'_> {
     fn entry(&mut self, look: &Look<'_>, label: Option<&str>) {
-        self.calls.settle(&mut Gist::of(look));
+        self.calls.settle(&Gist::of(look));
         match &look.body {
             Body::Message(message) => {
                 self.message(look.role(), *message, (&look.blocks, look.fields), label);

@@ -4,7 +4,6 @@
 //! 100,000 entries is still parsed at once.
 
 use super::escape;
-use crate::gist::Gist;
 use crate::stats::{Numbers, Stats};
 use crate::text::{excerpt, visible};
 use crate::walk::Item;
@@ -32,19 +31,19 @@ pub(crate) struct Index {
 }
 
 impl Index {
-    pub(crate) fn add(&mut self, item: &Item<'_>, numbers: &Numbers, gist: &Gist) {
+    pub(crate) fn add(&mut self, item: &Item<'_>, numbers: &Numbers, kind: char, gist: &str) {
         let comma = if self.rows > 0 { "," } else { "" };
         self.ids.push_str(comma);
         escape::json(&mut self.ids, item.entry.id);
         // How many rows further up: mostly 1.
         let up = item.parent.map_or(0, |parent| self.rows - parent);
         let _ = write!(self.parents, "{comma}{up}");
-        self.kinds.push(gist.kind);
+        self.kinds.push(kind);
         let time = numbers.time.unwrap_or(self.last_time);
         let _ = write!(self.times, "{comma}{}", time.saturating_sub(self.last_time));
         self.last_time = time;
         self.gists.push_str(comma);
-        escape::json(&mut self.gists, &gist.text);
+        escape::json(&mut self.gists, gist);
         if let Some(label) = item.entry.label {
             let comma = if self.labels.is_empty() { "" } else { "," };
             let _ = write!(self.labels, "{comma}\"{}\":", self.rows);

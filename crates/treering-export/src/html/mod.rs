@@ -61,7 +61,7 @@ fn write_at(pace: Pace, export: &Export, session: &Session, out: &mut impl Write
     head(title.as_deref().unwrap_or("Session"), out)?;
     out.write_all(b"<div hidden>\n")?;
     let mut page = Page::default();
-    let take = |items: &[Item<'_>], batch: &mut Batch| page.add(items, batch, out);
+    let take = |items: &[Item<'_>], batch: &Batch| page.add(items, batch, out);
     workers::each(&session.reader(), walk.items(), pace, take)?;
     page.pieces.close(out)?;
     let title = title.or(page.first_words).unwrap_or_else(|| "Session".to_owned());
@@ -83,15 +83,15 @@ struct Page {
 }
 
 impl Page {
-    fn add(&mut self, items: &[Item<'_>], batch: &mut Batch, out: &mut impl Write) -> Result<()> {
+    fn add(&mut self, items: &[Item<'_>], batch: &Batch, out: &mut impl Write) -> Result<()> {
         let mut start = 0;
-        for (item, made) in items.iter().zip(&mut batch.entries) {
-            self.calls.settle(&mut made.gist);
+        for (item, made) in items.iter().zip(&batch.entries) {
+            let (kind, gist) = (made.gist.kind, self.calls.settle(&made.gist));
             self.stats.add(&made.numbers);
-            if made.gist.kind == 'u' && self.first_words.is_none() {
-                self.first_words = Some(excerpt(&made.gist.text, 90));
+            if kind == 'u' && self.first_words.is_none() {
+                self.first_words = Some(excerpt(gist, 90));
             }
-            self.index.add(item, &made.numbers, &made.gist);
+            self.index.add(item, &made.numbers, kind, gist);
             made.write(&mut self.pieces.text, &batch.text, start, &self.calls);
             start = made.end;
             self.pieces.end(out)?;

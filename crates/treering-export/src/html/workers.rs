@@ -4,6 +4,9 @@
 //! oldest one; threads work on the oldest that nobody has begun. So the one that is waited for is
 //! always being made, and how much is under way is bounded, in bytes. Who stops taking, by an error, drops
 //! the ends that the threads send to: they notice and stop, too.
+//!
+//! What a thread made goes back to it when it was taken, to be used again: memory that one thread
+//! allocates and another frees makes them wait for each other, at every piece of it.
 
 use super::batch::Batch;
 use crate::Result;
@@ -41,16 +44,17 @@ impl Pace {
 struct Waiting<'a> {
     items: Vec<Item<'a>>,
     bytes: u64,
-    made: Receiver<treering::Result<Batch>>,
+    made: Receiver<Made>,
 }
+
+/// What was made of a batch, and the thread that made it.
+type Made = (usize, treering::Result<Batch>);
 
 /// A batch to make.
 struct Job<'a> {
     ids: Vec<&'a str>,
     bytes: u64,
-    /// What was made before and is not needed any more: its memory is used again.
-    used: Batch,
-    made: SyncSender<treering::Result<Batch>>,
+    made: SyncSender<Made>,
 }
 
 /// Makes batches of `items` and hands them to `take`, in order. Ends with the first error, whether of
@@ -59,62 +63,78 @@ pub(crate) fn each<'a>(
     reader: &Reader,
     items: impl Iterator<Item = Item<'a>>,
     pace: Pace,
-    mut take: impl FnMut(&[Item<'a>], &mut Batch) -> Result<()>,
+    mut take: impl FnMut(&[Item<'a>], &Batch) -> Result<()>,
 ) -> Result<()> {
     let mut cuts = Cuts { items, pace };
     thread::scope(|scope| {
         let (give, jobs) = mpsc::channel::<Job<'a>>();
         let jobs = Arc::new(Mutex::new(jobs));
         let mut waiting: VecDeque<Waiting<'a>> = VecDeque::new();
-        let (mut threads, mut under_way) = (0, 0);
-        let (mut own, mut used) = (reader.clone(), Vec::new());
+        let mut under_way = 0;
+        // By thread: where what it made goes back to.
+        let mut back: Vec<mpsc::Sender<Batch>> = Vec::new();
+        let mut own = reader.clone();
         loop {
             while waiting.is_empty() || under_way < pace.ahead {
                 let Some((items, bytes)) = cuts.next() else { break };
                 let ids: Vec<&str> = items.iter().map(|item| item.entry.id).collect();
-                if threads < pace.threads && pace.threads > 1 {
-                    let (jobs, reader) = (Arc::clone(&jobs), reader.clone());
+                if back.len() < pace.threads && pace.threads > 1 {
+                    let (jobs, fresh) = (Arc::clone(&jobs), reader.clone());
+                    let (give_back, used) = mpsc::channel();
+                    let worker = Worker { number: back.len(), fresh, used };
                     let spawned =
-                        thread::Builder::new().spawn_scoped(scope, move || work(&reader, &jobs));
-                    threads += usize::from(spawned.is_ok());
+                        thread::Builder::new().spawn_scoped(scope, move || worker.work(&jobs));
+                    back.extend(spawned.is_ok().then_some(give_back));
                 }
-                if threads == 0 {
-                    take(&items, &mut Batch::default().make(&mut own, &ids)?)?;
+                if back.is_empty() {
+                    take(&items, &Batch::default().make(&mut own, &ids)?)?;
                     continue;
                 }
                 let (sender, made) = mpsc::sync_channel(1);
-                let used = used.pop().unwrap_or_default();
                 // It cannot fail: the other end is kept here, too.
-                let _ = give.send(Job { ids, bytes, used, made: sender });
+                let _ = give.send(Job { ids, bytes, made: sender });
                 waiting.push_back(Waiting { items, bytes, made });
                 under_way += bytes;
             }
             let Some(Waiting { items, bytes, made }) = waiting.pop_front() else { return Ok(()) };
             under_way -= bytes;
             // A thread that ends without an answer has panicked, and the scope with it.
-            let Ok(batch) = made.recv() else { return Ok(()) };
-            let mut batch = batch?;
-            take(&items, &mut batch)?;
-            if !batch.is_large() {
-                used.push(batch);
+            let Ok((thread, batch)) = made.recv() else { return Ok(()) };
+            let batch = batch?;
+            take(&items, &batch)?;
+            if let Some(back) = back.get(thread).filter(|_| !batch.is_large()) {
+                // A thread that has ended does not need it.
+                let _ = back.send(batch);
             }
         }
     })
 }
 
-/// Makes batches until there are no more, or nobody wants them.
-fn work(fresh: &Reader, jobs: &Mutex<Receiver<Job<'_>>>) {
-    /// What a reader keeps after an entry this large is worth getting rid of.
-    const LARGE: u64 = 1024 * 1024;
-    let mut reader = fresh.clone();
-    loop {
-        let next = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
-        let Ok(Job { ids, bytes, used, made }) = next else { return };
-        if made.send(used.make(&mut reader, &ids)).is_err() {
-            return;
-        }
-        if bytes > LARGE {
-            reader = fresh.clone();
+/// A thread that makes batches.
+struct Worker {
+    number: usize,
+    /// What it reads with; it keeps nothing yet.
+    fresh: Reader,
+    /// What it made and is not needed any more.
+    used: Receiver<Batch>,
+}
+
+impl Worker {
+    /// Makes batches until there are no more, or nobody wants them.
+    fn work(self, jobs: &Mutex<Receiver<Job<'_>>>) {
+        /// What a reader keeps after an entry this large is worth getting rid of.
+        const LARGE: u64 = 1024 * 1024;
+        let mut reader = self.fresh.clone();
+        loop {
+            let next = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
+            let Ok(Job { ids, bytes, made }) = next else { return };
+            let batch = self.used.try_recv().unwrap_or_default().make(&mut reader, &ids);
+            if made.send((self.number, batch)).is_err() {
+                return;
+            }
+            if bytes > LARGE {
+                reader = self.fresh.clone();
+            }
         }
     }
 }
