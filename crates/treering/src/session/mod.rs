@@ -96,12 +96,15 @@ impl std::fmt::Debug for Session {
 pub struct Reader {
     view: Snapshot,
     bodies: Bodies,
+    /// The row after the last one that was read.
+    next: u32,
 }
 
 impl Reader {
     /// An entry, by id or unambiguous prefix.
     pub fn entry(&mut self, id: &str) -> Result<Entry> {
-        let row = self.view.tree().find_row(id)?;
+        let row = self.view.tree().find_row_at(self.next, id)?;
+        self.next = row + 1;
         self.bodies.entry(&self.view, row)
     }
 }
@@ -291,7 +294,7 @@ impl Session {
     /// Reads entries of the session as it is now, one after the other: faster than
     /// [`entry`](Session::entry) for many.
     pub fn reader(&self) -> Reader {
-        Reader { view: self.view(), bodies: Bodies::default() }
+        Reader { view: self.view(), bodies: Bodies::default(), next: 0 }
     }
 
     /// The entries from the root to the leaf.

@@ -217,6 +217,16 @@ impl Tree {
         Err(Error::AmbiguousEntry { prefix: id.to_owned(), candidates: candidates.collect() })
     }
 
+    /// The same, if the row is likely known: whoever reads one entry after the other wants the next.
+    pub(crate) fn find_row_at(&self, likely: u32, id: &str) -> Result<u32> {
+        match self.nodes.get(likely as usize) {
+            Some(node) if !node.has(Node::SHADOWED) && self.id_bytes(likely) == id.as_bytes() => {
+                Ok(likely)
+            }
+            _ => self.find_row(id),
+        }
+    }
+
     pub(crate) fn row(&self, id: &str) -> Option<u32> {
         let hash = self.hash(id);
         let is_it = |slot: &Slot| slot.hash == hash && self.id_bytes(slot.row) == id.as_bytes();

@@ -24,8 +24,12 @@ fn damaged(seed: u64, entries: usize, changes: u64) -> (Vec<u8>, Vec<&'static st
 /// Everything a caller might do with a session that is open, none of which may fail or hang.
 fn exercise(session: &Session) {
     let tree = session.tree();
+    let mut reader = session.reader();
     for item in tree.walk() {
-        let _ = session.entry(item.id).unwrap().body();
+        let entry = session.entry(item.id).unwrap();
+        let _ = entry.body();
+        // Whoever reads one after the other finds the same.
+        assert_eq!(reader.entry(item.id).unwrap().record(), entry.record());
     }
     for entry in session.path_to_leaf().unwrap() {
         assert!(tree.contains(entry.id().as_str()));
