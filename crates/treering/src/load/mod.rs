@@ -1,8 +1,10 @@
 //! From a journal to a header and a tree: the one place where lines become rows.
 
 mod ahead;
+mod odd;
+mod title;
 
-use crate::dialect::omp::{self, title};
+use crate::dialect::omp;
 use crate::dialect::{self, Codec, Dialect, Glance, Linker};
 use crate::entry::Kind;
 use crate::entry::head::{self, Head, ParentKey, Segment, What};
@@ -10,7 +12,6 @@ use crate::error::{Error, Result};
 use crate::findings::{Finding, Problem};
 use crate::header::{Header, VERSION};
 use crate::id::EntryId;
-use crate::json;
 use crate::log::Journal;
 use crate::log::scan::{self, Bytes, Line};
 use crate::tree::{Row, Taken, Tree};
@@ -462,54 +463,6 @@ impl Loaded {
         }
     }
 
-    pub(crate) fn has_title(&self) -> bool {
-        self.title.is_some()
-    }
-
-    /// The session's name, where it is not simply the last that was given: some dialects keep it
-    /// outside of the entries, others look for it on the path, or never clear it.
-    pub(crate) fn take_title(&mut self) {
-        let by_rule = match self.dialect {
-            Dialect::Operator => Some(self.tree.name_on_path()),
-            Dialect::Tau => Some(self.tree.last_name()),
-            _ => None,
-        };
-        if let Some(name) = by_rule.filter(|name| name.as_deref() != self.tree.name()) {
-            Arc::make_mut(&mut self.tree).set_name(name.as_deref());
-        }
-        let title = match &self.title {
-            Some(title) if !title.is_empty() => Some(title.as_str()),
-            Some(_) => return,
-            None if self.tree.name().is_none() => {
-                let header = self.header.as_ref();
-                header.and_then(|header| header.title.as_deref())
-            }
-            None => return,
-        };
-        if title != self.tree.name() {
-            Arc::make_mut(&mut self.tree).set_name(title);
-        }
-    }
-
-    /// Notes that the place outside of the entries now holds this name.
-    pub(crate) fn retitled(&mut self, title: &str) {
-        self.title = Some(title.to_owned());
-        self.take_title();
-    }
-
-    /// Reads the title again: it is the one thing in a log that changes in place.
-    fn reread_title(&mut self, journal: &dyn Journal) -> io::Result<()> {
-        if self.title.is_some() {
-            let mut slot = vec![0; title::SLOT];
-            let got = scan::read_full(journal, 0, &mut slot)?;
-            let line = slot[..got].split(|&byte| byte == b'\n').next().unwrap_or_default();
-            if let Some(title) = self.codec().title(line) {
-                self.retitled(&title);
-            }
-        }
-        Ok(())
-    }
-
     fn entry(
         &mut self,
         mut head: Head<'_>,
@@ -564,69 +517,6 @@ impl Loaded {
         }
     }
 
-    fn find(&mut self, line: u64, problem: Problem) {
-        if self.findings.len() < MAX_FINDINGS {
-            self.findings.push(Finding { line: Some(line), problem });
-        }
-    }
-
-    /// Everything odd that reading came across, and `more`, by line.
-    pub(crate) fn findings(
-        &self,
-        journal: &dyn Journal,
-        more: Vec<(u64, Problem)>,
-    ) -> io::Result<Vec<Finding>> {
-        let mut findings = self.findings.clone();
-        let mut odd: Vec<_> = self.tree.oddities().take(MAX_FINDINGS).collect();
-        odd.extend(self.dangling(journal)?);
-        odd.extend(more);
-        odd.sort_by_key(|(offset, _)| *offset);
-        let offsets: Vec<u64> = odd.iter().map(|(offset, _)| *offset).collect();
-        let numbers = line_numbers(journal, &offsets)?;
-        for (line, (_, problem)) in numbers.into_iter().zip(odd) {
-            findings.push(Finding { line: Some(line), problem });
-        }
-        findings.sort_by_key(|finding| finding.line);
-        Ok(findings)
-    }
-
-    /// How many findings there are that need no second look at the log.
-    pub(crate) fn finding_count(&self) -> usize {
-        self.findings.len() + self.tree.oddities().take(MAX_FINDINGS).count()
-    }
-
-    /// Entries that name others which do not exist.
-    fn dangling(&self, journal: &dyn Journal) -> io::Result<Vec<(u64, Problem)>> {
-        let mut found = Vec::new();
-        for row in self.tree.live() {
-            let node = self.tree.node(row);
-            let key = match node.kind() {
-                Kind::Label | Kind::Leaf => "targetId",
-                Kind::Compaction if self.shape != Some(Shape::Chain) => "firstKeptEntryId",
-                _ => continue,
-            };
-            let mut bytes = vec![0; usize::try_from(node.len).map_err(io::Error::other)?];
-            scan::read_full(journal, node.offset, &mut bytes)?;
-            if !self.codec().is_native(node.kind()) {
-                bytes = self.codec().decode(&bytes).entry.fields_object();
-            }
-            let named = json::get(&bytes, key).and_then(json::string);
-            if found.len() < MAX_FINDINGS
-                && named.is_some_and(|id| !id.is_empty() && !self.tree.contains(&id))
-            {
-                let id = self.tree.id(row);
-                found.push((
-                    node.offset,
-                    match node.kind() {
-                        Kind::Compaction => Problem::MissingFirstKept(id),
-                        _ => Problem::MissingTarget(id),
-                    },
-                ));
-            }
-        }
-        Ok(found)
-    }
-
     /// What a new root hangs on: nothing, unless the dialect's header is a node.
     pub(crate) fn root_parent(&self) -> Option<EntryId> {
         let row = self.header_row().filter(|_| self.codec().roots_hang_on_the_header());
@@ -663,24 +553,4 @@ impl Loaded {
 /// Entries whose body the tree wants to see as it passes.
 pub(crate) fn is_fact(kind: Kind) -> bool {
     matches!(kind, Kind::Label | Kind::Leaf | Kind::SessionInfo)
-}
-
-/// The numbers, counted from 1, of the lines that these (ascending) offsets are on.
-pub(crate) fn line_numbers(journal: &dyn Journal, offsets: &[u64]) -> io::Result<Vec<u64>> {
-    let mut numbers = Vec::with_capacity(offsets.len());
-    let (mut number, mut at) = (1, 0);
-    let mut chunk = vec![0; 64 * 1024];
-    for &offset in offsets {
-        while at < offset {
-            let want = chunk.len().min((offset - at) as usize);
-            let got = scan::read_full(journal, at, &mut chunk[..want])?;
-            number += memchr::memchr_iter(b'\n', &chunk[..got]).count() as u64;
-            at += got as u64;
-            if got < want {
-                break;
-            }
-        }
-        numbers.push(number);
-    }
-    Ok(numbers)
 }

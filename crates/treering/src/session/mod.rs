@@ -3,6 +3,7 @@
 //! A session may be used from many threads. Its lock is held while a line is written, not while it
 //! becomes durable.
 
+mod batch;
 mod commit;
 mod fork;
 mod options;
@@ -10,6 +11,7 @@ mod part;
 mod relocate;
 mod state;
 mod through;
+mod write;
 
 pub use fork::ForkOptions;
 pub(crate) use fork::{absolute, write_whole};
@@ -20,22 +22,20 @@ pub(crate) use state::storage;
 
 use crate::context::{Context, Projection};
 use crate::dialect::{About, AgentContext, Dialect, agent};
-use crate::entry::{Entry, Kind, NewEntry, Role};
+use crate::entry::{Entry, Kind, Role};
 use crate::error::{Error, Result};
 use crate::findings::Finding;
 use crate::header::Header;
 use crate::id::{EntryId, SessionId};
 use crate::load::Loaded;
 use crate::log::{Journal, MemoryJournal};
-use crate::migrate::{self, Upgrade};
 use crate::snapshot::{Bodies, Snapshot};
 use crate::tree::Tree;
-use commit::{Append, Flusher, GroupCommit, TakenBack};
-use state::{Expect, Opened, Place, State, Written};
+use commit::{Flusher, GroupCommit};
+use state::{Opened, Place, State};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::Duration;
 
 /// What other writers did to a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -372,195 +372,6 @@ impl Session {
         let view = self.view();
         let row = leaf.map(|leaf| view.tree().find_row(leaf)).transpose()?;
         view.projection(row)
-    }
-}
-
-/// Writing.
-impl Session {
-    /// Appends an entry to the leaf, which it becomes. Returns its id.
-    pub fn append(&self, entry: NewEntry) -> Result<EntryId> {
-        let mut ids = self.append_all(&[entry])?;
-        ids.pop().ok_or_else(|| Error::InvalidEntry("nothing to append".into()))
-    }
-
-    /// Appends entries one after the other, in one write: all of them or none.
-    pub fn append_all(&self, entries: &[NewEntry]) -> Result<Vec<EntryId>> {
-        self.write(entries, Expect::Nothing)
-    }
-
-    /// Appends to `leaf`, provided that it is still the session's active leaf, whoever wrote last;
-    /// else fails with [`Error::LeafMoved`].
-    pub fn append_expecting(
-        &self,
-        leaf: Option<&str>,
-        entries: &[NewEntry],
-    ) -> Result<Vec<EntryId>> {
-        // What others did must be known before the first attempt, not after it.
-        self.refresh()?;
-        self.write(entries, Expect::Leaf(leaf))
-    }
-
-    fn write(&self, entries: &[NewEntry], expect: Expect<'_>) -> Result<Vec<EntryId>> {
-        if entries.is_empty() {
-            return Ok(Vec::new());
-        }
-        if let Some(flusher) = self.flusher.get() {
-            flusher.check()?;
-        }
-        let mut state = self.state();
-        let Written { ids, span, leaf, foreign } = state.append(entries, expect)?;
-        if entries.iter().any(|entry| entry.kind() == Kind::SessionInfo) {
-            state.retitle()?;
-        }
-        let journal = Arc::clone(&state.journal);
-        let is_stored = !matches!(state.place, Place::Pending { .. });
-        let must_wait = is_stored && self.durability == Durability::Each;
-        let ticket = must_wait.then(|| self.commit.written(Append { span, leaf }));
-        drop(state);
-        self.announce(foreign);
-        match (ticket, self.durability) {
-            (Some(ticket), _) => self.commit.wait(ticket, &*journal, || self.take_back())?,
-            (None, Durability::Batched(delay)) if is_stored => self.flush_soon(delay, &journal)?,
-            _ => {}
-        }
-        Ok(ids)
-    }
-
-    fn flush_soon(&self, delay: Duration, journal: &Arc<dyn Journal>) -> Result<()> {
-        let flusher = match self.flusher.get() {
-            Some(flusher) => flusher,
-            None => {
-                let flusher = Flusher::start(delay).map_err(Error::NotDurable)?;
-                self.flusher.get_or_init(|| flusher)
-            }
-        };
-        flusher.appended(journal);
-        Ok(())
-    }
-
-    /// After a failed sync: removes what may not be on disk, as far as nobody has built on it.
-    fn take_back(&self) -> TakenBack {
-        let mut state = self.state();
-        // Appends are numbered under the session's lock: no other can be affected.
-        let upto = self.commit.last_ticket();
-        let Some((after, first)) = self.commit.own_end() else {
-            return TakenBack { after: upto, upto };
-        };
-        let done = state.journal.take_back(state.loaded.seen, first.span.start);
-        if !done.unwrap_or(false) || state.reload().is_err() {
-            return TakenBack { after: upto, upto };
-        }
-        state.leaf = first.leaf;
-        TakenBack { after, upto }
-    }
-
-    /// Makes everything appended so far survive a power failure.
-    pub fn sync(&self) -> Result<()> {
-        if let Some(flusher) = self.flusher.get() {
-            flusher.check()?;
-        }
-        let journal = Arc::clone(&self.state().journal);
-        journal.sync().map_err(Error::NotDurable)
-    }
-
-    /// Moves the leaf to an entry. The next append is its child. Survives a restart.
-    pub fn branch(&self, id: &str) -> Result<EntryId> {
-        let target = self.tree().find(id)?;
-        self.move_leaf(Some(target.clone()))?;
-        Ok(target)
-    }
-
-    /// Moves the leaf before the first entry. The next append is a new root. Survives a restart.
-    pub fn reset_leaf(&self) -> Result<()> {
-        self.move_leaf(None)
-    }
-
-    fn move_leaf(&self, target: Option<EntryId>) -> Result<()> {
-        let there = {
-            let state = self.state();
-            state.leaf == target && state.file_leaf()? == target
-        };
-        if !there {
-            self.append_all(&[NewEntry::leaf(target.as_ref())])?;
-        }
-        Ok(())
-    }
-
-    /// Moves this session's leaf without recording it: other readers, and a restart, see nothing.
-    pub fn branch_in_memory(&self, id: Option<&str>) -> Result<()> {
-        let mut state = self.state();
-        state.leaf = match id {
-            Some(id) => Some(state.loaded.tree.find(id)?),
-            None => None,
-        };
-        Ok(())
-    }
-
-    /// Moves the leaf to `id` (`None`: before the first entry) and appends a summary of what was
-    /// left there. With `details` (JSON) and other fields set by the caller through `extend`.
-    pub fn branch_with_summary(
-        &self,
-        id: Option<&str>,
-        summary: &str,
-        extend: impl FnOnce(NewEntry) -> Result<NewEntry>,
-    ) -> Result<EntryId> {
-        let target = id.map(|id| self.tree().find(id)).transpose()?;
-        let left = self.leaf();
-        let entry = NewEntry::branch_summary(left.as_ref(), summary).under(target);
-        self.append(extend(entry)?)
-    }
-
-    /// An id that no entry has, for [`NewEntry::with_id`]: so that entries written together can name
-    /// each other.
-    ///
-    /// ```
-    /// use treering::{Message, NewEntry, Session};
-    /// let session = Session::in_memory("/project");
-    /// let id = session.new_id();
-    /// let label = NewEntry::label(&id, Some("start"));
-    /// session.append_all(&[Message::user("hello").with_id(id.clone()), label])?;
-    /// assert_eq!(session.tree().label(id.as_str()), Some("start"));
-    /// # Ok::<(), treering::Error>(())
-    /// ```
-    pub fn new_id(&self) -> EntryId {
-        self.state().new_id()
-    }
-
-    /// Labels an entry; `None` or an empty text clears the label.
-    pub fn label(&self, id: &str, label: Option<&str>) -> Result<EntryId> {
-        let target = self.tree().find(id)?;
-        self.append(NewEntry::label(&target, label.filter(|label| !label.is_empty())))
-    }
-
-    /// Brings a file of an older version to the current one, as the first append would: beside the old
-    /// file, then in its place. `None` if there is nothing to upgrade.
-    ///
-    /// ```
-    /// # let dir = tempfile::tempdir()?;
-    /// # let path = dir.path().join("old.jsonl");
-    /// # std::fs::write(&path, "{\"type\":\"session\",\"version\":2,\"id\":\"s\",\"cwd\":\"/p\"}\n")?;
-    /// let session = treering::Session::open(&path)?;
-    /// let upgrade = session.upgrade()?.unwrap();
-    /// assert_eq!((upgrade.from, upgrade.to), (2, 3));
-    /// assert!(upgrade.backup.unwrap().exists());
-    /// assert_eq!(session.upgrade()?, None);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn upgrade(&self) -> Result<Option<Upgrade>> {
-        let upgraded = self.state().upgrade()?;
-        self.announce(upgraded.foreign);
-        Ok(upgraded.upgrade)
-    }
-
-    /// What [`upgrade`](Session::upgrade) would change. Changes nothing.
-    pub fn planned_upgrade(&self) -> Result<Option<Upgrade>> {
-        let state = self.state();
-        migrate::outlook(&state.view(), &state.loaded)
-    }
-
-    /// Names the session; empty clears the name.
-    pub fn set_name(&self, name: &str) -> Result<EntryId> {
-        self.append(NewEntry::session_info(name))
     }
 }
 

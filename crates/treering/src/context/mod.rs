@@ -1,0 +1,308 @@
+//! From a path to what the model sees.
+//!
+//! Three steps: *select* the entries that count (the latest compaction, what it keeps, what came
+//! after it), *edit* them as the branch's context edits say, *project* each to messages. The raw
+//! messages are copied byte for byte; only what the rules synthesise is new JSON. No step looks at
+//! an entry that does not count: the cost is that of the context, not of the session.
+
+mod project;
+mod select;
+mod selected;
+
+pub(crate) use project::{contributes, edited, joined};
+pub(crate) use selected::{EditAt, Selected};
+
+use crate::entry::{Kind, Role};
+use crate::error::Result;
+use crate::id::EntryId;
+use crate::json;
+use crate::snapshot::{Bodies, Snapshot};
+use crate::tree::Node;
+use project::{Edit, edits, project};
+use select::{Selection, select, settings};
+use std::collections::{HashMap, HashSet, VecDeque};
+
+/// What the model sees at some leaf.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Context {
+    /// The messages, oldest first.
+    pub messages: Vec<ContextMessage>,
+    /// The thinking level in force; `off` if none was ever set.
+    pub thinking_level: String,
+    /// The model in force, if any was named.
+    pub model: Option<Model>,
+}
+
+/// A message of a context, and where it came from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ContextMessage {
+    /// The entry that contributed it.
+    pub entry: EntryId,
+    /// The message's JSON. Bytes, because a session may hold what no `String` can.
+    pub json: Vec<u8>,
+}
+
+/// A model, as the session names it. A field that the session leaves out is `None`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Model {
+    /// Who serves it.
+    pub provider: Option<String>,
+    /// Its id.
+    pub model_id: Option<String>,
+}
+
+impl Context {
+    /// Reads all of a projection.
+    pub fn collect(projection: Projection) -> Result<Self> {
+        let (thinking_level, model) = (projection.thinking_level.clone(), projection.model.clone());
+        let messages = projection.collect::<Result<_>>()?;
+        Ok(Context { messages, thinking_level, model })
+    }
+
+    /// The context as one JSON object: `{"messages":[…],"thinkingLevel":…,"model":…}`.
+    pub fn to_json(&self) -> Vec<u8> {
+        let size: usize = self.messages.iter().map(|message| message.json.len() + 1).sum();
+        let mut out = Vec::with_capacity(size + 128);
+        out.extend_from_slice(JSON_START);
+        for (at, message) in self.messages.iter().enumerate() {
+            if at > 0 {
+                out.push(b',');
+            }
+            out.extend_from_slice(&message.json);
+        }
+        out.extend_from_slice(&json_end(&self.thinking_level, self.model.as_ref()));
+        out
+    }
+}
+
+const JSON_START: &[u8] = b"{\"messages\":[";
+
+fn json_end(thinking_level: &str, model: Option<&Model>) -> Vec<u8> {
+    let mut out = b"],\"thinkingLevel\":".to_vec();
+    json::write_string(&mut out, thinking_level);
+    out.extend_from_slice(b",\"model\":");
+    match model {
+        Some(model) => out.extend_from_slice(&model.to_json()),
+        None => out.extend_from_slice(b"null"),
+    }
+    out.push(b'}');
+    out
+}
+
+impl Model {
+    /// `provider/model`, as settings name it; `None` if either is unknown.
+    pub fn full_name(&self) -> Option<String> {
+        Some(format!("{}/{}", self.provider.as_deref()?, self.model_id.as_deref()?))
+    }
+
+    /// `{"provider":…,"modelId":…}`, without the fields that are not known.
+    pub fn to_json(&self) -> Vec<u8> {
+        let mut out = b"{}".to_vec();
+        for (key, value) in [("provider", &self.provider), ("modelId", &self.model_id)] {
+            if let Some(value) = value {
+                out = json::with_member(&out, key, &json::quoted(value));
+            }
+        }
+        out
+    }
+}
+
+/// A context that is read message by message: an iterator over its messages, oldest first, each with
+/// the entry it came from. Memory is that of one message, however large the context.
+///
+/// ```
+/// use treering::{Message, Session};
+/// let session = Session::in_memory("/project");
+/// let id = session.append(Message::user("hello"))?;
+/// for message in session.projection()? {
+///     assert_eq!(message?.entry, id);
+/// }
+/// # Ok::<(), treering::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Projection {
+    /// The thinking level in force; `off` if none was ever set.
+    pub thinking_level: String,
+    /// The model in force, if any was named.
+    pub model: Option<Model>,
+    view: Snapshot,
+    selection: Selection,
+    edits: HashMap<String, Edit>,
+    bodies: Bodies,
+    /// How many of the selected entries were projected.
+    done: usize,
+    /// Selected entries further on that are part of a message handed out already.
+    joined: HashSet<u32>,
+    /// Messages of the last one that were not handed out yet.
+    ready: VecDeque<ContextMessage>,
+    edited: Vec<EditAt>,
+}
+
+/// The context edits among some entries.
+pub(crate) struct Edits(HashMap<String, Edit>);
+
+impl Edits {
+    pub(crate) fn among(view: &Snapshot, bodies: &mut Bodies, rows: &[u32]) -> Result<Self> {
+        Ok(Edits(edits(view, bodies, rows)?.0))
+    }
+
+    /// The messages an entry contributes. Compactions contribute theirs, and summaries cannot be
+    /// taken out.
+    pub(crate) fn project(
+        &self,
+        view: &Snapshot,
+        bodies: &mut Bodies,
+        row: u32,
+    ) -> Result<Vec<ContextMessage>> {
+        let mut out = VecDeque::new();
+        let kind = view.tree().node(row).kind();
+        let is_summary = kind == Kind::Compaction;
+        match kind {
+            Kind::Compaction | Kind::BranchSummary => {
+                project(view, bodies, row, is_summary, &HashMap::new(), &mut out)?;
+            }
+            _ => project(view, bodies, row, is_summary, &self.0, &mut out)?,
+        }
+        Ok(out.into())
+    }
+}
+
+impl Projection {
+    /// Decides what counts at `leaf` (`None`: before the first entry). Nothing if the view is only a
+    /// part of a log and the answer depends on the rest.
+    pub(crate) fn plan(view: Snapshot, leaf: Option<u32>) -> Result<Option<Self>> {
+        let mut bodies = Bodies::default();
+        let (selection, (thinking_level, model)) = match leaf {
+            None => (Selection::default(), ("off".to_owned(), None)),
+            Some(leaf) => {
+                let selection = select(&view, &mut bodies, leaf)?;
+                let settings = settings(&view, &mut bodies, leaf)?;
+                match (selection, settings) {
+                    (Ok(selection), Ok(settings)) => (selection, settings),
+                    _ => return Ok(None),
+                }
+            }
+        };
+        let (edits, edited) = edits(&view, &mut bodies, &selection.rows)?;
+        Ok(Some(Projection {
+            thinking_level,
+            model,
+            view,
+            selection,
+            edits,
+            bodies,
+            done: 0,
+            joined: HashSet::new(),
+            ready: VecDeque::new(),
+            edited,
+        }))
+    }
+
+    /// The entries that count, in the order of the context, also those that contribute no message.
+    /// What else is on the path was compacted away.
+    ///
+    /// ```
+    /// use treering::{Message, Session};
+    /// let session = Session::in_memory("/project");
+    /// let question = session.append(Message::user("hello"))?;
+    /// let label = session.label(question.as_str(), Some("start"))?;
+    /// assert_eq!(session.projection()?.selected().collect::<Vec<_>>(), [question, label]);
+    /// # Ok::<(), treering::Error>(())
+    /// ```
+    pub fn selected(&self) -> impl Iterator<Item = EntryId> + '_ {
+        self.selection.rows.iter().map(|&row| self.view.tree().id(row))
+    }
+
+    /// Leaves out all but the last `count` of the [selected](Self::selected) entries, without reading
+    /// them: for a look at the end of a long conversation. What an agent wrote piece by piece may then
+    /// begin in the middle.
+    ///
+    /// ```
+    /// use treering::{Message, Session};
+    /// let session = Session::in_memory("/project");
+    /// session.append(Message::user("hello"))?;
+    /// let last = session.append(Message::user("still there?"))?;
+    /// let mut end = session.projection()?.only_last(1);
+    /// assert_eq!(end.next().transpose()?.map(|message| message.entry), Some(last));
+    /// assert!(end.next().is_none());
+    /// # Ok::<(), treering::Error>(())
+    /// ```
+    #[must_use]
+    pub fn only_last(mut self, count: usize) -> Self {
+        self.done = self.done.max(self.selection.rows.len().saturating_sub(count));
+        self
+    }
+
+    /// Whether a context edit removes an entry or puts something in its place.
+    pub fn is_edited(&self, id: &str) -> bool {
+        self.edits.contains_key(id)
+    }
+
+    /// What a projection's messages are put into to make the JSON of [`Context::to_json`]: what comes
+    /// before them, and what after. Between messages goes a comma.
+    pub fn json_frame(&self) -> (&'static [u8], Vec<u8>) {
+        (JSON_START, json_end(&self.thinking_level, self.model.as_ref()))
+    }
+}
+
+impl Projection {
+    /// Adds the rows that continue the message just projected: agents that write a message piece by
+    /// piece have several records for it, and results of its calls may stand between them.
+    fn join_continuations(&mut self) -> Result<()> {
+        let Projection { view, bodies, edits, ready, selection, done, joined: joined_rows, .. } =
+            self;
+        let (tree, start) = (view.tree(), *done);
+        let role = |row: u32| tree.node(row).role();
+        if ready.is_empty() || role(selection.rows[start - 1]) != Some(Role::Assistant) {
+            return Ok(());
+        }
+        let mut at = start;
+        while let Some(&row) = selection.rows.get(at) {
+            let is_part = tree.node(row).has(Node::CONTINUED);
+            if contributes(tree, row) && !is_part && role(row) != Some(Role::ToolResult) {
+                break;
+            }
+            if is_part {
+                let mut parts = VecDeque::new();
+                project(view, bodies, row, false, edits, &mut parts)?;
+                if let (Some(whole), Some(part)) = (ready.back_mut(), parts.pop_front()) {
+                    whole.json = joined(&whole.json, &part.json);
+                }
+                joined_rows.insert(row);
+            }
+            at += 1;
+        }
+        Ok(())
+    }
+}
+
+impl Iterator for Projection {
+    type Item = Result<ContextMessage>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while self.ready.is_empty() {
+            if self.done == self.selection.rows.len() {
+                return None;
+            }
+            if let Err(error) = self.step() {
+                return Some(Err(error));
+            }
+        }
+        self.ready.pop_front().map(Ok)
+    }
+}
+
+impl Projection {
+    /// Projects the next selected entry, if there is one.
+    fn step(&mut self) -> Result<()> {
+        let Some(&row) = self.selection.rows.get(self.done) else { return Ok(()) };
+        let is_summary = self.selection.compacted && self.done == 0;
+        self.done += 1;
+        if self.joined.remove(&row) {
+            return Ok(());
+        }
+        let Projection { view, bodies, edits, ready, .. } = self;
+        project(view, bodies, row, is_summary, edits, ready)?;
+        self.join_continuations()
+    }
+}

@@ -1,0 +1,166 @@
+//! Which entries count: the latest compaction, what it keeps, what came after it; and what the whole path
+//! says about the settings. A tree that is only the end of a log may not know: then more of it is read.
+
+use super::Model;
+use crate::entry::{Kind, Role};
+use crate::error::Result;
+use crate::json;
+use crate::snapshot::{Bodies, Snapshot};
+use crate::tree::{NONE, Node};
+use std::borrow::Cow;
+
+/// The tree at hand is only the end of a log, and the answer lies further up.
+pub(super) struct Incomplete;
+
+/// Either an answer, or the news that more of the log is needed.
+pub(super) type Known<T> = std::result::Result<T, Incomplete>;
+
+/// The entries that count, in the order of the context.
+#[derive(Debug, Default)]
+pub(super) struct Selection {
+    pub rows: Vec<u32>,
+    /// The first of them is a compaction that stands for what came before.
+    pub compacted: bool,
+    /// How many of them are that compaction and what it keeps.
+    pub old: usize,
+}
+
+pub(super) fn select(view: &Snapshot, bodies: &mut Bodies, leaf: u32) -> Result<Known<Selection>> {
+    let tree = view.tree();
+    let Some((compaction, first_kept)) = latest_compaction(view, bodies, leaf)? else {
+        let rows = tree.path_rows(leaf);
+        let cut = rows.first().is_some_and(|&top| view.is_cut(top));
+        return Ok(if cut {
+            Err(Incomplete)
+        } else {
+            Ok(Selection { rows, ..Selection::default() })
+        });
+    };
+    let mut rows: Vec<u32> = tree.ancestors(leaf).take_while(|&row| row != compaction).collect();
+    if tree.node(compaction).kind() == Kind::Reset {
+        rows.reverse();
+        return Ok(Ok(Selection { rows, ..Selection::default() }));
+    }
+    let after = rows.len();
+    if let Some(first_kept) = first_kept.filter(|id| tree.id_text(compaction) != id.as_str()) {
+        match tree.row(&first_kept) {
+            None if view.is_partial() => return Ok(Err(Incomplete)),
+            None => {}
+            Some(first) => match kept(view, compaction, first, &mut rows) {
+                Kept::All => {}
+                Kept::None => rows.truncate(after),
+                Kept::Unknown => return Ok(Err(Incomplete)),
+            },
+        }
+    }
+    rows.push(compaction);
+    let old = rows.len() - after;
+    // So far: after the compaction, then kept, then the compaction; all newest first.
+    rows.reverse();
+    Ok(Ok(Selection { rows, compacted: true, old }))
+}
+
+enum Kept {
+    All,
+    None,
+    Unknown,
+}
+
+/// Collects the rows from above `compaction` up to `first`, newest first.
+fn kept(view: &Snapshot, compaction: u32, first: u32, rows: &mut Vec<u32>) -> Kept {
+    let tree = view.tree();
+    for row in tree.ancestors(compaction).skip(1) {
+        let node = tree.node(row);
+        if tree.is_plain() && row < first {
+            return Kept::None;
+        }
+        // The compaction's own system message stands for those it compacted.
+        if node.role() != Some(Role::System) {
+            rows.push(row);
+        }
+        if row == first {
+            return Kept::All;
+        }
+        if view.is_cut(row) {
+            return Kept::Unknown;
+        }
+    }
+    Kept::None
+}
+
+/// The nearest compaction at or above `leaf` that can be read, and what it keeps from.
+fn latest_compaction(
+    view: &Snapshot,
+    bodies: &mut Bodies,
+    leaf: u32,
+) -> Result<Option<(u32, Option<String>)>> {
+    let mut row = view.tree().node(leaf).compaction;
+    while row != NONE {
+        if let Some(body) = bodies.whole(view, row)? {
+            let first_kept =
+                json::get(&body, "firstKeptEntryId").map(|raw| match json::string(raw) {
+                    Some(id) => id.into_owned(),
+                    None => String::from_utf8_lossy(raw).into_owned(),
+                });
+            return Ok(Some((row, first_kept)));
+        }
+        row = above(view, row, |node| node.compaction);
+    }
+    Ok(None)
+}
+
+/// What a row's parent inherited.
+fn above(view: &Snapshot, row: u32, inherited: impl Fn(&Node) -> u32) -> u32 {
+    match view.tree().node(row).parent {
+        NONE => NONE,
+        parent => inherited(view.tree().node(parent)),
+    }
+}
+
+/// Thinking level and model: the latest on the whole path, whatever was compacted.
+pub(super) fn settings(
+    view: &Snapshot,
+    bodies: &mut Bodies,
+    leaf: u32,
+) -> Result<Known<(String, Option<Model>)>> {
+    let tree = view.tree();
+    let (mut level, mut named) = (None, None);
+    let mut row = tree.node(leaf).thinking;
+    while row != NONE && level.is_none() {
+        let body = bodies.whole(view, row)?;
+        let value = body.as_deref().and_then(|body| json::get(body, "thinkingLevel"));
+        level = value.and_then(json::string).map(Cow::into_owned);
+        row = above(view, row, |node| node.thinking);
+    }
+    let mut row = tree.node(leaf).model;
+    while row != NONE && named.is_none() {
+        named = bodies.whole(view, row)?.and_then(|body| model(tree.node(row).kind(), &body));
+        // Some agents' messages do not say who wrote them; pi's always do, and then it counts.
+        let is_unnamed = |model: &Model| model.provider.is_none() && model.model_id.is_none();
+        if named.as_ref().is_some_and(is_unnamed) && !view.codec().is_native(Kind::Message) {
+            named = None;
+        }
+        row = above(view, row, |node| node.model);
+    }
+    if view.is_partial() && (level.is_none() || named.is_none()) {
+        let top = tree.ancestors(leaf).last();
+        if top.is_some_and(|top| view.is_cut(top)) {
+            return Ok(Err(Incomplete));
+        }
+    }
+    Ok(Ok((level.unwrap_or_else(|| "off".into()), named)))
+}
+
+fn model(kind: Kind, body: &[u8]) -> Option<Model> {
+    let text =
+        |object: &[u8], key| json::get(object, key).and_then(json::string).map(|t| t.into_owned());
+    Some(match kind {
+        Kind::ModelChange => {
+            Model { provider: text(body, "provider"), model_id: text(body, "modelId") }
+        }
+        _ => {
+            let message = json::get(body, "message").filter(|raw| raw.starts_with(b"{"))?;
+            Model { provider: text(message, "provider"), model_id: text(message, "model") }
+        }
+    })
+}

@@ -1,0 +1,93 @@
+//! What reading came across that is odd, and on which lines.
+
+use super::{Loaded, MAX_FINDINGS, Shape};
+use crate::entry::Kind;
+use crate::findings::{Finding, Problem};
+use crate::json;
+use crate::log::{Journal, scan};
+use std::io;
+
+impl Loaded {
+    pub(super) fn find(&mut self, line: u64, problem: Problem) {
+        if self.findings.len() < MAX_FINDINGS {
+            self.findings.push(Finding { line: Some(line), problem });
+        }
+    }
+
+    /// Everything odd that reading came across, and `more`, by line.
+    pub(crate) fn findings(
+        &self,
+        journal: &dyn Journal,
+        more: Vec<(u64, Problem)>,
+    ) -> io::Result<Vec<Finding>> {
+        let mut findings = self.findings.clone();
+        let mut odd: Vec<_> = self.tree.oddities().take(MAX_FINDINGS).collect();
+        odd.extend(self.dangling(journal)?);
+        odd.extend(more);
+        odd.sort_by_key(|(offset, _)| *offset);
+        let offsets: Vec<u64> = odd.iter().map(|(offset, _)| *offset).collect();
+        let numbers = line_numbers(journal, &offsets)?;
+        for (line, (_, problem)) in numbers.into_iter().zip(odd) {
+            findings.push(Finding { line: Some(line), problem });
+        }
+        findings.sort_by_key(|finding| finding.line);
+        Ok(findings)
+    }
+
+    /// How many findings there are that need no second look at the log.
+    pub(crate) fn finding_count(&self) -> usize {
+        self.findings.len() + self.tree.oddities().take(MAX_FINDINGS).count()
+    }
+
+    /// Entries that name others which do not exist.
+    fn dangling(&self, journal: &dyn Journal) -> io::Result<Vec<(u64, Problem)>> {
+        let mut found = Vec::new();
+        for row in self.tree.live() {
+            let node = self.tree.node(row);
+            let key = match node.kind() {
+                Kind::Label | Kind::Leaf => "targetId",
+                Kind::Compaction if self.shape != Some(Shape::Chain) => "firstKeptEntryId",
+                _ => continue,
+            };
+            let mut bytes = vec![0; usize::try_from(node.len).map_err(io::Error::other)?];
+            scan::read_full(journal, node.offset, &mut bytes)?;
+            if !self.codec().is_native(node.kind()) {
+                bytes = self.codec().decode(&bytes).entry.fields_object();
+            }
+            let named = json::get(&bytes, key).and_then(json::string);
+            if found.len() < MAX_FINDINGS
+                && named.is_some_and(|id| !id.is_empty() && !self.tree.contains(&id))
+            {
+                let id = self.tree.id(row);
+                found.push((
+                    node.offset,
+                    match node.kind() {
+                        Kind::Compaction => Problem::MissingFirstKept(id),
+                        _ => Problem::MissingTarget(id),
+                    },
+                ));
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// The numbers, counted from 1, of the lines that these (ascending) offsets are on.
+fn line_numbers(journal: &dyn Journal, offsets: &[u64]) -> io::Result<Vec<u64>> {
+    let mut numbers = Vec::with_capacity(offsets.len());
+    let (mut number, mut at) = (1, 0);
+    let mut chunk = vec![0; 64 * 1024];
+    for &offset in offsets {
+        while at < offset {
+            let want = chunk.len().min((offset - at) as usize);
+            let got = scan::read_full(journal, at, &mut chunk[..want])?;
+            number += memchr::memchr_iter(b'\n', &chunk[..got]).count() as u64;
+            at += got as u64;
+            if got < want {
+                break;
+            }
+        }
+        numbers.push(number);
+    }
+    Ok(numbers)
+}

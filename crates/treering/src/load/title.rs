@@ -1,0 +1,58 @@
+//! A session's name, where a dialect does not simply take the last one given.
+
+use super::Loaded;
+use crate::dialect::Dialect;
+use crate::dialect::omp::title;
+use crate::log::{Journal, scan};
+use std::io;
+use std::sync::Arc;
+
+impl Loaded {
+    pub(crate) fn has_title(&self) -> bool {
+        self.title.is_some()
+    }
+
+    /// The session's name, where it is not simply the last that was given: some dialects keep it
+    /// outside of the entries, others look for it on the path, or never clear it.
+    pub(crate) fn take_title(&mut self) {
+        let by_rule = match self.dialect {
+            Dialect::Operator => Some(self.tree.name_on_path()),
+            Dialect::Tau => Some(self.tree.last_name()),
+            _ => None,
+        };
+        if let Some(name) = by_rule.filter(|name| name.as_deref() != self.tree.name()) {
+            Arc::make_mut(&mut self.tree).set_name(name.as_deref());
+        }
+        let title = match &self.title {
+            Some(title) if !title.is_empty() => Some(title.as_str()),
+            Some(_) => return,
+            None if self.tree.name().is_none() => {
+                let header = self.header.as_ref();
+                header.and_then(|header| header.title.as_deref())
+            }
+            None => return,
+        };
+        if title != self.tree.name() {
+            Arc::make_mut(&mut self.tree).set_name(title);
+        }
+    }
+
+    /// Notes that the place outside of the entries now holds this name.
+    pub(crate) fn retitled(&mut self, title: &str) {
+        self.title = Some(title.to_owned());
+        self.take_title();
+    }
+
+    /// Reads the title again: it is the one thing in a log that changes in place.
+    pub(super) fn reread_title(&mut self, journal: &dyn Journal) -> io::Result<()> {
+        if self.title.is_some() {
+            let mut slot = vec![0; title::SLOT];
+            let got = scan::read_full(journal, 0, &mut slot)?;
+            let line = slot[..got].split(|&byte| byte == b'\n').next().unwrap_or_default();
+            if let Some(title) = self.codec().title(line) {
+                self.retitled(&title);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,183 @@
+//! Lines that are written together: made before, and taken into the tree after.
+
+use super::state::State;
+use crate::dialect::{Dialect, Stamp};
+use crate::entry::head::MAX_ID;
+use crate::entry::{Kind, NewEntry, Parent};
+use crate::error::{Error, Result};
+use crate::id::EntryId;
+use crate::json;
+use crate::load::{Shape, is_fact};
+use crate::tree::{Row, Taken, own_head};
+use std::collections::HashSet;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Lines that are to be written together.
+#[derive(Default)]
+pub(super) struct Batch {
+    pub bytes: Vec<u8>,
+    pub ids: Vec<EntryId>,
+    /// The same, to look one up; left empty where there is only one.
+    taken: HashSet<EntryId>,
+    lines: Vec<Line>,
+    /// The leaf after all of them.
+    pub leaf: Option<EntryId>,
+}
+
+/// An entry in a batch: where in its bytes it stands, and what the tree must know.
+struct Line {
+    span: Range<usize>,
+    time: Option<i64>,
+    parent: Option<EntryId>,
+}
+
+impl State {
+    /// The bytes of a batch, with ids and parents decided.
+    pub(super) fn batch(&mut self, entries: &[NewEntry], leaf: Option<EntryId>) -> Result<Batch> {
+        let (tree, codec) = (&self.loaded.tree, self.loaded.codec());
+        let mut bytes = std::mem::take(&mut self.scratch);
+        bytes.clear();
+        let mut batch = Batch { bytes, leaf, ..Batch::default() };
+        if self.loaded.is_torn() {
+            batch.bytes.push(b'\n');
+        }
+        if self.unwritten_header
+            && let Some(header) = &self.loaded.header
+        {
+            batch.bytes.extend_from_slice(header.raw());
+            batch.bytes.push(b'\n');
+        }
+        let now = crate::time::now();
+        let stamp = json::quoted(&crate::time::format(now));
+        for entry in entries {
+            let id = match &entry.id {
+                Some(id) if tree.contains(id.as_str()) || batch.taken.contains(id) => {
+                    return Err(Error::DuplicateEntry(id.to_string()));
+                }
+                Some(id) if !(1..=MAX_ID).contains(&id.as_str().len()) => {
+                    return Err(Error::InvalidEntry("an id has 1 to 512 bytes".into()));
+                }
+                Some(id) => id.clone(),
+                None => codec.make_id(&mut self.ids, &|id| {
+                    tree.contains(id) || tree.is_missed(id) || batch.taken.contains(id)
+                }),
+            };
+            let known = |id: &EntryId| match tree.contains(id.as_str()) || batch.taken.contains(id)
+            {
+                true => Ok(Some(id.clone())),
+                false => Err(Error::UnknownEntry(id.to_string())),
+            };
+            if let Some(target) = entry.target() {
+                known(&target)?;
+            }
+            let parent = match &entry.parent {
+                _ if entry.kind() == Kind::Leaf && codec.leaf_hangs_on_the_left() => {
+                    batch.leaf.clone()
+                }
+                Parent::Leaf if entry.kind() == Kind::Leaf => entry.target(),
+                Parent::Leaf => batch.leaf.clone(),
+                Parent::Root => None,
+                Parent::Entry(id) => known(id)?,
+            };
+            let parent = match entry.kind() {
+                // Before the first entry is before the header as well.
+                Kind::Leaf => parent,
+                _ => parent.or_else(|| self.loaded.root_parent()),
+            };
+            let literal = match &parent {
+                None => b"null".to_vec(),
+                Some(id) => tree
+                    .row(id.as_str())
+                    .map_or_else(|| json::quoted(id.as_str()), |row| tree.id_literal(row)),
+            };
+            let start = batch.bytes.len();
+            let (time, stamp) = match &entry.timestamp {
+                Some(own) => (crate::entry::head::timestamp(own), own),
+                None => (Some(now), &stamp),
+            };
+            match self.loaded.dialect {
+                // Times and numeric ids go into the line as the caller, or the file, has them.
+                Dialect::Pi => entry.write_line(&mut batch.bytes, id.as_str(), &literal, stamp),
+                dialect => {
+                    let parent = parent.as_ref().map(EntryId::as_str);
+                    let left = batch.leaf.as_ref().map(EntryId::as_str);
+                    let millis = time.unwrap_or(now);
+                    let stamp = Stamp { id: id.as_str(), parent, millis, left };
+                    let line = codec.encode(&entry.settled(id.as_str()), &stamp);
+                    let line = line.ok_or(Error::ReadOnlyDialect(dialect))?;
+                    batch.bytes.extend_from_slice(&line);
+                    batch.bytes.push(b'\n');
+                }
+            }
+            batch.leaf = match entry.kind() {
+                Kind::Leaf => entry.target(),
+                _ => Some(id.clone()),
+            };
+            batch.lines.push(Line { span: start..batch.bytes.len() - 1, time, parent });
+            if entries.len() > 1 {
+                batch.taken.insert(id.clone());
+            }
+            batch.ids.push(id);
+        }
+        Ok(batch)
+    }
+
+    /// Adds rows for entries that were just written at `start`; the ids of others' that came along.
+    pub(super) fn take_in(
+        &mut self,
+        entries: &[NewEntry],
+        batch: &Batch,
+        start: u64,
+    ) -> Result<Vec<EntryId>> {
+        let fenced = self.loaded.is_torn();
+        if start != self.loaded.seen || fenced {
+            // A writer that takes no lock was faster, or the unterminated last line got its newline and
+            // may mean something else now: read what is there.
+            let mut others = if fenced { self.reload()? } else { self.catch_up()? };
+            others.retain(|id| !batch.ids.contains(id));
+            self.leaf = batch.leaf.clone();
+            return Ok(others);
+        }
+        self.loaded.appended(start, &batch.bytes);
+        self.loaded.shape.get_or_insert(Shape::Tree);
+        self.unwritten_header = false;
+        let dialect = self.loaded.dialect;
+        let tree = Arc::make_mut(&mut self.loaded.tree);
+        let mut settled = true;
+        for (at, entry) in entries.iter().enumerate() {
+            let Line { span, time, parent } = &batch.lines[at];
+            let parent = parent.as_ref().map(EntryId::as_str);
+            let id = batch.ids[at].as_str();
+            // Only small entries are looked at.
+            let native =
+                (dialect != Dialect::Pi && is_fact(entry.kind())).then(|| entry.fields_object());
+            let taken = tree.take(Row {
+                head: own_head(entry.kind(), entry.role, id, parent, *time),
+                offset: start + span.start as u64,
+                len: span.len() as u64,
+                body: native.as_deref().or(Some(&batch.bytes[span.clone()])),
+                damaged: false,
+                derived_id: None,
+            });
+            settled &= taken == Taken::Plainly;
+        }
+        self.leaf = batch.leaf.clone();
+        if !settled {
+            self.reload()?;
+        } else if has_rule_for_names(dialect) && entries.iter().any(may_rename) {
+            self.loaded.take_title();
+        }
+        Ok(Vec::new())
+    }
+}
+
+/// Whether a session's name is not simply the last that it was given.
+fn has_rule_for_names(dialect: Dialect) -> bool {
+    matches!(dialect, Dialect::Operator | Dialect::Tau)
+}
+
+/// Whether an entry may change which name is in force: Operator looks for it on the path.
+fn may_rename(entry: &NewEntry) -> bool {
+    entry.parent != Parent::Leaf || matches!(entry.kind(), Kind::Leaf | Kind::SessionInfo)
+}
