@@ -56,7 +56,8 @@ export class Terminal {
 
   close() {
     try { this.tmux('kill-server'); } catch { /* it is gone already */ }
-    rmSync(this.dir, { recursive: true, force: true });
+    // What ran in it may still be writing its last file.
+    rmSync(this.dir, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
   }
 }
 
