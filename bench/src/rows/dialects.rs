@@ -14,7 +14,8 @@ pub(crate) fn rows(bench: &Bench) -> Vec<Row> {
         if matches!(dialect, Dialect::Pi | Dialect::Codex) {
             continue;
         }
-        let other = file.path.with_extension(format!("{dialect}.jsonl"));
+        // Not the name of what the agents themselves were given to read.
+        let other = file.path.with_extension(format!("as-{dialect}.jsonl"));
         if !other.exists() {
             treering::convert(&file.path, &other, dialect, &ConvertOptions::default()).unwrap();
         }
