@@ -52,16 +52,20 @@ pub enum Thinking {
     /// Long.
     High,
     /// As long as it takes.
-    Highest,
+    XHigh,
 }
 
 impl Thinking {
+    /// The levels as sessions name them, from not at all to the highest.
+    pub const LEVELS: [&'static str; 6] = ["off", "minimal", "low", "medium", "high", "xhigh"];
+
     /// The level that sessions call so; `None` for `off`, and for one that nobody knows.
     ///
     /// ```
     /// use treering_agent::Thinking;
     /// assert_eq!(Thinking::of("high"), Some(Thinking::High));
     /// assert_eq!(Thinking::of("off"), None);
+    /// assert!(Thinking::LEVELS[1..].iter().all(|level| Thinking::of(level).is_some()));
     /// ```
     pub fn of(level: &str) -> Option<Self> {
         Some(match level {
@@ -69,7 +73,7 @@ impl Thinking {
             "low" => Thinking::Low,
             "medium" => Thinking::Medium,
             "high" => Thinking::High,
-            "xhigh" => Thinking::Highest,
+            "xhigh" => Thinking::XHigh,
             _ => return None,
         })
     }

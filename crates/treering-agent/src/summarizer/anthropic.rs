@@ -108,7 +108,7 @@ fn budget(thinking: Thinking) -> u64 {
         Thinking::Low => 2048,
         Thinking::Medium => 8192,
         Thinking::High => 16_384,
-        Thinking::Highest => 32_768,
+        Thinking::XHigh => 32_768,
     }
 }
 

@@ -112,7 +112,7 @@ fn effort(thinking: Thinking) -> &'static str {
         Thinking::Minimal => "minimal",
         Thinking::Low => "low",
         Thinking::Medium => "medium",
-        Thinking::High | Thinking::Highest => "high",
+        Thinking::High | Thinking::XHigh => "high",
     }
 }
 

@@ -35,7 +35,7 @@ fn escape(out: &mut String, text: &str, mark: impl Fn(&mut String, &str)) {
     while let Some(hit) = next_special(bytes, at) {
         at = hit;
         let before = text.get(from..at).unwrap_or_default();
-        let next = match bytes.get(at) {
+        match bytes.get(at) {
             // In the middle of some text a constant of known length is copied without a call.
             Some(b'<') => entity(out, before, "&lt;"),
             Some(b'>') => entity(out, before, "&gt;"),
@@ -56,8 +56,8 @@ fn escape(out: &mut String, text: &str, mark: impl Fn(&mut String, &str)) {
                 }
                 continue;
             }
-        };
-        at += next;
+        }
+        at += 1;
         from = at;
     }
     out.push_str(text.get(from..).unwrap_or_default());
@@ -95,12 +95,11 @@ fn suspects(lanes: u8x16) -> u32 {
     (controls | entities | brackets | is(b'"') | others).to_bitmask()
 }
 
-/// Appends what stands for one byte, and the text before it. Returns how many bytes it stands for.
+/// Appends what stands for one byte, and the text before it.
 #[inline(always)]
-fn entity(out: &mut String, before: &str, entity: &'static str) -> usize {
+fn entity(out: &mut String, before: &str, entity: &'static str) {
     out.push_str(before);
     out.push_str(entity);
-    1
 }
 
 /// Appends text as a JSON string that is harmless inside a `script` element.

@@ -4,6 +4,7 @@
 //! argument means in a session is found out by whoever has the session.
 
 use std::fmt;
+use treering_agent::Thinking;
 
 /// Something that was typed and sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -118,9 +119,6 @@ pub(crate) const TABLE: [Spec; 22] = [
     spec("quit", "", "leave", Takes::Nothing),
 ];
 
-/// How much a model can be told to think.
-pub(crate) const LEVELS: [&str; 6] = ["off", "minimal", "low", "medium", "high", "xhigh"];
-
 /// Why something that was typed cannot be done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Mistake {
@@ -216,7 +214,7 @@ fn command(name: &str, rest: &str) -> Option<Command> {
         "resume" => nothing(Command::Resume)?,
         "new" => nothing(Command::New)?,
         "model" => no_more(Command::Model(text(first)))?,
-        "thinking" if first.is_empty() || LEVELS.contains(&first) => {
+        "thinking" if first.is_empty() || Thinking::LEVELS.contains(&first) => {
             no_more(Command::Thinking(text(first)))?
         }
         "context" => nothing(Command::Context)?,

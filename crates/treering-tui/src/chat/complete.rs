@@ -1,6 +1,7 @@
 //! Completing what is typed: commands by their names, arguments by what there is.
 
-use super::commands::{LEVELS, TABLE, Takes};
+use super::commands::{TABLE, Takes};
+use treering_agent::Thinking;
 
 /// What arguments can be, as far as it is known.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -36,7 +37,7 @@ pub(crate) fn complete(before: &str, names: &Names) -> Option<Completion> {
             let is_first = !arguments.trim_start().contains(' ');
             match spec.takes {
                 Takes::Place if is_first => names.places.clone(),
-                Takes::Level if is_first => unexplained(LEVELS),
+                Takes::Level if is_first => unexplained(Thinking::LEVELS),
                 Takes::Model if is_first => unexplained(&names.models),
                 _ => return None,
             }
