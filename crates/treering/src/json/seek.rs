@@ -12,8 +12,8 @@ pub(super) const LANES: usize = 16;
 pub(super) fn next_special(bytes: &[u8], at: usize) -> Option<usize> {
     const LAST_CONTROL: u8 = 0x1f;
     seek(bytes, at, |lanes| {
-        let controls = is(lanes.min(u8x16::splat(LAST_CONTROL)), lanes);
-        controls | is(lanes, u8x16::splat(b'"')) | is(lanes, u8x16::splat(b'\\'))
+        let controls = lanes.min(u8x16::splat(LAST_CONTROL)).simd_eq(lanes);
+        controls | is(lanes, b'"') | is(lanes, b'\\')
     })
 }
 
@@ -22,27 +22,25 @@ pub(super) fn next_special(bytes: &[u8], at: usize) -> Option<usize> {
 #[inline]
 pub(super) fn next_byte(bytes: &[u8], at: usize, byte: u8) -> Option<usize> {
     const NEAR: usize = 2 * LANES;
-    let far = at + NEAR;
-    match bytes.get(..far) {
-        Some(near) => seek(near, at, |lanes| is(lanes, u8x16::splat(byte)))
-            .or_else(|| memchr::memchr(byte, &bytes[far..]).map(|found| far + found)),
-        None => seek(bytes, at, |lanes| is(lanes, u8x16::splat(byte))),
-    }
+    let far = (at + NEAR).min(bytes.len());
+    seek(&bytes[..far], at, |lanes| is(lanes, byte))
+        .or_else(|| memchr::memchr(byte, &bytes[far..]).map(|found| far + found))
 }
 
 /// How many of the bytes stand before the first that is `byte`.
 #[inline]
 pub(super) fn lanes_before(chunk: &[u8; LANES], byte: u8) -> usize {
-    let found = is(u8x16::new(*chunk), u8x16::splat(byte)).to_bitmask();
+    let found = is(u8x16::new(*chunk), byte).to_bitmask();
     (found.trailing_zeros() as usize).min(LANES)
 }
 
+/// Sets all bits of the lanes that are `byte`.
 #[inline]
-fn is(lanes: u8x16, others: u8x16) -> u8x16 {
-    lanes.simd_eq(others)
+fn is(lanes: u8x16, byte: u8) -> u8x16 {
+    lanes.simd_eq(u8x16::splat(byte))
 }
 
-/// The first place from `at` on that `matches` says all bits of.
+/// The first place from `at` on whose lane `matches` sets.
 #[inline]
 fn seek(bytes: &[u8], mut at: usize, matches: impl Fn(u8x16) -> u8x16) -> Option<usize> {
     while let Some(chunk) = bytes.get(at..)?.first_chunk() {
