@@ -2,7 +2,7 @@
 
 use super::error::SummaryError;
 use super::http::{Concession, Flow, Http, Post, Reader, endpoint, key_header};
-use super::secret::{Secret, excerpt};
+use super::secret::Secret;
 use super::sse::SseEvent;
 use super::{ONE_REQUEST, Sink};
 use crate::chat::{ChatAnswer, ChatFuture, ChatModel, ChatRequest, ChatTurn, Thinking};
@@ -236,7 +236,7 @@ impl Answer {
                 return Err(SummaryError::Length);
             }
             Some("tool_use") => return Err(SummaryError::ToolCall),
-            Some(other) => return Err(SummaryError::Refused(excerpt(other))),
+            Some(other) => return Err(SummaryError::Refused(other.to_owned())),
         }
         self.stopped = true;
         Ok(())
@@ -245,9 +245,8 @@ impl Answer {
 
 impl Reader for Answer {
     fn event(&mut self, event: &SseEvent, sink: &mut Sink) -> Result<Flow, SummaryError> {
-        let incoming = serde_json::from_str(&event.data).map_err(|error| {
-            SummaryError::Protocol(format!("{error} in {}", excerpt(&event.data)))
-        })?;
+        let incoming = serde_json::from_str(&event.data)
+            .map_err(|error| SummaryError::Protocol(format!("{error} in {}", event.data)))?;
         match incoming {
             Incoming::MessageStart { message } => {
                 self.model = message.model;
@@ -266,7 +265,6 @@ impl Reader for Answer {
             }
             Incoming::MessageStop => return Ok(Flow::Done),
             Incoming::Error { error: Trouble { kind, message } } => {
-                let (kind, message) = (excerpt(&kind), excerpt(&message));
                 return Err(SummaryError::Server { kind, message });
             }
             Incoming::ContentBlockStart { .. }

@@ -1,5 +1,6 @@
 //! Why there is no summary, by cause, so that a caller can decide and a user can act.
 
+use super::secret::{Secret, excerpt};
 use std::fmt;
 use std::time::Duration;
 
@@ -67,6 +68,26 @@ pub enum SummaryError {
 }
 
 impl SummaryError {
+    /// Makes texts of others harmless: the key is taken out, then they are cut to a readable length
+    /// and stripped of control characters. In this order, so that no half of a key stays.
+    pub(crate) fn harmless(mut self, key: Option<&Secret>) -> Self {
+        let texts = match &mut self {
+            SummaryError::Http { message, .. } => [Some(message), None],
+            SummaryError::Server { kind, message } => [Some(kind), Some(message)],
+            SummaryError::Connection(text)
+            | SummaryError::Protocol(text)
+            | SummaryError::Refused(text) => [Some(text), None],
+            _ => [None, None],
+        };
+        for text in texts.into_iter().flatten() {
+            *text = match key {
+                Some(key) => excerpt(&key.redact(text)),
+                None => excerpt(text),
+            };
+        }
+        self
+    }
+
     /// Whether the server does not want a part of a request that goes by one of these words.
     pub(crate) fn is_about(&self, words: &[&str]) -> bool {
         match self {

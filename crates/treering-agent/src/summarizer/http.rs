@@ -85,7 +85,7 @@ pub(crate) struct Post<'a> {
     pub(crate) body: Value,
     /// What is done without, one after the other, if the server refuses it.
     pub(crate) concessions: Vec<Concession>,
-    /// Taken out of whatever the server says.
+    /// Taken out of the errors that the server reports, never out of its answer.
     pub(crate) key: Option<&'a Secret>,
 }
 
@@ -131,6 +131,7 @@ pub(crate) enum Flow {
 
 /// An attempt that failed.
 struct Failure {
+    /// With the texts of the server as they came; see [`SummaryError::harmless`].
     error: SummaryError,
     /// Whether another attempt may fare better.
     transient: bool,
@@ -194,13 +195,14 @@ impl Http {
                 if post.concede(&failure.error) {
                     continue;
                 }
+                let error = failure.error.harmless(post.key);
                 if !failure.transient || retry >= self.options.retry.retries {
-                    return Err(failure.error);
+                    return Err(error);
                 }
                 sink.rewind();
                 let pause = self.options.retry.pause(retry, failure.asked);
                 if let Some(on_retry) = &self.options.retry.on_retry {
-                    on_retry(&failure.error, pause);
+                    on_retry(&error, pause);
                 }
                 tokio::time::sleep(pause).await;
                 retry += 1;
@@ -217,7 +219,7 @@ impl Http {
             .await?
             .map_err(|error| self.lost(error))?;
         if !response.status().is_success() {
-            return Err(self.refusal(response, post.key).await);
+            return Err(self.refusal(response).await);
         }
         let (mut parser, mut reader) = (SseParser::new(EVENT_LIMIT), R::default());
         let mut events = Vec::new();
@@ -227,10 +229,7 @@ impl Http {
             let Some(chunk) = chunk.map_err(|error| self.lost(error))? else { break };
             (waiting, limit) = (Waiting::More, timeouts.idle);
             let fed = parser.feed(&chunk, &mut events);
-            for mut event in events.drain(..) {
-                if let Some(key) = post.key {
-                    event.data = key.redact(event.data);
-                }
+            for event in events.drain(..) {
                 if reader.event(&event, sink)? == Flow::Done {
                     return Ok(reader);
                 }
@@ -266,7 +265,7 @@ impl Http {
     }
 
     /// What a status other than success means.
-    async fn refusal(&self, mut response: reqwest::Response, key: Option<&Secret>) -> Failure {
+    async fn refusal(&self, mut response: reqwest::Response) -> Failure {
         let status = response.status().as_u16();
         let header = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok());
         let asked = header.and_then(|value| retry_after(value, jiff::Timestamp::now()));
@@ -279,11 +278,7 @@ impl Http {
             let room = REFUSAL_LIMIT - body.len();
             body.extend_from_slice(&chunk[..chunk.len().min(room)]);
         }
-        let body = String::from_utf8_lossy(&body).into_owned();
-        let body = match key {
-            Some(key) => key.redact(body),
-            None => body,
-        };
+        let body = String::from_utf8_lossy(&body);
         let error = SummaryError::Http { status, message: message(&body) };
         Failure { error, transient: is_transient(status), asked }
     }
@@ -300,9 +295,9 @@ fn message(body: &str) -> String {
     let value = serde_json::from_str::<Value>(body).unwrap_or_default();
     let places = ["/error/message", "/message", "/error", "/detail"];
     match places.iter().find_map(|place| value.pointer(place)?.as_str()) {
-        Some(text) => excerpt(text),
+        Some(text) => text.to_owned(),
         None if body.is_empty() => "no reason given".into(),
-        None => excerpt(body),
+        None => body.to_owned(),
     }
 }
 
@@ -369,7 +364,7 @@ mod tests {
     #[test]
     fn refusals_are_read_where_servers_put_them() {
         for (body, text) in [
-            (r#"{"error":{"message":"no\u001b[0m"}}"#, "no\\u{1b}[0m"),
+            (r#"{"error":{"message":"no\u001b[0m"}}"#, "no\u{1b}[0m"),
             (r#"{"error":"model not found"}"#, "model not found"),
             ("<html>", "<html>"),
             ("", "no reason given"),

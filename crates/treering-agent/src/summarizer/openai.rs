@@ -5,7 +5,7 @@
 
 use super::error::SummaryError;
 use super::http::{Concession, Flow, Http, Post, Reader, endpoint, key_header};
-use super::secret::{Secret, excerpt};
+use super::secret::Secret;
 use super::sse::SseEvent;
 use super::{ONE_REQUEST, Sink};
 use crate::chat::{ChatAnswer, ChatFuture, ChatModel, ChatRequest, ChatTurn, Thinking};
@@ -198,9 +198,8 @@ impl Reader for Answer {
         if event.data.trim() == "[DONE]" {
             return Ok(Flow::Done);
         }
-        let chunk: Chunk = serde_json::from_str(&event.data).map_err(|error| {
-            SummaryError::Protocol(format!("{error} in {}", excerpt(&event.data)))
-        })?;
+        let chunk: Chunk = serde_json::from_str(&event.data)
+            .map_err(|error| SummaryError::Protocol(format!("{error} in {}", event.data)))?;
         if let Some(error) = chunk.error {
             return Err(trouble(&error));
         }
@@ -246,11 +245,11 @@ impl Answer {
 /// An error in the stream: an object, or just a text.
 fn trouble(error: &Value) -> SummaryError {
     let part = |key: &str| match &error[key] {
-        Value::String(text) => Some(excerpt(text)),
+        Value::String(text) => Some(text.clone()),
         Value::Number(number) => Some(number.to_string()),
         _ => None,
     };
     let kind = part("type").or_else(|| part("code")).unwrap_or_else(|| "an error".into());
-    let message = part("message").or_else(|| error.as_str().map(excerpt));
-    SummaryError::Server { kind, message: message.unwrap_or_else(|| excerpt(&error.to_string())) }
+    let message = part("message").or_else(|| error.as_str().map(str::to_owned));
+    SummaryError::Server { kind, message: message.unwrap_or_else(|| error.to_string()) }
 }

@@ -15,6 +15,7 @@ mod compact_hooks;
 mod compact_races;
 mod failures;
 mod fold;
+mod keys;
 mod lifecycle;
 mod merge;
 mod navigate;

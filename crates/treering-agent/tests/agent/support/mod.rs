@@ -139,8 +139,8 @@ pub(crate) fn summarizer(
     };
     let http = Http::new(HttpOptions { timeouts: TIMEOUTS, retry, proxy: Proxy::Direct }).unwrap();
     let built: Arc<dyn Summarizer> = match api {
-        Api::Anthropic => Arc::new(anthropic(http, base_url)),
-        Api::OpenAi => Arc::new(openai(http, base_url)),
+        Api::Anthropic => Arc::new(anthropic(http, base_url, KEY)),
+        Api::OpenAi => Arc::new(openai(http, base_url, KEY)),
     };
     assert!(!format!("{built:?}").contains(KEY));
     built
@@ -155,22 +155,27 @@ pub(crate) async fn ask(api: Api, scripts: Vec<Vec<server::Step>>) -> (Server, J
 
 /// The same model to talk to.
 pub(crate) fn chat_model(api: Api, base_url: &str) -> Arc<dyn ChatModel> {
+    chat_model_with_key(api, base_url, KEY)
+}
+
+/// A model to talk to with a given key.
+pub(crate) fn chat_model_with_key(api: Api, base_url: &str, key: &str) -> Arc<dyn ChatModel> {
     let retry = Retry::default();
     let http = Http::new(HttpOptions { timeouts: TIMEOUTS, retry, proxy: Proxy::Direct }).unwrap();
     match api {
-        Api::Anthropic => Arc::new(anthropic(http, base_url)),
-        Api::OpenAi => Arc::new(openai(http, base_url)),
+        Api::Anthropic => Arc::new(anthropic(http, base_url, key)),
+        Api::OpenAi => Arc::new(openai(http, base_url, key)),
     }
 }
 
-fn anthropic(http: Http, base_url: &str) -> Anthropic {
-    let mut built = Anthropic::new(http, Secret::new(KEY), "asked-model");
+fn anthropic(http: Http, base_url: &str, key: &str) -> Anthropic {
+    let mut built = Anthropic::new(http, Secret::new(key), "asked-model");
     built.base_url = base_url.into();
     built
 }
 
-fn openai(http: Http, base_url: &str) -> OpenAi {
-    let mut built = OpenAi::new(http, Some(Secret::new(KEY)), "asked-model");
+fn openai(http: Http, base_url: &str, key: &str) -> OpenAi {
+    let mut built = OpenAi::new(http, Some(Secret::new(key)), "asked-model");
     built.base_url = base_url.into();
     built
 }
