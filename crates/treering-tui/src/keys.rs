@@ -227,6 +227,12 @@ impl<A: Action> Bindings<A> {
         self.0.iter().find(|(bound, _)| *bound == key).map(|(_, action)| *action)
     }
 
+    /// Returns the action of a key, or `None` if the key types a character into text that is already
+    /// being written (`is_typing`). A printable key is a command only where no text has been started.
+    pub fn command(&self, key: Key, is_typing: bool) -> Option<A> {
+        self.action(key).filter(|_| !is_typing || key.typed().is_none())
+    }
+
     /// Gives an action other keys; whatever else had one of them has it no more. The name must be one
     /// of the table's, and every key one that [`Key`] reads.
     pub fn rebind(&mut self, name: &str, keys: &[String]) -> Result<(), BindingError> {

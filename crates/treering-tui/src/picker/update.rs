@@ -152,7 +152,12 @@ fn on_happening(state: &mut State, happening: Happening, effects: &mut Vec<Effec
 }
 
 fn on_key(state: &mut State, key: Key, effects: &mut Vec<Effect>) {
-    let action = state.bindings.action(key);
+    let is_typing = match &state.mode {
+        Mode::Rename(..) => true,
+        Mode::Browse => !state.search.is_empty(),
+        Mode::Delete(_) | Mode::Help(_) => false,
+    };
+    let action = state.bindings.command(key, is_typing);
     if action == Some(Action::Close) {
         effects.push(Effect::Close);
         return;
@@ -165,8 +170,6 @@ fn on_key(state: &mut State, key: Key, effects: &mut Vec<Effect>) {
         },
         Mode::Help(top) => state.mode = help(state, top, key),
         Mode::Browse => match action {
-            // Once something is typed, every character belongs to it: `re:colou?r`.
-            Some(_) if key.typed().is_some() && !state.search.is_empty() => type_in(state, key),
             Some(action) => act(state, action, effects),
             None => type_in(state, key),
         },

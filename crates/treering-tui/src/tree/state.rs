@@ -115,6 +115,16 @@ impl State {
         &self.mode
     }
 
+    /// Returns whether a text has been started: a query, a label or an answer. Printable keys then
+    /// belong to the text, whatever else they are bound to.
+    pub(crate) fn is_typing(&self) -> bool {
+        match &self.mode {
+            Mode::Label { .. } | Mode::Ask(..) => true,
+            Mode::Browse => !self.search.is_empty(),
+            Mode::Read(..) | Mode::Wait(_) | Mode::Help(_) => false,
+        }
+    }
+
     /// The rows as they stand.
     pub fn rows(&self) -> &Rows {
         &self.rows

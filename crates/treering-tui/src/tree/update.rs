@@ -120,7 +120,7 @@ fn ask_for_page(state: &mut State, effects: &mut Vec<Effect>) {
 }
 
 fn on_key(state: &mut State, key: Key, effects: &mut Vec<Effect>) {
-    let action = state.bindings.action(key);
+    let action = state.bindings.command(key, state.is_typing());
     if action == Some(Action::Close) {
         effects.extend([Effect::Cancel, Effect::Close]);
         return;
@@ -140,11 +140,6 @@ fn on_key(state: &mut State, key: Key, effects: &mut Vec<Effect>) {
             state.mode = Mode::Wait(work);
         }
         Mode::Browse => match (action, key.typed()) {
-            // Words are parted by blanks: in a search the key is one.
-            (Some(Action::Mark), Some(' ')) if !state.search.is_empty() => {
-                state.search.take(key);
-                search_anew(state, effects);
-            }
             (Some(action), _) => act(state, action, effects),
             (None, Some(_)) => {
                 state.search.take(key);

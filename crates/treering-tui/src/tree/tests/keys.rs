@@ -122,6 +122,33 @@ fn keys_have_effects() {
 }
 
 #[test]
+fn printable_keys_belong_to_a_text_that_was_started() {
+    // The first character may be a command; from the second one on all of them are text.
+    for (keys, search) in [
+        ("upload Space Later", "upload Later"),
+        ("see Space The Space LT?", "see The LT?"),
+        ("a Space Space ?", "a  ?"),
+    ] {
+        let (state, effects) = press(known(&sample()), keys);
+        assert_eq!(state.search(), search, "{keys}");
+        assert_eq!(*state.mode(), Mode::Browse, "{keys}");
+        assert_eq!(effects, [Effect::Search(search.to_owned())], "{keys}");
+        assert!(state.marked.is_empty() && !state.label_times, "{keys}");
+    }
+    // A printable key that is configured to close the screen closes no text, either.
+    for (keys, expected) in [
+        ("a q", vec![Effect::Search("aq".into())]),
+        ("Shift+L q Enter", vec![Effect::Label("h".into(), Some("q".into()))]),
+        ("Alt+M q Enter", vec![Effect::Merge("h".into(), Some("q".into()))]),
+        ("q", vec![Effect::Cancel, Effect::Close]),
+    ] {
+        let mut state = known(&sample());
+        state.bindings.rebind("close", &["q".to_owned()]).unwrap();
+        assert_eq!(press(state, keys).1, expected, "{keys}");
+    }
+}
+
+#[test]
 fn a_signal_stops_whatever_is_going_on() {
     let (state, _) = press(known(&sample()), "Shift+L x");
     assert_eq!(update(state, Event::from(Happening::Stop)).1, [Effect::Stop]);
