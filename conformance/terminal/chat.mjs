@@ -121,3 +121,21 @@ export async function chat_prints_one_answer() {
     await terminal.see(/You said(.|\n)*exit 0/);
   });
 }
+
+export async function chat_keeps_unsent_text() {
+  await talk(async (terminal, file) => {
+    terminal.run(`${treering} chat --new ${file}`);
+    await terminal.see('mock');
+    await say(terminal, 'Name a colour.', 'You said Name a colour.');
+    // Another message is brought back to be edited: the unsent text gives way and comes back.
+    terminal.type('a text in progress');
+    terminal.keys('Escape');
+    await terminal.see('once more: the tree');
+    terminal.keys('Escape');
+    await terminal.see('← leaf');
+    terminal.keys('Up', 'Enter');
+    await terminal.see(screen => screen.includes('1 draft: Ctrl+S') && screen.includes('› Name a colour.'));
+    terminal.keys('C-s');
+    await terminal.see('› a text in progress');
+  });
+}

@@ -11,9 +11,25 @@ pub struct History {
 }
 
 impl History {
+    /// Returns the text that was in the editor before an earlier one was brought back.
+    pub(crate) fn draft(&self) -> Option<&str> {
+        self.at.map(|_| self.draft.as_str())
+    }
+
+    /// Whether the text in the editor is an earlier one that was changed.
+    pub(crate) fn is_edited(&self, current: &str) -> bool {
+        self.at.is_some_and(|at| self.past.get(at).is_none_or(|past| past != current))
+    }
+
     /// What there is from now on.
     pub(crate) fn replace(&mut self, past: Vec<String>) {
         *self = History { past, ..History::default() };
+    }
+
+    /// Stops walking; the text in the editor is what is being written.
+    pub(crate) fn leave(&mut self) {
+        self.at = None;
+        self.draft.clear();
     }
 
     /// One more, the newest.

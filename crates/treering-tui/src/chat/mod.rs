@@ -1,6 +1,6 @@
 //! The chat: a conversation with a model, on any branch of a session.
 //!
-//! `editor` is what is being written, `history` what was, `commands` and `complete` what can be typed
+//! `editor` is what is being written, `drafts` what was put aside unsent, `history` what was sent, `commands` and `complete` what can be typed
 //! besides. `transcript` is what was said, as far as the screen needs it; `block` makes its lines.
 //! `state` holds it together, `update` changes it, `send` is what Enter does, `view` draws it; `help`
 //! is the list of commands and keys.
@@ -10,6 +10,7 @@ mod areas;
 mod block;
 mod commands;
 mod complete;
+mod drafts;
 mod editor;
 mod help;
 mod history;
@@ -26,6 +27,7 @@ pub use action::Action;
 pub use block::{Arrival, Folding, block, is_shown};
 pub use commands::{Command, Mistake, Summary, Typed};
 pub use complete::Names;
+pub use drafts::{Drafts, Unsent};
 pub use editor::Editor;
 pub use history::History;
 pub use state::{State, Status};

@@ -10,6 +10,11 @@ use crate::page::Page;
 /// Takes what is in the editor out of it, to be sent.
 fn take(state: &mut State) {
     let text = state.editor.text().to_owned();
+    // A text that was being written before ↑ brought this one back is not sent with it.
+    if let Some(draft) = state.history.draft().map(str::to_owned) {
+        state.drafts.put_aside(&draft);
+    }
+    state.drafts.remove(&text);
     state.history.add(text.trim());
     state.editor.set("");
     state.sheet = None;

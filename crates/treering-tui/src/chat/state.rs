@@ -3,6 +3,7 @@
 use super::action::Action;
 use super::block::{self, Arrival, Folding};
 use super::complete::{Completion, Names};
+use super::drafts::{Drafts, Unsent};
 use super::editor::Editor;
 use super::history::History;
 use super::transcript::Transcript;
@@ -67,6 +68,9 @@ pub struct State {
     pub(crate) bindings: Bindings<Action>,
     pub(crate) editor: Editor,
     pub(crate) history: History,
+    pub(crate) drafts: Drafts,
+    /// The text that the last key deleted as a whole.
+    pub(crate) cleared: Option<String>,
     pub(crate) transcript: Transcript,
     pub(crate) arriving: Option<Arriving>,
     pub(crate) folding: Folding,
@@ -94,6 +98,8 @@ impl State {
             bindings: Bindings::default(),
             editor,
             history: History::default(),
+            drafts: Drafts::default(),
+            cleared: None,
             transcript: Transcript::default(),
             arriving: None,
             folding: Folding::default(),
@@ -112,6 +118,35 @@ impl State {
     #[must_use]
     pub fn with_looks(self, theme: Theme, bindings: Bindings<Action>) -> Self {
         State { theme, bindings, ..self }
+    }
+
+    /// Continues with what was left unsent, in place of the text in the editor.
+    #[must_use]
+    pub fn with_unsent(mut self, unsent: Unsent) -> Self {
+        self.editor.set(&unsent.text);
+        self.drafts = unsent.drafts;
+        if !self.drafts.texts().is_empty() {
+            let way_back = super::update::way_back(&self);
+            self.notice = Some(Notice::new(format!("unsent text was put aside{way_back}")));
+        }
+        self
+    }
+
+    /// Returns everything that was written and not sent.
+    pub fn unsent(&self) -> Unsent {
+        let mut unsent = Unsent { text: self.draft().to_owned(), drafts: self.drafts.clone() };
+        match self.history.draft() {
+            // An earlier message that was only looked at is no draft.
+            Some(draft) if !self.history.is_edited(self.draft()) => {
+                draft.clone_into(&mut unsent.text)
+            }
+            Some(draft) => unsent.drafts.put_aside(draft),
+            None => {}
+        }
+        if let Some(cleared) = &self.cleared {
+            unsent.drafts.put_aside(cleared);
+        }
+        unsent
     }
 
     /// What is in the editor.

@@ -4,6 +4,7 @@ use super::action::Action;
 use super::block::{Arrival, Folding};
 use super::commands::Command;
 use super::complete::{Names, complete};
+use super::history::History;
 use super::send::send;
 use super::state::{Arriving, State, Status, Work};
 use super::transcript::Block;
@@ -152,7 +153,12 @@ pub fn update(mut state: State, event: Event) -> (State, Vec<Effect>) {
         }
         Event::Status(status) => state.status = status,
         Event::Names(names) => state.names = names,
-        Event::History(past) => state.history.replace(past),
+        Event::History(past) => {
+            if let Some(draft) = state.history.draft().map(str::to_owned) {
+                state.drafts.put_aside(&draft);
+            }
+            state.history.replace(past);
+        }
         Event::Sheet(title, page) => state.show_sheet(&title, page),
         Event::Notice(notice) => state.notice = Some(notice),
         Event::Edit(text) => bring_back(&mut state, &text),
@@ -191,11 +197,21 @@ fn arrive(state: &mut State, piece: Piece) {
 fn bring_back(state: &mut State, text: &str) {
     let written = state.editor.text();
     if !written.trim().is_empty() && written != text {
-        let written = written.to_owned();
-        state.history.add(&written);
-        state.notice = Some(Notice::new("what you were writing: ↑"));
+        state.drafts.put_aside(written);
+        state.notice = Some(Notice::new(format!("your text was put aside{}", way_back(state))));
     }
+    if let Some(draft) = state.history.draft().map(str::to_owned) {
+        state.drafts.put_aside(&draft);
+        state.history.leave();
+    }
+    state.drafts.remove(text);
     state.editor.set(text);
+}
+
+/// Names the key that brings drafts back, as the end of a notice.
+pub(super) fn way_back(state: &State) -> String {
+    let key = state.bindings.key(Action::Draft);
+    key.map_or(String::new(), |key| format!(": {key} brings it back"))
 }
 
 fn on_happening(state: &mut State, happening: Happening, effects: &mut Vec<Effect>) {
@@ -222,12 +238,16 @@ fn on_key(state: &mut State, key: Key, effects: &mut Vec<Effect>) {
     let action = state.bindings.action(key);
     let armed = state.armed.take();
     state.notice = None;
+    let cleared = state.cleared.take();
     if action != Some(Action::Complete) {
         state.completion = None;
     }
     match (action, key.typed()) {
         (Some(Action::Back), _) => back(state, armed, effects),
-        (Some(Action::Clear), _) => clear(state, armed, effects),
+        (Some(Action::Clear), _) => {
+            state.cleared = cleared;
+            clear(state, armed, effects);
+        }
         (Some(action), _) => act(state, action, effects),
         (None, Some(character)) => {
             state.editor.insert(character.encode_utf8(&mut [0; 4]));
@@ -262,8 +282,12 @@ fn clear(state: &mut State, armed: Option<Action>, effects: &mut Vec<Effect>) {
     let what = if state.editor.is_empty() {
         "once more: leave"
     } else {
-        state.editor.clear();
-        "Ctrl+Y brings it back · once more: leave"
+        let text = state.editor.clear();
+        let draft = state.history.draft().map(str::to_owned);
+        draft.into_iter().for_each(|draft| state.drafts.put_aside(&draft));
+        state.history.add(&text);
+        state.cleared = Some(text);
+        "↑ brings it back · once more: leave"
     };
     state.notice = Some(Notice::new(what));
 }
@@ -280,17 +304,13 @@ fn act(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         Action::Up if reads => scroll(state, -1),
         Action::Down if reads => scroll(state, 1),
         Action::Up => {
-            if !editor.up()
-                && let Some(text) = state.history.back(state.editor.text()).map(str::to_owned)
-            {
-                state.editor.set(&text);
+            if !editor.up() {
+                walk(state, |history, current| history.back(current));
             }
         }
         Action::Down => {
-            if !editor.down()
-                && let Some(text) = state.history.forward().map(str::to_owned)
-            {
-                state.editor.set(&text);
+            if !editor.down() {
+                walk(state, |history, _| history.forward());
             }
         }
         Action::Left => editor.left(),
@@ -307,6 +327,7 @@ fn act(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         Action::KillAfter => editor.kill_after(),
         Action::KillWord => editor.kill_word(),
         Action::Yank => editor.yank(),
+        Action::Draft => exchange_draft(state),
         Action::Complete => complete_word(state),
         Action::ScrollUp => scroll(state, -1),
         Action::ScrollDown => scroll(state, 1),
@@ -328,6 +349,34 @@ fn act(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
             state.transcript.forget();
         }
         Action::Back | Action::Clear => {}
+    }
+}
+
+/// Shows another earlier message. One that was changed becomes a draft first.
+fn walk(state: &mut State, step: for<'a> fn(&'a mut History, &str) -> Option<&'a str>) {
+    let current = state.editor.text().to_owned();
+    let is_edited = state.history.is_edited(&current);
+    if let Some(text) = step(&mut state.history, &current).map(str::to_owned) {
+        if is_edited {
+            state.drafts.put_aside(&current);
+        }
+        state.editor.set(&text);
+    }
+}
+
+fn exchange_draft(state: &mut State) {
+    if let Some(draft) = state.history.draft().map(str::to_owned) {
+        // What stood here before ↑ is the next draft; an earlier message is none unless it was changed.
+        state.drafts.put_aside(&draft);
+        if !state.history.is_edited(state.editor.text()) {
+            state.editor.set("");
+        }
+        state.history.leave();
+    }
+    let text = state.editor.text().to_owned();
+    match state.drafts.exchange(&text) {
+        Some(next) => state.editor.set(&next),
+        None => state.notice = Some(Notice::new("there are no drafts")),
     }
 }
 

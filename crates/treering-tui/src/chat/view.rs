@@ -1,5 +1,6 @@
 //! Draws a state. Changes nothing, and draws nothing but what is on the screen.
 
+use super::action::Action;
 use super::areas::MARK;
 use super::complete::complete;
 use super::state::{State, Work};
@@ -78,6 +79,9 @@ impl View<'_, '_> {
         if !self.state.transcript.is_at_end() {
             parts.push((Tone::Active, "↓ more below".to_owned()));
         }
+        if let Some(drafts) = self.drafts() {
+            parts.push((Tone::Label, drafts));
+        }
         parts.push((Tone::Title, safe_line(&status.name)));
         let model = status.model.as_deref().unwrap_or("no model");
         parts.push((Tone::Plain, safe_line(model)));
@@ -99,6 +103,17 @@ impl View<'_, '_> {
         }
         self.canvas.put(&mut pen, Tone::Dim, " ");
         self.canvas.put(&mut pen, Tone::Dim, &"─".repeat(usize::from(area.width)));
+    }
+
+    /// How many drafts were put aside, and the key for them.
+    fn drafts(&self) -> Option<String> {
+        let count = match self.state.drafts.texts().len() {
+            0 => return None,
+            1 => "1 draft".to_owned(),
+            count => format!("{count} drafts"),
+        };
+        let key = self.state.bindings.key(Action::Draft);
+        Some(key.map_or(count.clone(), |key| format!("{count}: {key}")))
     }
 
     fn editor(&mut self, area: Rect) {

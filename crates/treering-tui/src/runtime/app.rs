@@ -1,13 +1,14 @@
 //! The program: picker, tree and chat, one after the other on one desk.
 //!
 //! Whoever leaves a screen comes back to the one before it. There is one session at a time, whichever
-//! screen shows it, and one draft of what to say next.
+//! screen shows it, and one text that is written but not sent, with the drafts beside it.
 
-use super::chat::{self, ChatSetup, chat};
+use super::chat::{ChatSetup, chat};
 use super::desk::Desk;
 use super::picker::{self, PickerSetup, pick};
 use super::tree::{self, TreeSetup, select};
 use super::visit::Visit;
+use crate::chat::{Left, Unsent};
 use std::io;
 use std::path::{Path, PathBuf};
 use treering_agent::AgentSession;
@@ -78,7 +79,7 @@ pub fn run(
         visit: None,
         screens: Vec::new(),
         has_talked: false,
-        draft: String::new(),
+        unsent: Unsent::default(),
         notice: None,
     };
     match first {
@@ -101,7 +102,7 @@ struct Program<'a> {
     /// Whether somebody talked in it.
     has_talked: bool,
     /// What was written but not sent.
-    draft: String,
+    unsent: Unsent,
     /// To be said on the next screen.
     notice: Option<String>,
 }
@@ -136,7 +137,6 @@ impl Program<'_> {
 
     fn enter(&mut self, agent: AgentSession, screen: Screen) {
         self.visit = Some(Visit::new(agent, self.runtime.clone()));
-        self.draft.clear();
         self.has_talked = false;
         self.remember();
         self.show(screen);
@@ -187,7 +187,7 @@ impl Program<'_> {
             }
             tree::Outcome::Talk(text) => {
                 if let Some(text) = text {
-                    self.draft = text;
+                    self.unsent.replace(text);
                 }
                 self.show(Screen::Chat);
             }
@@ -202,21 +202,16 @@ impl Program<'_> {
     fn chat(&mut self, visit: &Visit) -> io::Result<bool> {
         visit.trail.own();
         self.has_talked = true;
-        let draft = Some(std::mem::take(&mut self.draft));
-        let outcome = chat(&mut self.desk, self.runtime, &visit.agent, &self.setup.chat, draft)?;
+        let unsent = std::mem::take(&mut self.unsent);
+        let outcome = chat(&mut self.desk, self.runtime, &visit.agent, &self.setup.chat, unsent)?;
+        self.unsent = outcome.unsent;
         // Commands may have put another session in this one's place.
         self.remember();
-        match outcome {
-            chat::Outcome::Stopped => return Ok(false),
-            chat::Outcome::Quit => self.screens.clear(),
-            chat::Outcome::Tree(draft) => {
-                self.draft = draft;
-                self.show(Screen::Tree);
-            }
-            chat::Outcome::Resume(draft) => {
-                self.draft = draft;
-                self.show(Screen::Picker);
-            }
+        match outcome.left {
+            Left::Stopped => return Ok(false),
+            Left::Quit => self.screens.clear(),
+            Left::Tree => self.show(Screen::Tree),
+            Left::Resume => self.show(Screen::Picker),
         }
         Ok(true)
     }

@@ -40,6 +40,20 @@ fn keys_write() {
         ("one Enter two ↑", "one|"),
         ("one Enter two ↑ ↓", "two|"),
         ("/nonsense Enter", "/nonsense|"),
+        // Text that gives way to another is a draft.
+        ("one Ctrl+S", "|"),
+        ("one Ctrl+S Ctrl+S", "one|"),
+        ("one Ctrl+S two Ctrl+S", "one|"),
+        ("one Ctrl+S two Ctrl+S Ctrl+S", "two|"),
+        ("Ctrl+S", "|"),
+        ("one Enter two ↑ Enter Ctrl+S", "two|"),
+        ("one Enter two ↑ x ↓ Ctrl+S", "onex|"),
+        ("one Enter two Enter three ↑ x ↑ Ctrl+S Ctrl+S", "twox|"),
+        ("one Enter two ↑ Ctrl+S", "two|"),
+        ("one Enter two ↑ x Ctrl+S", "two|"),
+        ("one Enter two ↑ x Ctrl+S Ctrl+S", "onex|"),
+        ("one Enter two ↑ Ctrl+C Ctrl+S", "two|"),
+        ("one Ctrl+C two Ctrl+W ↑", "one|"),
     ] {
         let (state, _) = press(empty(), keys);
         assert_eq!(written(&state), after, "{keys:?}");
@@ -129,10 +143,44 @@ fn a_text_to_edit_does_not_drive_out_what_is_being_written() {
     let (state, _) = press(empty(), "half");
     let (state, _) = update(state, Event::Edit("other".into()));
     assert_eq!(state.draft(), "other");
-    assert_eq!(press(state, "↑").0.draft(), "half");
+    assert_eq!(state.notice, Some(Notice::new("your text was put aside: Ctrl+S brings it back")));
+    assert_eq!(press(state, "Ctrl+S").0.draft(), "half");
     let (state, _) = update(empty(), Event::Refused("said".into(), "no".into()));
     assert_eq!(state.draft(), "said");
     assert_eq!(state.notice, Some(Notice::failure("no")));
+}
+
+#[test]
+fn text_that_was_not_sent_is_handed_over_however_the_chat_is_left() {
+    let unsent = |state: &State| {
+        let unsent = state.unsent();
+        let drafts = unsent.drafts.texts().iter().map(|draft| format!(" +{draft}"));
+        unsent.text.clone() + &drafts.collect::<String>()
+    };
+    for (keys, left) in [
+        ("draft Esc Esc", "draft"),
+        ("draft Ctrl+C Ctrl+C", " +draft"),
+        ("draft Ctrl+C x Ctrl+C Ctrl+C", " +x"),
+        ("draft Ctrl+S Ctrl+D", " +draft"),
+        ("one Enter draft ↑ Esc Esc", "draft"),
+        ("one Enter draft ↑ x Esc Esc", "onex +draft"),
+        ("one Enter", ""),
+        ("one Ctrl+S two Ctrl+S Enter", " +two"),
+    ] {
+        let (state, _) = press(empty(), keys);
+        assert_eq!(unsent(&state), left, "{keys:?}");
+        // And it is taken up again.
+        let again = empty().with_unsent(state.unsent());
+        assert_eq!(unsent(&again), left, "{keys:?}");
+        assert_eq!(again.notice.is_some(), left.contains('+'), "{keys:?}");
+    }
+}
+
+#[test]
+fn another_session_does_not_drive_out_what_was_being_written() {
+    let (state, _) = press(empty(), "one Enter half ↑");
+    let (state, _) = update(state, Event::History(vec!["other".into()]));
+    assert_eq!(press(state, "Ctrl+S").0.draft(), "half");
 }
 
 #[test]

@@ -171,7 +171,7 @@ fn a_list_over_a_wide_screen() {
     let session = story();
     let (state, _) = press(with_path(empty(), &session), "/help Enter");
     insta::assert_snapshot!(screen(state, &session, 120, 40), @r"
-    ── commands and keys 1–36 of 62 · PgUp PgDn · Esc closes ───────────────────────────────────────────────────────────────
+    ── commands and keys 1–36 of 63 · PgUp PgDn · Esc closes ───────────────────────────────────────────────────────────────
     What you write is said to the model.
     !COMMAND                 run a command; the model sees it with the next question
     !!COMMAND                run a command that is not for the model

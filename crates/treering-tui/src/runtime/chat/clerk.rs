@@ -4,9 +4,7 @@ use super::commands::{self, Reply};
 use super::teller::{Teller, full_name};
 use super::{ChatSetup, Outcome, lists};
 use crate::Notice;
-use crate::chat::{
-    Arrival, Block, Command, Effect, Event, Folding, Left, Piece, State, block, update,
-};
+use crate::chat::{Arrival, Block, Command, Effect, Event, Folding, Piece, State, block, update};
 use crate::page::Page;
 use crate::runtime::desk::Office;
 use crate::text::safe_line;
@@ -300,13 +298,7 @@ impl Office<State> for Clerk {
         match effect {
             Effect::Leave(left) => {
                 self.close();
-                let draft = state.draft().to_owned();
-                return Some(match left {
-                    Left::Tree => Outcome::Tree(draft),
-                    Left::Resume => Outcome::Resume(draft),
-                    Left::Quit => Outcome::Quit,
-                    Left::Stopped => Outcome::Stopped,
-                });
+                return Some(Outcome { left, unsent: state.unsent() });
             }
             Effect::Say(text) => self.say(text),
             Effect::Shell { command, in_context } => self.shell(command, in_context),

@@ -16,40 +16,36 @@ mod tests;
 pub use setup::{ChatSetup, Choose};
 
 use super::desk::{Desk, Post};
-use crate::chat::State;
+use crate::chat::{Left, State, Unsent};
 use clerk::Clerk;
 use std::io;
 use std::sync::Arc;
 use tokio::runtime::Handle;
 use treering_agent::AgentSession;
 
-/// How a chat was left. What was written but not sent comes along.
+/// How a chat was left, and what was written but not sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Outcome {
-    /// For the tree.
-    Tree(String),
-    /// For another session.
-    Resume(String),
-    /// For good.
-    Quit,
-    /// Because the system wants it so.
-    Stopped,
+pub struct Outcome {
+    /// Where to.
+    pub left: Left,
+    /// The text in the editor and the drafts beside it.
+    pub unsent: Unsent,
 }
 
-/// Shows the conversation of an agent's session until somebody leaves it. `draft` is what is in the
-/// editor at first. Whatever was going on when the chat is left has ended when this returns, an answer
+/// Shows the conversation of an agent's session until somebody leaves it. `unsent` is what
+/// was written before and is still to be sent. Whatever was going on when the chat is left has ended when this returns, an answer
 /// written down as far as it came. `runtime` needs its timer and its input and output.
 pub fn chat(
     desk: &mut Desk,
     runtime: &Handle,
     agent: &Arc<AgentSession>,
     setup: &ChatSetup,
-    draft: Option<String>,
+    unsent: Unsent,
 ) -> io::Result<Outcome> {
     let post = Post::default();
-    let state = State::new(draft.as_deref().unwrap_or_default(), setup.no_model())
-        .with_looks(setup.theme, setup.bindings.clone());
+    let state = State::new("", setup.no_model())
+        .with_looks(setup.theme, setup.bindings.clone())
+        .with_unsent(unsent);
     let mut clerk = Clerk::new(runtime, agent, setup, post.events.clone());
     let outcome = desk.run(state, &mut clerk, &post);
     // However it ended: nothing is left behind.

@@ -3,7 +3,7 @@
 use super::clerk::Clerk;
 use super::{ChatSetup, Outcome};
 use crate::Happening;
-use crate::chat::{Event, State, update};
+use crate::chat::{Event, Left, State, update};
 use crate::runtime::desk::Office;
 use crate::text::columns;
 use crate::theme::Tone;
@@ -167,6 +167,10 @@ impl Rig {
         self.state.as_ref().unwrap()
     }
 
+    fn left(&self) -> Option<Left> {
+        self.outcome.as_ref().map(|outcome| outcome.left)
+    }
+
     fn notice(&self) -> &str {
         self.state().notice.as_ref().map_or("", |notice| &notice.text)
     }
@@ -226,7 +230,7 @@ fn one_asks_and_goes_on_after_a_restart() {
     assert!(screen.contains("› you") && screen.contains("colour"), "{screen}");
     rig.wait(|_, state| state.status.tokens == Some(15));
     rig.press("Ctrl+D");
-    assert_eq!(rig.outcome, Some(Outcome::Quit));
+    assert_eq!(rig.left(), Some(Left::Quit));
     drop(rig);
 
     let model = scripted(&[]);
@@ -266,13 +270,14 @@ fn leaving_ends_what_is_going_on_and_takes_the_draft_along() {
     rig.press("Enter");
     rig.wait(|_, state| state.arriving.as_ref().is_some_and(|it| it.text == "Well"));
     rig.event(Event::from(Happening::Stop));
-    assert_eq!(rig.outcome, Some(Outcome::Stopped));
+    assert_eq!(rig.left(), Some(Left::Stopped));
     assert_eq!(rig.context(), ["user: Hello", "assistant: Well"]);
 
     let (_dir, session) = place();
     let mut rig = Rig::new(session, None);
     rig.press("draft Esc Esc");
-    assert_eq!(rig.outcome, Some(Outcome::Tree("draft".into())));
+    assert_eq!(rig.left(), Some(Left::Tree));
+    assert_eq!(rig.outcome.unwrap().unsent.text, "draft");
 }
 
 #[test]
