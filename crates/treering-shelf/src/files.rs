@@ -149,7 +149,11 @@ pub(crate) fn is_leftover_name(name: &OsStr) -> bool {
     let is_numbered = |text: &str| {
         text.split_once('-').is_some_and(|(process, count)| is_number(process) && is_number(count))
     };
-    DOING.contains(&doing) || is_numbered(doing)
+    let is_random = |text: &str| {
+        let digits = text.rsplit('.').next().unwrap_or(text);
+        digits.len() == 32 && digits.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
+    };
+    DOING.contains(&doing) || is_numbered(doing) || is_random(doing)
 }
 
 #[cfg(test)]
@@ -159,9 +163,12 @@ mod tests {
     #[test]
     fn only_our_own_unfinished_files_are_leftovers() {
         let is = |name: &str| is_leftover_name(OsStr::new(name));
+        let random = "0123456789abcdef".repeat(2);
+        let new = [format!("a.jsonl.{random}.tmp"), format!("a.jsonl.zst.{random}.tmp")];
         for ours in ["a.jsonl.123-0.tmp", "a.jsonl.upgrade.tmp", "a.jsonl.zst.archive.tmp"] {
             assert!(is(ours), "{ours}");
         }
+        assert!(new.iter().all(|name| is(name)), "{new:?}");
         for not in
             ["a.jsonl.tmp", "a.jsonl", "a.tmp", "a.jsonl.1-x.tmp", "a.jsonl.-.tmp", "a.jsonl.bak"]
         {

@@ -142,4 +142,13 @@ impl Error {
         let path = path.to_owned();
         move |source| Error::Io { path, action, source }
     }
+
+    /// As [`io`](Error::io), for something that may exist already.
+    pub(crate) fn creating(path: &Path, action: &'static str) -> impl FnOnce(io::Error) -> Error {
+        let path = path.to_owned();
+        move |source| match source.kind() {
+            io::ErrorKind::AlreadyExists => Error::AlreadyExists(path),
+            _ => Error::Io { path, action, source },
+        }
+    }
 }

@@ -141,7 +141,7 @@ impl SessionId {
 
     /// A new UUID version 7: sorts by time of creation.
     pub fn generate() -> Self {
-        SessionId(uuid::Uuid::now_v7().to_string().into())
+        SessionId(crate::time::uuid().to_string().into())
     }
 
     /// The id as text.
@@ -205,7 +205,7 @@ impl IdMaker {
                 return EntryId::from(id);
             }
         }
-        EntryId::from(uuid::Uuid::now_v7().to_string().as_str())
+        EntryId::from(crate::time::uuid().to_string().as_str())
     }
 }
 

@@ -40,6 +40,8 @@ mod doctor;
 mod entry;
 mod error;
 mod findings;
+#[doc(hidden)]
+pub mod fs;
 mod graft;
 mod header;
 mod id;

@@ -8,10 +8,12 @@
 use crate::dialect::Dialect;
 use crate::entry::{Kind, Role};
 use crate::error::{Error, Result};
+use crate::fs::{self, NewFile};
 use crate::header::VERSION;
 use crate::json::{self, Members};
 use crate::load::{Loaded, Shape};
-use crate::log::{Journal, beside, create_private, free, replace, scan};
+use crate::log::{Journal, free, replace, scan};
+use crate::session::filled;
 use crate::snapshot::{Bodies, Snapshot};
 use crate::tree::{NONE, Node, Tree};
 use std::borrow::Cow;
@@ -146,30 +148,19 @@ pub(crate) fn is_due(loaded: &Loaded) -> bool {
 /// Upgrades the file at `path`, of which `loaded` is everything. The caller holds the file's lock.
 /// Returns where the old file was kept.
 pub(crate) fn upgrade(path: &Path, journal: &dyn Journal, loaded: &Loaded) -> Result<PathBuf> {
-    // A link to the session must stay one.
-    let path = &std::fs::canonicalize(path).map_err(Error::io(path, "upgrade"))?;
-    let temporary = beside(path, ".upgrade.tmp");
-    // Left by an upgrade that was killed; the lock says that none is under way.
-    let _ = std::fs::remove_file(&temporary);
-    let written = write_upgraded(&temporary, journal, loaded);
-    let kept = written.and_then(|()| {
-        let version = loaded.header.as_ref().map_or(0, |header| header.declared.max(1));
-        let backup = free(beside(path, format!(".v{version}.bak")));
-        replace(path, &temporary, &backup)?;
-        Ok(backup)
-    });
-    if kept.is_err() {
-        let _ = std::fs::remove_file(&temporary);
-    }
-    kept.map_err(Error::io(path, "upgrade"))
+    upgrade_at(path, journal, loaded).map_err(Error::io(path, "upgrade"))
 }
 
-fn write_upgraded(target: &Path, journal: &dyn Journal, loaded: &Loaded) -> io::Result<()> {
-    let mut out = io::BufWriter::with_capacity(1 << 20, create_private(target)?);
+fn upgrade_at(path: &Path, journal: &dyn Journal, loaded: &Loaded) -> io::Result<PathBuf> {
+    // A link to the session must stay one.
+    let path = &fs::canonicalize(path)?;
     let header = loaded.header.as_ref().map_or(&b"{}"[..], |header| header.raw());
     let header = with_head_member(header, "version", VERSION.to_string().as_bytes());
-    copy(journal, loaded, &header, &mut out)?;
-    out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
+    let new = filled(NewFile::beside(path)?, |out| copy(journal, loaded, &header, out))?;
+    let version = loaded.header.as_ref().map_or(0, |header| header.declared.max(1));
+    let backup = free(fs::beside(path, format!(".v{version}.bak")));
+    replace(new, &backup)?;
+    Ok(backup)
 }
 
 /// Copies a log with `header` in the place of its own and its entries as the current version has

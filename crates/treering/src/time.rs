@@ -1,11 +1,29 @@
 //! Timestamps: Unix milliseconds inside, ISO 8601 with milliseconds and `Z` in files.
 
+use std::sync::{Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
+use uuid::{ContextV7, Timestamp};
 
-/// Now, in Unix milliseconds.
+/// Returns the time in Unix milliseconds.
 pub(crate) fn now() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+    millis(crate::fs::now())
+}
+
+/// Returns a time in Unix milliseconds, also one before 1970.
+pub(crate) fn millis(time: SystemTime) -> i64 {
+    match time.duration_since(UNIX_EPOCH) {
+        Ok(since) => i64::try_from(since.as_millis()).unwrap_or(i64::MAX),
+        Err(before) => i64::try_from(before.duration().as_millis()).map_or(i64::MIN, |ms| -ms),
+    }
+}
+
+/// Returns a new UUID version 7. Sorts by time of creation; a clock before 1970 counts as 1970.
+pub(crate) fn uuid() -> uuid::Uuid {
+    static CONTEXT: Mutex<ContextV7> = Mutex::new(ContextV7::new());
+    let since = crate::fs::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let context = CONTEXT.lock().unwrap_or_else(PoisonError::into_inner);
+    let stamp = Timestamp::from_unix(&*context, since.as_secs(), since.subsec_nanos());
+    uuid::Uuid::new_v7(stamp)
 }
 
 /// `2026-01-02T03:04:05.678Z`. Years outside 0–9999 are clamped, as no file has them.

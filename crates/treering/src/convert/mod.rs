@@ -16,6 +16,7 @@ pub(crate) use write::{Item, Writer, name_of, path as write_path};
 
 use crate::dialect::Dialect;
 use crate::error::{Error, Result};
+use crate::fs::{self, NewFile};
 use crate::session::Session;
 use std::path::Path;
 
@@ -64,21 +65,15 @@ pub fn convert_session(
         Some(leaf) => Some(session.tree().find(leaf)?),
         None => session.leaf(),
     };
-    let temporary = write::beside(target, ".converting.tmp");
-    let _ = std::fs::remove_file(&temporary);
-    let result = write::session(session, leaf, options, dialect, &temporary).and_then(|losses| {
-        std::fs::rename(&temporary, target).map_err(Error::io(target, "write"))?;
-        Ok(losses)
-    });
-    if result.is_err() {
-        let _ = std::fs::remove_file(&temporary);
-    }
-    result
+    let mut new = NewFile::beside(target).map_err(Error::io(target, "write"))?;
+    let losses = write::session(session, leaf, options, dialect, &mut new)?;
+    new.publish().map_err(Error::creating(target, "write"))?;
+    Ok(losses)
 }
 
 /// Whether there can be a result, before anything is read.
 fn check(target: &Path, dialect: Dialect) -> Result<()> {
-    if target.exists() {
+    if fs::exists(target) {
         return Err(Error::AlreadyExists(target.to_owned()));
     }
     if dialect == Dialect::Codex {

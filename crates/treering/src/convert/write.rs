@@ -6,21 +6,21 @@ use super::{ConvertOptions, verify};
 use crate::dialect::{About, Dialect, Stamp, carry, claude, omp};
 use crate::entry::{Kind, NewEntry, Role};
 use crate::error::{Error, Result};
+use crate::fs::NewFile;
 use crate::header::Header;
 use crate::id::EntryId;
 use crate::json;
-use crate::log::create_private;
 use crate::session::Session;
 use crate::snapshot::{Bodies, Snapshot};
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 pub(super) fn session(
     source: &Session,
     leaf: Option<EntryId>,
     options: &ConvertOptions,
     dialect: Dialect,
-    path: &Path,
+    new: &mut NewFile,
 ) -> Result<Losses> {
     let (view, header_row) = source.view_and_header();
     let tree = view.tree();
@@ -33,14 +33,14 @@ pub(super) fn session(
     let header = source.header();
     let writer = Writer { view: &view, plan: &plan, header: &header, dialect };
     let at = leaf.as_ref().and_then(|leaf| tree.row(leaf.as_str()));
-    let out = create_private(path).map_err(Error::io(path, "write"))?;
-    let mut out = io::BufWriter::with_capacity(1 << 20, out);
+    let (path, target) = (&new.path().to_owned(), &new.target().to_owned());
+    let mut out = io::BufWriter::with_capacity(1 << 20, new);
     match dialect {
         Dialect::ClaudeCode => claude::export(&writer, source.name(), at, &mut out, &mut losses)?,
         _ => writer.entries(&mut out, &mut losses)?,
     }
-    let out = out.into_inner().map_err(io::IntoInnerError::into_error);
-    out.and_then(|file| file.sync_data()).map_err(Error::io(path, "write"))?;
+    out.flush().map_err(Error::io(target, "write"))?;
+    drop(out);
     if dialect != Dialect::ClaudeCode {
         let expected = at.and_then(|row| plan.stand_in(tree, row));
         settle(path, source.name(), expected.as_deref())?;
@@ -291,11 +291,4 @@ pub(crate) fn name_of(entry: &NewEntry) -> String {
         Some(role) => format!("message ({role})"),
         None => entry.type_name.clone().into_owned(),
     }
-}
-
-/// `path` with something added to its name.
-pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(suffix);
-    path.with_file_name(name)
 }

@@ -12,16 +12,14 @@ use crate::dialect::Dialect;
 use crate::entry::NewEntry;
 use crate::error::{Error, Result};
 use crate::findings::Finding;
+use crate::fs::{self, NewFile};
 use crate::id::EntryId;
 use crate::json;
 use crate::load::Loaded;
-use crate::log::{
-    FileJournal, Journal, JournalError, beside, create_private, free, lock, replace, sync_directory,
-};
-use crate::session::{Session, storage};
+use crate::log::{FileJournal, Journal, JournalError, free, lock, replace};
+use crate::session::{Session, filled, storage};
 use crate::snapshot::{Bodies, Snapshot};
 use crate::tree::NONE;
-use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -155,7 +153,7 @@ pub fn repair(path: impl AsRef<Path>, options: RepairOptions) -> Result<Repair> 
         return Patient::read(path, file)?.repair(&options.to);
     }
     // A link to the session must stay one.
-    let path = &std::fs::canonicalize(path).map_err(Error::io(path, "repair"))?;
+    let path = &fs::canonicalize(path).map_err(Error::io(path, "repair"))?;
     let _lock = lock(file.file()).map_err(|error| storage(error, path))?;
     if !file.is_at(path) {
         return Err(storage(JournalError::Gone, path));
@@ -176,7 +174,6 @@ struct Patient<'a> {
 /// Where everything goes.
 struct Targets {
     output: PathBuf,
-    temporary: PathBuf,
     rejects: PathBuf,
 }
 
@@ -198,22 +195,17 @@ impl<'a> Patient<'a> {
             return Ok(repair);
         }
         let targets = self.targets(to)?;
-        let _ = std::fs::remove_file(&targets.temporary);
-        let done = self.write(&targets, &mut repair).and_then(|()| self.put(to, &targets));
-        match done {
-            Ok(backup) => {
-                repair.output = Some(targets.output);
-                repair.backup = backup;
-                Ok(repair)
-            }
-            Err(error) => {
-                let _ = std::fs::remove_file(&targets.temporary);
-                if repair.rejects.is_some() {
-                    let _ = std::fs::remove_file(&targets.rejects);
-                }
-                Err(error)
-            }
+        let (new, rejects) = self.write(&targets, &mut repair)?;
+        if let Some(rejects) = rejects {
+            rejects.publish().map_err(Error::creating(&targets.rejects, WRITE))?;
+            repair.rejects = Some(targets.rejects.clone());
         }
+        repair.backup = self.put(to, new).inspect_err(|_| {
+            // Published just now, for a repair that did not happen.
+            let _ = repair.rejects.as_deref().map(fs::remove_file);
+        })?;
+        repair.output = Some(targets.output);
+        Ok(repair)
     }
 
     /// What is going to be done.
@@ -286,40 +278,35 @@ impl<'a> Patient<'a> {
                 self.path.with_file_name(format!("{}.repaired.jsonl", stem(self.path)))
             }
         };
-        if *to != RepairTo::InPlace && output.symlink_metadata().is_ok() {
+        if *to != RepairTo::InPlace && fs::exists(&output) {
             return Err(Error::AlreadyExists(output));
         }
         let rejects = free(output.with_file_name(format!("{}.rejects.txt", stem(&output))));
-        Ok(Targets { temporary: beside(&output, ".repair.tmp"), output, rejects })
+        Ok(Targets { output, rejects })
     }
 
-    /// Writes the repaired session under its temporary name, and proves that it is good.
-    fn write(&self, targets: &Targets, repair: &mut Repair) -> Result<()> {
-        let Targets { temporary, rejects: rejects_path, .. } = targets;
-        let file = create_private(temporary).map_err(Error::io(temporary, WRITE))?;
-        let mut out = BufWriter::with_capacity(1 << 20, file);
-        let mut rejects: Option<BufWriter<File>> = None;
-        let written =
-            write::log(&*self.journal, &self.loaded, &self.plan, &mut out, &mut |line, bytes| {
+    /// Writes the repaired session and what was rejected, and proves that the session is good.
+    fn write(&self, targets: &Targets, repair: &mut Repair) -> Result<(NewFile, Option<NewFile>)> {
+        let Targets { output, rejects: rejects_path } = targets;
+        let new = NewFile::beside(output).map_err(Error::io(output, WRITE))?;
+        let mut rejects: Option<BufWriter<NewFile>> = None;
+        let new = filled(new, |out| {
+            write::log(&*self.journal, &self.loaded, &self.plan, out, &mut |line, bytes| {
                 let file = match &mut rejects {
                     Some(file) => file,
-                    none => none.insert(BufWriter::new(create_private(rejects_path)?)),
+                    none => none.insert(BufWriter::new(NewFile::beside(rejects_path)?)),
                 };
                 writeln!(file, "line {line} of {}:", self.path.display())?;
                 file.write_all(bytes)?;
                 file.write_all(b"\n")
-            });
-        repair.rejects = rejects.is_some().then(|| rejects_path.clone());
-        written.and_then(|()| out.flush()).map_err(Error::io(temporary, WRITE))?;
-        if let Some(mut rejects) = rejects {
-            let synced = rejects.flush().and_then(|()| rejects.get_ref().sync_all());
-            synced.map_err(Error::io(rejects_path, WRITE))?;
-        }
-        drop(out);
-        let own = self.record(temporary, repair)?;
-        let file = File::open(temporary).and_then(|file| file.sync_all());
-        file.map_err(Error::io(temporary, WRITE))?;
-        self.prove(temporary, &own, repair)
+            })
+        });
+        let new = new.map_err(Error::io(output, WRITE))?;
+        let rejects = rejects.map(|out| out.into_inner().map_err(io::IntoInnerError::into_error));
+        let rejects = rejects.transpose().map_err(Error::io(rejects_path, WRITE))?;
+        let own = self.record(new.path(), repair)?;
+        self.prove(new.path(), &own, repair)?;
+        Ok((new, rejects))
     }
 
     /// Records in the repaired session what was linked anew, and makes sure that its leaf is where it
@@ -419,20 +406,14 @@ impl<'a> Patient<'a> {
     }
 
     /// Gives the repaired session its name. Returns where the old one was kept.
-    fn put(&self, to: &RepairTo, targets: &Targets) -> Result<Option<PathBuf>> {
-        let Targets { output, temporary, .. } = targets;
+    fn put(&self, to: &RepairTo, new: NewFile) -> Result<Option<PathBuf>> {
+        let output = new.target().to_owned();
         if *to == RepairTo::InPlace {
-            let backup = free(beside(output, ".bak"));
-            replace(output, temporary, &backup).map_err(Error::io(output, "replace"))?;
+            let backup = free(fs::beside(&output, ".bak"));
+            replace(new, &backup).map_err(Error::io(&output, "replace"))?;
             return Ok(Some(backup));
         }
-        if output.symlink_metadata().is_ok() {
-            return Err(Error::AlreadyExists(output.clone()));
-        }
-        std::fs::rename(temporary, output).map_err(Error::io(output, "write"))?;
-        if let Some(directory) = output.parent() {
-            sync_directory(directory);
-        }
+        new.publish().map_err(Error::creating(&output, "write"))?;
         Ok(None)
     }
 }

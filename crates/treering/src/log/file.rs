@@ -7,12 +7,12 @@
 use super::journal::{Appended, Journal, JournalError};
 use super::zstd;
 use crate::error::{Error, Result};
-use std::fs::{File, Metadata, OpenOptions, TryLockError};
+use crate::fs::{self, Access, File, NewFile};
+use std::fs::TryLockError;
 use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How long to wait for another process's lock. Locks are held for microseconds; one that is held
 /// this long belongs to a stopped process.
@@ -26,8 +26,8 @@ pub(crate) struct FileJournal {
     packed: Option<File>,
     path: PathBuf,
     writable: bool,
-    /// The directory of a file we created, until its name in there is known to be on disk.
-    unsynced_directory: Mutex<Option<PathBuf>>,
+    /// Directories that got a new name when the file was created, until they are synced.
+    unsynced_directories: Mutex<Vec<PathBuf>>,
 }
 
 /// A file that was opened, whatever is in it.
@@ -41,11 +41,10 @@ pub(super) struct Opened {
 impl Opened {
     /// Opens an existing regular file, for reading only if it may not be written.
     pub(super) fn at(path: &Path) -> Result<Self> {
-        let writing = OpenOptions::new().read(true).append(true).open(path);
-        let (file, writable) = match writing {
+        let (file, writable) = match fs::open(path, Access::Append) {
             Ok(file) => (file, true),
             Err(error) if is_read_only(&error) => {
-                (File::open(path).map_err(Error::io(path, "open"))?, false)
+                (fs::open(path, Access::Read).map_err(Error::io(path, "open"))?, false)
             }
             Err(error) => return Err(Error::io(path, "open")(error)),
         };
@@ -54,7 +53,7 @@ impl Opened {
             let reason = "it is not a regular file".to_owned();
             return Err(Error::NotASession { path: path.to_owned(), reason });
         }
-        Ok(Opened { file, len: metadata.len(), writable })
+        Ok(Opened { file, len: metadata.len, writable })
     }
 }
 
@@ -72,37 +71,20 @@ impl FileJournal {
             None => (file, None, writable),
         };
         let path = std::path::absolute(path).map_err(Error::io(path, "open"))?;
-        Ok(FileJournal { file, packed, path, writable, unsynced_directory: Mutex::default() })
+        let unsynced_directories = Mutex::default();
+        Ok(FileJournal { file, packed, path, writable, unsynced_directories })
     }
 
-    /// Creates the file, which must not exist. It appears with its first bytes or not at all: they
-    /// are written under another name, which is then linked to the real one.
+    /// Creates the file, which must not exist. It appears with its first bytes or not at all.
     pub(crate) fn create(path: &Path, bytes: &[u8]) -> Result<Self> {
-        if let Some(directory) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-            create_private_dir(directory)?;
-        }
-        let temporary = temporary_beside(path);
-        let created = create_private(&temporary).and_then(|mut file| {
-            file.write_all(bytes)?;
-            std::fs::hard_link(&temporary, path)?;
-            Ok(file)
+        let created = NewFile::beside(path).and_then(|mut new| {
+            new.write_all(bytes)?;
+            new.publish_unsynced()
         });
-        // Gone whatever happened; a second name would hide a deletion of the first.
-        let _ = std::fs::remove_file(&temporary);
-        let file = match created {
-            Err(error) if is_linkless(&error) => create_private(path).and_then(|mut file| {
-                file.write_all(bytes).inspect_err(|_| drop(std::fs::remove_file(path)))?;
-                Ok(file)
-            }),
-            created => created,
-        };
-        let file = file.map_err(|error| match error.kind() {
-            io::ErrorKind::AlreadyExists => Error::AlreadyExists(path.to_owned()),
-            _ => Error::io(path, "create")(error),
-        })?;
-        let unsynced_directory = Mutex::new(path.parent().map(Path::to_owned));
+        let (file, unsynced) = created.map_err(Error::creating(path, "create"))?;
+        let unsynced_directories = Mutex::new(unsynced);
         let path = std::path::absolute(path).map_err(Error::io(path, "create"))?;
-        Ok(FileJournal { file, packed: None, path, writable: true, unsynced_directory })
+        Ok(FileJournal { file, packed: None, path, writable: true, unsynced_directories })
     }
 
     pub(crate) fn file(&self) -> &File {
@@ -117,8 +99,8 @@ impl FileJournal {
     /// Whether `path` still names this file.
     pub(crate) fn is_at(&self, path: &Path) -> bool {
         let file = self.packed.as_ref().unwrap_or(&self.file);
-        match (file.metadata(), std::fs::metadata(path)) {
-            (Ok(ours), Ok(theirs)) => same_file(&ours, &theirs),
+        match (file.metadata(), fs::metadata(path)) {
+            (Ok(ours), Ok(theirs)) => ours.id == theirs.id,
             _ => false,
         }
     }
@@ -131,7 +113,7 @@ impl FileJournal {
             return Err(JournalError::Gone);
         }
         // Our own descriptor only ever appends.
-        let mut file = OpenOptions::new().write(true).open(&self.path)?;
+        let mut file = fs::open(&self.path, Access::Write)?;
         Ok(file.write_all(new)?)
     }
 
@@ -147,11 +129,11 @@ impl FileJournal {
 
 impl Journal for FileJournal {
     fn len(&self) -> io::Result<u64> {
-        Ok(self.file.metadata()?.len())
+        self.file.size()
     }
 
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
-        read_at(&self.file, offset, buffer)
+        self.file.read_at(offset, buffer)
     }
 
     fn append(&self, expected: u64, lines: &[u8]) -> Result<Appended, JournalError> {
@@ -160,11 +142,13 @@ impl Journal for FileJournal {
         }
         let _lock = lock(&self.file)?;
         let metadata = self.file.metadata()?;
-        if is_deleted(&metadata) || (may_have_moved(&metadata) && !self.is_at(&self.path)) {
+        // The file may have been replaced, and its old content may still have a name: only the path
+        // tells where new entries are looked for.
+        if fs::metadata(&self.path).map(|there| there.id).ok() != Some(metadata.id) {
             return Err(JournalError::Gone);
         }
-        if metadata.len() != expected {
-            return Err(JournalError::Moved(metadata.len()));
+        if metadata.len != expected {
+            return Err(JournalError::Moved(metadata.len));
         }
         if let Err(error) = (&self.file).write_all(lines) {
             self.undo(expected);
@@ -177,10 +161,11 @@ impl Journal for FileJournal {
 
     fn sync(&self) -> io::Result<()> {
         self.file.sync_data()?;
-        let mut directory = self.unsynced_directory.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(path) = directory.take() {
-            sync_directory(&path);
+        let mut unsynced = self.unsynced_directories.lock().unwrap_or_else(PoisonError::into_inner);
+        for directory in &*unsynced {
+            fs::sync_dir(directory)?;
         }
+        unsynced.clear();
         Ok(())
     }
 
@@ -207,111 +192,21 @@ impl Drop for Locked<'_> {
 
 /// Locks the file against other writers, waiting a bounded time.
 pub(crate) fn lock(file: &File) -> Result<Locked<'_>, JournalError> {
-    let mut deadline = None;
-    loop {
+    let mut waited = Duration::ZERO;
+    while waited < LOCK_PATIENCE {
         match file.try_lock() {
             Ok(()) => return Ok(Locked(file)),
             Err(TryLockError::Error(error)) => return Err(error.into()),
             Err(TryLockError::WouldBlock) => {}
         }
-        let deadline = *deadline.get_or_insert_with(|| Instant::now() + LOCK_PATIENCE);
-        if Instant::now() > deadline {
-            return Err(JournalError::Locked);
-        }
-        std::thread::sleep(Duration::from_micros(50));
+        // Most locks are held for microseconds; after a while they are not asked for as often.
+        let pause = (waited / 16).clamp(Duration::from_micros(50), Duration::from_millis(5));
+        fs::sleep(pause);
+        waited += pause;
     }
-}
-
-/// Makes the names in a directory survive a power failure, where the file system can.
-pub(crate) fn sync_directory(path: &Path) {
-    let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
-    // Some file systems cannot sync a directory: then there is nothing more to be done.
-    let _ = File::open(path).and_then(|directory| directory.sync_all());
-}
-
-/// A file system that knows no hard links.
-fn is_linkless(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::Unsupported | io::ErrorKind::PermissionDenied)
-}
-
-/// A name in the same directory that no other process uses.
-fn temporary_beside(path: &Path) -> PathBuf {
-    static COUNT: AtomicU32 = AtomicU32::new(0);
-    let count = COUNT.fetch_add(1, Ordering::Relaxed);
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{}-{count}.tmp", std::process::id()));
-    path.with_file_name(name)
+    Err(JournalError::Locked)
 }
 
 fn is_read_only(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
-}
-
-#[cfg(unix)]
-pub(super) fn read_at(file: &File, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
-    use std::os::unix::fs::FileExt;
-    loop {
-        match file.read_at(buffer, offset) {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            result => return result,
-        }
-    }
-}
-
-#[cfg(windows)]
-pub(super) fn read_at(file: &File, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
-    std::os::windows::fs::FileExt::seek_read(file, buffer, offset)
-}
-
-#[cfg(unix)]
-fn is_deleted(metadata: &Metadata) -> bool {
-    std::os::unix::fs::MetadataExt::nlink(metadata) == 0
-}
-
-#[cfg(not(unix))]
-fn is_deleted(_: &Metadata) -> bool {
-    false // An open file cannot be deleted there.
-}
-
-/// Whether something other than a write happened to the file: a rename or a link changes its status
-/// time alone, a write both times alike. Saves a look at the path before every append.
-#[cfg(unix)]
-fn may_have_moved(metadata: &Metadata) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    let changed = (metadata.ctime(), metadata.ctime_nsec());
-    metadata.nlink() != 1 || changed != (metadata.mtime(), metadata.mtime_nsec())
-}
-
-#[cfg(not(unix))]
-fn may_have_moved(_: &Metadata) -> bool {
-    false
-}
-
-#[cfg(unix)]
-fn same_file(a: &Metadata, b: &Metadata) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    a.dev() == b.dev() && a.ino() == b.ino()
-}
-
-#[cfg(not(unix))]
-fn same_file(a: &Metadata, b: &Metadata) -> bool {
-    a.created().ok() == b.created().ok()
-}
-
-/// Creates a file nobody else can read; it must not exist.
-pub(crate) fn create_private(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.read(true).append(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
-}
-
-/// Creates a directory, and those above it, that nobody else can read.
-pub(crate) fn create_private_dir(path: &Path) -> Result<()> {
-    let mut builder = std::fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path).map_err(Error::io(path, "create the directory"))
 }

@@ -4,17 +4,15 @@
 //! other log, needs no memory, and is gone with the process. Lines stay lines: numbers, order and the
 //! newline at the end are those of the source, and omp's title slot keeps its length.
 
-use super::file::read_at;
 use super::journal::{Appended, Journal, JournalError};
 use super::scan::{self, Bytes};
-use super::zstd::nameless_file;
 use crate::dialect::Dialect;
 use crate::dialect::omp::title;
 use crate::entry::head::ParentKey;
+use crate::fs::{self, File};
 use crate::json;
 use std::borrow::Cow;
 use std::fmt;
-use std::fs::File;
 use std::io::{self, BufWriter, Write};
 
 /// Something that changes lines on their way out of a log, such as a redaction.
@@ -66,7 +64,7 @@ impl Filtered {
             filter.look(line);
             Ok(())
         })?;
-        let mut out = BufWriter::with_capacity(1 << 20, nameless_file()?);
+        let mut out = BufWriter::with_capacity(1 << 20, fs::nameless()?);
         let mut len = 0;
         each_line(source, length, |line, is_terminated| {
             let filtered = settled(line, filter.line(line));
@@ -121,7 +119,7 @@ impl Journal for Filtered {
     }
 
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
-        read_at(&self.file, offset, buffer)
+        self.file.read_at(offset, buffer)
     }
 
     fn append(&self, _: u64, _: &[u8]) -> Result<Appended, JournalError> {

@@ -3,13 +3,13 @@
 //! Opening, asking for the length and reading are all that is asked of the system; everything else
 //! happens in memory that the next file uses again.
 
-use super::file::{FileJournal, Opened, read_at};
+use super::file::{FileJournal, Opened};
 use super::journal::{Appended, Journal, JournalError};
 use super::scan::{PAGE, page_start};
 use super::zstd;
 use crate::error::{Error, Result};
+use crate::fs::File;
 use std::cell::Cell;
-use std::fs::File;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -52,7 +52,7 @@ impl Held {
         let mut held = Held { start: page_start(&room), room, len: 0 };
         while held.len < len {
             let at = held.start + held.len..held.start + len;
-            match read_at(file, held.len as u64, &mut held.room[at])? {
+            match file.read_at(held.len as u64, &mut held.room[at])? {
                 0 => break,
                 count => held.len += count,
             }

@@ -14,14 +14,12 @@ pub(crate) mod scan;
 pub(crate) mod tail;
 mod zstd;
 
-pub(crate) use file::{
-    FileJournal, LOCK_PATIENCE, create_private, create_private_dir, lock, sync_directory,
-};
+pub(crate) use file::{FileJournal, LOCK_PATIENCE, lock};
 pub(crate) use filter::Filtered;
 pub use filter::LineFilter;
 pub(crate) use held::Held;
 pub(crate) use joined::Joined;
 pub use journal::{Appended, Journal, JournalError};
 pub use memory::MemoryJournal;
-pub(crate) use replace::{beside, free, replace};
+pub(crate) use replace::{free, replace};
 pub use zstd::decompress;

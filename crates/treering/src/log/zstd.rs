@@ -9,11 +9,10 @@
 //! by its content. What cannot be unpacked to the end is an error: half a session would look like a
 //! whole one.
 
-use super::file::{create_private, read_at};
+use crate::fs::{self, File};
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 use std::fmt::Display;
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, Write};
 
 const MAGIC: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
@@ -31,7 +30,7 @@ pub(crate) fn unpack(file: &File) -> io::Result<Option<File>> {
         return Ok(None);
     }
     let mut source = BufReader::new(Packed::new(file));
-    let mut target = nameless_file()?;
+    let mut target = fs::nameless()?;
     let unpacked = decompress(&mut source, &mut target);
     // The decoder cannot tell a file that cannot be read from one that makes no sense.
     match source.into_inner().failed {
@@ -40,15 +39,6 @@ pub(crate) fn unpack(file: &File) -> io::Result<Option<File>> {
     }
     target.rewind()?;
     Ok(Some(target))
-}
-
-/// A file that only we can read and that has no name any more.
-pub(super) fn nameless_file() -> io::Result<File> {
-    let name = format!("treering-{}", uuid::Uuid::now_v7().simple());
-    let path = std::env::temp_dir().join(name);
-    let file = create_private(&path)?;
-    std::fs::remove_file(&path)?;
-    Ok(file)
 }
 
 /// The packed file from its start, whatever its cursor says: others may share it.
@@ -66,7 +56,7 @@ impl<'a> Packed<'a> {
 
 impl Read for Packed<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        match read_at(self.file, self.at, buffer) {
+        match self.file.read_at(self.at, buffer) {
             Ok(length) => {
                 self.at += length as u64;
                 Ok(length)
@@ -155,7 +145,7 @@ mod tests {
     const LINES: &str = "{\"type\":\"session_meta\"}\n{\"a\":\"é\"}\n";
 
     fn file(bytes: &[u8]) -> File {
-        let mut file = tempfile::tempfile().unwrap();
+        let mut file = File::from(tempfile::tempfile().unwrap());
         file.write_all(bytes).unwrap();
         file
     }
@@ -250,8 +240,7 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn nobody_else_can_open_the_content() {
-        use std::os::unix::fs::MetadataExt;
         let about = unpack(&file(&BY_ZSTD)).unwrap().unwrap().metadata().unwrap();
-        assert_eq!((about.nlink(), about.mode() & 0o777), (0, 0o600));
+        assert_eq!((about.links, about.mode & 0o777), (0, 0o600));
     }
 }

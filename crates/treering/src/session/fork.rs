@@ -9,11 +9,12 @@ use crate::dialect::omp::title;
 use crate::dialect::{About, Dialect, Stamp};
 use crate::entry::{Kind, NewEntry, Role};
 use crate::error::{Error, Result};
+use crate::fs::{self, NewFile};
 use crate::header::Header;
 use crate::id::{EntryId, IdMaker, SessionId};
 use crate::json;
 use crate::load::Loaded;
-use crate::log::{Journal, MemoryJournal, create_private, create_private_dir};
+use crate::log::{Journal, MemoryJournal};
 use crate::snapshot::{Bodies, Snapshot};
 use crate::tree::NONE;
 use std::borrow::Cow;
@@ -110,26 +111,21 @@ pub(crate) fn write_whole(
     target: &Path,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> Result<()> {
-    if let Some(directory) = target.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-        create_private_dir(directory)?;
-    }
-    if target.exists() {
+    if fs::exists(target) {
         return Err(Error::AlreadyExists(target.to_owned()));
     }
-    let mut name = target.file_name().unwrap_or_default().to_owned();
-    name.push(".tmp");
-    let temporary = target.with_file_name(name);
-    let _ = std::fs::remove_file(&temporary);
-    let written = (|| {
-        let mut out = io::BufWriter::with_capacity(1 << 20, create_private(&temporary)?);
-        write(&mut out)?;
-        out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_data()?;
-        std::fs::rename(&temporary, target)
-    })();
-    if written.is_err() {
-        let _ = std::fs::remove_file(&temporary);
-    }
-    written.map_err(Error::io(target, "write"))
+    let written = NewFile::beside(target).and_then(|new| filled(new, write)?.publish());
+    written.map(drop).map_err(Error::creating(target, "write"))
+}
+
+/// Fills a new file through a buffer.
+pub(crate) fn filled(
+    new: NewFile,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<NewFile> {
+    let mut out = io::BufWriter::with_capacity(1 << 20, new);
+    write(&mut out)?;
+    out.into_inner().map_err(io::IntoInnerError::into_error)
 }
 
 /// A session to be made of a path.

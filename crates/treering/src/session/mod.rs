@@ -14,7 +14,7 @@ mod through;
 mod write;
 
 pub use fork::ForkOptions;
-pub(crate) use fork::{absolute, write_whole};
+pub(crate) use fork::{absolute, filled, write_whole};
 pub use options::{Creation, Durability, SessionOptions};
 pub use part::Part;
 pub use relocate::relocate;
@@ -25,6 +25,7 @@ use crate::dialect::{About, AgentContext, Dialect, agent};
 use crate::entry::{Entry, Kind, Role};
 use crate::error::{Error, Result};
 use crate::findings::Finding;
+use crate::fs;
 use crate::header::Header;
 use crate::id::{EntryId, SessionId};
 use crate::load::Loaded;
@@ -145,7 +146,7 @@ impl Session {
         options: SessionOptions,
     ) -> Result<Session> {
         let path = path.as_ref();
-        if path.exists() {
+        if fs::exists(path) {
             return Err(Error::AlreadyExists(path.to_owned()));
         }
         let id = options.id.unwrap_or_else(SessionId::generate);

@@ -5,13 +5,14 @@
 //! finds that the file is gone. Nothing can land in the old file after it was copied.
 
 use super::state::{Opened, storage};
-use super::{absolute, write_whole};
+use super::{absolute, filled, write_whole};
 use crate::dialect::Dialect;
 use crate::error::{Error, Result};
+use crate::fs::{self, NewFile};
 use crate::header::VERSION;
 use crate::json;
 use crate::load::Loaded;
-use crate::log::{Journal, beside, create_private, free, lock, replace};
+use crate::log::{Journal, free, lock, replace};
 use crate::migrate::{self, with_head_member};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -57,7 +58,7 @@ pub fn relocate(
     }
     write_whole(target, write)?;
     if let Err(error) = retire(path) {
-        let _ = std::fs::remove_file(target);
+        let _ = fs::remove_file(target);
         return Err(Error::io(path, "give up")(error));
     }
     Ok(None)
@@ -93,19 +94,9 @@ fn in_place(
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<PathBuf> {
     // A link to the session must stay one.
-    let path = &std::fs::canonicalize(path)?;
-    let temporary = beside(path, ".moving.tmp");
-    let _ = std::fs::remove_file(&temporary);
-    let kept = (|| {
-        let mut out = io::BufWriter::with_capacity(1 << 20, create_private(&temporary)?);
-        write(&mut out)?;
-        out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
-        let backup = free(beside(path, ".bak"));
-        replace(path, &temporary, &backup)?;
-        Ok(backup)
-    })();
-    if kept.is_err() {
-        let _ = std::fs::remove_file(&temporary);
-    }
-    kept
+    let path = &fs::canonicalize(path)?;
+    let new = filled(NewFile::beside(path)?, write)?;
+    let backup = free(fs::beside(path, ".bak"));
+    replace(new, &backup)?;
+    Ok(backup)
 }

@@ -33,6 +33,7 @@ mod full_disk;
 mod grafts_random;
 mod llm;
 mod merges;
+mod new_files;
 mod operations;
 mod picks;
 mod processes;

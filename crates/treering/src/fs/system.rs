@@ -1,0 +1,128 @@
+//! The operating system's files.
+
+use super::{Access, File, FileId, FileKind, FileSystem, Metadata};
+use std::fs::OpenOptions;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+#[derive(Debug)]
+pub(super) struct System;
+
+impl FileSystem for System {
+    fn open(&self, path: &Path, access: Access) -> io::Result<File> {
+        let mut options = OpenOptions::new();
+        options.read(true);
+        match access {
+            Access::Read => {}
+            Access::Append => drop(options.append(true)),
+            Access::Write => drop(options.write(true)),
+            Access::CreateNew => {
+                options.append(true).create_new(true);
+                #[cfg(unix)]
+                std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+            }
+        }
+        options.open(path).map(File::from)
+    }
+
+    fn metadata(&self, path: &Path, follow: bool) -> io::Result<Metadata> {
+        let found = if follow { std::fs::metadata(path) } else { std::fs::symlink_metadata(path) };
+        Ok(metadata(&found?))
+    }
+
+    fn canonicalize(&self, path: &Path) -> io::Result<PathBuf> {
+        std::fs::canonicalize(path)
+    }
+
+    fn hard_link(&self, from: &Path, to: &Path) -> io::Result<()> {
+        std::fs::hard_link(from, to)
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        std::fs::rename(from, to)
+    }
+
+    fn remove_file(&self, path: &Path) -> io::Result<()> {
+        std::fs::remove_file(path)
+    }
+
+    fn create_dir(&self, path: &Path) -> io::Result<()> {
+        let mut builder = std::fs::DirBuilder::new();
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.create(path)
+    }
+
+    fn sync_dir(&self, path: &Path) -> io::Result<()> {
+        std::fs::File::open(path)?.sync_all()
+    }
+
+    fn now(&self) -> SystemTime {
+        SystemTime::now()
+    }
+
+    fn sleep(&self, duration: Duration) {
+        std::thread::sleep(duration);
+    }
+}
+
+#[cfg(unix)]
+pub(super) fn metadata(metadata: &std::fs::Metadata) -> Metadata {
+    use std::os::unix::fs::MetadataExt;
+    Metadata {
+        kind: kind(metadata),
+        len: metadata.len(),
+        id: FileId { device: metadata.dev(), number: metadata.ino() },
+        links: metadata.nlink(),
+        mode: metadata.mode() & 0o7777,
+        owner: Some((metadata.uid(), metadata.gid())),
+        modified: metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH),
+    }
+}
+
+#[cfg(not(unix))]
+pub(super) fn metadata(metadata: &std::fs::Metadata) -> Metadata {
+    let created = metadata.created().ok();
+    let since = created.and_then(|time| time.duration_since(SystemTime::UNIX_EPOCH).ok());
+    let number = since.map_or(0, |since| since.as_nanos() as u64);
+    Metadata {
+        kind: kind(metadata),
+        len: metadata.len(),
+        id: FileId { device: 0, number },
+        links: 1,
+        mode: if metadata.permissions().readonly() { 0o400 } else { 0o600 },
+        owner: None,
+        modified: metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH),
+    }
+}
+
+fn kind(metadata: &std::fs::Metadata) -> FileKind {
+    match metadata.file_type() {
+        kind if kind.is_file() => FileKind::File,
+        kind if kind.is_dir() => FileKind::Directory,
+        _ => FileKind::Other,
+    }
+}
+
+#[cfg(unix)]
+pub(super) fn set_owner(file: &std::fs::File, (user, group): (u32, u32)) -> io::Result<()> {
+    std::os::unix::fs::fchown(file, Some(user), Some(group))
+}
+
+#[cfg(not(unix))]
+pub(super) fn set_owner(_: &std::fs::File, _: (u32, u32)) -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(unix)]
+pub(super) fn set_mode(file: &std::fs::File, mode: u32) -> io::Result<()> {
+    file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(mode))
+}
+
+#[cfg(not(unix))]
+pub(super) fn set_mode(file: &std::fs::File, mode: u32) -> io::Result<()> {
+    let mut permissions = file.metadata()?.permissions();
+    permissions.set_readonly(mode & 0o222 == 0);
+    file.set_permissions(permissions)
+}
