@@ -80,7 +80,9 @@ pub use graft::{
 };
 pub use header::{Header, VERSION};
 pub use id::{EntryId, SessionId};
-pub use llm::{LlmContext, Pairing, PairingRepair};
+pub use llm::{
+    CacheControl, ContextRepair, LlmContext, Pairing, ProviderRequest, RequestOptions, Tool,
+};
 pub use log::{Appended, Journal, JournalError, LineFilter, MemoryJournal, decompress};
 pub use migrate::Upgrade;
 pub use session::{

@@ -7,7 +7,9 @@ use crate::output::{self, Output, Style};
 use crate::text::{count, safe_bytes, safe_line, time};
 use std::io::Write;
 use std::path::PathBuf;
-use treering::{Context, ContextMessage, MessageView, Pairing, PairingRepair, Projection, Session};
+use treering::{
+    Context, ContextMessage, MessageView, Pairing, Projection, RequestOptions, Session,
+};
 
 /// Show what the model sees
 ///
@@ -33,6 +35,20 @@ pub(crate) struct Args {
     /// Pair every tool call with its result, as providers demand; repairs are reported
     #[arg(long, requires = "llm")]
     strict: bool,
+    /// The messages as the request of a provider's API has them, as JSON; repairs are reported
+    #[arg(long, value_enum, conflicts_with_all = ["llm", "view", "json"])]
+    provider: Option<Provider>,
+}
+
+/// The API whose requests a context is written for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Provider {
+    /// Anthropic's Messages API
+    Anthropic,
+    /// OpenAI's Chat Completions API, and servers compatible with it
+    OpenaiChat,
+    /// OpenAI's Responses API
+    OpenaiResponses,
 }
 
 /// Whose rules decide what is in a context.
@@ -50,7 +66,16 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     let (projection, session) = read(args)?;
     let (frame, settings) = (projection.json_frame(), settings(&projection));
     let mut repairs = Vec::new();
-    if args.strict {
+    if let Some(provider) = args.provider {
+        let (context, options) = (Context::collect(projection)?, RequestOptions::new());
+        let request = match provider {
+            Provider::Anthropic => context.to_anthropic(&options),
+            Provider::OpenaiChat => context.to_openai_chat(&options),
+            Provider::OpenaiResponses => context.to_openai_responses(&options),
+        };
+        writeln!(out, "{}", request.json)?;
+        repairs = request.repairs;
+    } else if args.strict {
         // Pairing looks at all of it.
         let paired = Context::collect(projection)?.to_llm(Pairing::Strict);
         repairs = paired.repairs;
@@ -64,9 +89,9 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     }
     out.finish()?;
     for repair in &repairs {
-        output::complain("warning", &safe_line(&in_words(repair)));
+        output::complain("warning", &safe_line(&repair.to_string()));
     }
-    match session.filter(|_| !args.json) {
+    match session.filter(|_| !args.json && args.provider.is_none()) {
         Some(session) => warn_of_findings(&session, &args.file, out),
         None => Ok(()),
     }
@@ -175,19 +200,4 @@ fn write_message(message: &ContextMessage, out: &mut Output) -> Result<(), Failu
     let time = out.paint(Style::Dim, &time(describe::message_time(view)));
     writeln!(out, "── {role}  {id}  {time}")?;
     describe::write_message(out, view, Calls::OneLine)
-}
-
-fn in_words(repair: &PairingRepair) -> String {
-    match repair {
-        PairingRepair::ResultMadeUp { entry, call } => {
-            format!("entry {entry}: tool call {call} has no result: an error result was made up")
-        }
-        PairingRepair::ResultMoved { entry, call } => {
-            format!("entry {entry}: the result of tool call {call} was moved to its call")
-        }
-        PairingRepair::ResultDropped { entry, call } => {
-            format!("entry {entry}: a result without its tool call {call} was left out")
-        }
-        other => format!("{other:?}"),
-    }
 }

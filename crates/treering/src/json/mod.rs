@@ -12,7 +12,7 @@
 mod seek;
 mod text;
 
-pub(crate) use text::{decode, decode_exactly, inside, quoted, string, write_string};
+pub(crate) use text::{decode, decode_exactly, inside, quoted, string, to_unicode, write_string};
 
 use seek::{next_byte, next_special};
 use std::borrow::Cow;

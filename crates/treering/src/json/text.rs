@@ -115,6 +115,29 @@ fn decode_unit(bytes: &[u8]) -> (Option<char>, usize) {
     (char::from_u32(high), 6)
 }
 
+/// Returns JSON in which every string is valid Unicode: halves of surrogate pairs and bytes that are not
+/// UTF-8 become U+FFFD, everything else stays as it is. Borrows if nothing had to change.
+pub(crate) fn to_unicode(json: &[u8]) -> Cow<'_, str> {
+    let text = String::from_utf8_lossy(json);
+    let mut out = String::new();
+    let (mut copied, mut at) = (0, 0);
+    while let Some(escape) = memchr::memchr(b'\\', text.as_bytes().get(at..).unwrap_or_default()) {
+        let start = at + escape;
+        let (character, used) = decode_escape(&text.as_bytes()[start..]);
+        at = start + used;
+        if character.is_none() && text.is_char_boundary(at) {
+            out.push_str(&text[copied..start]);
+            out.push_str("\\ufffd");
+            copied = at;
+        }
+    }
+    if copied == 0 {
+        return text;
+    }
+    out.push_str(&text[copied..]);
+    Cow::Owned(out)
+}
+
 /// Appends `text` as a string literal, escaped the way `JSON.stringify` does.
 pub(crate) fn write_string(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');

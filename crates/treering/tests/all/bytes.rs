@@ -65,7 +65,7 @@ fn they_survive_a_context_and_an_upgrade() {
     for (message, text) in context.messages[1..].iter().zip(ODD) {
         assert!(contains(&message.json, text), "{}", text.escape_ascii());
     }
-    let llm = context.to_llm(treering::Pairing::Strict);
+    let llm = context.to_llm(treering::Pairing::Raw);
     assert!(contains(&llm.messages[1].json, ODD[0]));
 
     let directory = tempfile::tempdir().unwrap();

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use treering::{
-    EntryId, Kind, MemoryJournal, Merge, MergeSummary, NewEntry, Pairing, PairingRepair, Pick,
+    ContextRepair, EntryId, Kind, MemoryJournal, Merge, MergeSummary, NewEntry, Pairing, Pick,
     Repeated, Selection, Session, SessionOptions,
 };
 use treering_testkit::rng::Rng;
@@ -94,15 +94,10 @@ impl World {
     }
 
     /// Results that only somebody made up, and others, by whether they concern `copies`.
-    fn repairs(&self, copies: &HashSet<String>) -> (Vec<PairingRepair>, usize) {
+    fn repairs(&self, copies: &HashSet<String>) -> (Vec<ContextRepair>, usize) {
         let repairs = self.session.context().unwrap().to_llm(Pairing::Strict).repairs;
         let (ours, others): (Vec<_>, Vec<_>) =
-            repairs.into_iter().partition(|repair| match repair {
-                PairingRepair::ResultMadeUp { entry, .. }
-                | PairingRepair::ResultMoved { entry, .. }
-                | PairingRepair::ResultDropped { entry, .. } => copies.contains(entry.as_str()),
-                _ => false,
-            });
+            repairs.into_iter().partition(|repair| copies.contains(repair.entry().as_str()));
         (ours, others.len())
     }
 
@@ -120,7 +115,7 @@ impl World {
         let mut made_up: Vec<&str> = ours
             .iter()
             .map(|repair| match repair {
-                PairingRepair::ResultMadeUp { call, .. } => call.as_str(),
+                ContextRepair::ResultMadeUp { call, .. } => call.as_str(),
                 other => panic!("{other:?}"),
             })
             .collect();

@@ -2,7 +2,7 @@
 
 use crate::support::{compaction, entry, file, open, user};
 use serde_json::{Value, json};
-use treering::{LlmContext, Pairing, PairingRepair};
+use treering::{ContextRepair, LlmContext, Pairing};
 
 fn llm(lines: &[String], pairing: Pairing) -> LlmContext {
     open(file(lines)).context().unwrap().to_llm(pairing)
@@ -132,7 +132,7 @@ fn result(id: &str, parent: Option<&str>, call: &str) -> String {
 }
 
 /// Roles and call ids, and what was repaired.
-fn paired(lines: &[String]) -> (String, Vec<PairingRepair>) {
+fn paired(lines: &[String]) -> (String, Vec<ContextRepair>) {
     let llm = llm(lines, Pairing::Strict);
     let shape = values(&llm).into_iter().map(|message| match message["role"].as_str().unwrap() {
         "toolResult" => format!("result:{}", message["toolCallId"].as_str().unwrap()),
@@ -158,7 +158,7 @@ fn tool_calls_without_results() {
     let lines = [call("a", None, &["1", "2"]), result("r", Some("a"), "1"), user("u", Some("r"))];
     let (shape, repairs) = paired(&lines);
     assert_eq!(shape, "assistant result:1 result:2 user");
-    assert_eq!(repairs, [PairingRepair::ResultMadeUp { entry: "a".into(), call: "2".into() }]);
+    assert_eq!(repairs, [ContextRepair::ResultMadeUp { entry: "a".into(), call: "2".into() }]);
     let llm = llm(&lines, Pairing::Strict);
     assert_eq!(
         values(&llm)[2],
@@ -172,7 +172,7 @@ fn results_without_calls() {
     let lines = [user("u", None), result("r", Some("u"), "1"), user("v", Some("r"))];
     let (shape, repairs) = paired(&lines);
     assert_eq!(shape, "user user");
-    assert_eq!(repairs, [PairingRepair::ResultDropped { entry: "r".into(), call: "1".into() }]);
+    assert_eq!(repairs, [ContextRepair::ResultDropped { entry: "r".into(), call: "1".into() }]);
     // A result before its call is no result of it.
     let early = [result("r", None, "1"), call("a", Some("r"), &["1"])];
     let (shape, repairs) = paired(&early);
@@ -192,8 +192,8 @@ fn results_that_come_late_or_twice() {
     assert_eq!(
         repairs,
         [
-            PairingRepair::ResultMoved { entry: "r".into(), call: "1".into() },
-            PairingRepair::ResultDropped { entry: "s".into(), call: "1".into() },
+            ContextRepair::ResultMoved { entry: "r".into(), call: "1".into() },
+            ContextRepair::ResultDropped { entry: "s".into(), call: "1".into() },
         ]
     );
 }

@@ -37,6 +37,7 @@ mod new_files;
 mod operations;
 mod picks;
 mod processes;
+mod providers;
 mod relocate;
 mod scale;
 mod seam;

@@ -1,0 +1,199 @@
+//! Contexts as Anthropic's Messages API takes them.
+
+use super::request::{Part, Refused, Speaker, Turn, Turns, member, quoted};
+use super::{CacheControl, ContextRepair, ProviderRequest, RequestOptions};
+use crate::context::Context;
+
+/// The longest id of a tool call that the API accepts.
+const LONGEST_CALL_ID: usize = 64;
+const BREAKPOINT: &str = ",\"cache_control\":{\"type\":\"ephemeral\"}";
+const OPENING: &str = "(The conversation begins with an answer.)";
+const ERROR_IMAGES: &str = "(Images of failed tool calls follow.)";
+
+impl Context {
+    /// Returns the `system`, `messages` and `tools` of a request to Anthropic's Messages API.
+    ///
+    /// The context is paired [strictly](super::Pairing::Strict). All results of one answer's calls
+    /// stand in the user message after it; messages of one side are joined; thinking is sent back
+    /// with its signature, or left out and reported without one.
+    ///
+    /// ```
+    /// use treering::{Message, RequestOptions, Session};
+    /// let session = Session::in_memory("/project");
+    /// session.append(Message::user("hello"))?;
+    /// let request = session.context()?.to_anthropic(&RequestOptions::new().with_system("Be brief."));
+    /// assert!(request.json.contains(r#""messages":[{"role":"user""#));
+    /// assert!(request.repairs.is_empty());
+    /// # Ok::<(), treering::Error>(())
+    /// ```
+    pub fn to_anthropic(&self, options: &RequestOptions) -> ProviderRequest {
+        let llm = self.strict();
+        let mut turns = Turns::read(&llm, options);
+        turns.retain(|speaker, part| match (speaker, part) {
+            (_, Part::Thinking { signature: None, .. }) => Err(Refused::Thinking),
+            (Speaker::Assistant, Part::Image { .. }) => Err(Refused::Block("image")),
+            (Speaker::System, Part::Image { .. }) => Err(Refused::Block("image")),
+            (Speaker::User | Speaker::System | Speaker::Tool { .. }, Part::Call { .. }) => {
+                Err(Refused::Block("toolCall"))
+            }
+            _ => Ok(()),
+        });
+        turns.rename_calls(LONGEST_CALL_ID);
+        let Turns { turns, mut repairs } = turns;
+        let mut request = Request::new(options);
+        for turn in &turns {
+            request.turn(turn, &mut repairs);
+        }
+        ProviderRequest { json: request.finish(options), repairs }
+    }
+}
+
+/// A request under construction.
+struct Request {
+    system: Vec<String>,
+    messages: Vec<Message>,
+}
+
+/// Consecutive turns of one side.
+struct Message {
+    role: &'static str,
+    blocks: Vec<String>,
+    /// Images of failed tool results: the API takes them only after all results.
+    late: Vec<String>,
+}
+
+impl Request {
+    fn new(options: &RequestOptions) -> Self {
+        let system = options.system.as_deref().filter(|system| !system.trim().is_empty());
+        Request { system: system.map(text_block).into_iter().collect(), messages: Vec::new() }
+    }
+
+    fn turn(&mut self, turn: &Turn<'_>, repairs: &mut Vec<ContextRepair>) {
+        let role = match &turn.speaker {
+            Speaker::System if self.messages.is_empty() => {
+                self.system.push(text_block(&turn.text()));
+                return;
+            }
+            // A later instruction keeps its place: it would mean something else at the start.
+            Speaker::System | Speaker::User | Speaker::Tool { .. } => "user",
+            Speaker::Assistant => "assistant",
+        };
+        if self.messages.is_empty() && role == "assistant" {
+            repairs.push(ContextRepair::UserMessageMadeUp { entry: turn.entry.clone() });
+            self.message("user").blocks.push(text_block(OPENING));
+        }
+        let message = self.message(role);
+        match &turn.speaker {
+            Speaker::Tool { call, is_error } => {
+                let (result, late) = tool_result(call, *is_error, &turn.parts);
+                message.blocks.push(result);
+                message.late.extend(late);
+            }
+            _ => {
+                message.flush();
+                message.blocks.extend(turn.parts.iter().map(block));
+            }
+        }
+    }
+
+    /// Returns the last message, or a new one where the side changes.
+    fn message(&mut self, role: &'static str) -> &mut Message {
+        if self.messages.last().is_none_or(|message| message.role != role) {
+            self.messages.push(Message { role, blocks: Vec::new(), late: Vec::new() });
+        }
+        let last = self.messages.len() - 1;
+        &mut self.messages[last]
+    }
+
+    fn finish(mut self, options: &RequestOptions) -> String {
+        self.messages.iter_mut().for_each(Message::flush);
+        let mut tools: Vec<String> = options
+            .tools
+            .iter()
+            .map(|tool| {
+                let mut out = "{".to_owned();
+                member(&mut out, "name", &tool.name);
+                member(&mut out, "description", &tool.description);
+                out + ",\"input_schema\":" + &tool.parameters + "}"
+            })
+            .collect();
+        if options.cache == CacheControl::Ephemeral {
+            let user = self.messages.iter_mut().rev().find(|message| message.role == "user");
+            let user = user.and_then(|message| message.blocks.last_mut());
+            for block in [tools.last_mut(), self.system.last_mut(), user].into_iter().flatten() {
+                block.insert_str(block.len() - 1, BREAKPOINT);
+            }
+        }
+        let messages: Vec<String> = self
+            .messages
+            .iter()
+            .map(|Message { role, blocks, .. }| {
+                format!("{{\"role\":\"{role}\",\"content\":[{}]}}", blocks.join(","))
+            })
+            .collect();
+        let mut out = "{".to_owned();
+        if !self.system.is_empty() {
+            out += &format!("\"system\":[{}],", self.system.join(","));
+        }
+        out += &format!("\"messages\":[{}]", messages.join(","));
+        if !tools.is_empty() {
+            out += &format!(",\"tools\":[{}]", tools.join(","));
+        }
+        out + "}"
+    }
+}
+
+impl Message {
+    fn flush(&mut self) {
+        if !self.late.is_empty() {
+            self.blocks.push(text_block(ERROR_IMAGES));
+            self.blocks.append(&mut self.late);
+        }
+    }
+}
+
+fn text_block(text: &str) -> String {
+    format!("{{\"type\":\"text\",\"text\":{}}}", quoted(text))
+}
+
+fn block(part: &Part<'_>) -> String {
+    match part {
+        Part::Text { text, .. } => text_block(text),
+        Part::Image { data, mime_type } => format!(
+            "{{\"type\":\"image\",\"source\":{{\"type\":\"base64\",\"media_type\":{},\"data\":{}}}}}",
+            quoted(mime_type),
+            quoted(data)
+        ),
+        Part::Thinking { signature, is_redacted: true, .. } => {
+            let data = signature.as_deref().unwrap_or_default();
+            format!("{{\"type\":\"redacted_thinking\",\"data\":{}}}", quoted(data))
+        }
+        Part::Thinking { text, signature, .. } => format!(
+            "{{\"type\":\"thinking\",\"thinking\":{},\"signature\":{}}}",
+            quoted(text),
+            quoted(signature.as_deref().unwrap_or_default())
+        ),
+        Part::Call { id, name, arguments } => format!(
+            "{{\"type\":\"tool_use\",\"id\":{},\"name\":{},\"input\":{arguments}}}",
+            quoted(id),
+            quoted(name)
+        ),
+    }
+}
+
+/// Returns the block of a tool's result, and the images that must stand after all results.
+fn tool_result(call: &str, is_error: bool, parts: &[Part<'_>]) -> (String, Vec<String>) {
+    let is_image = |part: &&Part<'_>| matches!(part, Part::Image { .. });
+    let (late, inside): (Vec<_>, Vec<_>) =
+        parts.iter().partition(|part| is_error && is_image(part));
+    let content: Vec<String> = inside.into_iter().map(block).collect();
+    let mut out = "{\"type\":\"tool_result\"".to_owned();
+    member(&mut out, "tool_use_id", call);
+    if !content.is_empty() {
+        out += &format!(",\"content\":[{}]", content.join(","));
+    }
+    if is_error {
+        out += ",\"is_error\":true";
+    }
+    (out + "}", late.into_iter().map(block).collect())
+}

@@ -1,0 +1,71 @@
+//! Leaves out what providers refuse: empty messages, empty text blocks, texts that are not Unicode.
+
+use super::{ContextRepair, LlmContext};
+use crate::context::ContextMessage;
+use crate::entry::{MessageView, Role};
+use crate::json;
+use std::borrow::Cow;
+
+/// Cleans every message and reports each change.
+pub(super) fn clean(llm: LlmContext) -> LlmContext {
+    let mut out =
+        LlmContext { repairs: llm.repairs, messages: Vec::with_capacity(llm.messages.len()) };
+    for mut message in llm.messages {
+        if let Cow::Owned(valid) = json::to_unicode(&message.json) {
+            message.json = valid.into_bytes();
+            out.repairs.push(ContextRepair::TextReplaced { entry: message.entry.clone() });
+        }
+        if let Some(message) = without_empty(message, &mut out.repairs) {
+            out.messages.push(message);
+        }
+    }
+    out
+}
+
+/// Returns the message without empty text blocks, or `None` if nothing else is in it. The result of a
+/// tool may be empty.
+fn without_empty(
+    mut message: ContextMessage,
+    repairs: &mut Vec<ContextRepair>,
+) -> Option<ContextMessage> {
+    let view = MessageView::new(&message.json);
+    if view.role() == Role::ToolResult {
+        return Some(message);
+    }
+    let entry = message.entry.clone();
+    let content = view.get("content").unwrap_or_default();
+    let (kept, dropped) = match json::string(content) {
+        Some(text) if is_blank(&text) => (Vec::new(), 0),
+        Some(_) => return Some(message),
+        None => {
+            let blocks = json::elements(content);
+            let count = blocks.len();
+            let kept: Vec<&[u8]> =
+                blocks.into_iter().filter(|block| !is_empty_text(block)).collect();
+            let dropped = count - kept.len();
+            (kept, dropped)
+        }
+    };
+    if kept.is_empty() {
+        let role = view.role_name().into_owned();
+        repairs.push(ContextRepair::EmptyMessageDropped { entry, role });
+        return None;
+    }
+    if dropped > 0 {
+        let content = [b"[", &*kept.join(&b","[..]), b"]"].concat();
+        message.json = json::with_member(&message.json, "content", &content);
+        repairs.push(ContextRepair::EmptyTextDropped { entry, blocks: dropped });
+    }
+    Some(message)
+}
+
+fn is_empty_text(block: &[u8]) -> bool {
+    let [kind, text] = json::get_all(block, ["type", "text"]);
+    kind.and_then(json::string).as_deref() == Some("text")
+        && text.and_then(json::string).is_none_or(|text| is_blank(&text))
+}
+
+/// Returns whether a text has only white space: providers refuse it like an empty one.
+pub(super) fn is_blank(text: &str) -> bool {
+    text.trim().is_empty()
+}

@@ -1,0 +1,226 @@
+//! Turns a context into the messages that a provider accepts.
+//!
+//! [`Context::to_llm`] leaves user, assistant, tool result, system and developer messages; `pair` and
+//! `clean` make them acceptable to providers; `anthropic`, `openai_chat` and `openai_responses` write
+//! them as those APIs take them. Everything that is changed or left out on the way is named in a
+//! [`ContextRepair`].
+
+mod anthropic;
+mod clean;
+mod openai_chat;
+mod openai_responses;
+mod pair;
+mod request;
+mod text;
+
+pub use request::{CacheControl, ProviderRequest, RequestOptions, Tool};
+
+use crate::context::{Context, ContextMessage};
+use crate::entry::{MessageView, Role};
+use crate::id::EntryId;
+use text::{
+    BRANCH_AFTER, BRANCH_BEFORE, COMPACTION_AFTER, COMPACTION_BEFORE, Text, inside, is_true,
+};
+
+/// Whether a context is made acceptable to providers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Pairing {
+    /// Messages stay as the context has them.
+    #[default]
+    Raw,
+    /// Every tool call is followed by its result and every result follows its call, no message and no
+    /// text block is empty, and every text is valid Unicode, as providers demand. The raw context
+    /// stays as it is; every change is reported.
+    Strict,
+}
+
+/// A change that made a context acceptable to a provider. Each names the entry concerned.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+#[allow(missing_docs, reason = "the fields are named after what they hold")]
+pub enum ContextRepair {
+    /// A call had no result: an error result was made up.
+    ResultMadeUp { entry: EntryId, call: String },
+    /// A result stood elsewhere than after its call: it was moved there.
+    ResultMoved { entry: EntryId, call: String },
+    /// A result had no call, or was the second one: it was dropped.
+    ResultDropped { entry: EntryId, call: String },
+    /// A message had no content, for example an answer that failed or was aborted: it was dropped.
+    EmptyMessageDropped { entry: EntryId, role: String },
+    /// Text blocks without text were dropped.
+    EmptyTextDropped { entry: EntryId, blocks: usize },
+    /// Half a surrogate pair, or bytes that are not UTF-8, became U+FFFD.
+    TextReplaced { entry: EntryId },
+    /// The message's role is none that a provider knows: it was dropped.
+    RoleDropped { entry: EntryId, role: String },
+    /// The provider does not take a block of this type in such a message: it was dropped.
+    BlockDropped { entry: EntryId, block: String },
+    /// Thinking without a signature of the model that is asked cannot be sent back: it was dropped.
+    ThinkingDropped { entry: EntryId },
+    /// The provider does not accept the id of a tool call: the call and its result got another one.
+    CallRenamed { entry: EntryId, from: String, to: String },
+    /// The arguments of a tool call are not a JSON object: they were put into one, as `value`.
+    ArgumentsWrapped { entry: EntryId, call: String },
+    /// The provider wants a user's message first: one was made up.
+    UserMessageMadeUp { entry: EntryId },
+}
+
+impl ContextRepair {
+    /// Returns the entry whose contribution was changed.
+    pub fn entry(&self) -> &EntryId {
+        match self {
+            ContextRepair::ResultMadeUp { entry, .. }
+            | ContextRepair::ResultMoved { entry, .. }
+            | ContextRepair::ResultDropped { entry, .. }
+            | ContextRepair::EmptyMessageDropped { entry, .. }
+            | ContextRepair::EmptyTextDropped { entry, .. }
+            | ContextRepair::TextReplaced { entry }
+            | ContextRepair::RoleDropped { entry, .. }
+            | ContextRepair::BlockDropped { entry, .. }
+            | ContextRepair::ThinkingDropped { entry }
+            | ContextRepair::CallRenamed { entry, .. }
+            | ContextRepair::ArgumentsWrapped { entry, .. }
+            | ContextRepair::UserMessageMadeUp { entry } => entry,
+        }
+    }
+}
+
+impl std::fmt::Display for ContextRepair {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "entry {}: ", self.entry())?;
+        match self {
+            ContextRepair::ResultMadeUp { call, .. } => {
+                write!(f, "tool call {call} has no result: an error result was made up")
+            }
+            ContextRepair::ResultMoved { call, .. } => {
+                write!(f, "the result of tool call {call} was moved to its call")
+            }
+            ContextRepair::ResultDropped { call, .. } => {
+                write!(f, "a result without its tool call {call} was left out")
+            }
+            ContextRepair::EmptyMessageDropped { role, .. } => {
+                write!(f, "the {role} message has no content and was left out")
+            }
+            ContextRepair::EmptyTextDropped { blocks, .. } => {
+                write!(f, "empty text blocks were left out ({blocks})")
+            }
+            ContextRepair::TextReplaced { .. } => {
+                write!(f, "characters that are not valid Unicode became U+FFFD")
+            }
+            ContextRepair::RoleDropped { role, .. } => {
+                write!(f, "providers know no role {role}: the message was left out")
+            }
+            ContextRepair::BlockDropped { block, .. } => {
+                write!(f, "the provider takes no block of type {block} here: it was left out")
+            }
+            ContextRepair::ThinkingDropped { .. } => {
+                write!(f, "thinking that the model cannot be given back was left out")
+            }
+            ContextRepair::CallRenamed { from, to, .. } => {
+                write!(f, "tool call {from} is called {to} in the request")
+            }
+            ContextRepair::ArgumentsWrapped { call, .. } => {
+                write!(
+                    f,
+                    "the arguments of tool call {call} are no object: they are sent as `value`"
+                )
+            }
+            ContextRepair::UserMessageMadeUp { .. } => {
+                write!(f, "the context begins with an answer: a user message was put before it")
+            }
+        }
+    }
+}
+
+/// The messages for a provider.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LlmContext {
+    /// The messages, each with the entry it came from.
+    pub messages: Vec<ContextMessage>,
+    /// The changes that [`Pairing::Strict`] made, and the messages that no provider knows.
+    pub repairs: Vec<ContextRepair>,
+}
+
+impl Context {
+    /// Returns the context as user, assistant, tool result, system and developer messages.
+    ///
+    /// ```
+    /// use treering::{NewEntry, Pairing, Session};
+    /// let session = Session::in_memory("/project");
+    /// session.append(NewEntry::message(
+    ///     br#"{"role":"bashExecution","command":"true","output":"","exitCode":0}"#,
+    /// )?)?;
+    /// let llm = session.context()?.to_llm(Pairing::Strict);
+    /// assert!(llm.messages[0].json.starts_with(br#"{"role":"user""#));
+    /// # Ok::<(), treering::Error>(())
+    /// ```
+    pub fn to_llm(&self, pairing: Pairing) -> LlmContext {
+        let mut llm = LlmContext::default();
+        for message in self.messages.iter().flat_map(text::split_mentions) {
+            match message.to_llm() {
+                Some(message) => llm.messages.push(message),
+                None if is_excluded(MessageView::new(&message.json)) => {}
+                None => {
+                    let role = MessageView::new(&message.json).role_name().into_owned();
+                    llm.repairs
+                        .push(ContextRepair::RoleDropped { entry: message.entry.clone(), role });
+                }
+            }
+        }
+        match pairing {
+            Pairing::Raw => llm,
+            Pairing::Strict => pair::pair(clean::clean(llm)),
+        }
+    }
+}
+
+impl ContextMessage {
+    /// Returns the message as a provider knows it, or `None` if its user excluded it from the context
+    /// or its role is unknown.
+    pub fn to_llm(&self) -> Option<ContextMessage> {
+        let view = MessageView::new(&self.json);
+        let summary = || inside(view.get("summary"));
+        let mut role = "user";
+        let content = match view.role() {
+            Role::System | Role::User | Role::Assistant | Role::ToolResult => {
+                return Some(self.clone());
+            }
+            _ if is_excluded(view) => return None,
+            Role::BashExecution => text::bash(view).blocks_with(view.get("images")),
+            Role::CompactionSummary => {
+                Text::new(COMPACTION_BEFORE).raw(summary()).text(COMPACTION_AFTER).block()
+            }
+            Role::BranchSummary => {
+                Text::new(BRANCH_BEFORE).raw(summary()).text(BRANCH_AFTER).block()
+            }
+            Role::Custom => text::content(view),
+            Role::Other => match &*view.role_name() {
+                "developer" => return Some(self.clone()),
+                "hookMessage" => text::content(view),
+                "pythonExecution" => text::python(view).block(),
+                "fileMention" => {
+                    let mentions = text::Mentions::of(view);
+                    if mentions.images.is_empty() {
+                        role = "developer";
+                    }
+                    mentions.content()
+                }
+                _ => return None,
+            },
+        };
+        let mut json = [b"{\"role\":\"", role.as_bytes(), b"\",\"content\":", &*content].concat();
+        if let Some(timestamp) = view.get("timestamp") {
+            json.extend_from_slice(b",\"timestamp\":");
+            json.extend_from_slice(timestamp);
+        }
+        json.push(b'}');
+        Some(ContextMessage { entry: self.entry.clone(), json })
+    }
+}
+
+/// Returns whether the user kept the message, a command and its output, from the model.
+fn is_excluded(view: MessageView<'_>) -> bool {
+    let is_command = || matches!(&*view.role_name(), "bashExecution" | "pythonExecution");
+    is_true(view.get("excludeFromContext")) && is_command()
+}

@@ -1,0 +1,165 @@
+//! Contexts as OpenAI's Responses API takes them.
+
+use super::request::{Part, Refused, Speaker, Turn, Turns, member, quoted};
+use super::{ProviderRequest, RequestOptions};
+use crate::context::Context;
+use crate::json;
+
+/// The longest id of a tool call that the API accepts.
+const LONGEST_CALL_ID: usize = 64;
+
+impl Context {
+    /// Returns the `instructions`, `input` and `tools` of a request to OpenAI's Responses API.
+    ///
+    /// The context is paired [strictly](super::Pairing::Strict). Reasoning is sent back where its
+    /// signature is the API's own reasoning item, or left out and reported.
+    ///
+    /// ```
+    /// use treering::{Message, RequestOptions, Session};
+    /// let session = Session::in_memory("/project");
+    /// session.append(Message::user("hello"))?;
+    /// let request = session.context()?.to_openai_responses(&RequestOptions::new());
+    /// let input = r#"{"input":[{"role":"user","content":[{"type":"input_text","text":"hello"}]}]}"#;
+    /// assert_eq!(request.json, input);
+    /// # Ok::<(), treering::Error>(())
+    /// ```
+    pub fn to_openai_responses(&self, options: &RequestOptions) -> ProviderRequest {
+        let llm = self.strict();
+        let mut turns = Turns::read(&llm, options);
+        keep_call_ids(&mut turns);
+        turns.retain(|speaker, part| match (speaker, part) {
+            (_, Part::Thinking { signature, .. }) => match signature.as_deref() {
+                Some(item) if is_reasoning_item(item) => Ok(()),
+                _ => Err(Refused::Thinking),
+            },
+            (Speaker::Assistant | Speaker::System, Part::Image { .. }) => {
+                Err(Refused::Block("image"))
+            }
+            (Speaker::User | Speaker::System | Speaker::Tool { .. }, Part::Call { .. }) => {
+                Err(Refused::Block("toolCall"))
+            }
+            _ => Ok(()),
+        });
+        turns.rename_calls(LONGEST_CALL_ID);
+        let items: Vec<String> = turns.turns.iter().flat_map(items).collect();
+        let mut out = "{".to_owned();
+        if let Some(system) = options.system.as_deref().filter(|system| !system.trim().is_empty()) {
+            member(&mut out, "instructions", system);
+            out.push(',');
+        }
+        out += &format!("\"input\":[{}]", items.join(","));
+        if !options.tools.is_empty() {
+            let tools: Vec<String> = options.tools.iter().map(tool).collect();
+            out += &format!(",\"tools\":[{}]", tools.join(","));
+        }
+        ProviderRequest { json: out + "}", repairs: turns.repairs }
+    }
+}
+
+/// Reduces ids of the form `call_…|fc_…`, in which agents keep the ids of both the call and its item, to
+/// that of the call. It is the id that the API itself gave, so this is no repair.
+fn keep_call_ids(turns: &mut Turns<'_>) {
+    let call_id = |id: &mut std::borrow::Cow<'_, str>| {
+        if let Some((call, _)) = id.split_once('|')
+            && !call.is_empty()
+        {
+            *id = call.to_owned().into();
+        }
+    };
+    for turn in &mut turns.turns {
+        if let Speaker::Tool { call, .. } = &mut turn.speaker {
+            call_id(call);
+        }
+        for part in &mut turn.parts {
+            if let Part::Call { id, .. } = part {
+                call_id(id);
+            }
+        }
+    }
+}
+
+fn is_reasoning_item(signature: &str) -> bool {
+    let bytes = signature.as_bytes();
+    json::skip_value(bytes, 0) == Some(bytes.len())
+        && json::get(bytes, "type") == Some(b"\"reasoning\"")
+}
+
+/// Returns the items of one message.
+fn items(turn: &Turn<'_>) -> Vec<String> {
+    match &turn.speaker {
+        Speaker::System => vec![input("developer", &turn.parts)],
+        Speaker::User => vec![input("user", &turn.parts)],
+        Speaker::Assistant => turn.parts.iter().filter_map(output).collect(),
+        Speaker::Tool { call, .. } => {
+            let mut out = "{\"type\":\"function_call_output\"".to_owned();
+            member(&mut out, "call_id", call);
+            let has_image = turn.parts.iter().any(|part| matches!(part, Part::Image { .. }));
+            let content = if has_image { input_content(&turn.parts) } else { quoted(&turn.text()) };
+            vec![out + ",\"output\":" + &content + "}"]
+        }
+    }
+}
+
+fn input(role: &str, parts: &[Part<'_>]) -> String {
+    format!("{{\"role\":\"{role}\",\"content\":{}}}", input_content(parts))
+}
+
+fn input_content(parts: &[Part<'_>]) -> String {
+    let parts: Vec<String> = parts
+        .iter()
+        .filter_map(|part| match part {
+            Part::Text { text, .. } => {
+                Some(format!("{{\"type\":\"input_text\",\"text\":{}}}", quoted(text)))
+            }
+            Part::Image { data, mime_type } => Some(format!(
+                "{{\"type\":\"input_image\",\"detail\":\"auto\",\"image_url\":{}}}",
+                quoted(&format!("data:{mime_type};base64,{data}"))
+            )),
+            Part::Thinking { .. } | Part::Call { .. } => None,
+        })
+        .collect();
+    format!("[{}]", parts.join(","))
+}
+
+/// Returns the item of a part of an answer.
+fn output(part: &Part<'_>) -> Option<String> {
+    match part {
+        Part::Text { text, signature } => {
+            let mut out = "{\"type\":\"message\",\"role\":\"assistant\"".to_owned();
+            if let Some(id) = signature.as_deref().and_then(message_id) {
+                member(&mut out, "id", &id);
+                out += ",\"status\":\"completed\"";
+            }
+            out += &format!(
+                ",\"content\":[{{\"type\":\"output_text\",\"text\":{},\"annotations\":[]}}]}}",
+                quoted(text)
+            );
+            Some(out)
+        }
+        Part::Thinking { signature, .. } => signature.as_deref().map(str::to_owned),
+        Part::Call { id, name, arguments } => {
+            let mut out = "{\"type\":\"function_call\"".to_owned();
+            member(&mut out, "call_id", id);
+            member(&mut out, "name", name);
+            member(&mut out, "arguments", arguments);
+            Some(out + "}")
+        }
+        Part::Image { .. } => None,
+    }
+}
+
+/// Returns the id that the API gave a text: agents keep it as it is, or in a small object.
+fn message_id(signature: &str) -> Option<String> {
+    let id = match json::get(signature.as_bytes(), "id").and_then(json::string) {
+        Some(id) => id.into_owned(),
+        None => signature.to_owned(),
+    };
+    (id.starts_with("msg_") && id.len() <= 64).then_some(id)
+}
+
+fn tool(tool: &super::Tool) -> String {
+    let mut out = "{\"type\":\"function\"".to_owned();
+    member(&mut out, "name", &tool.name);
+    member(&mut out, "description", &tool.description);
+    format!("{out},\"parameters\":{}}}", tool.parameters)
+}

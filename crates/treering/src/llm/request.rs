@@ -1,0 +1,372 @@
+//! The parts of a request that all providers share: options, messages as typed values, tool definitions.
+
+use super::clean::is_blank;
+use super::{ContextRepair, LlmContext, Pairing};
+use crate::context::{Context, Model};
+use crate::entry::{MessageView, Role};
+use crate::id::EntryId;
+use crate::json;
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet, VecDeque};
+
+/// The part of a request to a provider that comes from a context.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ProviderRequest {
+    /// A JSON object with the messages, the system prompt and the tools, as members that the
+    /// provider's request has. The caller adds the model and its settings.
+    pub json: String,
+    /// The changes that made the context acceptable to the provider.
+    pub repairs: Vec<ContextRepair>,
+}
+
+/// The parts of a request that do not come from the context.
+///
+/// ```
+/// use treering::{CacheControl, RequestOptions, Tool};
+/// let options = RequestOptions::new()
+///     .with_system("You are terse.")
+///     .with_tool(Tool::new("now", "Returns the time.", r#"{"type":"object","properties":{}}"#))
+///     .with_cache(CacheControl::Ephemeral);
+/// # let _ = options;
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct RequestOptions {
+    pub(super) system: Option<String>,
+    pub(super) tools: Vec<Tool>,
+    pub(super) cache: CacheControl,
+    pub(super) model: Option<Model>,
+}
+
+impl RequestOptions {
+    /// Creates options without a system prompt, tools or cache breakpoints.
+    pub fn new() -> Self {
+        RequestOptions::default()
+    }
+
+    /// Sets the system prompt. System messages of the context follow it.
+    #[must_use]
+    pub fn with_system(mut self, system: impl Into<String>) -> Self {
+        self.system = Some(system.into());
+        self
+    }
+
+    /// Adds a tool that the model may call.
+    #[must_use]
+    pub fn with_tool(mut self, tool: Tool) -> Self {
+        self.tools.push(tool);
+        self
+    }
+
+    /// Sets where the provider is told to cache. Only Anthropic's API has such breakpoints.
+    #[must_use]
+    pub fn with_cache(mut self, cache: CacheControl) -> Self {
+        self.cache = cache;
+        self
+    }
+
+    /// Sets the model that is asked: thinking that another model signed is then left out, because
+    /// providers refuse it. Without it all thinking counts as this model's.
+    #[must_use]
+    pub fn with_model(mut self, model: Model) -> Self {
+        self.model = Some(model);
+        self
+    }
+}
+
+/// Cache breakpoints in a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum CacheControl {
+    /// No breakpoints.
+    #[default]
+    None,
+    /// A breakpoint after the tools, after the system prompt and after the last user message.
+    Ephemeral,
+}
+
+/// The definition of a tool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tool {
+    pub(super) name: String,
+    pub(super) description: String,
+    pub(super) parameters: String,
+}
+
+impl Tool {
+    /// Creates a definition. `parameters` is a JSON Schema of the arguments.
+    pub fn new(
+        name: impl Into<String>,
+        description: impl Into<String>,
+        parameters: impl Into<String>,
+    ) -> Self {
+        Tool { name: name.into(), description: description.into(), parameters: parameters.into() }
+    }
+}
+
+/// A message of a strictly paired context.
+pub(super) struct Turn<'a> {
+    pub(super) entry: &'a EntryId,
+    pub(super) speaker: Speaker<'a>,
+    pub(super) parts: Vec<Part<'a>>,
+}
+
+pub(super) enum Speaker<'a> {
+    System,
+    User,
+    Assistant,
+    Tool { call: Cow<'a, str>, is_error: bool },
+}
+
+/// A block of a message's content.
+pub(super) enum Part<'a> {
+    Text { text: Cow<'a, str>, signature: Option<Cow<'a, str>> },
+    Image { data: Cow<'a, str>, mime_type: Cow<'a, str> },
+    Thinking { text: Cow<'a, str>, signature: Option<Cow<'a, str>>, is_redacted: bool },
+    Call { id: Cow<'a, str>, name: Cow<'a, str>, arguments: String },
+}
+
+/// The messages of a context as typed values, and the changes made so far.
+pub(super) struct Turns<'a> {
+    pub(super) turns: Vec<Turn<'a>>,
+    pub(super) repairs: Vec<ContextRepair>,
+}
+
+impl<'a> Turns<'a> {
+    pub(super) fn read(llm: &'a LlmContext, options: &RequestOptions) -> Self {
+        let mut turns = Turns { turns: Vec::new(), repairs: llm.repairs.clone() };
+        for message in &llm.messages {
+            let view = MessageView::new(&message.json);
+            let speaker = match view.role() {
+                Role::System => Speaker::System,
+                Role::Assistant => Speaker::Assistant,
+                Role::ToolResult => Speaker::Tool {
+                    call: view.field("toolCallId").unwrap_or_default(),
+                    is_error: view.get("isError") == Some(b"true"),
+                },
+                _ if view.role_name() == "developer" => Speaker::System,
+                _ => Speaker::User,
+            };
+            let replays =
+                matches!(speaker, Speaker::Assistant) && is_by(view, options.model.as_ref());
+            let parts = turns.parts(view, &message.entry, replays);
+            if !parts.is_empty() || matches!(speaker, Speaker::Tool { .. }) {
+                turns.turns.push(Turn { entry: &message.entry, speaker, parts });
+            } else {
+                let role = view.role_name().into_owned();
+                let entry = message.entry.clone();
+                turns.repairs.push(ContextRepair::EmptyMessageDropped { entry, role });
+            }
+        }
+        turns
+    }
+
+    fn parts(&mut self, view: MessageView<'a>, entry: &EntryId, replays: bool) -> Vec<Part<'a>> {
+        let content = view.get("content").unwrap_or_default();
+        if let Some(text) = json::string(content) {
+            return vec![Part::Text { text, signature: None }];
+        }
+        let mut parts = Vec::new();
+        for block in json::elements(content) {
+            match self.part(block, entry) {
+                Some(Part::Thinking { .. }) if !replays => {
+                    self.repairs.push(ContextRepair::ThinkingDropped { entry: entry.clone() });
+                }
+                Some(Part::Text { text, .. }) if is_blank(&text) => {}
+                part => parts.extend(part),
+            }
+        }
+        parts
+    }
+
+    fn part(&mut self, block: &'a [u8], entry: &EntryId) -> Option<Part<'a>> {
+        let kind = json::get(block, "type").and_then(json::string).unwrap_or_default();
+        let field = |key: &str| json::get(block, key).and_then(json::string);
+        let required = |key: &str| field(key).unwrap_or_default();
+        Some(match &*kind {
+            "text" => Part::Text { text: required("text"), signature: field("textSignature") },
+            "image" => Part::Image { data: required("data"), mime_type: required("mimeType") },
+            "thinking" => Part::Thinking {
+                text: required("thinking"),
+                signature: field("thinkingSignature").filter(|signature| !signature.is_empty()),
+                is_redacted: json::get(block, "redacted") == Some(b"true"),
+            },
+            "toolCall" => {
+                let id = required("id");
+                let arguments = self.arguments(json::get(block, "arguments"), entry, &id);
+                Part::Call { id, name: required("name"), arguments }
+            }
+            _ => {
+                let block = kind.into_owned();
+                self.repairs.push(ContextRepair::BlockDropped { entry: entry.clone(), block });
+                return None;
+            }
+        })
+    }
+
+    /// Returns the arguments as a JSON object: all providers demand one.
+    fn arguments(&mut self, raw: Option<&[u8]>, entry: &EntryId, call: &str) -> String {
+        match raw {
+            None | Some(b"null") => "{}".to_owned(),
+            Some(raw) if raw.starts_with(b"{") => json::to_unicode(raw).into_owned(),
+            Some(raw) => {
+                let (entry, call) = (entry.clone(), call.to_owned());
+                self.repairs.push(ContextRepair::ArgumentsWrapped { entry, call });
+                format!("{{\"value\":{}}}", json::to_unicode(raw))
+            }
+        }
+    }
+
+    /// Gives every tool call an id of its own, of at most `longest` characters from `A-Z a-z 0-9 _ -`,
+    /// and its result the same. After strict pairing a result belongs to the nearest call above it.
+    pub(super) fn rename_calls(&mut self, longest: usize) {
+        let is_safe = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+        let is_fine = |id: &str| !id.is_empty() && id.len() <= longest && id.bytes().all(is_safe);
+        let all = self.turns.iter().flat_map(Turn::call_ids);
+        let mut taken: HashSet<String> = all.filter(|id| is_fine(id)).map(str::to_owned).collect();
+        let mut seen: HashSet<String> = HashSet::new();
+        // The ids of the calls that wait for their results, by the id that the results name.
+        let mut waiting: HashMap<String, VecDeque<String>> = HashMap::new();
+        for turn in &mut self.turns {
+            for part in &mut turn.parts {
+                let Part::Call { id, .. } = part else { continue };
+                let mut name = id.to_string();
+                if !is_fine(id) || !seen.insert(name.clone()) {
+                    name = unused_id(id, longest, &taken);
+                    taken.insert(name.clone());
+                    let (from, to) = (id.to_string(), name.clone());
+                    let entry = turn.entry.clone();
+                    self.repairs.push(ContextRepair::CallRenamed { entry, from, to });
+                }
+                waiting.entry(id.to_string()).or_default().push_back(name.clone());
+                *id = Cow::Owned(name);
+            }
+            if let Speaker::Tool { call, .. } = &mut turn.speaker
+                && let Some(name) = waiting.get_mut(&**call).and_then(VecDeque::pop_front)
+            {
+                *call = Cow::Owned(name);
+            }
+        }
+    }
+
+    /// Takes out what `keeps` refuses, reports it, and drops the turns of which nothing is left.
+    pub(super) fn retain(
+        &mut self,
+        mut keeps: impl FnMut(&Speaker<'_>, &mut Part<'a>) -> Result<(), Refused>,
+    ) {
+        let repairs = &mut self.repairs;
+        self.turns.retain_mut(|turn| {
+            let Turn { entry, speaker, parts } = turn;
+            parts.retain_mut(|part| match keeps(speaker, part) {
+                Ok(()) => true,
+                Err(Refused::Thinking) => {
+                    repairs.push(ContextRepair::ThinkingDropped { entry: entry.clone() });
+                    false
+                }
+                Err(Refused::Block(block)) => {
+                    let (entry, block) = (entry.clone(), block.to_owned());
+                    repairs.push(ContextRepair::BlockDropped { entry, block });
+                    false
+                }
+            });
+            let is_left = !parts.is_empty() || matches!(speaker, Speaker::Tool { .. });
+            if !is_left {
+                let role = speaker.role().to_owned();
+                let entry = entry.clone();
+                repairs.push(ContextRepair::EmptyMessageDropped { entry, role });
+            }
+            is_left
+        });
+    }
+}
+
+/// Why a part cannot be sent.
+pub(super) enum Refused {
+    Thinking,
+    Block(&'static str),
+}
+
+impl Speaker<'_> {
+    fn role(&self) -> &'static str {
+        match self {
+            Speaker::System => "system",
+            Speaker::User => "user",
+            Speaker::Assistant => "assistant",
+            Speaker::Tool { .. } => "toolResult",
+        }
+    }
+}
+
+impl Turn<'_> {
+    fn call_ids(&self) -> impl Iterator<Item = &str> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Call { id, .. } => Some(&**id),
+            _ => None,
+        })
+    }
+
+    /// Returns the texts of the message, one after the other.
+    pub(super) fn text(&self) -> String {
+        let texts: Vec<&str> = self
+            .parts
+            .iter()
+            .filter_map(|part| match part {
+                Part::Text { text, .. } => Some(&**text),
+                _ => None,
+            })
+            .collect();
+        texts.join("\n")
+    }
+}
+
+fn unused_id(id: &str, longest: usize, taken: &HashSet<String>) -> String {
+    let is_safe = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    let safe: String = id.chars().map(|c| if is_safe(c) { c } else { '_' }).take(longest).collect();
+    let base = if safe.is_empty() { "call".to_owned() } else { safe };
+    let mut name = base.clone();
+    let mut count = 1_u32;
+    while taken.contains(&name) {
+        count += 1;
+        let suffix = format!("_{count}");
+        name = base.chars().take(longest - suffix.len()).collect::<String>() + &suffix;
+    }
+    name
+}
+
+/// Returns whether the model that is asked wrote the message.
+fn is_by(view: MessageView<'_>, model: Option<&Model>) -> bool {
+    let Some(model) = model else { return true };
+    let is_same = |key: &str, expected: &Option<String>| {
+        expected.as_deref().is_none_or(|expected| view.field(key).as_deref() == Some(expected))
+    };
+    is_same("provider", &model.provider) && is_same("model", &model.model_id)
+}
+
+/// Appends `"key":"text"` to a JSON object under construction.
+pub(super) fn member(out: &mut String, key: &str, text: &str) {
+    if !out.ends_with('{') {
+        out.push(',');
+    }
+    push_quoted(out, key);
+    out.push(':');
+    push_quoted(out, text);
+}
+
+/// Appends a string literal.
+pub(super) fn push_quoted(out: &mut String, text: &str) {
+    out.push_str(&String::from_utf8_lossy(&json::quoted(text)));
+}
+
+/// Returns `text` as a string literal.
+pub(super) fn quoted(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    push_quoted(&mut out, text);
+    out
+}
+
+impl Context {
+    /// Returns the strictly paired context that a request is made of.
+    pub(super) fn strict(&self) -> LlmContext {
+        self.to_llm(Pairing::Strict)
+    }
+}

@@ -1,0 +1,365 @@
+//! Contexts as the requests of providers: shapes, repairs, and the rules of each API on random contexts.
+
+use crate::support::{cases, entry, file, open};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use std::collections::HashSet;
+use treering::{
+    CacheControl, Context, ContextRepair, Model, Pairing, ProviderRequest, RequestOptions, Tool,
+};
+
+/// A context of these messages, each an entry `e0`, `e1` … below the one before it.
+fn context(messages: &[Value]) -> Context {
+    raw_context(&messages.iter().map(Value::to_string).collect::<Vec<_>>())
+}
+
+fn raw_context(messages: &[String]) -> Context {
+    let line = |(at, message): (usize, &String)| {
+        let parent = at.checked_sub(1).map(|at| format!("e{at}"));
+        let more = format!(",\"message\":{message}");
+        entry("message", &format!("e{at}"), parent.as_deref(), &more)
+    };
+    let lines: Vec<String> = messages.iter().enumerate().map(line).collect();
+    open(file(&lines)).context().unwrap()
+}
+
+fn parsed(request: &ProviderRequest) -> Value {
+    serde_json::from_str(&request.json).unwrap()
+}
+
+fn turn() -> Vec<Value> {
+    vec![
+        json!({"role":"system","content":"Be kind."}),
+        json!({"role":"user","content":[{"type":"text","text":"look"},
+               {"type":"image","data":"QUJD","mimeType":"image/png"}]}),
+        json!({"role":"assistant","provider":"acme","model":"oak","content":[
+            {"type":"thinking","thinking":"hm","thinkingSignature":"sig"},
+            {"type":"text","text":"Let me see."},
+            {"type":"toolCall","id":"call|1","name":"read","arguments":{"path":"a"}},
+            {"type":"toolCall","id":"2","name":"read","arguments":{}}]}),
+        json!({"role":"toolResult","toolCallId":"2","toolName":"read","isError":true,
+               "content":[{"type":"text","text":"no"},{"type":"image","data":"RA==","mimeType":"image/png"}]}),
+        json!({"role":"toolResult","toolCallId":"call|1","toolName":"read","content":[{"type":"text","text":"yes"}]}),
+    ]
+}
+
+#[test]
+fn anthropic_gets_results_in_one_message_and_signed_thinking() {
+    let tool = Tool::new("read", "Reads a file.", r#"{"type":"object"}"#);
+    let options = RequestOptions::new()
+        .with_system("You help.")
+        .with_tool(tool)
+        .with_cache(CacheControl::Ephemeral);
+    let request = context(&turn()).to_anthropic(&options);
+    let mark = json!({"type":"ephemeral"});
+    assert_eq!(
+        parsed(&request),
+        json!({
+            "system":[{"type":"text","text":"You help."},
+                      {"type":"text","text":"Be kind.","cache_control":mark}],
+            "messages":[
+                {"role":"user","content":[{"type":"text","text":"look"},
+                    {"type":"image","source":{"type":"base64","media_type":"image/png","data":"QUJD"}}]},
+                {"role":"assistant","content":[
+                    {"type":"thinking","thinking":"hm","signature":"sig"},
+                    {"type":"text","text":"Let me see."},
+                    {"type":"tool_use","id":"call_1","name":"read","input":{"path":"a"}},
+                    {"type":"tool_use","id":"2","name":"read","input":{}}]},
+                {"role":"user","content":[
+                    {"type":"tool_result","tool_use_id":"call_1","content":[{"type":"text","text":"yes"}]},
+                    {"type":"tool_result","tool_use_id":"2","content":[{"type":"text","text":"no"}],"is_error":true},
+                    {"type":"text","text":"(Images of failed tool calls follow.)"},
+                    {"type":"image","source":{"type":"base64","media_type":"image/png","data":"RA=="},
+                     "cache_control":mark}]}],
+            "tools":[{"name":"read","description":"Reads a file.","input_schema":{"type":"object"},"cache_control":mark}]
+        })
+    );
+    let renamed = ContextRepair::CallRenamed {
+        entry: "e2".into(),
+        from: "call|1".into(),
+        to: "call_1".into(),
+    };
+    assert_eq!(request.repairs, [renamed]);
+}
+
+#[test]
+fn chat_completions_get_calls_as_functions_and_images_after_results() {
+    let tool = Tool::new("read", "Reads a file.", r#"{"type":"object"}"#);
+    let request = context(&turn()).to_openai_chat(&RequestOptions::new().with_tool(tool));
+    let function = |id: &str, arguments: &str| json!({"id":id,"type":"function","function":{"name":"read","arguments":arguments}});
+    assert_eq!(
+        parsed(&request),
+        json!({
+            "messages":[
+                {"role":"system","content":"Be kind."},
+                {"role":"user","content":[{"type":"text","text":"look"},
+                    {"type":"image_url","image_url":{"url":"data:image/png;base64,QUJD"}}]},
+                {"role":"assistant","content":"Let me see.",
+                 "tool_calls":[function("call_1", r#"{"path":"a"}"#), function("2", "{}")]},
+                {"role":"tool","tool_call_id":"call_1","content":"yes"},
+                {"role":"tool","tool_call_id":"2","content":"no"},
+                {"role":"user","content":[{"type":"text","text":"(Images of tool results follow.)"},
+                    {"type":"image_url","image_url":{"url":"data:image/png;base64,RA=="}}]}],
+            "tools":[{"type":"function","function":
+                {"name":"read","description":"Reads a file.","parameters":{"type":"object"}}}]
+        })
+    );
+    assert!(request.repairs.contains(&ContextRepair::ThinkingDropped { entry: "e2".into() }));
+}
+
+#[test]
+fn responses_get_reasoning_items_and_call_ids() {
+    let reasoning = r#"{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"x"}"#;
+    let messages = [
+        json!({"role":"user","content":"go"}),
+        json!({"role":"assistant","content":[
+            {"type":"thinking","thinking":"","thinkingSignature":reasoning},
+            {"type":"text","text":"Going.","textSignature":"msg_1"},
+            {"type":"toolCall","id":"call_9|fc_9","name":"run","arguments":{"n":1}}]}),
+        json!({"role":"toolResult","toolCallId":"call_9|fc_9","toolName":"run","content":"done"}),
+    ];
+    let options = RequestOptions::new().with_system("You help.");
+    let request = context(&messages).to_openai_responses(&options);
+    assert_eq!(
+        parsed(&request),
+        json!({
+            "instructions":"You help.",
+            "input":[
+                {"role":"user","content":[{"type":"input_text","text":"go"}]},
+                {"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"x"},
+                {"type":"message","role":"assistant","id":"msg_1","status":"completed",
+                 "content":[{"type":"output_text","text":"Going.","annotations":[]}]},
+                {"type":"function_call","call_id":"call_9","name":"run","arguments":"{\"n\":1}"},
+                {"type":"function_call_output","call_id":"call_9","output":"done"}]
+        })
+    );
+    assert_eq!(request.repairs, []);
+}
+
+#[test]
+fn thinking_of_another_model_is_not_sent_back() {
+    let model = |id: &str| Model { provider: Some("acme".into()), model_id: Some(id.into()) };
+    let context = context(&turn());
+    let same = context.to_anthropic(&RequestOptions::new().with_model(model("oak")));
+    let other = context.to_anthropic(&RequestOptions::new().with_model(model("elm")));
+    assert!(same.json.contains("\"signature\":\"sig\""));
+    assert!(!other.json.contains("\"signature\""));
+    assert!(other.repairs.contains(&ContextRepair::ThinkingDropped { entry: "e2".into() }));
+}
+
+#[test]
+fn failed_answers_and_empty_texts_are_left_out_and_reported() {
+    let messages = [
+        json!({"role":"user","content":"hello"}),
+        json!({"role":"assistant","content":[],"stopReason":"error","errorMessage":"529"}),
+        json!({"role":"assistant","content":[{"type":"text","text":" "}],"stopReason":"aborted"}),
+        json!({"role":"assistant","content":[{"type":"text","text":""},{"type":"text","text":"Hi."}]}),
+        json!({"role":"martian","content":"?"}),
+    ];
+    let llm = context(&messages).to_llm(Pairing::Strict);
+    let dropped = |entry: &str| ContextRepair::EmptyMessageDropped {
+        entry: entry.into(),
+        role: "assistant".into(),
+    };
+    assert_eq!(llm.messages.len(), 2);
+    assert_eq!(
+        llm.repairs,
+        [
+            ContextRepair::RoleDropped { entry: "e4".into(), role: "martian".into() },
+            dropped("e1"),
+            dropped("e2"),
+            ContextRepair::EmptyTextDropped { entry: "e3".into(), blocks: 1 },
+        ]
+    );
+}
+
+#[test]
+fn half_a_surrogate_pair_makes_no_message_unusable() {
+    let messages = [
+        r#"{"role":"user","content":"a \ud83d b \ud83d\ude00"}"#.to_owned(),
+        r#"{"role":"assistant","content":[{"type":"toolCall","id":"1","name":"x","arguments":{"k":"\udc00"}}]}"#.to_owned(),
+    ];
+    let request = raw_context(&messages).to_anthropic(&RequestOptions::new());
+    let messages = &parsed(&request)["messages"];
+    assert_eq!(messages[0]["content"][0]["text"], "a \u{fffd} b \u{1f600}");
+    assert_eq!(messages[1]["content"][0]["input"]["k"], "\u{fffd}");
+    for entry in ["e0", "e1"] {
+        assert!(request.repairs.contains(&ContextRepair::TextReplaced { entry: entry.into() }));
+    }
+}
+
+#[test]
+fn messages_of_other_agents_become_what_those_agents_make_of_them() {
+    let image = json!({"type":"image","data":"QUJD","mimeType":"image/png"});
+    let messages = [
+        json!({"role":"developer","content":"Mind the gap."}),
+        json!({"role":"pythonExecution","code":"1/0","output":"boom","exitCode":1}),
+        json!({"role":"pythonExecution","code":"secret","output":"","excludeFromContext":true}),
+        json!({"role":"fileMention","files":[{"path":"a.md","content":"A"},
+               {"path":"b.png","content":"","image":image}]}),
+        json!({"role":"hookMessage","customType":"x","content":"hooked","display":true}),
+    ];
+    let llm = context(&messages).to_llm(Pairing::Strict);
+    assert_eq!(llm.repairs, []);
+    let all: Vec<Value> =
+        llm.messages.iter().map(|m| serde_json::from_slice(&m.json).unwrap()).collect();
+    let text = |text: &str| json!({"type":"text","text":text});
+    assert_eq!(all[0]["role"], "developer");
+    let ran =
+        "Ran Python:\n```python\n1/0\n```\nOutput:\n```\nboom\n```\n\nExecution failed with code 1";
+    assert_eq!((&all[1]["role"], &all[1]["content"][0]), (&json!("user"), &text(ran)));
+    let mention = "<file path=\"a.md\">\nA\n</file>";
+    assert_eq!((&all[2]["role"], &all[2]["content"][0]), (&json!("developer"), &text(mention)));
+    let picture = json!([text("<file path=\"b.png\">\n</file>"), image]);
+    assert_eq!((&all[3]["role"], &all[3]["content"]), (&json!("user"), &picture));
+    assert_eq!(all[4]["content"][0], text("hooked"));
+    assert_eq!(all.len(), 5);
+}
+
+#[test]
+fn calls_that_share_an_id_get_ids_of_their_own() {
+    let call = json!({"type":"toolCall","id":"1","name":"run","arguments":{}});
+    let result = json!({"role":"toolResult","toolCallId":"1","toolName":"run","content":"done"});
+    let messages = [
+        json!({"role":"user","content":"go"}),
+        json!({"role":"assistant","content":[call, call]}),
+        result.clone(),
+        json!({"role":"assistant","content":[call]}),
+        result,
+    ];
+    let request = context(&messages).to_anthropic(&RequestOptions::new());
+    let messages = &parsed(&request)["messages"];
+    let ids = |at: usize, key: &str| -> Vec<Value> {
+        messages[at]["content"].as_array().unwrap().iter().map(|block| block[key].clone()).collect()
+    };
+    assert_eq!(
+        (ids(1, "id"), ids(2, "tool_use_id")),
+        (vec!["1".into(), "1_2".into()], vec!["1".into(), "1_2".into()])
+    );
+    assert_eq!((ids(3, "id"), ids(4, "tool_use_id")), (vec![json!("1_3")], vec![json!("1_3")]));
+}
+
+fn block() -> impl Strategy<Value = Value> {
+    let id = prop_oneof![Just("1"), Just("2"), Just("call|x"), Just(""), Just("é")];
+    prop_oneof![
+        prop_oneof![Just(""), Just(" \n"), Just("word")]
+            .prop_map(|text| json!({"type":"text","text":text})),
+        Just(json!({"type":"image","data":"QQ==","mimeType":"image/png"})),
+        prop_oneof![Just(json!("sig")), Just(Value::Null)].prop_map(
+            |signature| json!({"type":"thinking","thinking":"t","thinkingSignature":signature})
+        ),
+        (id, prop_oneof![Just(json!({"a":1})), Just(json!([1])), Just(Value::Null)]).prop_map(
+            |(id, arguments)| json!({"type":"toolCall","id":id,"name":"run","arguments":arguments})
+        ),
+        Just(json!({"type":"hologram"})),
+    ]
+}
+
+fn message() -> impl Strategy<Value = Value> {
+    let role = prop_oneof![
+        2 => Just("user"),
+        3 => Just("assistant"),
+        3 => Just("toolResult"),
+        1 => Just("system"),
+        1 => Just("developer"),
+        1 => Just("custom"),
+        1 => Just("unknown"),
+    ];
+    let content = prop_oneof![
+        3 => prop::collection::vec(block(), 0..4).prop_map(Value::Array),
+        1 => prop_oneof![Just(json!("")), Just(json!("said"))],
+    ];
+    let call = prop_oneof![Just("1"), Just("2"), Just("call|x"), Just("é")];
+    (role, content, call, any::<bool>()).prop_map(|(role, content, call, is_error)| {
+        json!({"role":role,"content":content,"toolCallId":call,"toolName":"run","isError":is_error})
+    })
+}
+
+fn check_anthropic(body: &Value) -> Result<(), TestCaseError> {
+    let messages = body["messages"].as_array().unwrap();
+    let (mut ids, mut open) = (HashSet::new(), HashSet::new());
+    for (at, message) in messages.iter().enumerate() {
+        let role = message["role"].as_str().unwrap();
+        prop_assert_eq!(role, if at % 2 == 0 { "user" } else { "assistant" });
+        let blocks = message["content"].as_array().unwrap();
+        prop_assert!(!blocks.is_empty());
+        let mut results = HashSet::new();
+        for (at, block) in blocks.iter().enumerate() {
+            match block["type"].as_str().unwrap() {
+                "text" => prop_assert!(!block["text"].as_str().unwrap().trim().is_empty()),
+                "thinking" => prop_assert!(!block["signature"].as_str().unwrap().is_empty()),
+                "tool_use" => {
+                    let id = block["id"].as_str().unwrap();
+                    prop_assert!(!id.is_empty() && id.len() <= 64 && id.is_ascii());
+                    prop_assert!(ids.insert(id.to_owned()), "{} is used twice", id);
+                    prop_assert!(block["input"].is_object());
+                }
+                "tool_result" => {
+                    prop_assert_eq!(at, results.len(), "results stand first");
+                    results.insert(block["tool_use_id"].as_str().unwrap().to_owned());
+                }
+                _ => {}
+            }
+        }
+        if role == "user" {
+            prop_assert_eq!(&results, &open, "every call has its result in the next message");
+        }
+        let calls = blocks.iter().filter(|block| block["type"] == "tool_use");
+        open = calls.map(|block| block["id"].as_str().unwrap().to_owned()).collect();
+    }
+    prop_assert!(open.is_empty());
+    Ok(())
+}
+
+fn check_chat(body: &Value) -> Result<(), TestCaseError> {
+    let mut open: Vec<String> = Vec::new();
+    for message in body["messages"].as_array().unwrap() {
+        if message["role"] == "tool" {
+            let id = message["tool_call_id"].as_str().unwrap();
+            prop_assert!(!open.is_empty(), "{} has no call", id);
+            prop_assert_eq!(id, open.remove(0));
+            prop_assert!(message["content"].is_string());
+            continue;
+        }
+        prop_assert!(open.is_empty(), "{} stands between a call and its result", message);
+        let calls = message["tool_calls"].as_array().cloned().unwrap_or_default();
+        prop_assert!(!calls.is_empty() || !message["content"].is_null());
+        for call in calls {
+            let arguments = call["function"]["arguments"].as_str().unwrap();
+            prop_assert!(serde_json::from_str::<Value>(arguments).unwrap().is_object());
+            open.push(call["id"].as_str().unwrap().to_owned());
+        }
+    }
+    prop_assert!(open.is_empty());
+    Ok(())
+}
+
+fn check_responses(body: &Value) -> Result<(), TestCaseError> {
+    let (mut calls, mut answered) = (HashSet::new(), HashSet::new());
+    for item in body["input"].as_array().unwrap() {
+        match item["type"].as_str() {
+            Some("function_call") => {
+                prop_assert!(calls.insert(item["call_id"].as_str().unwrap()));
+            }
+            Some("function_call_output") => {
+                let call = item["call_id"].as_str().unwrap();
+                prop_assert!(calls.contains(call) && answered.insert(call));
+            }
+            _ => prop_assert!(!item["content"].as_array().unwrap().is_empty()),
+        }
+    }
+    prop_assert_eq!(calls, answered);
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(cases(512))]
+    #[test]
+    fn every_context_is_acceptable_to_every_provider(messages in prop::collection::vec(message(), 0..9)) {
+        let context = context(&messages);
+        let options = RequestOptions::new();
+        check_anthropic(&parsed(&context.to_anthropic(&options)))?;
+        check_chat(&parsed(&context.to_openai_chat(&options)))?;
+        check_responses(&parsed(&context.to_openai_responses(&options)))?;
+    }
+}
