@@ -64,7 +64,7 @@ async fn main() -> Outcome {
     Ok(())
 }
 
-/// A command: moves in the tree, or brings something from elsewhere in it.
+/// Returns a command: moves in the tree, or brings something from elsewhere in it.
 async fn run(agent: &AgentSession, command: &str) -> Outcome<String> {
     let session = agent.session();
     let (name, argument) = command.split_once(' ').unwrap_or((command, ""));
@@ -107,13 +107,13 @@ fn moved(navigation: Navigation) -> String {
     }
 }
 
-/// A command of the user's; the model sees it with the next question.
+/// Returns a command of the user's; the model sees it with the next question.
 async fn shell(agent: &AgentSession, command: &str) -> Outcome<String> {
     let never = CancellationToken::new();
     Ok(agent.run_shell(command, ShellContext::Included, None, &never).await?.output)
 }
 
-/// A turn: the answer is printed as it comes. Ctrl-C stops it.
+/// Returns a turn: the answer is printed as it comes. Ctrl-C stops it.
 async fn ask(agent: &AgentSession, model: &dyn ChatModel, question: &str) -> Outcome<String> {
     let cancel = CancellationToken::new();
     let on_delta: OnDelta = Box::new(|delta| {

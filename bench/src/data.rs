@@ -89,19 +89,19 @@ impl Data {
         std::fs::write(stamp, now).unwrap();
     }
 
-    /// The largest session: of 1 GB, or of 100 MB if it has to be quick.
+    /// Returns the largest session: of 1 GB, or of 100 MB if it has to be quick.
     pub(crate) fn large(&self) -> Made {
         self.session(if self.quick { 100 } else { 1000 })
     }
 
-    /// A session of a usual shape.
+    /// Returns a session of a usual shape.
     pub(crate) fn session(&self, megabytes: u64) -> Made {
         self.made(&format!("made-{megabytes}mb"), |out| {
             generate::session(out, &Plan::bytes(SEED, megabytes * 1_000_000))
         })
     }
 
-    /// A session of an unusual shape.
+    /// Returns a session of an unusual shape.
     pub(crate) fn shape(&self, shape: Shape, entries: u64) -> Made {
         match shape {
             Shape::Chain => self
@@ -136,8 +136,8 @@ impl Data {
         }
     }
 
-    /// A directory of many small sessions, all of them in the page cache. In one of them somebody says
-    /// [`RARE`].
+    /// Returns a directory of many small sessions, all of them in the page cache. In one of them
+    /// contains [`RARE`].
     pub(crate) fn directory(&self, count: u64) -> PathBuf {
         let dir = self.dir.join(format!("list-{count}"));
         if !std::fs::read_dir(&dir).is_ok_and(|files| files.count() as u64 == count) {
@@ -151,13 +151,13 @@ impl Data {
         dir
     }
 
-    /// A small and a large session with the same end: a compaction, what it keeps, and what came
-    /// after it. Nothing else in them sets a thinking level, but for their first lines.
+    /// Returns a small and a large session with the same end: a compaction, what it keeps, and what
+    /// came after it. Nothing else in them sets a thinking level, but for their first lines.
     pub(crate) fn same_tail(&self, level: Level) -> (PathBuf, PathBuf) {
         (with_tail(&self.session(10), level), with_tail(&self.large(), level))
     }
 
-    /// A directory for what a measurement writes, on the same file system.
+    /// Returns a directory for what a measurement writes, on the same file system.
     pub(crate) fn scratch(&self) -> TempDir {
         tempfile::tempdir_in(&self.dir).unwrap()
     }
@@ -181,7 +181,7 @@ fn write_sessions(dir: &Path, count: u64) {
     }
 }
 
-/// A word that nobody else says.
+/// A word that occurs once.
 pub(crate) const RARE: &str = "heartwood";
 
 fn rare_message(leaf: &str) -> Vec<u8> {
@@ -232,7 +232,8 @@ fn copy_with_one_level(from: &Path, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// The lines that go on from `leaf`: 30 entries, a compaction that keeps ten of them, 100 more.
+/// Returns the lines that go on from `leaf`: 30 entries, a compaction that keeps ten of them, 100
+/// more.
 fn tail(leaf: &str, level: Level) -> Vec<u8> {
     const COMPACTION: &str = "compact0";
     let plan = Plan { compactions: false, ..Plan::entries(SEED + 99, 130) };

@@ -52,7 +52,7 @@ struct Args {
     helper: Option<Helper>,
 }
 
-/// What the benchmark runs itself for.
+/// The tasks for which the benchmark starts itself as another process.
 #[derive(Debug, Subcommand)]
 enum Helper {
     /// Run a command; print its time and peak memory
@@ -68,7 +68,7 @@ enum Helper {
     Count { file: PathBuf },
 }
 
-/// What every group of rows works with.
+/// The settings that all groups of rows share.
 #[derive(Debug)]
 pub(crate) struct Bench {
     data: Data,
@@ -78,12 +78,12 @@ pub(crate) struct Bench {
 }
 
 impl Bench {
-    /// How often to repeat: `full` times, or less if it has to be quick.
+    /// Returns the number of repetitions: `full`, or less in quick mode.
     fn rounds(&self, full: usize) -> usize {
         if self.quick { full.min(3) } else { full }
     }
 
-    /// A command line of treering.
+    /// Returns a command line of treering.
     fn treering(&self, words: &[&str], file: &Path) -> Vec<OsString> {
         let mut command = vec![self.treering.clone().into_os_string()];
         command.extend(words.iter().map(OsString::from));
@@ -131,7 +131,7 @@ fn run(args: Args) -> ExitCode {
     let nothing = [bench.treering.into_os_string(), "--version".into()];
     let starts: Vec<f64> = (0..9).map(|_| measure::process(&nothing, Stdout::Discard).ms).collect();
     println!("starting treering to do nothing takes {}", table::time(measure::Stat::of(&starts)));
-    // How busy the machine was, where it tells.
+    // The load of the machine, where the system reports it.
     if let Ok(load) = std::fs::read_to_string("/proc/loadavg") {
         println!("load average {}", load.split(' ').take(3).collect::<Vec<_>>().join(", "));
     }

@@ -43,7 +43,7 @@ pub(crate) fn in_turns(
     (Stat::of(&a), Stat::of(&b))
 }
 
-/// What a whole process took.
+/// The time and memory of a whole process.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Process {
     pub(crate) ms: f64,
@@ -51,7 +51,7 @@ pub(crate) struct Process {
     pub(crate) stdout: String,
 }
 
-/// What becomes of a measured process's output.
+/// The destination of a measured process's output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stdout {
     Discard,

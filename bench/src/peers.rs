@@ -16,7 +16,7 @@ pub(crate) struct Peer {
     command: Vec<OsString>,
 }
 
-/// What a driver said, and what it took as a whole process.
+/// The answer of a driver, and the cost of its whole process.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) ms: f64,
@@ -25,7 +25,7 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// A number that the driver measured itself.
+    /// Returns a number that the driver measured itself.
     pub(crate) fn number(&self, name: &str) -> f64 {
         self.values[name].as_f64().unwrap()
     }
@@ -59,7 +59,7 @@ impl Peer {
     }
 }
 
-/// The peers installed in `directory`. Those that are missing are named on stderr.
+/// Returns the peers installed in `directory`. Those that are missing are named on stderr.
 pub(crate) fn installed(directory: Option<&Path>) -> Vec<Peer> {
     let text = directory.map(|directory| std::fs::read(directory.join("peers.json")));
     let list: Value = match text {

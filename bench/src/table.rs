@@ -28,23 +28,23 @@ impl Row {
         self
     }
 
-    /// How many times as long as something else it takes, and how many times it may.
+    /// Returns how many times as long as something else it takes, and how many times it may.
     pub(crate) fn at_most_times(self, limit: f64, ours: f64, theirs: f64) -> Self {
         self.times_as_long(ours, theirs).bar(format!("≤ {limit} ×"), ours / theirs <= limit)
     }
 
-    /// How many times as long as something else it takes, for the record.
+    /// Returns how many times as long as something else it takes, for the record.
     pub(crate) fn times_as_long(self, ours: f64, theirs: f64) -> Self {
         self.ratio(format!("{:.2} ×", ours / theirs))
     }
 
-    /// How many times as fast as something else it is, and how many times it should be.
+    /// Returns how many times as fast as something else it is, and how many times it should be.
     pub(crate) fn at_least_times(self, limit: f64, ours: f64, theirs: f64, whom: &str) -> Self {
         let ratio = theirs / ours;
         self.times_as_fast(ours, theirs).bar(format!("≥ {limit} × {whom}"), ratio >= limit)
     }
 
-    /// How many times as fast as something else it is, for the record.
+    /// Returns how many times as fast as something else it is, for the record.
     pub(crate) fn times_as_fast(self, ours: f64, theirs: f64) -> Self {
         let ratio = theirs / ours;
         self.ratio(if ratio < 9.95 { format!("{ratio:.1} ×") } else { format!("{ratio:.0} ×") })
@@ -65,7 +65,7 @@ impl Row {
         self
     }
 
-    /// A bar that could not be tried, for want of somebody to compare with.
+    /// Returns a bar that could not be tried because its peer is missing.
     pub(crate) fn untried(mut self, bar: impl Into<String>) -> Self {
         self.bar = format!("{} (not tried)", bar.into());
         self
@@ -76,7 +76,7 @@ impl Row {
     }
 }
 
-/// The rows as Markdown.
+/// Returns the rows as Markdown.
 pub(crate) fn markdown(rows: &[Row]) -> String {
     let mut out = String::from(
         "| what | treering | baseline or peers | ratio | bar | ok |\n|---|---|---|---|---|---|\n",
@@ -93,7 +93,7 @@ pub(crate) fn markdown(rows: &[Row]) -> String {
     out
 }
 
-/// A time, with its spread where that is large.
+/// Returns a time, with its spread where that is large.
 pub(crate) fn time(stat: Stat) -> String {
     let (median, unit, scale) = scaled(stat.median);
     if stat.high <= stat.low * 1.3 {
@@ -122,7 +122,7 @@ fn digits(value: f64) -> String {
     }
 }
 
-/// A rate, with its spread where that is large.
+/// Returns a rate, with its spread where that is large.
 pub(crate) fn rate(stat: Stat) -> String {
     match stat.high <= stat.low * 1.3 {
         true => format!("{:.0}/s", stat.median),
@@ -134,7 +134,7 @@ pub(crate) fn mebibytes(bytes: u64) -> String {
     format!("{} MiB", digits(bytes as f64 / 1_048_576.0))
 }
 
-/// A number with commas.
+/// Returns a number with commas.
 pub(crate) fn thousands(number: usize) -> String {
     let digits = number.to_string();
     let mut out = String::new();
@@ -147,7 +147,7 @@ pub(crate) fn thousands(number: usize) -> String {
     out
 }
 
-/// A very short time, given in milliseconds.
+/// Returns a very short time, given in milliseconds.
 pub(crate) fn nanoseconds(stat: Stat) -> String {
     let ns = |ms: f64| digits(ms * 1e6);
     match stat.high <= stat.low * 1.3 {

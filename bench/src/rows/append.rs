@@ -9,10 +9,10 @@ use std::io::Write;
 use std::path::Path;
 use treering::{Creation, Durability, Message, Session, SessionOptions};
 
-/// How many bytes of text a message has.
+/// The number of bytes of text in a message.
 const BYTES: usize = 1024;
 
-/// A message that is in the file when the append returns, next to nothing but the write.
+/// Returns a message that is in the file when the append returns, next to nothing but the write.
 pub(crate) fn plain(bench: &Bench) -> Vec<Row> {
     let count = if bench.quick { 2_000 } else { 10_000 };
     let text = "x".repeat(BYTES);
@@ -77,7 +77,7 @@ pub(crate) fn durable(bench: &Bench) -> Vec<Row> {
     vec![row.at_least_times(4.0, one.median, ours.median, "1 thread")]
 }
 
-/// How many times a second `threads` together do something that each does `times` times.
+/// Returns how many times a second `threads` together do something that each does `times` times.
 fn per_second(threads: usize, times: usize, work: impl Fn() + Sync) -> f64 {
     let took = ms(|| {
         std::thread::scope(|scope| {

@@ -1,4 +1,4 @@
-//! What the model sees at the active leaf.
+//! Rows about the context at the active leaf.
 
 use super::{Asked, Runs, against_pi};
 use crate::Bench;

@@ -26,7 +26,7 @@ pub(crate) struct Group {
     pub(crate) rows: fn(&Bench) -> Vec<Row>,
 }
 
-/// How many sessions a directory has if it has to be quick.
+/// The number of sessions in a directory in quick mode.
 const QUICK_SESSIONS: usize = 1000;
 
 /// The groups in the order of the table.
@@ -72,13 +72,13 @@ impl Runs {
         Stat::of(&self.0.iter().map(|run| run.ms).collect::<Vec<_>>())
     }
 
-    /// The most memory that any of them needed.
+    /// Returns the most memory that any of them needed.
     fn peak(&self) -> u64 {
         self.0.iter().map(|run| run.peak_bytes).max().unwrap()
     }
 }
 
-/// What peers said in several rounds: one list of numbers for each that was asked for.
+/// The answers of peers in several rounds: one list of numbers for each peer.
 #[derive(Debug)]
 struct Asked<'a> {
     peer: &'a Peer,
@@ -98,12 +98,12 @@ impl<'a> Asked<'a> {
         &self.peer.name
     }
 
-    /// The time of the whole process.
+    /// Returns the time of the whole process.
     fn whole(&self) -> Option<Stat> {
         self.stat(|answer| answer.ms)
     }
 
-    /// The sum of some numbers that the driver measured; `None` if the peer cannot do it.
+    /// Returns the sum of some numbers that the driver measured; `None` if the peer cannot do it.
     fn sum(&self, names: &[&str]) -> Option<Stat> {
         self.stat(|answer| names.iter().map(|name| answer.number(name)).sum())
     }

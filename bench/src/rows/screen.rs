@@ -81,7 +81,7 @@ fn press_all(
     }
 }
 
-/// Two take turns; every hundredth time somebody goes back and tries something else.
+/// Two sides take turns; every hundredth turn begins a new branch.
 fn write(path: &Path) {
     let session = Session::create_at(path, "/project", SessionOptions::default()).unwrap();
     let mut number = 0;

@@ -8,7 +8,7 @@ use crate::table::{self, Row};
 use std::path::Path;
 use treering::Session;
 
-/// All of a large file, next to reading it and counting its lines.
+/// Returns all of a large file, next to reading it and counting its lines.
 pub(crate) fn index(bench: &Bench) -> Vec<Row> {
     let file = bench.data.large();
     measure::count_lines(&file.path);
@@ -75,7 +75,7 @@ fn on_small_stack(path: &Path) -> f64 {
     std::thread::Builder::new().stack_size(256 * 1024).spawn(work).unwrap().join().unwrap()
 }
 
-/// The children of every entry of a large session.
+/// Returns the children of every entry of a large session.
 fn children(bench: &Bench) -> Vec<Row> {
     let session = Session::open(&bench.data.large().path).unwrap();
     let tree = session.tree();

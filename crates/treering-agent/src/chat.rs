@@ -10,7 +10,7 @@ use std::pin::Pin;
 use tokio_util::sync::CancellationToken;
 use treering::{Block, Context, MessageView, Pairing, Role, Usage};
 
-/// Who speaks.
+/// The side that speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
     /// The user, and the tools that answer for the user.
@@ -29,18 +29,18 @@ impl Side {
     }
 }
 
-/// What one side said.
+/// One turn of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChatTurn {
-    /// Who.
+    /// The side that speaks.
     pub side: Side,
-    /// What.
+    /// The text.
     pub text: String,
-    /// What was shown: media type, and data in base 64.
+    /// Images, as media type and Base64 data.
     pub images: Vec<(String, String)>,
 }
 
-/// How much a model should think before it answers.
+/// The amount of thinking before an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Thinking {
     /// Hardly.
@@ -59,7 +59,7 @@ impl Thinking {
     /// The levels as sessions name them, from not at all to the highest.
     pub const LEVELS: [&'static str; 6] = ["off", "minimal", "low", "medium", "high", "xhigh"];
 
-    /// The level that sessions call so; `None` for `off`, and for one that nobody knows.
+    /// Returns the level that sessions call so; `None` for `off` and for unknown names.
     ///
     /// ```
     /// use treering_agent::Thinking;
@@ -84,13 +84,13 @@ impl Thinking {
 pub struct ChatRequest {
     /// The system prompt.
     pub system: String,
-    /// What was said, oldest first.
+    /// The turns so far, oldest first.
     pub turns: Vec<ChatTurn>,
-    /// How long the answer may get; `None` leaves it to the model's configuration.
+    /// The longest answer in tokens; `None` leaves it to the model's configuration.
     pub max_output_tokens: Option<u64>,
-    /// How much to think; a model that cannot be told answers all the same.
+    /// The thinking level. Models without levels ignore it.
     pub thinking: Option<Thinking>,
-    /// Who wants to see the text as it arrives. It has all there is of an answer that fails.
+    /// Receives the text as it arrives, also that of an answer that fails later.
     pub on_delta: Option<OnDelta>,
 }
 
@@ -106,7 +106,7 @@ impl fmt::Debug for ChatRequest {
 pub struct ChatAnswer {
     /// The text.
     pub text: String,
-    /// What it cost, if the server said so.
+    /// The usage, if the server reported it.
     pub usage: Option<Usage>,
     /// The model that wrote it.
     pub model: String,
@@ -118,20 +118,20 @@ pub type ChatFuture<'a> =
 
 /// A model to talk to.
 pub trait ChatModel: Send + Sync + fmt::Debug {
-    /// Who serves it.
+    /// Returns the provider that serves the model.
     fn provider(&self) -> &str;
 
-    /// Its id.
+    /// Returns its id.
     fn model(&self) -> &str;
 
-    /// How many tokens it takes at once.
+    /// Returns how many tokens it takes at once.
     fn context_window(&self) -> u64;
 
     /// Answers. An answer that was cut for length is [`SummaryError::Length`].
     fn answer<'a>(&'a self, request: ChatRequest, cancel: &'a CancellationToken) -> ChatFuture<'a>;
 }
 
-/// Whoever can be talked to can summarise.
+/// Every `ChatModel` is also a `Summarizer`.
 impl<M: ChatModel> Summarizer for M {
     fn name(&self) -> &str {
         self.provider()
@@ -160,7 +160,7 @@ impl<M: ChatModel> Summarizer for M {
 }
 
 impl ChatRequest {
-    /// The conversation that a session's context amounts to.
+    /// Returns the conversation that a session's context amounts to.
     ///
     /// ```
     /// use treering::{Message, Session};

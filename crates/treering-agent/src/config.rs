@@ -29,21 +29,21 @@ use treering::ModelSettings;
 pub struct CompactionConfig {
     /// Whether to compact without being asked to.
     pub enabled: Option<bool>,
-    /// How much of the model's window must stay free.
+    /// The part of the model's window that must stay free, in tokens.
     pub reserve_tokens: Option<u64>,
     /// About how much of the newest context stays as it is.
     pub keep_recent_tokens: Option<u64>,
     /// The window of the model.
     pub context_window: Option<u64>,
-    /// What is different for a model, by `provider/model`.
+    /// Settings for single models, by `provider/model`.
     pub models: BTreeMap<String, ModelConfig>,
 }
 
-/// What is different for a model.
+/// The settings of one model.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ModelConfig {
-    /// How much of its window must stay free.
+    /// The part of its window that must stay free, in tokens.
     pub reserve_tokens: Option<u64>,
     /// About how much of the newest context stays as it is.
     pub keep_recent_tokens: Option<u64>,
@@ -52,7 +52,7 @@ pub struct ModelConfig {
 }
 
 impl CompactionConfig {
-    /// The settings: the usual ones where the file says nothing.
+    /// Returns the settings: the usual ones where the file says nothing.
     pub fn settings(&self) -> AgentSettings {
         let mut settings = AgentSettings::default();
         let compaction = &mut settings.compaction;

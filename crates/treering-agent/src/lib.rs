@@ -1,4 +1,4 @@
-//! What an agent embeds on top of [`treering`]: models that summarise, hooks that take part, and
+//! The agent runtime on top of [`treering`]: models that summarize, hooks that take part, and
 //! the events a user interface follows.
 //!
 //! The library below is synchronous and knows no network; everything that waits is here, on tokio.
@@ -12,7 +12,7 @@
 //! - [`AgentSession`]: a session as an agent uses it: moving, compacting, merging, and talking to a
 //!   [`ChatModel`] with [`AgentSession::say`].
 //!
-//! Whatever waits takes a [`CancellationToken`]; cancelling it ends the wait at once.
+//! Every call that waits takes a [`CancellationToken`]; cancelling it ends the wait at once.
 
 mod chat;
 mod config;

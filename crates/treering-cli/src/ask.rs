@@ -1,9 +1,9 @@
-//! A question to somebody at a terminal. Where there is nobody to ask, the command line was the answer.
+//! Asks the user at a terminal. Without a terminal the command line counts as the answer.
 
 use crate::text::safe_line;
 use std::io::{self, BufRead, IsTerminal, Write};
 
-/// Whether somebody agrees.
+/// Returns whether the user agrees.
 pub(crate) fn agrees(question: &str) -> bool {
     if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
         return true;

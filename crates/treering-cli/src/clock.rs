@@ -1,4 +1,4 @@
-//! What time it is. One place, so that what depends on it can be tried at any time.
+//! The clock. It is read in one place, so that tests can set it.
 
 use std::time::SystemTime;
 

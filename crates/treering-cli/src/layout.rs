@@ -47,7 +47,7 @@ impl Layout {
         Layout { places, several_roots: counts[0] > 1 }
     }
 
-    /// The pen that draws this layout.
+    /// Returns the pen that draws this layout.
     pub(crate) fn pen(&self) -> Pen {
         Pen {
             shown: Depths::default(),
@@ -63,7 +63,7 @@ impl Layout {
 struct Depths(Vec<u32>);
 
 impl Depths {
-    /// The visible depth of an entry; what is below it comes one deeper if it is visible.
+    /// Returns the visible depth of an entry; what is below it comes one deeper if it is visible.
     fn enter(&mut self, depth: usize, visible: bool) -> u32 {
         let mine = match depth.checked_sub(1) {
             Some(above) => self.0.get(above).copied().unwrap_or(0),
@@ -91,7 +91,7 @@ pub(crate) struct Pen {
 pub(crate) const MAX_LEVELS: usize = 16;
 
 impl Pen {
-    /// The gutter of the next visible entry; every entry must be passed in, seen or not.
+    /// Returns the gutter of the next visible entry; every entry must be passed in, seen or not.
     pub(crate) fn draw(&mut self, depth: usize, place: Place) -> Option<String> {
         let shown = self.shown.enter(depth, place.visible) as usize;
         if !place.visible {

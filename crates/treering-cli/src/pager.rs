@@ -26,7 +26,8 @@ impl Pager {
         let mut command = Command::new(program);
         // less shows bytes of UTF-8 as such only if it is told the charset.
         command.args(words).stdin(Stdio::piped()).env("LESSCHARSET", "utf-8");
-        // Unless somebody has wishes of their own: colours, and no waiting if everything fits.
+        // The defaults for `less`: colors, and no waiting if everything fits. The user's own
+        // settings win.
         if std::env::var_os("LESS").is_none() {
             command.env("LESS", "FRX");
         }
@@ -36,10 +37,10 @@ impl Pager {
         Some(Pager { child, input })
     }
 
-    /// Waits until somebody has read enough.
+    /// Waits until the pager ends.
     pub(crate) fn close(&mut self) {
         drop(self.input.take());
-        // How a pager ends says nothing about what was read.
+        // The exit code of a pager says nothing about the command.
         let _ = self.child.wait();
     }
 }
@@ -65,7 +66,7 @@ fn choose(variable: impl Fn(&str) -> Option<String>, configured: Option<&str>) -
 }
 
 /// Ctrl-C goes to the pager, too, and a program that dies of it would leave the pager alone with the
-/// terminal. Whoever listens for it once no longer dies of it.
+/// terminal. Installing a handler prevents that.
 fn leave_interrupts_alone() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     if let Ok(runtime) = runtime {

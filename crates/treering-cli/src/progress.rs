@@ -1,4 +1,4 @@
-//! Progress on stderr, for somebody who is waiting.
+//! Shows progress on standard error.
 
 use crate::text::size;
 use std::io::{self, IsTerminal, Write};

@@ -1,8 +1,8 @@
-//! Waiting for something to happen: a pause between two looks, until somebody has had enough.
+//! The poll loop of commands that follow files: a pause between two polls, until the user ends it.
 //!
-//! That is whoever presses Ctrl-C, closes the pipe, or said beforehand how long nothing may happen. All
+//! It ends by Ctrl-C, a closed pipe, or a time without changes that was given beforehand. All
 //! three are ways to end well. Looking again is simpler than being notified, and works on file systems
-//! that notify nobody; a pause is never so short that looking takes most of the time.
+//! without notifications; a pause is never so short that polling takes most of the time.
 
 use crate::error::Failure;
 use std::future::Future;
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 /// The pause between two looks, unless looking takes long.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// How many times as long as a look the pause after it is at least.
+/// The least pause after a poll, as a multiple of the poll's own time.
 const REST: u32 = 9;
 
 /// When following ends by itself.
@@ -62,7 +62,7 @@ impl Pulse {
         self.last = Instant::now();
     }
 
-    /// Waits for the time of the next look. False: somebody has had enough.
+    /// Waits for the next poll. Returns false when the loop should end.
     pub(crate) fn wait(&mut self) -> bool {
         let mut pause = PAUSE.max(self.began.elapsed() * REST);
         if let Some(patience) = self.patience {
@@ -90,8 +90,8 @@ impl Pulse {
     }
 }
 
-/// Whether the reader of our output is gone: there may be nothing to write for long, and then no failed
-/// write would tell.
+/// Returns whether the reader of our output is gone: there may be nothing to write for long, and
+/// then no failed write would tell.
 #[cfg(unix)]
 fn nobody_listens() -> bool {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};

@@ -24,7 +24,7 @@ pub(crate) struct Redaction {
 }
 
 impl Redaction {
-    /// What replaces secrets, if that was asked for.
+    /// The redactor, if redaction was asked for.
     pub(crate) fn redactor(&self) -> Result<Option<Redactor>, Failure> {
         let is_wanted = self.redact
             || self.redact_emails
@@ -64,7 +64,7 @@ pub(crate) fn tell(report: &Report) {
     output::complain("redacted", &format!("{what}{void}"));
 }
 
-/// What happened to signatures, in words.
+/// Describes the signatures that were removed.
 pub(crate) fn void(signatures: usize) -> String {
     let signatures = count(signatures, "signature", "signatures");
     format!("{signatures} emptied: what they signed has changed")

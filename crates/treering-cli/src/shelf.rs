@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use treering::SessionInfo;
 use treering_shelf::{AddressError, Contents, Places, Project, Scope, Shelf, resolve};
 
-/// The places of this machine. What the environment says comes before what is configured.
+/// Returns the places of this machine. What the environment says comes before what is configured.
 pub(crate) fn places() -> Places {
     let places = Places::from_env(|name| std::env::var_os(name));
     let configured = &Config::current().places;
@@ -39,13 +39,13 @@ pub(crate) fn read(shelf: &Shelf) -> Contents {
     contents
 }
 
-/// The project of the current directory.
+/// Returns the project of the current directory.
 pub(crate) fn project(places: &Places) -> Project {
     let cwd = std::env::current_dir().unwrap_or_default();
     Project::around(&cwd, places.home())
 }
 
-/// What becomes of an argument that names no file and no session.
+/// Handles an argument that names no file and no session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unknown {
     /// It is a mistake.
@@ -68,9 +68,9 @@ pub(crate) fn locate(argument: &mut PathBuf, unknown: Unknown) -> Result<(), Fai
     Ok(())
 }
 
-/// The argument, if it has to be looked up.
+/// Returns the argument, if it has to be looked up.
 fn reference(argument: &Path) -> Option<&str> {
-    // A dangling link is somebody's path, too.
+    // A dangling link counts as a path, too.
     if argument.symlink_metadata().is_ok() {
         return None;
     }

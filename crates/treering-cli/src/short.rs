@@ -4,10 +4,10 @@ use crate::text::safe_line;
 use std::collections::HashMap;
 use treering::Tree;
 
-/// How much of a long id is shown, if that tells it from all others.
+/// The length of shortened ids, if it is unambiguous.
 const SHORT: usize = 8;
 
-/// Which beginnings of a session's long ids are unambiguous.
+/// The unambiguous beginnings of a session's long ids.
 #[derive(Debug)]
 pub(crate) struct ShortIds(HashMap<String, usize>);
 
@@ -23,7 +23,7 @@ impl ShortIds {
         *self.0.entry(beginning(id).to_owned()).or_default() += 1;
     }
 
-    /// The id for people: a UUID by its beginning, if no other id begins like it.
+    /// Returns the id for people: a UUID by its beginning, if no other id begins like it.
     pub(crate) fn show(&self, id: &str) -> String {
         let short = beginning(id);
         let is_long = id.chars().count() > 2 * SHORT;

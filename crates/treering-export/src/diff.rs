@@ -1,4 +1,4 @@
-//! What is different between two texts: the change that an edit makes, two texts side by side, the
+//! Compares texts: the change that an edit makes, two texts side by side, the
 //! words of a line that others took the place of.
 //!
 //! Comparing costs up to the product of the lengths, so what is too large for that is compared only
@@ -21,7 +21,8 @@ const MAX_COST: usize = 64;
 /// Unchanged lines around a change.
 const CONTEXT: usize = 3;
 
-/// The lines that go, come and stay. A line with the sign `⋯` stands for unchanged ones left out.
+/// Returns the lines that go, come and stay. A line with the sign `⋯` stands for unchanged ones
+/// left out.
 ///
 /// ```
 /// let signs: String = treering_export::diff::lines("a\nb", "a\nc").iter().map(|l| l.sign).collect();
@@ -63,8 +64,8 @@ pub fn lines<'a>(old: &'a str, new: &'a str) -> Vec<Line<'a>> {
     out
 }
 
-/// All lines of two texts, those that belong together side by side. A line that only one of them has
-/// stands beside none.
+/// Returns all lines of two texts, those that belong together side by side. A line that only one of
+/// them has stands beside none.
 ///
 /// ```
 /// let pairs = treering_export::diff::pairs("a\nb", "a");

@@ -36,7 +36,7 @@ impl Calls {
     }
 }
 
-/// What a tree shows of an entry.
+/// The summary line of an entry, as trees show it.
 ///
 /// ```
 /// use treering::{Message, Session};
@@ -64,8 +64,8 @@ pub struct Gist {
 const WIDTH: usize = 120;
 
 impl Gist {
-    /// The gist of an entry. Its calls are remembered for the results to come: entries are read in
-    /// an order in which calls come before their results, such as that of the file.
+    /// Returns the gist of an entry. Its calls are remembered for the results to come: entries are
+    /// read in an order in which calls come before their results, such as that of the file.
     pub fn read(entry: &Entry, calls: &mut Calls) -> Self {
         let mut gist = Gist::of(&Look::at(entry));
         gist.text = calls.settle(&gist).to_owned();
@@ -126,7 +126,7 @@ impl Gist {
         };
     }
 
-    /// The first line of text, else what is called.
+    /// Returns the first line of text, else what is called.
     fn read_blocks(&mut self, blocks: &[Block<'_>]) -> String {
         let mut said = String::new();
         let mut called = String::new();
@@ -149,7 +149,7 @@ impl Gist {
     }
 }
 
-/// The first line that says something, without the marks of Markdown.
+/// Returns the first line that says something, without the marks of Markdown.
 pub(crate) fn headline(text: &str) -> String {
     let is_fence = |line: &&str| line.starts_with("```") || line.starts_with("~~~");
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
@@ -166,7 +166,8 @@ pub(crate) fn headline(text: &str) -> String {
     }
 }
 
-/// The letter of an entry. Of an answer: `a` with text, `A` without, `E` if it ended abnormally.
+/// Returns the letter of an entry. Of an answer: `a` with text, `A` without, `E` if it ended
+/// abnormally.
 fn kind(look: &Look<'_>) -> char {
     match &look.body {
         Body::Message(_) => match look.role() {

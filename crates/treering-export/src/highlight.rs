@@ -1,4 +1,4 @@
-//! What the pieces of some code are: words, texts, comments, numbers.
+//! Splits code into keywords, strings, comments and numbers.
 //!
 //! A scanner, not a parser: it knows how comments and texts begin and end in each family of
 //! languages and which words are keywords, and is wrong here and there without any harm. It changes
@@ -8,7 +8,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
-/// What a piece of code is.
+/// The class of a piece of code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Class {
@@ -33,7 +33,7 @@ pub enum Class {
 /// Longer code is read, not admired: it is one plain piece.
 const MAX_BYTES: usize = 128 * 1024;
 
-/// The pieces of code in a language, as code blocks name it. Together they are the text.
+/// Returns the pieces of code in a language, as code blocks name it. Together they are the text.
 ///
 /// ```
 /// use treering_export::highlight::{Class, pieces};
@@ -75,18 +75,18 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
     }
 });
 
-/// How a family of languages writes comments and texts.
+/// The syntax of comments and strings in a family of languages.
 #[derive(Clone, Copy)]
 struct Shape {
     family: &'static str,
-    /// What a comment to the end of the line begins with. `#` needs a blank before it.
+    /// The beginnings of comments to the end of the line. `#` needs a blank before it.
     comment: &'static str,
     /// Whether there are comments between `/*` and `*/`.
     has_blocks: bool,
     quotes: &'static [Quote],
 }
 
-/// What a text stands between.
+/// The delimiters of strings.
 struct Quote {
     mark: &'static str,
     kind: QuoteKind,
@@ -178,7 +178,7 @@ impl<'a> Scanner<'a> {
         (self.at, self.plain) = (end, end);
     }
 
-    /// What comes next, and its length.
+    /// Returns the class of the next piece, and its length.
     fn piece(&mut self, next: char) -> (Class, usize) {
         let rest = self.rest();
         if let Some(length) = self.comment(rest) {
@@ -257,7 +257,7 @@ fn line_length(text: &str) -> usize {
     text.find('\n').unwrap_or(text.len())
 }
 
-/// Where a text ends that has begun, its mark included.
+/// Returns where a text ends that has begun, its mark included.
 fn closing(inside: &str, quote: &Quote) -> Option<usize> {
     let mut is_escaped = false;
     for (at, character) in inside.char_indices() {
@@ -274,7 +274,7 @@ fn closing(inside: &str, quote: &Quote) -> Option<usize> {
     None
 }
 
-/// The length of one character before a closing `'`.
+/// Returns the length of one character before a closing `'`.
 fn character(inside: &str) -> Option<usize> {
     let mut characters = inside.char_indices();
     let (_, first) = characters.next().filter(|(_, first)| !matches!(first, '\'' | '\n'))?;
@@ -306,7 +306,8 @@ fn number(rest: &str) -> usize {
     end
 }
 
-/// The length of `[section]`, or of a key before `=` or `:`; 0 if the line begins otherwise.
+/// Returns the length of `[section]`, or of a key before `=` or `:`; 0 if the line begins
+/// otherwise.
 fn setting(rest: &str) -> usize {
     let line = rest.get(..line_length(rest)).unwrap_or(rest);
     if line.starts_with('[') {

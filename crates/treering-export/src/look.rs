@@ -25,7 +25,7 @@ pub struct Fields<'a> {
     error_message: Option<&'a [u8]>,
     provider: Option<&'a [u8]>,
     model: Option<&'a [u8]>,
-    /// What the answer used, as JSON.
+    /// The usage of the answer, as JSON.
     pub usage: Option<&'a [u8]>,
 }
 
@@ -39,13 +39,13 @@ impl<'a> Look<'a> {
         Look { entry, body, blocks, fields }
     }
 
-    /// Who speaks, if it is a message.
+    /// The role, if it is a message.
     pub(crate) fn role(&self) -> Option<Role> {
         self.entry.role()
     }
 }
 
-/// The blocks and the fields of a message.
+/// Returns the blocks and the fields of a message.
 pub fn of_message(message: MessageView<'_>) -> (Vec<Block<'_>>, Fields<'_>) {
     let keys = [
         "toolCallId",
@@ -67,17 +67,17 @@ pub fn of_message(message: MessageView<'_>) -> (Vec<Block<'_>>, Fields<'_>) {
 }
 
 impl<'a> Fields<'a> {
-    /// The call that a result answers.
+    /// Returns the call that a result answers.
     pub fn call_id(&self) -> Cow<'a, str> {
         text(self.call_id)
     }
 
-    /// The tool whose result it is.
+    /// Returns the tool whose result it is.
     pub fn tool_name(&self) -> Cow<'a, str> {
         text(self.tool_name)
     }
 
-    /// Whether the tool failed.
+    /// Returns whether the tool failed.
     pub fn is_error(&self) -> bool {
         self.is_error == Some(b"true")
     }
@@ -100,7 +100,7 @@ impl<'a> Fields<'a> {
         })
     }
 
-    /// The model of an answer, as `provider/model`.
+    /// Returns the model of an answer, as `provider/model`.
     pub fn model(&self) -> Option<String> {
         let (provider, model) = (text(self.provider), text(self.model));
         match (&*provider, &*model) {
@@ -111,7 +111,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// The text of a string; nothing for anything else.
+/// Returns the text of a string; nothing for anything else.
 fn text(literal: Option<&[u8]>) -> Cow<'_, str> {
     literal.and_then(treering::json_text).unwrap_or_default()
 }

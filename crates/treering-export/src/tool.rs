@@ -81,12 +81,12 @@ impl<'a> Call<'a> {
         treering::json_text(self.get(key)?)
     }
 
-    /// The first of several that is there.
+    /// Returns the first of several that is there.
     fn any_text(&self, keys: &[&str]) -> Option<Cow<'a, str>> {
         keys.iter().find_map(|key| self.text(key))
     }
 
-    /// The arguments, as they are shown.
+    /// Returns the arguments, as they are shown.
     pub fn arguments(&self) -> Arguments<'a> {
         let name = self.name.to_ascii_lowercase();
         if let Some(command) = self.text("command").filter(|_| is_shell(&name)) {
@@ -124,8 +124,8 @@ impl<'a> Call<'a> {
         self.any_text(&["path", "file_path", "filePath"])
     }
 
-    /// What it is about, without its name: `src/main.rs:10-49`, the beginning of a command, `/pattern/
-    /// in src`. Empty if it says nothing that fits on a line.
+    /// The subject of a call, without its name: `src/main.rs:10-49`, the beginning of a command,
+    /// `/pattern/ in src`. Empty if it says nothing that fits on a line.
     pub fn about(&self, most: usize) -> String {
         let name = self.name.to_ascii_lowercase();
         let path = self.path();
@@ -154,7 +154,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// The lines of a file that are read: `:10-49`.
+    /// Returns the lines of a file that are read: `:10-49`.
     fn range(&self) -> String {
         let number =
             |key: &str| -> Option<u64> { std::str::from_utf8(self.get(key)?).ok()?.parse().ok() };
@@ -168,7 +168,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// The call on one line, as its result is shown in a tree: `[read: src/main.rs]`.
+    /// Returns the call on one line, as its result is shown in a tree: `[read: src/main.rs]`.
     pub fn label(&self) -> String {
         let name = excerpt(self.name, 40);
         match (Call { name: &name, ..*self }).about(50) {
@@ -182,7 +182,7 @@ fn is_shell(name: &str) -> bool {
     matches!(name, "bash" | "shell" | "exec" | "exec_command" | "local_shell" | "terminal" | "run")
 }
 
-/// A text and what replaces it, under the names that agents use.
+/// Returns a text and what replaces it, under the names that agents use.
 fn edit<'a>(text: impl Fn(&str) -> Option<Cow<'a, str>>) -> Option<(Cow<'a, str>, Cow<'a, str>)> {
     let pairs = [
         ("oldText", "newText"),
@@ -206,7 +206,7 @@ fn has_only(raw: &[u8], keys: &[&str]) -> bool {
     members(raw).is_some_and(|members| members.iter().all(|(key, _)| keys.contains(&&**key)))
 }
 
-/// The members of an object in their order, each with its JSON; `None` for anything else.
+/// Returns the members of an object in their order, each with its JSON; `None` for anything else.
 ///
 /// ```
 /// let members = treering_export::tool::members(br#"{"b":[1],"a":"x"}"#).unwrap_or_default();
@@ -232,7 +232,7 @@ pub fn members(raw: &[u8]) -> Option<Vec<(String, &[u8])>> {
     serde_json::Deserializer::from_slice(raw).deserialize_map(InOrder).ok()
 }
 
-/// The language of a file, by its name, as code blocks name it.
+/// Returns the language of a file, by its name, as code blocks name it.
 pub fn language(path: &str) -> &str {
     let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
     let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);

@@ -1,4 +1,4 @@
-//! Which entries a part means, in the order of the tree: parents before children.
+//! Lists the entries of a part of a session in the order of the tree: parents before children.
 
 use crate::Result;
 use std::sync::Arc;
@@ -78,7 +78,7 @@ impl Walk {
     }
 }
 
-/// Whether an entry is on a path: it stands there at its own depth, and no set is needed.
+/// Returns whether an entry is on a path: it stands there at its own depth, and no set is needed.
 fn is_on(path: &[EntryId], entry: &TreeItem<'_>) -> bool {
     path.get(entry.depth).is_some_and(|id| id.as_str() == entry.id)
 }

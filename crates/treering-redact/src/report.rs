@@ -1,20 +1,20 @@
-//! What was replaced: how often, and where. Never what it was.
+//! Reports replacements: how many, and where. Never the secrets themselves.
 
-/// What a redaction found.
+/// The findings of a redaction.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Report {
     /// Where, in the order of the file.
     pub places: Vec<Place>,
-    /// How many signatures of thinking were emptied because what they sign has changed.
+    /// The number of thinking signatures that were emptied because the signed text has changed.
     pub signatures: usize,
 }
 
 /// Where something was replaced.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
-    /// What it was: `github-token`, or the name of a custom pattern.
+    /// The kind of secret: `github-token`, or the name of a custom pattern.
     pub kind: String,
-    /// Which one of its kind, counted from 1 in the order of the file.
+    /// The number of the secret among its kind, counted from 1 in the order of the file.
     pub number: usize,
     /// The line, counted from 1.
     pub line: u64,
@@ -22,33 +22,33 @@ pub struct Place {
     pub entry: Option<String>,
     /// The way to the text in its record: `message.content[0].text`.
     pub field: String,
-    /// How often it stands there.
+    /// The number of occurrences.
     pub count: usize,
 }
 
 /// The sum of a kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sum {
-    /// What it was.
+    /// The kind of secret.
     pub kind: String,
-    /// How many different ones.
+    /// The number of different secrets.
     pub distinct: usize,
-    /// How many in all.
+    /// The number of occurrences.
     pub occurrences: usize,
 }
 
 impl Report {
-    /// Whether nothing was found.
+    /// Returns whether nothing was found.
     pub fn is_empty(&self) -> bool {
         self.places.is_empty()
     }
 
-    /// How much was replaced.
+    /// Returns how much was replaced.
     pub fn occurrences(&self) -> usize {
         self.places.iter().map(|place| place.count).sum()
     }
 
-    /// The kinds that were found, in the order in which they were.
+    /// Returns the kinds that were found, in the order in which they were.
     pub fn sums(&self) -> Vec<Sum> {
         let mut sums: Vec<(Sum, std::collections::HashSet<usize>)> = Vec::new();
         for place in &self.places {

@@ -1,4 +1,4 @@
-//! What an entry says, piece by piece, and whether that is what is searched for.
+//! Matches the texts of an entry against a query.
 //!
 //! The pieces come from the library's views, so that every agent's entries are searched alike: texts,
 //! thinking, the values of a call's arguments, results, commands and their output, summaries, labels,
@@ -10,21 +10,21 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use treering::{Block, Body, Entry, MessageView, Role, strings};
 
-/// Which part of an entry a text is.
+/// The part of an entry that a text is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Part {
-    /// What was said.
+    /// The text of a message.
     Text,
-    /// What the model thought.
+    /// Thinking.
     Thinking,
     /// An argument of a tool call.
     Call,
-    /// What a tool returned.
+    /// The result of a tool.
     Result,
     /// A command that the user ran.
     Command,
-    /// What it printed.
+    /// The output of a command.
     Output,
     /// The summary of a compaction or a branch.
     Summary,
@@ -32,14 +32,14 @@ pub enum Part {
     Label,
     /// The session's name.
     Name,
-    /// What an extension, or an unknown kind of entry, holds.
+    /// The data of an extension or of an unknown kind of entry.
     Data,
     /// A string of an entry that is damaged.
     Damaged,
 }
 
 impl Part {
-    /// Its name in reports.
+    /// Returns its name in reports.
     pub fn name(self) -> &'static str {
         match self {
             Part::Text => "text",
@@ -56,7 +56,7 @@ impl Part {
         }
     }
 
-    /// How much a hit in it says about the session.
+    /// Returns how much a hit in it says about the session.
     pub(crate) fn weight(self) -> u64 {
         match self {
             Part::Name | Part::Label => 20,
@@ -89,7 +89,7 @@ impl Calls {
     }
 }
 
-/// All texts of an entry.
+/// Returns all texts of an entry.
 pub(crate) fn pieces<'a>(entry: &'a Entry, calls: &Calls) -> Vec<Piece<'a>> {
     let mut out = Pieces { out: Vec::new() };
     match entry.body() {
@@ -186,8 +186,8 @@ impl<'a> Pieces<'a> {
     }
 }
 
-/// The piece to show of an entry: the one that holds most of what is searched for. `None` if the entry
-/// does not hold all of it.
+/// Returns the piece to show of an entry: the one that holds most of what is searched for. `None`
+/// if the entry does not hold all of it.
 pub(crate) fn best<'p, 'a>(query: &Query, pieces: &'p [Piece<'a>]) -> Option<&'p Piece<'a>> {
     let fits = |piece: &&Piece<'_>| fits_tool(&query.filters, piece);
     let mut found = vec![false; query.terms.len()];

@@ -1,4 +1,4 @@
-//! What the raw bytes of a file must hold for a text to be in it: the fast path.
+//! The fast path: fragments that the raw bytes of a file must hold for a text to be in it.
 //!
 //! JSON spells a text in many ways. A character stands as it is, or as `\uXXXX`, or (a few of them)
 //! behind a backslash; and where a string holds JSON, as Codex's arguments do, all of that again. A
@@ -18,15 +18,16 @@ const MAX_CHARS: usize = 32;
 #[derive(Debug, Clone)]
 pub(crate) struct Fragment {
     plain: Regex,
-    /// Which UTF-16 units spell one of its characters, a bit each.
+    /// The UTF-16 units that spell one of its characters, a bit each.
     units: Arc<[u64; 1024]>,
-    /// How much of it can lie across a boundary.
+    /// The number of its bytes that can lie before a boundary.
     overlap: usize,
     len: usize,
 }
 
 impl Fragment {
-    /// The longest fragment of a text; blanks in it may be any others. `None` if it has none.
+    /// Returns the longest fragment of a text; blanks in it may be any others. `None` if it has
+    /// none.
     pub(crate) fn best(text: &str, case: Case) -> Option<Self> {
         let longest = text
             .split(|c: char| c.is_whitespace() || is_special(c))
@@ -59,12 +60,13 @@ impl Fragment {
         Some(Fragment { plain, units: Arc::from(units), overlap, len: text.len() })
     }
 
-    /// How selective it is: the more the better.
+    /// Returns how selective it is: the more the better.
     pub(crate) fn len(&self) -> usize {
         self.len
     }
 
-    /// So many bytes of one piece have to be seen again with the next, for nothing to be missed.
+    /// Returns the number of bytes of one piece that must be seen again with the next, so that
+    /// nothing is missed.
     pub(crate) fn overlap(&self) -> usize {
         self.overlap
     }
@@ -73,12 +75,12 @@ impl Fragment {
         self.plain.is_match(bytes) || self.find_escaped(bytes, 0).is_some()
     }
 
-    /// Where bytes, from `from` on, may hold it first, as it is.
+    /// Returns where bytes, from `from` on, may hold it first, as it is.
     pub(crate) fn find_plain(&self, bytes: &[u8], from: usize) -> Option<usize> {
         (from <= bytes.len()).then(|| self.plain.find_at(bytes, from))?.map(|found| found.start())
     }
 
-    /// Where bytes, from `from` on, first spell one of its characters as `\uXXXX`.
+    /// Returns where bytes, from `from` on, first spell one of its characters as `\uXXXX`.
     pub(crate) fn find_escaped(&self, bytes: &[u8], from: usize) -> Option<usize> {
         let rest = bytes.get(from..)?;
         memmem::find_iter(rest, br"\u")

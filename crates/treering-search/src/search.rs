@@ -24,7 +24,7 @@ pub enum Sort {
     Relevance,
 }
 
-/// How to search.
+/// The options of a search.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// In which order sessions come.
@@ -39,7 +39,7 @@ pub struct Options {
     pub snippet_width: usize,
     /// The time, in Unix milliseconds: what `since:7d` counts from.
     pub now: i64,
-    /// How many threads search; as many as there are cores if not said.
+    /// The number of threads; by default the number of cores.
     pub threads: Option<usize>,
 }
 
@@ -66,7 +66,7 @@ pub enum Found {
     Unreadable(PathBuf, Error),
 }
 
-/// What a search did.
+/// The totals of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Summary {
     /// Files looked at.
@@ -155,14 +155,14 @@ pub fn search(
     delivery.summary
 }
 
-/// The files by the time they were written to, the latest first, without those that nobody has touched
-/// since some time.
+/// Returns the files by the time they were written to, the latest first, without those that were
+/// not written since some time.
 fn sorted(files: impl IntoIterator<Item = PathBuf>, since: Option<i64>) -> Vec<PathBuf> {
     let mut timed: Vec<(i64, PathBuf)> = files
         .into_iter()
         .map(|path| {
             let modified = path.metadata().and_then(|metadata| metadata.modified());
-            // What cannot be asked is reported when it is read.
+            // A file whose metadata cannot be read is reported when it is opened.
             (modified.map_or(i64::MAX, millis), path)
         })
         .filter(|(modified, _)| since.is_none_or(|since| *modified >= since))
@@ -177,7 +177,7 @@ fn millis(time: SystemTime) -> i64 {
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// What is done to every file.
+/// The work on every file.
 struct Job<'a> {
     query: &'a Query,
     probe: Option<Probe<'a>>,

@@ -9,16 +9,16 @@ use std::collections::HashSet;
 use std::path::Path;
 use treering::{Entry, EntryId, Kind, Result, Role, Session, SessionInfo};
 
-/// What was found in a session.
+/// The hits in a session.
 #[derive(Debug, Clone)]
 pub struct SessionHits {
     /// The session.
     pub info: SessionInfo,
     /// The hits in file order, as many as were asked for. None if the query is about sessions only.
     pub hits: Vec<Hit>,
-    /// How many there are; if not all were to be counted, how many are described.
+    /// The number of hits; if not all were to be counted, the number that is described.
     pub total: usize,
-    /// How much the session is about what is searched for; only to compare with others.
+    /// The relevance of the session; only to compare with others.
     pub score: u64,
 }
 
@@ -29,15 +29,15 @@ pub struct Hit {
     pub entry: Option<EntryId>,
     /// The entry's id, as short as is clear.
     pub short: String,
-    /// What it is: the role for a message, the type for everything else.
+    /// The role of a message, or the type of any other entry.
     pub name: String,
     /// Its type.
     pub kind: Kind,
-    /// Who speaks, if it is a message.
+    /// The role, if it is a message.
     pub role: Option<Role>,
     /// When it was written, in Unix milliseconds.
     pub time: Option<i64>,
-    /// What became of it.
+    /// The branch state of the entry.
     pub state: BranchState,
     /// The part of it that is shown.
     pub part: Part,
@@ -45,7 +45,7 @@ pub struct Hit {
     pub snippet: Snippet,
 }
 
-/// How much is wanted of a session.
+/// The limits of the hits in a session.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Wanted {
     pub hits: usize,
@@ -104,7 +104,7 @@ struct Finder<'a> {
     cwd: &'a str,
     states: States,
     calls: Calls,
-    /// Which of the wanted files were touched.
+    /// The wanted files that were touched.
     touched: Vec<bool>,
     /// Entries that are shown because of a filter, where nothing else is asked of entries.
     chosen: HashSet<EntryId>,
@@ -130,8 +130,8 @@ impl<'a> Finder<'a> {
         })
     }
 
-    /// Whether the query says something about entries themselves: then a session without a hit is not
-    /// what is searched for.
+    /// Returns whether the query says something about entries themselves: then a session without a
+    /// hit is not what is searched for.
     fn chooses_entries(&self) -> bool {
         !self.query.terms.is_empty() || self.query.filters.choose_entries()
     }
@@ -230,7 +230,7 @@ impl<'a> Finder<'a> {
         });
     }
 
-    /// A long id by its beginning, if no other begins like it.
+    /// Returns a long id by its beginning, if no other begins like it.
     fn short(&self, id: &EntryId) -> String {
         let text = id.as_str();
         let beginning: String = text.chars().take(8).collect();

@@ -1,17 +1,18 @@
-//! What is shown of a hit: one line around the first match, cut between characters as people see them.
+//! The snippet of a hit: one line around the first match, cut between characters as people see
+//! them.
 
 use crate::query::Query;
 use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-/// A line of an entry's text, blanks run together. It is as hostile as the text: whoever shows it makes
+/// A line of an entry's text, blanks run together. It is as hostile as the text: the caller makes
 /// it harmless, piece by piece.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Snippet {
     /// The line.
     pub text: String,
-    /// What was searched for, as ranges of bytes in it, in order and apart from each other.
+    /// The matches, as ranges of bytes, in order and apart from each other.
     pub matches: Vec<Range<usize>>,
     /// Whether something comes before it.
     pub cut_before: bool,
@@ -20,7 +21,7 @@ pub struct Snippet {
 }
 
 impl Snippet {
-    /// The line in pieces: a text, and whether it is a match.
+    /// Returns the line in pieces: a text, and whether it is a match.
     ///
     /// ```
     /// # use treering_search::Snippet;
@@ -41,7 +42,7 @@ impl Snippet {
     }
 }
 
-/// The line of `text` to show, of about `width` columns.
+/// Returns the line of `text` to show, of about `width` columns.
 pub(crate) fn snippet(query: &Query, text: &str, width: usize) -> Snippet {
     let first = query.terms.iter().filter_map(|term| term.find_at(text, 0));
     let first = first.min_by_key(|found| found.start).unwrap_or(0..0);
@@ -56,10 +57,10 @@ pub(crate) fn snippet(query: &Query, text: &str, width: usize) -> Snippet {
     }
 }
 
-/// How many bytes are looked at for a column.
+/// The number of bytes that are read for a column.
 const MOST: usize = 32;
 
-/// What to show around a match: a third of the room before it, the rest after its beginning.
+/// Returns the window around a match: a third of the room before it, the rest after its beginning.
 fn window(text: &str, found: &Range<usize>, width: usize) -> Range<usize> {
     let before = text.get(..found.start).unwrap_or_default();
     // Characters without width must not make it long, nor a text of megabytes be looked through.
@@ -90,13 +91,13 @@ fn window(text: &str, found: &Range<usize>, width: usize) -> Range<usize> {
     start..end
 }
 
-/// The last place between two characters at or before `at`.
+/// Returns the last place between two characters at or before `at`.
 fn floor(text: &str, at: usize) -> usize {
     let at = at.min(text.len());
     (0..=at).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
 }
 
-/// Where something is found in a window, in order and apart from each other.
+/// Returns where something is found in a window, in order and apart from each other.
 fn matches(query: &Query, text: &str, window: &Range<usize>) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     for term in &query.terms {
@@ -121,7 +122,7 @@ fn matches(query: &Query, text: &str, window: &Range<usize>) -> Vec<Range<usize>
     apart
 }
 
-/// The window as one line, blanks run together, and where the matches are in it.
+/// Returns the window as one line, blanks run together, and where the matches are in it.
 fn one_line(
     text: &str,
     window: &Range<usize>,

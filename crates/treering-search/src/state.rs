@@ -1,4 +1,4 @@
-//! What became of an entry: whether the model still sees it, and if not, why.
+//! The branch state of an entry: whether the model still sees it, and if not, why.
 
 use std::collections::{HashMap, HashSet};
 use treering::{EntryId, Kind, Projection, Result, Session};
@@ -20,7 +20,7 @@ pub enum BranchState {
 }
 
 impl BranchState {
-    /// Its name in reports.
+    /// Returns its name in reports.
     pub fn name(&self) -> &'static str {
         match self {
             BranchState::Active => "active",
@@ -71,8 +71,8 @@ impl States {
     }
 }
 
-/// The end of the latest branch through every entry: children come after their parents in a walk, the
-/// latest last, so that from the back every end is known before it is asked for.
+/// Returns the end of the latest branch through every entry: children come after their parents in a
+/// walk, the latest last, so that from the back every end is known before it is asked for.
 fn ends(session: &Session) -> HashMap<EntryId, Option<EntryId>> {
     let tree = session.tree();
     let items: Vec<_> = tree.walk().collect();
@@ -80,7 +80,7 @@ fn ends(session: &Session) -> HashMap<EntryId, Option<EntryId>> {
     for item in items.iter().rev() {
         let end = ends.get(item.id).copied().unwrap_or(item.id);
         ends.insert(item.id, end);
-        // Bookkeeping that nobody went on from is no branch.
+        // Bookkeeping entries without children are no branch.
         let is_bookkeeping = matches!(item.kind, Kind::Leaf | Kind::Label) && item.children == 0;
         if let Some(parent) = item.parent.filter(|_| !is_bookkeeping) {
             ends.entry(parent).or_insert(end);

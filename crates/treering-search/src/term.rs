@@ -18,7 +18,7 @@ pub enum Case {
     Respected,
 }
 
-/// What is wrong with a pattern, and where in it, in bytes.
+/// The error in a pattern, and its position in bytes.
 #[derive(Debug)]
 pub(crate) struct BadPattern {
     pub at: Option<usize>,
@@ -28,19 +28,20 @@ pub(crate) struct BadPattern {
 #[derive(Debug, Clone)]
 pub(crate) struct Term {
     regex: Regex,
-    /// What must be in the bytes of an entry; `None` if nothing is known about them.
+    /// Returns the fragment that the bytes of an entry must hold; `None` if nothing is known about
+    /// them.
     pub fragment: Option<Fragment>,
 }
 
 impl Term {
-    /// A word or a phrase.
+    /// Returns a word or a phrase.
     pub(crate) fn words(text: &str, case: Case) -> Result<Self, BadPattern> {
         let words: Vec<String> = text.split_whitespace().map(regex::escape).collect();
         let fragment = Fragment::best(text, case);
         Ok(Term { regex: compile(&words.join(r"\s+"), case)?, fragment })
     }
 
-    /// A regular expression, line by line.
+    /// Returns a regular expression, line by line.
     pub(crate) fn pattern(pattern: &str, case: Case) -> Result<Self, BadPattern> {
         let parsed = ParserBuilder::new().multi_line(true).build().parse(pattern);
         let hir = parsed.map_err(|error| match error {
@@ -62,12 +63,12 @@ impl Term {
         self.regex.is_match(text)
     }
 
-    /// Where it is found first, from `from` on.
+    /// Returns where it is found first, from `from` on.
     pub(crate) fn find_at(&self, text: &str, from: usize) -> Option<std::ops::Range<usize>> {
         (from <= text.len()).then(|| self.regex.find_at(text, from))?.map(|found| found.range())
     }
 
-    /// Whether an entry of these bytes can hold it.
+    /// Returns whether an entry of these bytes can hold it.
     pub(crate) fn may_be_in(&self, record: &[u8]) -> bool {
         self.fragment.as_ref().is_none_or(|fragment| fragment.may_be_in(record))
     }
@@ -90,8 +91,8 @@ fn compile(pattern: &str, case: Case) -> Result<Regex, BadPattern> {
     })
 }
 
-/// The longest literal that everything the expression matches contains. Recursion is as deep as the
-/// parser lets patterns nest.
+/// Returns the longest literal that everything the expression matches contains. Recursion is as
+/// deep as the parser lets patterns nest.
 fn required(hir: &Hir) -> Option<String> {
     match hir.kind() {
         HirKind::Literal(literal) => std::str::from_utf8(&literal.0).ok().map(str::to_owned),

@@ -1,4 +1,4 @@
-//! Which files an entry read or modified, and whether one of them is meant by `file:`.
+//! Finds the files that an entry read or modified, and whether `file:` means one of them.
 //!
 //! Tools name files in an argument of one of a few names; patches name them in their own lines;
 //! summaries list them. A file is meant by its whole path or by the end of it.
@@ -7,7 +7,7 @@ use crate::fragment::Fragment;
 use crate::term::Case;
 use treering::{Block, Entry, Kind, MessageView, strings};
 
-/// What `file:` asks for.
+/// The path that `file:` asks for.
 #[derive(Debug, Clone)]
 pub(crate) struct Wanted {
     text: String,
@@ -27,8 +27,8 @@ impl Wanted {
         &self.text
     }
 
-    /// Whether `path`, named in a session of the project `cwd`, is it: the end of one is the other,
-    /// name by name.
+    /// Returns whether `path`, named in a session of the project `cwd`, is it: the end of one is
+    /// the other, name by name.
     pub(crate) fn is(&self, path: &str, cwd: &str) -> bool {
         let path = path.strip_prefix("./").unwrap_or(path);
         let whole = match path.starts_with('/') {
@@ -56,7 +56,7 @@ const PATHS: [&str; 7] =
 const PATCHED: [&str; 4] =
     ["*** Update File: ", "*** Add File: ", "*** Delete File: ", "*** Move to: "];
 
-/// The files that an entry says were read or modified.
+/// Returns the files that an entry says were read or modified.
 pub(crate) fn files(entry: &Entry) -> Vec<String> {
     let mut found = Vec::new();
     if let Some(message) = entry.message() {

@@ -1,4 +1,4 @@
-//! What people type for a session, and which one they mean.
+//! Resolves what people type for a session.
 //!
 //! By age: `@latest` and `@2`, counted in the project; `@all` and `@all/2`, counted on the whole machine.
 //! By word: an id or its beginning, a name or its beginning, whatever its case. What fits exactly comes
@@ -10,14 +10,14 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use treering::SessionInfo;
 
-/// How many sessions a question lists, and how many suggestions are made.
+/// The number of sessions that an ambiguous address lists, and of suggestions.
 const LISTED: usize = 10;
 const SUGGESTED: usize = 3;
 
-/// How much of a name is compared when looking for near ones.
+/// The part of a name that is compared when looking for near ones.
 const COMPARED: usize = 64;
 
-/// Which sessions are counted.
+/// The set of sessions that are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
     /// Those of the project.
@@ -32,9 +32,9 @@ pub enum AddressError {
     /// It fits several.
     #[error("{text:?} fits {count} sessions")]
     Ambiguous {
-        /// What was typed.
+        /// The address as it was typed.
         text: String,
-        /// How many it fits.
+        /// The number of sessions that match.
         count: usize,
         /// The newest of them.
         candidates: Vec<SessionInfo>,
@@ -42,7 +42,7 @@ pub enum AddressError {
     /// It fits none.
     #[error("no file and no session is called {text:?}")]
     Unknown {
-        /// What was typed.
+        /// The address as it was typed.
         text: String,
         /// Names and ids that look like it, the nearest first.
         near: Vec<String>,
@@ -50,11 +50,11 @@ pub enum AddressError {
     /// There are not that many.
     #[error("there is no {text:?}: {}", count(*.has, *.scope))]
     TooFew {
-        /// What was typed.
+        /// The address as it was typed.
         text: String,
-        /// How many there are.
+        /// The number of sessions.
         has: usize,
-        /// Which were counted.
+        /// The set of sessions that were counted.
         scope: Scope,
     },
 }
@@ -71,7 +71,7 @@ fn count(has: usize, scope: Scope) -> String {
     }
 }
 
-/// The session that `text` names. `sessions` are all there are, newest first.
+/// Returns the session that `text` names. `sessions` are all there are, newest first.
 ///
 /// ```
 /// use treering_shelf::{AddressError, Project, resolve};
@@ -151,7 +151,7 @@ fn by_word<'a>(
     Ok(None)
 }
 
-/// Names and ids that somebody may have meant.
+/// Names and ids that the user may have meant.
 fn near(text: &str, sessions: &[SessionInfo]) -> Vec<String> {
     let wanted: Vec<char> = text.to_lowercase().chars().take(COMPARED).collect();
     if wanted.is_empty() {
@@ -184,7 +184,8 @@ fn near(text: &str, sessions: &[SessionInfo]) -> Vec<String> {
     near
 }
 
-/// How many characters have to be put in, taken out or changed to make one text of the other.
+/// Returns how many characters have to be put in, taken out or changed to make one text of the
+/// other.
 ///
 /// ```
 /// let chars = |text: &str| text.chars().collect::<Vec<_>>();
@@ -208,7 +209,8 @@ pub fn distance(a: &[char], b: &[char]) -> usize {
     row.last().copied().unwrap_or(0)
 }
 
-/// The shortest beginning of every id that no other id has, but no fewer than eight characters.
+/// Returns the shortest beginning of every id that no other id has, but no fewer than eight
+/// characters.
 pub fn short_ids(sessions: &[SessionInfo]) -> HashMap<&str, &str> {
     const SHORTEST: usize = 8;
     let mut ids: Vec<&str> = sessions.iter().map(|session| &*session.id).collect();

@@ -1,8 +1,9 @@
-//! Which sessions belong to a project.
+//! Decides which sessions belong to a project.
 //!
 //! Only a session's own word for its directory counts: directories of sessions are named after projects
-//! in ways that cannot be turned back. A project is a directory with everything below it. Somebody deep
-//! inside of one means all of it, so the project is looked for upwards, as far as the repository it is in.
+//! in ways that cannot be turned back. A project is a directory with everything below it. A user
+//! deep inside of one means all of it, so the project is looked for upwards, as far as the
+//! repository it is in.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +14,7 @@ pub struct Project {
 }
 
 impl Project {
-    /// The directory and what is below it.
+    /// Returns the directory and what is below it.
     ///
     /// ```
     /// use treering_shelf::Project;
@@ -24,20 +25,20 @@ impl Project {
         Project { root: root.into() }
     }
 
-    /// The project that somebody in `cwd` works on: the repository around it, else `cwd` itself. A
-    /// repository of a whole home directory is no project.
+    /// Returns the project of the directory `cwd`: the repository around it, else `cwd`
+    /// itself. A repository of a whole home directory is no project.
     pub fn around(cwd: &Path, home: Option<&Path>) -> Self {
         let dirs = cwd.ancestors().take_while(|dir| Some(*dir) != home);
         let repository = dirs.into_iter().find(|dir| dir.join(".git").exists());
         Project::new(repository.unwrap_or(cwd))
     }
 
-    /// Its directory.
+    /// Returns its directory.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// Whether a session with this directory belongs to it.
+    /// Returns whether a session with this directory belongs to it.
     pub fn has(&self, cwd: impl AsRef<Path>) -> bool {
         cwd.as_ref().starts_with(&self.root)
     }

@@ -1,15 +1,15 @@
-//! What happens to session files: looked at again and again, told as events.
+//! Polls session files and reports changes as events.
 //!
 //! Looking means asking the file system for sizes and times, which is cheap, works on every file system
-//! and needs nobody's permission; notifications of the system are none of the three. What is remembered
-//! is one stamp for each file, whatever is in it.
+//! and needs no permission; notifications of the system are none of the three. The memory
+//! is one stamp for each file.
 
 use crate::files::{Files, Found, Stamp};
 use crate::places::Places;
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-/// What became of a file between two looks.
+/// A change of a file between two polls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileChange {
     /// It was not there before.
@@ -39,12 +39,12 @@ pub enum FileChange {
 pub struct Event {
     /// The file.
     pub path: PathBuf,
-    /// What happened to it.
+    /// The change.
     pub change: FileChange,
 }
 
 impl Stamp {
-    /// What happened to a file that was as `before` says and is as this says. `None`: nothing that can
+    /// Returns the change of a file from the stamp `before` to this one. `None`: nothing that can
     /// be seen from outside.
     pub fn since(&self, before: &Stamp) -> Option<FileChange> {
         let (from, to) = (before.size, self.size);
@@ -84,7 +84,7 @@ impl Watch {
         Watch { places, known }
     }
 
-    /// What happened since the last look, files in the order of their paths.
+    /// Returns the changes since the last poll, in the order of paths.
     pub fn look(&mut self) -> Vec<Event> {
         let mut events = Vec::new();
         let mut known = HashMap::with_capacity(self.known.len());

@@ -1,8 +1,8 @@
 //! One spelling for every JSON value: keys in order, no blanks, strings escaped only where they must
 //! be, numbers as they were written.
 
-/// The value in that spelling; `None` if the bytes are not one JSON value. Recursive, as the grammar
-/// is: meant for samples, not for hostile input.
+/// Returns the value in that spelling; `None` if the bytes are not one JSON value. Recursive, as
+/// the grammar is: meant for samples, not for hostile input.
 pub fn json(bytes: &[u8]) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(bytes.len());
     let end = value(bytes, 0, &mut out)?;

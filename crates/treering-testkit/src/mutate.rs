@@ -117,7 +117,7 @@ pub fn mutate(bytes: &mut Vec<u8>, rng: &mut Rng) -> &'static str {
     }
 }
 
-/// Where a random line begins and ends.
+/// Returns where a random line begins and ends.
 fn line(bytes: &[u8], rng: &mut Rng) -> Option<(usize, usize)> {
     let mut lines = Vec::new();
     let mut start = 0;
@@ -156,7 +156,7 @@ fn swap_lines(bytes: &mut Vec<u8>, rng: &mut Rng) {
     *bytes = lines.concat();
 }
 
-/// The values of a key that is written as agents write it.
+/// Returns the values of a key that is written as agents write it.
 fn values(bytes: &[u8], key: &str) -> Vec<(usize, usize)> {
     let key = format!("\"{key}\":\"");
     let mut found = Vec::new();
@@ -170,7 +170,7 @@ fn values(bytes: &[u8], key: &str) -> Vec<(usize, usize)> {
     found
 }
 
-/// Makes an entry the child of another: a later one, itself, or nobody.
+/// Makes an entry the child of another: a later one, itself, or none.
 fn relink(bytes: &mut Vec<u8>, rng: &mut Rng) {
     let (parents, ids) = (values(bytes, "parentId"), values(bytes, "id"));
     if parents.is_empty() || ids.is_empty() {

@@ -24,17 +24,17 @@ impl Default for Place {
 }
 
 impl Place {
-    /// An empty one.
+    /// Returns an empty one.
     pub fn new() -> Self {
         Place { dir: tempfile::tempdir().unwrap() }
     }
 
-    /// Where it is.
+    /// Returns where it is.
     pub fn path(&self) -> &Path {
         self.dir.path()
     }
 
-    /// Where a file in it is, or would be.
+    /// Returns where a file in it is, or would be.
     pub fn file(&self, name: &str) -> PathBuf {
         self.path().join(name)
     }
@@ -47,7 +47,7 @@ impl Place {
         path
     }
 
-    /// The text of a file.
+    /// Returns the text of a file.
     pub fn read(&self, name: &str) -> String {
         std::fs::read_to_string(self.file(name)).unwrap()
     }

@@ -18,7 +18,7 @@ pub struct Rng {
 }
 
 impl Rng {
-    /// The generator of a seed.
+    /// Returns the generator of a seed.
     pub fn new(seed: u64) -> Self {
         let mut rng = Rng { a: mix(seed), b: mix(seed ^ 0x5851_F42D_4C95_7F2D) | 1 };
         for _ in 0..4 {
@@ -37,17 +37,17 @@ impl Rng {
         self.b.wrapping_add(y)
     }
 
-    /// A number below `end`; 0 if that is 0.
+    /// Returns a number below `end`; 0 if that is 0.
     pub fn below(&mut self, end: u64) -> u64 {
         ((u128::from(self.next()) * u128::from(end)) >> 64) as u64
     }
 
-    /// A position in something of `len` elements; 0 if it has none.
+    /// Returns a position in something of `len` elements; 0 if it has none.
     pub fn index(&mut self, len: usize) -> usize {
         self.below(len as u64) as usize
     }
 
-    /// A number from `from` up to, not including, `to`.
+    /// Returns a number from `from` up to, not including, `to`.
     pub fn range(&mut self, from: u64, to: u64) -> u64 {
         from + self.below(to.saturating_sub(from))
     }
@@ -74,13 +74,13 @@ impl Rng {
         ((median * exp(sigma * normal)) as usize).clamp(least, most)
     }
 
-    /// How often in a row something of probability `p` happens, at most `most` times.
+    /// Returns how often in a row something of probability `p` happens, at most `most` times.
     pub fn streak(&mut self, p: f64, most: usize) -> usize {
         (0..most).take_while(|_| self.chance(p)).count()
     }
 }
 
-/// The exponential function, near enough, by arithmetic that every machine does alike.
+/// Returns the exponential function, near enough, by arithmetic that every machine does alike.
 fn exp(x: f64) -> f64 {
     (0..10).fold(1.0 + x / 1024.0, |power, _| power * power)
 }

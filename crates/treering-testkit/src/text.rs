@@ -6,7 +6,7 @@
 use crate::rng::Rng;
 use std::sync::LazyLock;
 
-/// How large the pool is: large enough that long texts differ, small enough to stay in a cache.
+/// The size of the pool: large enough that long texts differ, small enough to stay in a cache.
 const POOL: usize = 2 << 20;
 
 const NOUNS: &[&str] = &[
@@ -142,7 +142,7 @@ impl Pool {
         &self.bytes[self.joints[start] as usize..self.joints[stop] as usize]
     }
 
-    /// A word that is safe in names and paths.
+    /// Returns a word that is safe in names and paths.
     pub(crate) fn noun(rng: &mut Rng) -> &'static str {
         NOUNS[rng.index(NOUNS.len())]
     }

@@ -1,6 +1,6 @@
-//! Drawing on a screen: text that is cut at its line's end, a line that somebody is typing.
+//! Draws on a screen: text that is cut at its line's end, a line of input.
 //!
-//! What is put here must be safe to show already; see [`text`](crate::text).
+//! Text must be safe to show before it is drawn; see [`text`](crate::text).
 
 use crate::input::Input;
 use crate::page::Line;
@@ -17,7 +17,7 @@ pub struct Canvas<'a> {
     buffer: &'a mut Buffer,
     /// The screen may have become smaller than a state knows.
     screen: Rect,
-    /// Where somebody is typing.
+    /// The position of the input cursor.
     cursor: Option<Position>,
 }
 
@@ -37,7 +37,8 @@ impl Pen {
         Pen { line: Rect { y, height: 1, ..area }, first: 0, column: 0 }
     }
 
-    /// Where on the screen so many columns from here on stand, if all of them are looked at.
+    /// Returns where on the screen so many columns from here on stand, if all of them are looked
+    /// at.
     fn place(&self, width: usize) -> Option<Position> {
         let offset = self.column.checked_sub(self.first)?;
         let fits = offset + width <= usize::from(self.line.width);
@@ -51,7 +52,7 @@ impl Pen {
 }
 
 impl<'a> Canvas<'a> {
-    /// Draws a frame; the terminal's cursor is where somebody is typing, if anywhere.
+    /// Draws a frame. The terminal's cursor is shown at the input, if there is one.
     pub fn draw(frame: &mut Frame<'_>, theme: Theme, paint: impl FnOnce(&mut Canvas<'_>)) {
         let screen = frame.area();
         let mut canvas = Canvas { theme, buffer: frame.buffer_mut(), screen, cursor: None };
@@ -88,7 +89,7 @@ impl<'a> Canvas<'a> {
         self.cursor = pen.place(1).filter(|place| self.screen.contains(*place));
     }
 
-    /// A line that somebody is typing.
+    /// Draws a line of input.
     pub fn input(&mut self, pen: &mut Pen, input: &Input) {
         let (before, after) = input.halves();
         self.put(pen, Tone::Plain, &safe_line(before));

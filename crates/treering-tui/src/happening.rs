@@ -1,4 +1,4 @@
-//! What comes from the terminal, the same for every screen.
+//! Events from the terminal, the same for every screen.
 
 use crate::keys::Key;
 
@@ -24,7 +24,7 @@ impl From<Key> for Happening {
     }
 }
 
-/// What the mouse did.
+/// A mouse event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mouse {
     /// Clicked, in this column and row.

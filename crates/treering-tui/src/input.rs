@@ -15,24 +15,24 @@ pub struct Input {
 }
 
 impl Input {
-    /// A line to go on from, with the cursor at its end.
+    /// Returns a line to go on from, with the cursor at its end.
     pub fn new(text: &str) -> Self {
         let mut input = Input::default();
         input.insert(text);
         input
     }
 
-    /// All of it.
+    /// Returns all of it.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Whether there is nothing.
+    /// Returns whether there is nothing.
     pub fn is_empty(&self) -> bool {
         self.text.is_empty()
     }
 
-    /// The text before the cursor and the text after it.
+    /// Returns the text before the cursor and the text after it.
     pub fn halves(&self) -> (&str, &str) {
         self.text.split_at_checked(self.cursor).unwrap_or((&self.text, ""))
     }

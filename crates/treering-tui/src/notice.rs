@@ -1,4 +1,4 @@
-//! What a screen says in passing, at its foot.
+//! A short message in the last line of a screen.
 
 use crate::text::safe_line;
 use crate::theme::Tone;

@@ -1,16 +1,17 @@
-//! What every screen is: plain data, a function that changes it, a function that draws it.
+//! The trait of all screens: plain data, a function that changes it, a function that draws it.
 
 use crate::Happening;
 use ratatui::Frame;
 
 /// A screen.
 pub trait Screen: Sized {
-    /// What it can be told. What happens at the terminal is part of it.
+    /// The events of the screen. Terminal events are among them.
     type Event: From<Happening> + Send + 'static;
-    /// What it can want done: a value, for somebody else to do.
+    /// The effects that the screen asks its runtime to carry out.
     type Effect;
 
-    /// The screen after an event, and what is to be done. Pure: it reads and writes nothing.
+    /// Returns the screen after an event, and what is to be done. Pure: it reads and writes
+    /// nothing.
     fn update(self, event: Self::Event) -> (Self, Vec<Self::Effect>);
 
     /// Draws the screen, and changes nothing.

@@ -21,7 +21,7 @@ pub(crate) struct Split {
 const WIDE: u16 = 100;
 /// From here on they stand one above the other; on less the preview has the screen to itself.
 const TALL: u16 = 16;
-/// What parts them, where they stand side by side.
+/// The separator, where they stand side by side.
 const EDGE: &str = " │ ";
 
 impl Split {
@@ -47,12 +47,12 @@ impl Split {
         Split { head, list, preview, foot }
     }
 
-    /// All between head and foot.
+    /// Returns all between head and foot.
     pub(crate) fn body(&self) -> Rect {
         self.list.union(self.preview)
     }
 
-    /// Where the preview's page is read: beside its edge, below its title.
+    /// Returns where the preview's page is read: beside its edge, below its title.
     pub(crate) fn page(&self) -> Rect {
         let area = self.preview;
         let edge = if area.x > 0 { area.width.min(EDGE.chars().count() as u16) } else { 0 };

@@ -15,7 +15,7 @@ pub(crate) fn keys(text: &str) -> Vec<Key> {
     text.split_whitespace().flat_map(keys).collect()
 }
 
-/// The screen after some keys, and what the last of them wants done.
+/// Returns the screen after some keys, and what the last of them wants done.
 pub(crate) fn press<S: Screen>(mut screen: S, text: &str) -> (S, Vec<S::Effect>) {
     let mut effects = Vec::new();
     for key in keys(text) {
@@ -24,7 +24,7 @@ pub(crate) fn press<S: Screen>(mut screen: S, text: &str) -> (S, Vec<S::Effect>)
     (screen, effects)
 }
 
-/// What is seen, without blanks at the ends of lines.
+/// Returns the visible text, without blanks at the ends of lines.
 pub(crate) fn seen<S: Screen>(screen: &S, width: u16, height: u16) -> String {
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
     terminal.draw(|frame| screen.draw(frame)).unwrap();
@@ -35,7 +35,7 @@ pub(crate) fn seen<S: Screen>(screen: &S, width: u16, height: u16) -> String {
         let mut x = 0;
         while x < width {
             line.push_str(buffer[(x, y)].symbol());
-            // What a wide character covers is not shown.
+            // The second cell of a wide character is skipped.
             x += columns(buffer[(x, y)].symbol()).max(1) as u16;
         }
         text.push_str(line.trim_end());

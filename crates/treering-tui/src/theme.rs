@@ -1,9 +1,9 @@
-//! How things look. Colour only repeats what a mark or a word says already: a screen without it says
+//! Themes. Color only repeats what a mark or a word says already: a screen without it says
 //! the same.
 
 use ratatui::style::{Color, Modifier, Style};
 
-/// What a piece of text is.
+/// The meaning of a piece of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "each is named after what it marks")]
@@ -52,7 +52,7 @@ pub enum Theme {
 }
 
 impl Theme {
-    /// The look of a tone.
+    /// Returns the look of a tone.
     pub fn style(self, tone: Tone) -> Style {
         let style = Style::new().add_modifier(self.modifier(tone));
         match self.colour(tone) {

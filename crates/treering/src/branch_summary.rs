@@ -1,6 +1,6 @@
-//! What a summary of an abandoned branch is made of.
+//! Collects the material for the summary of an abandoned branch.
 //!
-//! When the leaf moves to another branch, what was left behind can come along as a summary. The
+//! When the leaf moves to another branch, a summary of the abandoned entries can come along. The
 //! newest entries matter most: they are collected backwards until the budget is spent. Tool results
 //! are left out, because the calls say what was done; file lists come from all of it.
 
@@ -13,13 +13,13 @@ use crate::session::Session;
 use crate::snapshot::{Bodies, Snapshot};
 use crate::tree::Tree;
 
-/// What stands before a stored branch summary.
+/// The text that precedes a stored branch summary.
 pub const BRANCH_SUMMARY_PREAMBLE: &str = "The user explored a different conversation branch before returning here.\nSummary of that exploration:\n\n";
 
 /// The window of a model that does not say.
 const USUAL_WINDOW: u64 = 128_000;
 
-/// How many entries are read at a time, walking backwards: files are read forwards.
+/// The number of entries that are read at a time while walking backwards: files are read forwards.
 const STRIDE: usize = 256;
 
 /// An abandoned branch, ready to be summarised.
@@ -37,8 +37,8 @@ pub struct AbandonedBranch {
     pub file_ops: FileOps,
 }
 
-/// How many tokens of a branch a model can be shown: its window without what its answer needs. 0 means
-/// that there is no limit.
+/// Returns how many tokens of a branch a model can be shown: its window without what its answer
+/// needs. 0 means that there is no limit.
 ///
 /// ```
 /// assert_eq!(treering::branch_budget(None, 16_384), 111_616);
@@ -60,19 +60,19 @@ impl AbandonedBranch {
         Ok(AbandonedBranch { entries, common_ancestor, ..AbandonedBranch::default() })
     }
 
-    /// Whether there is nothing to summarise: then no summary is written.
+    /// Returns whether there is nothing to summarise: then no summary is written.
     pub fn is_empty(&self) -> bool {
         self.messages.is_empty()
     }
 
-    /// The messages as text for a summarizer.
+    /// Returns the messages as text for a summarizer.
     pub fn conversation(&self) -> String {
         conversation_text(&self.messages)
     }
 
-    /// The summary as an entry to be appended where the leaf moves to. `from` is the leaf that is
-    /// left. `hook` are the details of a summary that an extension supplied (`Some(None)`: without
-    /// any); its text is taken as it is.
+    /// Returns the summary as an entry to be appended where the leaf moves to. `from` is the leaf
+    /// that is left. `hook` are the details of a summary that an extension supplied (`Some(None)`:
+    /// without any); its text is taken as it is.
     pub fn entry(
         &self,
         from: Option<&EntryId>,
@@ -89,7 +89,7 @@ impl AbandonedBranch {
         }
     }
 
-    /// The summary to store, made of a summarizer's answer.
+    /// Returns the summary to store, made of a summarizer's answer.
     pub fn compose(&self, answer: &str) -> String {
         format!("{BRANCH_SUMMARY_PREAMBLE}{answer}{}", self.file_ops.lists().to_text())
     }
@@ -97,8 +97,9 @@ impl AbandonedBranch {
 
 /// Leaving branches.
 impl Session {
-    /// What is left behind when the leaf moves from `from` to `to` (`None`: before the first entry),
-    /// with as many of its newest messages as fit into `budget` tokens (see [`branch_budget`]).
+    /// Returns the entries that are abandoned when the leaf moves from `from` to `to` (`None`:
+    /// before the first entry), with as many of its newest messages as fit into `budget` tokens
+    /// (see [`branch_budget`]).
     ///
     /// ```
     /// use treering::{Message, Session, branch_budget};
@@ -138,7 +139,8 @@ impl Session {
     }
 }
 
-/// The newest messages of some entries that fit into `budget`, oldest first, and their size.
+/// Returns the newest messages of some entries that fit into `budget`, oldest first, and their
+/// size.
 pub(crate) fn collect(
     view: &Snapshot,
     rows: &[u32],

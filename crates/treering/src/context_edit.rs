@@ -16,14 +16,14 @@ use crate::session::Session;
 use crate::snapshot::{Bodies, Snapshot};
 use std::collections::{HashMap, HashSet};
 
-/// What an edit of the context changes, before it is done.
+/// A planned edit of the context: the changes it would make.
 #[derive(Debug, Clone)]
 pub struct EditPlan {
     /// The leaf it was planned for.
     pub leaf: Option<EntryId>,
     /// The entries whose contributions change, in the order of the context.
     pub targets: Vec<EntryId>,
-    /// Those of them that nobody asked for: the results of a message's calls go with it.
+    /// Entries that were added to the selection: the results of a message's calls go with it.
     pub companions: Vec<EntryId>,
     /// The estimated size of the context as it is.
     pub tokens_before: u64,
@@ -65,7 +65,7 @@ impl Session {
         self.edit_context(&self.plan_restore(entries)?)
     }
 
-    /// What [`drop_from_context`](Session::drop_from_context) would do. Changes nothing.
+    /// Plans [`drop_from_context`](Session::drop_from_context) and changes nothing.
     pub fn plan_drop(&self, entries: &[&str]) -> Result<EditPlan> {
         let seen = Seen::at_leaf(self)?;
         let asked = seen.find_all(entries)?;
@@ -85,7 +85,7 @@ impl Session {
         seen.plan(&asked, all, |_| None)
     }
 
-    /// What [`replace_in_context`](Session::replace_in_context) would do. Changes nothing.
+    /// Plans [`replace_in_context`](Session::replace_in_context) and changes nothing.
     pub fn plan_replace(&self, entry: &str, text: &str) -> Result<EditPlan> {
         let seen = Seen::at_leaf(self)?;
         let at = seen.find(entry)?;
@@ -102,7 +102,7 @@ impl Session {
         seen.plan(&HashSet::from([at]), vec![at], |_| Some(content.clone()))
     }
 
-    /// What [`restore_in_context`](Session::restore_in_context) would do. Changes nothing.
+    /// Plans [`restore_in_context`](Session::restore_in_context) and changes nothing.
     pub fn plan_restore(&self, entries: &[&str]) -> Result<EditPlan> {
         let seen = Seen::at_leaf(self)?;
         let mut asked = seen.find_all(entries)?;
@@ -136,7 +136,7 @@ struct Contribution {
     kind: Kind,
     /// Of its message.
     role: Option<Role>,
-    /// What it contributes now.
+    /// The tokens that the entry contributes now.
     tokens: u64,
     /// Its message, as it would be without edits.
     original: Vec<u8>,
@@ -276,7 +276,7 @@ impl Seen {
     }
 }
 
-/// The message of an entry, whatever edits there are.
+/// Returns the message of an entry, whatever edits there are.
 fn original(view: &Snapshot, bodies: &mut Bodies, row: u32) -> Result<Vec<u8>> {
     let edits = crate::context::Edits::among(view, bodies, &[])?;
     let messages = edits.project(view, bodies, row)?;
@@ -298,7 +298,7 @@ fn pair(contributions: &mut [Contribution]) {
     }
 }
 
-/// The content of a message whose text is another: its calls stay.
+/// Returns the content of a message whose text is another: its calls stay.
 fn with_text(message: &[u8], text: &str) -> Vec<u8> {
     let literal = json::quoted(text);
     let view = MessageView::new(message);

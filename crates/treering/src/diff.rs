@@ -1,7 +1,7 @@
-//! What two branches did since they parted.
+//! Compares two branches since they parted.
 //!
 //! Both are paths of one session, or of two that began as one: a fork keeps the ids of its source.
-//! What they share is the beginning of both; the rest is counted, side by side.
+//! They share their beginning; the rest is counted, side by side.
 
 use crate::compaction::{FileOps, estimate_tokens};
 use crate::context::{Edits, contributes};
@@ -24,18 +24,18 @@ pub struct Diff {
     pub b: Side,
 }
 
-/// What a branch has of its own.
+/// The entries of one branch that the other does not have.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Side {
     /// Its entries, oldest first.
     pub entries: Vec<EntryId>,
-    /// How many of them are messages or summaries.
+    /// The number of messages and summaries among them.
     pub messages: usize,
     /// The files that were read and changed.
     pub file_ops: FileOps,
     /// The estimated size of its messages.
     pub tokens: u64,
-    /// What was used for it, each event once. Copies were paid for where they were first said.
+    /// The usage of these entries, each event once. Copies count where they were first written.
     pub usage: Usage,
 }
 

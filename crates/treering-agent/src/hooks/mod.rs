@@ -1,4 +1,4 @@
-//! Hooks: how extensions take part in what a session does.
+//! Hooks, through which extensions take part in the operations of a session.
 //!
 //! [`Hooks`] is what an extension implements, any part of it; [`HookRunner`] is what a session calls.
 //! Questions (`session_before_…`, `session_compacting`) are asked before anything has changed and may
@@ -7,8 +7,8 @@
 //! counts, whole, not merged with earlier ones. A handler that fails or panics is reported as
 //! [`Event::HookFailed`] and counts as not having answered.
 //!
-//! Every event is also broadcast, before the handlers are called, to whoever
-//! [subscribed](HookRunner::subscribe): user interfaces look on, they do not take part.
+//! Every event is also broadcast, before the handlers are called, to all
+//! [subscribers](HookRunner::subscribe): user interfaces observe, they do not take part.
 
 mod payload;
 mod runner;

@@ -1,4 +1,4 @@
-//! What handlers are told, and what they may answer.
+//! The payloads of events, and the answers that handlers may give.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ pub enum StartReason {
 pub struct Start {
     /// Why.
     pub reason: StartReason,
-    /// Which.
+    /// The id of the session.
     pub session: String,
     /// Its file; `None` in memory.
     pub file: Option<PathBuf>,
@@ -97,11 +97,12 @@ pub struct BeforeTree {
     pub old_leaf: Option<EntryId>,
     /// The deepest entry above both.
     pub common_ancestor: Option<EntryId>,
-    /// What is left behind, oldest first: ids, because it can be most of a large file.
+    /// The ids of the abandoned entries, oldest first. Ids only, because it can be most of a large
+    /// file.
     pub entries_to_summarize: Vec<EntryId>,
     /// Whether the user asked for a summary.
     pub user_wants_summary: bool,
-    /// What the user asked the summary to be.
+    /// The user's instructions for the summary.
     pub custom_instructions: Option<String>,
     /// Whether that stands in place of the usual instructions, not beside them.
     pub replace_instructions: bool,
@@ -118,7 +119,7 @@ pub struct SuppliedSummary {
     pub details: Option<Vec<u8>>,
 }
 
-/// How the leaf is to move instead. What is `None` stays as it was.
+/// Changes to the move of the leaf. A field that is `None` stays as it was.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TreeOverride {
     /// The summary; used only if the user wanted one.
@@ -164,9 +165,9 @@ pub struct BeforeCompact {
     pub session: Arc<Session>,
     /// Why.
     pub reason: CompactReason,
-    /// What would be summarised, and what kept.
+    /// The plan: what would be summarized, and what kept.
     pub prepared: Arc<Prepared>,
-    /// What the user asked the summary to focus on.
+    /// The user's focus for the summary.
     pub custom_instructions: Option<String>,
 }
 
@@ -184,11 +185,11 @@ pub struct CompactOverride {
 pub struct Compacting {
     /// Why.
     pub reason: CompactReason,
-    /// What it will be given.
+    /// The request that the summarizer will get.
     pub prepared: Arc<Prepared>,
 }
 
-/// What the summarizer is to be asked instead.
+/// Changes to the request to the summarizer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CompactingOverride {
     /// Instructions in place of the usual ones.
@@ -229,11 +230,11 @@ pub struct InfoChanged {
 /// The session is about to be closed.
 #[derive(Debug, Clone)]
 pub struct Shutdown {
-    /// Which.
+    /// The id of the session.
     pub session: String,
 }
 
-/// What happens, for those who look on.
+/// An event for observers.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "each is the hook of the same name")]
@@ -261,7 +262,7 @@ pub enum Event {
         hook: Arc<str>,
         /// The event it was handling.
         event: &'static str,
-        /// What it said.
+        /// The error message.
         error: String,
         /// Whether it panicked.
         panicked: bool,
@@ -269,7 +270,7 @@ pub enum Event {
 }
 
 impl Event {
-    /// The event's name, as extensions know it.
+    /// Returns the event's name, as extensions know it.
     pub fn name(&self) -> &'static str {
         match self {
             Event::SessionStart(_) => "session_start",

@@ -11,10 +11,10 @@ use std::task::Poll;
 use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 
-/// How many events a subscriber may lag behind before it misses some.
+/// The number of events that a subscriber may lag behind before it misses some.
 const BACKLOG: usize = 256;
 
-/// What the handlers made of a question.
+/// The answer of the handlers to a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome<T> {
     /// Go ahead; with the last answer, if there was one.
@@ -79,8 +79,8 @@ impl HookRunner {
         self.handlers.push((name.into(), hooks));
     }
 
-    /// All events from now on. A subscriber that falls behind is told how many it missed; nobody
-    /// waits for it.
+    /// Returns all events from now on. A subscriber that falls behind is told how many it missed;
+    /// it never blocks the session.
     pub fn subscribe(&self) -> broadcast::Receiver<Event> {
         self.events.subscribe()
     }
@@ -161,12 +161,12 @@ impl HookRunner {
                 Err(failure) => self.report(hook, name, failure),
             }
         }
-        // Also if nobody waited for anything, or a handler took notice and simply passed.
+        // A handler that did not answer, or answered with nothing, leaves the question as it was.
         if abort.is_cancelled() { Outcome::Aborted } else { Outcome::Proceed(answer) }
     }
 
     fn publish(&self, event: Event) {
-        // An error means that nobody is looking.
+        // An error means that there is no subscriber.
         let _ = self.events.send(event);
     }
 

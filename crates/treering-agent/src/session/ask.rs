@@ -14,11 +14,11 @@ use treering::{ContextMessage, SUMMARIZER_ROLE, Usage, branch_request, conversat
 /// Makes the request from a text and the summary of what came before it.
 pub(super) type MakeRequest<'a> = &'a (dyn Fn(&str, Option<&str>) -> String + Send + Sync);
 
-/// What is to be summarised.
+/// The conversation to summarize.
 pub(super) struct Question<'a> {
     pub(super) messages: &'a [ContextMessage],
     pub(super) previous: Option<&'a str>,
-    /// What the user asked for, for summarizers that read data.
+    /// The user's instructions, for summarizers that read data.
     pub(super) focus: Option<&'a str>,
     pub(super) request: MakeRequest<'a>,
 }
@@ -31,8 +31,8 @@ pub(super) struct Answer {
 }
 
 impl AgentSession {
-    /// The summary of a branch that is left, or brought here. With `alone` the user's instructions
-    /// stand in place of the usual ones.
+    /// Returns the summary of a branch that is left, or brought here. With `alone` the user's
+    /// instructions stand in place of the usual ones.
     pub(super) async fn ask_about_branch(
         &self,
         cancel: &CancellationToken,
@@ -65,14 +65,14 @@ impl AgentSession {
 /// The smallest window that makes sense, in tokens.
 const SMALLEST: u64 = 512;
 
-/// How often parts are halved before the server is believed to mean something else.
+/// The number of times that parts are halved before the error is taken for another one.
 const HALVINGS: u32 = 4;
 
 pub(super) struct Asker<'a> {
     pub(super) summarizer: &'a dyn Summarizer,
     pub(super) hooks: &'a HookRunner,
     pub(super) cancel: &'a CancellationToken,
-    /// How much of the window must stay free for the answer.
+    /// The part of the window that must stay free for the answer, in tokens.
     pub(super) reserve: u64,
     /// Whether the text is shown as it arrives.
     pub(super) streams: bool,
@@ -82,7 +82,7 @@ impl Asker<'_> {
     pub(super) async fn ask(&self, question: &Question<'_>) -> Result<Answer, SummaryError> {
         let all = tokens(&conversation_text(question.messages));
         let mut room = self.room(question, all);
-        // What was paid in vain was paid, too.
+        // Failed attempts count towards the usage, too.
         let mut usage = None;
         for _ in 0..HALVINGS {
             match self.fold(question, room, &mut usage).await {
@@ -96,7 +96,7 @@ impl Asker<'_> {
         Ok(Answer { text, usage })
     }
 
-    /// How much of a conversation of `all` tokens goes into one request.
+    /// Returns how much of a conversation of `all` tokens goes into one request.
     fn room(&self, question: &Question<'_>, all: u64) -> Option<u64> {
         let window = self.summarizer.context_window()?;
         let reserve = self.reserve.min(window / 2);
@@ -181,7 +181,7 @@ fn parts(messages: &[ContextMessage], room: Option<u64>) -> Vec<Part<'_>> {
     parts
 }
 
-/// A text that is too long by itself, in pieces.
+/// Returns a text that is too long by itself, in pieces.
 fn pieces(text: &str, room: u64) -> impl Iterator<Item = String> {
     let units = usize::try_from(room.saturating_mul(4)).unwrap_or(usize::MAX).max(8);
     let mut rest = text;

@@ -10,12 +10,12 @@ use treering::{
     AbandonedBranch, Body, Branch, Entry, EntryId, NewEntry, Role, Session, Usage, branch_budget,
 };
 
-/// How to move.
+/// Options of a move.
 #[derive(Debug, Clone, Default)]
 pub struct NavigateOptions {
     /// Whether what is left behind comes along as a summary.
     pub summarize: bool,
-    /// What the summary should pay attention to.
+    /// Instructions for the summary.
     pub custom_instructions: Option<String>,
     /// Whether that stands in place of the usual instructions, not beside them.
     pub replace_instructions: bool,
@@ -25,7 +25,7 @@ pub struct NavigateOptions {
     pub cancel: CancellationToken,
 }
 
-/// What comes along when a branch is left.
+/// The summary that a move takes along.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum BranchSummary {
     /// Nothing.
@@ -37,7 +37,7 @@ pub enum BranchSummary {
     Ask(Option<String>),
 }
 
-/// What became of a move.
+/// The outcome of a move.
 #[derive(Debug, Clone)]
 pub enum Navigation {
     /// Nothing: the leaf is there.
@@ -64,7 +64,7 @@ pub struct Moved {
     pub editor_text: Option<String>,
     /// The summary of what was left behind.
     pub summary: Option<Entry>,
-    /// What the summary cost.
+    /// The usage of the summary.
     pub usage: Option<Usage>,
 }
 
@@ -160,7 +160,7 @@ impl AgentSession {
         self.branch_here(leaf, BranchSummary::None).await
     }
 
-    /// The branches of the session, the latest first.
+    /// Returns the branches of the session, the latest first.
     pub fn branches(&self) -> Result<Vec<Branch>, AgentError> {
         Ok(self.session().branches()?)
     }
@@ -215,7 +215,7 @@ impl AgentSession {
         Ok(Navigation::Moved(Box::new(moved)))
     }
 
-    /// What is left behind, with its text if a summary will be asked for.
+    /// Returns the abandoned entries, with their text if a summary will be asked for.
     async fn left_behind(
         &self,
         session: &Arc<Session>,
@@ -273,7 +273,7 @@ pub(super) fn with_usage(
     }
 }
 
-/// Where the leaf goes for this target, and what goes into the editor.
+/// Returns where the leaf goes for this target, and what goes into the editor.
 fn destination(
     session: &Session,
     target: &EntryId,
@@ -287,7 +287,7 @@ fn destination(
     Ok((entry.parent().cloned(), Some(text)))
 }
 
-/// The latest message of the user before the leaf.
+/// Returns the latest message of the user before the leaf.
 fn previous_user_message(session: &Session) -> Result<EntryId, AgentError> {
     let leaf = session.leaf().ok_or(AgentError::NothingToPop)?;
     let tree = session.tree();

@@ -15,10 +15,10 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, ChildStdin};
 use tokio_util::sync::CancellationToken;
 
-/// How much of the end of standard error is kept for the error message.
+/// The number of bytes at the end of standard error that are kept for the error message.
 const STDERR_TAIL: usize = 400;
 
-/// What to run.
+/// The command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Program {
     /// A program and its arguments, run as they are.
@@ -33,7 +33,7 @@ pub struct Command {
     program: Program,
     /// The context window in tokens, if the command has one.
     pub context_window: Option<u64>,
-    /// How long it may take.
+    /// The time limit.
     pub timeout: Duration,
 }
 
@@ -154,7 +154,7 @@ async fn read(from: Option<impl AsyncRead + Unpin>, sink: &mut Sink) -> Result<(
     }
 }
 
-/// How many bytes do not end in the middle of a character.
+/// Returns how many bytes do not end in the middle of a character.
 pub(crate) fn whole_characters(bytes: &[u8]) -> usize {
     match bytes.utf8_chunks().last() {
         // Only an end that could still become a character is held back.
@@ -167,7 +167,7 @@ pub(crate) fn whole_characters(bytes: &[u8]) -> usize {
     }
 }
 
-/// The end of what a command complains about.
+/// Returns the end of what a command complains about.
 async fn tail(from: Option<impl AsyncRead + Unpin>) -> String {
     let mut end = Vec::new();
     if let Some(mut from) = from {

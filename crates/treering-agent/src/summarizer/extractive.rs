@@ -13,9 +13,10 @@ use treering::{Block, MessageView, Role};
 /// Summaries by quotation, offline.
 #[derive(Debug, Clone)]
 pub struct Extractive {
-    /// How many items a list of the summary has at most. The newest are kept, and the first request.
+    /// The largest number of items in a list of the summary. The newest are kept, and the first
+    /// request.
     pub max_items: usize,
-    /// How many characters are quoted of one message or line.
+    /// The number of characters that are quoted of one message or line.
     pub max_quote: usize,
 }
 
@@ -49,11 +50,11 @@ const CONSTRAINTS: [&str; 9] = [
 ];
 const STEPS: [&str; 5] = ["next step", "next, ", "todo", "remaining", "still need"];
 
-/// How many tools are named.
+/// The largest number of tools that are named.
 const MAX_TOOLS: usize = 30;
 
 impl Extractive {
-    /// The summary of a conversation. Empty if there is nothing to quote.
+    /// Returns the summary of a conversation. Empty if there is nothing to quote.
     pub fn extract(&self, conversation: &Conversation) -> String {
         let mut found = Found::new(self);
         for raw in &conversation.messages {
@@ -135,7 +136,7 @@ fn section(out: &mut String, heading: &str, write: impl FnOnce(&mut String)) {
     }
 }
 
-/// What the messages had to say.
+/// The facts collected from the messages.
 struct Found {
     max_quote: usize,
     first_request: Option<String>,
@@ -149,7 +150,7 @@ struct Found {
     last_said: String,
     /// The last request has had no final answer yet.
     open: bool,
-    /// How often which tool was called. Which files it touched is told elsewhere.
+    /// The number of calls of each tool. The files they touched are listed elsewhere.
     tools: BTreeMap<String, usize>,
 }
 
@@ -344,7 +345,7 @@ fn quote(text: &str, max: usize) -> String {
     out
 }
 
-/// The end of `text` on one line: where commands say what went wrong.
+/// Returns the end of `text` on one line: where commands say what went wrong.
 fn quote_end(text: &str, max: usize) -> String {
     let start = text.char_indices().rev().nth(max.saturating_sub(1)).map_or(0, |(at, _)| at);
     let end = text.get(start..).unwrap_or_default();

@@ -3,9 +3,9 @@
 //! This module owns the seam, [`Summarizer`], and what passes through it. A request carries the
 //! conversation twice: as the prompt a model reads ([`Request::system`], [`Request::user`]), and as
 //! the messages themselves ([`Request::conversation`]), from which a summarizer without a model
-//! works. Whoever asks fills in both and need not know who answers. What the prompt says, how input
-//! too large for [`Summarizer::context_window`] is folded, and where the summary is written are not
-//! decided here.
+//! works. The caller fills in both and need not know which summarizer answers. The prompt, how
+//! input too large for [`Summarizer::context_window`] is folded, and where the summary is written
+//! are not decided here.
 //!
 //! A summary is whole or an error: one that was cut for length, came out empty, or turned into a
 //! tool call is never returned as text.
@@ -54,7 +54,7 @@ pub enum Delta<'a> {
     Restart,
 }
 
-/// Who can turn a conversation into a summary.
+/// Turns a conversation into a summary.
 ///
 /// Dropping the future, or cancelling the token, ends the work: connections are closed and child
 /// processes killed.
@@ -71,11 +71,11 @@ pub enum Delta<'a> {
 /// # });
 /// ```
 pub trait Summarizer: Send + Sync + fmt::Debug {
-    /// What it is called in configuration and messages: `anthropic`, `openai`, `command`, …
+    /// Returns its name in configuration and messages: `anthropic`, `openai`, `command`, …
     fn name(&self) -> &str;
 
-    /// How many tokens of input and output it takes at once; `None` if there is no such limit, so
-    /// that nothing has to be folded.
+    /// Returns how many tokens of input and output it takes at once; `None` if there is no such
+    /// limit, so that nothing has to be folded.
     fn context_window(&self) -> Option<u64>;
 
     /// Summarises. Nothing is written anywhere; cancelled is [`SummaryError::Cancelled`].
@@ -86,7 +86,7 @@ pub trait Summarizer: Send + Sync + fmt::Debug {
     ) -> SummaryFuture<'a>;
 }
 
-/// What to summarise.
+/// A request for a summary.
 #[derive(Default)]
 pub struct Request {
     /// The system prompt.
@@ -95,9 +95,9 @@ pub struct Request {
     pub user: String,
     /// The same conversation as data.
     pub conversation: Conversation,
-    /// How long the answer may get; `None` leaves it to the summarizer's configuration.
+    /// The longest answer in tokens; `None` leaves it to the summarizer's configuration.
     pub max_output_tokens: Option<u64>,
-    /// Who wants to see the text as it arrives.
+    /// Receives the text as it arrives.
     pub on_delta: Option<OnDelta>,
 }
 
@@ -121,7 +121,7 @@ pub struct Conversation {
     pub messages: Vec<Vec<u8>>,
     /// The summary that an earlier compaction left, to be carried on.
     pub previous_summary: Option<String>,
-    /// What the user asked the summary to focus on.
+    /// The user's focus for the summary.
     pub instructions: Option<String>,
 }
 
@@ -130,7 +130,7 @@ pub struct Conversation {
 pub struct Summary {
     /// The text, without white space around it; never empty.
     pub text: String,
-    /// What it cost, if the server said so.
+    /// The usage, if the server reported it.
     pub usage: Option<Usage>,
     /// The model that wrote it, as the server names it, else as it was asked for.
     pub model: Option<String>,

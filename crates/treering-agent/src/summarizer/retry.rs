@@ -9,8 +9,8 @@ use std::time::Duration;
 /// Told of each pause before it begins.
 type OnRetry = Arc<dyn Fn(&SummaryError, Duration) + Send + Sync>;
 
-/// How often and how patiently to ask again after a 408, 429 or 5xx, or a lost connection. Nothing is
-/// ever asked again once somebody has seen part of the answer.
+/// The policy of retries after a 408, 429 or 5xx, or a lost connection. A request is not
+/// retried once part of its answer has been shown.
 #[derive(Clone)]
 pub struct Retry {
     /// Further attempts after the first.
@@ -46,7 +46,7 @@ impl fmt::Debug for Retry {
 }
 
 impl Retry {
-    /// The pause before retry number `retry` (from 0), given what the server asked for.
+    /// Returns the pause before retry number `retry` (from 0), given what the server asked for.
     pub(crate) fn pause(&self, retry: u32, asked: Option<Duration>) -> Duration {
         let longest = self.longest_pause;
         if let Some(asked) = asked {
@@ -57,13 +57,13 @@ impl Retry {
     }
 }
 
-/// A number in 0..1. Chance enough to spread clients; the standard library seeds it.
+/// Returns a number in 0..1. Chance enough to spread clients; the standard library seeds it.
 fn chance() -> f64 {
     let bits = RandomState::new().build_hasher().finish() >> 11;
     bits as f64 / (1u64 << 53) as f64
 }
 
-/// A `Retry-After` header, in seconds or as an HTTP date, as a pause from `now` on.
+/// Returns a `Retry-After` header, in seconds or as an HTTP date, as a pause from `now` on.
 pub(crate) fn retry_after(value: &str, now: jiff::Timestamp) -> Option<Duration> {
     let value = value.trim();
     if let Ok(seconds) = value.parse::<u64>() {
@@ -74,7 +74,7 @@ pub(crate) fn retry_after(value: &str, now: jiff::Timestamp) -> Option<Duration>
     Some(Duration::try_from(then.duration_since(now)).unwrap_or_default())
 }
 
-/// Whether a status is worth another attempt.
+/// Returns whether a status is worth another attempt.
 pub(crate) fn is_transient(status: u16) -> bool {
     matches!(status, 408 | 429 | 500 | 502..=599)
 }

@@ -31,7 +31,7 @@ pub(crate) struct SseParser {
 }
 
 impl SseParser {
-    /// A parser for events of at most `limit` bytes.
+    /// Returns a parser for events of at most `limit` bytes.
     pub(crate) fn new(limit: usize) -> Self {
         SseParser {
             line: Vec::new(),

@@ -138,7 +138,7 @@ async fn past_the_threshold() {
                     panic!()
                 };
                 assert_eq!(told.reason, CompactReason::Threshold);
-                // What a summary cannot make smaller is not asked for again.
+                // A context that a summary cannot make smaller is not compacted again.
                 let again = agent.check(&CancellationToken::new()).await.unwrap();
                 assert!(again.is_none());
             }
@@ -361,7 +361,7 @@ async fn again_and_again() {
     assert_eq!(text(&first), "Summary 1\n\n<read-files>\na.rs\n</read-files>");
     turn(3, "read", "c.rs");
     let second = done(agent.compact(keep_a_turn()).await);
-    // What the first kept is summarised now, and its summary handed on.
+    // The messages that the first one kept are summarized now, and its summary is handed on.
     let asked = &summarizer.asked()[1];
     assert_eq!(asked.previous.as_deref(), Some(&*text(&first)));
     assert!(asked.user.contains("<previous-summary>\nSummary 1"));

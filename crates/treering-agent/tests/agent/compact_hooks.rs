@@ -1,4 +1,4 @@
-//! What handlers can make of a compaction.
+//! Handlers and compactions.
 
 use crate::compact::{done, keep_a_turn, talk};
 use crate::support::handlers::{Extension, seen};

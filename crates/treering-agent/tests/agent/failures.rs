@@ -133,7 +133,7 @@ async fn a_stream_of_nothing_but_comments_ends_some_time() {
     job.deltas.recv().await;
     let ended = async {
         loop {
-            // The client needs a few turns to take in a comment that nobody is told of.
+            // The client needs a few turns to read a comment, which makes no event.
             server.go();
             for _ in 0..50 {
                 tokio::task::yield_now().await;

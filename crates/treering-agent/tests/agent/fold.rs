@@ -11,7 +11,7 @@ fn tokens(text: &str) -> u64 {
     text.encode_utf16().count().div_ceil(4) as u64
 }
 
-/// What stands between the tags of a request.
+/// Returns the text between the tags of a request.
 fn conversation(asked: &Asked) -> &str {
     let (_, rest) = asked.user.split_once("<conversation>\n").unwrap();
     rest.rsplit_once("\n</conversation>").unwrap().0

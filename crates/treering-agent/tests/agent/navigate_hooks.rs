@@ -1,4 +1,4 @@
-//! What handlers are told about a move, and what they can make of it.
+//! Handlers and moves of the leaf.
 
 use crate::navigate::{Forest, forest, moved, summarize};
 use crate::support::handlers::{Extension, names, seen};

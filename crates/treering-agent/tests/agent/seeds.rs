@@ -29,8 +29,8 @@ fn texts_at(session: &Session, leaf: &str) -> Vec<String> {
     lines(&session.context_at(Some(leaf)).unwrap())
 }
 
-/// A file in the design with `uuid`: `name<parent` for messages whose text is their name, other lines
-/// as they are.
+/// Returns a file in the design with `uuid`: `name<parent` for messages whose text is their name,
+/// other lines as they are.
 fn uuid_file(root: &str, entries: &[&str]) -> String {
     let header = json!({
         "type": "session", "version": 2, "uuid": root, "parentUuid": null, "id": "abc",

@@ -24,7 +24,7 @@ fn record(agent: &AgentSession, run: &ShellRun) -> Value {
     json_of(&agent.session().entry(run.entry.as_str()).unwrap())["message"].clone()
 }
 
-/// What the model would see, as one text.
+/// Returns the context as one text.
 fn seen(agent: &AgentSession) -> String {
     let messages = agent.context().unwrap().to_llm(Pairing::Strict).messages;
     messages.iter().map(|message| MessageView::new(&message.json).text()).collect()
@@ -95,7 +95,7 @@ async fn stopping_a_command_stops_its_children() {
     assert_eq!(ran.output, "ready");
     assert_eq!(record(&agent, &ran)["cancelled"], true);
     assert_eq!(record(&agent, &ran)["exitCode"], Value::Null);
-    // Nobody reads the pipe any more: opening it to write without waiting fails.
+    // The reader of the pipe is gone: opening it to write without waiting fails.
     let pipe = dir.path().join("pipe");
     let opened = loop {
         use std::os::unix::fs::OpenOptionsExt;

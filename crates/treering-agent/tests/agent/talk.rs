@@ -59,7 +59,7 @@ async fn question_and_answer_are_written_with_all_that_is_known() {
         );
         assert_eq!(written["content"][0]["text"], "A colour.");
         assert!(written["usage"]["totalTokens"].as_u64().unwrap() > 0);
-        // What nobody knows is not nothing, but other readers want to find something there.
+        // An unknown cost is not zero, but other readers expect a number there.
         assert_eq!(written["usage"]["cost"], serde_json::json!({}));
         assert_eq!(agent.session().entry_usage(said.answer.as_str()).unwrap().unwrap().unpriced, 1);
 

@@ -40,7 +40,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// What is read from standard input at most.
+/// The longest prompt that is read from standard input.
 const MAX_INPUT: u64 = 16 << 20;
 
 pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
@@ -61,7 +61,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     print(args, &models.agent(session, &config), &*model, &prompt, out)
 }
 
-/// What is said without anybody typing.
+/// Returns the prompt that was given on the command line or on standard input.
 fn prompt(args: &Args) -> Result<Option<String>, Failure> {
     let stdin = io::stdin();
     let mut piped = Vec::new();
@@ -131,7 +131,7 @@ fn print(
     ended(agent, &said)
 }
 
-/// A turn, until it is over, Ctrl-C is pressed, or nobody takes the answer any more.
+/// Runs a turn until it is over, Ctrl-C is pressed, or the output is closed.
 async fn say(
     agent: &AgentSession,
     model: &dyn ChatModel,
@@ -145,7 +145,7 @@ async fn say(
             Delta::Text(text) => Some(text.to_owned()),
             Delta::Restart => None,
         };
-        // Nobody waits for it any more if this fails.
+        // If this fails the receiver is gone.
         let _ = pieces.send(piece);
     });
     let turn = agent.say(model, prompt, Some(on_delta), &cancel);

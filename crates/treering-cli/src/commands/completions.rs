@@ -14,7 +14,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
-    // The generator cannot be told that nobody reads.
+    // The generator panics on a closed pipe, so it writes to memory first.
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut crate::command(), "treering", &mut script);
     Ok(out.write_all(&script)?)

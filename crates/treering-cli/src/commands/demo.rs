@@ -69,7 +69,7 @@ fn program() -> String {
 }
 
 fn write_next(program: &str, file: &str, out: &mut Output) -> Result<(), Failure> {
-    // Only the first may be shortened: by then there are ids that nobody could foresee.
+    // Only the first may be shortened: later ones contain random ids.
     let steps: [(&str, &[(&str, &str)]); 4] = [
         (
             "Go back to the first fix (an id's beginning is enough) and continue it:",
@@ -97,8 +97,8 @@ fn write_next(program: &str, file: &str, out: &mut Output) -> Result<(), Failure
     Ok(())
 }
 
-/// A new directory of our own among the temporary files. Creating it fails if it exists, so nobody
-/// can have prepared it.
+/// Returns a new directory of our own among the temporary files. Creating it fails if it exists, so
+/// no other user can have prepared it.
 fn scratch_dir() -> Result<PathBuf, Failure> {
     let base = std::env::temp_dir();
     for number in 1..10_000 {

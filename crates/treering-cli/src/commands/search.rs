@@ -70,7 +70,7 @@ enum Order {
     Relevance,
 }
 
-/// How many hits of a session people want to see before they ask for more.
+/// The number of hits of a session that are shown by default.
 const PER_SESSION: usize = 5;
 
 pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
@@ -86,7 +86,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
             Order::Relevance => Sort::Relevance,
         },
         hits_per_session: if args.files { 1 } else { args.per_session.unwrap_or(usual) },
-        // Whoever wants a few does not wait for the rest to be counted.
+        // A limited search does not wait for the rest to be counted.
         counts_all: !args.files && args.limit.is_none(),
         max_hits: args.limit.unwrap_or(usize::MAX),
         now: clock::now(),
@@ -119,7 +119,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     }
 }
 
-/// The files to search: those given, all in the directories given, or all there are.
+/// Returns the files to search: those given, all in the directories given, or all there are.
 fn files(given: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     if given.is_empty() {
         return Ok(Shelf::new(shelf::places()).files());
@@ -159,7 +159,7 @@ impl Report<'_> {
             }
             Found::Session(session) => self.write(&session)?,
         }
-        // Whoever waits sees what there is.
+        // Hits are shown as they are found.
         self.out.finish()
     }
 
@@ -183,7 +183,7 @@ impl Report<'_> {
         Ok(())
     }
 
-    /// Whose session it is, what it is about, how old, where.
+    /// Writes the agent, title, age and place of a session.
     fn write_head(&mut self, session: &SessionHits) -> Result<(), Failure> {
         let info = &session.info;
         let path = info.path.strip_prefix(".").unwrap_or(&info.path);
@@ -218,7 +218,7 @@ impl Report<'_> {
         Ok(())
     }
 
-    /// The snippet, harmless, with its matches marked.
+    /// Returns the snippet, harmless, with its matches marked.
     fn snippet(&self, snippet: &Snippet) -> String {
         let mut text = String::from(if snippet.cut_before { "…" } else { "" });
         for (piece, found) in snippet.pieces() {
@@ -233,7 +233,7 @@ impl Report<'_> {
     }
 }
 
-/// How a branch state is shown: a mark, a word, and how both look.
+/// Returns the mark, the word and the style of a branch state.
 fn state(state: &BranchState) -> (&'static str, &'static str, Style) {
     match state {
         BranchState::Active => ("●", "active", Style::Leaf),
@@ -296,7 +296,7 @@ fn write_fields(fields: &[(&str, Option<&str>)], out: &mut Output) -> Result<(),
     Ok(())
 }
 
-/// Where the matches are, counted in characters: every language can use that.
+/// Returns where the matches are, counted in characters: every language can use that.
 fn character_ranges(snippet: &Snippet) -> Vec<(usize, usize)> {
     let mut at = 0;
     let mut ranges = Vec::new();
@@ -310,7 +310,7 @@ fn character_ranges(snippet: &Snippet) -> Vec<(usize, usize)> {
     ranges
 }
 
-/// How many files that cannot be read are worth naming.
+/// The largest number of unreadable files that are named.
 const MAX_SKIPPED: usize = 5;
 
 fn warn_of(skipped: &[String]) {
@@ -322,7 +322,7 @@ fn warn_of(skipped: &[String]) {
     }
 }
 
-/// For somebody who watches: how much was found, and in how much.
+/// Writes the totals of a search.
 fn say_what_was_done(summary: &Summary, started: Instant) {
     let mut stderr = io::stderr();
     if stderr.is_terminal() {

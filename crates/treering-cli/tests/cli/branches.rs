@@ -2,7 +2,7 @@ use crate::stats::{lines, paid};
 use crate::support::{Place, entry, user};
 use serde_json::{Value, json};
 
-/// The output without the column of ages, which depends on the day.
+/// Returns the output without the column of ages, which depends on the day.
 fn ageless(shown: &str) -> String {
     let ends =
         |heading: &str| shown[..shown.find(heading).unwrap()].chars().count() + heading.len();

@@ -32,7 +32,7 @@ impl Server {
         Server { url, asked }
     }
 
-    /// What was said to the model, in its order.
+    /// Returns the messages that were sent to the model, in order.
     fn asked(&self) -> Vec<String> {
         let body = self.asked.recv_timeout(Duration::from_secs(20)).expect("a request");
         let messages = body["messages"].as_array().unwrap();

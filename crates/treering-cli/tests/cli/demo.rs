@@ -75,7 +75,7 @@ fn the_demo_shows_a_tree_a_context_and_what_to_do_next() {
     "#);
 }
 
-/// The output with the program's path and all times replaced.
+/// Returns the output with the program's path and all times replaced.
 fn untimed(place: &Place, out: &str) -> String {
     let out = out.replace(env!("CARGO_BIN_EXE_treering"), "treering");
     let out = out.replace(&place.path().display().to_string(), "DIR");

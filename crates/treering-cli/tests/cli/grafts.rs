@@ -3,7 +3,8 @@
 use crate::support::{Place, assistant, entry, message, story, user};
 use serde_json::{Value, json};
 
-/// The story, and beside it a branch `c1 c2 c3` with a call and its result; the leaf is `b4`.
+/// Returns the story, and beside it a branch `c1 c2 c3` with a call and its result; the leaf is
+/// `b4`.
 fn branches() -> Vec<String> {
     let mut lines = story();
     let call =

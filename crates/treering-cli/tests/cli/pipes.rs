@@ -4,7 +4,7 @@ use crate::support::{Lines, Place, user};
 use std::io::{Read, Write};
 use std::process::Stdio;
 
-/// A session whose output fills every pipe.
+/// Returns a session whose output fills every pipe.
 fn long() -> Place {
     let mut lines = vec![user("n0", None, 0, "start")];
     for at in 1..5000 {

@@ -13,7 +13,7 @@ fn password() -> String {
     ["hV7", "qPz", "9wKx", "2mTs"].concat()
 }
 
-/// A key said twice, a password given and repeated, and a branch with neither.
+/// Returns a key said twice, a password given and repeated, and a branch with neither.
 fn place() -> Place {
     let (key, password) = (key(), password());
     let call = json!([{"type": "toolCall", "id": "t1", "name": "bash",

@@ -1,5 +1,5 @@
-//! What every command prints, on files beside this one: for people, for programs (`--json`), when
-//! something is wrong, and about sessions that are out to do harm.
+//! Snapshots of the output of every command, on files beside this one: for people, for programs
+//! (`--json`), when something is wrong, and about sessions that are out to do harm.
 //!
 //! A snapshot is what one saw on a terminal: command lines and what followed. New ids and times, which
 //! differ from run to run, are written with the same number of `#`. To accept changes:
@@ -40,7 +40,7 @@ fn wide_session() -> Vec<String> {
     ]
 }
 
-/// A directory with all that the command lines speak of.
+/// Returns a directory with all that the command lines speak of.
 fn place() -> Place {
     let place = Place::with_story();
     let lines = |lines: &[String]| lines.join("\n") + "\n";
@@ -62,7 +62,7 @@ fn place() -> Place {
     place.write("notes.jsonl", b"Buy milk.\n");
     place.write("empty.jsonl", b"");
     std::fs::create_dir_all(place.file("elsewhere")).unwrap();
-    // What can be cleared away, deeper down than any other command looks for sessions.
+    // Leftovers, deeper than any other command looks for sessions.
     let silent = header().replace("demo-1", "demo-6") + "\n";
     for (name, text) in
         [("a", &place.read("s.jsonl")), ("b", &place.read("s.jsonl")), ("c", &silent)]
@@ -88,7 +88,7 @@ fn settle(dir: &Path) {
     }
 }
 
-/// The commands, and the lines in which they are tried.
+/// Returns the commands, and the lines in which they are tried.
 fn commands_tried() -> impl Iterator<Item = (&'static str, Vec<&'static str>)> {
     COMMANDS.trim().split("\n\n").map(|group| {
         let (name, lines) = group.split_once('\n').unwrap();
@@ -101,7 +101,7 @@ fn about(lines: &str, what: &str, other: &str) -> Vec<String> {
     lines.trim().lines().map(|line| line.replace(what, other)).collect()
 }
 
-/// The words of a command line; those in single quotes are one.
+/// Returns the words of a command line; those in single quotes are one.
 fn words(line: &str) -> Vec<String> {
     let (mut words, mut word, mut quoted) = (Vec::new(), None::<String>, false);
     for c in line.chars() {
@@ -118,7 +118,7 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
-/// What somebody would see who typed these lines.
+/// Returns the terminal output of these command lines.
 fn typed(place: &Place, lines: impl IntoIterator<Item: AsRef<str>>) -> String {
     let mut seen = String::new();
     for line in lines {
@@ -140,7 +140,7 @@ fn typed(place: &Place, lines: impl IntoIterator<Item: AsRef<str>>) -> String {
     steady(place, &seen)
 }
 
-/// What is very long says the same things over and over.
+/// Very long outputs are cut.
 fn abridged(text: &str) -> String {
     const MANY: usize = 90;
     match text.lines().count() {
@@ -168,7 +168,7 @@ fn steady(place: &Place, text: &str) -> String {
     out
 }
 
-/// Whether a word is a new id, or a time in milliseconds.
+/// Returns whether a word is a new id, or a time in milliseconds.
 fn is_new(word: &str) -> bool {
     let is_hex = |text: &str| text.bytes().all(|byte| byte.is_ascii_hexdigit());
     let lengths: Vec<usize> = word.split('-').map(str::len).collect();
@@ -281,7 +281,7 @@ fn how_content_that_is_out_to_do_harm_is_shown() {
     }
 }
 
-/// The commands that the program itself lists.
+/// Returns the commands that the program itself lists.
 fn commands() -> BTreeSet<String> {
     let help = Place::empty().run(&["--help"]).ok();
     let list = help.split("Commands:\n").nth(1).and_then(|rest| rest.split("\n\n").next());

@@ -1,7 +1,7 @@
 use crate::support::{Place, entry, header, message, user};
 use serde_json::{Value, json};
 
-/// An answer that cost something; `None` if nobody knows.
+/// Returns an answer with a cost; `None` for an unknown one.
 pub(crate) fn paid(id: &str, parent: &str, minute: u8, input: u64, cost: Option<f64>) -> String {
     let mut usage = json!({"input": input, "output": 10, "cacheRead": 1000, "cacheWrite": 0});
     if let Some(cost) = cost {

@@ -17,7 +17,7 @@ pub(crate) struct Batch {
     pub entries: Vec<Made>,
 }
 
-/// What is known of an entry without any other.
+/// The rendering of an entry as far as it does not depend on others.
 #[derive(Debug)]
 pub(crate) struct Made {
     pub gist: Gist,
@@ -33,7 +33,7 @@ pub(crate) struct Blank {
     pub at: usize,
     /// The call's id.
     pub call: String,
-    /// What stands there if nobody made such a call.
+    /// The text for a result without its call.
     pub otherwise: String,
 }
 
@@ -54,7 +54,7 @@ impl Batch {
         Ok(self)
     }
 
-    /// Whether it keeps more memory than another batch will need.
+    /// Returns whether it keeps more memory than another batch will need.
     pub(crate) fn is_large(&self) -> bool {
         self.text.capacity() > 4 * 1024 * 1024
     }

@@ -3,7 +3,7 @@
 use crate::text::{may_hide, stand_in};
 use wide::u8x16;
 
-/// What must be looked at before it goes into a page.
+/// The characters that must be escaped in a page.
 const SPECIAL: [bool; 256] = {
     let mut table = [false; 256];
     let mut byte = 0;
@@ -63,8 +63,8 @@ fn escape(out: &mut String, text: &str, mark: impl Fn(&mut String, &str)) {
     out.push_str(text.get(from..).unwrap_or_default());
 }
 
-/// Where the next byte stands, from `at` on, that must be looked at. Sixteen bytes at a time: every
-/// byte of an export passes by here.
+/// Returns where the next byte stands, from `at` on, that must be looked at. Sixteen bytes at a
+/// time: every byte of an export passes by here.
 #[inline]
 fn next_special(bytes: &[u8], mut at: usize) -> Option<usize> {
     let is_special = |byte: &u8| SPECIAL[usize::from(*byte)];

@@ -9,7 +9,7 @@ use pulldown_cmark::{Alignment, CodeBlockKind, Event, Options, Parser, Tag, TagE
 
 /// Longer texts are no prose; they are shown as they are.
 const MAX_MARKDOWN: usize = 512 * 1024;
-/// Deeper nesting is not shown: browsers give up on it, and nobody can see it.
+/// The deepest nesting that is shown: browsers give up on more.
 const MAX_DEPTH: usize = 24;
 
 /// Appends a text that is written in Markdown.
@@ -59,7 +59,7 @@ struct Prose<'a> {
     out: &'a mut String,
     /// The ends of the elements that are open.
     open: Vec<&'static str>,
-    /// How many elements are open that are not shown.
+    /// The number of open elements that are too deep to be shown.
     too_deep: usize,
     /// Inside an image its text is collected, not shown.
     image: Option<Image>,
@@ -72,7 +72,7 @@ struct Prose<'a> {
 struct Image {
     address: String,
     alt: String,
-    /// How many elements were open around it that are not shown.
+    /// The number of elements around it that are too deep to be shown.
     too_deep: usize,
 }
 

@@ -1,7 +1,7 @@
 //! Batches made on all cores, and handed over in the order of the walk.
 //!
 //! The caller's thread cuts the walk into batches, gives them away, and takes what was made of the
-//! oldest one; threads work on the oldest that nobody has begun. So the one that is waited for is
+//! oldest one; threads work on the oldest that is not begun. So the one that is waited for is
 //! always being made, and how much is under way is bounded, in bytes. Who stops taking, by an error, drops
 //! the ends that the threads send to: they notice and stop, too.
 //!
@@ -17,15 +17,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use treering::Reader;
 
-/// How work is divided.
+/// The limits of the work.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pace {
-    /// How many threads make batches; with less than two the caller's own does.
+    /// The number of threads that make batches; with less than two the caller's own does.
     pub threads: usize,
     /// A batch is full with this many entries, or this many bytes of them.
     pub entries: usize,
     pub bytes: u64,
-    /// How many bytes of entries may be under way, unless a single batch has more.
+    /// The largest number of bytes of entries under way, unless a single batch has more.
     pub ahead: u64,
 }
 
@@ -47,7 +47,7 @@ struct Waiting<'a> {
     made: Receiver<Made>,
 }
 
-/// What was made of a batch, and the thread that made it.
+/// A finished batch, and the thread that made it.
 type Made = (usize, treering::Result<Batch>);
 
 /// A batch to make.
@@ -113,16 +113,16 @@ pub(crate) fn each<'a>(
 /// A thread that makes batches.
 struct Worker {
     number: usize,
-    /// What it reads with; it keeps nothing yet.
+    /// The reader of the thread.
     fresh: Reader,
-    /// What it made and is not needed any more.
+    /// Finished batches that can be reused.
     used: Receiver<Batch>,
 }
 
 impl Worker {
-    /// Makes batches until there are no more, or nobody wants them.
+    /// Makes batches until there are no more, or the receiver is gone.
     fn work(self, jobs: &Mutex<Receiver<Job<'_>>>) {
-        /// What a reader keeps after an entry this large is worth getting rid of.
+        /// The size of an entry after which a reader's buffers are dropped.
         const LARGE: u64 = 1024 * 1024;
         let mut reader = self.fresh.clone();
         loop {
@@ -146,7 +146,7 @@ struct Cuts<I> {
 }
 
 impl<'a, I: Iterator<Item = Item<'a>>> Cuts<I> {
-    /// The next entries, and how many bytes they are.
+    /// Returns the next entries, and how many bytes they are.
     fn next(&mut self) -> Option<(Vec<Item<'a>>, u64)> {
         let (mut items, mut bytes) = (Vec::new(), 0);
         while items.len() < self.pace.entries && bytes < self.pace.bytes {

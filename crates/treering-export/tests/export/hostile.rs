@@ -1,4 +1,4 @@
-//! Whatever a session holds, no document obeys it.
+//! Hostile sessions: no document obeys their content.
 
 use crate::support::{fixture, html, index, markdown, of, pieces};
 use pulldown_cmark::{Event, Parser, Tag};

@@ -52,7 +52,7 @@ fn damage_does_not_break_the_document() {
     let mut out = Vec::new();
     of(Part::All).json(&session, &mut out).unwrap();
     let text = String::from_utf8(out).unwrap();
-    // Half a surrogate pair is legal JSON, though not everybody reads it.
+    // Half a surrogate pair is legal JSON, though many readers refuse it.
     assert!(text.contains("\\ud800"));
     let readable = text.replace("\\ud800", "").replace("\\udfff", "");
     let document: Value = serde_json::from_str(&readable).unwrap();

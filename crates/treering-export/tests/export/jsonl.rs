@@ -14,7 +14,7 @@ fn reopened(export: &Export, session: &Session) -> (tempfile::TempDir, Session) 
     (dir, session)
 }
 
-/// The messages' JSON, whoever contributed them.
+/// Returns the messages' JSON, without the entries that contributed them.
 fn messages(context: &Context) -> Vec<String> {
     context
         .messages

@@ -1,5 +1,5 @@
-//! What exports promise: of every format what it holds, and that nothing in a session gets out of its
-//! place. One test binary, so that it links once.
+//! The promises of exports: the content of every format, and that nothing in a session gets out of
+//! its place. One test binary, so that it links once.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "how a test fails")]
 
@@ -10,7 +10,7 @@ mod jsonl;
 mod markdown;
 mod support;
 
-/// A file of tests that nobody names would never run.
+/// A file of tests that is not declared here would never run.
 #[test]
 fn every_file_is_part_of_this_binary() {
     let here = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/export");

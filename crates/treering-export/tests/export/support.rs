@@ -4,13 +4,13 @@ use std::path::PathBuf;
 use treering::{Part, Session};
 use treering_export::Export;
 
-/// A session file beside the tests.
+/// Returns a session file beside the tests.
 pub(crate) fn fixture(name: &str) -> Session {
     let here = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/export/fixtures");
     Session::open(here.join(name)).unwrap()
 }
 
-/// An export of a part.
+/// Returns an export of a part.
 pub(crate) fn of(part: Part) -> Export {
     Export { part, ..Export::default() }
 }
@@ -35,7 +35,7 @@ pub(crate) fn markdown(export: &Export, session: &Session) -> String {
     String::from_utf8(out).unwrap()
 }
 
-/// The pieces of a page, one an entry.
+/// Returns the pieces of a page, one an entry.
 pub(crate) fn pieces(page: &str) -> Vec<String> {
     let mut found = Vec::new();
     for block in page.split("<script type=\"text/plain\" data-n=").skip(1) {
@@ -49,7 +49,7 @@ pub(crate) fn pieces(page: &str) -> Vec<String> {
     found
 }
 
-/// The index of a page.
+/// Returns the index of a page.
 pub(crate) fn index(page: &str) -> serde_json::Value {
     let start = page.split("<script type=\"application/json\" id=index>").nth(1).unwrap();
     serde_json::from_str(start.split("</script").next().unwrap()).unwrap()

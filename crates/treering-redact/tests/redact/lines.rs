@@ -87,7 +87,7 @@ fn the_structure_is_never_touched() {
     ] {
         let line = json!({"type": "message", key: token}).to_string();
         assert_eq!(redacted(&line), line);
-        // In somebody's data it is a string like any other.
+        // In custom data it is a string like any other.
         let line = json!({"arguments": {key: token}}).to_string();
         assert_eq!(redacted(&line), line.replace(&token, "[REDACTED:github-token:1]"));
     }

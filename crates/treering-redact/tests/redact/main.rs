@@ -1,4 +1,4 @@
-//! What a redaction promises: what it finds and what it leaves alone, and that a session stays one.
+//! The promises of redaction: what it finds, what it leaves alone, and that a session stays one.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "how a test fails")]
 
@@ -19,7 +19,7 @@ fn thorough() -> Redactor {
 }
 
 /// Letters and digits that look random and are always the same. No test file holds anything that
-/// somebody could take for a real key.
+/// a scanner could take for a real key.
 fn random(seed: u64, length: usize) -> String {
     const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
@@ -30,7 +30,7 @@ fn random(seed: u64, length: usize) -> String {
         state ^= state << 17;
         text.push(char::from(LETTERS[(state % 62) as usize]));
     }
-    // Whatever chance says, there is a digit, and a letter of each case.
+    // There is always a digit, and a letter of each case.
     text.replace_range(..3.min(length), &"a7Z"[..3.min(length)]);
     text
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use treering::{Kind, LineFilter, Message, Session};
 use treering_testkit::generate;
 
-/// A secret, and a text that has it, as they stand inside of a JSON string.
+/// Returns a secret, and a text that has it, as they stand inside of a JSON string.
 fn planted(seed: u64) -> (String, String) {
     let key = format!(
         "-----BEGIN EC PRIVATE KEY-----\\n{}\\n{}\\n-----END EC PRIVATE KEY-----",
@@ -26,7 +26,7 @@ fn planted(seed: u64) -> (String, String) {
     (secret.clone(), text.replace("{}", &secret))
 }
 
-/// The session with secrets at the beginning of its texts; the secrets.
+/// Returns the session with secrets at the beginning of its texts; the secrets.
 fn plant(session: &[u8], seeds: &[u64]) -> (String, Vec<String>) {
     const PLACES: [&str; 2] = ["\"text\":\"", "\"content\":\""];
     let mut text = String::new();
@@ -45,7 +45,7 @@ fn plant(session: &[u8], seeds: &[u64]) -> (String, Vec<String>) {
     (text, secrets)
 }
 
-/// The text between placeholders.
+/// Returns the text between placeholders.
 fn between(text: &str) -> Vec<&str> {
     let mut pieces = Vec::new();
     let mut rest = text;
@@ -135,7 +135,7 @@ proptest! {
     }
 }
 
-/// What the generator makes can look like anything: what the rules find in it is taken out first.
+/// Generated text can look like anything: what the rules find in it is taken out first.
 fn redacted_lines(session: &[u8]) -> Vec<u8> {
     let redactor = redactor();
     let text = String::from_utf8_lossy(session).into_owned();

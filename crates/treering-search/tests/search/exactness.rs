@@ -15,7 +15,7 @@ fn texts() -> impl Strategy<Value = String> {
         .prop_map(|characters| characters.into_iter().collect())
 }
 
-/// Where an entry holds a text.
+/// Returns where an entry holds a text.
 fn lines(at: usize, place: usize, text: &str) -> (String, Value) {
     let (id, parent) = (format!("e{at}"), at.checked_sub(1).map(|at| format!("e{at}")));
     let message = |message: Value| json!({"message": message});
@@ -110,7 +110,8 @@ fn fold(character: char) -> char {
     one(Box::new(upper.to_lowercase())).unwrap_or(upper)
 }
 
-/// Whether a text holds a phrase: its words one after the other, with any blanks between them.
+/// Returns whether a text holds a phrase: its words one after the other, with any blanks between
+/// them.
 fn holds(text: &str, phrase: &str) -> bool {
     let text: Vec<char> = text.chars().map(fold).collect();
     let words: Vec<Vec<char>> =

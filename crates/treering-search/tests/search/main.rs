@@ -1,5 +1,5 @@
-//! What search promises: it misses nothing, finds nothing that is not there, and knows what became of
-//! what it finds. One test binary, so that it links once.
+//! The promises of search: it misses nothing, finds nothing that is not there, and knows the state
+//! of what it finds. One test binary, so that it links once.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "how a test fails")]
 
@@ -10,7 +10,7 @@ mod filters;
 mod states;
 mod support;
 
-/// A file of tests that nobody names would never run.
+/// A file of tests that is not declared here would never run.
 #[test]
 fn every_file_is_part_of_this_binary() {
     let here = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/search");

@@ -29,13 +29,13 @@ impl Place {
         place
     }
 
-    /// The hits in `s.jsonl`: entry, state, and the line with its matches in brackets.
+    /// Returns the hits in `s.jsonl`: entry, state, and the line with its matches in brackets.
     pub(crate) fn hits(&self, query: &str) -> Vec<String> {
         let found = sessions([self.file("s.jsonl")], query);
         found.iter().flat_map(|session| &session.hits).map(shown).collect()
     }
 
-    /// The ids of the entries found in `s.jsonl`.
+    /// Returns the ids of the entries found in `s.jsonl`.
     pub(crate) fn ids(&self, query: &str) -> String {
         let found = sessions([self.file("s.jsonl")], query);
         let hits = found.iter().flat_map(|session| &session.hits);
@@ -72,7 +72,7 @@ pub(crate) fn run(
     (all, summary)
 }
 
-/// The sessions found, of files that must all be readable.
+/// Returns the sessions found, of files that must all be readable.
 pub(crate) fn sessions(files: impl IntoIterator<Item = PathBuf>, query: &str) -> Vec<SessionHits> {
     let found = run(files, query, &Options::default()).0;
     found

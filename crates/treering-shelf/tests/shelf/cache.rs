@@ -57,7 +57,7 @@ fn another_file_of_the_same_size_and_time_is_another_file() {
 fn what_was_written_to_just_now_is_not_trusted() {
     let home = Home::new();
     let file = home.pi("one", "first");
-    // Whatever the clock does meanwhile, this is later.
+    // This time is later than any clock reading in between.
     std::fs::File::options()
         .append(true)
         .open(home.at(&file))

@@ -6,7 +6,7 @@ mod cache;
 mod homes;
 mod support;
 
-/// A file of tests that nobody names would never run.
+/// A file of tests that is not declared here would never run.
 #[test]
 fn every_file_is_part_of_this_binary() {
     let here = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/shelf");

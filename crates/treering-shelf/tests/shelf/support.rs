@@ -37,7 +37,7 @@ impl Home {
         file.set_modified(SystemTime::now() - Duration::from_secs(seconds)).unwrap();
     }
 
-    /// A pi session in pi's place.
+    /// Returns a pi session in pi's place.
     pub(crate) fn pi(&self, name: &str, text: &str) -> String {
         let file = format!(".pi/agent/sessions/--p--/{name}.jsonl");
         self.write(&file, &pi(name, text));
@@ -61,7 +61,7 @@ impl Home {
         self.shelf().read(|_| {})
     }
 
-    /// How many files had to be read for a list with these first messages.
+    /// Returns how many files had to be read for a list with these first messages.
     #[track_caller]
     pub(crate) fn reads(&self, first_messages: &[&str]) -> usize {
         let contents = self.read();

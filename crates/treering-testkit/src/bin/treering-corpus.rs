@@ -105,7 +105,8 @@ impl Sample {
         expected: &Value,
     ) -> Result<(), Box<dyn std::error::Error>> {
         let tree = session.tree();
-        // Ids that the file does not hold were made up by whoever read it: they are known by place.
+        // Ids that the file does not hold were made up by its reader: they are compared by
+        // position.
         let by_place: Vec<String> = tree.ids().map(|id| id.to_string()).collect();
         let in_file = expected["ids"].is_null();
         let their_ids: Vec<String> = match in_file {

@@ -157,7 +157,7 @@ impl Maker<'_> {
         self.put(id, What::Other)
     }
 
-    /// What happens between turns, sometimes.
+    /// Adds entries that stand between turns.
     pub(super) fn extras(&mut self) -> Step {
         if self.rng.chance(0.05) {
             self.change_model()?;

@@ -38,8 +38,8 @@ impl Line<'_> {
 pub(super) struct Id([u8; 8]);
 
 impl Id {
-    /// The id of the entry with this number. Every step can be undone, so no two numbers below 2^32
-    /// have the same id.
+    /// Returns the id of the entry with this number. Every step can be undone, so no two numbers
+    /// below 2^32 have the same id.
     pub(super) fn new(seed: u64, number: u64) -> Self {
         let mut x = (number as u32).wrapping_add(mix(seed) as u32);
         x = (x ^ (x >> 16)).wrapping_mul(0x7FEB_352D);
@@ -99,7 +99,7 @@ impl Clock {
     }
 }
 
-/// A UUID of random bits.
+/// Returns a UUID of random bits.
 pub(super) fn uuid(rng: &mut Rng) -> String {
     let (a, b) = (rng.next(), rng.next());
     format!(
@@ -114,7 +114,7 @@ pub(super) fn uuid(rng: &mut Rng) -> String {
 
 const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// A signature: a few hundred characters that mean nothing to us.
+/// Returns a signature: a few hundred characters that mean nothing to us.
 pub(super) fn base64(rng: &mut Rng) -> Vec<u8> {
     let length = rng.range(180, 420) as usize;
     let mut out = Vec::with_capacity(length + 10);
@@ -125,7 +125,7 @@ pub(super) fn base64(rng: &mut Rng) -> Vec<u8> {
     out
 }
 
-/// The id of a tool call.
+/// Returns the id of a tool call.
 pub(super) fn call_id(rng: &mut Rng) -> String {
     format!("call_{:016x}{:04x}", rng.next(), rng.below(0x1_0000))
 }

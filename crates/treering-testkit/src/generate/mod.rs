@@ -20,7 +20,7 @@ pub use small::small;
 use maker::{Maker, Stop};
 use std::io::{self, Write};
 
-/// What to make.
+/// The options of a generated session.
 #[derive(Debug, Clone)]
 pub struct Plan {
     /// Where the randomness starts.
@@ -37,7 +37,7 @@ pub struct Plan {
     pub start: i64,
 }
 
-/// How much to make.
+/// The size of the session.
 #[derive(Debug, Clone, Copy)]
 pub enum Limit {
     /// At least this many bytes: the entry that reaches it is the last.
@@ -47,7 +47,7 @@ pub enum Limit {
 }
 
 impl Plan {
-    /// The usual session of this many entries.
+    /// Returns the usual session of this many entries.
     pub fn entries(seed: u64, count: u64) -> Self {
         Plan {
             seed,
@@ -59,18 +59,18 @@ impl Plan {
         }
     }
 
-    /// The usual session of this many bytes.
+    /// Returns the usual session of this many bytes.
     pub fn bytes(seed: u64, count: u64) -> Self {
         Plan { limit: Limit::Bytes(count), ..Plan::entries(seed, 0) }
     }
 }
 
-/// What was made.
+/// The facts about a generated session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stats {
-    /// How many bytes, header included.
+    /// The number of bytes, header included.
     pub bytes: u64,
-    /// How many entries.
+    /// The number of entries.
     pub entries: u64,
     /// The session's id.
     pub session: String,
@@ -78,7 +78,7 @@ pub struct Stats {
     pub leaf: String,
     /// The active leaf when half of it was written.
     pub middle: String,
-    /// How many entries are on the path to the leaf.
+    /// The number of entries on the path to the leaf.
     pub depth: usize,
     /// Up to 1000 ids, each entry being as likely as any other.
     pub sample: Vec<String>,
@@ -102,7 +102,7 @@ pub fn session(out: &mut dyn Write, plan: &Plan) -> io::Result<Stats> {
     }
 }
 
-/// A session as bytes.
+/// Returns a session as bytes.
 pub fn session_bytes(plan: &Plan) -> (Vec<u8>, Stats) {
     let mut bytes = Vec::new();
     let stats = session(&mut bytes, plan).expect("writing to memory");

@@ -5,7 +5,7 @@ use super::maker::{BUFFER, SAMPLE};
 use super::{Plan, Stats};
 use std::io::{self, Write};
 
-/// A chain of `count` small entries, each the child of the one before it.
+/// Returns a chain of `count` small entries, each the child of the one before it.
 ///
 /// ```
 /// let mut bytes = Vec::new();

@@ -7,9 +7,9 @@
 use crate::rng::Rng;
 use crate::text::Pool;
 
-/// A session of `count` entries: all kinds, all roles, references to the path, to other branches and
-/// to nothing, in the usual order of keys and in others. A healthy file nevertheless: every line is
-/// an entry and every parent exists.
+/// Returns a session of `count` entries: all kinds, all roles, references to the path, to other
+/// branches and to nothing, in the usual order of keys and in others. A healthy file nevertheless:
+/// every line is an entry and every parent exists.
 ///
 /// ```
 /// let bytes = treering_testkit::generate::small(1, 20);
@@ -77,7 +77,7 @@ impl Small {
         self.ids.get(place).cloned()
     }
 
-    /// An id that something refers to: mostly one that exists.
+    /// Returns an id that something refers to: mostly one that exists.
     fn reference(&mut self) -> String {
         match self.rng.below(10) {
             0 => "nobody".into(),

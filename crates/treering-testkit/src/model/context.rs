@@ -1,4 +1,4 @@
-//! What the model (the other kind) sees.
+//! Contexts of the reference model.
 
 use super::Model;
 use serde_json::{Map, Value, json};
@@ -24,7 +24,7 @@ pub struct Message {
 }
 
 impl Model {
-    /// The context at an entry; `None` is before the first.
+    /// Returns the context at an entry; `None` is before the first.
     pub fn context(&self, leaf: Option<&str>) -> Context {
         let rows = leaf.and_then(|id| self.position(id)).map(|at| self.rows_to(at));
         let rows = rows.unwrap_or_default();
@@ -68,7 +68,8 @@ impl Model {
         model
     }
 
-    /// The entries that count: all, or the latest compaction, what it keeps, and what came after.
+    /// Returns the entries that count: all, or the latest compaction, what it keeps, and what came
+    /// after.
     fn selected<'a>(&self, path: &[(usize, &'a Value)]) -> Vec<(usize, &'a Value)> {
         let Some(latest) = path.iter().rposition(|(at, _)| self.kind(*at) == "compaction") else {
             return path.to_vec();
@@ -120,7 +121,7 @@ impl Model {
         messages
     }
 
-    /// What one entry contributes, before edits.
+    /// Returns the messages of one entry, before edits.
     fn contribution(&self, at: usize, value: &Value, is_summary: bool) -> Vec<Value> {
         let time = json!(self.entries[at].time);
         match self.kind(at) {
@@ -163,7 +164,7 @@ fn with_content(mut message: Map<String, Value>) -> Value {
     Value::Object(message)
 }
 
-/// A message made of an entry's fields.
+/// Returns a message made of an entry's fields.
 fn made(role: &str, entry: &Value, keys: &[&str], time: Value) -> Value {
     let mut message = Map::from_iter([("role".to_owned(), json!(role))]);
     for key in keys {
@@ -175,7 +176,7 @@ fn made(role: &str, entry: &Value, keys: &[&str], time: Value) -> Value {
     Value::Object(message)
 }
 
-/// A message with its content replaced, if its role has content that can be.
+/// Returns a message with its content replaced, if its role has content that can be.
 fn edited(mut message: Value, content: &Value) -> Value {
     match message["role"].as_str() {
         Some("assistant" | "toolResult") if content.is_string() => {

@@ -23,13 +23,13 @@ pub(super) struct Object {
 }
 
 impl Object {
-    /// A member's value and where it stands; the last one if the key is repeated.
+    /// Returns a member's value and where it stands; the last one if the key is repeated.
     pub(super) fn get(&self, key: &str) -> Option<(&Range<usize>, &Value)> {
         let member = self.members.iter().rev().find(|(name, _, _)| name == key)?;
         Some((&member.1, &member.2))
     }
 
-    /// The members as a `serde_json` object.
+    /// Returns the members as a `serde_json` object.
     pub(super) fn value(&self) -> Value {
         let pairs = self.members.iter().map(|(key, _, value)| (key.clone(), value.clone()));
         Value::Object(pairs.collect::<Map<_, _>>())
@@ -41,7 +41,7 @@ pub(super) fn skip_space(bytes: &[u8], at: usize) -> usize {
     at + bytes[at.min(bytes.len())..].iter().take_while(space).count()
 }
 
-/// The object at `at`, or `None` if no brace opens there.
+/// Returns the object at `at`, or `None` if no brace opens there.
 pub(super) fn object(bytes: &[u8], at: usize) -> Option<Object> {
     (bytes.get(at) == Some(&b'{')).then(|| members(bytes, at, 0))
 }
@@ -109,7 +109,8 @@ fn array(bytes: &[u8], at: usize, depth: usize) -> Option<(Value, usize)> {
     }
 }
 
-/// A number. One that no machine number holds becomes its text: equal texts are equal numbers.
+/// Returns a number. One that no machine number holds becomes its text: equal texts are equal
+/// numbers.
 fn number(bytes: &[u8], start: usize) -> Option<(Value, usize)> {
     let digits = |at: usize| bytes[at..].iter().take_while(|byte| byte.is_ascii_digit()).count();
     let mut at = start + usize::from(bytes.get(start) == Some(&b'-'));
@@ -132,7 +133,7 @@ fn number(bytes: &[u8], start: usize) -> Option<(Value, usize)> {
     Some((number.unwrap_or_else(|_| Value::String(format!("number {text}"))), at))
 }
 
-/// A string: its text and the position after its closing quote.
+/// Returns a string: its text and the position after its closing quote.
 fn string(bytes: &[u8], at: usize) -> Option<(String, usize)> {
     if bytes.get(at) != Some(&b'"') {
         return None;
@@ -181,7 +182,7 @@ fn escape(bytes: &[u8], at: usize) -> Option<(char, usize)> {
     Some((simple, at + 2))
 }
 
-/// The number in a `\uXXXX` at `at`.
+/// Returns the number in a `\uXXXX` at `at`.
 fn unit(bytes: &[u8], at: usize) -> Option<u32> {
     let hex = bytes.get(at..at + 6)?.strip_prefix(b"\\u")?;
     let is_hex = hex.iter().all(u8::is_ascii_hexdigit);

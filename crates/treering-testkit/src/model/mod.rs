@@ -28,13 +28,14 @@ pub use context::{Context, Message};
 use serde_json::Value;
 use std::collections::HashMap;
 
-/// A JSON object as a value, with U+FFFD for what a string cannot hold; `None` if it is not whole.
+/// Returns a JSON object as a value, with U+FFFD for what a string cannot hold; `None` if it is not
+/// whole.
 pub fn value(bytes: &[u8]) -> Option<Value> {
     let object = json::object(bytes, json::skip_space(bytes, 0))?;
     object.end.map(|_| object.value())
 }
 
-/// What reading a file that is no session gives.
+/// The error for a file that is no session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NotASession;
 
@@ -67,7 +68,7 @@ pub struct Entry {
     pub kind: String,
     /// Its time in Unix milliseconds.
     pub time: Option<i64>,
-    /// What it says; `None` if it is damaged.
+    /// The value of the entry; `None` if it is damaged.
     pub value: Option<Value>,
     /// The line it is on.
     pub line: usize,
@@ -80,13 +81,13 @@ pub struct Item {
     pub id: String,
     /// Its parent in the tree.
     pub parent: Option<String>,
-    /// How many entries are above it.
+    /// The number of entries above it.
     pub depth: usize,
     /// Its type.
     pub kind: String,
     /// Its label and when that was set.
     pub label: Option<(String, Option<i64>)>,
-    /// How many children it has.
+    /// The number of children.
     pub children: usize,
 }
 
@@ -122,7 +123,7 @@ impl Model {
         self.link();
     }
 
-    /// The entry an id means: the last one that has it.
+    /// Returns the entry an id means: the last one that has it.
     pub fn entry(&self, id: &str) -> Option<&Entry> {
         self.position(id).map(|at| &self.entries[at])
     }
@@ -142,7 +143,7 @@ impl Model {
         let named: Vec<Option<usize>> = (0..self.entries.len()).map(named).collect();
         let is_first_of_a_ring = |at: usize| {
             let above = std::iter::successors(named[at], |&row| named[row]);
-            // Whoever is in a ring is back at itself within as many steps as there are entries.
+            // An entry in a ring is back at itself within as many steps as there are entries.
             let ring: Vec<usize> = above.take(named.len()).take_while(|&row| row != at).collect();
             let back = ring.last().map_or(named[at], |&row| named[row]) == Some(at);
             back && ring.iter().all(|&row| row > at)
@@ -152,7 +153,8 @@ impl Model {
             .collect();
     }
 
-    /// The ids of the tree in file order, each once, at the place of the entry that has it now.
+    /// Returns the ids of the tree in file order, each once, at the place of the entry that has it
+    /// now.
     pub fn ids(&self) -> Vec<String> {
         self.names(&self.live())
     }
@@ -167,7 +169,7 @@ impl Model {
         self.parents[at]
     }
 
-    /// An entry's parent in the tree.
+    /// Returns an entry's parent in the tree.
     pub fn parent(&self, id: &str) -> Option<String> {
         let parent = self.parent_of(self.position(id)?)?;
         Some(self.entries[parent].id.clone())
@@ -186,12 +188,12 @@ impl Model {
         rows.iter().map(|&at| self.entries[at].id.clone()).collect()
     }
 
-    /// The entries from the root to `id`.
+    /// Returns the entries from the root to `id`.
     pub fn path(&self, id: &str) -> Vec<String> {
         self.position(id).map(|at| self.names(&self.rows_to(at))).unwrap_or_default()
     }
 
-    /// The live rows, each with its parent.
+    /// Returns the live rows, each with its parent.
     fn links(&self) -> Vec<(usize, Option<usize>)> {
         self.live().into_iter().map(|at| (at, self.parent_of(at))).collect()
     }
@@ -208,7 +210,7 @@ impl Model {
         timed.into_iter().map(|(_, at)| at).collect()
     }
 
-    /// The entries directly under `id`, oldest first.
+    /// Returns the entries directly under `id`, oldest first.
     pub fn children(&self, id: &str) -> Vec<String> {
         let parent = self.position(id);
         let links = self.links();
@@ -216,7 +218,7 @@ impl Model {
         self.names(&self.sorted(mine.map(|(at, _)| *at).collect()))
     }
 
-    /// Every entry, parents before children, children oldest first, roots in file order.
+    /// Returns every entry, parents before children, children oldest first, roots in file order.
     pub fn walk(&self) -> Vec<Item> {
         let links = self.links();
         let labels = self.labels();
@@ -224,7 +226,7 @@ impl Model {
         let roots: Vec<usize> =
             links.iter().filter(|(_, parent)| parent.is_none()).map(|(at, _)| *at).collect();
         let mut open: Vec<(usize, usize)> = roots.into_iter().rev().map(|at| (at, 0)).collect();
-        // What recursion would do, had the deepest file not a thousand levels.
+        // A loop instead of recursion, because files can be a thousand levels deep.
         while let Some((at, depth)) = open.pop() {
             let mine = links.iter().filter(|(_, parent)| *parent == Some(at)).map(|(at, _)| *at);
             let children = self.sorted(mine.collect());
@@ -244,7 +246,7 @@ impl Model {
         items
     }
 
-    /// The labels in force, in the order they were set: target, text, time.
+    /// Returns the labels in force, in the order they were set: target, text, time.
     pub fn labels(&self) -> Vec<(String, String, Option<i64>)> {
         let mut labels: Vec<(String, String, Option<i64>)> = Vec::new();
         for entry in self.entries.iter().filter(|entry| entry.kind == "label") {
@@ -259,7 +261,7 @@ impl Model {
         labels
     }
 
-    /// The session's name.
+    /// Returns the session's name.
     pub fn name(&self) -> Option<String> {
         let infos = self.entries.iter().filter(|entry| entry.kind == "session_info");
         let last = infos.filter_map(|entry| entry.value.as_ref()).next_back()?;
@@ -267,7 +269,7 @@ impl Model {
         (!name.is_empty()).then(|| name.to_owned())
     }
 
-    /// The active leaf.
+    /// Returns the active leaf.
     pub fn leaf(&self) -> Option<String> {
         let links = self.links();
         for &(at, _) in links.iter().rev() {
@@ -286,14 +288,15 @@ impl Model {
         None
     }
 
-    /// The entry, or the nearest one above it, that is not damaged.
+    /// Returns the entry, or the nearest one above it, that is not damaged.
     fn sound(&self, at: usize) -> Option<String> {
         let path = self.rows_to(at);
         let sound = path.into_iter().rev().find(|&at| self.entries[at].value.is_some())?;
         Some(self.entries[sound].id.clone())
     }
 
-    /// How many children each live row has, not counting `leaf` entries that nothing continues.
+    /// Returns how many children each live row has, not counting `leaf` entries that nothing
+    /// continues.
     fn continuations(&self) -> Vec<(usize, usize)> {
         let links = self.links();
         let has_children = |at: usize| links.iter().any(|(_, parent)| *parent == Some(at));
@@ -303,26 +306,26 @@ impl Model {
         links.iter().map(|(at, _)| (*at, count(*at))).collect()
     }
 
-    /// The ends of all branches, in file order.
+    /// Returns the ends of all branches, in file order.
     pub fn leaves(&self) -> Vec<String> {
         let ends = self.continuations().into_iter().filter(|(_, count)| *count == 0);
         let ends = ends.filter(|(at, _)| self.entries[*at].kind != "leaf");
         self.names(&ends.map(|(at, _)| at).collect::<Vec<_>>())
     }
 
-    /// The entries with more than one continuation, in file order.
+    /// Returns the entries with more than one continuation, in file order.
     pub fn branch_points(&self) -> Vec<String> {
         let points = self.continuations().into_iter().filter(|(_, count)| *count > 1);
         self.names(&points.map(|(at, _)| at).collect::<Vec<_>>())
     }
 
-    /// The deepest entry that is on both paths.
+    /// Returns the deepest entry that is on both paths.
     pub fn common_ancestor(&self, a: &str, b: &str) -> Option<String> {
         let other = self.path(b);
         self.path(a).into_iter().rev().find(|id| other.contains(id))
     }
 
-    /// What is on the path to `from` but not on the path to `to`, oldest first.
+    /// Returns the entries on the path to `from` but not on the path to `to`, oldest first.
     pub fn abandoned(&self, from: Option<&str>, to: Option<&str>) -> Vec<String> {
         let path = |id: Option<&str>| id.map(|id| self.path(id)).unwrap_or_default();
         let kept = path(to);

@@ -8,20 +8,20 @@ use std::ops::Range;
 /// A header further down than this is not looked for.
 const HEADER_WITHIN: usize = 64;
 
-/// What is longer than this, quotes not counted, is not an id.
+/// The longest id, quotes not counted.
 const LONGEST_ID: usize = 512;
 
 /// The version whose shape the model speaks about.
 const VERSION: u64 = 3;
 
-/// How entries are linked.
+/// The way entries are linked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Shape {
     Tree,
     Chain,
 }
 
-/// What stands on a line. Usually one of it.
+/// The pieces of a line. Usually there is one.
 enum Piece {
     Header(Object),
     Entry(Object),
@@ -75,8 +75,8 @@ impl Reader {
                     }
                     self.entry(line, &object, number, false);
                 }
-                // Torn at the very end of the file: a write that was cut short, of which nobody was
-                // told. What another entry is glued to was torn earlier.
+                // Torn at the very end of the file: a write that was cut short and never
+                // acknowledged. A piece that another entry is glued to was torn earlier.
                 Piece::Damaged(_) if !terminated && at + 1 == last => {}
                 Piece::Damaged(Some(object)) if has_head(line, &object) => {
                     self.entry(line, &object, number, true);
@@ -166,7 +166,7 @@ fn pieces(line: &[u8]) -> Vec<Piece> {
             _ => {
                 let glued = (at + 1..line.len()).find(|&from| are_entries(line, from));
                 let end = glued.unwrap_or(line.len());
-                // What is glued to a fragment is not part of it.
+                // A piece glued to a fragment is not part of it.
                 (Piece::Damaged(json::object(&line[..end], at)), Some(end))
             }
         };
@@ -176,7 +176,7 @@ fn pieces(line: &[u8]) -> Vec<Piece> {
     pieces
 }
 
-/// Whether a line, from `at` to its end, is nothing but complete entries.
+/// Returns whether a line, from `at` to its end, is nothing but complete entries.
 fn are_entries(line: &[u8], at: usize) -> bool {
     let Some(object) = json::object(line, at) else { return false };
     let Some(end) = object.end else { return false };
@@ -185,7 +185,8 @@ fn are_entries(line: &[u8], at: usize) -> bool {
     complete && (next >= line.len() || are_entries(line, next))
 }
 
-/// Whether an object, or as much of it as could be read, names its type, itself and its parent.
+/// Returns whether an object, or as much of it as could be read, names its type, itself and its
+/// parent.
 fn has_head(line: &[u8], object: &Object) -> bool {
     kind_of(object).is_some_and(|kind| kind != "session")
         && object.get("id").is_some_and(|(span, _)| name(line, span).is_some())
@@ -196,8 +197,8 @@ fn kind_of(object: &Object) -> Option<&str> {
     object.get("type").and_then(|(_, value)| value.as_str())
 }
 
-/// An id: a string that is not empty, or a number's digits. One that no text can hold is known by
-/// its bytes, written with escapes.
+/// Returns an id: a string that is not empty, or a number's digits. One that no text can hold is
+/// known by its bytes, written with escapes.
 fn name(line: &[u8], span: &Range<usize>) -> Option<String> {
     let literal = line.get(span.clone()).filter(|literal| literal.len() <= LONGEST_ID + 2)?;
     match literal.first()? {

@@ -6,7 +6,7 @@ use crate::keys::Bindings;
 use crate::page::{Line, Page, Span};
 use crate::theme::Tone;
 
-/// What there is to type and to press.
+/// Returns the help page: commands and keys.
 pub(crate) fn page(bindings: &Bindings<Action>) -> Page {
     let mut lines = vec![Line::new(Tone::Plain, "What you write is said to the model.")];
     row(&mut lines, "!COMMAND", "run a command; the model sees it with the next question");

@@ -1,9 +1,9 @@
-//! What was said, as lines to scroll in: as few of them as the screen needs.
+//! The conversation as lines to scroll in: as few of them as the screen needs.
 //!
-//! An entry becomes a block of lines only when it comes near the screen. Whoever has the session makes
-//! blocks: `wanted` says which, `learn` takes them. So a conversation of a hundred thousand entries
-//! opens with its last screenful and costs no more than that. What is just arriving stands behind the
-//! last entry as one more block.
+//! An entry becomes a block of lines only when it comes near the screen. The owner of the session
+//! makes blocks: `wanted` says which, `learn` takes them. So a conversation of a hundred thousand
+//! entries opens with its last screenful and costs no more than that. What is just arriving stands
+//! behind the last entry as one more block.
 
 use crate::page::Line;
 use std::collections::{HashMap, HashSet};
@@ -23,9 +23,9 @@ enum Place {
     At(usize, usize),
 }
 
-/// So many blocks are kept before those far from the screen are forgotten.
+/// The number of blocks that are kept before those far from the screen are forgotten.
 const MAX_BLOCKS: usize = 2048;
-/// So many blocks are asked for at a time, at most.
+/// The largest number of blocks that are asked for at a time.
 const BATCH: usize = 16;
 
 /// The transcript of a path.
@@ -35,7 +35,7 @@ pub(crate) struct Transcript {
     blocks: HashMap<EntryId, Block>,
     arriving: Vec<Line>,
     place: Place,
-    /// So many lines are still to be scrolled, once it is known how long blocks are.
+    /// The number of lines still to scroll, once the lengths of blocks are known.
     pending: isize,
     wanted: Vec<EntryId>,
 }
@@ -48,7 +48,7 @@ impl Transcript {
             let now = match seen {
                 Some(seen) if entries.get(block) == Some(seen) => Some(block),
                 Some(seen) => entries.iter().position(|entry| entry == seen),
-                // What was arriving stands there now, or nothing.
+                // The streamed answer is an entry now, or there is none.
                 None => Some(block),
             };
             self.place = now.map_or(Place::End, |block| Place::At(block, line));
@@ -84,7 +84,7 @@ impl Transcript {
         self.blocks.remove(entry);
     }
 
-    /// Whether one looks at the end.
+    /// Returns whether one looks at the end.
     pub(crate) fn is_at_end(&self) -> bool {
         self.place == Place::End
     }
@@ -103,7 +103,7 @@ impl Transcript {
         self.place = Place::End;
     }
 
-    /// Which entries have to become blocks before the screen can be drawn.
+    /// Returns which entries have to become blocks before the screen can be drawn.
     pub(crate) fn wanted(&self) -> &[EntryId] {
         &self.wanted
     }
@@ -112,7 +112,7 @@ impl Transcript {
         self.entries.len() + usize::from(self.has_arriving())
     }
 
-    /// The lines of a block, if they are known.
+    /// Returns the lines of a block, if they are known.
     fn lines(&self, block: usize) -> Option<&[Line]> {
         match self.entries.get(block) {
             Some(entry) => self.blocks.get(entry).map(|block| &**block),
@@ -182,7 +182,7 @@ impl Transcript {
         Some(())
     }
 
-    /// The first line on the screen when the last one is at its end.
+    /// Returns the first line on the screen when the last one is at its end.
     fn top(&mut self, height: usize) -> Option<(usize, usize)> {
         let mut left = height;
         let mut block = self.len();
@@ -197,7 +197,7 @@ impl Transcript {
         Some((0, 0))
     }
 
-    /// How many of `height` lines there are from a place on.
+    /// Returns how many of `height` lines there are from a place on.
     fn fill_down(&mut self, mut block: usize, line: usize, height: usize) -> Option<usize> {
         let mut lines = self.lines_or_want(block, 1)?.saturating_sub(line);
         while lines < height && block + 1 < self.len() {
@@ -207,7 +207,8 @@ impl Transcript {
         Some(lines)
     }
 
-    /// How long a block is; if that is not known, it is wanted, and some more in the same direction.
+    /// Returns how long a block is; if that is not known, it is wanted, and some more in the same
+    /// direction.
     fn lines_or_want(&mut self, block: usize, step: isize) -> Option<usize> {
         if let Some(lines) = self.lines(block) {
             return Some(lines.len());
@@ -242,7 +243,7 @@ impl Transcript {
         self.blocks.retain(|entry, _| near.contains(entry));
     }
 
-    /// What is on a screen of so many lines, from the top.
+    /// Returns the lines on a screen of `height` lines, from the top.
     pub(crate) fn visible(&self, height: usize) -> Vec<&Line> {
         match self.place {
             Place::At(block, line) => {

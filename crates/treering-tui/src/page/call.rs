@@ -1,4 +1,4 @@
-//! What tools are asked to do: commands as one types them, edits as what they change, other
+//! Shows tool calls: commands as one types them, edits as what they change, other
 //! arguments as what they say.
 
 use super::code::{Gutter, blanks};
@@ -10,10 +10,10 @@ use treering_export::diff;
 use treering_export::text::excerpt;
 use treering_export::tool::{self, Arguments, Call};
 
-/// What stands before the arguments of a call.
+/// The indentation of the arguments of a call.
 const INDENT: usize = 2;
 const BLANKS: &str = "  ";
-/// What a call is about is cut after so many characters.
+/// The longest description of a call, in characters.
 const MAX_ABOUT: usize = 160;
 
 /// Adds a call.

@@ -7,7 +7,7 @@ use crate::text::safe_line;
 use crate::theme::Tone;
 use treering_export::highlight::{self, Class};
 
-/// What stands before lines of code.
+/// The prefix of lines of code.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Gutter<'a> {
     /// Before the first.
@@ -31,7 +31,7 @@ pub(super) fn blanks(count: usize) -> [Span; 1] {
     [Span { tone: Tone::Plain, text: " ".repeat(count) }]
 }
 
-/// The lines of some code. A line that is broken goes on under its own beginning.
+/// Returns the lines of some code. A line that is broken goes on under its own beginning.
 pub(super) fn code_lines(gutter: Gutter<'_>, language: &str, code: &str) -> Vec<Line> {
     let mut lines = Lines { gutter, out: Vec::new(), line: Vec::new(), bytes: 0 };
     let code = with_plain_ends(code);

@@ -1,4 +1,4 @@
-//! What the model would see from an entry: every message, where it comes from, and how much of the
+//! The context at an entry as a page: every message, where it comes from, and how much of the
 //! whole it takes.
 
 use super::entry::{heading, write_message};
@@ -45,7 +45,7 @@ pub(super) fn write(writer: &mut Writer, context: &Context, is_edited: impl Fn(&
     }
 }
 
-/// Who says it and where it comes from.
+/// Writes the role of a message and the entry it comes from.
 fn write_head(
     writer: &mut Writer,
     message: &ContextMessage,
@@ -68,7 +68,7 @@ fn write_head(
     writer.push(line);
 }
 
-/// How much of the whole it is.
+/// Returns how much of the whole it is.
 fn share(tokens: u64, total: u64) -> Line {
     let part = tokens as f64 / total.max(1) as f64;
     let full = ((part * BAR as f64).round() as usize).min(BAR);

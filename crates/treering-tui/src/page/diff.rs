@@ -25,14 +25,14 @@ const MARK: usize = 2;
 /// One of two texts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Side {
-    /// What stands over it.
+    /// The title of the side.
     pub title: String,
     /// The text.
     pub text: String,
 }
 
 impl Side {
-    /// What an entry says, under its id.
+    /// Returns the text of an entry, under its id.
     pub fn of_entry(entry: &Entry) -> Self {
         let mut writer = Writer::default();
         entry::write_body(&mut writer, entry, None);

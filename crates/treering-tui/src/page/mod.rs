@@ -1,7 +1,7 @@
-//! Lines to read: an entry, all that the model would see from it, what somebody wrote in Markdown.
+//! Pages of lines to read: an entry, the context at an entry, Markdown.
 //!
 //! Pages are made where sessions are read, outside of update, and know nothing of a screen: `wrap`
-//! and `table` give their lines the width of one, `reader` only as far as somebody has scrolled.
+//! and `table` give their lines the width of one, `reader` only as far as the user has scrolled.
 //! `writer` is how pages are filled, and says where they end; `prose` reads Markdown, `code` colours
 //! code, `call` shows what tools are asked to do, `entry` and `context` put it together, [`diff`]
 //! sets two texts side by side. What is in a page is safe to show.
@@ -33,14 +33,14 @@ use writer::Writer;
 /// A piece of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Span {
-    /// What it is.
+    /// The meaning of the text, which decides its color.
     pub tone: Tone,
     /// Safe to show.
     pub text: String,
 }
 
 impl Span {
-    /// A piece, made safe to show.
+    /// Returns a piece, made safe to show.
     pub fn new(tone: Tone, text: &str) -> Self {
         Span { tone, text: safe_line(text) }
     }
@@ -57,7 +57,7 @@ pub struct Line {
     pub(crate) shape: Shape,
 }
 
-/// How a line is made to fit.
+/// The way a line is made to fit.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) enum Shape {
     /// Broken at blanks.
@@ -72,12 +72,12 @@ pub(crate) enum Shape {
 }
 
 impl Line {
-    /// A line of one piece, made safe to show.
+    /// Returns a line of one piece, made safe to show.
     pub fn new(tone: Tone, text: &str) -> Self {
         Line::of(vec![Span::new(tone, text)])
     }
 
-    /// A line of some pieces.
+    /// Returns a line of some pieces.
     pub fn of(spans: Vec<Span>) -> Self {
         Line { spans, ..Line::default() }
     }
@@ -87,7 +87,7 @@ impl Line {
         Line { hang, ..self }
     }
 
-    /// All of it, without what it looks like.
+    /// Returns all of it, without what it looks like.
     pub fn text(&self) -> String {
         self.spans.iter().map(|span| &*span.text).collect()
     }
@@ -101,29 +101,30 @@ pub struct Page {
 }
 
 impl Page {
-    /// The whole of an entry.
+    /// Returns the whole of an entry.
     pub fn of_entry(entry: &Entry) -> Self {
         let mut writer = Writer::default();
         entry::write(&mut writer, entry, &Around::default());
         writer.finish()
     }
 
-    /// The whole of an entry of a session, with its label; a result is shown knowing the call it
-    /// answers.
+    /// Returns the whole of an entry of a session, with its label; a result is shown knowing the
+    /// call it answers.
     pub fn of_entry_in(session: &Session, entry: &Entry) -> Self {
         let mut writer = Writer::default();
         entry::write(&mut writer, entry, &Around::of(session, entry));
         writer.finish()
     }
 
-    /// What a message says, without who says it. A caller is the message whose call it answers.
+    /// Returns the content of a message without its role. A caller is the message whose call it
+    /// answers.
     pub fn of_message(message: MessageView<'_>, caller: Option<MessageView<'_>>) -> Self {
         let mut writer = Writer::default();
         entry::write_message(&mut writer, message, caller);
         writer.finish()
     }
 
-    /// What a tool is asked to do, given its name and its arguments as JSON.
+    /// Returns a page for a tool call, given its name and its arguments as JSON.
     ///
     /// ```
     /// use treering_tui::page::Page;
@@ -136,7 +137,7 @@ impl Page {
         writer.finish()
     }
 
-    /// What the model would see, message by message, with what each is estimated to take.
+    /// Returns a page for a context, message by message, with estimated sizes.
     pub fn of_context(context: &Context) -> Self {
         Page::of_context_edited(context, |_| false)
     }
@@ -148,7 +149,7 @@ impl Page {
         writer.finish()
     }
 
-    /// The context at an entry of a session, marks included.
+    /// Returns the context at an entry of a session, marks included.
     pub fn of_context_at(session: &Session, id: &str) -> treering::Result<Self> {
         let projection = session.projection_at(Some(id))?;
         let edited: std::collections::HashSet<String> = projection
@@ -160,7 +161,7 @@ impl Page {
         Ok(Page::of_context_edited(&context, |id| edited.contains(id)))
     }
 
-    /// What somebody wrote in Markdown.
+    /// Returns a page for Markdown text.
     ///
     /// ```
     /// use treering_tui::page::{Line, Page};
@@ -191,7 +192,7 @@ impl Page {
         page
     }
 
-    /// All of it, without what it looks like.
+    /// Returns all of it, without what it looks like.
     pub fn text(&self) -> String {
         let mut text = String::new();
         for line in &self.lines {

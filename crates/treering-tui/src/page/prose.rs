@@ -38,7 +38,7 @@ pub(super) fn write(writer: &mut Writer, text: &str, base: Tone) {
     prose.flush();
 }
 
-/// What is open around a text.
+/// An element that is open around a text.
 enum Open {
     /// Something whose end needs nothing done but an empty line after it.
     Block,
@@ -55,7 +55,7 @@ enum Open {
     Other,
 }
 
-/// What stands before the lines inside something.
+/// The prefix of the lines inside an element.
 enum Lead {
     Quote,
     /// A mark before the first line.
@@ -69,7 +69,7 @@ struct Prose<'a> {
     writer: &'a mut Writer,
     base: Tone,
     open: Vec<Open>,
-    /// How many elements are open that are not shown.
+    /// The number of open elements that are too deep to be shown.
     too_deep: usize,
     leads: Vec<Lead>,
     /// The next number of each open list that has numbers.
@@ -129,7 +129,7 @@ impl<'a> Prose<'a> {
         }
     }
 
-    /// The tone of text here: that of the innermost element that has one.
+    /// Returns the tone of text here: that of the innermost element that has one.
     fn tone(&self) -> Tone {
         let styles = self.open.iter().rev().map(|open| match open {
             Open::Style(tone, _) => Some(*tone),
@@ -206,7 +206,7 @@ impl<'a> Prose<'a> {
         self.writer.push(Line { spans, hang, shape });
     }
 
-    /// What stands before the next line. Marks of items are shown once.
+    /// Returns the prefix of the next line. Marks of items are shown once.
     fn before(&mut self) -> Vec<Span> {
         let base = self.base;
         let leads = self.leads.iter_mut().map(|lead| match lead {
@@ -220,7 +220,7 @@ impl<'a> Prose<'a> {
         leads.collect()
     }
 
-    /// What comes next stands on its own.
+    /// Begins a block of its own.
     fn begin_block(&mut self) {
         self.flush();
         if std::mem::take(&mut self.is_gap_due) {
@@ -399,7 +399,7 @@ impl<'a> Prose<'a> {
     fn end_table(&mut self) {
         let Some(mut table) = self.table.take() else { return };
         table.measure();
-        // What stood in cells that are too deep to be shown as such.
+        // Writes the text of cells that are too deep to be shown as such.
         self.flush();
         let table = Arc::new(table);
         for row in 0..table.rows.len() {

@@ -1,4 +1,4 @@
-//! A page on a screen. It is made to fit only as far as somebody has scrolled, so that showing the
+//! A page on a screen. It is wrapped only as far as the user has scrolled, so that showing the
 //! beginning of a long page costs no more than showing a short one.
 
 use super::{Line, Page, wrap};
@@ -32,7 +32,7 @@ impl Reader {
         Reader { page, ..Reader::default() }
     }
 
-    /// The page.
+    /// Returns the page.
     pub fn page(&self) -> &Page {
         &self.page
     }
@@ -64,12 +64,12 @@ impl Reader {
         self.scroll(isize::MAX);
     }
 
-    /// The first row that is looked at.
+    /// Returns the first row that is looked at.
     pub fn top(&self) -> usize {
         self.top
     }
 
-    /// How far down that is, in percent of the page's lines: exact only at the end.
+    /// Returns how far down that is, in percent of the page's lines: exact only at the end.
     pub fn percent(&self) -> usize {
         let bottom = self.top + self.height;
         let seen = self.starts.partition_point(|start| *start < bottom);
@@ -81,7 +81,7 @@ impl Reader {
         }
     }
 
-    /// The rows that are looked at.
+    /// Returns the rows that are looked at.
     pub fn rows(&self) -> &[Line] {
         let end = (self.top + self.height).min(self.rows.len());
         self.rows.get(self.top..end).unwrap_or_default()

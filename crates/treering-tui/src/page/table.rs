@@ -7,7 +7,7 @@ use crate::text::columns;
 use crate::theme::Tone;
 use pulldown_cmark::Alignment;
 
-/// More columns than that nobody can tell apart: what is in them is in the last one.
+/// The largest number of columns; the content of further ones goes to the last.
 pub(super) const MAX_COLUMNS: usize = 64;
 /// With less than this for each column a row is shown as one text.
 const LEAST: usize = 4;
@@ -19,7 +19,7 @@ pub(crate) struct Table {
     aligned: Vec<Alignment>,
     /// The first row is the head.
     pub(super) rows: Vec<Vec<Line>>,
-    /// How wide the widest cell of each column is.
+    /// The width of the widest cell of each column.
     widths: Vec<usize>,
 }
 
@@ -41,7 +41,7 @@ impl Table {
         }
     }
 
-    /// A row as one text.
+    /// Returns a row as one text.
     pub(super) fn text_of(&self, row: usize) -> Vec<Span> {
         let mut spans = Vec::new();
         for (place, cell) in self.rows.get(row).into_iter().flatten().enumerate() {
@@ -76,7 +76,7 @@ impl Table {
         }
     }
 
-    /// How wide each column becomes; `None` if there are too many for the room.
+    /// Returns the width of each column, or `None` if there are too many for the room.
     fn share(&self, room: usize) -> Option<Vec<usize>> {
         let count = self.widths.len();
         let between = columns(BETWEEN) * count.saturating_sub(1);

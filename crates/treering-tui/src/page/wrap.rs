@@ -33,7 +33,7 @@ pub(super) fn wrap(line: &Line, width: usize, out: &mut Vec<Line>) {
     debug_assert!(out.len() > start);
 }
 
-/// How many columns some pieces take.
+/// Returns how many columns some pieces take.
 pub(super) fn span_columns(spans: &[Span]) -> usize {
     spans.iter().map(|span| columns(&span.text)).sum()
 }
@@ -58,12 +58,12 @@ fn rule(line: &Line, width: usize) -> Line {
     Line::of(spans)
 }
 
-/// What the first row begins with, and what the others do, up to the column where they go on.
+/// The prefix of the first row, and that of the others.
 pub(super) struct Lead<'a> {
     pub first: Vec<(Tone, &'a str)>,
     pub rest: Vec<(Tone, &'a str)>,
     pub columns: usize,
-    /// How many clusters of the line that is.
+    /// The number of clusters in the prefix.
     clusters: usize,
 }
 

@@ -6,7 +6,7 @@ use crate::text::safe_line;
 use crate::theme::Tone;
 use std::borrow::Cow;
 
-/// A page ends here; nobody reads further on a screen.
+/// The largest number of lines of a page.
 pub(super) const MAX_LINES: usize = 20_000;
 const MAX_BYTES: usize = 4 << 20;
 /// Longer lines are broken, so that a screen needs no more than it shows.
@@ -33,7 +33,7 @@ impl Writer {
         self.lines.is_empty()
     }
 
-    /// How much more there is room for, in bytes.
+    /// Returns how much more there is room for, in bytes.
     pub(super) fn room(&self) -> usize {
         MAX_BYTES.saturating_sub(self.bytes)
     }
@@ -103,7 +103,7 @@ pub(super) fn with_plain_ends(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// A line in pieces that are not too long; one even if it is empty.
+/// Returns a line in pieces that are not too long; one even if it is empty.
 pub(super) fn pieces(line: &str) -> impl Iterator<Item = &str> {
     let mut rest = Some(line);
     std::iter::from_fn(move || {
@@ -114,7 +114,7 @@ pub(super) fn pieces(line: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The last place between characters that is not behind `most`.
+/// Returns the last place between characters that is not behind `most`.
 pub(super) fn floor(text: &str, most: usize) -> usize {
     let most = most.min(text.len());
     (0..=most).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)

@@ -1,4 +1,4 @@
-//! What stands where on the screen: update scrolls by it, view draws by it.
+//! The layout of the screen: update scrolls by it, view draws by it.
 
 use super::columns::Columns;
 use crate::split::Split;
@@ -11,7 +11,7 @@ pub(crate) struct Areas {
     pub split: Split,
     /// One line, or none: what the columns are.
     pub headings: Rect,
-    /// What is left of the split's list.
+    /// The area of the list.
     pub list: Rect,
 }
 

@@ -1,17 +1,17 @@
-//! What is known of each session, by the path of its file.
+//! The known facts about each session, by the path of its file.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use treering::SessionInfo;
 use treering_search::{Query, Rank};
 
-/// What is known of a session.
+/// The known facts about a session.
 #[derive(Debug, Clone)]
 pub(crate) struct Card {
     pub info: SessionInfo,
-    /// It belongs to the project that somebody works on.
+    /// Whether the session belongs to the current project.
     pub is_here: bool,
-    /// How well it fits the query; `None` if it does not.
+    /// The rank for the query; `None` if the session does not match.
     pub rank: Option<Rank>,
 }
 
@@ -68,7 +68,7 @@ impl Cards {
     }
 }
 
-/// How well a session fits; everything fits no query.
+/// Returns the rank of a session; without a query every session matches.
 pub(crate) fn rank(info: &SessionInfo, query: Option<&Query>, now: i64) -> Option<Rank> {
     query.map_or(Some(Rank::default()), |query| query.rank(info, now))
 }

@@ -1,4 +1,4 @@
-//! What somebody searches for, while it is typed.
+//! The query while it is typed.
 //!
 //! The language is that of `treering search`. Half of it makes sense most of the time; where it makes
 //! none, what is before the last word counts, and the screen says what is wrong.
@@ -35,7 +35,7 @@ impl Search {
     }
 }
 
-/// The query that a text is, if it is one; or what is wrong with it, safe to show.
+/// Returns the query that a text is, if it is one; or what is wrong with it, safe to show.
 fn parse(text: &str) -> Result<Option<Query>, String> {
     if text.trim().is_empty() {
         return Ok(None);

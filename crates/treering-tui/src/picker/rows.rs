@@ -1,4 +1,4 @@
-//! What is listed, and where.
+//! The rows of the list.
 //!
 //! Threaded, a session stands below the one it was forked from, or below the nearest listed one further
 //! up; a thread stands where its newest member would. Otherwise the list is flat. The order never depends
@@ -14,7 +14,7 @@ use std::cmp::Reverse;
 pub struct Row {
     /// The session's place among all that are known.
     pub(crate) card: u32,
-    /// How many sessions it stands below.
+    /// The number of sessions above it in its thread.
     pub level: u32,
     /// The row of the one it stands below.
     pub parent: Option<u32>,
@@ -52,17 +52,17 @@ impl Rows {
         Rows(listed.into_iter().map(flat).collect())
     }
 
-    /// All of them.
+    /// Returns all of them.
     pub fn all(&self) -> &[Row] {
         &self.0
     }
 
-    /// How many there are.
+    /// Returns how many there are.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -75,8 +75,8 @@ impl Rows {
         self.0.iter().position(|row| row.card == card)
     }
 
-    /// What stands before a row's title, in at most `most` levels of three columns; of more, those next
-    /// to the title.
+    /// Returns the connectors before a row's title, in at most `most` levels of three columns; of
+    /// more, those next to the title.
     pub(crate) fn gutter(&self, row: usize, most: usize) -> String {
         let Some(own) = self.get(row) else { return String::new() };
         let mut parts = Vec::new();
@@ -132,7 +132,7 @@ fn set(all: &mut [u32], at: u32, value: u32) {
     }
 }
 
-/// The nearest listed session above each listed one, both by their positions.
+/// Returns the nearest listed session above each listed one, both by their positions.
 fn parents(listed: &[u32], position: &[u32], threads: &Threads) -> Vec<Option<u32>> {
     const UNKNOWN: u32 = u32::MAX;
     const NONE: u32 = u32::MAX - 1;
@@ -170,7 +170,8 @@ fn walk(roots: &[u32], below: &[Vec<u32>]) -> Vec<u32> {
 
 fn rows(listed: &[u32], roots: &[u32], below: &[Vec<u32>]) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::with_capacity(listed.len());
-    // What is still to come, the next at the end: position, parent's row, level, last of its siblings.
+    // The sessions still to place, the next at the end: position, parent's row, level, last of its
+    // siblings.
     let mut rest: Vec<(u32, Option<u32>, u32, bool)> =
         roots.iter().rev().map(|root| (*root, None, 0, false)).collect();
     while let Some((at, parent, level, is_last)) = rest.pop() {

@@ -1,7 +1,7 @@
-//! What the session picker knows. Plain data: it reads nothing and writes nothing.
+//! The state of the session picker. Plain data: it reads nothing and writes nothing.
 //!
 //! The rows are kept and only laid out anew when what they depend on has changed: the sessions, the
-//! query, the order, the scope. What is selected is a file: it stays selected wherever it comes to stand.
+//! query, the order, the scope. The selection is a file: it stays selected wherever its row moves.
 
 use super::action::Action;
 use super::areas::Areas;
@@ -26,12 +26,12 @@ pub enum Sort {
     Threaded,
     /// The newest first.
     Recent,
-    /// What fits the query best first.
+    /// The best match first.
     Relevance,
 }
 
 impl Sort {
-    /// The one after it; the first after the last.
+    /// Returns the one after it; the first after the last.
     pub fn next(self) -> Sort {
         match self {
             Sort::Threaded => Sort::Recent,
@@ -40,7 +40,7 @@ impl Sort {
         }
     }
 
-    /// What it is called.
+    /// Returns the name of the order.
     pub fn name(self) -> &'static str {
         match self {
             Sort::Threaded => "threaded",
@@ -50,17 +50,17 @@ impl Sort {
     }
 }
 
-/// Whose sessions are listed.
+/// The set of sessions that are listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Scope {
-    /// Those of the project that somebody works on.
+    /// The sessions of the current project.
     #[default]
     Project,
     /// Those of all projects.
     All,
 }
 
-/// What the keys are for at the moment.
+/// The mode that decides what keys do.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Mode {
     /// Moving in the list; characters go to the query.
@@ -74,20 +74,20 @@ pub enum Mode {
     Help(usize),
 }
 
-/// What a picker begins with.
+/// The initial settings of a picker.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Start {
-    /// The project that somebody works on.
+    /// The current project.
     pub project: Project,
-    /// Whose sessions are listed at first.
+    /// The initial scope.
     pub scope: Scope,
     /// The home directory: what is below it is named shorter.
     pub home: Option<PathBuf>,
     /// The session that is open: it is never moved away.
     pub open: Option<PathBuf>,
-    /// What is deleted can come back.
+    /// Whether deleted sessions go to a trash.
     pub has_trash: bool,
-    /// What time it is, in Unix milliseconds.
+    /// The current time, in Unix milliseconds.
     pub now: i64,
 }
 
@@ -97,14 +97,14 @@ pub(crate) struct Preview {
     pub is_shown: bool,
     /// The session that was asked for last.
     pub asked: Option<PathBuf>,
-    /// What came.
+    /// The page, once it was read.
     pub page: Option<Reader>,
 }
 
 /// The state of the session picker.
 #[derive(Debug, Clone)]
 pub struct State {
-    /// Which key does what.
+    /// The key bindings.
     pub bindings: Bindings<Action>,
     /// The colours.
     pub theme: Theme,
@@ -117,9 +117,9 @@ pub struct State {
     pub(crate) sort: Sort,
     pub(crate) scope: Scope,
     pub(crate) named_only: bool,
-    /// How far reading has come; `None` when everything is known.
+    /// The progress of reading; `None` when everything is known.
     pub(crate) reading: Option<Progress>,
-    /// The file that was chosen; `None` while nobody chose: then the first row is selected, whatever
+    /// The chosen file; `None` until the user chooses: then the first row is selected, whatever
     /// comes to stand there.
     cursor: Option<PathBuf>,
     /// The row that is selected, and the first on the screen.
@@ -132,7 +132,7 @@ pub struct State {
 }
 
 impl State {
-    /// A picker that knows no sessions yet.
+    /// Returns a picker that knows no sessions yet.
     pub fn new(start: Start) -> Self {
         State {
             bindings: Bindings::default(),
@@ -157,44 +157,44 @@ impl State {
         }
     }
 
-    /// The file of the session that is selected.
+    /// Returns the file of the session that is selected.
     pub fn selected(&self) -> Option<&Path> {
         self.selected_card().map(|card| &*card.info.path)
     }
 
-    /// What is known of a session.
+    /// Returns the known facts about a session.
     pub fn session(&self, path: &Path) -> Option<&SessionInfo> {
         let place = self.cards.place(path)?;
         self.cards.get(place).map(|card| &card.info)
     }
 
-    /// How many sessions are known.
+    /// Returns how many sessions are known.
     pub fn count(&self) -> usize {
         self.cards.all().len()
     }
 
-    /// The rows as they stand.
+    /// Returns the rows as they stand.
     pub fn rows(&self) -> &Rows {
         &self.rows
     }
 
-    /// The file of the session in a row.
+    /// Returns the file of the session in a row.
     pub fn path(&self, row: usize) -> Option<&Path> {
         let card = self.cards.get(self.rows.get(row)?.card)?;
         Some(&card.info.path)
     }
 
-    /// What the keys are for.
+    /// Returns the mode.
     pub fn mode(&self) -> &Mode {
         &self.mode
     }
 
-    /// The order of the list.
+    /// Returns the order of the list.
     pub fn sort(&self) -> Sort {
         self.sort
     }
 
-    /// Whose sessions are listed.
+    /// Returns the scope.
     pub fn scope(&self) -> Scope {
         self.scope
     }
@@ -204,7 +204,7 @@ impl State {
         self.reading.is_none() && self.count() == 0
     }
 
-    /// Whether this is the session that is open.
+    /// Returns whether this is the session that is open.
     pub fn is_open(&self, path: &Path) -> bool {
         self.start.open.as_deref() == Some(path)
     }
@@ -281,7 +281,7 @@ impl State {
         let place = self.cards.place(path);
         match place.map(|card| self.rows.row_of(card)) {
             Some(Some(row)) => self.row = row,
-            // It is there, but not listed: whoever looks for something else begins at the top.
+            // The session exists but is not listed: a new search begins at the top.
             Some(None) => self.row = 0,
             // It is gone: what stands in its place is next.
             None => {

@@ -1,4 +1,4 @@
-//! Which session was forked from which.
+//! Finds out which session was forked from which.
 //!
 //! A header names its parent by a path or by an id, whichever the agent writes; files move and are
 //! archived. Headers can say anything: a ring of sessions that come from each other is opened at its
@@ -79,8 +79,8 @@ fn newness(card: &Card) -> (i64, &Path) {
     (card.info.modified, &card.info.path)
 }
 
-/// The session that a header names: by its path, by the path it has or had in an archive, by its id, or
-/// by the id at the end of its file's name.
+/// Returns the session that a header names: by its path, by the path it has or had in an archive,
+/// by its id, or by the id at the end of its file's name.
 fn find(named: &str, cards: &Cards, ids: &HashMap<&str, u32>) -> Option<u32> {
     let by_path = |path: &str| cards.place(Path::new(path));
     let stem = named.strip_suffix(".zst").unwrap_or(named);

@@ -40,22 +40,22 @@ impl Trail {
         steps.is_own = true;
     }
 
-    /// Where the leaf was before the last step, which is forgotten.
+    /// Returns where the leaf was before the last step, which is forgotten.
     pub fn back(&self) -> Option<Option<EntryId>> {
         self.steps().before.pop()
     }
 
-    /// Somebody here decides where the leaf is: it does not follow other processes.
+    /// Marks the leaf as moved by this user: it no longer follows other processes.
     pub fn own(&self) {
         self.steps().is_own = true;
     }
 
-    /// Whether somebody here decided where the leaf is.
+    /// Returns whether this user moved the leaf.
     pub fn is_own(&self) -> bool {
         self.steps().is_own
     }
 
-    /// Another session: nobody has been anywhere.
+    /// Forgets the history, for another session.
     pub fn begin_anew(&self) {
         *self.steps() = Steps::default();
     }

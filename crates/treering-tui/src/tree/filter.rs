@@ -1,4 +1,4 @@
-//! What is seen of a tree: the conversation, a part of it, or everything.
+//! Filters of a tree: the conversation, a part of it, or everything.
 
 use treering::{Kind, Role};
 
@@ -10,15 +10,15 @@ pub enum Filter {
     Default,
     /// The same without tool results.
     NoTools,
-    /// What the user said.
+    /// User messages.
     UserOnly,
-    /// What has a label.
+    /// Labeled entries.
     LabeledOnly,
     /// Every entry.
     All,
 }
 
-/// What a filter goes by.
+/// The facts that a filter looks at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Traits {
     pub kind: Kind,
@@ -36,7 +36,7 @@ impl Filter {
     pub const ALL: [Filter; 5] =
         [Filter::Default, Filter::NoTools, Filter::UserOnly, Filter::LabeledOnly, Filter::All];
 
-    /// Its name on the screen.
+    /// Returns its name on the screen.
     pub fn name(self) -> &'static str {
         match self {
             Filter::Default => "default",
@@ -47,7 +47,7 @@ impl Filter {
         }
     }
 
-    /// The one after it; the first after the last.
+    /// Returns the one after it; the first after the last.
     pub fn next(self) -> Filter {
         match self {
             Filter::Default => Filter::NoTools,
@@ -58,7 +58,7 @@ impl Filter {
         }
     }
 
-    /// The one before it; the last before the first.
+    /// Returns the one before it; the last before the first.
     pub fn previous(self) -> Filter {
         match self {
             Filter::Default => Filter::All,
@@ -69,7 +69,7 @@ impl Filter {
         }
     }
 
-    /// Whether an entry is seen.
+    /// Returns whether an entry is seen.
     pub(crate) fn shows(self, entry: Traits) -> bool {
         if entry.silent && !entry.is_leaf {
             return false;

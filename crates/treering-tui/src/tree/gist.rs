@@ -1,4 +1,4 @@
-//! What an entry says on one line, and what a search looks at first.
+//! The summary line of an entry, which a search looks at first.
 //!
 //! Gists are read in the background, in the order of the file: a screen is there before they are. An
 //! entry whose gist is not known yet is shown by its role alone.
@@ -32,7 +32,7 @@ impl Gist {
     }
 }
 
-/// What an entry is, in one word.
+/// Returns one word for the type of an entry.
 pub(crate) fn name(kind: Kind, role: Option<Role>) -> &'static str {
     match (kind, role) {
         (Kind::Message, Some(Role::ToolResult)) => "tool",

@@ -28,7 +28,7 @@ pub(crate) struct Gists {
 }
 
 impl Gists {
-    /// So many, none of which is known.
+    /// Creates `count` unknown summary lines.
     pub(crate) fn unknown(count: usize) -> Self {
         Gists { places: vec![Place::default(); count], ..Gists::default() }
     }
@@ -45,7 +45,7 @@ impl Gists {
         self.place(node).is_some_and(|place| place.is_silent)
     }
 
-    /// What an entry says.
+    /// Returns the summary line of an entry.
     pub(crate) fn get(&self, node: u32) -> Option<Gist> {
         let place = self.place(node)?;
         let start = place.start as usize;
@@ -98,7 +98,7 @@ impl Gists {
         self.places = places;
     }
 
-    /// What an entry says, to be searched; nothing if it is not known.
+    /// Returns the text of an entry for searching; empty if it is not known.
     pub(crate) fn text(&self, node: u32) -> Text<'_> {
         let text = |place| Text::known(self.small_text(place), place.becomes_ascii);
         self.place(node).map_or(Text::default(), text)

@@ -18,7 +18,7 @@ pub struct Node {
     label: u32,
     /// Its type.
     pub kind: Kind,
-    /// Who speaks, if it is a message.
+    /// The role, if it is a message.
     pub role: Option<Role>,
     /// On the path to the active leaf.
     pub is_active: bool,
@@ -43,13 +43,14 @@ pub struct Outline {
 }
 
 impl Outline {
-    /// The outline of a session as it is now.
+    /// Returns the outline of a session as it is now.
     pub fn of(session: &Session) -> Self {
         let leaf = session.leaf();
         Outline::new(&session.tree(), leaf.as_ref().map(|leaf| leaf.as_str()))
     }
 
-    /// The outline of a tree; `leaf` is the active leaf. One that the tree does not have is none.
+    /// Returns the outline of a tree; `leaf` is the active leaf. One that the tree does not have is
+    /// none.
     pub fn new(tree: &Tree, leaf: Option<&str>) -> Self {
         let path = leaf.and_then(|leaf| tree.path(leaf).ok()).unwrap_or_default();
         let mut outline = Outline::default();
@@ -90,7 +91,8 @@ impl Outline {
         self.labels.len() as u32 - 1
     }
 
-    /// Where the id is kept. Past four gigabytes of ids, which no file reaches, ids are empty.
+    /// Returns where the id is kept. Past four gigabytes of ids, which no file reaches, ids are
+    /// empty.
     fn add_id(&mut self, id: &str) -> (u32, u32) {
         match (u32::try_from(self.ids.len()), u32::try_from(id.len())) {
             (Ok(start), Ok(len)) => {
@@ -114,34 +116,34 @@ impl Outline {
         self.nodes = order.iter().map(moved).collect();
     }
 
-    /// How many entries there are.
+    /// Returns how many entries there are.
     pub fn len(&self) -> usize {
         self.nodes.len()
     }
 
-    /// Whether there is none.
+    /// Returns whether there is none.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
     }
 
-    /// The entries, as they are shown.
+    /// Returns the entries, as they are shown.
     pub fn nodes(&self) -> &[Node] {
         &self.nodes
     }
 
-    /// An entry's id; empty for a node that is not there.
+    /// Returns an entry's id; empty for a node that is not there.
     pub fn id(&self, node: u32) -> &str {
         let Some(node) = self.nodes.get(node as usize) else { return "" };
         let start = node.id_start as usize;
         self.ids.get(start..start + node.id_len as usize).unwrap_or_default()
     }
 
-    /// The entry that a node continues, among those of the outline.
+    /// Returns the entry that a node continues, among those of the outline.
     pub fn parent(&self, node: u32) -> Option<u32> {
         self.nodes.get(node as usize).map(|node| node.parent).filter(|parent| *parent != NONE)
     }
 
-    /// An entry's label.
+    /// Returns an entry's label.
     pub fn label(&self, node: u32) -> Option<&str> {
         self.label_of(node).map(|label| &*label.text)
     }
@@ -155,13 +157,13 @@ impl Outline {
         self.labels.get(self.nodes.get(node as usize)?.label as usize)
     }
 
-    /// The active leaf.
+    /// Returns the active leaf.
     pub fn leaf(&self) -> Option<u32> {
         self.leaf
     }
 }
 
-/// The parents of entries given by their depths in pre-order.
+/// Returns the parents of entries given by their depths in pre-order.
 fn parents(depths: &[usize]) -> Vec<u32> {
     let mut above: Vec<u32> = Vec::new();
     let mut parents = Vec::with_capacity(depths.len());
@@ -173,7 +175,7 @@ fn parents(depths: &[usize]) -> Vec<u32> {
     parents
 }
 
-/// Where what is below each entry ends, in the same order.
+/// Returns where what is below each entry ends, in the same order.
 fn ends(parents: &[u32]) -> Vec<u32> {
     let mut ends: Vec<u32> = (1..).take(parents.len()).collect();
     for at in (0..parents.len()).rev() {
@@ -185,8 +187,9 @@ fn ends(parents: &[u32]) -> Vec<u32> {
     ends
 }
 
-/// The order in which a pre-order is shown. The active path comes first as a whole, for each of its
-/// entries is the first child of the one above; what else hangs on the path follows, from its end up.
+/// Returns the order in which a pre-order is shown. The active path comes first as a whole, for
+/// each of its entries is the first child of the one above; what else hangs on the path follows,
+/// from its end up.
 fn active_first(path: &[u32], ends: &[u32]) -> Vec<u32> {
     let mut order = Vec::with_capacity(ends.len());
     order.extend_from_slice(path);

@@ -1,6 +1,6 @@
-//! Which page the preview shows.
+//! The page that the preview shows.
 
-/// What the preview shows.
+/// The content of the preview.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Shown {
     /// There is no preview.
@@ -13,7 +13,7 @@ pub enum Shown {
 }
 
 impl Shown {
-    /// The one after it; none after the last.
+    /// Returns the one after it; none after the last.
     pub fn next(self) -> Shown {
         match self {
             Shown::Nothing => Shown::Entry,

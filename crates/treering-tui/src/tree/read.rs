@@ -11,9 +11,9 @@ use std::ops::ControlFlow;
 use treering::{Role, Session};
 use treering_export::Calls;
 
-/// So many gists are handed over at a time.
+/// The number of summary lines that are handed over at a time.
 const BATCH: usize = 4096;
-/// So many calls are remembered for their results: others come long before.
+/// The number of calls that are remembered for their results: others come long before.
 const CALLS: usize = 8192;
 /// The call that a result answers is looked for so far above it.
 const CALL_WITHIN: usize = 64;
@@ -78,7 +78,7 @@ pub fn know_screen(session: &Session, mut state: State) -> State {
     state
 }
 
-/// The answer whose call a result answers.
+/// Returns the answer whose call a result answers.
 fn caller(outline: &Outline, node: u32) -> Option<u32> {
     let role = |node: u32| outline.nodes().get(node as usize).and_then(|node| node.role);
     if role(node) != Some(Role::ToolResult) {

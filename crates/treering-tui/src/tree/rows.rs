@@ -8,7 +8,7 @@
 
 use super::outline::{NONE, Outline};
 
-/// How a row hangs on the one above it.
+/// The connection of a row to the one above it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Joint {
     /// It continues it.
@@ -26,9 +26,9 @@ pub enum Fold {
     /// It does not begin a branch, or nothing is below it.
     #[default]
     None,
-    /// What is below it is shown.
+    /// The rows below it are shown.
     Open,
-    /// What is below it is not shown.
+    /// The rows below it are folded away.
     Closed,
 }
 
@@ -38,13 +38,13 @@ pub struct Row {
     /// The entry: its place in the outline.
     pub node: u32,
     parent: u32,
-    /// How many rows hang on it, those folded away included.
+    /// The number of rows below it, those folded away included.
     pub children: u32,
-    /// How far it is indented.
+    /// The level of indentation.
     pub level: u32,
     /// The nearest row at or above it that is one of several.
     anchor: u32,
-    /// How it hangs on the row above it.
+    /// The connection to the row above it.
     pub joint: Joint,
     /// Whether it is folded.
     pub fold: Fold,
@@ -83,33 +83,33 @@ impl Rows {
         Rows { rows, nearest }
     }
 
-    /// How many rows there are.
+    /// Returns how many rows there are.
     pub fn len(&self) -> usize {
         self.rows.len()
     }
 
-    /// Whether nothing is seen.
+    /// Returns whether nothing is seen.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
-    /// All rows.
+    /// Returns all rows.
     pub fn all(&self) -> &[Row] {
         &self.rows
     }
 
-    /// A row.
+    /// Returns a row.
     pub fn get(&self, at: usize) -> Option<&Row> {
         self.rows.get(at)
     }
 
-    /// The row that a row hangs on.
+    /// Returns the row that a row hangs on.
     pub fn parent(&self, at: usize) -> Option<usize> {
         self.rows.get(at).map(|row| row.parent as usize).filter(|parent| *parent < self.rows.len())
     }
 
-    /// The row of an entry or, if it is not seen, of the nearest one above it that is. If there is
-    /// none, the next row after it.
+    /// Returns the row of an entry or, if it is not seen, of the nearest one above it that is. If
+    /// there is none, the next row after it.
     pub fn nearest(&self, node: u32) -> Option<usize> {
         let last = self.rows.len().checked_sub(1)?;
         match self.nearest.get(node as usize) {
@@ -118,7 +118,8 @@ impl Rows {
         }
     }
 
-    /// Where the branch of a row begins: the nearest row above it that is one of several, or a root.
+    /// Returns where the branch of a row begins: the nearest row above it that is one of several,
+    /// or a root.
     pub fn branch_start(&self, at: usize) -> usize {
         let mut start = self.parent(at).unwrap_or(at);
         while let Some(above) = self.parent(start) {
@@ -130,7 +131,7 @@ impl Rows {
         start
     }
 
-    /// The mirror of it: the first of several rows further down, or the end of the run.
+    /// Returns the mirror of it: the first of several rows further down, or the end of the run.
     pub fn branch_end(&self, at: usize) -> usize {
         let mut end = at;
         while self.parent(end + 1) == Some(end) {
@@ -143,7 +144,8 @@ impl Rows {
         end
     }
 
-    /// The gutter of a row in levels `from..to`, three columns each; it ends at the row's own level.
+    /// Returns the gutter of a row in levels `from..to`, three columns each; it ends at the row's
+    /// own level.
     pub fn gutter(&self, at: usize, from: usize, to: usize) -> String {
         let Some(row) = self.rows.get(at) else { return String::new() };
         let level = row.level as usize;
@@ -176,7 +178,8 @@ impl Rows {
     }
 }
 
-/// The seen entries with their parents and children, and for every entry the row that stands for it.
+/// Returns the seen entries with their parents and children, and for every entry the row that
+/// stands for it.
 fn hang(outline: &Outline, is_seen: impl Fn(u32) -> bool) -> (Vec<Row>, Vec<u32>) {
     let mut rows: Vec<Row> = Vec::new();
     let mut nearest: Vec<u32> = Vec::with_capacity(outline.len());

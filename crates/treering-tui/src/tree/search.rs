@@ -21,12 +21,12 @@ impl Words {
         Words(words.map(|word| Finder::new(&word).into_owned()).collect())
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether each word occurs in one of the texts.
+    /// Returns whether each word occurs in one of the texts.
     pub fn match_any_of(&self, texts: &[Text<'_>]) -> bool {
         self.0.iter().all(|word| texts.iter().any(|text| text.has(word)))
     }
@@ -40,8 +40,8 @@ pub struct Text<'a> {
 }
 
 impl<'a> Text<'a> {
-    /// A text whose ASCII letters are small (see [`str::make_ascii_lowercase`]): most texts need
-    /// nothing more and are searched as they are.
+    /// Returns a text whose ASCII letters are small (see [`str::make_ascii_lowercase`]): most texts
+    /// need nothing more and are searched as they are.
     pub fn new(small: &'a str) -> Self {
         Text { small, becomes_ascii: becomes_ascii(small) }
     }
@@ -62,8 +62,8 @@ impl<'a> Text<'a> {
     }
 }
 
-/// Whether the text has one of the two letters outside ASCII whose small letter is within: the
-/// Kelvin sign and the Turkish İ.
+/// Returns whether the text has one of the two letters outside ASCII whose small letter is within:
+/// the Kelvin sign and the Turkish İ.
 pub(crate) fn becomes_ascii(text: &str) -> bool {
     const LETTERS: [&str; 2] = ["\u{212a}", "\u{130}"];
     // By their last bytes, which are rare in others.

@@ -45,7 +45,7 @@ pub(super) fn find(outline: &mut Outline, start: usize, keep: u64) -> Result<Cut
     if full.is_some() && is_given_up(outline, cut + 1)? {
         cut += 1;
     }
-    // What contributes nothing goes with what it stands before.
+    // Entries that contribute nothing stay with the entry after them.
     while cut > start && outline.contributes_nothing(cut - 1)? {
         cut -= 1;
     }
@@ -56,7 +56,7 @@ pub(super) fn find(outline: &mut Outline, start: usize, keep: u64) -> Result<Cut
     Ok(Cut { first_kept: cut, turn_start })
 }
 
-/// The newest entry from which on there are `keep` tokens or more.
+/// Returns the newest entry from which on there are `keep` tokens or more.
 fn where_full(outline: &mut Outline, start: usize, keep: u64) -> Result<Option<usize>> {
     let mut sum: u64 = 0;
     for at in (start..outline.len()).rev() {
@@ -69,8 +69,8 @@ fn where_full(outline: &mut Outline, start: usize, keep: u64) -> Result<Option<u
     Ok(None)
 }
 
-/// Whether all that follows is an attempt that context edits took out again: an answer that failed,
-/// and nothing that anybody sees. The input before it may then be summarised, too.
+/// Returns whether all that follows is an attempt that context edits took out again: an answer that
+/// failed, and nothing that is shown. The input before it may then be summarized, too.
 fn is_given_up(outline: &mut Outline, start: usize) -> Result<bool> {
     let mut omitted: HashSet<EntryId> = HashSet::new();
     let mut has_answer = false;

@@ -1,4 +1,4 @@
-//! How large messages are, in tokens, without asking a model.
+//! Estimates the size of messages in tokens without asking a model.
 //!
 //! A quarter of the UTF-16 code units of what the model reads, rounded up: crude, on the safe side,
 //! and the same number other agents come to. Texts are counted where they stand, escapes included;
@@ -13,10 +13,10 @@ use crate::entry::{Role, number};
 use crate::error::Result;
 use crate::json::{self, Members};
 
-/// What an image counts, in code units.
+/// The size of an image, in code units.
 const IMAGE: u64 = 4800;
 
-/// How large a context is.
+/// The size of a context in tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ContextTokens {
     /// All of it.
@@ -27,7 +27,7 @@ pub struct ContextTokens {
     pub trailing_tokens: u64,
 }
 
-/// The estimated tokens of a message, given its JSON.
+/// Returns the estimated tokens of a message, given its JSON.
 ///
 /// ```
 /// assert_eq!(treering::estimate_tokens(br#"{"role":"user","content":"hello"}"#), 2);
@@ -94,7 +94,7 @@ fn section_units(sections: &[u8]) -> u64 {
         .sum()
 }
 
-/// The UTF-16 code units of the text that a string literal means; 0 for anything else.
+/// Returns the UTF-16 code units of the text that a string literal means; 0 for anything else.
 pub(super) fn units(literal: &[u8]) -> u64 {
     let Some(inner) = json::inside(literal) else { return 0 };
     if std::str::from_utf8(inner).is_err() {
@@ -110,18 +110,20 @@ pub(super) fn units(literal: &[u8]) -> u64 {
     units_as_written(inner).saturating_sub(escapes as u64)
 }
 
-/// The code units of UTF-8 as it stands: one a character, two for those outside the basic plane.
+/// Returns the code units of UTF-8 as it stands: one a character, two for those outside the basic
+/// plane.
 fn units_as_written(utf8: &[u8]) -> u64 {
     let count = |byte: &u8| u64::from(byte & 0xC0 != 0x80) + u64::from(*byte >= 0xF0);
     utf8.iter().map(count).sum()
 }
 
-/// The length of a value as `JSON.stringify` writes it.
+/// Returns the length of a value as `JSON.stringify` writes it.
 fn json_units(value: &[u8]) -> u64 {
     units_as_written(&stringify::compact(value))
 }
 
-/// What a provider counted for everything up to this answer; nothing unless that is a valid number.
+/// Returns the provider's count for everything up to this answer, or `None` if it is not a valid
+/// number.
 pub(super) fn usage(message: &[u8]) -> Option<u64> {
     let [stopped, usage] = json::get_all(message, ["stopReason", "usage"]);
     if matches!(stopped.and_then(json::string).as_deref(), Some("aborted" | "error")) {
@@ -140,7 +142,7 @@ pub(super) fn usage(message: &[u8]) -> Option<u64> {
     (total > 0.0).then_some(total as u64)
 }
 
-/// The size of a context.
+/// Returns the size of a context.
 pub(super) fn context_tokens(outline: &mut Outline) -> Result<ContextTokens> {
     if let Some(counted) = counted(outline)? {
         return Ok(counted);
@@ -154,8 +156,8 @@ pub(super) fn context_tokens(outline: &mut Outline) -> Result<ContextTokens> {
     Ok(estimated(others, system::current(&system).as_deref()))
 }
 
-/// The size according to the newest answer that tells, if the context was not changed since, and to
-/// estimates of what came after it.
+/// Returns the size according to the newest answer that tells, if the context was not changed
+/// since, and to estimates of what came after it.
 pub(super) fn counted(outline: &mut Outline) -> Result<Option<ContextTokens>> {
     let is_answer = |role| role == Role::Assistant;
     for at in (outline.unchanged_from()..outline.len()).rev() {
@@ -179,7 +181,8 @@ pub(super) fn counted(outline: &mut Outline) -> Result<Option<ContextTokens>> {
     Ok(None)
 }
 
-/// The size according to estimates alone: the system messages count as the one they amount to.
+/// Returns the size according to estimates alone: the system messages count as the one they amount
+/// to.
 pub(super) fn estimated(others: u64, system: Option<&[u8]>) -> ContextTokens {
     let tokens = others.saturating_add(system.map_or(0, estimate_tokens));
     ContextTokens { tokens, usage_tokens: 0, trailing_tokens: tokens }

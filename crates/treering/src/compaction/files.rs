@@ -1,4 +1,4 @@
-//! Which files a conversation read and changed.
+//! Collects the files that a conversation read and changed.
 
 use crate::entry::MessageView;
 use crate::json;
@@ -15,7 +15,7 @@ pub struct FileOps {
     pub edited: BTreeSet<String>,
 }
 
-/// What a summary lists; each list sorted, no file in both.
+/// The file lists of a summary. Each list is sorted, and no file is in both.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FileLists {
     /// Read and not modified.
@@ -80,7 +80,7 @@ impl FileOps {
         files.insert(path.into_owned());
     }
 
-    /// The two lists of a summary.
+    /// Returns the two lists of a summary.
     pub fn lists(&self) -> FileLists {
         let modified: BTreeSet<&String> = self.written.union(&self.edited).collect();
         let read = self.read.iter().filter(|file| !modified.contains(file));
@@ -89,7 +89,7 @@ impl FileOps {
 }
 
 impl FileLists {
-    /// The lists as they are appended to a summary; empty if there is nothing to list.
+    /// Returns the lists as they are appended to a summary; empty if there is nothing to list.
     ///
     /// ```
     /// let lists = treering::FileLists { read: vec!["a".into()], modified: vec![] };
@@ -105,7 +105,7 @@ impl FileLists {
         text
     }
 
-    /// The lists as a summary entry's `details`.
+    /// Returns the lists as a summary entry's `details`.
     pub fn to_json(&self) -> Vec<u8> {
         let list = |files: &[String]| {
             let files: Vec<Vec<u8>> = files.iter().map(|file| json::quoted(file)).collect();

@@ -41,15 +41,15 @@ use std::collections::BTreeMap;
 pub struct CompactionSettings {
     /// Whether to compact without being asked to.
     pub enabled: bool,
-    /// How much of the model's window must stay free.
+    /// The part of the model's window that must stay free, in tokens.
     pub reserve_tokens: u64,
     /// About how much of the newest context stays as it is.
     pub keep_recent_tokens: u64,
-    /// What is different for a model, by `provider/model`.
+    /// Settings for single models, by `provider/model`.
     pub overrides: BTreeMap<String, ModelSettings>,
 }
 
-/// What is different for a model.
+/// The settings of one model. `None` keeps the general setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ModelSettings {
     /// Instead of [`CompactionSettings::reserve_tokens`].
@@ -70,12 +70,12 @@ impl Default for CompactionSettings {
 }
 
 impl CompactionSettings {
-    /// Whether a context of this size is too large for a model with this window.
+    /// Returns whether a context of this size is too large for a model with this window.
     pub fn should_compact(&self, context_tokens: u64, context_window: u64) -> bool {
         self.enabled && context_tokens.saturating_add(self.reserve_tokens) > context_window
     }
 
-    /// The settings for a model: its own where it has some.
+    /// Returns the settings for a model: its own where it has some.
     pub fn of_model(&self, model: Option<&Model>) -> CompactionSettings {
         let own = model.and_then(Model::full_name).and_then(|name| self.overrides.get(&name));
         let own = own.copied().unwrap_or_default();
@@ -89,9 +89,10 @@ impl CompactionSettings {
 
 /// Planning compactions.
 impl Session {
-    /// What compacting at the leaf would do, or why it would do nothing. Settings are those of the
-    /// model in force, if it has its own. Nothing is written, and of the messages only as much is read
-    /// as the decision needs: the newest ones. [`CompactionPlan::read`] reads the others.
+    /// Plans a compaction at the leaf, or says why there is nothing to compact. Settings are those
+    /// of the model in force, if it has its own. Nothing is written, and of the messages only as
+    /// much is read as the decision needs: the newest ones. [`CompactionPlan::read`] reads the
+    /// others.
     ///
     /// ```
     /// use treering::{Message, Preparation, Session, CompactionSettings};
@@ -122,8 +123,8 @@ impl Session {
         plan::plan(leaf, projection, settings)
     }
 
-    /// How large the context at the leaf is: what the provider said last, and estimates of what came
-    /// after that.
+    /// Returns the size of the context at the leaf: the provider's last count, plus estimates of
+    /// what came after that.
     ///
     /// ```
     /// use treering::{Message, Session};
@@ -142,8 +143,9 @@ impl Session {
         estimate::context_tokens(&mut Outline::new(self.projection_at(leaf)?)?)
     }
 
-    /// The system messages in the context at a leaf as the one they amount to: texts joined, sections
-    /// patched, tools added and removed. A compaction carries it as its `systemMessage`.
+    /// Returns the system messages in the context at a leaf as the one they amount to: texts
+    /// joined, sections patched, tools added and removed. A compaction carries it as its
+    /// `systemMessage`.
     pub fn system_message_at(&self, leaf: Option<&str>) -> Result<Option<Vec<u8>>> {
         let mut messages = Vec::new();
         let add = |_, role, message: ContextMessage| {

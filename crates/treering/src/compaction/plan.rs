@@ -1,4 +1,4 @@
-//! What a compaction would do: the decision, from as little reading as it needs.
+//! Decides what a compaction summarizes and keeps, and reads as little as that takes.
 
 use super::outline::Outline;
 use super::{CompactionSettings, cut};
@@ -43,18 +43,19 @@ pub struct CompactionPlan {
     pub is_split_turn: bool,
     /// The estimated size of what is kept as it is.
     pub tokens_kept: u64,
-    /// What was asked for.
+    /// The settings that the plan was made with.
     pub settings: CompactionSettings,
     pub(super) outline: Outline,
     /// The row of the compaction before this one.
     pub(super) previous: Option<u32>,
-    /// What will be summarised, without the beginning of a split turn; and that.
+    /// The range that will be summarized, without the beginning of a split turn, which is the next
+    /// field.
     pub(super) history: Range<usize>,
     pub(super) prefix: Range<usize>,
 }
 
 impl Preparation {
-    /// The plan, if there is one.
+    /// Returns the plan, if there is one.
     pub fn ready(self) -> Option<CompactionPlan> {
         match self {
             Preparation::Ready(plan) => Some(*plan),

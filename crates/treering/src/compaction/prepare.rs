@@ -18,7 +18,7 @@ pub struct Prepared {
     pub leaf: EntryId,
     /// The first entry that stays in the context as it is.
     pub first_kept: EntryId,
-    /// What the summary will stand for, without the beginning of a split turn.
+    /// The messages that the summary will replace, without the beginning of a split turn.
     pub messages_to_summarize: Vec<ContextMessage>,
     /// The beginning of a turn whose rest is kept: summarised apart.
     pub turn_prefix: Vec<ContextMessage>,
@@ -35,7 +35,7 @@ pub struct Prepared {
     /// The system messages of the context as one, for the compaction to carry. Its timestamp should
     /// be the compaction's.
     pub system_message: Option<Vec<u8>>,
-    /// What was asked for.
+    /// The settings that the plan was made with.
     pub settings: CompactionSettings,
 }
 
@@ -86,7 +86,7 @@ impl CompactionPlan {
         })
     }
 
-    /// The summary of the compaction before this one, and the files it lists.
+    /// Returns the summary of the compaction before this one, and the files it lists.
     fn previous_summary(&self, files: &mut FileOps) -> Result<Option<String>> {
         let Some(row) = self.previous else { return Ok(None) };
         let mut bodies = Bodies::default();
@@ -98,8 +98,9 @@ impl CompactionPlan {
 }
 
 impl Prepared {
-    /// The compaction, with its summary: files as `details`, and the system messages as one. `hook`
-    /// are the details of a summary that an extension supplied (`Some(None)`: without any).
+    /// Returns the compaction, with its summary: files as `details`, and the system messages as
+    /// one. `hook` are the details of a summary that an extension supplied (`Some(None)`: without
+    /// any).
     pub fn entry(&self, summary: &str, hook: Option<Option<&[u8]>>) -> Result<NewEntry> {
         let now = time::now();
         let entry =
@@ -117,7 +118,8 @@ impl Prepared {
         Ok(entry)
     }
 
-    /// How many tokens the compaction frees, if the summary takes none: its own size comes off.
+    /// Returns how many tokens the compaction frees, if the summary takes none: its own size comes
+    /// off.
     pub fn saving(&self) -> u64 {
         let system = self.system_message.as_deref().map_or(0, estimate::estimate_tokens);
         self.tokens_before.saturating_sub(self.tokens_kept).saturating_sub(system)

@@ -7,7 +7,7 @@ use crate::dialect::stringify;
 use crate::json::{self, Members};
 use std::collections::HashMap;
 
-/// What the system messages say together; nothing if there are none.
+/// Returns the system messages joined into one, or `None` if there are none.
 pub(super) fn current(messages: &[Vec<u8>]) -> Option<Vec<u8>> {
     let mut texts: Vec<Vec<u8>> = Vec::new();
     let (mut sections, mut tools) = (Named::default(), Named::default());
@@ -54,8 +54,8 @@ pub(super) fn current(messages: &[Vec<u8>]) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// The text of some content, as the inside of a string literal: nothing is lost, not even half a
-/// surrogate pair.
+/// Returns the text of some content, as the inside of a string literal: nothing is lost, not even
+/// half a surrogate pair.
 fn text(content: &[u8]) -> Vec<u8> {
     if let Some(inner) = json::inside(content) {
         return stringify::plain(inner).into_owned();

@@ -1,4 +1,4 @@
-//! What a summarizer reads, and what becomes of its answer.
+//! Writes requests to summarizers, and turns their answers into stored summaries.
 //!
 //! The conversation is handed over as one text, so that no model takes it for a conversation it
 //! should go on with. Thinking is left out and long results are cut: what was said and done is what
@@ -11,10 +11,10 @@ use crate::entry::{MessageView, Role};
 use crate::json::{self, Members};
 use std::collections::HashMap;
 
-/// How much of a tool result is shown, in UTF-16 code units.
+/// The longest part of a tool result that is shown, in UTF-16 code units.
 const MAX_RESULT: usize = 2000;
 
-/// What a summarizer is told to be.
+/// The system prompt of a summarizer.
 pub const SUMMARIZER_ROLE: &str = "You summarise conversations between a user and an AI assistant. Do not continue the conversation and do not answer questions in it: write the summary in the format asked for, and nothing else.";
 
 const FORMAT: &str = "## Goal
@@ -124,7 +124,7 @@ fn add(message: MessageView<'_>, parts: &mut Vec<String>) {
     }
 }
 
-/// The text of every text block; a string is one.
+/// Returns the text of every text block; a string is one.
 fn texts(content: &[u8]) -> Vec<String> {
     if let Some(text) = json::string(content) {
         return vec![text.into_owned()];
@@ -164,7 +164,7 @@ fn call(block: &[u8]) -> String {
     format!("{name}({})", shown.join(", "))
 }
 
-/// A result, cut if it is long. Half a surrogate pair at the cut becomes U+FFFD.
+/// Returns a result, cut if it is long. Half a surrogate pair at the cut becomes U+FFFD.
 fn cut(text: String) -> String {
     if text.len() <= MAX_RESULT {
         return text;
@@ -178,8 +178,8 @@ fn cut(text: String) -> String {
     format!("{shown}\n\n[... {more} more characters truncated]")
 }
 
-/// A request for a summary of `conversation`, as [`conversation_text`] gives it: a first one, or one
-/// that brings `previous` up to date. `focus` are the user's own instructions.
+/// Returns a request for a summary of `conversation`, as [`conversation_text`] gives it: a first
+/// one, or one that brings `previous` up to date. `focus` are the user's own instructions.
 pub fn summary_request(conversation: &str, previous: Option<&str>, focus: Option<&str>) -> String {
     let previous = previous.filter(|summary| !summary.is_empty());
     let mut request = conversation_and(conversation, previous);
@@ -189,8 +189,8 @@ pub fn summary_request(conversation: &str, previous: Option<&str>, focus: Option
     with_focus(request, focus)
 }
 
-/// A request for a summary of a branch that is left. `focus` are the user's own instructions; with
-/// `alone` they stand in place of the usual ones.
+/// Returns a request for a summary of a branch that is left. `focus` are the user's own
+/// instructions; with `alone` they stand in place of the usual ones.
 pub fn branch_request(
     conversation: &str,
     previous: Option<&str>,
@@ -226,28 +226,30 @@ fn with_focus(request: String, focus: Option<&str>) -> String {
     }
 }
 
-/// A request for a summary of the beginning of a split turn, whose earlier part `previous` may
-/// already summarise.
+/// Returns a request for a summary of the beginning of a split turn, whose earlier part `previous`
+/// may already summarise.
 pub fn prefix_request(conversation: &str, previous: Option<&str>, focus: Option<&str>) -> String {
     with_focus(conversation_and(conversation, previous) + PREFIX, focus)
 }
 
 impl Prepared {
-    /// What to ask a summarizer about the history; nothing if there is none to summarise.
+    /// Returns the request for a summary of the history, or `None` if there is nothing to
+    /// summarize.
     pub fn history_request(&self, focus: Option<&str>) -> Option<String> {
         let messages = Some(&self.messages_to_summarize).filter(|list| !list.is_empty())?;
         let conversation = conversation_text(messages);
         Some(summary_request(&conversation, self.previous_summary.as_deref(), focus))
     }
 
-    /// What to ask a summarizer about the beginning of a split turn; nothing if no turn is split.
+    /// Returns the request for a summary of the beginning of a split turn, or `None` if no turn is
+    /// split.
     pub fn prefix_request(&self, focus: Option<&str>) -> Option<String> {
         let messages = Some(&self.turn_prefix).filter(|list| !list.is_empty())?;
         Some(prefix_request(&conversation_text(messages), None, focus))
     }
 
-    /// The summary to store, made of the answers to the two requests: history first, then the split
-    /// turn, then the files.
+    /// Returns the summary to store, made of the answers to the two requests: history first, then
+    /// the split turn, then the files.
     pub fn compose(&self, history: Option<&str>, prefix: Option<&str>) -> String {
         let mut summary = match prefix {
             Some(prefix) => {

@@ -1,5 +1,5 @@
-//! What an entry contributes: its message as it stands, or one made of its fields, as the branch's context
-//! edits say.
+//! Turns an entry into messages: its message as it stands, or one made of its fields, as the
+//! branch's context edits say.
 
 use super::{ContextMessage, EditAt};
 use crate::entry::{Kind, Role};
@@ -9,7 +9,7 @@ use crate::snapshot::{Bodies, Snapshot};
 use crate::tree::{Node, Tree};
 use std::collections::{HashMap, VecDeque};
 
-/// The latest context edit for every target, among the selected entries.
+/// Returns the latest context edit for every target, among the selected entries.
 pub(super) fn edits(
     view: &Snapshot,
     bodies: &mut Bodies,
@@ -43,7 +43,7 @@ pub(super) enum Edit {
     Replace(Vec<u8>),
 }
 
-/// Whether entries like this one are in contexts.
+/// Returns whether entries like this one are in contexts.
 pub(crate) fn contributes(tree: &Tree, row: u32) -> bool {
     let kind = tree.node(row).kind();
     matches!(kind, Kind::Message | Kind::CustomMessage | Kind::BranchSummary)
@@ -110,8 +110,8 @@ pub(super) fn project(
     Ok(())
 }
 
-/// The message of a message entry, in one pass over its bytes: nothing if the entry is not whole.
-/// Content that is missing or `null` becomes the empty content of its role.
+/// Returns the message of a message entry, in one pass over its bytes: nothing if the entry is not
+/// whole. Content that is missing or `null` becomes the empty content of its role.
 fn message(body: &[u8]) -> Option<Vec<u8>> {
     let mut found = None;
     let mut members = Members::new(body, json::skip_space(body, 0));
@@ -168,7 +168,7 @@ fn custom_message(body: &[u8], node: &Node) -> Vec<u8> {
     synthesised("custom", &fields, node)
 }
 
-/// A message made of an entry's fields; those it lacks are left out.
+/// Returns a message made of an entry's fields; those it lacks are left out.
 fn synthesised(role: &str, fields: &[(&str, Option<&[u8]>)], node: &Node) -> Vec<u8> {
     let mut out = b"{\"role\":".to_vec();
     json::write_string(&mut out, role);
@@ -185,7 +185,7 @@ fn synthesised(role: &str, fields: &[(&str, Option<&[u8]>)], node: &Node) -> Vec
     out
 }
 
-/// A message with its content replaced, where its role has content that can be.
+/// Returns a message with its content replaced, where its role has content that can be.
 pub(crate) fn edited(message: Vec<u8>, content: &[u8]) -> Vec<u8> {
     let role = json::get(&message, "role").and_then(json::string);
     match role.as_deref().map(Role::of) {
@@ -200,8 +200,8 @@ pub(crate) fn edited(message: Vec<u8>, content: &[u8]) -> Vec<u8> {
     }
 }
 
-/// A message continued by another part of it: the blocks of both, and what the later part says about
-/// the whole (its usage is complete).
+/// Returns a message continued by another part of it: the blocks of both, and what the later part
+/// says about the whole (its usage is complete).
 pub(crate) fn joined(whole: &[u8], part: &[u8]) -> Vec<u8> {
     let blocks = |message| json::get(message, "content").map(json::elements).unwrap_or_default();
     let content: Vec<&[u8]> = blocks(whole).into_iter().chain(blocks(part)).collect();

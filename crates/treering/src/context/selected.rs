@@ -1,8 +1,9 @@
-//! The selected entries of a context one by one, for those who must know what contributed what.
+//! Gives access to the selected entries of a context one by one, with the messages that each
+//! contributed.
 //!
-//! What an entry contributes does not depend on what was read before it, so they can be read in any
-//! order, and those nobody asks for need not be read at all. The one exception are agents that write a
-//! message piece by piece: there the pieces belong to the entry that begins it.
+//! The contribution of an entry does not depend on the entries read before it, so they can be read
+//! in any order, and only those that are asked for are read. The one exception are agents
+//! that write a message piece by piece: there the pieces belong to the entry that begins it.
 
 use super::{ContextMessage, Edit, Projection, contributes};
 use crate::entry::{Kind, Role};
@@ -30,7 +31,7 @@ pub(crate) struct EditAt {
 }
 
 impl Projection {
-    /// The next of them.
+    /// Returns the next of them.
     pub(crate) fn next_selected(&mut self) -> Result<Option<Selected>> {
         let Some(&row) = self.selection.rows.get(self.done) else { return Ok(None) };
         self.step()?;
@@ -70,28 +71,28 @@ impl Projection {
         self.done = at;
     }
 
-    /// Whether any of the entries may be part of another's message.
+    /// Returns whether any of the entries may be part of another's message.
     pub(crate) fn has_pieces(&self) -> bool {
         let tree = self.view.tree();
         self.selection.rows.iter().any(|&row| tree.node(row).has(Node::CONTINUED))
     }
 
-    /// The row at this place.
+    /// Returns the row at this place.
     pub(crate) fn row_at(&self, at: usize) -> Option<u32> {
         self.selection.rows.get(at).copied()
     }
 
-    /// How many there are.
+    /// Returns how many there are.
     pub(crate) fn number_selected(&self) -> usize {
         self.selection.rows.len()
     }
 
-    /// How many of them are the compaction they begin with and what it keeps.
+    /// Returns how many of them are the compaction they begin with and what it keeps.
     pub(crate) fn number_old(&self) -> usize {
         self.selection.old
     }
 
-    /// The edits among them.
+    /// Returns the edits among them.
     pub(crate) fn edits(&self) -> &[EditAt] {
         &self.edited
     }
@@ -100,8 +101,8 @@ impl Projection {
         &self.view
     }
 
-    /// Whether a message of the entry at this place may have such a role, as far as can be told
-    /// without reading it.
+    /// Returns whether a message of the entry at this place may have such a role, as far as can be
+    /// told without reading it.
     pub(crate) fn may_speak(&self, at: usize, is_meant: impl Fn(Role) -> bool) -> bool {
         let Some(row) = self.row_at(at) else { return false };
         let node = self.view.tree().node(row);

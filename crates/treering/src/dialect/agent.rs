@@ -1,4 +1,4 @@
-//! What an agent itself would make of a path: the other view of a context.
+//! The context that an agent itself would build from a path: the agent view.
 
 use crate::error::Result;
 use crate::snapshot::{Bodies, Snapshot};
@@ -8,12 +8,13 @@ use crate::snapshot::{Bodies, Snapshot};
 pub struct AgentContext {
     /// The messages in the agent's own shape, oldest first; each is JSON.
     pub messages: Vec<Vec<u8>>,
-    /// What else the agent's context says (thinking level, model, mode …): names and JSON values.
+    /// The other settings of the agent's context (thinking level, model, mode …), as names and JSON
+    /// values.
     pub settings: Vec<(&'static str, Vec<u8>)>,
 }
 
 impl AgentContext {
-    /// The context as one JSON object: the messages, then what else it says.
+    /// Returns the context as one JSON object: the messages, then what else it says.
     pub fn to_json(&self) -> Vec<u8> {
         let mut out = [b"{\"messages\":[", &*self.messages.join(&b","[..]), b"]"].concat();
         for (name, value) in &self.settings {
@@ -52,7 +53,7 @@ impl<'a> Path<'a> {
         }
     }
 
-    /// The record as it stands in the file; `None` if it is damaged.
+    /// Returns the record as it stands in the file; `None` if it is damaged.
     pub(crate) fn record(&mut self, at: usize) -> Result<Option<&[u8]>> {
         match self {
             Path::Session { view, rows, bodies } => bodies.record(view, rows[at]),

@@ -1,4 +1,5 @@
-//! What an agent's own record cannot say: the entry in treering's shape, carried inside the record.
+//! Embeds an entry in treering's shape in the record of another agent, where that record cannot
+//! express it.
 //!
 //! A record written for another agent holds everything in that agent's words. Where that does not
 //! read back as the same entry, the record gets one more member, `treering`, with the entry as it
@@ -9,8 +10,8 @@ use crate::entry::{Kind, MessageView, NewEntry, Parent, Role};
 use crate::json::{self, Members};
 use std::borrow::Cow;
 
-/// The entry that a record carries, if it carries one. The member's name counts only as treering
-/// spells it: a quick reader looks for those bytes and must come to the same answer.
+/// Returns the entry that a record carries, if it carries one. The member's name counts only as
+/// treering spells it: a quick reader looks for those bytes and must come to the same answer.
 pub(crate) fn carried(record: &[u8]) -> Option<NewEntry> {
     memchr::memmem::find(record, b"\"treering\"")?;
     let whole = json::get(record, "treering").filter(|raw| raw.starts_with(b"{"))?;
@@ -22,7 +23,7 @@ pub(crate) fn carried(record: &[u8]) -> Option<NewEntry> {
     Some(as_it_is(whole))
 }
 
-/// An entry of these fields (`,"key":value` each), whatever they are.
+/// Returns an entry of these fields (`,"key":value` each), whatever they are.
 pub(crate) fn native(type_name: impl Into<Cow<'static, str>>, fields: Vec<u8>) -> NewEntry {
     let type_name = type_name.into();
     let message = (Kind::of(&type_name) == Kind::Message).then(|| member(&fields, "message"));
@@ -30,7 +31,7 @@ pub(crate) fn native(type_name: impl Into<Cow<'static, str>>, fields: Vec<u8>) -
     NewEntry { type_name, fields, role, id: None, parent: Parent::Leaf, timestamp: None }
 }
 
-/// An object as an entry: its type, and its members but the ones the tree supplies.
+/// Returns an object as an entry: its type, and its members but the ones the tree supplies.
 pub(crate) fn as_it_is(object: &[u8]) -> NewEntry {
     let mut fields = Vec::with_capacity(object.len());
     let mut type_name = Cow::Borrowed("");
@@ -55,7 +56,7 @@ pub(crate) fn as_it_is(object: &[u8]) -> NewEntry {
     NewEntry { type_name, fields, role, id: None, parent: Parent::Leaf, timestamp: None }
 }
 
-/// A type's name, without an allocation for the usual ones.
+/// Returns a type's name, without an allocation for the usual ones.
 fn known(type_name: Cow<'_, str>) -> Cow<'static, str> {
     match Kind::of(&type_name).name() {
         Some(name) => Cow::Borrowed(name),
@@ -63,29 +64,29 @@ fn known(type_name: Cow<'_, str>) -> Cow<'static, str> {
     }
 }
 
-/// Who speaks in a message, if it says so.
+/// Returns the role of a message, if it names one.
 pub(crate) fn role(message: &[u8]) -> Option<Role> {
     let name = MessageView::new(message).field("role")?;
     Some(if name == "hookMessage" { Role::Custom } else { Role::of(&name) })
 }
 
-/// The value of a field in an entry's fields.
+/// Returns the value of a field in an entry's fields.
 pub(crate) fn member<'a>(fields: &'a [u8], key: &str) -> Option<&'a [u8]> {
     members(fields).filter(|(name, _)| json::key_is(name, key)).map(|(_, value)| value).last()
 }
 
-/// The fields of an entry: raw keys and values.
+/// Returns the fields of an entry: raw keys and values.
 pub(crate) fn members(fields: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
     // The leading comma stands where an object has its brace.
     Members::after_comma(fields).map(|member| (member.key, &fields[member.value]))
 }
 
-/// The fields of an entry as one object.
+/// Returns the fields of an entry as one object.
 pub(crate) fn as_object(fields: &[u8]) -> Vec<u8> {
     [b"{", fields.get(1..).unwrap_or_default(), b"}"].concat()
 }
 
-/// The record with the entry in it.
+/// Returns the record with the entry in it.
 pub(crate) fn carry(record: Vec<u8>, entry: &NewEntry) -> Vec<u8> {
     let mut native = b"{\"type\":".to_vec();
     json::write_string(&mut native, &entry.type_name);
@@ -94,8 +95,9 @@ pub(crate) fn carry(record: Vec<u8>, entry: &NewEntry) -> Vec<u8> {
     json::with_member(&record, "treering", &native)
 }
 
-/// Whether two entries say the same: type and members as JSON values. The order of an entry's and of
-/// its message's members does not count, nor do white space and the way a text is escaped.
+/// Returns whether two entries say the same: type and members as JSON values. The order of an
+/// entry's and of its message's members does not count, nor do white space and the way a text is
+/// escaped.
 pub(crate) fn same(a: &NewEntry, b: &NewEntry) -> bool {
     if a.type_name != b.type_name {
         return false;
@@ -145,7 +147,7 @@ fn same_value(a: &[u8], b: &[u8]) -> bool {
     }
 }
 
-/// The string, number, word or mark at `at`; nothing at the end.
+/// Returns the string, number, word or mark at `at`; nothing at the end.
 fn token(bytes: &[u8], at: usize) -> &[u8] {
     let rest = bytes.get(at..).unwrap_or_default();
     let is_mark = |byte: &u8| b"{}[],:\" \t\r\n".contains(byte);

@@ -1,4 +1,4 @@
-//! What only an agent knows about how its records belong together.
+//! Links records by rules that only their agent knows.
 //!
 //! Most dialects say it all in a record's parent. Where they do not — one message spread over several
 //! records, turns that were rolled back, titles in records of their own — a [`Linker`] watches the
@@ -8,7 +8,7 @@ use crate::entry::head::Head;
 use crate::tree::Tree;
 use std::fmt;
 
-/// What a record says about itself that has no place in a tree's row.
+/// Facts about a record that have no place in a tree's row.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Marks {
     /// Bits whose meaning is the codec's own.

@@ -1,11 +1,11 @@
-//! What a record knows of the request that it came from and treering's shape has no place for: how the
+//! Metadata of the request behind a record that treering's shape has no place for: how the
 //! provider names the response, and whether the agent knew what it cost. Entries always have a cost,
-//! because other agents add costs up without asking; a zero there may mean that nobody knows.
+//! because other agents add costs up without checking; a zero may mean that the cost is unknown.
 
 /// A request, as a record knows it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Receipt {
-    /// What names the response. Records that share it are parts of it, or copies.
+    /// The name of the response. Records that share it are parts of it, or copies.
     pub response: Option<Vec<u8>>,
     pub price: Price,
 }

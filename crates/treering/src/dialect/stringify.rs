@@ -1,4 +1,4 @@
-//! JSON the way JavaScript's `JSON.stringify` writes it, from JSON anybody wrote.
+//! Rewrites JSON the way JavaScript's `JSON.stringify` writes it.
 //!
 //! No white space between tokens; in strings only what must be escaped is escaped, by its short name
 //! where it has one; half a surrogate pair stays an escape, because nothing else can hold it. Numbers
@@ -37,7 +37,7 @@ pub(crate) fn compact(value: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The inside of a string literal with no escapes but the necessary ones.
+/// Returns the inside of a string literal with no escapes but the necessary ones.
 pub(crate) fn plain(inner: &[u8]) -> Cow<'_, [u8]> {
     if memchr::memchr(b'\\', inner).is_none() {
         return Cow::Borrowed(inner);

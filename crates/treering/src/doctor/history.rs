@@ -1,4 +1,4 @@
-//! How much of a session its active leaf still belongs to.
+//! Measures how much of a session is reachable from its active leaf.
 
 use crate::error::Result;
 use crate::findings::Problem;
@@ -6,7 +6,8 @@ use crate::id::EntryId;
 use crate::snapshot::Snapshot;
 use crate::tree::{NONE, Node, Tree};
 
-/// What there is of a session, and how much of it the active leaf has. Damaged entries do not count.
+/// The size of a session, and of the part that the active leaf reaches. Damaged entries do not
+/// count.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Measure {
     /// Entries in the tree.
@@ -39,8 +40,8 @@ impl Measure {
     }
 }
 
-/// The entries that broken links keep from the active leaf. Branches and roots that were meant to be
-/// are none.
+/// Returns the entries that broken links keep from the active leaf. Branches and roots that were
+/// meant to be are none.
 pub(super) fn unreachable(view: &Snapshot) -> Result<Option<Problem>> {
     let tree = view.tree();
     let Some(leaf) = view.file_leaf()? else { return Ok(None) };
@@ -55,7 +56,7 @@ pub(super) fn unreachable(view: &Snapshot) -> Result<Option<Problem>> {
     Ok((count > 0).then_some(Problem::Unreachable { count, of: tree.len() }))
 }
 
-/// The root above every row.
+/// Returns the root above every row.
 fn roots(tree: &Tree) -> Vec<u32> {
     let mut roots = vec![NONE; tree.nodes.len()];
     let mut way = Vec::new();
@@ -75,7 +76,7 @@ fn roots(tree: &Tree) -> Vec<u32> {
     roots
 }
 
-/// How many entries are on the path to every row.
+/// Returns how many entries are on the path to every row.
 pub(super) fn depths(tree: &Tree) -> Vec<u32> {
     let mut depths = vec![0_u32; tree.nodes.len()];
     let mut way = Vec::new();
@@ -94,8 +95,8 @@ pub(super) fn depths(tree: &Tree) -> Vec<u32> {
     depths
 }
 
-/// How many ends of branches have more above them than before, or were not there before. `own` are
-/// entries that the repair itself wrote, perhaps below an end.
+/// Returns how many ends of branches have more above them than before, or were not there before.
+/// `own` are entries that the repair itself wrote, perhaps below an end.
 pub(super) fn contexts_gained(before: &Tree, after: &Tree, own: &[EntryId]) -> usize {
     let (depths_before, depths_after) = (depths(before), depths(after));
     let depth = |tree: &Tree, depths: &[u32], id: &EntryId| {

@@ -1,10 +1,10 @@
-//! Finding out what is wrong with a session file, and setting it right.
+//! Diagnoses and repairs session files.
 //!
-//! [`examine`] reads every byte and writes nothing. It says what loading came across, what a look at
-//! every line ([`survey`]) and every entry ([`entries`], [`tools`]) adds, and how much of the history
-//! broken links keep from the active leaf ([`history`]). [`repair`] makes a copy in which nothing that
-//! can be read is lost and every link holds: [`plan`] decides, [`write`] copies, and the copy is read
-//! again before anybody is told that it is good.
+//! [`examine`] reads every byte and writes nothing. It reports the findings of loading, those of a
+//! look at every line ([`survey`]) and every entry ([`entries`], [`tools`]), and how much of
+//! the history broken links keep from the active leaf ([`history`]). [`repair`] makes a copy in
+//! which nothing that can be read is lost and every link holds: [`plan`] decides, [`write`] copies,
+//! and the copy is read again before it is reported as good.
 //!
 //! Both work on every dialect, through its codec.
 
@@ -35,15 +35,15 @@ use std::sync::Arc;
 use survey::Piece;
 use text::Text;
 
-/// What is known about a session file after reading all of it.
+/// The findings about a session file after all of it was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Diagnosis {
     /// The file.
     pub path: PathBuf,
-    /// Whose way of writing it is in.
+    /// The dialect of the file.
     pub dialect: Dialect,
-    /// How many entries it has.
+    /// The number of entries.
     pub entries: usize,
     /// Its size in bytes.
     pub size: u64,
@@ -53,12 +53,12 @@ pub struct Diagnosis {
 }
 
 impl Diagnosis {
-    /// How bad the worst finding is; `None` if there is none.
+    /// Returns the severity of the worst finding, or `None` if there is none.
     pub fn worst(&self) -> Option<Severity> {
         self.findings.iter().map(Finding::severity).max()
     }
 
-    /// Whether there is neither an error nor a warning.
+    /// Returns whether there is neither an error nor a warning.
     pub fn is_healthy(&self) -> bool {
         self.worst() < Some(Severity::Warning)
     }
@@ -104,7 +104,7 @@ pub(crate) fn findings(journal: &Arc<dyn Journal>, loaded: &Loaded) -> Result<Ve
     let mut findings = loaded.findings(&**journal, found).map_err(Error::Storage)?;
     findings.extend(text.findings());
     findings.sort_by_key(|finding| finding.line);
-    // What loading noticed, the survey sees as well.
+    // The survey reports the findings of loading again.
     let mut unique: Vec<Finding> = Vec::with_capacity(findings.len());
     for finding in findings {
         let same_line = unique.iter().rev().take_while(|other| other.line == finding.line);
@@ -135,7 +135,7 @@ fn about_the_header(loaded: &Loaded) -> Found {
     found
 }
 
-/// Whether entries stand before the header.
+/// Returns whether entries stand before the header.
 fn is_header_misplaced(loaded: &Loaded) -> bool {
     let first = loaded.tree.nodes.first();
     !loaded.header_span.is_empty()
@@ -143,7 +143,7 @@ fn is_header_misplaced(loaded: &Loaded) -> bool {
         && first.is_some_and(|node| node.offset < loaded.header_span.start)
 }
 
-/// What a look at every line shows.
+/// Collects the findings of a look at every line.
 fn lines(journal: &dyn Journal, loaded: &Loaded, found: &mut Found, text: &mut Text) -> Result<()> {
     let mut unknown = Unknown::default();
     let mut damage = 0;

@@ -74,7 +74,7 @@ impl Line {
         place
     }
 
-    /// The last row that is not below `row`, which is on top of what is below it.
+    /// Returns the last row that is not below `row`, which is on top of what is below it.
     pub(super) fn nearest(&mut self, row: u32, tops: &mut Tops) -> u32 {
         let Some(mut place) = self.rows.len().checked_sub(1) else { return NONE };
         loop {

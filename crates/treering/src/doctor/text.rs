@@ -1,4 +1,4 @@
-//! What is odd about a log's bytes as text: marks, line ends, encoding. All of it is harmless.
+//! Finds harmless oddities of a log as text: marks, line ends, encoding.
 
 use crate::findings::{Finding, Problem};
 use crate::load::BOM;
@@ -10,7 +10,7 @@ pub(super) struct Text {
     not_utf8: Lines,
 }
 
-/// How many lines, and the first of them.
+/// The number of lines with a finding, and the first of them.
 #[derive(Debug, Default)]
 struct Lines {
     first: u64,

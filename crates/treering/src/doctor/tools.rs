@@ -41,7 +41,7 @@ impl Tools {
         });
     }
 
-    /// The uses of a row, as indices.
+    /// Returns the uses of a row, as indices.
     fn of(&self, row: u32) -> std::ops::Range<usize> {
         let start = self.uses.partition_point(|use_| use_.row < row);
         let end = start + self.uses[start..].iter().take_while(|use_| use_.row == row).count();
@@ -88,7 +88,7 @@ impl Tools {
         Ok(())
     }
 
-    /// The id of the call, read again.
+    /// Returns the id of the call, read again.
     fn call(&self, bodies: &mut Bodies, view: &Snapshot, wanted: Use) -> Result<String> {
         let (mut name, mut more) = (String::new(), Vec::new());
         let Some(body) = bodies.all(view, wanted.row, &mut more)? else { return Ok(name) };
@@ -103,7 +103,7 @@ impl Tools {
         Ok(name)
     }
 
-    /// Which uses find their counterpart on one path.
+    /// Returns which uses find their counterpart on one path.
     fn pair(&self, path: impl Iterator<Item = u32>) -> Vec<bool> {
         let mut matcher = Matcher::new(self);
         for row in path {
@@ -112,7 +112,7 @@ impl Tools {
         matcher.paired
     }
 
-    /// Which uses find their counterpart on any path.
+    /// Returns which uses find their counterpart on any path.
     fn pair_all(&self, tree: &Tree) -> Vec<bool> {
         let mut matcher = Matcher::new(self);
         let children = tree.children_index();

@@ -1,4 +1,4 @@
-//! What an entry is, and who speaks in a message.
+//! The types of entries and the roles of messages.
 
 /// The type of an entry. `Other` is any type treering does not know: it is kept byte for byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -25,7 +25,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The kind a `type` names.
+    /// Returns the kind a `type` names.
     pub fn of(name: &str) -> Kind {
         match name {
             "message" => Kind::Message,
@@ -44,7 +44,7 @@ impl Kind {
         }
     }
 
-    /// The `type` in files; `None` for [`Kind::Reset`] and [`Kind::Other`], whose type only
+    /// Returns the `type` in files; `None` for [`Kind::Reset`] and [`Kind::Other`], whose type only
     /// the entry itself knows.
     pub fn name(self) -> Option<&'static str> {
         Some(match self {
@@ -65,7 +65,7 @@ impl Kind {
     }
 }
 
-/// Who speaks in a message entry. `Other` is any role treering does not know.
+/// The role of a message. `Other` is any role that treering does not know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[repr(u8)]
@@ -83,7 +83,7 @@ pub enum Role {
 }
 
 impl Role {
-    /// The role a `role` names.
+    /// Returns the role a `role` names.
     pub fn of(name: &str) -> Role {
         match name {
             "user" => Role::User,
@@ -98,7 +98,7 @@ impl Role {
         }
     }
 
-    /// The `role` in files; `None` for [`Role::Other`].
+    /// Returns the `role` in files; `None` for [`Role::Other`].
     pub fn name(self) -> Option<&'static str> {
         Some(match self {
             Role::User => "user",

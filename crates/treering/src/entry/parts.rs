@@ -8,7 +8,7 @@ use super::{Block, MessageView};
 use crate::json::{self, End, Members};
 
 impl<'a> MessageView<'a> {
-    /// The blocks of the content, and the raw JSON of other fields.
+    /// Returns the blocks of the content, and the raw JSON of other fields.
     ///
     /// ```
     /// let message = treering::MessageView::new(br#"{"role":"user","content":"hi","n":1}"#);
@@ -45,7 +45,7 @@ impl<'a> MessageView<'a> {
     }
 }
 
-/// The blocks of the content at `start`, and where it ends.
+/// Returns the blocks of the content at `start`, and where it ends.
 fn content(bytes: &[u8], start: usize) -> Option<(Vec<Block<'_>>, usize)> {
     if bytes.get(start) != Some(&b'[') {
         let end = json::leap_value(bytes, start)?;
@@ -64,7 +64,7 @@ fn content(bytes: &[u8], start: usize) -> Option<(Vec<Block<'_>>, usize)> {
     Some((blocks, at + 1))
 }
 
-/// The block at `start`, and where it ends.
+/// Returns the block at `start`, and where it ends.
 fn element(bytes: &[u8], start: usize) -> Option<(Block<'_>, usize)> {
     if bytes.get(start) != Some(&b'{') {
         let end = json::leap_value(bytes, start)?;
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Messages as agents write them, and as nobody does.
+    /// Generates messages as agents write them, and unusual ones.
     fn message() -> impl Strategy<Value = String> {
         let text = prop_oneof![
             Just("\"\"".to_owned()),

@@ -3,8 +3,8 @@
 use crate::json;
 use std::borrow::Cow;
 
-/// The strings in a JSON value, decoded, in order, however deep they are; the keys of objects are not
-/// among them. Of JSON that is cut off or broken, the strings that are whole.
+/// Returns the strings in a JSON value, decoded, in order, however deep they are; the keys of
+/// objects are not among them. Of JSON that is cut off or broken, the strings that are whole.
 ///
 /// ```
 /// let arguments = br#"{"command":"ls \u00e9","env":[{"HOME":"/root"}],"n":1}"#;
@@ -16,7 +16,7 @@ pub fn strings(json: &[u8]) -> impl Iterator<Item = Cow<'_, str>> {
     std::iter::from_fn(move || {
         loop {
             let start = at + memchr::memchr(b'"', json.get(at..)?)?;
-            // Past a broken string nobody can tell what is inside of one.
+            // Past a broken string it is unknown which bytes are inside of a string.
             let end = json::skip_string(json, start)?;
             at = end;
             if json.get(json::skip_space(json, end)) != Some(&b':') {

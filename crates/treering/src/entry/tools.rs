@@ -16,7 +16,7 @@ pub(crate) fn tool_uses(message: &[u8], mut each: impl FnMut(bool, &str)) {
             for block in view.blocks() {
                 match block {
                     Block::ToolCall { id, .. } if !id.is_empty() => each(true, &id),
-                    // What a provider's own tools found stands in the message that asked for it.
+                    // The results of a provider's own tools stand in the message that called them.
                     Block::Other(raw) => {
                         if let Some(call) = json::get(raw, "tool_use_id").and_then(json::string) {
                             each(false, &call);

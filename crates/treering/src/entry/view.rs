@@ -35,23 +35,23 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// The entry's id.
+    /// Returns the entry's id.
     pub fn id(&self) -> &EntryId {
         &self.id
     }
 
-    /// The entry it continues; `None` for a root. A parent that the session does not have, or that
-    /// would close a circle, is not a parent.
+    /// Returns the entry it continues; `None` for a root. A parent that the session does not have,
+    /// or that would close a circle, is not a parent.
     pub fn parent(&self) -> Option<&EntryId> {
         self.parent.as_ref()
     }
 
-    /// The entry's type.
+    /// Returns the entry's type.
     pub fn kind(&self) -> Kind {
         self.kind
     }
 
-    /// The `type` as it stands in the file, also for types treering does not know.
+    /// Returns the `type` as it stands in the file, also for types treering does not know.
     pub fn type_name(&self) -> Cow<'_, str> {
         match self.kind.name() {
             Some(name) => Cow::Borrowed(name),
@@ -60,23 +60,23 @@ impl Entry {
         }
     }
 
-    /// Who speaks, if this is a message.
+    /// Returns the role, if this is a message.
     pub fn role(&self) -> Option<Role> {
         self.role
     }
 
-    /// The entry's time in Unix milliseconds, if it has a valid one.
+    /// Returns the entry's time in Unix milliseconds, if it has a valid one.
     pub fn time(&self) -> Option<i64> {
         self.time
     }
 
-    /// The entry in treering's shape: its bytes exactly as in the file, unless the file is of an
-    /// older version or another agent's.
+    /// Returns the entry in treering's shape: its bytes exactly as in the file, unless the file is
+    /// of an older version or another agent's.
     pub fn raw(&self) -> &[u8] {
         &self.raw
     }
 
-    /// The record as it stands in the file, whoever wrote it.
+    /// Returns the record as it stands in the file, in the dialect of its agent.
     pub fn record(&self) -> &[u8] {
         self.record.as_deref().unwrap_or(&self.raw)
     }
@@ -86,13 +86,13 @@ impl Entry {
         self.more.iter().map(|raw| MessageView::new(raw))
     }
 
-    /// Whether the bytes are not a whole JSON object. A damaged entry keeps its place in the tree
-    /// and contributes nothing to a context.
+    /// Returns whether the bytes are not a whole JSON object. A damaged entry keeps its place in
+    /// the tree and contributes nothing to a context.
     pub fn is_damaged(&self) -> bool {
         self.damaged
     }
 
-    /// The raw JSON of a field, if the entry is whole and has it.
+    /// Returns the raw JSON of a field, if the entry is whole and has it.
     pub fn get(&self, key: &str) -> Option<&[u8]> {
         match (self.damaged, self.checked) {
             (true, _) => None,
@@ -101,12 +101,12 @@ impl Entry {
         }
     }
 
-    /// The text of a string field.
+    /// Returns the text of a string field.
     pub fn text(&self, key: &str) -> Option<Cow<'_, str>> {
         json::string(self.get(key)?)
     }
 
-    /// The message of a message entry.
+    /// Returns the message of a message entry.
     pub fn message(&self) -> Option<MessageView<'_>> {
         let raw = match self.checked {
             true => self.raw.get(self.message.clone()?),
@@ -116,7 +116,7 @@ impl Entry {
         (self.kind == Kind::Message).then_some(MessageView { raw, checked: self.checked })
     }
 
-    /// The entry, read as what its type says it is.
+    /// Returns the entry, read as what its type says it is.
     pub fn body(&self) -> Body<'_> {
         let text = |key| self.text(key);
         let required = |key| self.text(key).unwrap_or_default();
@@ -165,7 +165,7 @@ impl Entry {
     }
 }
 
-/// What an entry says, by type. Raw JSON where the shape is the caller's business.
+/// The content of an entry, by type. Raw JSON where the shape is the caller's business.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the fields are those of docs/format.md")]
@@ -232,18 +232,18 @@ impl<'a> MessageView<'a> {
         MessageView { raw, checked: false }
     }
 
-    /// The message's JSON.
+    /// Returns the message's JSON.
     pub fn raw(&self) -> &'a [u8] {
         self.raw
     }
 
-    /// The raw JSON of a field.
+    /// Returns the raw JSON of a field.
     pub fn get(&self, key: &str) -> Option<&'a [u8]> {
         let [found] = self.get_all([key]);
         found
     }
 
-    /// The raw JSON of several fields, read in one go.
+    /// Returns the raw JSON of several fields, read in one go.
     ///
     /// ```
     /// let message = treering::MessageView::new(br#"{"role":"user","content":"hi"}"#);
@@ -256,27 +256,27 @@ impl<'a> MessageView<'a> {
         }
     }
 
-    /// The text of a string field.
+    /// Returns the text of a string field.
     pub fn field(&self, key: &str) -> Option<Cow<'a, str>> {
         json::string(self.get(key)?)
     }
 
-    /// The role's name.
+    /// Returns the role's name.
     pub fn role_name(&self) -> Cow<'a, str> {
         self.field("role").unwrap_or_default()
     }
 
-    /// The role.
+    /// Returns the role.
     pub fn role(&self) -> Role {
         Role::of(&self.role_name())
     }
 
-    /// The blocks of the content; a string counts as one text block.
+    /// Returns the blocks of the content; a string counts as one text block.
     pub fn blocks(&self) -> Vec<Block<'a>> {
         self.get("content").map(Block::all).unwrap_or_default()
     }
 
-    /// All text of the content, blocks joined by a space.
+    /// Returns all text of the content, blocks joined by a space.
     pub fn text(&self) -> String {
         self.get("content").map(content_text).unwrap_or_default()
     }
@@ -303,7 +303,7 @@ pub enum Block<'a> {
 }
 
 impl<'a> Block<'a> {
-    /// The blocks of a `content` value; a string counts as one text block.
+    /// Returns the blocks of a `content` value; a string counts as one text block.
     pub fn all(content: &'a [u8]) -> Vec<Block<'a>> {
         match json::string(content) {
             Some(text) => vec![Block::Text(text)],
@@ -318,7 +318,7 @@ impl<'a> Block<'a> {
         Block::with(raw, json::get_all(raw, Block::KEYS))
     }
 
-    /// A block that has these values of [`Block::KEYS`].
+    /// Returns a block that has these values of [`Block::KEYS`].
     pub(super) fn with(raw: &'a [u8], values: [Option<&'a [u8]>; 8]) -> Block<'a> {
         let [kind, text, thinking, data, mime_type, id, name, arguments] = values;
         let required =
@@ -335,7 +335,7 @@ impl<'a> Block<'a> {
     }
 }
 
-/// The text in a `content` value: the string itself, or its text blocks joined by a space.
+/// Returns the text in a `content` value: the string itself, or its text blocks joined by a space.
 pub(crate) fn content_text(content: &[u8]) -> String {
     if let Some(text) = json::string(content) {
         return text.into_owned();

@@ -1,4 +1,5 @@
-//! What a branch has: the entries on its path, all that was merged into it, and what was copied to it.
+//! Collects the entries that a branch has: those on its path, those merged into it, and those
+//! copied to it.
 //!
 //! Merges make a graph of the tree: from an entry that records a merge one can also go to the leaf that
 //! was merged. Everything that can be reached from a leaf is known there. Each entry is visited once,
@@ -41,13 +42,13 @@ impl<'a> Known<'a> {
         Ok(known)
     }
 
-    /// Whether it is on the path, or on the path of something that was merged.
+    /// Returns whether it is on the path, or on the path of something that was merged.
     pub(super) fn has_reached(&self, row: u32) -> bool {
         self.reached.get(row as usize).is_some_and(|reached| *reached)
     }
 
-    /// Whether an entry says nothing that this branch does not have: it, its original or a copy of
-    /// it is there, or all that was merged at it is.
+    /// Returns whether an entry says nothing that this branch does not have: it, its original or a
+    /// copy of it is there, or all that was merged at it is.
     pub(super) fn has(&self, bodies: &mut Bodies, row: u32) -> Result<bool> {
         if self.has_reached(row) {
             return Ok(true);
@@ -64,7 +65,7 @@ impl<'a> Known<'a> {
     }
 }
 
-/// What an entry says about others.
+/// The references of an entry to others.
 #[derive(Default)]
 struct About {
     origin: Option<Origin>,
@@ -79,7 +80,7 @@ impl About {
         }
         let Some(body) = bodies.any(view, row)? else { return Ok(About::default()) };
         let origin = Origin::read(&body, session);
-        // What was merged into another session was not merged here.
+        // A merge into another session is not a merge into this one.
         let is_ours = origin.as_ref().is_none_or(|origin| origin.session.is_none());
         let merged = merged_from(kind, &body).filter(|_| is_ours);
         let merged = merged.and_then(|leaf| tree.row(&leaf));

@@ -41,7 +41,7 @@ impl Origin {
         Origin { entry: entry.to_owned(), session: None }
     }
 
-    /// What an entry of session `own` says about its origin.
+    /// Reads the origin that an entry of session `own` records.
     fn read(body: &[u8], own: &str) -> Option<Self> {
         // Most entries are no copies, and looking for the word is quicker than reading.
         memchr::memmem::find(body, COPIED_FROM.as_bytes())?;
@@ -60,7 +60,7 @@ impl Origin {
     }
 }
 
-/// The leaf that was merged where this entry stands.
+/// Returns the leaf that was merged where this entry stands.
 fn merged_from(kind: Kind, body: &[u8]) -> Option<Cow<'_, str>> {
     let record = match kind {
         Kind::BranchSummary => json::get(json::get(body, "details")?, "merge")?,
@@ -76,13 +76,14 @@ fn merged_from(kind: Kind, body: &[u8]) -> Option<Cow<'_, str>> {
 
 /// Where entries came from.
 impl Entry {
-    /// The original, if this entry is a copy of another. The session is left out where it is the
-    /// entry's own.
+    /// Returns the original, if this entry is a copy of another. The session is left out where it
+    /// is the entry's own.
     pub fn copied_from(&self) -> Option<Origin> {
         if self.is_damaged() { None } else { Origin::read(self.raw(), "") }
     }
 
-    /// The end of the branch that was merged into this one here, if this entry records a merge.
+    /// Returns the end of the branch that was merged into this one here, if this entry records a
+    /// merge.
     pub fn merged_from(&self) -> Option<Cow<'_, str>> {
         if self.is_damaged() { None } else { merged_from(self.kind(), self.raw()) }
     }

@@ -28,7 +28,7 @@ pub(super) struct Pairs {
 #[derive(Debug, Clone, Copy)]
 struct Open {
     at: usize,
-    /// How many there are: nobody promises that a call's id is used once.
+    /// The number of calls with this id: ids are not always unique.
     calls: usize,
 }
 
@@ -81,7 +81,7 @@ impl Pairs {
         self.earlier[a.max(b)] = a.min(b);
     }
 
-    /// The first entry of the group that the entry at `at` is in.
+    /// Returns the first entry of the group that the entry at `at` is in.
     pub(super) fn group(&mut self, at: usize) -> usize {
         let mut at = at;
         while self.earlier[at] != at {
@@ -91,12 +91,12 @@ impl Pairs {
         at
     }
 
-    /// The calls that may still get a result: the places of their messages.
+    /// Returns the calls that may still get a result: the places of their messages.
     pub(super) fn open(&self) -> impl Iterator<Item = usize> {
         self.open.values().map(|open| open.at)
     }
 
-    /// The calls without a result: each with the place of its message, in order.
+    /// Returns the calls without a result: each with the place of its message, in order.
     pub(super) fn unanswered(&self) -> Vec<(usize, &str)> {
         let given_up = self.given_up.iter().map(|(call, open)| (call, open));
         let all = self.open.iter().chain(given_up);
@@ -107,8 +107,8 @@ impl Pairs {
         each
     }
 
-    /// The entries below `last` that lead to results for the open calls of messages that are
-    /// `wanted`, and to further parts of them.
+    /// Returns the entries below `last` that lead to results for the open calls of messages that
+    /// are `wanted`, and to further parts of them.
     pub(super) fn rest(
         &self,
         view: &Snapshot,
@@ -123,8 +123,8 @@ impl Pairs {
     }
 }
 
-/// The entries below `row` up to the last further part of the message there. Results of its calls
-/// may stand between the parts.
+/// Returns the entries below `row` up to the last further part of the message there. Results of its
+/// calls may stand between the parts.
 pub(super) fn parts_below(view: &Snapshot, row: u32) -> Vec<u32> {
     let tree = view.tree();
     let is_part = |row: &&u32| tree.node(**row).has(Node::CONTINUED);
@@ -139,7 +139,7 @@ pub(super) fn parts_below(view: &Snapshot, row: u32) -> Vec<u32> {
     rows
 }
 
-/// The calls (`true`) and results of an entry, in order.
+/// Returns the calls (`true`) and results of an entry, in order.
 pub(super) fn uses(view: &Snapshot, bodies: &mut Bodies, row: u32) -> Result<Vec<(bool, String)>> {
     let mut found = Vec::new();
     if !matches!(view.tree().node(row).role(), Some(Role::Assistant | Role::ToolResult)) {
@@ -160,13 +160,13 @@ struct Search<'a> {
     bodies: &'a mut Bodies,
     left: HashMap<String, usize>,
     missing: usize,
-    /// What `left` said before, for the way back.
+    /// The previous values of `left`, to restore them on the way back.
     undo: Vec<(String, usize)>,
 }
 
 enum Step {
     Enter(u32),
-    /// So many changes are to be kept, and so many results are missing again.
+    /// The number of changes to keep, and the number of results that are missing again.
     Leave(usize, usize),
 }
 

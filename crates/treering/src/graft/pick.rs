@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::id::EntryId;
 use crate::session::Session;
 
-/// What to pick: an entry, or all from one entry to another below it.
+/// The entries to pick: one, or all from one entry to another below it.
 ///
 /// ```
 /// use treering::Selection;
@@ -25,7 +25,7 @@ impl Selection {
         Selection::range(id, id)
     }
 
-    /// The entries on the path from `from` to `to`, both included.
+    /// Returns the entries on the path from `from` to `to`, both included.
     pub fn range(from: &str, to: &str) -> Self {
         Selection { from: from.to_owned(), to: to.to_owned() }
     }
@@ -42,22 +42,22 @@ impl std::str::FromStr for Selection {
     }
 }
 
-/// What cherry-picking brings, before it is done.
+/// A planned cherry-pick: the entries it would copy.
 #[derive(Debug, Clone)]
 pub struct Pick {
     /// The leaf it was planned for.
     pub into: Option<EntryId>,
-    /// What is copied, in order, by the ids it has where it comes from.
+    /// The entries to copy, in order, by their ids in the source.
     pub entries: Vec<EntryId>,
     /// Those of them that were not selected: a call comes with its results, and a result with its
     /// call.
     pub companions: Vec<EntryId>,
-    /// What is on the path already, and as which entry.
+    /// Selected entries that are on the path already, each with the entry that it is there.
     pub skipped: Vec<(EntryId, EntryId)>,
-    /// What was selected and is no part of a conversation: settings, labels, prompts, compactions,
+    /// Selected entries that are no part of a conversation: settings, labels, prompts, compactions,
     /// entries that cannot be read.
     pub left_out: Vec<EntryId>,
-    /// Calls that nobody answered: entry and call. [`Pairing::Strict`](crate::Pairing::Strict) makes
+    /// Calls without a result: entry and call. [`Pairing::Strict`](crate::Pairing::Strict) makes
     /// up results for them.
     pub unanswered: Vec<(EntryId, String)>,
     /// The estimated size of what is copied.
@@ -80,7 +80,7 @@ impl Pick {
         }
     }
 
-    /// Whether there is nothing to copy.
+    /// Returns whether there is nothing to copy.
     pub fn is_empty(&self) -> bool {
         self.copies.entries.is_empty()
     }
@@ -120,7 +120,7 @@ impl Session {
         self.pick(&self.plan_pick(source, selection, Repeated::Skipped)?)
     }
 
-    /// What cherry-picking from `source` (which may be this session) would bring. Changes nothing.
+    /// Plans a cherry-pick from `source` (which may be this session) and changes nothing.
     pub fn plan_pick(
         &self,
         source: &Session,

@@ -15,7 +15,7 @@ pub(super) struct Target {
     /// The id of its session.
     pub(super) session: String,
     leaf: Option<u32>,
-    /// What is on it, and the rows where.
+    /// The origins of the entries on the path, with their rows.
     pub(super) has: HashMap<Origin, u32>,
     /// The message it ends with, apart from results, and the calls that have a result there.
     pub(super) end: Option<(u32, HashSet<String>)>,

@@ -3,8 +3,8 @@
 //! Session files are full of things a Rust `String` or a `serde_json::Value` cannot hold without
 //! changing them: lone surrogates, bytes that are not UTF-8, numbers like `1e400`, a thousand
 //! levels of nesting, key order. This module therefore only *locates*: it walks the bytes of one
-//! value, checks the grammar, and hands out spans. What is inside a string is never decoded unless
-//! somebody asks. Nothing here recurses, so nesting costs a bit per level, not stack.
+//! value, checks the grammar, and hands out spans. The inside of a string is decoded only on
+//! request. Nothing here recurses, so nesting costs a bit per level, not stack.
 //!
 //! The grammar is RFC 8259 with one relaxation: bytes above 0x7F inside strings are not checked for
 //! UTF-8, because a damaged text must not make an entry disappear.
@@ -18,7 +18,7 @@ use seek::{next_byte, next_special};
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// The position after any JSON white space at `pos`.
+/// Returns the position after any JSON white space at `pos`.
 #[inline]
 pub(crate) fn skip_space(bytes: &[u8], mut pos: usize) -> usize {
     while let Some(b' ' | b'\t' | b'\r' | b'\n') = bytes.get(pos) {
@@ -27,7 +27,7 @@ pub(crate) fn skip_space(bytes: &[u8], mut pos: usize) -> usize {
     pos
 }
 
-/// The end of the string literal whose opening quote stands at `pos`.
+/// Returns the end of the string literal whose opening quote stands at `pos`.
 pub(crate) fn skip_string(bytes: &[u8], pos: usize) -> Option<usize> {
     if bytes.get(pos) != Some(&b'"') {
         return None;
@@ -54,9 +54,9 @@ pub(crate) fn skip_string(bytes: &[u8], pos: usize) -> Option<usize> {
     }
 }
 
-/// The end of the value at `pos`, told by its brackets and quotes alone: several times as fast as
-/// [`skip_value`], for readers of heads that leave the grammar to whoever reads the body. `None` if it
-/// does not end.
+/// Returns the end of the value at `pos`, told by its brackets and quotes alone: several times as
+/// fast as [`skip_value`], for readers of heads: the grammar is checked when the body is read.
+/// `None` if it does not end.
 pub(crate) fn leap_value(bytes: &[u8], pos: usize) -> Option<usize> {
     let (open, close) = match bytes.get(pos)? {
         b'"' => return leap_string(bytes, pos),
@@ -124,7 +124,7 @@ fn skip_word(bytes: &[u8], pos: usize, word: &[u8]) -> Option<usize> {
     bytes.get(pos..)?.starts_with(word).then_some(pos + word.len())
 }
 
-/// Which brackets are open: one bit a level, on the heap only beyond 64 levels.
+/// The open brackets, one bit a level; on the heap only beyond 64 levels.
 #[derive(Default)]
 struct Nesting {
     bits: u64,
@@ -154,8 +154,8 @@ impl Nesting {
     }
 }
 
-/// The end of the value that starts at `pos` (no white space before it), or `None` if there is no
-/// complete, well-formed value there.
+/// Returns the end of the value that starts at `pos` (no white space before it), or `None` if there
+/// is no complete, well-formed value there.
 pub(crate) fn skip_value(bytes: &[u8], pos: usize) -> Option<usize> {
     walk(bytes, pos).ok()
 }
@@ -195,7 +195,7 @@ fn walk_from(bytes: &[u8], reached: &mut usize) -> Option<usize> {
             b'n' => at = skip_word(bytes, at, b"null")?,
             _ => at = skip_number(bytes, at)?,
         }
-        // What may follow it.
+        // Reads what may follow the value.
         loop {
             if nesting.depth == 0 {
                 return Some(at);
@@ -236,7 +236,7 @@ pub(crate) struct Member<'a> {
     pub value: Range<usize>,
 }
 
-/// How reading an object's members ended.
+/// The state of reading an object's members.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
     /// Members are still to come.
@@ -262,13 +262,13 @@ impl<'a> Members<'a> {
         Members { bytes, at: start + 1, first: true, end }
     }
 
-    /// The members in `fields`, which has a comma before each of them and no braces.
+    /// Returns the members in `fields`, which has a comma before each of them and no braces.
     pub(crate) fn after_comma(fields: &'a [u8]) -> Self {
         let end = if fields.is_empty() { End::Closed(0) } else { End::Open };
         Members { bytes: fields, at: 0, first: false, end }
     }
 
-    /// The next key and where its value starts. Follow with [`Members::value_ends`] or
+    /// Returns the next key and where its value starts. Follow with [`Members::value_ends`] or
     /// [`Members::skip_value`].
     pub(crate) fn key(&mut self) -> Option<(Range<usize>, usize)> {
         if self.end != End::Open {
@@ -343,7 +343,7 @@ impl<'a> Iterator for Members<'a> {
     }
 }
 
-/// The value of `key` in the object `bytes`; the last one where the key is repeated, as in
+/// Returns the value of `key` in the object `bytes`; the last one where the key is repeated, as in
 /// JavaScript.
 pub(crate) fn get<'a>(bytes: &'a [u8], key: &str) -> Option<&'a [u8]> {
     let mut found = None;
@@ -355,8 +355,8 @@ pub(crate) fn get<'a>(bytes: &'a [u8], key: &str) -> Option<&'a [u8]> {
     found.map(|span| &bytes[span])
 }
 
-/// The end of the object that `bytes` begins with, and where the value of `key` stands in it, as
-/// [`get`] would find it; `None` if there is no complete, well-formed object.
+/// Returns the end of the object that `bytes` begins with, and where the value of `key` stands in
+/// it, as [`get`] would find it; `None` if there is no complete, well-formed object.
 pub(crate) fn whole_object(bytes: &[u8], key: &str) -> Option<(usize, Option<Range<usize>>)> {
     let mut members = Members::new(bytes, 0);
     let mut found = None;
@@ -394,7 +394,7 @@ pub(crate) fn get_all_checked<'a, const N: usize>(
     found
 }
 
-/// The values of several keys, from one pass; the last one where a key is repeated.
+/// Returns the values of several keys, from one pass; the last one where a key is repeated.
 pub(crate) fn get_all<'a, const N: usize>(
     bytes: &'a [u8],
     keys: [&str; N],
@@ -422,12 +422,12 @@ pub(crate) fn get_all_at<'a, const N: usize>(
     }
 }
 
-/// Whether a raw key means `name`, escapes considered.
+/// Returns whether a raw key means `name`, escapes considered.
 pub(crate) fn key_is(raw: &[u8], name: &str) -> bool {
     *key_name(raw) == *name.as_bytes()
 }
 
-/// A raw key with its escapes resolved.
+/// Returns a raw key with its escapes resolved.
 pub(crate) fn key_name(raw: &[u8]) -> Cow<'_, [u8]> {
     match memchr::memchr(b'\\', raw) {
         None => Cow::Borrowed(raw),
@@ -435,7 +435,7 @@ pub(crate) fn key_name(raw: &[u8]) -> Cow<'_, [u8]> {
     }
 }
 
-/// The elements of the array `bytes`, as spans; nothing if it is no array.
+/// Returns the elements of the array `bytes`, as spans; nothing if it is no array.
 pub(crate) fn elements(bytes: &[u8]) -> Vec<&[u8]> {
     let mut found = Vec::new();
     let mut at = skip_space(bytes, 0);
@@ -455,7 +455,7 @@ pub(crate) fn elements(bytes: &[u8]) -> Vec<&[u8]> {
     }
 }
 
-/// The object `bytes` without some of its members.
+/// Returns the object `bytes` without some of its members.
 pub(crate) fn without(bytes: &[u8], keys: &[&str]) -> Vec<u8> {
     let mut out = b"{".to_vec();
     for member in Members::new(bytes, skip_space(bytes, 0)) {
@@ -470,8 +470,8 @@ pub(crate) fn without(bytes: &[u8], keys: &[&str]) -> Vec<u8> {
     out
 }
 
-/// The object `bytes` with `key` set to `value`: replaced where it stands, else added at the end.
-/// Every other byte stays as it is.
+/// Returns the object `bytes` with `key` set to `value`: replaced where it stands, else added at
+/// the end. Every other byte stays as it is.
 pub(crate) fn with_member(bytes: &[u8], key: &str, value: &[u8]) -> Vec<u8> {
     let mut members = Members::new(bytes, skip_space(bytes, 0));
     let mut spans = Vec::new();

@@ -1,13 +1,13 @@
-//! Where something stands next: sixteen bytes at a time. Texts are full of escapes, so a hit must be as
+//! Searches bytes, sixteen at a time. Texts are full of escapes, so a hit must be as
 //! cheap as a miss.
 
 use wide::u8x16;
 
-/// So many bytes are looked at together.
+/// Width of one vector, in bytes.
 pub(super) const LANES: usize = 16;
 
-/// Where the next byte stands, from `at` on, that cannot be in a string as it is: a quote, a
-/// backslash, a control character.
+/// Returns where the next byte stands, from `at` on, that cannot be in a string as it is: a quote,
+/// a backslash, a control character.
 #[inline]
 pub(super) fn next_special(bytes: &[u8], at: usize) -> Option<usize> {
     const LAST_CONTROL: u8 = 0x1f;
@@ -17,8 +17,8 @@ pub(super) fn next_special(bytes: &[u8], at: usize) -> Option<usize> {
     })
 }
 
-/// Where `byte` stands next, from `at` on. Mostly it is near: the first bytes are looked at without
-/// asking a searcher for far ones.
+/// Returns where `byte` stands next, from `at` on. Mostly it is near: the first bytes are looked at
+/// without asking a searcher for far ones.
 #[inline]
 pub(super) fn next_byte(bytes: &[u8], at: usize, byte: u8) -> Option<usize> {
     const NEAR: usize = 2 * LANES;
@@ -27,7 +27,7 @@ pub(super) fn next_byte(bytes: &[u8], at: usize, byte: u8) -> Option<usize> {
         .or_else(|| memchr::memchr(byte, &bytes[far..]).map(|found| far + found))
 }
 
-/// How many of the bytes stand before the first that is `byte`.
+/// Returns how many of the bytes stand before the first that is `byte`.
 #[inline]
 pub(super) fn lanes_before(chunk: &[u8; LANES], byte: u8) -> usize {
     let found = is(u8x16::new(*chunk), byte).to_bitmask();
@@ -40,7 +40,7 @@ fn is(lanes: u8x16, byte: u8) -> u8x16 {
     lanes.simd_eq(u8x16::splat(byte))
 }
 
-/// The first place from `at` on whose lane `matches` sets.
+/// Returns the first place from `at` on whose lane `matches` sets.
 #[inline]
 fn seek(bytes: &[u8], mut at: usize, matches: impl Fn(u8x16) -> u8x16) -> Option<usize> {
     while let Some(chunk) = bytes.get(at..)?.first_chunk() {
@@ -50,7 +50,7 @@ fn seek(bytes: &[u8], mut at: usize, matches: impl Fn(u8x16) -> u8x16) -> Option
         }
         at += LANES;
     }
-    // What is left does not fill the lanes.
+    // The rest does not fill a vector.
     let rest = bytes.get(at..)?;
     let mut chunk = [0; LANES];
     chunk.get_mut(..rest.len())?.copy_from_slice(rest);

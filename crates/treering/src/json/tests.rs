@@ -1,4 +1,4 @@
-//! What the walker over JSON must do.
+//! Tests of the JSON walker.
 
 use super::*;
 

@@ -3,13 +3,13 @@
 use super::seek::{LANES, lanes_before, next_special};
 use std::borrow::Cow;
 
-/// The inside of a string literal, escapes unresolved, or `None` if it is not a string.
+/// Returns the inside of a string literal, escapes unresolved, or `None` if it is not a string.
 pub(crate) fn inside(literal: &[u8]) -> Option<&[u8]> {
     literal.strip_prefix(b"\"")?.strip_suffix(b"\"")
 }
 
-/// The text of a string literal (quotes included), or `None` if it is not a string. Lone surrogates
-/// and broken UTF-8 become U+FFFD: use the raw bytes where that matters.
+/// Returns the text of a string literal (quotes included), or `None` if it is not a string. Lone
+/// surrogates and broken UTF-8 become U+FFFD: use the raw bytes where that matters.
 pub(crate) fn string(literal: &[u8]) -> Option<Cow<'_, str>> {
     inside(literal).map(decode)
 }
@@ -38,8 +38,8 @@ pub(crate) fn decode_exactly(inner: &[u8]) -> Result<Cow<'_, str>, String> {
     }
 }
 
-/// The bytes with their escapes resolved, and whether all of them mean something. Sixteen bytes are
-/// copied at a time, as many of them count as stand before the next escape.
+/// Returns the bytes with their escapes resolved, and whether all of them mean something. Sixteen
+/// bytes are copied at a time, as many of them count as stand before the next escape.
 fn resolve(inner: &[u8]) -> (Vec<u8>, bool) {
     // Only what is broken can get longer, and that only at the end.
     let mut out = vec![0; inner.len() + LANES];
@@ -86,7 +86,7 @@ pub(super) fn decode_escape(bytes: &[u8]) -> (Option<char>, usize) {
     }
 }
 
-/// What a backslash and this character mean, if that is all there is to the escape.
+/// Returns the byte that a two-character escape stands for.
 #[inline]
 fn short_escape(name: u8) -> Option<u8> {
     Some(match name {

@@ -81,7 +81,7 @@ fn results_by_call(messages: &[ContextMessage]) -> HashMap<String, Vec<usize>> {
     results
 }
 
-/// Where every call is made, in order.
+/// Returns where every call is made, in order.
 fn callers(messages: &[ContextMessage]) -> HashMap<String, Vec<usize>> {
     let mut callers: HashMap<String, Vec<usize>> = HashMap::new();
     for (at, message) in messages.iter().enumerate() {
@@ -94,7 +94,7 @@ fn callers(messages: &[ContextMessage]) -> HashMap<String, Vec<usize>> {
     callers
 }
 
-/// The id and name of every tool call in an assistant message.
+/// Returns the id and name of every tool call in an assistant message.
 fn calls(message: &ContextMessage) -> Vec<(String, String)> {
     let blocks = MessageView::new(&message.json).blocks();
     let call = |block: Block<'_>| match block {

@@ -16,7 +16,7 @@ use std::io;
 /// Logs of this size and more are worth a second core.
 const LARGE: u64 = 24 * 1024 * 1024;
 
-/// Where the second half begins; `None` if the log is read in one go.
+/// Returns where the second half begins; `None` if the log is read in one go.
 pub(super) fn middle(
     codec: &dyn Codec,
     journal: &dyn Journal,
@@ -35,7 +35,7 @@ pub(super) fn middle(
     Ok(memchr::memchr(b'\n', &bytes[..got]).map(|at| half + at as u64 + 1).filter(|&at| at < to))
 }
 
-/// What was seen of some lines.
+/// The entries found on a range of lines.
 #[derive(Debug)]
 pub(super) struct Seen {
     lines: Vec<Glimpse>,
@@ -45,7 +45,7 @@ pub(super) struct Seen {
     last: Id,
 }
 
-/// What was seen of one.
+/// An entry found on a line.
 #[derive(Debug)]
 struct Glimpse {
     offset: u64,

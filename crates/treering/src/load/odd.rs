@@ -1,4 +1,4 @@
-//! What reading came across that is odd, and on which lines.
+//! The findings of reading a log, with their lines.
 
 use super::{Loaded, MAX_FINDINGS, Shape};
 use crate::entry::Kind;
@@ -34,7 +34,7 @@ impl Loaded {
         Ok(findings)
     }
 
-    /// How many findings there are that need no second look at the log.
+    /// Returns how many findings there are that need no second look at the log.
     pub(crate) fn finding_count(&self) -> usize {
         self.findings.len() + self.tree.oddities().take(MAX_FINDINGS).count()
     }
@@ -72,7 +72,7 @@ impl Loaded {
     }
 }
 
-/// The numbers, counted from 1, of the lines that these (ascending) offsets are on.
+/// Returns the numbers, counted from 1, of the lines that these (ascending) offsets are on.
 fn line_numbers(journal: &dyn Journal, offsets: &[u64]) -> io::Result<Vec<u64>> {
     let mut numbers = Vec::with_capacity(offsets.len());
     let (mut number, mut at) = (1, 0);

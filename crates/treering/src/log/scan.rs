@@ -14,20 +14,21 @@ use std::sync::mpsc;
 
 pub(super) const PAGE: usize = 4096;
 
-/// Where the first whole page of some memory begins.
+/// Returns where the first whole page of some memory begins.
 pub(super) fn page_start(bytes: &[u8]) -> usize {
     let aligned = bytes.as_ptr().align_offset(PAGE);
     // `align_offset` may decline to answer; alignment is only a matter of speed.
     if aligned < PAGE { aligned } else { 0 }
 }
 
-/// How much is read at a time: small enough for a second-level cache.
+/// The size of one read: small enough for a second-level cache.
 const CHUNK: usize = 256 * 1024;
 
 /// Logs of this size and more are read ahead by a second thread.
 const AHEAD_FROM: u64 = 16 * 1024 * 1024;
 
-/// How many chunks the second thread may be ahead: enough that neither waits for the other often.
+/// The number of chunks that the second thread may be ahead: enough that neither waits for the
+/// other often.
 const AHEAD: usize = 8;
 
 /// A line of the log, without its newline.
@@ -54,7 +55,7 @@ struct Buffer {
     bytes: Vec<u8>,
     /// Where the chunk begins.
     chunk: usize,
-    /// How much of it was read.
+    /// The number of bytes that were read.
     len: usize,
 }
 
@@ -67,8 +68,8 @@ impl Buffer {
 }
 
 thread_local! {
-    /// The buffer of the log read last: whoever reads thousands of small ones should not spend the time
-    /// on clearing fresh ones.
+    /// The buffer of the log read last, so that reading thousands of small logs does not spend its
+    /// time on clearing fresh ones.
     static SPARE: Cell<Option<Buffer>> = const { Cell::new(None) };
 }
 
@@ -130,7 +131,7 @@ pub(crate) fn lines<E: From<io::Error>>(
         });
         split(from, parent_key, each, |used| {
             if let Some(used) = used {
-                // Nobody wants it back once everything was read.
+                // The other side is gone once everything was read.
                 let _ = give_back.send(used);
             }
             filled.recv().unwrap_or_else(|_| Err(io::ErrorKind::UnexpectedEof.into()))
@@ -233,7 +234,7 @@ impl Unfinished {
         unfinished
     }
 
-    /// Whether the line is too long to be held.
+    /// Returns whether the line is too long to be held.
     fn is_long(&self) -> bool {
         self.start.len() >= CHUNK
     }
@@ -296,7 +297,7 @@ mod tests {
 
     type Seen = (u64, u64, bool, Option<bool>);
 
-    /// The lines, which must be the same when the log is held in memory, but for long ones.
+    /// Returns the lines, which must be the same when the log is held in memory, but for long ones.
     fn read(bytes: &[u8], from: u64) -> Vec<Seen> {
         let seen = read_from(&MemoryJournal::new(bytes.to_vec()), bytes, from);
         let held = read_from(&Held::holding(bytes.to_vec()), bytes, from);

@@ -23,7 +23,7 @@ const GROWTH: u64 = 4;
 /// Beyond this, or beyond half the file, everything is read instead.
 const LAST: u64 = 32 * 1024 * 1024;
 
-/// The context at the active leaf, if the end of the log tells it.
+/// Returns the context at the active leaf, if the end of the log tells it.
 pub(crate) fn projection(journal: &Arc<dyn Journal>, path: &Path) -> Result<Option<Projection>> {
     let length = journal.len().map_err(Error::Storage)?;
     let Ok(Some(header)) = Loaded::read_header(&**journal) else { return Ok(None) };
@@ -61,7 +61,7 @@ fn at_leaf(loaded: &Loaded, journal: &Arc<dyn Journal>) -> Result<Option<Project
     Projection::plan(view, leaf)
 }
 
-/// The start of the first line that begins after `offset`, if it is near.
+/// Returns the start of the first line that begins after `offset`, if it is near.
 fn line_start(journal: &dyn Journal, offset: u64) -> io::Result<Option<u64>> {
     let mut bytes = vec![0; FIRST as usize / 2];
     let got = scan::read_full(journal, offset, &mut bytes)?;

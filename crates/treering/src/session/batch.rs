@@ -33,7 +33,7 @@ struct Line {
 }
 
 impl State {
-    /// The bytes of a batch, with ids and parents decided.
+    /// Returns the bytes of a batch, with ids and parents decided.
     pub(super) fn batch(&mut self, entries: &[NewEntry], leaf: Option<EntryId>) -> Result<Batch> {
         let (tree, codec) = (&self.loaded.tree, self.loaded.codec());
         let mut bytes = std::mem::take(&mut self.scratch);
@@ -172,12 +172,12 @@ impl State {
     }
 }
 
-/// Whether a session's name is not simply the last that it was given.
+/// Returns whether a session's name is not simply the last that it was given.
 fn has_rule_for_names(dialect: Dialect) -> bool {
     matches!(dialect, Dialect::Operator | Dialect::Tau)
 }
 
-/// Whether an entry may change which name is in force: Operator looks for it on the path.
+/// Returns whether an entry may change which name is in force: Operator looks for it on the path.
 fn may_rename(entry: &NewEntry) -> bool {
     entry.parent != Parent::Leaf || matches!(entry.kind(), Kind::Leaf | Kind::SessionInfo)
 }

@@ -15,7 +15,7 @@ use crate::entry::{Kind, Role};
 use crate::json;
 use hashbrown::hash_table::Entry;
 
-/// What a new row brings besides its head.
+/// A new row of the tree.
 pub(crate) struct Row<'a> {
     pub head: Head<'a>,
     pub offset: u64,
@@ -85,7 +85,7 @@ impl Tree {
         taken
     }
 
-    /// The row a parent's id means; usually it is the row just before.
+    /// Returns the row a parent's id means; usually it is the row just before.
     fn parent_row(&self, id: &str, row: u32) -> u32 {
         match row.checked_sub(1) {
             Some(previous) if self.id_bytes(previous) == id.as_bytes() => previous,
@@ -249,13 +249,13 @@ impl Tree {
     }
 }
 
-/// An id named by a label or leaf entry.
+/// Returns an id named by a label or leaf entry.
 fn fact_id(literal: &[u8]) -> Option<Box<str>> {
     let name = json::string(literal).or_else(|| std::str::from_utf8(literal).ok().map(Into::into));
     name.filter(|name| !name.is_empty()).map(|name| name.as_ref().into())
 }
 
-/// A head for an entry treering itself wrote.
+/// Returns a head for an entry treering itself wrote.
 pub(crate) fn own_head<'a>(
     kind: Kind,
     role: Option<Role>,

@@ -43,7 +43,7 @@ pub struct Tree {
     rows: hashbrown::HashTable<Slot>,
     hasher: RandomState,
     labels: HashMap<Box<str>, Label>,
-    /// What the leaf entries of the file point to.
+    /// The targets of the `leaf` entries.
     leaf_targets: HashMap<u32, Option<Box<str>>>,
     name: Option<Box<str>>,
     /// Every name the session was given, and by which row.
@@ -89,7 +89,8 @@ impl Slot {
 struct Ids(String);
 
 impl Ids {
-    /// Where the text is kept. Past four gigabytes of ids, which no file reaches, ids are empty.
+    /// Returns where the text is kept. Past four gigabytes of ids, which no file reaches, ids are
+    /// empty.
     fn add(&mut self, text: &str) -> (u32, u16) {
         match (u32::try_from(self.0.len()), u16::try_from(text.len())) {
             (Ok(start), Ok(len)) => {
@@ -137,55 +138,56 @@ impl Tree {
         }
     }
 
-    /// How many entries the tree has. Entries whose id a later one took do not count.
+    /// Returns how many entries the tree has. Entries whose id a later one took do not count.
     pub fn len(&self) -> usize {
         self.nodes.len() - self.shadowed as usize
     }
 
-    /// Whether there is no entry.
+    /// Returns whether there is no entry.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
     }
 
-    /// How many lines lost their id to a later one.
+    /// Returns how many lines lost their id to a later one.
     pub fn shadowed(&self) -> usize {
         self.shadowed as usize
     }
 
-    /// The session's name, if it has one.
+    /// Returns the session's name, if it has one.
     pub fn name(&self) -> Option<&str> {
         self.name.as_deref()
     }
 
-    /// The name that the nearest entry on the path to the active leaf gave.
+    /// Returns the name that the nearest entry on the path to the active leaf gave.
     pub(crate) fn name_on_path(&self) -> Option<Box<str>> {
         let leaf = self.file_leaf_row().filter(|_| !self.names.is_empty())?;
         let named = |row: u32| self.names.iter().rev().find(|(by, _)| *by == row);
         self.ancestors(leaf).find_map(named).and_then(|(_, name)| name.clone())
     }
 
-    /// The last name that one of these rows, in the order of the file, gave; `None` if none did.
+    /// Returns the last name that one of these rows, in the order of the file, gave; `None` if none
+    /// did.
     pub(crate) fn name_given_by(&self, rows: &[u32]) -> Option<Option<&str>> {
         let given = self.names.iter().rev().find(|(row, _)| rows.binary_search(row).is_ok());
         given.map(|(_, name)| name.as_deref())
     }
 
-    /// The last name that an entry gave, be it none.
+    /// Returns the last name that an entry gave, be it none.
     pub(crate) fn last_given_name(&self) -> Option<&str> {
         self.names.last()?.1.as_deref()
     }
 
-    /// The last name that is one.
+    /// Returns the last name that is one.
     pub(crate) fn last_name(&self) -> Option<Box<str>> {
         self.names.iter().rev().find_map(|(_, name)| name.clone())
     }
 
-    /// Whether there is an entry of exactly this id.
+    /// Returns whether there is an entry of exactly this id.
     pub fn contains(&self, id: &str) -> bool {
         self.row(id).is_some()
     }
 
-    /// The id that `id` means: itself, or the only id that starts with it.
+    /// Returns the id that `id` means: itself, or the only id that starts with it.
     ///
     /// ```
     /// # use treering::{Message, Session};
@@ -217,7 +219,8 @@ impl Tree {
         Err(Error::AmbiguousEntry { prefix: id.to_owned(), candidates: candidates.collect() })
     }
 
-    /// The same, if the row is likely known: whoever reads one entry after the other wants the next.
+    /// Returns the same as [`find_row`](Self::find_row), and tries `likely` first: sequential
+    /// readers know the next row.
     pub(crate) fn find_row_at(&self, likely: u32, id: &str) -> Result<u32> {
         match self.nodes.get(likely as usize) {
             Some(node) if !node.has(Node::SHADOWED) && self.id_bytes(likely) == id.as_bytes() => {
@@ -256,7 +259,7 @@ impl Tree {
         EntryId::from(self.id_text(row))
     }
 
-    /// The id as JSON: a number where the file has one.
+    /// Returns the id as JSON: a number where the file has one.
     pub(crate) fn id_literal(&self, row: u32) -> Vec<u8> {
         match self.node(row).has(Node::NUMBER) {
             true => self.id_bytes(row).to_vec(),
@@ -268,28 +271,28 @@ impl Tree {
         &self.nodes[row as usize]
     }
 
-    /// All rows that are part of the tree, in file order.
+    /// Returns all rows that are part of the tree, in file order.
     pub(crate) fn live(&self) -> impl DoubleEndedIterator<Item = u32> + '_ {
         let rows = 0..self.nodes.len() as u32;
         rows.filter(|&row| !self.node(row).has(Node::SHADOWED))
     }
 
-    /// All ids, in file order.
+    /// Returns all ids, in file order.
     pub fn ids(&self) -> impl DoubleEndedIterator<Item = EntryId> + '_ {
         self.live().map(|row| self.id(row))
     }
 
-    /// The entry's type.
+    /// Returns the entry's type.
     pub fn kind(&self, id: &str) -> Result<Kind> {
         Ok(self.node(self.find_row(id)?).kind())
     }
 
-    /// Who speaks in the entry, if it is a message.
+    /// Returns the role of the entry, if it is a message.
     pub fn role(&self, id: &str) -> Result<Option<Role>> {
         Ok(self.node(self.find_row(id)?).role())
     }
 
-    /// The label on an entry.
+    /// Returns the label on an entry.
     pub fn label(&self, id: &str) -> Option<&str> {
         let row = self.find_row(id).ok()?;
         self.label_of(row).map(|label| &*label.text)
@@ -299,13 +302,13 @@ impl Tree {
         if self.labels.is_empty() { None } else { self.labels.get(self.id_text(row)) }
     }
 
-    /// The label on a row as a JSON string, and the row of the entry that set it.
+    /// Returns the label on a row as a JSON string, and the row of the entry that set it.
     pub(crate) fn label_literal(&self, row: u32) -> Option<(&[u8], u32)> {
         self.label_of(row).map(|label| (&*label.literal, label.row))
     }
 
-    /// Every label in force on an entry of the tree, in the order they were set: the target, the
-    /// text, and when.
+    /// Returns every label in force on an entry of the tree, in the order they were set: the
+    /// target, the text, and when.
     pub fn labels(&self) -> Vec<(EntryId, &str, Option<i64>)> {
         let mut labels: Vec<_> =
             self.labels.iter().filter(|(target, _)| self.contains(target)).collect();
@@ -345,13 +348,13 @@ impl Tree {
         None
     }
 
-    /// The row that a leaf entry points to.
+    /// Returns the row that a leaf entry points to.
     pub(crate) fn leaf_target(&self, row: u32) -> Option<u32> {
         self.leaf_targets.get(&row)?.as_deref().and_then(|target| self.row(target))
     }
 
-    /// Whether the leaf entries at the end of the file point to something that is not there, or
-    /// there is nothing but such entries.
+    /// Returns whether the leaf entries at the end of the file point to something that is not
+    /// there, or there is nothing but such entries.
     pub(crate) fn points_nowhere(&self) -> bool {
         for row in self.live().rev() {
             match self.leaf_targets.get(&row) {
@@ -366,7 +369,7 @@ impl Tree {
         true
     }
 
-    /// What the rules had to settle: where, and what.
+    /// Returns the problems that the rules settled, with their offsets.
     pub(crate) fn oddities(&self) -> impl Iterator<Item = (u64, Problem)> + '_ {
         (0..).zip(&self.nodes).filter_map(|(row, node)| {
             let id = || EntryId::from(self.ids.get(node));
@@ -382,20 +385,21 @@ impl Tree {
         })
     }
 
-    /// The parent that a row names and that is not there; `None` for any other row, also for one
-    /// whose parents lead in a circle.
+    /// Returns the parent that a row names and that is not there; `None` for any other row, also
+    /// for one whose parents lead in a circle.
     pub(crate) fn missing_parent(&self, row: u32) -> Option<&str> {
         let at = self.orphans.binary_search_by_key(&row, |(row, _)| *row).ok()?;
         let wanted = &*self.orphans[at].1;
         (wanted != self.id_text(row)).then_some(wanted)
     }
 
-    /// Whether every link leads to an earlier row, so that ancestors have falling row numbers.
+    /// Returns whether every link leads to an earlier row, so that ancestors have falling row
+    /// numbers.
     pub(crate) fn is_plain(&self) -> bool {
         self.plain
     }
 
-    /// Whether some entry names a parent of this id that is not there.
+    /// Returns whether some entry names a parent of this id that is not there.
     pub(crate) fn is_missed(&self, id: &str) -> bool {
         self.missed.contains(id)
     }

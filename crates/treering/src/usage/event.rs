@@ -1,8 +1,8 @@
-//! Which events are the same.
+//! Decides which usage events are the same.
 //!
 //! The rule, the first that applies:
 //!
-//! 1. What the provider calls the response. Claude Code's records have its id (`message.id`, with
+//! 1. The provider's name of the response. Claude Code's records have its id (`message.id`, with
 //!    `requestId`), and all records with the same one are one event. Elsewhere an answer may have a
 //!    `responseId`; as some providers give every response the same, its token counts are part of the
 //!    name.
@@ -24,7 +24,7 @@ use std::hash::BuildHasher;
 /// made to collide, and only good within the same [`Namer`].
 pub(super) type Key = u128;
 
-/// What an event is known by.
+/// The identity of an event.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Identity<'a> {
     /// All records of the response, whatever they count.
@@ -71,7 +71,7 @@ impl Namer {
         }
     }
 
-    /// The name of an entry, whatever it used.
+    /// Returns the name of an entry, whatever it used.
     pub(super) fn entry(&self, place: Place<'_>, len: u64) -> Key {
         // Without an id, entries of the same time are at least told apart by their length.
         let len = if place.is_derived { len } else { 0 };
@@ -96,13 +96,13 @@ fn numbers(numbers: [u64; 4]) -> [u8; 32] {
     bytes
 }
 
-/// Which sessions come from the same one, as far as their headers tell. Exact if parents are added
-/// before their forks; otherwise as far as the sessions added so far can tell.
+/// Families of sessions that come from the same one, as far as their headers tell. Exact if parents
+/// are added before their forks; otherwise as far as the sessions added so far can tell.
 #[derive(Debug, Default)]
 pub(super) struct Families(HashMap<String, String>);
 
 impl Families {
-    /// The family of a session, whose parent is `parent`.
+    /// Returns the family of a session, whose parent is `parent`.
     pub(super) fn of(&mut self, id: &str, parent: Option<&str>) -> String {
         let oldest = parent.unwrap_or(id);
         let known = self.0.get(id).or_else(|| self.0.get(oldest));

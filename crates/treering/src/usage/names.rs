@@ -3,13 +3,13 @@
 
 use std::collections::HashMap;
 
-/// How many different names are kept apart.
+/// The number of different names that are kept apart.
 const MANY: usize = 1000;
 
-/// How many bytes of a name are kept.
+/// The number of bytes of a name that are kept.
 const LONG: usize = 200;
 
-/// What stands for all names beyond those.
+/// The name that stands for all others.
 const REST: &str = "…";
 
 #[derive(Debug, Default)]
@@ -19,7 +19,7 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// The number of a name, now and later.
+    /// Returns the number of a name, now and later.
     pub(super) fn number(&mut self, name: &str) -> u32 {
         let cut: String;
         let mut name = name;

@@ -20,7 +20,7 @@ use std::ops::{Add, AddAssign};
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Usage {
-    /// How many requests to a model.
+    /// The number of requests to a model.
     pub requests: u64,
     /// Tokens read that came from no cache and went into none.
     pub input: u64,
@@ -30,9 +30,9 @@ pub struct Usage {
     pub cache_read: u64,
     /// Tokens read and written to a cache.
     pub cache_write: u64,
-    /// What the requests cost whose cost is known.
+    /// The cost of the requests whose cost is known.
     pub cost: Cost,
-    /// How many requests have no cost in the file: what they cost is unknown, not nothing.
+    /// The number of requests without a cost in the file: their cost is unknown, not zero.
     pub unpriced: u64,
 }
 
@@ -66,13 +66,13 @@ impl Usage {
         .into_bytes()
     }
 
-    /// All tokens.
+    /// Returns all tokens.
     pub fn total(&self) -> u64 {
         let read = self.input.saturating_add(self.cache_read).saturating_add(self.cache_write);
         read.saturating_add(self.output)
     }
 
-    /// Whether nothing was used.
+    /// Returns whether nothing was used.
     pub fn is_empty(&self) -> bool {
         *self == Usage::default()
     }
@@ -96,7 +96,7 @@ impl Usage {
         Usage { unpriced, ..self.with(other, u64::max, self.cost.max(other.cost)) }
     }
 
-    /// What is left without `other`, which was added before.
+    /// Subtracts `other`, which was added before.
     pub(super) fn without(self, other: Usage) -> Usage {
         let cost = Cost(self.cost.0.saturating_sub(other.cost.0));
         self.with(other, u64::saturating_sub, cost)
@@ -137,14 +137,14 @@ pub struct Cost(u128);
 const PARTS: u128 = 1_000_000_000_000;
 
 impl Cost {
-    /// An amount; `None` if it is negative or no number.
+    /// Returns an amount; `None` if it is negative or no number.
     pub fn from_dollars(dollars: f64) -> Option<Cost> {
         let is_amount = dollars.is_finite() && dollars >= 0.0;
         // A cast of a float saturates.
         is_amount.then(|| Cost((dollars * PARTS as f64).round() as u128))
     }
 
-    /// The amount as a number, for arithmetic that need not be exact.
+    /// Returns the amount as a number, for arithmetic that need not be exact.
     pub fn dollars(self) -> f64 {
         self.0 as f64 / PARTS as f64
     }
@@ -162,7 +162,7 @@ impl fmt::Display for Cost {
 /// number is damage.
 const MOST: u64 = 1 << 53;
 
-/// A number of tokens; 0 for what cannot be one.
+/// Returns a number of tokens; 0 for what cannot be one.
 fn tokens(literal: Option<&[u8]>) -> u64 {
     // Nearly always a few digits, which need no general reader of numbers.
     let digits = |literal: &&[u8]| literal.len() < 16 && literal.iter().all(u8::is_ascii_digit);
@@ -174,7 +174,7 @@ fn tokens(literal: Option<&[u8]>) -> u64 {
     number.map(|number| number as u64).filter(|tokens| *tokens <= MOST).unwrap_or_default()
 }
 
-/// A usage object as one request; `None` if it is none, or says that nothing was used.
+/// Returns a usage object as one request; `None` if it is none, or says that nothing was used.
 pub(super) fn usage(object: &[u8], price: Price) -> Option<Usage> {
     request(json::get_all(object, KEYS), price)
 }
@@ -210,7 +210,8 @@ fn request(values: [Option<&[u8]>; 6], price: Price) -> Option<Usage> {
     (usage.total() > 0 || usage.cost > Cost::default()).then_some(usage)
 }
 
-/// The total of a cost, or the sum of its parts if there is no total; `None` if it says nothing.
+/// Returns the total of a cost, or the sum of its parts if there is no total; `None` if it says
+/// nothing.
 fn cost(literal: &[u8]) -> Option<Cost> {
     let amount = |literal: &[u8]| Cost::from_dollars(number(literal)?);
     if !literal.starts_with(b"{") {

@@ -24,7 +24,7 @@ pub(super) struct Event {
     pub model: u32,
 }
 
-/// What the body of a row tells.
+/// The usage that the body of a row records.
 #[derive(Debug, Default)]
 pub(super) struct Told {
     pub usage: Option<(Usage, Key, Purpose)>,
@@ -48,7 +48,7 @@ impl<'a> Surveyor<'a> {
         Surveyor { view, namer, family, bodies: Bodies::default() }
     }
 
-    /// A row as something that may be copied.
+    /// Returns a row as something that may be copied.
     pub(super) fn place(&self, row: u32) -> Place<'a> {
         let tree = self.view.tree();
         let node = tree.node(row);
@@ -56,7 +56,7 @@ impl<'a> Surveyor<'a> {
         Place { id: tree.id_bytes(row), is_derived, time: node.time(), family: self.family }
     }
 
-    /// What a row tells. Rows that cannot tell anything are not read.
+    /// Reads the usage of a row. Rows that cannot record any are not read.
     pub(super) fn read(&mut self, row: u32) -> Result<Told> {
         let node = self.view.tree().node(row);
         let place = self.place(row);
@@ -88,7 +88,7 @@ impl<'a> Surveyor<'a> {
     }
 }
 
-/// What some rows of a session used, each event once.
+/// Returns the usage of some rows of a session, each event once.
 pub(crate) fn of_rows(view: &Snapshot, rows: &[u32]) -> Result<Usage> {
     let namer = Namer::default();
     let mut surveyor = Surveyor::new(view, &namer, "");
@@ -102,7 +102,7 @@ pub(crate) fn of_rows(view: &Snapshot, rows: &[u32]) -> Result<Usage> {
     Ok(events.into_values().sum())
 }
 
-/// What a body says, before its event has a name.
+/// The content of a body before its event has a name.
 #[derive(Debug)]
 struct Facts<'a> {
     usage: Option<Usage>,
@@ -140,12 +140,12 @@ fn answer<'a>(entry: &'a [u8], receipt: &'a Receipt) -> Facts<'a> {
     }
 }
 
-/// Whether an entry is a copy, by what it says in `copiedFrom`.
+/// Returns whether an entry is a copy, by what it says in `copiedFrom`.
 fn is_copy(copied: Option<&[u8]>) -> bool {
     copied.is_some_and(|copied| copied.starts_with(b"{"))
 }
 
-/// The names of the tools that some content calls.
+/// Returns the names of the tools that some content calls.
 fn calls(content: &[u8]) -> Vec<String> {
     if memchr::memmem::find(content, b"toolCall").is_none() {
         return Vec::new();
@@ -164,7 +164,7 @@ fn summary<'a>(entry: &'a [u8], purpose: Purpose, receipt: &Receipt) -> Facts<'a
     Facts { usage, purpose, model: model(entry, "model"), ..Facts::default() }
 }
 
-/// An entry that does nothing but count. If it has a running total it counts answers.
+/// Returns an entry that does nothing but count. If it has a running total it counts answers.
 fn count<'a>(entry: &'a [u8], receipt: &Receipt) -> Facts<'a> {
     let facts = summary(entry, Purpose::Other, receipt);
     let total = json::get(entry, "details")
@@ -177,7 +177,7 @@ fn count<'a>(entry: &'a [u8], receipt: &Receipt) -> Facts<'a> {
     Facts { identity, purpose: Purpose::Answer, ..facts }
 }
 
-/// The model that an object names: `provider/model`, or whatever it has of that.
+/// Returns the model that an object names: `provider/model`, or whatever it has of that.
 fn model(object: &[u8], key: &str) -> Option<String> {
     let view = MessageView::new(object);
     let text = |key| view.field(key).filter(|text| !text.is_empty());
@@ -188,7 +188,7 @@ fn model(object: &[u8], key: &str) -> Option<String> {
     }
 }
 
-/// What one entry says was used.
+/// Returns the usage that one entry records.
 pub(super) fn of_entry(view: &Snapshot, id: &str) -> Result<Option<Usage>> {
     let row = view.tree().find_row(id)?;
     let namer = Namer::default();
@@ -196,7 +196,7 @@ pub(super) fn of_entry(view: &Snapshot, id: &str) -> Result<Option<Usage>> {
     Ok(told.usage.map(|(usage, ..)| usage))
 }
 
-/// Which model is in force at each row: the nearest at or above it that names one.
+/// The model in force at each row: the nearest at or above it that names one.
 #[derive(Debug)]
 pub(super) struct Models(Vec<u32>);
 

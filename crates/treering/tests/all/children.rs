@@ -11,7 +11,7 @@ const FILE: &str = "TREERING_CHILD_FILE";
 const SEED: &str = "TREERING_CHILD_SEED";
 const COUNT: &str = "TREERING_CHILD_COUNT";
 
-/// What a child is for.
+/// The task of a child process.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Role {
     /// Appends to a session, telling the id of each entry once it is written.
@@ -53,7 +53,7 @@ impl Running {
         self.child.stdin.take().unwrap().write_all(b"go\n").unwrap();
     }
 
-    /// The next thing it tells; `None` when it has ended.
+    /// Returns the next thing it tells; `None` when it has ended.
     pub(crate) fn line(&mut self) -> Option<String> {
         let mut line = String::new();
         self.lines.read_line(&mut line).unwrap();

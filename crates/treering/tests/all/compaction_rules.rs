@@ -15,9 +15,9 @@ type Appended = (&'static str, Value);
 struct Item {
     id: usize,
     kind: &'static str,
-    /// What the model sees of it.
+    /// The message that the model sees.
     message: Option<Value>,
-    /// What an edit took out.
+    /// Whether an edit removed it.
     omitted: Option<Value>,
 }
 
@@ -43,7 +43,7 @@ impl Item {
         self.message.is_none() && self.kind != "compaction"
     }
 
-    /// What a provider counted.
+    /// The provider's count.
     fn usage(&self) -> Option<u64> {
         let message = self.message.as_ref().filter(|_| self.role() == "assistant")?;
         let total = message["usage"]["totalTokens"].as_u64().filter(|total| *total > 0);
@@ -65,7 +65,7 @@ fn size(message: &Value) -> u64 {
 /// The context at the last of the entries.
 struct Naive {
     items: Vec<Item>,
-    /// How many of them are a compaction and what it keeps.
+    /// The number of entries that are a compaction and what it keeps.
     old: usize,
     /// Where edits are, what they name, and whether they take it out.
     edits: Vec<(usize, String, bool)>,
@@ -106,12 +106,12 @@ impl Naive {
         Naive { items: places.iter().map(item).collect(), old, edits }
     }
 
-    /// Whether it begins with a compaction that the model sees.
+    /// Returns whether it begins with a compaction that the model sees.
     fn is_compacted(&self) -> bool {
         self.items[0].kind == "compaction" && self.items[0].message.is_some()
     }
 
-    /// The first that is kept, and where its turn starts if that is split.
+    /// Returns the first that is kept, and where its turn starts if that is split.
     fn cut(&self, keep: u64) -> (usize, Option<usize>) {
         let (items, start) = (&self.items, usize::from(self.is_compacted()));
         let valid: Vec<usize> =
@@ -150,7 +150,7 @@ impl Naive {
             && replacing.all(|(_, target, _)| is_gone(target))
     }
 
-    /// All system messages as one text.
+    /// Returns all system messages as one text.
     fn prompt(&self) -> Option<String> {
         let said = self.items.iter().filter(|item| item.role() == "system");
         let said = said.map(|item| text(&item.message.as_ref().unwrap()["content"]));
@@ -160,7 +160,7 @@ impl Naive {
         (!texts.is_empty()).then(|| all.join("\n\n"))
     }
 
-    /// What was counted, and what is estimated.
+    /// The counted and the estimated tokens.
     fn tokens(&self) -> (u64, u64) {
         let sizes = |items: &[Item]| items.iter().map(Item::size).sum::<u64>();
         let edited = self.edits.last().map_or(0, |(at, ..)| at + 1);
@@ -184,7 +184,7 @@ fn text(value: &Value) -> String {
     value.as_str().unwrap().to_owned()
 }
 
-/// What an entry says, as long as nothing edits it.
+/// Returns the message of an entry before edits.
 fn said(kind: &str, fields: &Value, is_summary: bool) -> Option<Value> {
     let summary = &fields["summary"];
     match kind {
@@ -211,7 +211,7 @@ fn edited(mut message: Value, content: &Value) -> Value {
     message
 }
 
-/// What to append: what it is, a size, and how far back it points.
+/// An entry to append: its kind, a size, and how far back it points.
 fn script() -> impl Strategy<Value = Vec<(u8, usize, usize)>> {
     prop::collection::vec((0_u8..19, 0_usize..12, 0_usize..9), 1..40)
 }

@@ -10,7 +10,7 @@ use treering_testkit::model::Model;
 use treering_testkit::mutate::mutate;
 use treering_testkit::rng::Rng;
 
-/// A healthy file with some damage done to it.
+/// Returns a healthy file with some damage done to it.
 fn damaged(seed: u64, entries: usize, changes: u64) -> (Vec<u8>, Vec<&'static str>) {
     let mut rng = Rng::new(seed);
     let mut bytes = match rng.below(8) {
@@ -28,7 +28,7 @@ fn exercise(session: &Session) {
     for item in tree.walk() {
         let entry = session.entry(item.id).unwrap();
         let _ = entry.body();
-        // Whoever reads one after the other finds the same.
+        // Sequential reads find the same.
         assert_eq!(reader.entry(item.id).unwrap().record(), entry.record());
     }
     for entry in session.path_to_leaf().unwrap() {

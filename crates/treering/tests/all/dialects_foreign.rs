@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use treering::{Dialect, Error, Message, MessageView, Pairing, Repeated, Selection, Session};
 use treering_testkit::model;
 
-/// A record of Claude Code's.
+/// Returns a record of Claude Code's.
 fn record(kind: &str, uuid: &str, parent: Option<&str>, more: Value) -> String {
     let mut record = json!({"parentUuid": parent, "isSidechain": false, "cwd": "/p", "sessionId": "s",
         "type": kind, "uuid": uuid, "timestamp": "2026-01-05T09:00:20.226Z"});
@@ -224,7 +224,7 @@ fn the_active_leaf_is_the_last_thing_somebody_said() {
     }
 }
 
-/// A session with a subagent's file beside it.
+/// Returns a session with a subagent's file beside it.
 fn with_subagent(dir: &Path) -> (PathBuf, PathBuf) {
     let (main, agent) = (dir.join("s.jsonl"), dir.join("s/subagents/agent-1.jsonl"));
     std::fs::create_dir_all(agent.parent().unwrap()).unwrap();
@@ -300,7 +300,7 @@ fn claude_codes_files_are_never_modified() {
     assert_eq!(files, 2, "nothing appeared beside it");
 }
 
-/// A record of Codex's, in its envelope.
+/// Returns a record of Codex's, in its envelope.
 fn codex(kind: &str, payload: Value) -> String {
     json!({"timestamp": "2026-01-05T09:00:20.226Z", "type": kind, "payload": payload}).to_string()
 }
@@ -319,7 +319,7 @@ fn texts(session: &Session) -> String {
     join(context.messages.iter().map(|message| MessageView::new(&message.json).text()))
 }
 
-/// What the same conversation is with and without an envelope.
+/// The same conversation with and without an envelope.
 fn rollouts() -> [String; 2] {
     let call = json!({"type": "function_call", "name": "shell", "arguments": "{\"n\":1}", "call_id": "c1"});
     let output = json!({"type": "function_call_output", "call_id": "c1", "output": "done"});
@@ -388,7 +388,7 @@ fn a_packed_rollout_is_the_same_session() {
     assert_read_only(&packed, Dialect::Codex);
 }
 
-/// Reading puts results beside the conversation into it: one that somebody went back from must not
+/// Reading puts results beside the conversation into it: one that was navigated away from must not
 /// come back that way.
 #[test]
 fn a_result_that_was_left_does_not_come_back_in_an_export() {

@@ -36,7 +36,7 @@ const VALUES: [&str; 6] = [
     "[1.50]",
 ];
 
-/// One thing that somebody does to a session.
+/// One operation on a session.
 #[derive(Debug, Clone)]
 enum Step {
     Append(NewEntry),
@@ -203,7 +203,7 @@ fn assert_same_context(ours: &Session, theirs: &Session, leaf: Option<&str>, wha
     let mut found = messages(&theirs);
     for ((_, ours), (_, theirs)) in expected.iter().zip(&mut found) {
         if ours["timestamp"].is_null() && theirs.get("timestamp").is_some() {
-            // Nobody knows when that was: in other dialects it has the time of what stands before.
+            // Its time is unknown: in other dialects it has the time of the entry before it.
             theirs["timestamp"] = Value::Null;
         }
     }
@@ -212,7 +212,7 @@ fn assert_same_context(ours: &Session, theirs: &Session, leaf: Option<&str>, wha
     assert_eq!(theirs.model, ours.model, "{what}: model at {leaf:?}");
 }
 
-/// The name by Operator's rule: what the nearest entry on the path says.
+/// Returns the name by Operator's rule: what the nearest entry on the path says.
 fn name_on_path(session: &Session) -> Option<String> {
     let path = session.path_to_leaf().unwrap();
     let named = path.iter().rev().find(|entry| entry.kind() == Kind::SessionInfo)?;
@@ -220,7 +220,7 @@ fn name_on_path(session: &Session) -> Option<String> {
 }
 
 /// Both are the same tree as far as the entries `known` go: headers that are nodes and leaf entries,
-/// whose ids nobody chose, aside.
+/// whose ids are random, aside.
 fn assert_same(ours: &Session, theirs: &Session, known: &BTreeSet<&str>, what: &str) {
     let own = |id: &EntryId| known.contains(id.as_str());
     // The name that Operator needs on the path to see it stays where it was given: at the leaf.
@@ -331,7 +331,7 @@ fn the_same_work_makes_the_same_tree_in_every_dialect() {
     }
 }
 
-/// A session of treering's own, and the ids of its entries.
+/// Returns a session of treering's own, and the ids of its entries.
 fn random_pi(dir: &TempDir, seed: u64, dialect: Dialect) -> (Worked, Vec<String>) {
     let mut worked = Worked::new(dir, "pi.jsonl", Dialect::Pi);
     let mut steps = Steps::new(seed, dialect);
@@ -395,8 +395,8 @@ fn generated_sessions_come_back_with_the_same_contexts() {
     }
 }
 
-/// What a provider would be told: who said what. Empty texts say nothing, and what the user said in
-/// several messages is one.
+/// Returns the roles and texts that a provider gets. Empty texts do not count, and texts of the
+/// user in several messages is one.
 fn said(context: &Context) -> Vec<(String, String)> {
     let mut all: Vec<(String, String)> = Vec::new();
     for message in context.to_llm(Pairing::Raw).messages {

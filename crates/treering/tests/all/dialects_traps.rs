@@ -4,7 +4,8 @@
 use crate::support::{HEADER, join, open, sources};
 use treering::{Dialect, Session};
 
-/// A user message of a dialect: `parent` is the member that names it, with a comma after it, or nothing.
+/// Returns a user message of a dialect: `parent` is the member that names it, with a comma after
+/// it, or nothing.
 fn said(dialect: Dialect, id: &str, parent: &str, text: &str, more: &str) -> String {
     match dialect {
         Dialect::Uuid => format!(
@@ -51,7 +52,7 @@ fn parent_key(dialect: Dialect) -> &'static str {
     }
 }
 
-/// A message with a parent.
+/// Returns a message with a parent.
 fn under(dialect: Dialect, id: &str, parent: Option<&str>, text: &str, more: &str) -> String {
     let key = parent_key(dialect);
     let member = match (parent, dialect) {
@@ -69,7 +70,7 @@ fn session(dialect: Dialect, lines: &[String]) -> Session {
     session
 }
 
-/// The last message of the context at the leaf, as JSON text.
+/// Returns the last message of the context at the leaf, as JSON text.
 fn last(session: &Session) -> String {
     let context = session.context().unwrap();
     String::from_utf8(context.messages.last().unwrap().json.clone()).unwrap()

@@ -1,4 +1,4 @@
-//! What is wrong with a file is found, with its line; every file of the corpus of faults.
+//! Findings of `doctor`, with their lines; every file of the corpus of faults.
 
 use crate::support::{HEADER, compaction, entry, file, label, leaf, user};
 use std::path::{Path, PathBuf};
@@ -31,7 +31,7 @@ impl Scratch {
         repair(self.path(), RepairOptions::default()).unwrap()
     }
 
-    /// The repaired copy.
+    /// Returns the repaired copy.
     pub(crate) fn repaired(&self) -> Vec<u8> {
         std::fs::read(self.dir.path().join("s.repaired.jsonl")).unwrap()
     }
@@ -280,7 +280,7 @@ fn large_entries_are_named_largest_first_in_the_file() {
     assert_eq!(found(file(&lines)), ["3 large-entry"]);
 }
 
-/// What is wrong with each file of the corpus of faults: its codes, once each, by line.
+/// The findings for each file of the corpus of faults: codes, once each, by line.
 const FAULTS: [(&str, &str); 47] = [
     ("bad-timestamps", "invalid-timestamp"),
     ("blank-lines", ""),

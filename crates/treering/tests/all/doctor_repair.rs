@@ -9,7 +9,7 @@ use treering_testkit::generate::small;
 use treering_testkit::mutate::mutate;
 use treering_testkit::rng::Rng;
 
-/// The lines of a repaired file that are neither header nor the repair's own.
+/// Returns the lines of a repaired file that are neither header nor the repair's own.
 fn bodies(bytes: &[u8]) -> Vec<String> {
     let text = String::from_utf8(bytes.to_vec()).unwrap();
     let own = |line: &&str| !line.contains("treering.repair") && !line.contains("\"leaf\"");
@@ -241,7 +241,7 @@ fn many_orphans_after_their_descendants_are_all_linked() {
     assert_eq!((repair.relinked.len(), repair.after.reachable), (count, 2 * count));
 }
 
-/// The ids of everything whole in a file, and what it says.
+/// Returns the ids of everything whole in a file, and what it says.
 fn contents(path: &Path) -> Vec<(EntryId, Vec<u8>)> {
     let session = Session::open(path).unwrap();
     let whole = session.entries().map(Result::unwrap).filter(|entry| !entry.is_damaged());

@@ -1,5 +1,6 @@
-//! What breaks other readers and writers of session files, row by row. Rows that need real processes
-//! are in `processes`, `deleted`, `full_disk` and `upgrades`; those about size in `scale`.
+//! Faults that break other readers and writers of session files, row by row. Rows that need real
+//! processes are in `processes`, `deleted`, `full_disk` and `upgrades`; those about size in
+//! `scale`.
 
 use crate::support::{
     HEADER, Leaf, assert_agrees, assert_own_line, assistant, compaction, entry, file, join, label,

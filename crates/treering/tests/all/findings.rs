@@ -1,4 +1,4 @@
-//! What is odd about a file is said, with its line, and never stops anything.
+//! Findings are reported with their lines and never stop anything.
 
 use crate::support::{compaction, entry, file, label, leaf, open, user};
 use treering::{EntryId, Problem};

@@ -17,9 +17,9 @@ struct World {
     calls: usize,
     /// All entries as they were when they were written.
     bytes: HashMap<EntryId, Vec<u8>>,
-    /// What can be reached from each entry.
+    /// The entries that can be reached from each entry.
     known: HashMap<String, BTreeSet<String>>,
-    /// What of that are copies of others, by those.
+    /// The copies among them, by their originals.
     copied: HashMap<String, BTreeSet<String>>,
     merged: HashMap<String, String>,
     origins: HashMap<String, String>,
@@ -93,7 +93,7 @@ impl World {
         .collect()
     }
 
-    /// Results that only somebody made up, and others, by whether they concern `copies`.
+    /// Returns the repairs that concern `copies`, and the number of others.
     fn repairs(&self, copies: &HashSet<String>) -> (Vec<ContextRepair>, usize) {
         let repairs = self.session.context().unwrap().to_llm(Pairing::Strict).repairs;
         let (ours, others): (Vec<_>, Vec<_>) =

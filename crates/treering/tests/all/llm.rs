@@ -1,4 +1,4 @@
-//! What goes to a provider: the exact texts, and calls paired with results.
+//! Messages for a provider: the exact texts, and calls paired with results.
 
 use crate::support::{compaction, entry, file, open, user};
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ fn message(id: &str, parent: Option<&str>, json: &Value) -> String {
     entry("message", id, parent, &format!(",\"message\":{json}"))
 }
 
-/// The text of the only message that a single entry becomes.
+/// Returns the text of the only message that a single entry becomes.
 fn text(json: Value) -> String {
     let all = values(&llm(&[message("a", None, &json)], Pairing::Raw));
     assert_eq!((all.len(), &all[0]["role"]), (1, &json!("user")));

@@ -76,7 +76,7 @@ fn there_may_be_nothing_to_merge() {
     session.branch("m2").unwrap();
     assert_eq!(new(&session, model.as_str()), "");
     assert!(matches!(session.merge_plan("nowhere", 0), Err(Error::UnknownEntry(_))));
-    // What goes on from here, and what has nothing in common.
+    // An entry that continues this one, and one that has nothing in common with it.
     session.branch("s1").unwrap();
     assert!(ready(&session, "s3").is_continuation());
     session.reset_leaf().unwrap();

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use treering::{Message, Session};
 use treering_testkit::rng::Rng;
 
-/// What was acknowledged so far, by whomever.
+/// The appends that were acknowledged so far, by all processes.
 #[derive(Default)]
 pub(crate) struct Ledger(Mutex<Vec<String>>);
 

@@ -8,7 +8,7 @@ use treering::{
     CacheControl, Context, ContextRepair, Model, Pairing, ProviderRequest, RequestOptions, Tool,
 };
 
-/// A context of these messages, each an entry `e0`, `e1` … below the one before it.
+/// Returns a context of these messages, each an entry `e0`, `e1` … below the one before it.
 fn context(messages: &[Value]) -> Context {
     raw_context(&messages.iter().map(Value::to_string).collect::<Vec<_>>())
 }

@@ -13,7 +13,7 @@ fn open(journal: &Arc<Faulty>, durability: Durability) -> Session {
     Session::in_journal(Arc::clone(journal) as _, "/project", options).unwrap()
 }
 
-/// A session whose header is safe.
+/// Returns a session whose header is safe.
 fn begun(durability: Durability) -> (Arc<Faulty>, Session, EntryId) {
     let journal = Faulty::in_memory();
     let session = open(&journal, durability);

@@ -1,4 +1,4 @@
-//! What many tests need: lines, sessions over bytes, and the comparison with the model.
+//! Shared by many tests: lines, sessions over bytes, and the comparison with the model.
 
 use proptest::test_runner::{Config, RngSeed};
 use std::path::Path;
@@ -9,19 +9,19 @@ use treering_testkit::rng::Rng;
 
 pub(crate) const HEADER: &str = r#"{"type":"session","version":3,"id":"s1","timestamp":"2026-01-05T09:00:00.000Z","cwd":"/project"}"#;
 
-/// An entry's line, without newline. All have the same time.
+/// Returns an entry's line, without newline. All have the same time.
 pub(crate) fn entry(kind: &str, id: &str, parent: Option<&str>, more: &str) -> String {
     let parent = parent.map_or("null".to_owned(), |parent| format!("\"{parent}\""));
     let time = "2026-01-05T09:00:20.226Z";
     format!(r#"{{"type":"{kind}","id":"{id}","parentId":{parent},"timestamp":"{time}"{more}}}"#)
 }
 
-/// A user message that says its own id.
+/// Returns a user message that says its own id.
 pub(crate) fn user(id: &str, parent: Option<&str>) -> String {
     entry("message", id, parent, &format!(r#","message":{{"role":"user","content":"{id}"}}"#))
 }
 
-/// An assistant message that says its own id.
+/// Returns an assistant message that says its own id.
 pub(crate) fn assistant(id: &str, parent: Option<&str>) -> String {
     let message = r#","message":{"role":"assistant","content":[{"type":"text","text":"ID"}],"provider":"acme","model":"oak"}"#;
     entry("message", id, parent, &message.replace("ID", id))
@@ -41,7 +41,7 @@ pub(crate) fn compaction(id: &str, parent: Option<&str>, first_kept: &str) -> St
     entry("compaction", id, parent, &more.replace("ID", first_kept))
 }
 
-/// A file of a header and these lines.
+/// Returns a file of a header and these lines.
 pub(crate) fn file(lines: &[String]) -> String {
     let mut text = format!("{HEADER}\n");
     for line in lines {
@@ -51,7 +51,7 @@ pub(crate) fn file(lines: &[String]) -> String {
     text
 }
 
-/// A session over bytes in memory.
+/// Returns a session over bytes in memory.
 pub(crate) fn open(bytes: impl AsRef<[u8]>) -> Session {
     try_open(bytes).unwrap()
 }
@@ -61,7 +61,7 @@ pub(crate) fn try_open(bytes: impl AsRef<[u8]>) -> treering::Result<Session> {
     Session::in_journal(journal, "/project", SessionOptions::default())
 }
 
-/// The ids of a path, joined by spaces.
+/// Returns the ids of a path, joined by spaces.
 pub(crate) fn path(session: &Session, id: &str) -> String {
     join(session.tree().path(id).unwrap())
 }
@@ -70,7 +70,7 @@ pub(crate) fn join<T: std::fmt::Display>(items: impl IntoIterator<Item = T>) -> 
     items.into_iter().map(|item| item.to_string()).collect::<Vec<_>>().join(" ")
 }
 
-/// The entries that contribute to a context, joined by spaces.
+/// Returns the entries that contribute to a context, joined by spaces.
 pub(crate) fn sources(context: &Context) -> String {
     join(context.messages.iter().map(|message| &message.entry))
 }
@@ -86,7 +86,7 @@ pub(crate) fn assert_own_line(bytes: &[u8], id: &str) {
     assert_eq!(bytes.last(), Some(&b'\n'), "the last line is terminated");
 }
 
-/// The session as a file would have it.
+/// Returns the session as a file would have it.
 pub(crate) fn written(session: &Session) -> Vec<u8> {
     let mut bytes = session.header().raw().to_vec();
     bytes.push(b'\n');
@@ -110,7 +110,7 @@ pub(crate) fn cases(count: u32) -> Config {
     config
 }
 
-/// Whose leaf is compared.
+/// The leaf that is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Leaf {
     /// The session was just opened: its leaf is the file's.
@@ -206,7 +206,7 @@ impl Agreement<'_> {
         }
     }
 
-    /// A few of the model's ids, spread over the file.
+    /// Returns a few of the model's ids, spread over the file.
     fn some(&self, count: usize) -> Vec<String> {
         let ids = self.model.ids();
         let step = (ids.len() / count).max(1);
@@ -271,18 +271,18 @@ impl Agreement<'_> {
     }
 }
 
-/// What a reader may see must not depend on which of the two it asks.
+/// Both readers must show the same.
 pub(crate) fn assert_tail_agrees(file: &Path) {
     let whole = Session::open(file).unwrap().context().unwrap();
     assert_eq!(treering::active_context(file).unwrap(), whole, "read from the end, and as a whole");
 }
 
-/// The whole tree, in a form that can be compared with another's.
+/// Returns the whole tree, in a form that can be compared with another's.
 pub(crate) fn outline(session: &Session) -> Vec<String> {
     session.tree().walk().map(|item| format!("{item:?}")).collect()
 }
 
-/// An assistant message that calls a tool under each of these ids.
+/// Returns an assistant message that calls a tool under each of these ids.
 pub(crate) fn calls(id: &str, parent: Option<&str>, calls: &[&str]) -> String {
     let call = |call: &&str| {
         format!(
@@ -295,7 +295,7 @@ pub(crate) fn calls(id: &str, parent: Option<&str>, calls: &[&str]) -> String {
     entry("message", id, parent, &format!(r#","message":{message}"#))
 }
 
-/// The result of a call.
+/// Returns the result of a call.
 pub(crate) fn result(id: &str, parent: Option<&str>, call: &str) -> String {
     let message = r#"{"role":"toolResult","toolCallId":"CALL","toolName":"read","content":[{"type":"text","text":"ID"}],"isError":false}"#;
     let message = message.replace("CALL", call).replace("ID", id);

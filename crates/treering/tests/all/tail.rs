@@ -11,13 +11,14 @@ use treering::Session;
 use treering_testkit::generate::{Limit, Plan, session_bytes};
 use treering_testkit::rng::Rng;
 
-/// A message of a few kilobytes.
+/// Returns a message of a few kilobytes.
 fn long(id: &str, parent: Option<&str>) -> String {
     user(id, parent)
         .replace("\"content\":\"", &format!("\"content\":\"{} ", "lorem ipsum ".repeat(180)))
 }
 
-/// A chain of long messages after `start`, of about `bytes` bytes: more than is looked at first.
+/// Returns a chain of long messages after `start`, of about `bytes` bytes: more than is looked at
+/// first.
 fn chain(out: &mut String, prefix: &str, start: Option<&str>, bytes: usize) -> String {
     let end = out.len() + bytes;
     let mut parent = start.map(str::to_owned);

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use treering::{Message, Session};
 use treering_testkit::rng::Rng;
 
-/// A file of version 1: no ids, no parents.
+/// Returns a file of version 1: no ids, no parents.
 fn version_1(entries: usize) -> String {
     let mut text = String::from(
         "{\"type\":\"session\",\"id\":\"old\",\"timestamp\":\"2025-01-01T00:00:00.000Z\",\"cwd\":\"/p\"}\n",

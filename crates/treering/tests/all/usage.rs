@@ -433,7 +433,7 @@ fn line(at: usize, parents: &mut Vec<Option<usize>>, random: &Random) -> Value {
     entry
 }
 
-/// The events of some entries, by name: counts, and cost in thousandths.
+/// Returns the events of some entries, by name: counts, and cost in thousandths.
 fn naive<'a>(entries: impl Iterator<Item = &'a Value>) -> (u64, [u64; 4], u64, u64) {
     let mut events: BTreeMap<String, ([u64; 4], Option<u64>)> = BTreeMap::new();
     for entry in entries {

@@ -9,7 +9,7 @@ use treering_agent::{
     Compacting, CompactingOverride, Decision, Event, HookFuture, Hooks, TreeOverride,
 };
 
-/// What an extension answers to each question.
+/// The answers of an extension to each question.
 pub(crate) struct Extension {
     pub(crate) tree: Decision<TreeOverride>,
     pub(crate) compact: Decision<CompactOverride>,
@@ -104,7 +104,7 @@ impl Hooks for Extension {
     }
 }
 
-/// What was broadcast since the last look.
+/// Returns the events that were broadcast since the last call.
 pub(crate) fn seen(events: &mut Receiver<Event>) -> Vec<Event> {
     std::iter::from_fn(|| events.try_recv().ok()).collect()
 }

@@ -6,7 +6,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, mpsc};
 
-/// What the server does once it has read a request.
+/// The reaction of the server to a request.
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
     /// Sends bytes.
@@ -62,7 +62,7 @@ impl Server {
         format!("http://{}", self.address)
     }
 
-    /// The requests so far, head and body.
+    /// Returns the requests so far, head and body.
     pub(crate) fn requests(&self) -> Vec<String> {
         self.requests.lock().unwrap().clone()
     }

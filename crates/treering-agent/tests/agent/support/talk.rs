@@ -16,7 +16,7 @@ pub(crate) fn answer(text: &str) -> NewEntry {
     Message::assistant("acme", "m1", text)
 }
 
-/// An answer that calls one tool.
+/// Returns an answer that calls one tool.
 pub(crate) fn call(id: &str, tool: &str, path: &str) -> NewEntry {
     let message = json!({
         "role": "assistant", "provider": "acme", "model": "m1", "stopReason": "toolUse",
@@ -33,7 +33,7 @@ pub(crate) fn result(id: &str, text: &str) -> NewEntry {
     NewEntry::message(message.to_string().as_bytes()).unwrap()
 }
 
-/// An answer after which the provider said how large the context is.
+/// Returns an answer after which the provider said how large the context is.
 pub(crate) fn answer_of_size(model: &str, tokens: u64) -> NewEntry {
     let message = json!({
         "role": "assistant", "provider": "acme", "model": model, "stopReason": "stop",
@@ -65,13 +65,13 @@ impl Home {
         Session::open(&self.path).unwrap()
     }
 
-    /// How many files there are.
+    /// Returns how many files there are.
     pub(crate) fn files(&self) -> usize {
         std::fs::read_dir(self.dir.path()).unwrap().count()
     }
 }
 
-/// A session whose appends are counted.
+/// Returns a session whose appends are counted.
 pub(crate) fn counted() -> (Arc<Faulty>, Session) {
     let journal = Faulty::in_memory();
     let session = Session::in_journal(journal.clone(), "/project", Default::default()).unwrap();
@@ -86,7 +86,7 @@ pub(crate) fn json_of(entry: &Entry) -> Value {
     serde_json::from_slice(entry.raw()).unwrap()
 }
 
-/// The texts of a context, a role before each.
+/// Returns the texts of a context, a role before each.
 pub(crate) fn lines(context: &Context) -> Vec<String> {
     let line = |json: &[u8]| {
         let view = MessageView::new(json);

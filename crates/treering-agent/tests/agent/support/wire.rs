@@ -4,14 +4,14 @@ use super::Api;
 use super::server::Step;
 use serde_json::{Value, json};
 
-/// The head of a streamed answer.
+/// Returns the head of a streamed answer.
 pub(crate) fn head() -> Step {
     let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream; charset=utf-8\r\n\
                 transfer-encoding: chunked\r\nconnection: close\r\n\r\n";
     Step::Send(head.into())
 }
 
-/// A whole answer that is not a stream.
+/// Returns a whole answer that is not a stream.
 pub(crate) fn refusal(status: u16, headers: &str, body: &str) -> Vec<Step> {
     let head = format!(
         "HTTP/1.1 {status} X\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\
@@ -32,7 +32,7 @@ fn choice(delta: Value, finish: Option<&str>) -> String {
     format!("data: {chunk}\n\n")
 }
 
-/// What comes before the text.
+/// Returns the events before the text.
 pub(crate) fn begin(api: Api) -> String {
     match api {
         Api::Anthropic => {
@@ -52,7 +52,7 @@ pub(crate) fn begin(api: Api) -> String {
     }
 }
 
-/// A piece of the text.
+/// Returns a piece of the text.
 pub(crate) fn delta(api: Api, text: &str) -> String {
     match api {
         Api::Anthropic => named(
@@ -64,7 +64,7 @@ pub(crate) fn delta(api: Api, text: &str) -> String {
     }
 }
 
-/// What comes after the text, with the reason for stopping.
+/// Returns the events after the text, with the reason for stopping.
 pub(crate) fn finish(api: Api, reason: &str) -> String {
     match api {
         Api::Anthropic => {
@@ -86,7 +86,7 @@ pub(crate) fn finish(api: Api, reason: &str) -> String {
     }
 }
 
-/// The reason for a normal end.
+/// Returns the reason for a normal end.
 pub(crate) fn normal(api: Api) -> &'static str {
     match api {
         Api::Anthropic => "end_turn",
@@ -94,13 +94,13 @@ pub(crate) fn normal(api: Api) -> &'static str {
     }
 }
 
-/// All events of a whole answer.
+/// Returns all events of a whole answer.
 pub(crate) fn whole(api: Api, pieces: &[&str]) -> String {
     let deltas: String = pieces.iter().map(|piece| delta(api, piece)).collect();
     begin(api) + &deltas + &finish(api, normal(api))
 }
 
-/// The script of an answer with these events.
+/// Returns the script of an answer with these events.
 pub(crate) fn answer(events: &str) -> Vec<Step> {
     vec![head(), Step::Chunk(events.into()), Step::End]
 }

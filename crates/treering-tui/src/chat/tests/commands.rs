@@ -1,4 +1,4 @@
-//! What is typed, and what it means.
+//! Tests of commands as they are typed.
 
 use crate::chat::commands::TABLE;
 use crate::chat::complete::complete;

@@ -6,7 +6,7 @@ use super::{shown, tones};
 use std::sync::Arc;
 use treering::{MemoryJournal, Session, SessionOptions};
 
-/// An entry of every kind that has a page of its own.
+/// Returns an entry of every kind that has a page of its own.
 fn session() -> Session {
     let lines = [
         r#""type":"message","id":"u1","parentId":null,"message":{"role":"user","content":"Make it *fast*."}"#,

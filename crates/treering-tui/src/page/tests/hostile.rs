@@ -1,4 +1,4 @@
-//! What must not do any harm.
+//! Tests with hostile content.
 
 use super::super::writer::MAX_LINES;
 use super::super::{Line, Page, Reader};

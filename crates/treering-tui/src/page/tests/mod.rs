@@ -8,7 +8,7 @@ mod wrapping;
 use super::{Line, Page};
 use crate::text::columns;
 
-/// A page on a screen of a width, as text.
+/// Returns a page on a screen of a width, as text.
 fn shown(page: &Page, width: usize) -> String {
     let rows = page.wrapped(width).lines;
     let rows: Vec<String> = rows.iter().map(|row| row.text().trim_end().to_owned()).collect();
@@ -18,7 +18,7 @@ fn shown(page: &Page, width: usize) -> String {
     rows.join("\n")
 }
 
-/// The pieces of a page that are not plain, with their tones.
+/// Returns the pieces of a page that are not plain, with their tones.
 fn tones(page: &Page) -> String {
     let spans = page.lines.iter().flat_map(|line: &Line| &line.spans);
     let marked = spans.filter(|span| !span.text.trim().is_empty());

@@ -52,7 +52,7 @@ fn tones_stay_with_their_words() {
     assert_eq!(spans, [(Tone::Plain, "a "), (Tone::Strong, "b"), (Tone::Strong, "c")]);
 }
 
-/// What is seen of some lines, without blanks.
+/// Returns the visible text of some lines, without blanks.
 fn seen(lines: &[Line]) -> String {
     let spans = lines.iter().flat_map(|line| &line.spans);
     let clusters = spans.flat_map(|span| graphemes(&span.text).map(|(cluster, _)| cluster));

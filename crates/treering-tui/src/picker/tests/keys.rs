@@ -21,7 +21,7 @@ fn keys_move_sort_filter_and_search() {
         ("End Home", "[a] .b ..c .e d f"),
         ("PgDn", "a .b ..c .e d [f]"),
         ("PgDn PgUp", "[a] .b ..c .e d f"),
-        // While nobody chose, the first is selected; after that, what was chosen.
+        // Until the user chooses, the first is selected; after that, the chosen one.
         ("Ctrl+S", "[c] d e b a f"),
         ("Down Ctrl+S", "c d e [b] a f"),
         ("Down Ctrl+S Ctrl+S Ctrl+S", "a .[b] ..c .e d f"),
@@ -29,7 +29,7 @@ fn keys_move_sort_filter_and_search() {
         ("Ctrl+N Ctrl+S", "[e] b"),
         ("Ctrl+A", "[a] .b ..c .e f"),
         ("Ctrl+A Ctrl+A", "[a] .b ..c .e d f"),
-        // What is above it but not listed does not count: the next one does.
+        // A session above it that is not listed does not count: the next one does.
         ("blue", "[c]"),
         ("water", "[a] .e"),
         ("kettle", "[b] .c"),
@@ -155,7 +155,7 @@ fn what_is_chosen_stays_chosen_while_others_arrive() {
 fn what_is_gone_leaves_its_place_to_the_next() {
     let (state, _) = press(knowing(sample()), "Down");
     let (state, _) = update(state, Event::Gone(vec!["/s/b".into()]));
-    // What came from it stands by itself.
+    // Its fork stands by itself.
     assert_eq!(shown(&state), "c [d] a .e f");
     let (state, _) = press(state, "End");
     let (state, _) = update(state, Event::Gone(vec!["/s/f".into(), "/s/zzz".into()]));

@@ -31,7 +31,7 @@ fn family() -> impl Strategy<Value = Vec<SessionInfo>> {
     })
 }
 
-/// The session that a parent's name means, said in the simplest way.
+/// Returns the session that a parent's name means, said in the simplest way.
 fn parent_of<'a>(info: &SessionInfo, all: &'a [SessionInfo]) -> Option<&'a SessionInfo> {
     let named = info.parent_session.as_deref()?;
     let id = named.rsplit(['/', '_']).next()?.trim_end_matches(".jsonl");

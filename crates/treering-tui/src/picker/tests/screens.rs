@@ -1,4 +1,4 @@
-//! What is on the screen, at several sizes.
+//! Snapshots of the screen at several sizes.
 
 use super::super::{Event, State, update};
 use super::{knowing, sample, session, start};

@@ -1,4 +1,4 @@
-//! What people type for a place in a session: an id or its beginning, a label, the number of a branch.
+//! Resolves what people type for an entry: an id or its beginning, a label, the number of a branch.
 
 use super::teller::short;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -32,7 +32,8 @@ impl Numbers {
     }
 }
 
-/// The entry that is meant. Whole ids come first, then numbers of branches, labels, beginnings of ids.
+/// Returns the entry that is meant. Whole ids come first, then numbers of branches, labels,
+/// beginnings of ids.
 pub(super) fn find(
     session: &Session,
     numbers: &Numbers,

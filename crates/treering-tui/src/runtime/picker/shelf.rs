@@ -10,7 +10,7 @@ use treering_shelf::{FileChange, Shelf, Watch};
 const FRAME: Duration = Duration::from_millis(40);
 /// So often files are looked at for what others wrote.
 const LOOK: Duration = Duration::from_secs(3);
-/// What is larger is not read again while it grows.
+/// The size above which a file is not read again while it grows.
 const MAX_SIZE: u64 = 64 << 20;
 
 /// Reads a shelf and tells what is found: all that is known already at once, the rest as it is read.
@@ -22,7 +22,7 @@ pub(super) fn read(shelf: Shelf, events: Sender<Event>) {
             found.extend(step.session.cloned());
             if told.elapsed() >= FRAME {
                 told = Instant::now();
-                // Nobody is there any more if this fails; what was read is remembered all the same.
+                // If this fails the screen is gone; the cache keeps what was read.
                 let _ = events.send(Event::Found(std::mem::take(&mut found), Some(step.progress)));
             }
         });

@@ -13,7 +13,7 @@ fn later() -> i64 {
     system_time() + 3_600_000
 }
 
-/// A session with an answer.
+/// Returns a session with an answer.
 fn talk(dir: &Path, name: &str, text: &str) -> PathBuf {
     let path = dir.join(name);
     let session = Session::create_at(&path, "/tea", Default::default()).unwrap();

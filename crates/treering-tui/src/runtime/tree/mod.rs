@@ -15,7 +15,7 @@ use std::io;
 use std::sync::Arc;
 use worker::Worker;
 
-/// How a selector was left.
+/// The outcome of a selector.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Outcome {
@@ -23,13 +23,13 @@ pub enum Outcome {
     Closed,
     /// The system wants the program to end.
     Stopped,
-    /// The leaf is where somebody wants to talk on, with this text in the editor.
+    /// The user goes on at the leaf, with this text in the editor.
     Talk(Option<String>),
     /// The session is another one now; this is to be said about it.
     Replaced(String),
 }
 
-/// How the tree selector looks and which keys it has.
+/// The looks and keys of the tree selector.
 #[derive(Debug, Clone, Default)]
 pub struct TreeSetup {
     /// Its colours.
@@ -38,7 +38,7 @@ pub struct TreeSetup {
     pub bindings: Bindings<Action>,
 }
 
-/// Shows a session's tree until somebody chooses or leaves. `notice` is said at first.
+/// Shows a session's tree until the user chooses or leaves. `notice` is shown at first.
 pub fn select(
     desk: &mut Desk,
     visit: &Visit,
@@ -68,7 +68,7 @@ struct TreeOffice {
 impl Office<State> for TreeOffice {
     type Outcome = Outcome;
 
-    /// What is on the screen is read at once; the rest comes when it comes.
+    /// Reads the visible entries at once; the others follow in the background.
     fn prepare(&mut self, state: State) -> State {
         know_screen(&self.worker.session, state)
     }

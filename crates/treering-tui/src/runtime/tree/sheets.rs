@@ -41,7 +41,7 @@ fn what_it_did(side: &treering::Side) -> String {
     )
 }
 
-/// What a compaction would summarise, and what it would keep.
+/// Describes what a compaction would summarize and keep.
 pub(super) fn compaction(
     session: &Session,
     settings: &CompactionSettings,
@@ -89,7 +89,8 @@ pub(super) fn compaction(
     Ok(Some(Sheet { subject: Subject::Compaction, title, page: page.wrapped(width) }))
 }
 
-/// Which of the entries of a context stay as they are: those from the first kept one of the path on.
+/// Returns which of the entries of a context stay as they are: those from the first kept one of the
+/// path on.
 fn kept(session: &Session, entries: &[&EntryId], first: &EntryId) -> Result<Vec<bool>> {
     let tree = session.tree();
     entries

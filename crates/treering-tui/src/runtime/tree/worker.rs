@@ -1,5 +1,5 @@
-//! What is done beside the screen: reading gists, searching contents, making pages, noticing what
-//! others write. Each job is a thread that sends events and ends when nobody wants them any more.
+//! Background work: reading summary lines, searching contents, making pages, noticing what
+//! others write. Each job is a thread that sends events and ends when the receiver is gone.
 
 use crate::page::Page;
 use crate::runtime::visit::Trail;
@@ -11,11 +11,11 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 use treering::{Error, Session, strings};
 
-/// How often a session is looked at for what others wrote.
+/// The interval at which a session is polled for entries of other writers.
 const LOOK: Duration = Duration::from_millis(500);
-/// A search begins when nobody has typed for so long.
+/// The pause in typing after which a search begins.
 const PAUSE: Duration = Duration::from_millis(120);
-/// So many gists are read one by one rather than with all others.
+/// The number of summary lines up to which they are read one by one.
 const FEW: usize = 2048;
 
 /// Sends what happens beside the screen.
@@ -34,7 +34,7 @@ impl Worker {
         Worker { session, events, search: Arc::default(), generation: Arc::default() }
     }
 
-    /// Tells the screen something; nobody is there any more if that fails.
+    /// Sends an event to the screen. A failure means that the screen is gone.
     pub(super) fn tell(&self, event: Event) {
         let _ = self.events.send(event);
     }
@@ -59,7 +59,7 @@ impl Worker {
         });
     }
 
-    /// Looks for words in whole contents, once nobody has typed for a moment.
+    /// Searches whole contents, after a pause in typing.
     pub(super) fn search(&self, generation: u64, outline: Arc<Outline>, query: String) {
         let number = self.search.fetch_add(1, Ordering::Relaxed) + 1;
         let words = Words::new(&query);
@@ -129,13 +129,13 @@ impl Worker {
                 Shown::Context => Page::of_context_at(&worker.session, &id),
             };
             let page = page.unwrap_or_else(|error| Page::of_failure(&error.to_string()));
-            // Nobody waits for it any more if this fails.
+            // If this fails the screen is gone.
             let _ = worker.events.send(Event::Page(id, shown, page));
         });
     }
 
     /// Follows what other processes append, until what is returned is dropped. So does the leaf,
-    /// unless somebody here has decided where it is.
+    /// unless the user of this screen has moved it.
     pub(super) fn follow(&self, trail: Trail) -> Sender<()> {
         let (stop, stopped) = channel();
         let worker = self.clone();

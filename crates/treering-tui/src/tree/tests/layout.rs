@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use std::collections::HashMap;
 use treering_testkit::generate::small;
 
-/// A gutter and an id for each row, for people.
+/// Returns a gutter and an id for each row, for people.
 fn picture(outline: &Outline, rows: &Rows) -> String {
     let row = |(at, row): (usize, &super::super::Row)| {
         format!("{}{}\n", rows.gutter(at, 0, usize::MAX), outline.id(row.node))

@@ -14,7 +14,7 @@ pub(super) fn session(bytes: &[u8]) -> Session {
     Session::in_journal(journal, "/project", SessionOptions::default()).unwrap()
 }
 
-/// A line of a session: an entry of the minute `minute`, with more fields.
+/// Returns a line of a session: an entry of the minute `minute`, with more fields.
 fn line(id: &str, parent: &str, minute: usize, fields: &str) -> String {
     let parent = if parent.is_empty() { "null".to_owned() } else { format!("\"{parent}\"") };
     format!(
@@ -57,7 +57,7 @@ pub(super) fn sample() -> Session {
     session(log.as_bytes())
 }
 
-/// A state in which everything is known.
+/// Returns a state in which everything is known.
 pub(super) fn known(session: &Session) -> State {
     let outline = Outline::of(session);
     let mut gists: Vec<(u32, Gist)> = Vec::new();

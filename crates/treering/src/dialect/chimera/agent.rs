@@ -1,7 +1,8 @@
-//! What Chimera's `get_messages` returns: everything on the path, each compaction in its place.
+//! Builds what Chimera's `get_messages` returns: everything on the path, each compaction in its
+//! place.
 //!
 //! Chimera passes over lines it cannot load, and its walk up the tree ends where a parent is missing.
-//! So what stands before such a record is not in its context.
+//! Entries before such a record are therefore not in its context.
 
 use super::super::agent::{AgentContext, Path};
 use super::{json, pick};
@@ -18,7 +19,7 @@ pub(super) fn context(path: &mut Path<'_>) -> Result<AgentContext> {
     Ok(AgentContext { messages, settings: Vec::new() })
 }
 
-/// The message that a record contributes, if any; `None` if Chimera cannot load it.
+/// Returns the message that a record contributes, if any; `None` if Chimera cannot load it.
 fn contribution(record: &[u8]) -> Option<Option<Vec<u8>>> {
     let [kind, id, message, summary] = pick(record, ["type", "id", "message", "summary"]);
     id?;
@@ -29,7 +30,7 @@ fn contribution(record: &[u8]) -> Option<Option<Vec<u8>>> {
     })
 }
 
-/// A message with the members that Chimera has, those that are empty left out.
+/// Returns a message with the members that Chimera has, those that are empty left out.
 fn message(raw: &[u8]) -> Option<Vec<u8>> {
     let [role, content, tool_calls, call_id] =
         pick(raw, ["role", "content", "tool_calls", "call_id"]);

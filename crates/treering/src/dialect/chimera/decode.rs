@@ -4,7 +4,8 @@ use super::{Role, Shape, carry, native_name, pick, python, role_of};
 use crate::entry::NewEntry;
 use crate::json::{self, Members};
 
-/// What pi adds up and looks at without asking whether it is there.
+/// The usage of a message that records none: pi adds these members up without checking that they
+/// exist.
 const NO_USAGE: &[u8] = br#"{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"totalTokens":0,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}}"#;
 
 pub(super) fn entry(record: &[u8]) -> NewEntry {
@@ -128,7 +129,7 @@ fn model(fields: &mut Fields, value: &[u8]) {
     }
 }
 
-/// A message of Chimera's as a message of treering's.
+/// Returns a message of Chimera's as a message of treering's.
 fn message(raw: &[u8], millis: Option<i64>) -> Vec<u8> {
     let [role, content, tool_calls, call_id] =
         pick(raw, ["role", "content", "tool_calls", "call_id"]);
@@ -173,7 +174,7 @@ fn message(raw: &[u8], millis: Option<i64>) -> Vec<u8> {
     fields.into_object()
 }
 
-/// The content of a message: its text, if any, then its tool calls.
+/// Returns the content of a message: its text, if any, then its tool calls.
 fn blocks(content: Option<&[u8]>, calls: &[&[u8]]) -> Vec<u8> {
     let mut out = Vec::new();
     match content {

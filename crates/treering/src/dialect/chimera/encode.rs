@@ -35,8 +35,8 @@ pub(super) fn header(about: &About<'_>) -> Vec<u8> {
     python::dumps(&record.finish())
 }
 
-/// The id of the node that is a session's header: 12 hexadecimal characters, as Chimera's ids are.
-/// The same for the same session, and the session's own id if that has this form. FNV-1a.
+/// Returns the id of the node that is a session's header: 12 hexadecimal characters, as Chimera's
+/// ids are. The same for the same session, and the session's own id if that has this form. FNV-1a.
 fn node_id(session: &str) -> String {
     let is_hex = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
     if session.len() == 12 && session.bytes().all(is_hex) {
@@ -89,7 +89,7 @@ impl Record {
     }
 }
 
-/// What Chimera can say of an entry.
+/// Returns the record that Chimera itself would write for an entry.
 fn plain(entry: &NewEntry, stamp: &Stamp<'_>) -> Record {
     let get = |key| carry::member(&entry.fields, key);
     let text = |key| get(key).filter(|value| value.starts_with(b"\"")).unwrap_or(b"\"\"");
@@ -140,7 +140,7 @@ fn state_change(kind: &[u8], value: &[u8], stamp: &Stamp<'_>) -> Record {
     Record::new("state_change", stamp).put("kind", kind).put("value", value)
 }
 
-/// A record that Chimera keeps and does not look into.
+/// Returns a record that Chimera keeps and does not look into.
 fn generic(entry: &NewEntry, stamp: &Stamp<'_>) -> Record {
     let stripped = entry.type_name.strip_prefix(FOREIGN);
     let name = stripped.filter(|name| native_name(name) == entry.type_name);
@@ -166,7 +166,7 @@ fn user(content: &[u8], stamp: &Stamp<'_>) -> Record {
     Record::new("message", stamp).put("message", &message)
 }
 
-/// A message in Chimera's shape; `None` if the model is not to see it.
+/// Returns a message in Chimera's shape; `None` if the model is not to see it.
 fn message(raw: &[u8]) -> Option<Vec<u8>> {
     let view = MessageView::new(raw);
     let [role, content, call] = pick(raw, ["role", "content", "toolCallId"]);
@@ -175,7 +175,7 @@ fn message(raw: &[u8]) -> Option<Vec<u8>> {
     match view.role() {
         Role::User | Role::Assistant | Role::System => out.extend_from_slice(role?),
         Role::ToolResult => out.extend_from_slice(b"\"tool\""),
-        // A role of somebody's own, in a message like those that Chimera has.
+        // A custom role, in a message of the shape that Chimera has.
         Role::Other
             if content.is_some_and(|content| content.starts_with(b"\"")) && is_bare(raw) =>
         {
@@ -199,21 +199,21 @@ fn message(raw: &[u8]) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// Whether a message has nothing but what every message has.
+/// Returns whether a message has nothing but what every message has.
 fn is_bare(raw: &[u8]) -> bool {
     json::Members::new(raw, 0)
         .all(|member| matches!(&*json::key_name(member.key), b"role" | b"content" | b"timestamp"))
 }
 
-/// The text, as a literal, that a provider gets for a message of one of treering's own roles;
-/// nothing if there is none.
+/// Returns the text, as a literal, that a provider gets for a message of one of treering's own
+/// roles; nothing if there is none.
 fn spoken(message: &[u8]) -> Option<Vec<u8>> {
     let message = ContextMessage { entry: EntryId::from(""), json: message.to_vec() };
     let text = joined(json::get(&message.to_llm()?.json, "content")?);
     (text != b"\"\"").then_some(text)
 }
 
-/// The texts of a content, a line each, as a literal.
+/// Returns the texts of a content, a line each, as a literal.
 fn joined(content: &[u8]) -> Vec<u8> {
     if content.starts_with(b"\"") {
         return content.to_vec();

@@ -7,8 +7,8 @@ use crate::error::Result;
 use crate::json;
 use std::collections::HashMap;
 
-/// A record as an entry. What has no place in treering's shape stays in the record, which every entry
-/// carries.
+/// Returns a record as an entry. What has no place in treering's shape stays in the record, which
+/// every entry carries.
 pub(super) fn record(record: &[u8]) -> Decoded {
     let get = |key| json::get(record, key);
     let millis = get("timestamp").and_then(crate::entry::head::timestamp);
@@ -61,7 +61,7 @@ fn blocks(content: Option<&[u8]>) -> Vec<Vec<u8>> {
     }
 }
 
-/// A block in treering's shape; one that has no counterpart stays as it is.
+/// Returns a block in treering's shape; one that has no counterpart stays as it is.
 fn block(block: &[u8]) -> Vec<u8> {
     let get = |key| json::get(block, key);
     let or_null = |key| get(key).unwrap_or(b"null");
@@ -128,8 +128,8 @@ fn usage(usage: &[u8]) -> Vec<u8> {
     .into_bytes()
 }
 
-/// The response that a record is a part of: its message's id and, as gateways number messages as they
-/// like, the request's. Only old versions say what it cost.
+/// Returns the response that a record is a part of: its message's id and, as gateways number
+/// messages as they like, the request's. Only old versions say what it cost.
 pub(super) fn receipt(record: &[u8]) -> Receipt {
     let [message, request, cost] = json::get_all(record, ["message", "requestId", "costUSD"]);
     let named = |literal: &&[u8]| literal.starts_with(b"\"") && *literal != b"\"\"";
@@ -174,7 +174,7 @@ fn tool_result(result: &[u8], millis: Option<i64>) -> Vec<u8> {
     ])
 }
 
-/// What stands for everything before a compaction.
+/// Returns the message that replaces everything before a compaction.
 fn summary(message: &[u8], millis: Option<i64>) -> Vec<u8> {
     let text = json::get(message, "content").map(crate::entry::content_text).unwrap_or_default();
     object(&[
@@ -185,7 +185,7 @@ fn summary(message: &[u8], millis: Option<i64>) -> Vec<u8> {
     ])
 }
 
-/// The messages as they were sent, the records of one answer put together.
+/// Returns the messages as they were sent, the records of one answer put together.
 pub(super) fn agent_context(path: &mut Path<'_>) -> Result<AgentContext> {
     let mut messages: Vec<Vec<u8>> = Vec::new();
     // Where the message of each id is.
@@ -220,7 +220,7 @@ pub(super) fn agent_context(path: &mut Path<'_>) -> Result<AgentContext> {
     Ok(AgentContext { messages, settings: Vec::new() })
 }
 
-/// A message with further blocks.
+/// Returns a message with further blocks.
 fn appended(message: &[u8], content: &[u8]) -> Vec<u8> {
     let before = json::get(message, "content").unwrap_or(b"[]");
     let all: Vec<&[u8]> =

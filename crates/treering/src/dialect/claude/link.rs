@@ -1,4 +1,4 @@
-//! Which records belong together, and which leaf is active.
+//! Decides which records belong together and which leaf is active.
 //!
 //! An answer that calls several tools at once is written as several records, and each tool's result
 //! names the record of its call as its parent: read by parents alone, parts of the answer and all
@@ -14,7 +14,7 @@ use std::collections::{HashMap, HashSet};
 
 #[derive(Debug, Default)]
 pub(super) struct Claude {
-    /// What each row said about itself.
+    /// The marks of each row.
     bits: Vec<u8>,
     /// The first row of each message that has an id.
     firsts: hashbrown::HashMap<u64, u32, foldhash::fast::RandomState>,
@@ -26,7 +26,7 @@ pub(super) struct Claude {
     summaries: Vec<(String, String)>,
 }
 
-/// Whether a side record may name the session.
+/// Returns whether a side record may name the session.
 pub(super) fn says_a_title(record: &[u8]) -> bool {
     let kind = json::get(record, "type");
     matches!(kind, Some(b"\"custom-title\"" | b"\"ai-title\"" | b"\"summary\""))
@@ -82,8 +82,8 @@ impl Claude {
         self.bits[row as usize] & bits != 0
     }
 
-    /// Of the ends of all branches, walked back to what somebody said, the last in the file that is
-    /// neither a subagent's nor the program's own.
+    /// Returns the active leaf: of the ends of all branches, each walked back to a message, the
+    /// last in the file that is neither a subagent's nor the program's own.
     fn active_leaf(&self, tree: &Tree) -> Option<u32> {
         let mut is_parent = vec![false; tree.nodes.len()];
         for row in tree.live() {
@@ -162,8 +162,9 @@ impl Claude {
         tree.relinked();
     }
 
-    /// Whether a part hangs on another of its message, with nothing but notes and results between
-    /// them. A message that was copied after a compaction has the same id, and is another one.
+    /// Returns whether a part hangs on another of its message, with nothing but notes and results
+    /// between them. A message that was copied after a compaction has the same id, and is another
+    /// one.
     fn follows(&self, tree: &Tree, part: u32, group: &[u32]) -> bool {
         const FAR: usize = 10_000;
         let is_said = |row: &u32| self.is(*row, mark::USER | mark::ASSISTANT);
@@ -172,8 +173,8 @@ impl Claude {
         before.is_some_and(|row| group.binary_search(&row).is_ok())
     }
 
-    /// How each row's branch ends. Rows nearly always come after their parents; where one does not,
-    /// its parent counts as a dead end, and is still in the path.
+    /// Returns how each row's branch ends. Rows nearly always come after their parents; where one
+    /// does not, its parent counts as a dead end, and is still in the path.
     fn ends(&self, tree: &Tree) -> Vec<End> {
         let mut ends = vec![End::Notes; tree.nodes.len()];
         for row in tree.live().rev() {
@@ -194,7 +195,7 @@ impl Claude {
     }
 }
 
-/// What is in a row's branch, itself included.
+/// The content of a row's branch, the row included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum End {
     /// Nothing that was said.

@@ -25,10 +25,10 @@ pub(crate) struct ClaudeCode;
 
 static KEYS: Keys = Keys { id: "uuid", parent: "parentUuid", time: "timestamp" };
 
-/// What the linker must know of a record.
+/// Facts about a record that the linker needs.
 pub(super) mod mark {
     pub(crate) const SIDECHAIN: u8 = 1;
-    /// Said by nobody: instructions that the program puts into the conversation itself.
+    /// Instructions that the program itself puts into the conversation.
     pub(crate) const META: u8 = 2;
     /// Said in a team of agents.
     pub(crate) const TEAM: u8 = 4;
@@ -38,7 +38,7 @@ pub(super) mod mark {
     pub(crate) const RESULT: u8 = 32;
 }
 
-/// What the members of a record say, from one look at it.
+/// The members of a record that matter, collected in one pass.
 #[derive(Default)]
 struct Facts<'a> {
     type_name: &'a [u8],
@@ -53,8 +53,8 @@ struct Facts<'a> {
 }
 
 impl<'a> Facts<'a> {
-    /// Looks at a record from its start to its end; `None` if it does not end. Whether it is JSON all
-    /// through is for whoever reads it to find out.
+    /// Reads a record from its start to its end; `None` if it does not end. The grammar of its
+    /// values is checked when they are read.
     fn of(record: &'a [u8]) -> Option<(Self, usize)> {
         let mut facts = Facts::default();
         let mut members = Members::new(record, json::skip_space(record, 0));
@@ -137,7 +137,7 @@ impl<'a> Facts<'a> {
     }
 }
 
-/// Whether the first block of some content is the result of a tool.
+/// Returns whether the first block of some content is the result of a tool.
 fn begins_with_a_result(content: &[u8]) -> bool {
     let mut members = Members::new(content, json::skip_space(content, 1));
     if !content.starts_with(b"[") {
@@ -152,7 +152,7 @@ fn begins_with_a_result(content: &[u8]) -> bool {
     false
 }
 
-/// A message's id as a number that is not 0.
+/// Returns a message's id as a number that is not 0.
 fn group(id: &[u8]) -> u64 {
     let hash = id.iter().fold(0xCBF2_9CE4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01B3)
@@ -232,7 +232,7 @@ impl Codec for ClaudeCode {
         true
     }
 
-    /// The first record that names the session and its project.
+    /// Returns the first record that names the session and its project.
     fn header(&self, record: &[u8]) -> Option<Header> {
         let text =
             |key| json::get(record, key).and_then(json::string).map(|text| text.into_owned());

@@ -2,12 +2,12 @@
 //!
 //! Claude Code hangs each result of a tool on its own call, so that results beside the conversation
 //! are part of it: reading puts them into the path where they branched off. A session in which
-//! somebody went back to before a result has such a result on a branch of its own. Written down, it
-//! would come back: it has to be left out.
+//! the user went back to before a result has such a result on a branch of its own. If it were
+//! written, it would come back: it has to be left out.
 
 use std::collections::HashSet;
 
-/// What must be known of an entry.
+/// The facts about an entry that the search for stray results needs.
 #[derive(Debug)]
 pub(super) struct Seen {
     pub id: String,
@@ -19,7 +19,7 @@ pub(super) struct Seen {
     pub is_boundary: bool,
 }
 
-/// The results that hang on the active path, with nothing said below them.
+/// Returns the results that hang on the active path, with nothing said below them.
 pub(super) fn results(entries: &[Seen]) -> HashSet<String> {
     let mut goes_on: HashSet<&str> = HashSet::new();
     for entry in entries.iter().rev().filter(|entry| !entry.is_boundary) {

@@ -1,4 +1,4 @@
-//! What Codex itself would send: its items, replayed as it replays a rollout when it resumes.
+//! Builds the items that Codex itself would send, replayed as it replays a rollout when it resumes.
 //!
 //! A compaction with a `replacement_history` replaces everything before it. One without (older
 //! versions) keeps the newest of the user's own messages, about 20 000 tokens of them, and puts the
@@ -15,11 +15,11 @@ use crate::error::Result;
 use crate::json;
 use std::collections::VecDeque;
 
-/// How much of the user's messages an old compaction keeps.
+/// The tokens of user messages that an old compaction keeps.
 const KEPT_TOKENS: usize = 20_000;
 const BYTES_PER_TOKEN: usize = 4;
 
-/// How the summaries begin that Codex writes as user messages.
+/// The beginning of summaries that Codex writes as user messages.
 const SUMMARY_START: &str = "Another language model started to solve this problem and produced a summary of its thinking process. ";
 
 pub(super) fn build(path: &mut Path<'_>) -> Result<AgentContext> {
@@ -43,7 +43,7 @@ pub(super) fn build(path: &mut Path<'_>) -> Result<AgentContext> {
     Ok(AgentContext { messages: history.messages(), settings: Vec::new() })
 }
 
-/// Where the last compaction stands that brings its own history: nothing before it counts.
+/// Returns where the last compaction stands that brings its own history: nothing before it counts.
 fn last_replacement(path: &mut Path<'_>) -> Result<usize> {
     for at in (0..path.len()).rev() {
         if let Some(record) = path.record(at)?
@@ -61,7 +61,7 @@ fn replacement(compacted: &[u8]) -> Option<Vec<&[u8]>> {
     history.starts_with(b"[").then(|| json::elements(history))
 }
 
-/// Whether an item goes to the model.
+/// Returns whether an item goes to the model.
 fn is_sent(item: &[u8]) -> bool {
     match text(item, "type").as_deref() {
         Some("message") => text(item, "role").is_none_or(|role| role != "system"),
@@ -86,7 +86,7 @@ fn is_sent(item: &[u8]) -> bool {
     }
 }
 
-/// A letter as the item the model gets.
+/// Returns a letter as the item the model gets.
 fn letter_item(letter: &[u8]) -> Vec<u8> {
     let [id, author, recipient, content] =
         members(letter, ["id", "author", "recipient", "content"]);
@@ -177,7 +177,7 @@ impl History {
     }
 }
 
-/// What the user said in an item, if the item is the user's: not surroundings, not a summary.
+/// Returns the user's text of an item, or `None` if it is context that Codex added, or a summary.
 fn user_text(item: &[u8]) -> Option<String> {
     let [kind, role, content] = members(item, ["type", "role", "content"]);
     if kind != Some(b"\"message\"") || role != Some(b"\"user\"") || is_surroundings(item) {
@@ -194,7 +194,7 @@ fn user_message(literal: &[u8]) -> Vec<u8> {
     message.raw("content", &array(&[block])).close()
 }
 
-/// A text without its middle: both ends together take `tokens`.
+/// Returns a text without its middle: both ends together take `tokens`.
 fn shortened(text: &str, tokens: usize) -> String {
     let budget = tokens * BYTES_PER_TOKEN;
     let mut start = budget / 2;

@@ -18,13 +18,13 @@ use crate::json;
 /// Other agents sum these fields up without asking whether they are there.
 const NO_USAGE: &[u8] = br#"{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"totalTokens":0,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}}"#;
 
-/// Which wire format the signatures of a message belong to. Codex's are not those of any other agent.
+/// The wire format of the signatures in a message. Codex's are not those of any other agent.
 const API: &str = "codex";
 
-/// Who serves the models if nobody says.
+/// The provider of a model whose record names none.
 const PROVIDER: &[u8] = b"\"openai\"";
 
-/// What a record is.
+/// Returns the class of a record.
 pub(super) fn kind(record: Record<'_>) -> Class {
     match record {
         Record::Meta(_) => Class::Header,
@@ -32,7 +32,7 @@ pub(super) fn kind(record: Record<'_>) -> Class {
             Some("message") => Class::Entry(Kind::Message, Some(role(item))),
             Some("agent_message") => Class::Entry(Kind::CustomMessage, None),
             Some("reasoning") => Class::Entry(Kind::Message, Some(Role::Assistant)),
-            // What it is called does not matter here.
+            // The name of the call does not matter here.
             Some(name) if call_name(name, b"{}").is_some() => {
                 Class::Entry(Kind::Message, Some(Role::Assistant))
             }
@@ -48,7 +48,7 @@ pub(super) fn kind(record: Record<'_>) -> Class {
     }
 }
 
-/// The role of a message item. Developer messages are instructions, like system messages.
+/// Returns the role of a message item. Developer messages are instructions, like system messages.
 fn role(item: &[u8]) -> Role {
     match text(item, "role").as_deref() {
         Some("developer") => Role::System,
@@ -72,12 +72,12 @@ fn is_output(kind: &str) -> bool {
     kind.ends_with("_call_output") || kind == "tool_search_output"
 }
 
-/// The model a turn runs with, as a literal.
+/// Returns the model a turn runs with, as a literal.
 fn model(turn: &[u8]) -> Option<&[u8]> {
     literal(turn, "model").filter(|model| *model != b"\"\"")
 }
 
-/// The tokens of the last request, if the event counts them.
+/// Returns the tokens of the last request, if the event counts them.
 fn last_usage(event: &[u8]) -> Option<&[u8]> {
     let [kind, info] = members(event, ["type", "info"]);
     if json::string(kind?)? != "token_count" {
@@ -86,7 +86,7 @@ fn last_usage(event: &[u8]) -> Option<&[u8]> {
     json::get(info?, "last_token_usage").filter(|usage| is_object(usage))
 }
 
-/// A record in treering's shape.
+/// Returns a record in treering's shape.
 pub(super) fn decode(record: &[u8]) -> Decoded {
     let time = time(record);
     let mut more = Vec::new();
@@ -118,7 +118,7 @@ fn unreadable() -> NewEntry {
     NewEntry { type_name: "custom".into(), fields, ..NewEntry::session_info("") }
 }
 
-/// The record's time in Unix milliseconds, as JSON. Some writers put it into the payload.
+/// Returns the record's time in Unix milliseconds, as JSON. Some writers put it into the payload.
 fn time(record: &[u8]) -> Option<Vec<u8>> {
     let [own, payload] = members(record, ["timestamp", "payload"]);
     let inner = || timestamp(json::get(payload?, "timestamp")?);
@@ -135,7 +135,7 @@ fn message_entry(message: &[u8]) -> Vec<u8> {
     Object::new().text("type", "message").raw("message", message).close()
 }
 
-/// An item as an entry, and the results it brings with it.
+/// Returns an item as an entry, and the results it brings with it.
 fn item(item: &[u8], time: Option<&[u8]>) -> (Vec<u8>, Vec<Vec<u8>>) {
     let kind = text(item, "type").unwrap_or_default();
     if let Some(name) = call_name(&kind, item) {
@@ -163,7 +163,7 @@ fn message(item: &[u8], time: Option<&[u8]>) -> Vec<u8> {
     message_entry(&message.maybe("timestamp", time).close())
 }
 
-/// The content of a system message: a text, if it is nothing but texts.
+/// Returns the content of a system message: a text, if it is nothing but texts.
 fn instructions(content: &[u8]) -> Vec<u8> {
     let has_text = |block: &[u8]| literal(block, "text").is_some();
     if json::elements(content).into_iter().all(has_text) {
@@ -207,12 +207,12 @@ fn call(item: &[u8], kind: &str, name: &[u8], time: Option<&[u8]>) -> Vec<u8> {
     assistant(&array(&[block.close()]), "toolUse", time)
 }
 
-/// The id that ties a result to its call. Calls the provider answers have only an item id.
+/// Returns the id that ties a result to its call. Calls the provider answers have only an item id.
 fn call_id(item: &[u8]) -> Vec<u8> {
     quote(inside(literal(item, "call_id").or_else(|| literal(item, "id"))))
 }
 
-/// What a tool is called with: always an object.
+/// Returns the arguments of a tool call, always as an object.
 fn arguments(kind: &str, item: &[u8]) -> Vec<u8> {
     let [arguments, input, action] = members(item, ["arguments", "input", "action"]);
     let value = match kind {
@@ -235,7 +235,7 @@ fn input_object(input: Option<&[u8]>) -> Vec<u8> {
     Object::new().maybe("input", input).close()
 }
 
-/// The object that a string holds as JSON; an empty one if the string or value is empty.
+/// Returns the object that a string holds as JSON; an empty one if the string or value is empty.
 fn parsed(value: &[u8]) -> Option<Vec<u8>> {
     if value == b"null" {
         return Some(b"{}".to_vec());
@@ -249,7 +249,7 @@ fn parsed(value: &[u8]) -> Option<Vec<u8>> {
     is_whole.then(|| text.to_vec())
 }
 
-/// The result of a call that the provider answered itself.
+/// Returns the result of a call that the provider answered itself.
 fn own_result(kind: &str, name: &[u8], item: &[u8], time: Option<&[u8]>) -> Option<Vec<u8>> {
     let status = literal(item, "status");
     let content = match kind {
@@ -293,7 +293,7 @@ fn output(item: &[u8], time: Option<&[u8]>) -> Vec<u8> {
     message_entry(&result(&call_id(item), name, output, time))
 }
 
-/// A message from another agent: not the user's words, but the model is to act on it.
+/// Returns a message from another agent: not the user's words, but the model is to act on it.
 fn letter_entry(letter: &[u8]) -> Vec<u8> {
     let [author, recipient, content] = members(letter, ["author", "recipient", "content"]);
     let content = content.filter(|content| *content != b"\"\"").unwrap_or(b"[]");
@@ -314,7 +314,7 @@ fn letter_entry(letter: &[u8]) -> Vec<u8> {
         .close()
 }
 
-/// A compaction. Codex replaces the whole history, so it keeps nothing of what was before.
+/// Returns a compaction. Codex replaces the whole history, so it keeps nothing of what was before.
 fn compaction(compacted: &[u8]) -> Vec<u8> {
     let [message, history] = members(compacted, ["message", "replacement_history"]);
     let history = history.filter(|history| history.starts_with(b"["));
@@ -332,7 +332,7 @@ fn compaction(compacted: &[u8]) -> Vec<u8> {
         .close()
 }
 
-/// A history as a text, for want of a summary: who said what.
+/// Returns a history as a text, for want of a summary: who said what.
 fn told(history: &[u8]) -> Vec<u8> {
     let mut lines: Vec<Vec<u8>> = Vec::new();
     for item in json::elements(history) {
@@ -345,7 +345,8 @@ fn told(history: &[u8]) -> Vec<u8> {
     lines.join(&b"\\n\\n"[..])
 }
 
-/// The tokens of one request. Codex counts what came from a cache as input; treering does not.
+/// Returns the tokens of one request. Codex counts what came from a cache as input; treering does
+/// not.
 fn usage(event: &[u8]) -> Vec<u8> {
     let last = last_usage(event).unwrap_or(b"{}");
     let keys = ["input_tokens", "cached_input_tokens", "cache_write_input_tokens", "output_tokens"];

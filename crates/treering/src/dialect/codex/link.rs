@@ -11,7 +11,7 @@ pub(super) const TURN: u8 = 1;
 pub(super) struct Rollbacks {
     /// The turns of the current path: where each began, and what it continued.
     turns: Vec<(u32, u32)>,
-    /// What the next entry continues, if a rollback came before it.
+    /// The parent of the next entry, if a rollback precedes it.
     back_to: Option<u32>,
     /// The row before.
     tip: Option<u32>,

@@ -1,4 +1,4 @@
-//! What a tool answered: text, blocks, or text that is JSON about a command.
+//! Reads the output of a tool: text, blocks, or text that is JSON about a command.
 //!
 //! An output is a string or a list of blocks; some versions wrote objects. The string of a shell
 //! command is JSON again (`{"output":…,"metadata":{"exit_code":…}}`) in older versions and a text
@@ -15,7 +15,7 @@ use std::borrow::Cow;
 pub(super) struct Output {
     /// Blocks, as JSON.
     pub content: Vec<u8>,
-    /// What else the output said, as JSON.
+    /// The other members of the output, as JSON.
     pub details: Option<Vec<u8>>,
     pub is_error: bool,
 }
@@ -56,7 +56,7 @@ impl Output {
     }
 }
 
-/// A text that is `{"output":"…","metadata":{…}}`.
+/// Returns a text that is `{"output":"…","metadata":{…}}`.
 fn of_command(text: &str) -> Option<Output> {
     let json = text.trim().as_bytes();
     if !is_object(json) || json::skip_value(json, 0) != Some(json.len()) {
@@ -73,7 +73,7 @@ fn of_command(text: &str) -> Option<Output> {
     })
 }
 
-/// The exit code in the lines above the output of a command, if that is what the text is.
+/// Returns the exit code in the lines above the output of a command, if that is what the text is.
 fn exit_code(text: &str) -> Option<&str> {
     let head = text.lines().take(6).take_while(|line| *line != "Output:");
     let mut codes = head.filter_map(|line| {
@@ -83,7 +83,7 @@ fn exit_code(text: &str) -> Option<&str> {
     codes.next().filter(|code| is_shell && code.parse::<i64>().is_ok())
 }
 
-/// A content (a string or blocks) as a list of treering's blocks.
+/// Returns a content (a string or blocks) as a list of treering's blocks.
 pub(super) fn blocks(content: &[u8]) -> Vec<u8> {
     if content.starts_with(b"\"") {
         return [b"[{\"type\":\"text\",\"text\":", content, b"}]"].concat();
@@ -92,7 +92,7 @@ pub(super) fn blocks(content: &[u8]) -> Vec<u8> {
     super::record::array(&blocks)
 }
 
-/// A block in treering's shape. One that has no counterpart stays as it is.
+/// Returns a block in treering's shape. One that has no counterpart stays as it is.
 fn block(raw: &[u8]) -> Cow<'_, [u8]> {
     let [kind, text, url] = members(raw, ["type", "text", "image_url"]);
     let kind = kind.and_then(json::string).unwrap_or_default();
@@ -109,7 +109,7 @@ fn block(raw: &[u8]) -> Cow<'_, [u8]> {
     }
 }
 
-/// An image block from a `data:` URL that holds base64.
+/// Returns an image block from a `data:` URL that holds base64.
 fn image(url: &[u8]) -> Option<Vec<u8>> {
     let url = json::string(url)?;
     let (about, data) = url.strip_prefix("data:")?.split_once(',')?;
@@ -118,7 +118,7 @@ fn image(url: &[u8]) -> Option<Vec<u8>> {
     Some(image.text("mimeType", mime_type).close())
 }
 
-/// The texts of a content, as the inside of a string literal, joined by `between`.
+/// Returns the texts of a content, as the inside of a string literal, joined by `between`.
 pub(super) fn texts(content: &[u8], between: &[u8]) -> Vec<u8> {
     if content.starts_with(b"\"") {
         return inside(Some(content)).to_vec();

@@ -1,15 +1,15 @@
-//! What a record is, by its beginning.
+//! Classifies a record by its beginning.
 //!
 //! Codex writes the envelope's `type` and the payload's first, and most kinds are settled by those two
-//! words. What is not — user messages, token counts, rollbacks, anything in another order — has to be
-//! looked at from end to end.
+//! words. The others — user messages, token counts, rollbacks, anything in another order — have to
+//! be looked at from end to end.
 
 use crate::dialect::{Glance, Marks};
 use crate::entry::head::Head;
 use crate::entry::{Kind, Role};
 use memchr::memmem;
 
-/// The record on a line in the usual shape; `None` if its beginning does not tell.
+/// Returns the record on a line in the usual shape; `None` if its beginning does not tell.
 pub(super) fn glance(line: &[u8]) -> Option<Glance<'_>> {
     let rest = line.strip_prefix(b"{\"timestamp\":\"")?;
     let (time, rest) = word(rest)?;
@@ -55,7 +55,8 @@ pub(super) fn glance(line: &[u8]) -> Option<Glance<'_>> {
     Some(Glance::Entry(head, line.len()))
 }
 
-/// Whether a count of tokens goes on with those of a request; `None` if it is in another shape.
+/// Returns whether a count of tokens goes on with those of a request; `None` if it is in another
+/// shape.
 fn counts(rest: &[u8]) -> Option<bool> {
     if rest.starts_with(b",\"info\":null") {
         return Some(false);
@@ -65,7 +66,8 @@ fn counts(rest: &[u8]) -> Option<bool> {
     info[end..].starts_with(b"},\"last_token_usage\":{").then_some(true)
 }
 
-/// Whether a message goes on as an answer in words: not as a letter between agents, which is JSON.
+/// Returns whether a message goes on as an answer in words: not as a letter between agents, which
+/// is JSON.
 fn is_plain_answer(rest: &[u8]) -> bool {
     const BEFORE: &[u8] =
         b",\"role\":\"assistant\",\"content\":[{\"type\":\"output_text\",\"text\":\"";
@@ -73,7 +75,7 @@ fn is_plain_answer(rest: &[u8]) -> bool {
     text.and_then(<[u8]>::first).is_some_and(|first| !b"{\\ ".contains(first))
 }
 
-/// A short word without escapes, and what follows its closing quote.
+/// Returns a short word without escapes, and what follows its closing quote.
 fn word(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let window = &bytes[..bytes.len().min(64)];
     let end = memchr::memchr2(b'"', b'\\', window).filter(|&end| window[end] == b'"')?;

@@ -1,4 +1,4 @@
-//! What stands on a line of a rollout.
+//! The records on the lines of a rollout.
 //!
 //! Codex wraps every record in an envelope `{timestamp,type,payload}`. Before it did, the first line
 //! was a bare header without a `type`, and response items stood on the lines themselves, with
@@ -10,7 +10,7 @@ use std::borrow::Cow;
 /// A record, out of its envelope: the payload of each kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Record<'a> {
-    /// Who the session is; files with subagents have several.
+    /// The session's metadata; files with subagents have several.
     Meta(&'a [u8]),
     /// Something the model was sent or said.
     Item(&'a [u8]),
@@ -19,9 +19,9 @@ pub(super) enum Record<'a> {
     /// Model, directory and policies of a turn.
     Turn(&'a [u8]),
     Compacted(&'a [u8]),
-    /// What the user interface was told. Much of it repeats an item.
+    /// An event for the user interface. Many repeat an item.
     Event(&'a [u8]),
-    /// Anything else: world states, markers, kinds nobody knows yet.
+    /// Anything else: world states, markers, kinds that are not known yet.
     Other,
 }
 
@@ -47,7 +47,7 @@ impl<'a> Record<'a> {
         Record::of(record, kind, payload)
     }
 
-    /// The record with this `type` and `payload`.
+    /// Returns the record with this `type` and `payload`.
     pub(super) fn of(record: &'a [u8], kind: Option<&[u8]>, payload: Option<&'a [u8]>) -> Self {
         let kind = kind.map(|kind| json::string(kind).unwrap_or_default());
         let payload = payload.filter(|payload| is_object(payload));
@@ -65,16 +65,16 @@ impl<'a> Record<'a> {
     }
 }
 
-/// The header of the format before the envelope: it names a session and has no type at all.
+/// Returns the header of the format before the envelope: it names a session and has no type at all.
 fn is_bare_header(record: &[u8]) -> bool {
     let [id, timestamp, state] = members(record, ["id", "timestamp", "record_type"]);
     let is_text = |value: Option<&[u8]>| value.is_some_and(|value| value.starts_with(b"\""));
     is_text(id) && is_text(timestamp) && state.is_none()
 }
 
-/// The values of some members of an object, in one pass that ends when all are found: the first one
-/// where a key is repeated, which Codex itself refuses. Whether those values are JSON all through was,
-/// or will be, found out by others.
+/// Returns the values of some members of an object, in one pass that ends when all are found: the
+/// first one where a key is repeated, which Codex itself refuses. Whether those values are JSON all
+/// through was, or will be, found out by others.
 pub(super) fn members<'a, const N: usize>(
     object: &'a [u8],
     keys: [&str; N],
@@ -96,23 +96,23 @@ pub(super) fn members<'a, const N: usize>(
     found
 }
 
-/// The text of a string member.
+/// Returns the text of a string member.
 pub(super) fn text<'a>(object: &'a [u8], key: &str) -> Option<Cow<'a, str>> {
     get(object, key).and_then(json::string)
 }
 
-/// The value of a member.
+/// Returns the value of a member.
 pub(super) fn get<'a>(object: &'a [u8], key: &str) -> Option<&'a [u8]> {
     let [value] = members(object, [key]);
     value
 }
 
-/// A string member as a literal, so that not even half a surrogate pair changes.
+/// Returns a string member as a literal, so that not even half a surrogate pair changes.
 pub(super) fn literal<'a>(object: &'a [u8], key: &str) -> Option<&'a [u8]> {
     get(object, key).filter(|value| value.starts_with(b"\""))
 }
 
-/// The inside of a string literal; nothing if there is none.
+/// Returns the inside of a string literal; nothing if there is none.
 pub(super) fn inside(literal: Option<&[u8]>) -> &[u8] {
     literal.and_then(json::inside).unwrap_or_default()
 }
@@ -156,12 +156,12 @@ impl Object {
     }
 }
 
-/// A string literal from its inside.
+/// Returns a string literal from its inside.
 pub(super) fn quote(inside: &[u8]) -> Vec<u8> {
     [b"\"", inside, b"\""].concat()
 }
 
-/// An array of the values.
+/// Returns an array of the values.
 pub(super) fn array<T: AsRef<[u8]>>(values: &[T]) -> Vec<u8> {
     let mut out = b"[".to_vec();
     for (at, value) in values.iter().enumerate() {

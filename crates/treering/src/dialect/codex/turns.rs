@@ -13,7 +13,7 @@ use super::record::{Record, get, is_object, literal, members};
 use crate::entry::number;
 use crate::json;
 
-/// How many turns the record takes back; `None` if it is not about that.
+/// Returns how many turns the record takes back; `None` if it is not about that.
 pub(crate) fn rolls_back(record: &[u8]) -> Option<u32> {
     // Nearly no record is about that, and looking for the word is quicker than reading it.
     memchr::memmem::find(record, b"thread_rolled_back")?;
@@ -26,7 +26,7 @@ pub(crate) fn rolls_back(record: &[u8]) -> Option<u32> {
     Some(turns.and_then(number).map_or(0, |turns| turns as u32))
 }
 
-/// Whether a turn that can be taken back begins with this record.
+/// Returns whether a turn that can be taken back begins with this record.
 pub(super) fn starts_turn(record: Record<'_>) -> bool {
     match record {
         Record::Letter(_) => true,
@@ -43,7 +43,7 @@ pub(super) fn starts_turn(record: Record<'_>) -> bool {
     }
 }
 
-/// How the texts begin and end that Codex sends in the user's name.
+/// The beginnings and ends of texts that Codex sends as user messages.
 const SURROUNDINGS: [(&str, &str); 14] = [
     ("# AGENTS.md instructions", "</INSTRUCTIONS>"),
     ("<user_instructions>", "</user_instructions>"),
@@ -64,7 +64,7 @@ const SURROUNDINGS: [(&str, &str); 14] = [
     ("Warning: The maximum number of unified exec processes you can keep open is", ""),
 ];
 
-/// Whether any text of a user message is one of those.
+/// Returns whether any text of a user message is one of those.
 pub(super) fn is_surroundings(message: &[u8]) -> bool {
     let Some(content) = get(message, "content") else { return false };
     let is_one = |text: &str| {
@@ -99,7 +99,8 @@ fn ends(text: &str, with: &str) -> bool {
     from.and_then(|from| text.get(from..)).is_some_and(|end| end.eq_ignore_ascii_case(with))
 }
 
-/// Whether an assistant message is really a letter between agents: its text is one, as JSON.
+/// Returns whether an assistant message is really a letter between agents: its text is one, as
+/// JSON.
 fn is_letter(message: &[u8]) -> bool {
     let Some(content) = get(message, "content") else { return false };
     let first = json::elements(content).first().and_then(|block| get(block, "text"));

@@ -36,7 +36,7 @@ pub(super) fn context(path: &mut Path<'_>) -> Result<AgentContext> {
     Ok(AgentContext { messages, settings: survey.settings.finish() })
 }
 
-/// What must be known of a path before the first message.
+/// Facts about a path that are needed before its first message.
 struct Survey {
     settings: Settings,
     /// In one spelling, by position.
@@ -63,7 +63,7 @@ impl Survey {
         Ok(survey)
     }
 
-    /// The first entry whose id is the member `key` of `record`.
+    /// Returns the first entry whose id is the member `key` of `record`.
     fn named_by(&self, record: &[u8], key: &str) -> Option<usize> {
         let id = json::get(record, key).map(stringify::compact);
         self.ids.iter().position(|other| *other == id)
@@ -119,7 +119,7 @@ fn compacted(
     emit(path, at + 1..path.len(), messages)
 }
 
-/// The last entry in `range` that asks for something in the user's name.
+/// Returns the last entry in `range` that asks for something in the user's name.
 fn latest_request(path: &mut Path<'_>, range: Range<usize>) -> Result<Option<usize>> {
     for at in range.rev() {
         let record = path.record(at)?.unwrap_or(b"{}");
@@ -180,7 +180,7 @@ fn message_of(record: &[u8]) -> Option<Vec<u8>> {
     }
 }
 
-/// The message of an extension; none if its content is neither text nor blocks.
+/// Returns the message of an extension; none if its content is neither text nor blocks.
 fn custom_message(record: &[u8]) -> Option<Vec<u8>> {
     json::get(record, "content").filter(|raw| raw.starts_with(b"\"") || raw.starts_with(b"["))?;
     let custom_type = json::get(record, "customType");
@@ -208,7 +208,7 @@ fn summary_message(compaction: &[u8], payload: Value, time: Option<i64>) -> Vec<
     message.timed(time)
 }
 
-/// A history that OpenAI compacted itself, to be sent back in place of the kept messages.
+/// Returns a history that OpenAI compacted itself, to be sent back in place of the kept messages.
 fn remote_payload(preserved: &[u8]) -> Value {
     let remote = json::get(preserved, "openaiRemoteCompaction")?;
     let provider = filled(remote, "provider")?;
@@ -218,7 +218,7 @@ fn remote_payload(preserved: &[u8]) -> Value {
     are_objects.then(|| [head, provider, b",\"items\":", items, b"}"].concat())
 }
 
-/// A summary that Anthropic's server wrote, to be sent back as its own.
+/// Returns a summary that Anthropic's server wrote, to be sent back as its own.
 fn native_payload(preserved: &[u8]) -> Value {
     let native = json::get(preserved, "anthropicCompaction")?;
     let mut out = b"{\"type\":\"anthropicCompaction\",\"provider\":".to_vec();
@@ -271,22 +271,22 @@ fn type_of(record: &[u8]) -> Cow<'_, str> {
     json::get(record, "type").and_then(json::string).unwrap_or_default()
 }
 
-/// Whether the member `key` is the string `text`.
+/// Returns whether the member `key` is the string `text`.
 pub(super) fn text_is(object: &[u8], key: &str, text: &str) -> bool {
     json::get(object, key).and_then(json::string).is_some_and(|value| value == text)
 }
 
-/// A member that is there and not `null`.
+/// Returns a member that is there and not `null`.
 pub(super) fn given<'a>(object: &'a [u8], key: &str) -> Option<&'a [u8]> {
     json::get(object, key).filter(|value| *value != b"null")
 }
 
-/// A member that is a string and not empty.
+/// Returns a member that is a string and not empty.
 fn filled<'a>(object: &'a [u8], key: &str) -> Option<&'a [u8]> {
     json::get(object, key).filter(|value| value.starts_with(b"\"") && *value != b"\"\"")
 }
 
-/// What JavaScript takes for true.
+/// Returns whether JavaScript takes the value for true.
 pub(super) fn is_truthy(value: &[u8]) -> bool {
     !matches!(value, b"null" | b"false" | b"\"\"" | b"") && crate::entry::number(value) != Some(0.0)
 }

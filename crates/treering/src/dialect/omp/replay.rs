@@ -1,4 +1,5 @@
-//! What may be sent again: the last two rules of omp's context, over the finished list of messages.
+//! Applies the last two rules of omp's context, which decide what may be sent again, to the
+//! finished list of messages.
 //!
 //! A call whose result is not on the path is taken out of its turn, and a turn changed like that loses
 //! what its provider signed, because the signature no longer fits. Turns that failed or were aborted
@@ -74,7 +75,7 @@ pub(super) fn without_failed_turns(messages: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
     messages.into_iter().filter(|_| gone.next() != Some(true)).collect()
 }
 
-/// Whether an answer is nothing but an error.
+/// Returns whether an answer is nothing but an error.
 pub(super) fn is_empty_error(message: &[u8]) -> bool {
     let has_text = |block: &[u8], key| {
         let text = json::get(block, key).and_then(json::string).unwrap_or_default();
@@ -109,7 +110,7 @@ fn call_of(result: &[u8]) -> Id<'_> {
     json::get(result, "toolCallId")
 }
 
-/// An id in one spelling, for comparison; no id is like no other id but itself.
+/// Returns an id in one spelling, for comparison; no id is like no other id but itself.
 fn name(id: Id<'_>) -> Vec<u8> {
     id.map(stringify::compact).unwrap_or_default()
 }
@@ -123,7 +124,7 @@ fn is_interruption(message: &[u8]) -> bool {
     text_is(message, "role", "custom") && text_is(message, "customType", "interrupted-thinking")
 }
 
-/// A block of a changed turn: thinking loses its signature.
+/// Returns a block of a changed turn: thinking loses its signature.
 fn unsigned(block: &[u8]) -> Vec<u8> {
     let is_signed = json::get(block, "thinkingSignature").is_some_and(is_truthy);
     if !is_signed || !text_is(block, "type", "thinking") {

@@ -1,4 +1,4 @@
-//! What an omp path sets: thinking level, models by role, mode, service tier, injected rules.
+//! The settings of an omp path: thinking level, models by role, mode, service tier, injected rules.
 //!
 //! Values are kept as the JSON they are in the file. `null` and absence are the same to most rules.
 
@@ -64,7 +64,7 @@ impl Settings {
         }
     }
 
-    /// Before anybody recorded a default model, the one that answered last is it.
+    /// Until a default model is recorded, the model that answered last is the default.
     fn take_message(&mut self, message: &[u8]) {
         if !text_is(message, "role", "assistant") {
             return;
@@ -111,7 +111,7 @@ impl Settings {
 
 const DEFAULT: &[u8] = b"\"default\"";
 
-/// A service tier by family of providers. Old records have one word for all.
+/// Returns a service tier by family of providers. Old records have one word for all.
 fn by_family(tier: &[u8]) -> Value {
     const FAMILIES: [&str; 3] = ["openai", "anthropic", "google"];
     let object = |tiers: &[(&str, &str)]| {

@@ -9,7 +9,7 @@ use serde_json::Value;
 const STAMP: Stamp<'static> =
     Stamp { id: "0000000b", parent: Some("0000000a"), millis: 1_767_603_620_226, left: None };
 
-/// The lines of the corpus file `name`, and what is expected of it.
+/// Returns the lines of the corpus file `name`, and what is expected of it.
 pub(super) fn corpus(name: &str) -> Option<(Vec<Vec<u8>>, Value)> {
     let default = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/corpus");
     let root = std::env::var("TREERING_CORPUS").unwrap_or_else(|_| default.to_owned());

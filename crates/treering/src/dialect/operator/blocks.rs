@@ -71,7 +71,7 @@ fn decode_images(block: &[u8], mut parts: Parts<'_>, out: &mut Vec<Vec<u8>>) {
     }
 }
 
-/// What Base64 data is: Operator does not say, but the first bytes do.
+/// Returns the media type of Base64 data, told by its first bytes: Operator does not record it.
 fn media_type(data: &[u8]) -> Option<&'static str> {
     let known: [(&[u8], _); 4] = [
         (b"iVBORw0KGgo", "image/png"),
@@ -129,7 +129,7 @@ fn encode_block(block: &[u8]) -> Vec<u8> {
     object.done()
 }
 
-/// The one text that some content is, as a literal; `None` if it is anything else.
+/// Returns the one text that some content is, as a literal; `None` if it is anything else.
 pub(super) fn only_text(content: &[u8]) -> Option<&[u8]> {
     let blocks = json::elements(content);
     let [block] = blocks[..] else { return None };
@@ -163,7 +163,7 @@ pub(super) fn decode_usage(usage: &[u8]) -> Vec<u8> {
     let mut parts = Parts::of(usage);
     let mut counts = COUNTS.map(|(_, name)| parts.take(name).unwrap_or(b"0"));
     let includes = parts.take(TAU_INCLUDES).filter(|includes| *includes != b"false");
-    // What was read from the cache is not counted twice.
+    // Tokens that were read from the cache are not counted twice.
     let net = net_input(counts).filter(|_| includes == Some(b"true"));
     let net = net.map(|net| net.to_string());
     if let (Some(net), [input, ..]) = (&net, &mut counts) {
@@ -233,7 +233,7 @@ fn as_text(literal: &[u8]) -> Option<&str> {
     std::str::from_utf8(literal).ok()
 }
 
-/// The sum of plain counts; `None` if some are anything else.
+/// Returns the sum of plain counts; `None` if some are anything else.
 fn sum(counts: &[&[u8]]) -> Option<String> {
     let mut sum = 0_u64;
     for literal in counts {

@@ -29,7 +29,7 @@ fn text(record: &str, key: &str) -> Option<String> {
     Some(json::string(json::get(record.as_bytes(), key)?)?.into_owned())
 }
 
-/// The canonical form that the hashes of the corpus are of: numbers as they stand.
+/// Returns the canonical form that the hashes of the corpus are of: numbers as they stand.
 fn canonical(value: &[u8]) -> String {
     match value[0] {
         b'{' => {

@@ -7,7 +7,7 @@ use crate::dialect::uuid_of;
 use crate::dialect::{Decoded, carry, python};
 use crate::json;
 
-/// What the tree says of an entry, and the member that only treering writes.
+/// The members that the tree supplies, and the one that only treering writes.
 const HEAD: [&str; 6] = ["id", "timestamp", "parent_id", "type", "treering", "parentId"];
 
 pub(crate) fn decode(record: &[u8]) -> Decoded {
@@ -40,7 +40,7 @@ pub(crate) fn decode(record: &[u8]) -> Decoded {
     Decoded { entry: carry::native(type_name, object.fields()), more }
 }
 
-/// Whether a record's usage has a cost. A carried entry says that itself.
+/// Returns whether a record's usage has a cost. A carried entry says that itself.
 pub(super) fn says_cost(record: &[u8]) -> bool {
     if carry::carried(record).is_some() {
         return true;
@@ -73,7 +73,8 @@ fn decode_value(
     }
 }
 
-/// A message in treering's shape. One that holds the results of several calls becomes several.
+/// Returns a message in treering's shape. One that holds the results of several calls becomes
+/// several.
 fn decode_message(message: &[u8], entry_id: &str, more: &mut Vec<Vec<u8>>) -> Vec<u8> {
     let mut parts = Parts::of(message);
     let role = parts.take("role");
@@ -136,7 +137,7 @@ fn decode_time(literal: &[u8]) -> Vec<u8> {
     }
 }
 
-/// The results of a message of role `tool`: the first is returned, the others go to `more`.
+/// Returns the results of a message of role `tool`: the first is returned, the others go to `more`.
 fn decode_results(
     mut parts: Parts<'_>,
     id: Option<&[u8]>,

@@ -9,7 +9,7 @@ use crate::entry::{Kind, NewEntry};
 use crate::id::EntryId;
 use crate::json;
 
-/// What stands at the head of every record, and the member that only treering writes.
+/// The members at the head of every record, and the one that only treering writes.
 const HEAD: [&str; 5] = ["id", "timestamp", "parent_id", "type", "treering"];
 
 pub(crate) fn encode(entry: &NewEntry, stamp: &Stamp<'_>, style: Style) -> Vec<u8> {
@@ -28,7 +28,7 @@ fn record(entry: &NewEntry, stamp: &Stamp<'_>, style: Style) -> Vec<u8> {
     let fields = carry::as_object(&entry.fields);
     let mut parts = Parts::of(&fields);
     if is_header(type_name) {
-        // Nobody must take an entry for a header.
+        // An entry must not be mistaken for a header.
         let mut object = head("custom", stamp, entry.kind());
         object.text("custom_type", type_name);
         return object.done();
@@ -69,8 +69,8 @@ fn head(type_name: &str, stamp: &Stamp<'_>, kind: Kind) -> Object {
     object
 }
 
-/// A command's output that the model is not to see. Operator has nothing like it, and would show it
-/// to the model if it were a message.
+/// Returns a command's output that the model is not to see. Operator has nothing like it, and would
+/// show it to the model if it were a message.
 fn hidden(fields: &[u8], kind: Kind) -> Option<Vec<u8>> {
     if kind != Kind::Message {
         return None;
@@ -161,7 +161,7 @@ fn encode_message(message: &[u8], stamp: &Stamp<'_>, style: Style) -> Vec<u8> {
     object.done()
 }
 
-/// What only an assistant's message has: its usage, and how it ended.
+/// Encodes the members that only an assistant's message has: its usage, and how it ended.
 fn encode_outcome(object: &mut Object, parts: &mut Parts<'_>, style: Style) {
     let usage = parts.take("usage").map(|usage| blocks::encode_usage(usage, style));
     let stop_reason = parts.take("stopReason").map(|reason| match reason {
@@ -176,7 +176,7 @@ fn encode_outcome(object: &mut Object, parts: &mut Parts<'_>, style: Style) {
     };
 }
 
-/// The contents of a message of role `tool`: one result.
+/// Returns the contents of a message of role `tool`: one result.
 fn encode_result(parts: &mut Parts<'_>, style: Style) -> Vec<u8> {
     let mut result = Object::new();
     result.text("type", "tool_result").maybe("id", parts.take("toolCallId"));
@@ -199,7 +199,8 @@ fn encode_result(parts: &mut Parts<'_>, style: Style) -> Vec<u8> {
     [b"[", &*result.done(), b"]"].concat()
 }
 
-/// A command that was run, as a user's message would tell it; nothing if the model is not to see it.
+/// Returns a command that was run, as a user's message would tell it; nothing if the model is not
+/// to see it.
 fn as_user(message: &[u8]) -> Option<Vec<u8>> {
     let message = ContextMessage { entry: EntryId::from(""), json: message.to_vec() };
     message.to_llm().map(|message| message.json)

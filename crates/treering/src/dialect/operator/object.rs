@@ -3,7 +3,7 @@
 use crate::json::{self, Members};
 use std::borrow::Cow;
 
-/// The members of an object. Those that somebody knows are taken out by name; the rest is carried
+/// The members of an object. Known ones are taken out by name; the rest is carried
 /// over. `null` is the same as absent: both agents leave out what they hold as `None`.
 pub(super) struct Parts<'a>(Vec<Part<'a>>);
 
@@ -76,7 +76,7 @@ impl Object {
         self
     }
 
-    /// What nobody took, except members of a name that means something else here.
+    /// Adds the members that were not taken, except those whose name means something else here.
     pub(super) fn rest(&mut self, parts: Parts<'_>, reserved: &[&str]) -> &mut Self {
         for part in parts.0 {
             let clashes = reserved.iter().any(|name| *name.as_bytes() == *part.name);
@@ -120,7 +120,7 @@ impl Object {
     }
 }
 
-/// An array of these elements.
+/// Returns an array of these elements.
 pub(super) fn array<T: AsRef<[u8]>>(elements: &[T]) -> Vec<u8> {
     let mut out = b"[".to_vec();
     for (at, element) in elements.iter().enumerate() {
@@ -133,7 +133,7 @@ pub(super) fn array<T: AsRef<[u8]>>(elements: &[T]) -> Vec<u8> {
     out
 }
 
-/// The value without the blanks between its tokens.
+/// Returns the value without the blanks between its tokens.
 pub(super) fn compact(value: Vec<u8>) -> Vec<u8> {
     let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r' | b'\n');
     let mut out = Vec::with_capacity(value.len());

@@ -16,7 +16,7 @@ fn corpus() -> Option<PathBuf> {
     None
 }
 
-/// What the codec makes of a file, counted the way the expectations count.
+/// The codec's reading of a file, counted the way the expectations count.
 #[derive(Default)]
 struct Counts {
     roles: BTreeMap<String, u64>,

@@ -48,7 +48,7 @@ fn images_are_taken_out_of_their_urls() {
     let image = json!({"type": "image", "data": "QUJD", "mimeType": "image/webp"});
     assert_eq!(block(json!("data:image/webp;base64,QUJD")), image);
     assert_eq!(block(json!("data:image/webp;charset=x;base64,QUJD")), image);
-    // What is not in the record cannot be shown, and is not thrown away.
+    // An image that is not in the record cannot be shown, but its block is kept.
     for url in [json!("https://example.invalid/a.png"), json!("data:text/plain,x"), json!(null)] {
         assert_eq!(block(url.clone())["image_url"], url);
     }

@@ -1,4 +1,4 @@
-//! What the tests of this dialect share.
+//! Shared by the tests of this dialect.
 
 mod corpus;
 mod entries;
@@ -25,7 +25,7 @@ fn class(record: &[u8]) -> Class {
     Codex.classify(&type_name, record)
 }
 
-/// The native entry as JSON; checks on the way that it is what `classify` says.
+/// Returns the native entry as JSON; checks on the way that it is what `classify` says.
 fn native(record: &[u8]) -> Value {
     let Decoded { entry, .. } = Codex.decode(record);
     if let Class::Entry(kind, role) = class(record) {

@@ -1,4 +1,4 @@
-//! What makes a session of records: its header, its turns, what Codex sends.
+//! Tests of whole sessions: the header, the turns, the items that Codex sends.
 
 use super::super::record::Record;
 use super::*;
