@@ -28,9 +28,6 @@ pub enum AgentError {
     /// There is no user message to go back to.
     #[error("there is no user message before this point to go back to")]
     NothingToPop,
-    /// The leaf went to another branch while a summary for this one was being written.
-    #[error("the session moved to another branch meanwhile: nothing was written")]
-    BranchMoved,
     /// A handler named an entry to keep that is not on the branch.
     #[error("the first entry to keep, {0}, is not on the branch")]
     NotOnBranch(EntryId),

@@ -2,7 +2,7 @@
 
 use crate::config::Config;
 use crate::error::Failure;
-use crate::text::{safe_line, shell_word};
+use crate::text::safe_line;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -46,7 +46,6 @@ pub(crate) fn open(file: &Path, summaries: &SummaryArgs) -> Result<AgentSession,
 /// Runs an operation to its end, or until Ctrl-C. `None`: it was stopped, and nothing has changed.
 pub(crate) fn run<T>(
     agent: &AgentSession,
-    file: &Path,
     operation: impl AsyncFnOnce(&CancellationToken) -> Result<T, AgentError>,
 ) -> Result<T, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -70,7 +69,7 @@ pub(crate) fn run<T>(
         }
     });
     waiting.clear();
-    done.map_err(|error| failure(error, file))
+    done.map_err(failure)
 }
 
 /// What an operation that was stopped says.
@@ -83,7 +82,7 @@ pub(crate) fn unwanted(hook: &str) -> Failure {
     Failure::message(format!("{hook} said no: nothing was changed"))
 }
 
-fn failure(error: AgentError, file: &Path) -> Failure {
+fn failure(error: AgentError) -> Failure {
     match error {
         AgentError::Session(error) => error.into(),
         AgentError::Summary(error @ SummaryError::NotConfigured) => {
@@ -92,10 +91,6 @@ fn failure(error: AgentError, file: &Path) -> Failure {
         AgentError::Summary(error) => Failure::with_hint(
             error.to_string(),
             "nothing was changed; try again, or choose another `--summarizer`",
-        ),
-        AgentError::BranchMoved => Failure::with_hint(
-            AgentError::BranchMoved.to_string(),
-            format!("`treering branches {}` shows where the session is", shell_word(file)),
         ),
         other => Failure::message(other.to_string()),
     }

@@ -86,7 +86,8 @@ pub use llm::{
 pub use log::{Appended, Journal, JournalError, LineFilter, MemoryJournal, decompress};
 pub use migrate::Upgrade;
 pub use session::{
-    Change, Creation, Durability, ForkOptions, Part, Reader, Session, SessionOptions, relocate,
+    Change, Creation, Durability, ForkOptions, LeafMoves, Part, Reader, Session, SessionOptions,
+    relocate,
 };
 pub use tree::{Tree, TreeItem, TreeWalk};
 pub use usage::{Added, Branch, Cost, Ledger, Purpose, Stats, Usage};

@@ -3,6 +3,7 @@
 use super::ask::{Answer, Asker, Question};
 use super::busy::{Guard, Operation};
 use super::journey::with_usage;
+use super::late::Late;
 use super::{AgentSession, look};
 use crate::error::AgentError;
 use crate::hooks::{
@@ -13,8 +14,8 @@ use crate::summarizer::{Summarizer, SummaryError};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 use treering::{
-    CompactionSettings, Entry, EntryId, Error, Kind, Model, NewEntry, Preparation, Prepared,
-    Session, Usage, prefix_request, summary_request,
+    CompactionSettings, Entry, EntryId, Model, NewEntry, Preparation, Prepared, Session, Usage,
+    prefix_request, summary_request,
 };
 
 /// How to compact.
@@ -61,10 +62,10 @@ pub struct Compacted {
     pub tokens_after: u64,
     /// What the summary cost.
     pub usage: Option<Usage>,
+    /// Whether it is the active leaf of the file. It is not if the leaf was moved to another branch
+    /// while the summary was being written: the leaf stays there.
+    pub is_active: bool,
 }
-
-/// How often an append is tried when others write at the same time.
-const ATTEMPTS: usize = 64;
 
 impl AgentSession {
     /// Replaces the older part of the context by a summary. If it fails nothing is written, and the
@@ -173,16 +174,20 @@ impl AgentSession {
         if guard.cancel.is_cancelled() {
             return Ok(Compaction::Aborted);
         }
-        let id = attach(session, &prepared, entry)?;
-        let entry = session.entry(id.as_str())?;
+        let attached = Late::Compaction.attach(session, Some(&prepared.leaf), &entry)?;
+        let entry = session.entry(attached.id.as_str())?;
         // It is written: whatever fails from here on is no failure of the compaction.
-        let tokens_after = look(session, |session| Ok(session.context_tokens()?.tokens));
+        let tokens_after = match session.leaf().as_ref() == Some(entry.id()) {
+            true => look(session, |session| Ok(session.context_tokens()?.tokens)).await.ok(),
+            false => None,
+        };
         let compacted = Compacted {
             entry: entry.clone(),
             first_kept: prepared.first_kept,
             tokens_before: prepared.tokens_before,
-            tokens_after: tokens_after.await.unwrap_or(prepared.tokens_kept),
+            tokens_after: tokens_after.unwrap_or(prepared.tokens_kept),
             usage,
+            is_active: attached.is_active,
         };
         let told = Compact { reason: options.reason, entry, from_extension };
         self.hooks.session_compact(told).await;
@@ -286,47 +291,4 @@ fn supplied_entry(
     }
     let details = supplied.summary.details.as_deref();
     Ok(prepared.entry(&supplied.summary.text, Some(details))?)
-}
-
-/// Appends the compaction to the branch it was made for. What came to that branch meanwhile, from
-/// here or from another process, stays in the context behind the kept part: then the compaction goes
-/// under the newest of it. A session that has left the branch is not pulled back.
-fn attach(session: &Session, prepared: &Prepared, entry: NewEntry) -> Result<EntryId, AgentError> {
-    let made_for = prepared.leaf.as_str();
-    let mut found = None;
-    for _ in 0..ATTEMPTS {
-        session.refresh()?;
-        let tree = session.tree();
-        // A damaged end of the file does not count as its leaf, which only the attempt tells.
-        let newest = found.take().unwrap_or_else(|| tree.file_leaf());
-        let continues = |leaf: &EntryId| -> Result<bool, Error> {
-            if leaf.as_str() == made_for {
-                return Ok(true);
-            }
-            let is_below = tree.is_ancestor(made_for, leaf.as_str())?;
-            let since = tree.abandoned(Some(leaf.as_str()), Some(made_for))?;
-            let compacted = |id: &EntryId| matches!(tree.kind(id.as_str()), Ok(Kind::Compaction));
-            Ok(is_below && !since.iter().any(compacted))
-        };
-        let own = match session.leaf() {
-            Some(leaf) if continues(&leaf)? => leaf,
-            _ => return Err(AgentError::BranchMoved),
-        };
-        // Others may have gone on from our leaf, but must not have taken us somewhere else.
-        let place = match &newest {
-            Some(newest)
-                if tree.is_ancestor(own.as_str(), newest.as_str())? && continues(newest)? =>
-            {
-                newest.clone()
-            }
-            _ => own,
-        };
-        let entries = [entry.clone().under(Some(place))];
-        match session.append_expecting(newest.as_ref().map(EntryId::as_str), &entries) {
-            Err(Error::LeafMoved { actual, .. }) => found = Some(actual),
-            Ok(ids) => return ids.into_iter().next().ok_or(AgentError::BranchMoved),
-            Err(error) => return Err(error.into()),
-        }
-    }
-    Err(AgentError::BranchMoved)
 }

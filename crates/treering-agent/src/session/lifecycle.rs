@@ -62,7 +62,7 @@ impl AgentSession {
         let guard = self.busy.begin(Operation::Switch, cancel)?;
         let file = file.as_ref().to_owned();
         let before = BeforeSwitch { reason: SwitchReason::Resume, target: Some(file.clone()) };
-        self.replace(&guard, before, move |_| Session::open(&file)).await
+        self.replace(&guard, before, move |old| Session::open_with(&file, old.options())).await
     }
 
     /// Makes a branch a session of its own, which becomes the active one.
@@ -85,7 +85,11 @@ impl AgentSession {
         }
         let source = Arc::clone(&old);
         let new = look(&old, move |old| match leaf {
-            Some(leaf) => old.fork(leaf.as_str(), ForkOptions::default()),
+            Some(leaf) => {
+                let SessionOptions { creation, durability, .. } = old.options();
+                let options = ForkOptions { creation, durability, ..Default::default() };
+                old.fork(leaf.as_str(), options)
+            }
             None => begin_beside(old, source.path()),
         });
         let new = new.await?;
@@ -150,17 +154,11 @@ impl AgentSession {
 
 /// A new session for the project of `old`, in the same directory; in memory if that is in memory.
 fn begin_beside(old: &Session, parent: Option<PathBuf>) -> Result<Session, treering::Error> {
-    let Some(dir) = old.path().and_then(|path| path.parent().map(Path::to_owned)) else {
-        return Ok(Session::in_memory(old.cwd()));
-    };
-    let dialect = Some(old.dialect()).filter(|dialect| dialect.is_writable()).unwrap_or_default();
-    let options = SessionOptions {
-        dir: Some(dir.clone()),
-        parent_session: parent,
-        dialect,
-        ..Default::default()
-    };
-    Catalog::new(dir).create(old.cwd(), options)
+    let options = SessionOptions { parent_session: parent, ..old.options() };
+    match options.dir.clone() {
+        Some(dir) => Catalog::new(dir).create(old.cwd(), options),
+        None => Ok(Session::in_memory(old.cwd())),
+    }
 }
 
 /// The last entry a fork keeps (`None`: none at all), and what goes into the editor.

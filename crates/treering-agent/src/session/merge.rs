@@ -3,15 +3,13 @@
 
 use super::ask::Answer;
 use super::busy::Operation;
+use super::late::Late;
 use super::{AgentSession, find, look};
 use crate::error::AgentError;
 use crate::hooks::TreeMove;
 use crate::summarizer::SummaryError;
-use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
-use treering::{
-    Entry, EntryId, Merge, MergePlan, MergeSummary, Selection, Session, Usage, branch_budget,
-};
+use treering::{Entry, EntryId, Merge, MergePlan, MergeSummary, Selection, Usage, branch_budget};
 
 /// How to merge.
 #[derive(Debug, Clone, Default)]
@@ -38,7 +36,8 @@ pub enum MergeOutcome {
 /// A merge that was written.
 #[derive(Debug, Clone)]
 pub struct MergedBranch {
-    /// The summary, or the record of the copies: the new leaf.
+    /// The summary, or the record of the copies: the new leaf, unless the leaf was moved to another
+    /// branch while the summary was being written.
     pub entry: Entry,
     /// The copies, oldest first.
     pub copies: Vec<EntryId>,
@@ -62,7 +61,7 @@ impl AgentSession {
         let window = summarizer.as_ref().and_then(|summarizer| summarizer.context_window());
         let budget = branch_budget(window, self.settings().branch_reserve_tokens);
         let merge = look(&session, move |session| session.merge_plan(other.as_str(), budget));
-        let mut plan = match merge.await? {
+        let plan = match merge.await? {
             Merge::NothingNew => return Ok(MergeOutcome::NothingNew),
             Merge::Ready(plan) => *plan,
         };
@@ -82,21 +81,21 @@ impl AgentSession {
                 Ok(_) if guard.cancel.is_cancelled() => return Ok(MergeOutcome::Aborted),
                 Ok(answer) => answer,
             };
-            keep_up(&session, &mut plan)?;
             let spent = usage.as_ref().map(Usage::to_json);
             let text = plan.compose(&text);
             let summary =
                 MergeSummary { text: &text, usage: spent.as_deref(), ..Default::default() };
-            (session.merge_summary(&plan, summary)?, Vec::new(), usage)
+            let entry = plan.entry(summary)?;
+            let attached = Late::Reply.attach(&session, plan.into.as_ref(), &entry)?;
+            (attached.id, Vec::new(), usage)
         };
         let entry = session.entry(id.as_str())?;
-        let told = TreeMove {
-            new_leaf: session.leaf(),
-            old_leaf,
-            summary_entry: (!options.full).then(|| entry.clone()),
-            from_extension: false,
-        };
-        self.hooks.session_tree(told).await;
+        let new_leaf = session.leaf();
+        if new_leaf.as_ref() == Some(&id) {
+            let summary_entry = (!options.full).then(|| entry.clone());
+            let told = TreeMove { new_leaf, old_leaf, summary_entry, from_extension: false };
+            self.hooks.session_tree(told).await;
+        }
         Ok(MergeOutcome::Done(Box::new(MergedBranch { entry, copies, plan, usage })))
     }
 
@@ -106,22 +105,4 @@ impl AgentSession {
         let (_guard, session) = self.begin(Operation::Merge, &CancellationToken::new())?;
         Ok(session.cherry_pick(selection)?)
     }
-}
-
-/// The branch may have grown while the summary was written: then the merge goes to its end. A session
-/// that has left the branch is not pulled back.
-fn keep_up(session: &Arc<Session>, plan: &mut MergePlan) -> Result<(), AgentError> {
-    let leaf = session.leaf();
-    if leaf == plan.into {
-        return Ok(());
-    }
-    let continues = match (&plan.into, &leaf) {
-        (Some(into), Some(leaf)) => session.tree().is_ancestor(into.as_str(), leaf.as_str())?,
-        (into, _) => into.is_none(),
-    };
-    match continues {
-        true => plan.into = leaf,
-        false => return Err(AgentError::BranchMoved),
-    }
-    Ok(())
 }

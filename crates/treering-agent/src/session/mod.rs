@@ -3,7 +3,8 @@
 //! It owns the session that is active now, the settings, the summarizer and the handlers, and lets
 //! one operation run at a time (`busy`). `journey` moves the leaf, `compact` compacts, `lifecycle`
 //! replaces the session by another, `merge` brings branches together, `ask` talks to the summarizer
-//! for all of them. `talk` is a turn with a model, `shell` a command that the user runs.
+//! for all of them. `talk` is a turn with a model, `shell` a command that the user runs. `late`
+//! writes what the last four made while the leaf may have moved.
 //!
 //! Every operation has the same shape: look (on a thread of its own, because files can be large), ask
 //! the handlers, ask the summarizer, and then write everything in one append, without waiting for
@@ -14,6 +15,7 @@ mod ask;
 mod busy;
 mod compact;
 mod journey;
+mod late;
 mod lifecycle;
 mod merge;
 mod shell;

@@ -5,6 +5,7 @@
 //! if there is more. Escape sequences are meant for a terminal, not for a model: they are taken out.
 
 use super::busy::Operation;
+use super::late::Late;
 use super::{AgentSession, look};
 use crate::error::AgentError;
 use crate::summarizer::Group;
@@ -69,7 +70,8 @@ pub enum ShellContext {
 }
 
 impl AgentSession {
-    /// Runs a command with the shell in the session's directory, and records it as a `bashExecution`.
+    /// Runs a command with the shell in the session's directory, and records it as a `bashExecution`
+    /// on the branch on which it was started, also if the leaf was moved to another one meanwhile.
     /// Stopped or failed, it is recorded as well; an error means that it was not run, or that the
     /// session could not be written.
     pub async fn run_shell(
@@ -81,6 +83,7 @@ impl AgentSession {
     ) -> Result<ShellRun, AgentError> {
         let (guard, session) = self.begin(Operation::Shell, cancel)?;
         let (mut output, cwd) = (Output::new(&session, on_output), session.cwd());
+        let made_for = session.leaf();
         let exit_code = tokio::select! {
             biased;
             () = guard.cancel.cancelled() => None,
@@ -103,7 +106,9 @@ impl AgentSession {
         let json =
             serde_json::to_vec(&record).map_err(|error| AgentError::Internal(error.to_string()))?;
         let entry = NewEntry::message(&json)?;
-        let entry = look(&session, move |session| session.append(entry)).await?;
+        let attached =
+            look(&session, move |session| Late::Reply.attach(session, made_for.as_ref(), &entry));
+        let entry = attached.await?.id;
         Ok(ShellRun { entry, output: text, exit_code, cancelled, full_output: file })
     }
 }

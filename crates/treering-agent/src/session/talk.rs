@@ -6,6 +6,7 @@
 //! fails does not end the conversation: its handlers are told, and the turn goes on.
 
 use super::busy::Operation;
+use super::late::Late;
 use super::{AgentSession, look};
 use crate::chat::{ChatModel, ChatRequest};
 use crate::error::AgentError;
@@ -137,7 +138,8 @@ impl AgentSession {
     ) -> Result<Said, AgentError> {
         let (guard, session) = self.begin(Operation::Turn, cancel)?;
         let question = ask(&session, model, question)?;
-        let mut request = look(&session, |session| session.context())
+        let asked = question.clone();
+        let mut request = look(&session, move |session| session.context_at(Some(asked.as_str())))
             .await
             .map(|context| ChatRequest::of(&context))?;
         let heard = Arc::new(Mutex::new(String::new()));
@@ -155,7 +157,8 @@ impl AgentSession {
             Err(SummaryError::Cancelled) => (so_far, None, Ending::Aborted),
             Err(error) => (so_far, None, Ending::Failed(error)),
         };
-        let answer = session.append(entry(model, &text, usage.as_ref(), &ending)?)?;
+        let entry = entry(model, &text, usage.as_ref(), &ending)?;
+        let answer = Late::Reply.attach(&session, Some(&question), &entry)?.id;
         Ok(Said { question, answer, text, usage, model: model.model().to_owned(), ending })
     }
 

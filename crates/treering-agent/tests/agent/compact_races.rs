@@ -5,8 +5,10 @@ use crate::support::handlers::seen;
 use crate::support::scripted::{Play, Scripted};
 use crate::support::talk::{Home, answer, lines, user};
 use std::sync::Arc;
-use treering::{EntryId, Error, NewEntry, Session};
-use treering_agent::{AgentError, AgentSession, Compaction, Event};
+use treering::{CompactionSettings, EntryId, Error, NewEntry, Session};
+use treering_agent::{
+    AgentError, AgentSession, AgentSettings, CancellationToken, Compacted, Compaction, Event,
+};
 
 struct Race {
     home: Home,
@@ -36,6 +38,13 @@ impl Race {
             done
         };
         tokio::join!(self.agent.compact(keep_a_turn()), meanwhile)
+    }
+
+    /// The file's leaf is where others put it, and this session goes on from the compaction.
+    fn stays(&self, leaf: &EntryId, compacted: &Compacted) {
+        assert_eq!(self.home.reopened().leaf().as_ref(), Some(leaf));
+        assert_eq!(self.agent.session().leaf().as_ref(), Some(compacted.entry.id()));
+        assert!(!compacted.is_active);
     }
 
     /// The context of the session is that of the file.
@@ -103,13 +112,46 @@ async fn branches_of_others_are_left_alone() {
     assert_eq!(texts(&race.agent), KEPT);
     let tree = race.agent.session().tree();
     assert_eq!(tree.path(theirs.as_str()).unwrap().len(), 3);
-    race.agrees();
-    // A pointer alone does not take us along either.
+    race.stays(&theirs, &compacted);
+    // A pointer alone does not take us along, and is not taken back, either.
     let race = self::race();
-    let (compaction, _) =
+    let (compaction, to) =
         race.compact(|_| race.others().branch(race.ids[1].as_str()).unwrap()).await;
-    assert_eq!(done(compaction).entry.parent(), Some(&race.ids[5]));
+    let compacted = done(compaction);
+    assert_eq!(compacted.entry.parent(), Some(&race.ids[5]));
+    race.stays(&to, &compacted);
+    // What is said here next makes this branch the active one again.
+    let next = race.agent.session().append(user("next")).unwrap();
+    assert_eq!(race.home.reopened().leaf(), Some(next));
     race.agrees();
+}
+
+#[tokio::test]
+async fn others_that_went_before_the_first_entry_stay_there() {
+    let race = race();
+    let (compaction, ()) = race.compact(|_| race.others().reset_leaf().unwrap()).await;
+    assert_eq!(done(compaction).entry.parent(), Some(&race.ids[5]));
+    assert_eq!(race.home.reopened().leaf(), None);
+    assert_eq!(texts(&race.agent), KEPT);
+}
+
+#[tokio::test]
+async fn an_automatic_compaction_takes_no_leaf_along() {
+    let race = race();
+    let compaction = CompactionSettings { keep_recent_tokens: 1, ..Default::default() };
+    let settings = AgentSettings { compaction, context_window: 1, ..Default::default() };
+    race.agent.set_settings(settings);
+    let cancel = CancellationToken::new();
+    let meanwhile = async {
+        race.summarizer.arrived().await;
+        let to = race.others().branch(race.ids[1].as_str()).unwrap();
+        race.summarizer.go();
+        to
+    };
+    let (compaction, to) = tokio::join!(race.agent.check(&cancel), meanwhile);
+    let Ok(Some(Compaction::Done(compacted))) = compaction else { panic!("{compaction:?}") };
+    assert_eq!(compacted.entry.parent(), Some(&race.ids[5]));
+    race.stays(&to, &compacted);
 }
 
 #[tokio::test]
@@ -125,22 +167,22 @@ async fn both_at_once() {
     let compacted = done(compaction);
     assert_eq!(compacted.entry.parent(), Some(&own), "where this session is");
     assert_eq!(texts(&race.agent), [&KEPT[..], &["user: own"]].concat());
-    assert!(race.agent.session().tree().contains(theirs.as_str()));
-    race.agrees();
+    race.stays(&theirs, &compacted);
 }
 
 #[tokio::test]
 async fn what_others_compacted_is_theirs() {
     let race = race();
-    let (compaction, _) = race
+    let (compaction, theirs) = race
         .compact(|_| {
             let others = race.others();
             others.append(NewEntry::compaction("theirs", Some(&race.ids[2]), 9)).unwrap()
         })
         .await;
-    assert_eq!(done(compaction).entry.parent(), Some(&race.ids[5]), "beside it, not upon it");
+    let compacted = done(compaction);
+    assert_eq!(compacted.entry.parent(), Some(&race.ids[5]), "beside it, not upon it");
     assert_eq!(texts(&race.agent), KEPT);
-    race.agrees();
+    race.stays(&theirs, &compacted);
 }
 
 #[tokio::test]
@@ -158,16 +200,20 @@ async fn a_session_that_went_elsewhere_is_not_pulled_back() {
     for (at, away) in ways.into_iter().enumerate() {
         let race = race();
         let mut events = race.agent.subscribe();
-        let (compaction, (bytes, leaf)) = race
+        let (compaction, (leaf, context)) = race
             .compact(|session| {
                 away(session, &race.ids);
-                (race.home.bytes(), session.leaf())
+                (session.leaf(), session.context().unwrap())
             })
             .await;
-        assert!(matches!(compaction, Err(AgentError::BranchMoved)), "{at}: {compaction:?}");
-        assert_eq!((race.home.bytes(), race.agent.session().leaf()), (bytes, leaf));
-        let last = seen(&mut events).pop();
-        assert!(matches!(last, Some(Event::SessionCompactFailed(told)) if !told.aborted));
+        // The summary is kept where it belongs.
+        let compacted = done(compaction);
+        assert_eq!(compacted.entry.parent(), Some(&race.ids[5]), "{at}");
+        assert!(!compacted.is_active);
+        assert_eq!(race.agent.session().leaf(), leaf, "{at}");
+        assert_eq!(race.agent.context().unwrap(), context, "{at}");
+        race.agrees();
+        assert!(matches!(seen(&mut events).pop(), Some(Event::SessionCompact(_))));
     }
 }
 

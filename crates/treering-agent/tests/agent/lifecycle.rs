@@ -5,7 +5,7 @@ use crate::support::handlers::{Extension, names, seen};
 use crate::support::talk::{Home, append, lines, user};
 use std::path::PathBuf;
 use std::sync::Arc;
-use treering::{Error, Session};
+use treering::{Creation, Durability, Error, Session, SessionOptions};
 use treering_agent::{
     AgentError, AgentSession, CancellationToken, Decision, Event, ForkPosition, Forked, Operation,
     Replaced, StartReason, SwitchReason,
@@ -61,6 +61,42 @@ async fn a_new_session_beside_the_old_one() {
             assert_eq!(start.file, new.path());
         }
         other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn options_go_from_session_to_session() {
+    let dir = tempfile::tempdir().unwrap();
+    for durability in [Durability::Each, Durability::BATCHED, Durability::None] {
+        for creation in [Creation::AtOnce, Creation::FirstAssistantMessage] {
+            let path = dir.path().join(format!("{durability:?}-{creation:?}.jsonl"));
+            let options = SessionOptions { durability, creation, ..Default::default() };
+            let session = Session::create_at(&path, "/project", options).unwrap();
+            let Forest { u1, u2, .. } = forest(&session);
+            let agent = AgentSession::new(session);
+            let check = |what: &str| {
+                let options = agent.session().options();
+                assert_eq!(
+                    (options.durability, options.creation),
+                    (durability, creation),
+                    "{what}"
+                );
+                assert_eq!(options.dir.as_deref(), Some(dir.path()), "{what}");
+            };
+            forked(agent.fork(u2.as_str(), ForkPosition::At, &none()).await);
+            check("fork");
+            forked(agent.clone_session(&none()).await);
+            check("clone");
+            forked(agent.fork(u1.as_str(), ForkPosition::Before, &none()).await);
+            check("fork before the first message");
+            append(&agent, user("hello"));
+            check("a first message");
+            assert!(matches!(agent.new_session(&none()).await, Ok(Replaced::Done)));
+            check("new session");
+            assert!(matches!(agent.resume(&path, &none()).await, Ok(Replaced::Done)));
+            check("resume");
+            append(&agent, user("more"));
+        }
     }
 }
 

@@ -16,6 +16,7 @@ mod compact_races;
 mod failures;
 mod fold;
 mod keys;
+mod late;
 mod lifecycle;
 mod merge;
 mod navigate;

@@ -1,5 +1,6 @@
 //! Branches brought together by the agent: with a summary, with copies, given up, moved away from.
 
+use crate::support::handlers::names;
 use crate::support::scripted::{Play, Scripted};
 use crate::support::talk::{Home, answer, append, call, json_of, result, user};
 use treering::{EntryId, Selection};
@@ -58,7 +59,7 @@ async fn messages_themselves_need_no_summarizer() {
 }
 
 #[tokio::test]
-async fn given_up_or_moved_away_from_nothing_is_written() {
+async fn given_up_nothing_is_written_and_moved_away_from_nothing_is_pulled_back() {
     let (home, session) = Home::new();
     let summarizer = Scripted::plays([Play::Hang, Play::Wait("late"), Play::Wait("later")]);
     let agent = AgentSession::new(session).with_summarizer(summarizer.clone());
@@ -86,15 +87,36 @@ async fn given_up_or_moved_away_from_nothing_is_written() {
 
     // The session goes elsewhere: it is not pulled back.
     agent.session().branch(leaf.as_str()).unwrap();
+    let mut events = agent.subscribe();
     let leave = async {
         summarizer.arrived().await;
         agent.session().branch(merged.plan.common_ancestor.as_ref().unwrap().as_str()).unwrap();
-        append(&agent, user("Neither."));
-        let bytes = home.bytes();
+        let elsewhere = append(&agent, user("Neither."));
         summarizer.go();
-        bytes
+        elsewhere
     };
-    let (merged, bytes) = tokio::join!(merge(), leave);
-    assert!(matches!(merged, Err(AgentError::BranchMoved)), "{merged:?}");
-    assert_eq!(home.bytes(), bytes);
+    let (merged, elsewhere) = tokio::join!(merge(), leave);
+    let Ok(MergeOutcome::Done(merged)) = merged else { panic!("{merged:?}") };
+    assert_eq!(merged.entry.parent(), Some(&leaf));
+    assert_eq!(agent.session().leaf(), Some(elsewhere.clone()));
+    assert_eq!(home.reopened().leaf(), Some(elsewhere));
+    assert!(!names(&mut events).contains(&"session_tree"), "the leaf has not moved");
+}
+
+#[tokio::test]
+async fn a_merge_takes_back_no_move_of_another_process() {
+    let (home, session) = Home::new();
+    let summarizer = Scripted::plays([Play::Wait("late")]);
+    let agent = AgentSession::new(session).with_summarizer(summarizer.clone());
+    let (other, leaf) = two_branches(&agent);
+    let leave = async {
+        summarizer.arrived().await;
+        home.reopened().branch(other.as_str()).unwrap();
+        summarizer.go();
+    };
+    let (merged, ()) = tokio::join!(agent.merge(other.as_str(), MergeOptions::default()), leave);
+    let Ok(MergeOutcome::Done(merged)) = merged else { panic!("{merged:?}") };
+    assert_eq!(merged.entry.parent(), Some(&leaf));
+    assert_eq!(agent.session().leaf().as_ref(), Some(merged.entry.id()));
+    assert_eq!(home.reopened().leaf(), Some(other));
 }

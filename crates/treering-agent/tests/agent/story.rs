@@ -24,6 +24,18 @@ enum When {
     AtTheSummary,
 }
 
+/// What happens while a summary is being written.
+#[derive(Debug, Clone, Copy)]
+enum Meanwhile {
+    Nothing,
+    /// This session's leaf goes to an entry.
+    Goes(u16),
+    /// Another process moves the file's leaf to an entry.
+    OthersGo(u16),
+    /// This session appends a message.
+    Says,
+}
+
 #[derive(Debug, Clone)]
 enum Step {
     /// Some of: question, call, its result, answer.
@@ -44,6 +56,7 @@ enum Step {
     Compact {
         keep: u64,
         stop: Option<When>,
+        meanwhile: Meanwhile,
     },
     Label {
         to: u16,
@@ -58,6 +71,15 @@ enum Step {
         full: bool,
         stop: Option<When>,
     },
+}
+
+fn meanwhile() -> impl Strategy<Value = Meanwhile> {
+    prop_oneof![
+        2 => Just(Meanwhile::Nothing),
+        2 => any::<u16>().prop_map(Meanwhile::Goes),
+        2 => any::<u16>().prop_map(Meanwhile::OthersGo),
+        1 => Just(Meanwhile::Says),
+    ]
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -75,7 +97,8 @@ fn step() -> impl Strategy<Value = Step> {
             .prop_map(|(to, summarize, label, stop)| Step::Navigate { to, summarize, label, stop }),
         2 => (any::<u16>(), 0u8..3).prop_map(|(to, summary)| Step::BranchHere { to, summary }),
         2 => stop().prop_map(|stop| Step::Pop { stop }),
-        3 => (1u64..120, stop()).prop_map(|(keep, stop)| Step::Compact { keep, stop }),
+        4 => (1u64..120, stop(), meanwhile())
+            .prop_map(|(keep, stop, meanwhile)| Step::Compact { keep, stop, meanwhile }),
         1 => (any::<u16>(), any::<bool>()).prop_map(|(to, clear)| Step::Label { to, clear }),
         1 => (any::<u16>(), any::<bool>()).prop_map(|(to, before)| Step::Fork { to, before }),
         2 => (any::<u16>(), any::<bool>(), stop())
@@ -323,7 +346,10 @@ impl World {
                 let summarises = given || asks && account.speaks(&to);
                 self.moved(done, &to, Some((to.clone(), summarises)), asks, false, None);
             }
-            Step::Compact { keep, stop } => {
+            Step::Compact { keep, stop: None, meanwhile } => {
+                self.compact_while(keep, meanwhile).await;
+            }
+            Step::Compact { keep, stop, .. } => {
                 let done = self.run(stop, async |cancel| {
                     let keep_recent_tokens = Some(keep);
                     let options =
@@ -354,6 +380,79 @@ impl World {
             Step::Fork { to, before } => self.fork(to, before).await,
             Step::Merge { from, full, stop } => self.merge(from, full, stop).await,
         }
+    }
+
+    /// Compacts while the leaf may move: the compaction goes to the branch it was made for, and no
+    /// leaf that has left that branch comes back.
+    async fn compact_while(&mut self, keep: u64, meanwhile: Meanwhile) {
+        while self.summarizer.has_arrived() {}
+        let made_for = self.account.leaf.clone();
+        self.summarizer.play(Play::Wait("late"));
+        let options = CompactOptions { keep_recent_tokens: Some(keep), ..Default::default() };
+        let (agent, account) = (&self.agent, &self.account);
+        let session = agent.session();
+        let mut work = Box::pin(agent.compact(options));
+        let early = tokio::select! {
+            done = &mut work => Some(done),
+            () = self.summarizer.arrived() => None,
+        };
+        let mut own = made_for.clone();
+        let mut file = made_for.clone();
+        if early.is_none() {
+            match meanwhile {
+                Meanwhile::Nothing => {}
+                Meanwhile::Goes(to) => {
+                    own = account.pick(to);
+                    session.branch(own.as_deref().unwrap()).unwrap();
+                    file = own.clone();
+                }
+                Meanwhile::OthersGo(to) => {
+                    file = account.pick(to);
+                    let others = Session::open(session.path().unwrap()).unwrap();
+                    others.branch(file.as_deref().unwrap()).unwrap();
+                }
+                Meanwhile::Says => {
+                    own = Some(session.append(user("meanwhile")).unwrap().to_string());
+                    file = own.clone();
+                }
+            }
+        }
+        self.summarizer.go();
+        let done = match early {
+            Some(done) => done,
+            None => work.await,
+        };
+        self.summarizer.forget();
+        while self.summarizer.take_back_go() {}
+        let before = self.account.lines.len();
+        let now = lines(&session);
+        assert_eq!(now[..before], self.account.lines[..], "what was there stays");
+        self.account.lines = now;
+        let path = |leaf: &Option<String>| self.account.path(leaf.as_deref());
+        let stands = |leaf: &Option<String>, was: &Option<String>| {
+            let (leaf, was) = (path(leaf), path(was));
+            leaf.ends_with(&was)
+        };
+        let file_leaf = session.tree().file_leaf().map(|leaf| leaf.to_string());
+        let own_leaf = session.leaf().map(|leaf| leaf.to_string());
+        // Each leaf is where it went, or below it.
+        assert!(stands(&file_leaf, &file), "{file_leaf:?} {file:?}");
+        assert!(stands(&own_leaf, &own), "{own_leaf:?} {own:?}");
+        if let Ok(Compaction::Done(compacted)) = &done {
+            let id = Some(compacted.entry.id().to_string());
+            assert!(stands(&id, &made_for), "the branch it was made for");
+            for (leaf, went) in [(&file_leaf, &file), (&own_leaf, &own)] {
+                // A compaction is the leaf where the leaf has not left the branch.
+                assert_eq!(*leaf == id, stands(went, &made_for), "{leaf:?} {went:?}");
+            }
+        }
+        self.account.leaf = own_leaf;
+        if file_leaf != self.account.leaf {
+            // The other process goes on; its branch becomes this session's for the rest of the story.
+            session.follow().unwrap();
+            self.account.leaf = file_leaf;
+        }
+        assert!(done.is_ok(), "{done:?}");
     }
 
     fn moved(

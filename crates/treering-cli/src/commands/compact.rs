@@ -46,7 +46,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
 
 fn compact(args: &Args, out: &mut Output) -> Result<(), Failure> {
     let agent = agent::open(&args.file, &args.summaries)?;
-    let done = agent::run(&agent, &args.file, async |cancel| {
+    let done = agent::run(&agent, async |cancel| {
         let options = CompactOptions {
             instructions: args.summaries.instructions.clone(),
             keep_recent_tokens: args.keep_recent,
@@ -71,7 +71,7 @@ fn compact(args: &Args, out: &mut Output) -> Result<(), Failure> {
 }
 
 fn write_compacted(compacted: &Compacted, json: bool, out: &mut Output) -> Result<(), Failure> {
-    let Compacted { entry, first_kept, tokens_before, tokens_after, usage } = compacted;
+    let Compacted { entry, first_kept, tokens_before, tokens_after, usage, is_active } = compacted;
     let summary = entry.text("summary").unwrap_or_default();
     if json {
         out.write_all(b"{\"compacted\":true,\"id\":")?;
@@ -81,7 +81,7 @@ fn write_compacted(compacted: &Compacted, json: bool, out: &mut Output) -> Resul
         write!(out, ",\"tokensBefore\":{tokens_before},\"tokensAfter\":{tokens_after},\"usage\":")?;
         let usage = usage.as_ref().map(|usage| usage.to_json());
         out.write_all(usage.as_deref().unwrap_or(b"null"))?;
-        out.write_all(b",\"summary\":")?;
+        write!(out, ",\"active\":{is_active},\"summary\":")?;
         json_string(out, &summary)?;
         return Ok(out.write_all(b"}\n")?);
     }
@@ -90,7 +90,12 @@ fn write_compacted(compacted: &Compacted, json: bool, out: &mut Output) -> Resul
     crate::describe::write_text(out, &summary)?;
     let size = format!("about {tokens_before} tokens before, {tokens_after} now");
     let size = out.paint(Style::Dim, &size);
-    Ok(writeln!(out, "\n{size}")?)
+    writeln!(out, "\n{size}")?;
+    if !is_active {
+        let hint = "another process moved the leaf to another branch meanwhile; it stays there";
+        writeln!(out, "{}", out.paint(Style::Dim, hint))?;
+    }
+    Ok(())
 }
 
 fn show_plan(args: &Args, out: &mut Output) -> Result<(), Failure> {

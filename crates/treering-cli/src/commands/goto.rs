@@ -73,7 +73,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
         label: args.label.clone(),
         ..Default::default()
     };
-    let navigation = agent::run(&agent, &args.file, async |cancel| {
+    let navigation = agent::run(&agent, async |cancel| {
         let options = NavigateOptions { cancel: cancel.clone(), ..options };
         match args.edit {
             true => agent.navigate(id, options).await,

@@ -40,7 +40,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
         true => AgentSession::new(Session::open(&args.file)?),
         false => agent::open(&args.file, &args.summaries)?,
     };
-    let outcome = agent::run(&agent, &args.file, async |cancel| {
+    let outcome = agent::run(&agent, async |cancel| {
         let options = MergeOptions {
             full: args.full,
             custom_instructions: args.summaries.instructions.clone(),

@@ -26,7 +26,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     let agent = agent::open(&args.file, &args.summaries)?;
-    let navigation = agent::run(&agent, &args.file, async |cancel| {
+    let navigation = agent::run(&agent, async |cancel| {
         let custom_instructions = args.summaries.instructions.clone();
         let cancel = cancel.clone();
         let options = NavigateOptions { custom_instructions, cancel, ..Default::default() };

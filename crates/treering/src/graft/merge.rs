@@ -91,6 +91,20 @@ impl MergePlan {
         format!("{MERGE_SUMMARY_PREAMBLE}{answer}{}", self.file_ops.lists().to_text())
     }
 
+    /// Returns the entry of a merge by summary, without a parent: it belongs under
+    /// [`into`](MergePlan::into), or behind what came to that branch since.
+    pub fn entry(&self, summary: MergeSummary<'_>) -> Result<NewEntry> {
+        let mut entry = NewEntry::branch_summary(Some(&self.from), summary.text)
+            .with("details", &self.details(summary.details)?)?;
+        if let Some(usage) = summary.usage {
+            entry = entry.with("usage", usage)?;
+        }
+        if summary.from_hook {
+            entry = entry.with("fromHook", b"true")?;
+        }
+        Ok(entry)
+    }
+
     /// `{"from":…,"base":…}`: what later merges go by.
     fn record(&self) -> Vec<u8> {
         let base = self.base.as_ref().map_or(b"null".to_vec(), |base| json::quoted(base.as_str()));
@@ -169,15 +183,7 @@ impl Session {
     /// Merges by summary: one branch summary under the leaf the plan was made for, with a record of
     /// the merge in its `details`. Returns its id.
     pub fn merge_summary(&self, plan: &MergePlan, summary: MergeSummary<'_>) -> Result<EntryId> {
-        let mut entry = NewEntry::branch_summary(Some(&plan.from), summary.text)
-            .with("details", &plan.details(summary.details)?)?;
-        if let Some(usage) = summary.usage {
-            entry = entry.with("usage", usage)?;
-        }
-        if summary.from_hook {
-            entry = entry.with("fromHook", b"true")?;
-        }
-        self.append(entry.under(plan.into.clone()))
+        self.append(plan.entry(summary)?.under(plan.into.clone()))
     }
 
     /// What [`merge_full`](Session::merge_full) would copy. Changes nothing.

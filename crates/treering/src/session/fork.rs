@@ -82,8 +82,8 @@ impl Session {
             Some(directory) if options.creation == Creation::AtOnce || path.iter().any(spoken) => {
                 let target = directory.join(catalog::file_name(&header));
                 write_whole(&target, |out| fork.write(&view, &path, out))?;
-                let options =
-                    super::SessionOptions { durability: options.durability, ..Default::default() };
+                let (creation, durability) = (options.creation, options.durability);
+                let options = super::SessionOptions { creation, durability, ..Default::default() };
                 Session::open_with(target, options)
             }
             directory => {
@@ -100,7 +100,7 @@ impl Session {
                     },
                 };
                 let state = State::with_header(place, memory as Arc<dyn Journal>, loaded, header)?;
-                Ok(Session::new(state, options.durability))
+                Ok(Session::new(state, options.creation, options.durability))
             }
         }
     }

@@ -15,7 +15,7 @@ mod write;
 
 pub use fork::ForkOptions;
 pub(crate) use fork::{absolute, filled, write_whole};
-pub use options::{Creation, Durability, SessionOptions};
+pub use options::{Creation, Durability, LeafMoves, SessionOptions};
 pub use part::Part;
 pub use relocate::relocate;
 pub(crate) use state::storage;
@@ -72,6 +72,7 @@ type Listener = Arc<dyn Fn(&Change) + Send + Sync>;
 /// [`refresh`](Session::refresh) and [`follow`](Session::follow) for that.
 pub struct Session {
     state: Mutex<State>,
+    creation: Creation,
     durability: Durability,
     commit: GroupCommit,
     flusher: OnceLock<Flusher>,
@@ -112,10 +113,10 @@ impl Reader {
 
 /// Opening and creating.
 impl Session {
-    fn new(state: State, durability: Durability) -> Self {
+    fn new(state: State, creation: Creation, durability: Durability) -> Self {
         let commit = GroupCommit::default();
         let (state, flusher, listeners) = (Mutex::new(state), OnceLock::new(), Mutex::default());
-        Session { state, durability, commit, flusher, listeners }
+        Session { state, creation, durability, commit, flusher, listeners }
     }
 
     /// A session that lives in memory and nowhere else.
@@ -123,7 +124,8 @@ impl Session {
         let header = Header::new(&SessionId::generate(), cwd.as_ref(), None);
         let memory = Arc::new(MemoryJournal::new(first_line(&header)));
         let loaded = Loaded::of_header(header);
-        Session::new(State::of(Place::Elsewhere, memory, loaded), Durability::None)
+        let state = State::of(Place::Elsewhere, memory, loaded);
+        Session::new(state, Creation::default(), Durability::None)
     }
 
     /// A session in any journal: one that is empty gets a header for `cwd`.
@@ -136,7 +138,7 @@ impl Session {
         let header = Header::new(&id, cwd.as_ref(), None);
         let loaded = Loaded::read(&*journal).map_err(|error| error.at(None))?;
         let state = State::with_header(Place::Elsewhere, journal, loaded, header)?;
-        Ok(Session::new(state, options.durability))
+        Ok(Session::new(state, options.creation, options.durability))
     }
 
     /// A new session that will live at `path`, where nothing may be yet.
@@ -166,7 +168,7 @@ impl Session {
         if creation == Creation::AtOnce {
             state.create_file(b"")?;
         }
-        Ok(Session::new(state, durability))
+        Ok(Session::new(state, creation, durability))
     }
 
     /// Opens an existing session file. Reads it, and never writes to it: repairs wait for the first
@@ -186,7 +188,31 @@ impl Session {
         let place = Place::File { path: path.to_owned(), file: opened.file };
         let mut state = State::with_header(place, opened.journal, opened.loaded, header)?;
         state.joined = opened.joined;
-        Ok(Session::new(state, options.durability))
+        Ok(Session::new(state, options.creation, options.durability))
+    }
+
+    /// Returns the choices that hold for further sessions beside this one: directory, creation,
+    /// durability, and dialect. Its id and the session it comes from are its own.
+    ///
+    /// ```
+    /// use treering::{Durability, Session, SessionOptions};
+    /// # let dir = tempfile::tempdir()?;
+    /// let options = SessionOptions { durability: Durability::Each, ..Default::default() };
+    /// let first = Session::create_at(dir.path().join("1.jsonl"), "/project", options)?;
+    /// let second = Session::create_at(dir.path().join("2.jsonl"), "/project", first.options())?;
+    /// assert_eq!(second.options().durability, Durability::Each);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn options(&self) -> SessionOptions {
+        let dialect = self.dialect();
+        SessionOptions {
+            dir: self.path().and_then(|path| path.parent().map(Path::to_owned)),
+            creation: self.creation,
+            durability: self.durability,
+            // A dialect that treering never writes cannot be chosen for a new session.
+            dialect: if dialect.is_writable() { dialect } else { Dialect::default() },
+            ..SessionOptions::default()
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

@@ -1,7 +1,8 @@
 //! What a caller may choose about a session.
 
 use crate::dialect::Dialect;
-use crate::id::SessionId;
+use crate::entry::{Kind, NewEntry};
+use crate::id::{EntryId, SessionId};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -36,6 +37,34 @@ pub enum Durability {
 impl Durability {
     /// [`Durability::Batched`] with the usual delay of 100 ms.
     pub const BATCHED: Durability = Durability::Batched(Duration::from_millis(100));
+}
+
+/// What an append does to the leaves; see
+/// [`append_to_branch`](crate::Session::append_to_branch).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LeafMoves<'a> {
+    /// Where the file's leaf must be; `None` is before the first entry.
+    pub expected: Option<&'a str>,
+    /// Whether the file's leaf moves to the last of the new entries. Otherwise it stays.
+    pub file: bool,
+    /// Where the session's own leaf must be to move to the last of the new entries. It stays if it
+    /// is elsewhere, or if this is `None`.
+    pub own: Option<Option<&'a str>>,
+}
+
+impl LeafMoves<'_> {
+    /// Returns the session's own leaf after the append, given the one before it.
+    pub(crate) fn own_leaf(
+        &self,
+        before: &Option<EntryId>,
+        entries: &[NewEntry],
+        ids: &[EntryId],
+    ) -> Option<EntryId> {
+        let moves = self.own == Some(before.as_ref().map(EntryId::as_str));
+        let mut written = entries.iter().zip(ids).rev();
+        let last = written.find(|(entry, _)| entry.kind() != Kind::Leaf).map(|(_, id)| id);
+        if moves { last.or(before.as_ref()).cloned() } else { before.clone() }
+    }
 }
 
 /// Choices for creating or opening a session. All have defaults.

@@ -1,6 +1,6 @@
 //! The part of a session behind its lock: where it lives, what was read, where the leaf is.
 
-use super::options::Creation;
+use super::options::{Creation, LeafMoves};
 use crate::dialect::omp::title;
 use crate::dialect::{self, Dialect};
 use crate::entry::{NewEntry, Role};
@@ -99,6 +99,8 @@ pub(crate) enum Expect<'a> {
     Nothing,
     /// That it is this one.
     Leaf(Option<&'a str>),
+    /// That it is this one, and what becomes of it and of the session's own leaf.
+    Branch(LeafMoves<'a>),
 }
 
 impl State {
@@ -231,7 +233,9 @@ impl State {
             }
             let leaf = match expect {
                 Expect::Nothing => self.leaf.clone(),
-                Expect::Leaf(expected) => self.expected_leaf(expected)?,
+                Expect::Leaf(expected) | Expect::Branch(LeafMoves { expected, .. }) => {
+                    self.expected_leaf(expected)?
+                }
             };
             let batch = self.batch(entries, leaf)?;
             let (length, leaf) = (self.loaded.seen, self.leaf.clone());
@@ -245,6 +249,9 @@ impl State {
                 Ok(start) => {
                     let span = start..start + batch.bytes.len() as u64;
                     foreign.extend(self.take_in(entries, &batch, start)?);
+                    if let Expect::Branch(moves) = expect {
+                        self.leaf = moves.own_leaf(&leaf, entries, &batch.ids);
+                    }
                     if batch.bytes.capacity() <= MAX_SCRATCH {
                         self.scratch = batch.bytes;
                     }

@@ -2,7 +2,7 @@
 
 use super::fork::write_whole;
 use super::state::{Opened, Place, State};
-use super::{Durability, Session};
+use super::{Creation, Durability, Session};
 use crate::error::{Error, Result};
 use crate::header::Header;
 use crate::id::SessionId;
@@ -35,7 +35,7 @@ impl Session {
         }
         let header = Header::new(&SessionId::generate(), path.parent().unwrap_or(path), None);
         let state = State::with_header(Place::Elsewhere, journal, loaded, header)?;
-        Ok(Session::new(state, Durability::None))
+        Ok(Session::new(state, Creation::default(), Durability::None))
     }
 
     /// Writes the session's whole log to the new file `target`, byte for byte.

@@ -3,7 +3,7 @@
 
 use super::Session;
 use super::commit::{Append, Flusher, TakenBack};
-use super::options::Durability;
+use super::options::{Durability, LeafMoves};
 use super::state::{Expect, Place, Written};
 use crate::entry::{Kind, NewEntry};
 use crate::error::{Error, Result};
@@ -35,6 +35,42 @@ impl Session {
         // What others did must be known before the first attempt, not after it.
         self.refresh()?;
         self.write(entries, Expect::Leaf(leaf))
+    }
+
+    /// Appends entries to a branch that may have been left meanwhile, in one write, and moves only the
+    /// leaves that `moves` names. The first entry needs a parent ([`NewEntry::under`]).
+    ///
+    /// For work that takes time, such as the answer of a model: it belongs to the branch it was made
+    /// for, but a leaf that was moved to another branch in the meantime must stay there.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::LeafMoved`] if the file's leaf is not the expected one.
+    ///
+    /// ```
+    /// use treering::{LeafMoves, Message, Session};
+    /// let session = Session::in_memory("/project");
+    /// let question = session.append(Message::user("Name a color."))?;
+    /// let other = session.append(Message::user("Never mind."))?;
+    /// let late = Message::assistant("acme", "m", "Red.").under(Some(question));
+    /// let moves = LeafMoves { expected: Some(other.as_str()), file: false, own: None };
+    /// session.append_to_branch(&[late], moves)?;
+    /// assert_eq!(session.leaf(), Some(other));
+    /// # Ok::<(), treering::Error>(())
+    /// ```
+    pub fn append_to_branch(
+        &self,
+        entries: &[NewEntry],
+        moves: LeafMoves<'_>,
+    ) -> Result<Vec<EntryId>> {
+        self.refresh()?;
+        let mut all = entries.to_vec();
+        if !moves.file && !all.is_empty() {
+            all.push(NewEntry::leaf(moves.expected.map(EntryId::from).as_ref()));
+        }
+        let mut ids = self.write(&all, Expect::Branch(moves))?;
+        ids.truncate(entries.len());
+        Ok(ids)
     }
 
     fn write(&self, entries: &[NewEntry], expect: Expect<'_>) -> Result<Vec<EntryId>> {

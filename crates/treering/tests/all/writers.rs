@@ -4,7 +4,7 @@ use crate::support::{join, outline, path, user};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
-use treering::{Creation, EntryId, Error, Message, NewEntry, Session, SessionOptions};
+use treering::{Creation, EntryId, Error, LeafMoves, Message, NewEntry, Session, SessionOptions};
 
 /// A file with one entry, and two sessions on it.
 fn two(directory: &Path) -> (PathBuf, Session, Session, EntryId) {
@@ -53,6 +53,28 @@ fn a_writer_can_ask_to_be_told_of_a_conflict() {
     assert_eq!(theirs.entry(b.as_str()).unwrap().parent(), Some(&a), "it goes where it was told");
     let wrong = ours.append_expecting(None, &[Message::user("c")]);
     assert!(matches!(wrong, Err(Error::LeafMoved { .. })), "{wrong:?}");
+}
+
+#[test]
+fn an_entry_for_a_branch_moves_only_the_leaves_it_is_told_to() {
+    for (file_moves, own_moves) in [(true, true), (true, false), (false, true), (false, false)] {
+        let directory = tempfile::tempdir().unwrap();
+        let (file, ours, theirs, first) = two(directory.path());
+        let elsewhere = theirs.append(Message::user("elsewhere")).unwrap();
+        let entries = [Message::user("a").under(Some(first.clone())), Message::user("b")];
+        let own = Some(if own_moves { Some(first.as_str()) } else { Some(elsewhere.as_str()) });
+        let wrong = LeafMoves { expected: Some(first.as_str()), file: file_moves, own };
+        let conflict = ours.append_to_branch(&entries, wrong);
+        assert!(matches!(conflict, Err(Error::LeafMoved { .. })), "{conflict:?}");
+        let moves = LeafMoves { expected: Some(elsewhere.as_str()), file: file_moves, own };
+        let ids = ours.append_to_branch(&entries, moves).unwrap();
+        let [a, b] = &ids[..] else { panic!("{ids:?}") };
+        let again = Session::open(&file).unwrap();
+        assert_eq!(path(&again, b.as_str()), join([&first, a, b]));
+        assert_eq!(again.leaf().as_ref(), Some(if file_moves { b } else { &elsewhere }));
+        assert_eq!(ours.leaf().as_ref(), Some(if own_moves { b } else { &first }));
+        assert_eq!(outline(&ours), outline(&again));
+    }
 }
 
 #[test]

@@ -102,6 +102,11 @@ impl Scripted {
         self.plays.lock().unwrap().clear();
     }
 
+    /// Takes back a permission that no request has used; whether there was one.
+    pub(crate) fn take_back_go(&self) -> bool {
+        self.go.try_acquire().map(|permit| permit.forget()).is_ok()
+    }
+
     /// Lets one waiting request go on.
     pub(crate) fn go(&self) {
         self.go.add_permits(1);

@@ -1,0 +1,112 @@
+//! Entries that arrive late: made while an operation waited for a model or a command.
+//!
+//! Such an entry belongs to the branch it was made for, whatever has happened since. It never decides
+//! which branch is active: a leaf that is still on that branch moves on to the new entry, and a leaf
+//! that was moved elsewhere meanwhile, by this process or by another one, stays there. That holds for
+//! the file's leaf and for the session's own leaf, each on its own.
+
+use treering::{EntryId, Error, Kind, LeafMoves, NewEntry, Session, Tree};
+
+/// How often an append is tried when others write at the same time.
+const ATTEMPTS: usize = 64;
+
+/// A kind of late entry: it decides which entries that came meanwhile it may go behind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Late {
+    /// A compaction keeps everything that came meanwhile in the context. Behind another compaction it
+    /// would undo that one.
+    Compaction,
+    /// An answer, the record of a command, or a merge. It goes behind all that this session appended
+    /// to the branch. A conversation that another process continued there stays its own branch, but
+    /// labels, names and the like do not separate the entry from what it belongs to.
+    Reply,
+}
+
+/// A late entry that was written.
+#[derive(Debug)]
+pub(super) struct Attached {
+    pub(super) id: EntryId,
+    /// Whether it is the file's active leaf.
+    pub(super) is_active: bool,
+}
+
+impl Late {
+    /// Appends `entry` to the branch that ended at `made_for` when the work began.
+    ///
+    /// Fails with [`Error::LeafMoved`] if other processes move the file's leaf before every attempt.
+    pub(super) fn attach(
+        self,
+        session: &Session,
+        made_for: Option<&EntryId>,
+        entry: &NewEntry,
+    ) -> Result<Attached, Error> {
+        let mut found = None;
+        for _ in 0..ATTEMPTS {
+            session.refresh()?;
+            let tree = session.tree();
+            // A damaged end of the file does not count as its leaf, which only the attempt tells.
+            let newest = found.take().unwrap_or_else(|| tree.file_leaf());
+            let own = session.leaf();
+            let has_own = continues(&tree, made_for, own.as_ref(), |kind| self.own_ends(kind))?;
+            let mut place = if has_own { own.as_ref() } else { made_for };
+            if continues(&tree, place, newest.as_ref(), |kind| self.others_end(kind))? {
+                place = newest.as_ref();
+            }
+            let is_active = place == newest.as_ref();
+            let moves = LeafMoves {
+                expected: newest.as_ref().map(EntryId::as_str),
+                file: is_active,
+                own: has_own.then_some(own.as_ref().map(EntryId::as_str)),
+            };
+            let entries = [entry.clone().under(place.cloned())];
+            match session.append_to_branch(&entries, moves) {
+                Err(Error::LeafMoved { actual, .. }) => found = Some(actual),
+                Ok(ids) => {
+                    let id = ids.into_iter().next();
+                    let id = id.ok_or_else(|| Error::InvalidEntry("nothing to append".into()))?;
+                    return Ok(Attached { id, is_active });
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Err(Error::LeafMoved { expected: made_for.cloned(), actual: found.flatten() })
+    }
+
+    /// Whether an entry of this session ends the branch.
+    fn own_ends(self, kind: Kind) -> bool {
+        self == Late::Compaction && kind == Kind::Compaction
+    }
+
+    /// Whether an entry of another process ends the branch.
+    fn others_end(self, kind: Kind) -> bool {
+        match self {
+            Late::Compaction => kind == Kind::Compaction,
+            Late::Reply => matches!(
+                kind,
+                Kind::Message
+                    | Kind::CustomMessage
+                    | Kind::BranchSummary
+                    | Kind::Compaction
+                    | Kind::Reset
+            ),
+        }
+    }
+}
+
+/// Returns whether `leaf` is `from` or below it, with nothing in between that ends the branch.
+fn continues(
+    tree: &Tree,
+    from: Option<&EntryId>,
+    leaf: Option<&EntryId>,
+    ends: impl Fn(Kind) -> bool,
+) -> Result<bool, Error> {
+    let (Some(from), Some(leaf)) = (from, leaf) else { return Ok(from == leaf) };
+    if from == leaf {
+        return Ok(true);
+    }
+    if !tree.is_ancestor(from.as_str(), leaf.as_str())? {
+        return Ok(false);
+    }
+    let since = tree.abandoned(Some(leaf.as_str()), Some(from.as_str()))?;
+    Ok(!since.iter().any(|id| tree.kind(id.as_str()).is_ok_and(&ends)))
+}
