@@ -37,8 +37,8 @@ pub use session::{
 };
 pub use summarizer::{
     Anthropic, Command, ConfigError, Conversation, Delta, Extractive, Http, HttpOptions, OnDelta,
-    OpenAi, Program, Provider, Proxy, Request, Retry, Secret, Summarizer, SummarizerConfig,
-    Summary, SummaryError, SummaryFuture, Timeouts, Waiting,
+    OpenAi, Program, Provider, Proxy, Request, Retry, RetryNotice, Secret, Summarizer,
+    SummarizerConfig, Summary, SummaryError, SummaryFuture, Timeouts, Waiting,
 };
 pub use tokio_util::sync::CancellationToken;
 pub use treering::Usage;

@@ -114,6 +114,10 @@ impl Waiting {
         match event {
             Event::SummaryText(text) => self.characters += text.chars().count(),
             Event::SummaryRestarted => self.characters = 0,
+            Event::AutoRetry(notice) => {
+                self.clear();
+                crate::output::complain("warning", &safe_line(&notice.to_string()));
+            }
             Event::HookFailed { hook, error, .. } => {
                 crate::output::complain("warning", &safe_line(&format!("{hook}: {error}")));
             }

@@ -3,7 +3,9 @@
 use crate::config::Config;
 use std::sync::Arc;
 use treering::Session;
-use treering_agent::{AgentSession, ChatModel, ConfigError, Provider, SummarizerConfig};
+use treering_agent::{
+    AgentSession, ChatModel, ConfigError, Provider, Summarizer, SummarizerConfig,
+};
 
 /// Whom one can talk to.
 #[derive(Debug, Clone)]
@@ -20,14 +22,23 @@ impl Models {
     }
 
     fn config(&self) -> Result<SummarizerConfig, ConfigError> {
-        let mut config = self.file.clone().with_environment(self.provider)?;
+        let mut config = self.file.clone().for_chat(self.provider)?;
         config.model = self.model.clone().or(config.model);
         Ok(config)
     }
 
-    /// The one to talk to.
+    /// Returns the model to talk to.
     pub(crate) fn chosen(&self) -> Result<Arc<dyn ChatModel>, ConfigError> {
         self.config()?.build_chat()
+    }
+
+    /// Returns the summarizer that is configured, or else the model to talk to.
+    fn summarizer(&self) -> Result<Arc<dyn Summarizer>, ConfigError> {
+        let configured = self.file.clone().with_environment(self.provider)?;
+        match configured.provider {
+            Some(provider) if !provider.is_model() => configured.build(),
+            _ => self.config()?.build(),
+        }
     }
 
     /// By what somebody typed: the name of a model, behind that of a provider if it is another one.
@@ -42,7 +53,7 @@ impl Models {
     /// A session ready for whatever summarises, if anything does.
     pub(crate) fn agent(&self, session: Session, config: &Config) -> AgentSession {
         let agent = AgentSession::new(session).with_settings(config.compaction.settings());
-        match self.config().and_then(|config| config.build()) {
+        match self.summarizer() {
             Ok(summarizer) => agent.with_summarizer(summarizer),
             // Whoever asks for a summary is told.
             Err(_) => agent,

@@ -1,5 +1,6 @@
 //! The payloads of events, and the answers that handlers may give.
 
+use crate::summarizer::RetryNotice;
 use std::path::PathBuf;
 use std::sync::Arc;
 use treering::{Entry, EntryId, Prepared, Session};
@@ -256,6 +257,8 @@ pub enum Event {
     SummaryText(Arc<str>),
     /// The summary has to be asked for again: its text so far is void.
     SummaryRestarted,
+    /// A model is asked again, for an answer or a summary, after a pause that begins now.
+    AutoRetry(Arc<RetryNotice>),
     /// A handler failed, and was passed over.
     HookFailed {
         /// The name it was registered with.
@@ -288,6 +291,7 @@ impl Event {
             Event::SessionShutdown(_) => "session_shutdown",
             Event::SummaryText(_) => "summary_text",
             Event::SummaryRestarted => "summary_restarted",
+            Event::AutoRetry(_) => "auto_retry_start",
             Event::HookFailed { .. } => "hook_failed",
         }
     }

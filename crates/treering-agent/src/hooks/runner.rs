@@ -2,7 +2,7 @@
 
 use super::payload::*;
 use super::{Decision, HookError, HookFuture, Hooks};
-use crate::summarizer::{Delta, OnDelta};
+use crate::summarizer::{Delta, OnDelta, RetryNotice};
 use std::any::Any;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -92,9 +92,19 @@ impl HookRunner {
             let event = match delta {
                 Delta::Text(text) => Event::SummaryText(text.into()),
                 Delta::Restart => Event::SummaryRestarted,
+                Delta::Retry(notice) => Event::AutoRetry(Arc::new(notice.clone())),
+                Delta::Thinking(_) | Delta::ThinkingEnd(_) => return,
             };
             let _ = events.send(event);
         })
+    }
+
+    /// Returns a function that broadcasts another attempt of a turn.
+    pub(crate) fn retries(&self) -> impl Fn(&RetryNotice) + Send + 'static {
+        let events = self.events.clone();
+        move |notice| {
+            let _ = events.send(Event::AutoRetry(Arc::new(notice.clone())));
+        }
     }
 
     questions! {

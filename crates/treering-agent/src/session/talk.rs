@@ -11,7 +11,7 @@ use super::{AgentSession, look};
 use crate::chat::{ChatModel, ChatRequest};
 use crate::error::AgentError;
 use crate::session::Compaction;
-use crate::summarizer::{Delta, OnDelta, SummaryError};
+use crate::summarizer::{Delta, OnDelta, RetryNotice, SummaryError};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -65,7 +65,7 @@ pub struct Said {
 #[serde(rename_all = "camelCase")]
 struct Answer<'a> {
     role: &'a str,
-    content: Vec<Text<'a>>,
+    content: Vec<Content<'a>>,
     api: &'a str,
     provider: &'a str,
     model: &'a str,
@@ -76,10 +76,18 @@ struct Answer<'a> {
     timestamp: i64,
 }
 
+/// A block of an assistant message.
 #[derive(Serialize)]
-struct Text<'a> {
-    r#type: &'a str,
-    text: &'a str,
+#[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
+enum Content<'a> {
+    Thinking {
+        thinking: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        thinking_signature: Option<&'a str>,
+    },
+    Text {
+        text: &'a str,
+    },
 }
 
 impl AgentSession {
@@ -142,22 +150,26 @@ impl AgentSession {
         let mut request = look(&session, move |session| session.context_at(Some(asked.as_str())))
             .await
             .map(|context| ChatRequest::of(&context))?;
-        let heard = Arc::new(Mutex::new(String::new()));
-        request.on_delta = Some(overhear(&heard, on_delta));
+        let heard = Arc::new(Mutex::new(Heard::default()));
+        request.on_delta = Some(overhear(&heard, on_delta, self.hooks.retries()));
         let answered = tokio::select! {
             // An answer that is whole is not thrown away.
             biased;
             answered = model.answer(request, &guard.cancel) => answered,
             () = guard.cancel.cancelled() => Err(SummaryError::Cancelled),
         };
-        let so_far = std::mem::take(&mut *heard.lock().unwrap_or_else(PoisonError::into_inner));
-        let (text, usage, ending) = match answered {
-            Ok(answer) => (answer.text, answer.usage, Ending::Whole),
-            Err(SummaryError::Length) => (so_far, None, Ending::Cut),
-            Err(SummaryError::Cancelled) => (so_far, None, Ending::Aborted),
-            Err(error) => (so_far, None, Ending::Failed(error)),
+        let mut heard = std::mem::take(&mut *heard.lock().unwrap_or_else(PoisonError::into_inner));
+        let (usage, ending) = match answered {
+            Ok(answer) => {
+                heard.text = answer.text;
+                (answer.usage, Ending::Whole)
+            }
+            Err(SummaryError::Length) => (None, Ending::Cut),
+            Err(SummaryError::Cancelled) => (None, Ending::Aborted),
+            Err(error) => (None, Ending::Failed(error)),
         };
-        let entry = entry(model, &text, usage.as_ref(), &ending)?;
+        let entry = entry(model, &heard, usage.as_ref(), &ending)?;
+        let text = heard.text;
         let answer = Late::Reply.attach(&session, Some(&question), &entry)?.id;
         Ok(Said { question, answer, text, usage, model: model.model().to_owned(), ending })
     }
@@ -192,16 +204,58 @@ fn ask(session: &Session, model: &dyn ChatModel, question: &str) -> Result<Entry
     Ok(id)
 }
 
-/// Remembers what comes, and passes it on.
-fn overhear(heard: &Arc<Mutex<String>>, mut on_delta: Option<OnDelta>) -> OnDelta {
+/// The part of an answer that has arrived.
+#[derive(Debug, Default)]
+struct Heard {
+    text: String,
+    thinking: Vec<Thought>,
+}
+
+/// A block of thinking.
+#[derive(Debug, Default)]
+struct Thought {
+    text: String,
+    signature: Option<String>,
+    is_over: bool,
+}
+
+impl Heard {
+    fn take(&mut self, delta: Delta<'_>) {
+        match delta {
+            Delta::Text(text) => {
+                self.text.push_str(text);
+                self.end_thought(None);
+            }
+            Delta::Thinking(text) => match self.thinking.last_mut() {
+                Some(last) if !last.is_over => last.text.push_str(text),
+                _ => self.thinking.push(Thought { text: text.to_owned(), ..Thought::default() }),
+            },
+            Delta::ThinkingEnd(signature) => self.end_thought(signature),
+            Delta::Restart => *self = Heard::default(),
+            Delta::Retry(_) => {}
+        }
+    }
+
+    fn end_thought(&mut self, signature: Option<&str>) {
+        if let Some(last) = self.thinking.last_mut().filter(|last| !last.is_over) {
+            last.signature = signature.map(str::to_owned);
+            last.is_over = true;
+        }
+    }
+}
+
+/// Remembers what arrives, tells of further attempts, and passes both on.
+fn overhear(
+    heard: &Arc<Mutex<Heard>>,
+    mut on_delta: Option<OnDelta>,
+    on_retry: impl Fn(&RetryNotice) + Send + 'static,
+) -> OnDelta {
     let heard = Arc::clone(heard);
     Box::new(move |delta| {
-        let mut heard = heard.lock().unwrap_or_else(PoisonError::into_inner);
-        match delta {
-            Delta::Text(text) => heard.push_str(text),
-            Delta::Restart => heard.clear(),
+        heard.lock().unwrap_or_else(PoisonError::into_inner).take(delta);
+        if let Delta::Retry(notice) = delta {
+            on_retry(notice);
         }
-        drop(heard);
         if let Some(on_delta) = &mut on_delta {
             on_delta(delta);
         }
@@ -211,18 +265,14 @@ fn overhear(heard: &Arc<Mutex<String>>, mut on_delta: Option<OnDelta>) -> OnDelt
 /// The answer as an entry.
 fn entry(
     model: &dyn ChatModel,
-    text: &str,
+    heard: &Heard,
     usage: Option<&Usage>,
     ending: &Ending,
 ) -> Result<NewEntry, AgentError> {
     let provider = model.provider();
     let answer = Answer {
         role: "assistant",
-        content: Some(text)
-            .filter(|text| !text.is_empty())
-            .map(|text| Text { r#type: "text", text })
-            .into_iter()
-            .collect(),
+        content: blocks(heard),
         api: match provider {
             "anthropic" => "anthropic-messages",
             "openai" => "openai-completions",
@@ -240,6 +290,17 @@ fn entry(
     };
     let json = serde_json::to_vec(&answer).map_err(internal)?;
     Ok(NewEntry::message(&json)?)
+}
+
+/// The blocks of an answer: what the model thought, as pi records it, and then the text.
+fn blocks(heard: &Heard) -> Vec<Content<'_>> {
+    let thinking = heard.thinking.iter().filter(|thought| !thought.text.trim().is_empty());
+    let thinking = thinking.map(|thought| Content::Thinking {
+        thinking: &thought.text,
+        thinking_signature: thought.signature.as_deref(),
+    });
+    let text = Some(&*heard.text).filter(|text| !text.is_empty());
+    thinking.chain(text.map(|text| Content::Text { text })).collect()
 }
 
 /// Other readers of the file expect a cost, if an empty one: without it they fail.

@@ -31,6 +31,9 @@ impl Anthropic {
     /// Where the API is, unless told otherwise.
     pub const BASE_URL: &'static str = "https://api.anthropic.com";
 
+    /// The model, unless told otherwise.
+    pub const MODEL: &'static str = "claude-sonnet-4-5";
+
     /// Summaries by `model`, paid for with `key`.
     pub fn new(http: Http, key: Secret, model: impl Into<String>) -> Self {
         Anthropic {
@@ -137,6 +140,8 @@ struct Answer {
     model: Option<String>,
     usage: Option<Usage>,
     stopped: bool,
+    /// The signature of the block of thinking that is arriving, as far as it has come.
+    signature: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -151,6 +156,7 @@ enum Incoming {
     ContentBlockDelta {
         delta: Delta,
     },
+    ContentBlockStop,
     MessageDelta {
         delta: Stop,
         usage: Option<Tokens>,
@@ -159,7 +165,7 @@ enum Incoming {
     Error {
         error: Trouble,
     },
-    /// Pings, ends of blocks, and what may be added later.
+    /// Pings, and what may be added later.
     #[serde(other)]
     Other,
 }
@@ -177,6 +183,10 @@ enum Block {
         #[serde(default)]
         text: String,
     },
+    Thinking {
+        #[serde(default)]
+        thinking: String,
+    },
     ToolUse,
     #[serde(other)]
     Other,
@@ -187,6 +197,12 @@ enum Block {
 enum Delta {
     TextDelta {
         text: String,
+    },
+    ThinkingDelta {
+        thinking: String,
+    },
+    SignatureDelta {
+        signature: String,
     },
     #[serde(other)]
     Other,
@@ -255,6 +271,21 @@ impl Reader for Answer {
             Incoming::ContentBlockStart { content_block: Block::Text { text } }
             | Incoming::ContentBlockDelta { delta: Delta::TextDelta { text } } => {
                 sink.push(&text)?
+            }
+            Incoming::ContentBlockStart { content_block: Block::Thinking { thinking } } => {
+                self.signature = Some(String::new());
+                sink.think(&thinking)?;
+            }
+            Incoming::ContentBlockDelta { delta: Delta::ThinkingDelta { thinking } } => {
+                sink.think(&thinking)?;
+            }
+            Incoming::ContentBlockDelta { delta: Delta::SignatureDelta { signature } } => {
+                self.signature.get_or_insert_default().push_str(&signature);
+            }
+            Incoming::ContentBlockStop => {
+                if let Some(signature) = self.signature.take() {
+                    sink.end_thinking(Some(&*signature).filter(|text| !text.is_empty()));
+                }
             }
             Incoming::ContentBlockStart { content_block: Block::ToolUse } => {
                 return Err(SummaryError::ToolCall);

@@ -50,6 +50,11 @@ pub enum Provider {
 }
 
 impl Provider {
+    /// Returns whether it is a model that can be talked to.
+    pub fn is_model(self) -> bool {
+        matches!(self, Provider::Anthropic | Provider::OpenAi)
+    }
+
     /// By name.
     pub fn parse(name: &str) -> Option<Self> {
         Some(match name.trim() {
@@ -120,6 +125,12 @@ pub enum ConfigError {
     /// A value is missing or impossible.
     #[error("the summarizer configuration is wrong: {0}")]
     Value(String),
+    /// There is no model to talk to.
+    #[error(
+        "no model is configured; set ANTHROPIC_API_KEY, or OPENAI_API_KEY (or OPENAI_BASE_URL of a \
+         compatible server) and TREERING_MODEL, or `provider` and `model` in the configuration file"
+    )]
+    NoModel,
     /// Nothing is configured, or the summarizer cannot be set up.
     #[error(transparent)]
     Summarizer(#[from] SummaryError),
@@ -162,6 +173,43 @@ impl SummarizerConfig {
         self.with_variables(&|name| {
             let decided = chosen.is_some() && name == "TREERING_SUMMARIZER";
             std::env::var(name).ok().filter(|_| !decided)
+        })
+    }
+
+    /// Returns the configuration of the model to talk to, with what the environment says; `chosen` wins
+    /// over both.
+    ///
+    /// To talk to a model is a clear wish, so a key is enough: without a provider, or with one that
+    /// is no model, `ANTHROPIC_API_KEY` stands for `anthropic`, and else `OPENAI_API_KEY` or
+    /// `OPENAI_BASE_URL` for `openai`.
+    pub fn for_chat(mut self, chosen: Option<Provider>) -> Result<Self, ConfigError> {
+        if let Some(chosen) = chosen {
+            self.choose(chosen);
+        }
+        self.with_chat_variables(chosen.is_some(), &|name| std::env::var(name).ok())
+    }
+
+    fn with_chat_variables(
+        mut self,
+        is_chosen: bool,
+        variable: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Self, ConfigError> {
+        let is_set = |name: &str| variable(name).is_some_and(|value| !value.trim().is_empty());
+        let named = variable("TREERING_SUMMARIZER").as_deref().and_then(Provider::parse);
+        let provider = if is_chosen { self.provider } else { named.or(self.provider) };
+        let is_open = !is_chosen && !provider.is_some_and(Provider::is_model);
+        let guess = match () {
+            () if !is_open => None,
+            () if is_set("ANTHROPIC_API_KEY") => Some(Provider::Anthropic),
+            () if is_set("OPENAI_API_KEY") || is_set("OPENAI_BASE_URL") => Some(Provider::OpenAi),
+            () => None,
+        };
+        if let Some(guess) = guess {
+            self.choose(guess);
+        }
+        let is_decided = is_chosen || guess.is_some();
+        self.with_variables(&|name| {
+            variable(name).filter(|_| !(is_decided && name == "TREERING_SUMMARIZER"))
         })
     }
 
@@ -226,9 +274,9 @@ impl SummarizerConfig {
         })
     }
 
-    /// The same model to talk to. Only the two that are models can be.
+    /// Builds the model to talk to. Only the two providers that are models have one.
     pub fn build_chat(&self) -> Result<Arc<dyn ChatModel>, ConfigError> {
-        match self.provider.ok_or(SummaryError::NotConfigured)? {
+        match self.provider.ok_or(ConfigError::NoModel)? {
             Provider::Anthropic => Ok(Arc::new(self.anthropic()?)),
             Provider::OpenAi => Ok(Arc::new(self.openai()?)),
             Provider::Command | Provider::Extractive => {
@@ -240,7 +288,8 @@ impl SummarizerConfig {
     fn anthropic(&self) -> Result<Anthropic, ConfigError> {
         let key = self.key.clone().filter(|key| !key.is_empty());
         let key = key.ok_or_else(|| missing("anthropic", "a key (ANTHROPIC_API_KEY)"))?;
-        let mut built = Anthropic::new(self.http()?, key, self.model("anthropic")?);
+        let model = self.model.as_deref().unwrap_or(Anthropic::MODEL);
+        let mut built = Anthropic::new(self.http()?, key, model);
         self.fill(&mut built.base_url, &mut built.context_window, &mut built.max_output_tokens);
         Ok(built)
     }
@@ -250,13 +299,11 @@ impl SummarizerConfig {
             let what = "a key (OPENAI_API_KEY) or the address of a server (OPENAI_BASE_URL)";
             return Err(missing("openai", what));
         }
-        let mut built = OpenAi::new(self.http()?, self.key.clone(), self.model("openai")?);
+        let model = self.model.as_deref();
+        let model = model.ok_or_else(|| missing("openai", "a model (TREERING_MODEL)"))?;
+        let mut built = OpenAi::new(self.http()?, self.key.clone(), model);
         self.fill(&mut built.base_url, &mut built.context_window, &mut built.max_output_tokens);
         Ok(built)
-    }
-
-    fn model(&self, provider: &str) -> Result<&str, ConfigError> {
-        self.model.as_deref().ok_or_else(|| missing(provider, "a model (TREERING_MODEL)"))
     }
 
     fn fill(&self, base_url: &mut String, window: &mut u64, output: &mut u64) {
@@ -330,7 +377,7 @@ mod tests {
     fn each_provider_says_what_it_needs() {
         for (file, needs) in [
             ("provider = 'anthropic'\nmodel = 'm'", "ANTHROPIC_API_KEY"),
-            ("provider = 'anthropic'\nkey = 'k'", "TREERING_MODEL"),
+            ("provider = 'openai'\nkey = 'k'", "TREERING_MODEL"),
             ("provider = 'openai'\nmodel = 'm'", "OPENAI_BASE_URL"),
             ("provider = 'command'", "TREERING_SUMMARIZER_COMMAND"),
             ("provider = 'command'\ncommand = []", "TREERING_SUMMARIZER_COMMAND"),
@@ -338,6 +385,44 @@ mod tests {
         ] {
             let error = with(file, &[]).unwrap().build().unwrap_err().to_string();
             assert!(error.contains(needs), "{file}: {error}");
+        }
+    }
+
+    #[test]
+    fn to_talk_to_a_model_a_key_is_enough() {
+        let chat = |file: &str, chosen: Option<Provider>, variables: &[(&str, &str)]| {
+            let mut config = SummarizerConfig::from_toml(file).unwrap();
+            chosen.into_iter().for_each(|chosen| config.choose(chosen));
+            let variable = |name: &str| {
+                variables.iter().find(|(key, _)| *key == name).map(|(_, value)| value.to_string())
+            };
+            let built = config.with_chat_variables(chosen.is_some(), &variable)?.build_chat()?;
+            Ok::<_, ConfigError>(format!("{}/{}", built.provider(), built.model()))
+        };
+        let anthropic = ("ANTHROPIC_API_KEY", "sk-1");
+        let openai = ("OPENAI_API_KEY", "sk-2");
+        let server = ("OPENAI_BASE_URL", "http://mine");
+        let model = ("TREERING_MODEL", "m");
+        let usual = format!("anthropic/{}", Anthropic::MODEL);
+        assert_eq!(chat("", None, &[anthropic]).unwrap(), usual);
+        assert_eq!(chat("", None, &[openai, anthropic]).unwrap(), usual);
+        assert_eq!(chat("", None, &[anthropic, model]).unwrap(), "anthropic/m");
+        assert_eq!(chat("", None, &[openai, model]).unwrap(), "openai/m");
+        assert_eq!(chat("", None, &[server, model]).unwrap(), "openai/m");
+        assert_eq!(chat("provider = 'extractive'", None, &[anthropic]).unwrap(), usual);
+        let configured = "provider = 'openai'\nmodel = 'own'\nbase_url = 'http://mine'";
+        assert_eq!(chat(configured, None, &[anthropic]).unwrap(), "openai/own");
+        let named = ("TREERING_SUMMARIZER", "openai");
+        assert_eq!(chat("", None, &[named, anthropic, openai, model]).unwrap(), "openai/m");
+        let chosen = Some(Provider::OpenAi);
+        assert_eq!(chat("", chosen, &[anthropic, openai, model]).unwrap(), "openai/m");
+        for (variables, says) in [
+            (&[][..], "ANTHROPIC_API_KEY"),
+            (&[("ANTHROPIC_API_KEY", " ")][..], "no model is configured"),
+            (&[openai][..], "TREERING_MODEL"),
+        ] {
+            let error = chat("", None, variables).unwrap_err().to_string();
+            assert!(error.contains(says) && !error.contains("summarizer is"), "{error}");
         }
     }
 

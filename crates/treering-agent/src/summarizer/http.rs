@@ -14,7 +14,7 @@ use super::retry::{Retry, is_transient, retry_after};
 use super::secret::{Secret, excerpt};
 use super::sse::{SseEvent, SseParser};
 use super::wait::{limited, within};
-use super::{OnDelta, Sink};
+use super::{OnDelta, RetryNotice, Sink};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
 use serde_json::Value;
 use std::error::Error as _;
@@ -116,6 +116,11 @@ pub(crate) trait Reader: Default + Send {
     /// Takes an event; text goes to the sink.
     fn event(&mut self, event: &SseEvent, sink: &mut Sink) -> Result<Flow, SummaryError>;
 
+    /// Passes on what was held back, at the end of a whole answer.
+    fn finish(&mut self, _sink: &mut Sink) -> Result<(), SummaryError> {
+        Ok(())
+    }
+
     /// Whether an answer that simply ended here is whole.
     fn is_whole(&self) -> bool {
         false
@@ -204,8 +209,11 @@ impl Http {
                 if let Some(on_retry) = &self.options.retry.on_retry {
                     on_retry(&error, pause);
                 }
-                tokio::time::sleep(pause).await;
                 retry += 1;
+                let attempts = self.options.retry.retries.saturating_add(1);
+                let attempt = retry + 1;
+                sink.retry(&RetryNotice { attempt, attempts, reason: error, wait: pause });
+                tokio::time::sleep(pause).await;
             }
         };
         within(cancel, self.options.timeouts.total, work).await
@@ -231,6 +239,7 @@ impl Http {
             let fed = parser.feed(&chunk, &mut events);
             for event in events.drain(..) {
                 if reader.event(&event, sink)? == Flow::Done {
+                    reader.finish(sink)?;
                     return Ok(reader);
                 }
             }
@@ -239,6 +248,7 @@ impl Http {
             }
         }
         if reader.is_whole() {
+            reader.finish(sink)?;
             return Ok(reader);
         }
         Err(if is_event_stream(&response) {

@@ -20,6 +20,7 @@ mod openai;
 mod retry;
 mod secret;
 mod sse;
+mod thoughts;
 mod wait;
 
 pub use anthropic::Anthropic;
@@ -35,6 +36,7 @@ pub use secret::Secret;
 
 use std::fmt;
 use std::pin::Pin;
+use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use treering::Usage;
 
@@ -45,13 +47,42 @@ pub type SummaryFuture<'a> =
 /// Called with each piece of text as it arrives. It runs on the summarizer's task: it must not block.
 pub type OnDelta = Box<dyn FnMut(Delta<'_>) + Send>;
 
-/// A summary as it arrives.
+/// A summary or an answer as it arrives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Delta<'a> {
     /// More text.
     Text(&'a str),
-    /// The text so far is void: the connection was lost, and the summary is asked for again.
+    /// More of what the model thinks before it answers. It is not part of the text.
+    Thinking(&'a str),
+    /// The end of a block of thinking, with the signature that the provider wants to see again if
+    /// the block is sent back to it. A block without a signature may also end with the text.
+    ThinkingEnd(Option<&'a str>),
+    /// Everything so far is void: the connection was lost, and the model is asked again.
     Restart,
+    /// The model is asked again after a pause, which begins now.
+    Retry(&'a RetryNotice),
+}
+
+/// Another attempt to get an answer, before its pause.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RetryNotice {
+    /// The number of the attempt that follows; the first attempt is number 1.
+    pub attempt: u32,
+    /// The number of the last attempt that would be made.
+    pub attempts: u32,
+    /// Why the attempt before it failed.
+    pub reason: SummaryError,
+    /// How long the pause is.
+    pub wait: Duration,
+}
+
+impl fmt::Display for RetryNotice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let RetryNotice { attempt, attempts, reason, wait } = self;
+        let seconds = wait.as_secs_f64().ceil();
+        write!(f, "{reason}; attempt {attempt} of {attempts} in {seconds} s")
+    }
 }
 
 /// Turns a conversation into a summary.
@@ -144,15 +175,17 @@ pub(crate) const ONE_REQUEST: Usage = Usage::of_request();
 /// The text as it arrives.
 pub(crate) struct Sink {
     text: String,
+    /// The size of what the model thought.
+    thought: usize,
     on_delta: Option<OnDelta>,
 }
 
-/// A summary is a few thousand characters. A server that does not stop is not believed for ever.
+/// The largest answer taken, thinking included. A summary is a few thousand characters.
 const MAX_TEXT: usize = 4 << 20;
 
 impl Sink {
     pub(crate) fn new(on_delta: Option<OnDelta>) -> Self {
-        Sink { text: String::new(), on_delta }
+        Sink { text: String::new(), thought: 0, on_delta }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -163,18 +196,44 @@ impl Sink {
         if delta.is_empty() {
             return Ok(());
         }
-        if self.text.len() + delta.len() > MAX_TEXT {
-            return Err(SummaryError::Length);
-        }
+        self.check_room(delta)?;
         self.text.push_str(delta);
         self.tell(Delta::Text(delta));
         Ok(())
     }
 
+    /// Passes on what the model thinks.
+    pub(crate) fn think(&mut self, delta: &str) -> Result<(), SummaryError> {
+        if !delta.is_empty() {
+            self.check_room(delta)?;
+            self.thought += delta.len();
+            self.tell(Delta::Thinking(delta));
+        }
+        Ok(())
+    }
+
+    /// Ends a block of thinking.
+    pub(crate) fn end_thinking(&mut self, signature: Option<&str>) {
+        self.tell(Delta::ThinkingEnd(signature));
+    }
+
+    /// Tells that the model is asked again.
+    pub(crate) fn retry(&mut self, notice: &RetryNotice) {
+        self.tell(Delta::Retry(notice));
+    }
+
+    fn check_room(&self, delta: &str) -> Result<(), SummaryError> {
+        match self.text.len() + self.thought + delta.len() > MAX_TEXT {
+            true => Err(SummaryError::Length),
+            false => Ok(()),
+        }
+    }
+
     /// Forgets what arrived, for another attempt.
     pub(crate) fn rewind(&mut self) {
-        if !self.text.is_empty() {
+        if !self.text.is_empty() || self.thought > 0 {
             self.text.clear();
+            self.thought = 0;
             self.tell(Delta::Restart);
         }
     }

@@ -7,6 +7,7 @@ use super::error::SummaryError;
 use super::http::{Concession, Flow, Http, Post, Reader, endpoint, key_header};
 use super::secret::Secret;
 use super::sse::SseEvent;
+use super::thoughts::Thoughts;
 use super::{ONE_REQUEST, Sink};
 use crate::chat::{ChatAnswer, ChatFuture, ChatModel, ChatRequest, ChatTurn, Thinking};
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue};
@@ -101,7 +102,7 @@ impl ChatModel for OpenAi {
             let (post, on_delta) = (self.post(&request)?, request.on_delta.take());
             let (answer, text) = self.http.ask::<Answer>(post, on_delta, cancel).await?;
             let model = answer.model.unwrap_or_else(|| self.model.clone());
-            Ok(ChatAnswer { text: without_thinking(text)?, usage: answer.usage, model })
+            Ok(ChatAnswer { text, usage: answer.usage, model })
         })
     }
 }
@@ -128,23 +129,13 @@ fn message(turn: &ChatTurn) -> Value {
     json!({ "role": role, "content": parts })
 }
 
-/// Servers of one's own often pass on what a model thinks before it answers.
-fn without_thinking(text: String) -> Result<String, SummaryError> {
-    if !text.starts_with("<think>") {
-        return Ok(text);
-    }
-    match text.split_once("</think>").map(|(_, answer)| answer.trim()) {
-        Some(answer) if !answer.is_empty() => Ok(answer.to_owned()),
-        _ => Err(SummaryError::Empty),
-    }
-}
-
 /// What was heard so far.
 #[derive(Default)]
 struct Answer {
     model: Option<String>,
     usage: Option<Usage>,
     finished: bool,
+    thinking: Thoughts,
 }
 
 #[derive(Deserialize)]
@@ -165,6 +156,9 @@ struct Choice {
 struct Delta {
     content: Option<String>,
     tool_calls: Option<Vec<Value>>,
+    /// What the model thinks, under the name that the server has for it.
+    #[serde(flatten)]
+    other: serde_json::Map<String, Value>,
 }
 
 #[derive(Deserialize)]
@@ -215,10 +209,15 @@ impl Reader for Answer {
             if delta.tool_calls.is_some_and(|calls| !calls.is_empty()) {
                 return Err(SummaryError::ToolCall);
             }
-            sink.push(delta.content.as_deref().unwrap_or_default())?;
+            self.thinking.field(&delta.other, sink)?;
+            self.thinking.content(delta.content.as_deref().unwrap_or_default(), sink)?;
         }
-        self.finish(choice.finish_reason.as_deref())?;
+        self.stop(choice.finish_reason.as_deref())?;
         Ok(Flow::More)
+    }
+
+    fn finish(&mut self, sink: &mut Sink) -> Result<(), SummaryError> {
+        self.thinking.finish(sink)
     }
 
     fn is_whole(&self) -> bool {
@@ -227,7 +226,7 @@ impl Reader for Answer {
 }
 
 impl Answer {
-    fn finish(&mut self, reason: Option<&str>) -> Result<(), SummaryError> {
+    fn stop(&mut self, reason: Option<&str>) -> Result<(), SummaryError> {
         match reason {
             None | Some("") => return Ok(()),
             Some("length") => return Err(SummaryError::Length),

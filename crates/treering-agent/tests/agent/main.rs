@@ -29,3 +29,4 @@ mod shell;
 mod story;
 mod support;
 mod talk;
+mod thinking;

@@ -7,7 +7,7 @@ use crate::interface::{self, Show};
 use crate::models::Models;
 use crate::output::{self, Output, json_string, json_string_or_null};
 use crate::spent::json_usage;
-use crate::text::{safe, shell_word};
+use crate::text::{safe, safe_line, shell_word};
 use std::io::{self, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 use treering::{Session, SessionOptions};
@@ -142,8 +142,11 @@ async fn say(
     let (pieces, mut arriving) = tokio::sync::mpsc::unbounded_channel();
     let on_delta: OnDelta = Box::new(move |delta| {
         let piece = match delta {
-            Delta::Text(text) => Some(text.to_owned()),
-            Delta::Restart => None,
+            Delta::Text(text) => Piece::Text(text.to_owned()),
+            Delta::Restart => Piece::Restart,
+            Delta::Retry(notice) => Piece::Retry(notice.to_string()),
+            // What a model thinks is in the session, not in the output.
+            _ => return,
         };
         // If this fails the receiver is gone.
         let _ = pieces.send(piece);
@@ -169,6 +172,15 @@ async fn say(
     said
 }
 
+/// A piece of an answer.
+enum Piece {
+    Text(String),
+    /// The answer begins again.
+    Restart,
+    /// The model is asked again: why, and when.
+    Retry(String),
+}
+
 /// Prints an answer as it comes.
 struct Printer<'a> {
     /// Whether it is printed as a whole, later.
@@ -181,16 +193,16 @@ struct Printer<'a> {
 }
 
 impl Printer<'_> {
-    /// A piece of the answer; `None`: it begins again.
-    fn print(&mut self, piece: Option<String>) {
+    fn print(&mut self, piece: Piece) {
         match piece {
+            Piece::Retry(why) => output::complain("warning", &safe_line(&why)),
             _ if self.is_silent || self.written.is_err() => {}
-            Some(text) => {
+            Piece::Text(text) => {
                 self.ends_line = text.ends_with('\n');
                 let text = if self.is_safe { text } else { safe(&text) };
                 self.written = self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush());
             }
-            None => {
+            Piece::Restart => {
                 output::complain("warning", "the connection was lost: the answer begins again");
             }
         }

@@ -89,6 +89,7 @@ impl Job {
                 let text = match piece {
                     Delta::Text(text) => text,
                     Delta::Restart => RESTART,
+                    _ => return,
                 };
                 delta.send(text.into()).unwrap_or_default()
             })),

@@ -64,6 +64,34 @@ pub(crate) fn delta(api: Api, text: &str) -> String {
     }
 }
 
+/// What the model thinks; `field` is the name that an OpenAI-compatible server has for it.
+pub(crate) fn thinking(api: Api, field: &str, pieces: &[&str]) -> String {
+    let delta = |delta: Value| {
+        named(
+            "content_block_delta",
+            json!({ "type": "content_block_delta", "index": 0, "delta": delta }),
+        )
+    };
+    let mut events = String::new();
+    if api == Api::Anthropic {
+        let block = json!({ "type": "thinking", "thinking": "", "signature": "" });
+        let start = json!({ "type": "content_block_start", "index": 0, "content_block": block });
+        events += &named("content_block_start", start);
+    }
+    for piece in pieces {
+        events += &match api {
+            Api::Anthropic => delta(json!({ "type": "thinking_delta", "thinking": piece })),
+            Api::OpenAi => choice(json!({ "content": null, field: piece }), None),
+        };
+    }
+    if api == Api::Anthropic {
+        events += &delta(json!({ "type": "signature_delta", "signature": "c2lnbmVk" }));
+        let stop = json!({ "type": "content_block_stop", "index": 0 });
+        events += &named("content_block_stop", stop);
+    }
+    events
+}
+
 /// Returns the events after the text, with the reason for stopping.
 pub(crate) fn finish(api: Api, reason: &str) -> String {
     match api {

@@ -98,7 +98,10 @@ impl Clerk {
         let on_delta: OnDelta = Box::new(move |delta| {
             teller.tell(Event::Arrived(match delta {
                 Delta::Text(text) => Piece::Text(text.to_owned()),
+                Delta::Thinking(text) => Piece::Unseen(text.chars().count()),
                 Delta::Restart => Piece::Restart,
+                // Further attempts are told by an event, for summaries as well.
+                _ => return,
             }));
         });
         let heading = (Arrival::Answer, format!("● {}", model.model()));
@@ -207,6 +210,9 @@ async fn watch(teller: &Teller, job: impl Future<Output = Reply>) -> Reply {
                     teller.tell(Event::Arrived(Piece::Unseen(text.chars().count())));
                 }
                 Told::SummaryRestarted => teller.tell(Event::Arrived(Piece::Restart)),
+                Told::AutoRetry(notice) => {
+                    teller.tell(Event::Notice(Notice::new(safe_line(&notice.to_string()))));
+                }
                 Told::SessionCompact(_) => {
                     teller.tell(Event::Notice(Notice::new("older context was compacted")));
                 }
