@@ -31,6 +31,8 @@ pub(crate) enum Failure {
     Stdout(io::Error),
     /// Everything has been said on stdout.
     Said,
+    /// A signal ended the terminal interface; its number, where there are numbers.
+    Signal(Option<i32>),
 }
 
 impl Failure {
@@ -46,6 +48,9 @@ impl Failure {
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Failure::Usage { .. } => USAGE,
+            Failure::Signal(Some(signal)) => {
+                signal.checked_add(128).and_then(|code| u8::try_from(code).ok()).unwrap_or(FAILED)
+            }
             _ => FAILED,
         }
     }
@@ -92,6 +97,8 @@ pub(crate) fn report(failure: &Failure, file: Option<&Path>) {
         Failure::Message { what, hint } => (what.clone(), hint.clone()),
         Failure::Usage { what, hint } => (what.clone(), Some(hint.clone())),
         Failure::Stdout(error) => (format!("cannot write the output: {error}"), None),
+        Failure::Signal(Some(signal)) => (format!("stopped by signal {signal}"), None),
+        Failure::Signal(None) => ("stopped by a signal".to_owned(), None),
     };
     output::complain("error", &safe_line(&what));
     if let Some(hint) = hint {

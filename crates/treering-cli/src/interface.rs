@@ -51,9 +51,23 @@ pub(crate) enum Show {
     Chat(Session),
 }
 
-/// Whether there is somebody to show it to.
+/// Returns whether the full-screen interface can be shown: both ends are a terminal, and it is one
+/// that can place its cursor.
 pub(crate) fn has_terminal() -> bool {
-    io::stdin().is_terminal() && io::stdout().is_terminal()
+    io::stdin().is_terminal() && io::stdout().is_terminal() && !is_dumb(terminal_type().as_deref())
+}
+
+fn terminal_type() -> Option<String> {
+    std::env::var("TERM").ok()
+}
+
+/// Returns whether a terminal of this type cannot place its cursor. Elsewhere than on Unix terminals
+/// have no type.
+fn is_dumb(terminal: Option<&str>) -> bool {
+    match terminal {
+        Some(name) => matches!(name, "dumb" | "unknown" | ""),
+        None => cfg!(unix),
+    }
 }
 
 /// Shows the interface until somebody leaves it.
@@ -64,8 +78,15 @@ pub(crate) fn show(
     out: &Output,
 ) -> Result<(), Failure> {
     if !has_terminal() {
+        let what = match terminal_type() {
+            kind if is_dumb(kind.as_deref()) && io::stdout().is_terminal() => {
+                let kind = kind.map_or("not set".to_owned(), |kind| format!("{kind:?}"));
+                format!("this terminal cannot show the full-screen interface: TERM is {kind}")
+            }
+            _ => "there is no terminal to show it on".to_owned(),
+        };
         return Err(Failure::Usage {
-            what: "there is no terminal to show it on".to_owned(),
+            what,
             hint: "`treering tree`, `treering ls` and `treering chat -p` print instead".to_owned(),
         });
     }
@@ -89,7 +110,7 @@ pub(crate) fn show(
             Ok(())
         }
         End::Left(_) => Ok(()),
-        End::Stopped => Err(Failure::message("stopped by a signal")),
+        End::Stopped(signal) => Err(Failure::Signal(signal)),
     }
 }
 
@@ -171,7 +192,7 @@ fn said(failure: Failure) -> String {
         }
         Failure::Message { what, hint: None } => what,
         Failure::Stdout(error) => error.to_string(),
-        Failure::Said => String::new(),
+        Failure::Said | Failure::Signal(_) => String::new(),
     }
 }
 
@@ -210,6 +231,20 @@ impl Sessions for House {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_terminal_that_cannot_place_its_cursor_is_known_by_its_type() {
+        for (terminal, dumb) in [
+            (Some("dumb"), true),
+            (Some(""), true),
+            (Some("unknown"), true),
+            (Some("xterm-256color"), false),
+            (Some("linux"), false),
+            (None, cfg!(unix)),
+        ] {
+            assert_eq!(is_dumb(terminal), dumb, "{terminal:?}");
+        }
+    }
 
     #[test]
     fn a_terminal_may_say_that_it_is_light() {

@@ -14,24 +14,31 @@ fn is_simple(text: &str) -> bool {
     text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
 }
 
-/// One line with everything invisible made visible. Tabs become spaces. Joiners become visible, too:
-/// terminals disagree on how wide what they join is.
+/// One line with everything invisible made visible. Tabs become spaces. Joiners stay where a script or
+/// an emoji needs them, and become visible everywhere else.
 ///
 /// ```
 /// use treering_tui::text::safe_line;
 /// assert_eq!(safe_line("a\u{1b}[2J\u{202e}b\n"), "a\\x1b[2J\\u{202e}b\\n");
+/// assert_eq!(safe_line("👩\u{200d}🚀 a\u{200d}b"), "👩\u{200d}🚀 a\\u{200d}b");
 /// ```
 pub fn safe_line(text: &str) -> String {
     if is_simple(text) {
         return text.to_owned();
     }
     let mut out = String::with_capacity(text.len());
-    for character in text.chars() {
+    let mut before = None;
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        let previous = before.replace(character);
         match character {
             '\t' => out.push_str("    "),
             '\n' => out.push_str("\\n"),
-            '\u{200c}' => out.push_str("\\u{200c}"),
-            '\u{200d}' => out.push_str("\\u{200d}"),
+            ZWNJ | ZWJ if joins(character, previous, characters.peek().copied()) => {
+                out.push(character);
+            }
+            ZWNJ => out.push_str("\\u{200c}"),
+            ZWJ => out.push_str("\\u{200d}"),
             _ => match stand_in(character) {
                 Some(shown) => out.push_str(&shown),
                 None => out.push(character),
@@ -39,6 +46,35 @@ pub fn safe_line(text: &str) -> String {
         }
     }
     out
+}
+
+const ZWNJ: char = '\u{200c}';
+const ZWJ: char = '\u{200d}';
+
+/// Returns whether a joiner has something to join: letters of a script that is written with joiners,
+/// or, for ZWJ, two emoji. Between other characters it would be hidden.
+fn joins(joiner: char, previous: Option<char>, next: Option<char>) -> bool {
+    let (Some(previous), next) = (previous, next.unwrap_or(' ')) else { return false };
+    let is_emoji = |character| {
+        matches!(character, '\u{2190}'..='\u{21ff}' | '\u{2600}'..='\u{27bf}' | '\u{2b00}'..='\u{2bff}'
+            | '\u{1f000}'..='\u{1faff}')
+    };
+    let is_emoji_end = |character| is_emoji(character) || character == '\u{fe0f}';
+    match joiner {
+        _ if stand_in(previous).is_some() => false,
+        ZWJ if is_emoji_end(previous) => is_emoji(next),
+        _ => is_joining_script(previous) && !matches!(next, ZWJ | ZWNJ),
+    }
+}
+
+/// Returns whether a letter belongs to a script in which joiners change how letters look: Arabic and
+/// its relatives, and the scripts of India and its neighbors.
+fn is_joining_script(letter: char) -> bool {
+    matches!(letter,
+        '\u{600}'..='\u{dff}' | '\u{f00}'..='\u{109f}' | '\u{1780}'..='\u{18af}'
+        | '\u{1a20}'..='\u{1aaf}' | '\u{1b00}'..='\u{1bff}' | '\u{a840}'..='\u{a8ff}'
+        | '\u{a980}'..='\u{aadf}' | '\u{fb50}'..='\u{fdff}' | '\u{fe70}'..='\u{fefe}'
+        | '\u{10a00}'..='\u{10fff}' | '\u{11000}'..='\u{11fff}' | '\u{1e900}'..='\u{1e95f}')
 }
 
 /// The first line of a text that says something, blanks run together. Safe to show. Of a long line
@@ -82,8 +118,8 @@ pub fn columns(text: &str) -> usize {
     graphemes(text).map(|(_, width)| width).sum()
 }
 
-/// No script needs more bytes for one character; towers of marks do.
-const MAX_CLUSTER: usize = 32;
+/// No script and no emoji needs more code points for one character; towers of marks do.
+const MAX_CLUSTER: usize = 12;
 
 /// What a reader sees as one character, and its columns. What would take none, such as a mark with
 /// nothing to stand on, is left out: it would be drawn on something else. Of a tower of marks only
@@ -104,9 +140,13 @@ fn cluster_width(cluster: &str) -> usize {
     cluster.width() + cluster.matches(['\u{ff9e}', '\u{ff9f}']).count()
 }
 
+/// The cluster without a tower of marks, and without a joiner at its end: some terminals would join
+/// it to what is drawn behind it.
 fn ground_floor(cluster: &str) -> &str {
+    let cluster = cluster.trim_end_matches(ZWJ);
     let first = cluster.chars().next().map_or(0, char::len_utf8);
-    if cluster.len() > MAX_CLUSTER { cluster.get(..first).unwrap_or_default() } else { cluster }
+    let is_tower = cluster.len() > MAX_CLUSTER && cluster.chars().nth(MAX_CLUSTER).is_some();
+    if is_tower { cluster.get(..first).unwrap_or_default() } else { cluster }
 }
 
 /// As much of a text's beginning as takes at most `width` columns. Nothing that is seen as one
@@ -186,6 +226,33 @@ mod tests {
         {
             assert_eq!(safe_line(text), text);
         }
+    }
+
+    #[test]
+    fn joiners_stay_where_they_are_read_and_are_seen_where_they_hide() {
+        for text in [
+            "می\u{200c}خواهم",
+            "👨\u{200d}👩\u{200d}👧",
+            "❤\u{fe0f}\u{200d}🔥",
+            "क्\u{200d}ष",
+            "🐦\u{200d}⬛",
+        ] {
+            assert_eq!(safe_line(text), text);
+        }
+        assert_eq!(columns("👨\u{200d}👩\u{200d}👧"), 2);
+        for (text, shown) in [
+            ("a\u{200d}b", "a\\u{200d}b"),
+            ("\u{200d}👩", "\\u{200d}👩"),
+            ("👩\u{200d}", "👩\\u{200d}"),
+            ("👩\u{200c}👩", "👩\\u{200c}👩"),
+            ("ی\u{200c}\u{200c}", "ی\\u{200c}\\u{200c}"),
+            ("日\u{200c}本", "日\\u{200c}本"),
+            ("\u{61c}\u{200d}", "\\u{61c}\\u{200d}"),
+        ] {
+            assert_eq!(safe_line(text), shown, "{text:?}");
+        }
+        // A joiner at the end of a cluster is not drawn.
+        assert_eq!(graphemes("ی\u{200d} x").map(|(cluster, _)| cluster).collect::<String>(), "ی x");
     }
 
     #[test]

@@ -65,6 +65,8 @@ fn write_keys(out: &mut Output) -> Result<(), Failure> {
     writeln!(out, "{}\n", out.paint(Style::Heading, KEYS_HEADING))?;
     let rule = "In the configuration a name gets other keys: [keys.tree] fork = \"F\", or several in a list.";
     writeln!(out, "{rule}")?;
+    let everywhere = "On every screen Ctrl+Z suspends the program and Ctrl+L draws the screen again. Once a text has been\nstarted (a query, a label, a name), printable keys are part of it.";
+    writeln!(out, "{everywhere}")?;
     write_table::<treering_tui::picker::Action>("picker", out)?;
     write_table::<treering_tui::tree::Action>("tree", out)?;
     write_table::<treering_tui::chat::Action>("chat", out)

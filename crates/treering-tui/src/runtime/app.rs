@@ -52,8 +52,8 @@ pub enum First {
 pub enum End {
     /// Somebody left. This is the session they talked in last, if they did.
     Left(Option<PathBuf>),
-    /// The system wanted it.
-    Stopped,
+    /// A signal of this number ended it.
+    Stopped(Option<i32>),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -120,7 +120,7 @@ impl Program<'_> {
                 }
             };
             if !goes_on {
-                return Ok(End::Stopped);
+                return Ok(End::Stopped(self.desk.signal()));
             }
         }
         Ok(End::Left(self.file().filter(|_| self.has_talked)))

@@ -1,15 +1,15 @@
-//! The terminal and whoever sits at it: one for all the screens of a program, one after the other.
+//! Owns the terminal and runs one screen at a time on it.
 //!
 //! A key that is pressed between two screens waits for the second. The terminal is given back when the
-//! desk is left.
+//! desk is left, and while the program is suspended.
 
 use super::guard::Guard;
 use super::listen::{Listener, Signals};
-use crate::Screen;
+use super::paint::{Layout, Painter};
+use crate::{Happening, Screen};
 use ratatui::Terminal;
-use ratatui::backend::CrosstermBackend;
 use ratatui::layout::{Position, Rect};
-use std::io::{self, Stdout, stdout};
+use std::io::{self, Write, stdout};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 /// Does what a screen wants done. Whatever takes time is done elsewhere, and the screen told.
@@ -26,10 +26,10 @@ pub trait Office<S: Screen> {
     fn perform(&mut self, effect: S::Effect, screen: &S) -> Option<Self::Outcome>;
 }
 
-/// Where a screen's events go in and come out.
+/// The channel of a screen's events.
 #[derive(Debug)]
 pub struct Post<E> {
-    /// For whoever has something to tell.
+    /// Sends events to the screen.
     pub events: Sender<E>,
     inbox: Receiver<E>,
 }
@@ -44,14 +44,15 @@ impl<E> Default for Post<E> {
 /// A terminal that is in use.
 #[derive(Debug)]
 pub struct Desk {
-    terminal: Terminal<CrosstermBackend<Stdout>>,
+    terminal: Terminal<Layout>,
+    painter: Painter,
     listener: Listener,
     _signals: Signals,
-    /// Last: the terminal is given back when nobody writes to it any more.
-    _guard: Guard,
+    /// Last: the terminal is given back when nothing writes to it any more.
+    guard: Guard,
 }
 
-/// So many events are one frame at most: a flood must not freeze the picture.
+/// Upper limit of events per frame: a flood of events must not freeze the picture.
 const BURST: usize = 64;
 
 impl Desk {
@@ -60,8 +61,14 @@ impl Desk {
         let guard = Guard::enter()?;
         let listener = Listener::start();
         let signals = Signals::heed(&listener)?;
-        let terminal = Terminal::new(CrosstermBackend::new(stdout()))?;
-        Ok(Desk { terminal, listener, _signals: signals, _guard: guard })
+        let terminal = Terminal::new(Layout::default())?;
+        let painter = Painter::default();
+        Ok(Desk { terminal, painter, listener, _signals: signals, guard })
+    }
+
+    /// Returns the number of the signal that asked the program to end.
+    pub fn signal(&self) -> Option<i32> {
+        self.listener.requests().signal()
     }
 
     /// Shows a screen until its office says how it was left.
@@ -74,12 +81,12 @@ impl Desk {
         let size = self.terminal.size()?;
         let events = post.events.clone();
         let _heard = self.listener.tell(size, move |happening| {
-            // Nobody is there any more if this fails.
+            // The screen has been left if this fails.
             let _ = events.send(happening.into());
         });
-        // Everything is drawn anew. `clear` would ask the terminal where its cursor is, and not every
-        // one answers.
+        // The buffers of the screen before are dropped, and everything is drawn anew.
         self.terminal.resize(Rect::from((Position::ORIGIN, size)))?;
+        self.painter.forget();
         // The size comes first, before there is anything to draw.
         while let Ok(event) = post.inbox.recv() {
             for event in std::iter::once(event).chain(post.inbox.try_iter().take(BURST)) {
@@ -91,9 +98,51 @@ impl Desk {
                     }
                 }
             }
+            if self.heed_requests()? {
+                let size = self.terminal.size()?;
+                // Sent, not applied: what it leads to is performed like everything else.
+                let _ = post.events.send(Happening::Resize(size.width, size.height).into());
+            }
             screen = office.prepare(screen);
-            self.terminal.draw(|frame| screen.draw(frame))?;
+            self.draw(&screen)?;
         }
-        Err(io::Error::other("nobody tells the screen anything any more"))
+        Err(io::Error::other("the event channel closed"))
+    }
+
+    /// Suspends the program, takes the terminal again after it was stopped, redraws: whatever was
+    /// asked for. Returns whether the program was away, so the size may be another one.
+    fn heed_requests(&mut self) -> io::Result<bool> {
+        let requests = self.listener.requests();
+        let (suspend, resumed) = (requests.take_suspend(), requests.take_resumed());
+        let was_away = suspend || resumed;
+        if was_away {
+            self.guard.lend(if suspend { stop as fn() } else { || {} })?;
+            // The signal that continued the program asks for what has been done.
+            requests.take_resumed();
+        }
+        if was_away || requests.take_redraw() {
+            self.painter.forget();
+        }
+        Ok(was_away)
+    }
+
+    fn draw<S: Screen>(&mut self, screen: &S) -> io::Result<()> {
+        let buffer = self.terminal.draw(|frame| screen.draw(frame))?.buffer.clone();
+        let mut out = Vec::new();
+        self.painter.paint(&buffer, self.terminal.backend().cursor(), &mut out)?;
+        let mut terminal = stdout().lock();
+        terminal.write_all(&out)?;
+        terminal.flush()
     }
 }
+
+/// Stops this process and those it was started with, until the shell continues them.
+#[cfg(unix)]
+fn stop() {
+    use rustix::process::{Signal, kill_current_process_group};
+    // Without the right to stop, the program goes on.
+    let _ = kill_current_process_group(Signal::STOP);
+}
+
+#[cfg(not(unix))]
+fn stop() {}

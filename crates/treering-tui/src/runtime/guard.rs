@@ -1,11 +1,12 @@
-//! The terminal, borrowed: whoever leaves, and however, it is given back as it was.
+//! Borrows the terminal and gives it back as it was, however the program is left or suspended.
 
 use ratatui::crossterm::event::{
     DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture,
     KeyboardEnhancementFlags, PopKeyboardEnhancementFlags, PushKeyboardEnhancementFlags,
 };
 use ratatui::crossterm::terminal::{
-    EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+    DisableLineWrap, EnableLineWrap, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode,
+    enable_raw_mode,
 };
 use ratatui::crossterm::{cursor, execute};
 use std::io::{self, stdout};
@@ -24,20 +25,16 @@ impl Guard {
     pub fn enter() -> io::Result<Self> {
         restore_on_panic();
         // From here on dropping the guard undoes whatever has been done.
-        BORROWED.store(true, Ordering::SeqCst);
         let guard = Guard(());
-        enable_raw_mode()?;
-        // Terminals that cannot tell more keys apart do not answer to this, and need not.
-        let keys = KeyboardEnhancementFlags::DISAMBIGUATE_ESCAPE_CODES;
-        execute!(
-            stdout(),
-            EnterAlternateScreen,
-            EnableMouseCapture,
-            EnableBracketedPaste,
-            PushKeyboardEnhancementFlags(keys),
-            cursor::Hide
-        )?;
+        take()?;
         Ok(guard)
+    }
+
+    /// Gives the terminal back, calls `meanwhile`, and takes the terminal again.
+    pub(super) fn lend(&self, meanwhile: impl FnOnce()) -> io::Result<()> {
+        restore();
+        meanwhile();
+        take()
     }
 }
 
@@ -47,8 +44,25 @@ impl Drop for Guard {
     }
 }
 
-/// Gives the terminal back, once. There is nobody left to tell about a failure.
-fn restore() {
+fn take() -> io::Result<()> {
+    BORROWED.store(true, Ordering::SeqCst);
+    enable_raw_mode()?;
+    // Terminals that cannot tell more keys apart do not answer to this, and need not.
+    let keys = KeyboardEnhancementFlags::DISAMBIGUATE_ESCAPE_CODES;
+    execute!(
+        stdout(),
+        EnterAlternateScreen,
+        // A character that the terminal takes to be wider than we do must not push a line down.
+        DisableLineWrap,
+        EnableMouseCapture,
+        EnableBracketedPaste,
+        PushKeyboardEnhancementFlags(keys),
+        cursor::Hide
+    )
+}
+
+/// Gives the terminal back, once. A failure is ignored: there is no way left to report it.
+pub(super) fn restore() {
     if !BORROWED.swap(false, Ordering::SeqCst) {
         return;
     }
@@ -57,6 +71,7 @@ fn restore() {
         PopKeyboardEnhancementFlags,
         DisableBracketedPaste,
         DisableMouseCapture,
+        EnableLineWrap,
         LeaveAlternateScreen,
         cursor::Show
     );

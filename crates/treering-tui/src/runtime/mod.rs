@@ -1,7 +1,7 @@
 //! The only part of the crate that owns anything: the terminal, threads, sessions.
 //!
-//! `guard` borrows the terminal, `listen` hears what happens at it, `desk` shows one screen after the
-//! other. Each screen has an office that does what the screen wants done: `tree`,
+//! `guard` borrows the terminal, `listen` hears what happens at it, `paint` writes frames to it, `desk`
+//! shows one screen after the other. Each screen has an office that does what the screen wants done: `tree`,
 //! `picker`, `chat`; `app` is all of them as one program. `clipboard` copies. A `visit` is a session
 //! that is open, whichever screen shows it.
 
@@ -11,6 +11,7 @@ mod clipboard;
 mod desk;
 mod guard;
 mod listen;
+mod paint;
 pub mod picker;
 mod tree;
 mod visit;

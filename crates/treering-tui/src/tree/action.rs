@@ -69,7 +69,7 @@ impl keys::Action for Action {
                 "Shift+Enter Alt+Enter",
             ),
             (Stay, "move", "make exactly this entry the leaf, and stay here", "Ctrl+G"),
-            (Undo, "undo", "go back to where the leaf was before", "Ctrl+Z"),
+            (Undo, "undo", "go back to where the leaf was before", "Alt+Z"),
             (EditLabel, "label", "edit the label; an empty one is cleared", "Shift+L"),
             (LabelTimes, "label-times", "show when labels were set", "Shift+T"),
             (Mark, "mark", "mark for a comparison, or no longer", "Space"),

@@ -95,7 +95,7 @@ fn keys_have_effects() {
         ("Enter Esc", vec![Effect::Cancel]),
         ("Enter Enter", vec![]),
         ("Ctrl+X", vec![Effect::Copy("h".into())]),
-        ("Ctrl+Z", vec![Effect::Undo]),
+        ("Alt+Z", vec![Effect::Undo]),
         ("Esc", vec![Effect::Close]),
         ("Ctrl+C", vec![Effect::Cancel, Effect::Close]),
         ("Shift+L Ctrl+C", vec![Effect::Cancel, Effect::Close]),

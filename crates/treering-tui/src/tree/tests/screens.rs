@@ -116,7 +116,7 @@ fn keys_are_listed() {
     Enter                  go here and talk on; your own message comes back to be ed
     Shift+Enter Alt+Enter  the same, with a summary of what is left behind
     Ctrl+G                 make exactly this entry the leaf, and stay here
-    Ctrl+Z                 go back to where the leaf was before
+    Alt+Z                  go back to where the leaf was before
     Shift+L                edit the label; an empty one is cleared
     Shift+T                show when labels were set
     Space                  mark for a comparison, or no longer
