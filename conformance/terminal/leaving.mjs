@@ -35,3 +35,51 @@ export async function leaving_the_chat() {
   const chat = (_, terminal) => `${treering} chat ${write(terminal, 'talk.jsonl', [user('hello'), assistant('hi there')])}`;
   await leaves(chat, 'hi there', terminal => terminal.keys('C-d'));
 }
+
+export async function leaving_tells_the_signal_in_the_exit_code() {
+  await withDemo(async (terminal, file) => {
+    for (const [signal, code] of [['SIGTERM', 143], ['SIGHUP', 129], ['SIGQUIT', 131]]) {
+      terminal.run(`clear; ${open(file)}; echo "code $?."`);
+      await terminal.see('← leaf');
+      process.kill(children(terminal)[0], signal);
+      await terminal.see(`code ${code}.`);
+      equal(terminal.ask('alternate_on'), '0', `the screen after ${signal}`);
+    }
+  });
+}
+
+export async function leaving_by_sigquit() { await leaves(open, '← leaf', terminal => process.kill(children(terminal)[0], 'SIGQUIT')); }
+
+// Suspended by `stop`, the terminal is the shell's; continued, the program has it again.
+async function suspends(stop) {
+  await withDemo(async (terminal, file) => {
+    terminal.run('set -m; clear');
+    const before = [flags(terminal), await settings(terminal)];
+    terminal.run(open(file));
+    const shown = await terminal.see('← leaf');
+    await stop(terminal);
+    await terminal.see(() => terminal.ask('alternate_on') === '0', '(the shell has the screen)');
+    equal(await settings(terminal), before[1], 'the settings while suspended');
+    equal(flags(terminal), before[0], 'the flags while suspended');
+    terminal.run('clear; fg');
+    await terminal.see(screen => screen === shown, '(the same screen as before)');
+    equal(terminal.ask('alternate_on'), '1', 'it has the screen again');
+    terminal.keys('Up', 'Up');
+    await terminal.see(screen => screen !== shown && screen.includes('←'), '(keys arrive)');
+    terminal.keys('C-c');
+    await terminal.see(() => terminal.ask('alternate_on') === '0' && children(terminal).length === 0, '(the program ends)');
+    equal(await settings(terminal), before[1], 'the settings afterwards');
+    equal(flags(terminal), before[0], 'the flags afterwards');
+  });
+}
+
+export async function suspending_by_ctrl_z() { await suspends(terminal => terminal.keys('C-z')); }
+export async function suspending_by_sigtstp() { await suspends(terminal => process.kill(children(terminal)[0], 'SIGTSTP')); }
+
+export async function leaving_a_dumb_terminal_alone() {
+  await withDemo(async (terminal, file) => {
+    terminal.run(`clear; TERM=dumb ${open(file)}; echo "code $?."`);
+    const screen = await terminal.see('code 2.');
+    equal(screen.includes('TERM is "dumb"'), true, 'it says why');
+  });
+}

@@ -47,7 +47,7 @@ export async function tree_labels_moves_and_goes_back() {
     terminal.keys('C-g');
     await terminal.see('the leaf is here now');
     await terminal.see(/given up.*← leaf/);
-    terminal.keys('C-z');
+    terminal.keys('M-z');
     await terminal.see('the leaf is where it was');
     await terminal.see(/growing pauses.*← leaf/);
     terminal.keys('Escape');

@@ -8,8 +8,8 @@ use ratatui::crossterm::terminal::{
     DisableLineWrap, EnableLineWrap, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode,
     enable_raw_mode,
 };
-use ratatui::crossterm::{cursor, execute};
-use std::io::{self, stdout};
+use ratatui::crossterm::{cursor, execute, queue};
+use std::io::{self, Write, stdout};
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -66,8 +66,9 @@ pub(super) fn restore() {
     if !BORROWED.swap(false, Ordering::SeqCst) {
         return;
     }
-    let _ = execute!(
-        stdout(),
+    let mut bytes = Vec::new();
+    let _ = queue!(
+        bytes,
         PopKeyboardEnhancementFlags,
         DisableBracketedPaste,
         DisableMouseCapture,
@@ -75,7 +76,23 @@ pub(super) fn restore() {
         LeaveAlternateScreen,
         cursor::Show
     );
+    let _ = write(&bytes);
     let _ = disable_raw_mode();
+}
+
+/// Writes to the terminal without the lock of the standard output. Another thread may hold the lock
+/// for good, and a signal or a panic on this one must not wait for it.
+#[cfg(unix)]
+fn write(bytes: &[u8]) -> io::Result<()> {
+    use std::os::fd::AsFd;
+    let terminal = stdout().as_fd().try_clone_to_owned()?;
+    std::fs::File::from(terminal).write_all(bytes)
+}
+
+#[cfg(not(unix))]
+fn write(bytes: &[u8]) -> io::Result<()> {
+    stdout().write_all(bytes)?;
+    stdout().flush()
 }
 
 fn restore_on_panic() {
