@@ -18,6 +18,7 @@ use treering_tui::keys::{Action, Bindings};
 use treering_tui::runtime::picker::PickerSetup;
 use treering_tui::runtime::{ChatSetup, End, First, Sessions, Setup, TreeSetup, run};
 use treering_tui::theme::Theme;
+use treering_tui::zone::Zone;
 
 /// What somebody reads who has no model to talk to.
 const NO_MODEL: &str = "\
@@ -116,7 +117,8 @@ pub(crate) fn show(
 
 fn setup(config: &Config, models: &Models, out: &Output) -> Result<Setup, Failure> {
     let theme = theme(config.ui.theme, out);
-    let tree = TreeSetup { theme, bindings: bindings("tree", &config.keys.tree)? };
+    let bindings_of_tree = bindings("tree", &config.keys.tree)?;
+    let tree = TreeSetup { theme, bindings: bindings_of_tree, zone: Zone::local() };
     let model = models.chosen();
     let no_model = match &model {
         Ok(_) => String::new(),
@@ -171,6 +173,23 @@ fn is_light(colours: Option<&str>) -> bool {
 pub(crate) fn current_dir() -> Result<PathBuf, Failure> {
     std::env::current_dir()
         .map_err(|error| Failure::message(format!("the current directory: {error}")))
+}
+
+/// A file of this size takes a moment to read, in bytes.
+const LARGE: u64 = 32 << 20;
+
+/// Opens a session for the interface. While a large file is read the terminal says so.
+pub(crate) fn open(file: &Path) -> Result<Session, Failure> {
+    let size = file.metadata().map_or(0, |about| about.len());
+    if size < LARGE || !has_terminal() || !io::stderr().is_terminal() {
+        return Ok(Session::open(file)?);
+    }
+    let size = treering_export::text::size(size);
+    let name = safe_line(&file.to_string_lossy());
+    eprint!("reading {name} ({size}) …");
+    let session = Session::open(file);
+    eprint!("\r\x1b[K");
+    Ok(session?)
 }
 
 /// A new session for the current directory, among treering's own.

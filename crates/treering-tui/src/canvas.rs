@@ -1,4 +1,4 @@
-//! Draws on a screen: text that is cut at its line's end, a line of input.
+//! Draws on a screen: text that is cut at its line's end, grounds, a line of input.
 //!
 //! Text must be safe to show before it is drawn; see [`text`](crate::text).
 
@@ -9,6 +9,7 @@ use crate::theme::{Theme, Tone};
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
+use ratatui::style::{Color, Modifier, Style};
 
 /// A frame that is being drawn.
 #[derive(Debug)]
@@ -29,12 +30,25 @@ pub struct Pen {
     pub first: usize,
     /// The next column of the text.
     pub column: usize,
+    /// Whether an ellipsis stands in the last column where the text does not fit.
+    marks_cut: bool,
 }
 
 impl Pen {
     /// At the beginning of the line `y` of an area.
     pub fn new(area: Rect, y: u16) -> Self {
-        Pen { line: Rect { y, height: 1, ..area }, first: 0, column: 0 }
+        Pen { line: Rect { y, height: 1, ..area }, first: 0, column: 0, marks_cut: false }
+    }
+
+    /// The same, with an ellipsis in the last column where the text does not fit.
+    pub fn marking_cuts(self) -> Self {
+        Pen { marks_cut: true, ..self }
+    }
+
+    /// The last `width` columns of the line, for something that is always seen.
+    pub fn at_end(area: Rect, y: u16, width: u16) -> Self {
+        let width = width.min(area.width);
+        Pen::new(Rect { x: area.right() - width, width, ..area }, y)
     }
 
     /// Returns where on the screen so many columns from here on stand, if all of them are looked
@@ -46,8 +60,8 @@ impl Pen {
         fits.then_some(Position { x, y: self.line.y })
     }
 
-    fn is_past_the_end(&self) -> bool {
-        self.column >= self.first + usize::from(self.line.width)
+    fn ends_before(&self, column: usize) -> bool {
+        column > self.first + usize::from(self.line.width)
     }
 }
 
@@ -66,7 +80,11 @@ impl<'a> Canvas<'a> {
     pub fn put(&mut self, pen: &mut Pen, tone: Tone, text: &str) {
         let style = self.theme.style(tone);
         for (cluster, width) in graphemes(text) {
-            if pen.is_past_the_end() {
+            if pen.ends_before(pen.column + width) {
+                pen.column += width;
+                if pen.marks_cut {
+                    self.mark_cut(pen.line);
+                }
                 return;
             }
             let place = pen.place(width).filter(|place| self.screen.contains(*place));
@@ -75,6 +93,56 @@ impl<'a> Canvas<'a> {
             }
             pen.column += width;
         }
+    }
+
+    /// Puts an ellipsis in the last column of a line.
+    fn mark_cut(&mut self, line: Rect) {
+        let last = line.right().checked_sub(1).filter(|_| line.width > 0);
+        let Some(last) = last.filter(|x| self.screen.contains((*x, line.y).into())) else { return };
+        // The second half of a wide character cannot be written over alone.
+        if let Some(before) = last.checked_sub(1).filter(|x| *x >= line.x)
+            && let Some(cell) = self.buffer.cell_mut((before, line.y))
+            && columns(cell.symbol()) > 1
+        {
+            cell.set_symbol(" ");
+        }
+        if let Some(cell) = self.buffer.cell_mut((last, line.y)) {
+            cell.set_symbol("…");
+        }
+    }
+
+    /// Gives a part of the screen a ground that lies below whatever was drawn there.
+    pub fn ground(&mut self, area: Rect, ground: Style) {
+        for position in area.intersection(self.screen).positions() {
+            if let Some(cell) = self.buffer.cell_mut(position) {
+                // What is faint on the usual ground cannot be read on another.
+                if cell.fg == Color::DarkGray {
+                    cell.fg = Color::Reset;
+                }
+                cell.set_style(ground.remove_modifier(Modifier::DIM));
+            }
+        }
+    }
+
+    /// Makes whatever was drawn in a part of the screen faint.
+    pub fn fade(&mut self, area: Rect) {
+        for position in area.intersection(self.screen).positions() {
+            if let Some(cell) = self.buffer.cell_mut(position)
+                && cell.fg != Color::DarkGray
+            {
+                cell.modifier.insert(Modifier::DIM);
+            }
+        }
+    }
+
+    /// The look of the row that is selected.
+    pub fn select(&mut self, row: Rect) {
+        self.ground(row, self.theme.selection());
+    }
+
+    /// The look of a title bar.
+    pub fn title_bar(&mut self, row: Rect) {
+        self.ground(row, self.theme.title_bar());
     }
 
     /// A line of a page.
@@ -101,7 +169,7 @@ impl<'a> Canvas<'a> {
     pub fn keys(&mut self, area: Rect, list: &[(String, &str)], top: usize) {
         let widest = list.iter().map(|(keys, _)| columns(keys)).max().unwrap_or(0);
         for (y, (keys, about)) in (area.y..area.bottom()).zip(list.iter().skip(top)) {
-            let mut pen = Pen::new(area, y);
+            let mut pen = Pen::new(area, y).marking_cuts();
             self.put(&mut pen, Tone::Label, keys);
             pen.column = widest + 2;
             self.put(&mut pen, Tone::Plain, about);

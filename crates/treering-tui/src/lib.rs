@@ -41,6 +41,7 @@ mod testing;
 pub mod text;
 pub mod theme;
 pub mod tree;
+pub mod zone;
 
 pub use happening::{Happening, Mouse};
 pub use notice::Notice;

@@ -61,6 +61,24 @@ impl Theme {
         }
     }
 
+    /// The look of the row that is selected, over the whole width. Without color it is reversed.
+    pub fn selection(self) -> Style {
+        match self {
+            Theme::Dark => Style::new().bg(Color::Indexed(24)),
+            Theme::Light => Style::new().bg(Color::Indexed(153)),
+            Theme::Plain => Style::new().add_modifier(Modifier::REVERSED),
+        }
+    }
+
+    /// The look of the title bar.
+    pub fn title_bar(self) -> Style {
+        match self {
+            Theme::Dark => Style::new().bg(Color::Indexed(237)),
+            Theme::Light => Style::new().bg(Color::Indexed(253)),
+            Theme::Plain => Style::new().add_modifier(Modifier::REVERSED),
+        }
+    }
+
     fn modifier(self, tone: Tone) -> Modifier {
         match tone {
             Tone::Title | Tone::Cursor | Tone::Label | Tone::Heading | Tone::Strong => {

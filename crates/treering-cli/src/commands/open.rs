@@ -7,7 +7,6 @@ use crate::models::Models;
 use crate::output::Output;
 use crate::{last, shelf};
 use std::path::PathBuf;
-use treering::Session;
 
 /// Open the terminal interface: the tree of a session, or all sessions
 ///
@@ -21,7 +20,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     let first = match &args.session {
-        Some(file) => Show::Tree(Session::open(file)?),
+        Some(file) => Show::Tree(interface::open(file)?),
         None => Show::Picker,
     };
     show(first, out)
@@ -41,7 +40,7 @@ pub(crate) fn go_on(out: &mut Output) -> Result<(), Failure> {
             latest
         }
     };
-    show(Show::Chat(Session::open(file)?), out)
+    show(Show::Chat(interface::open(&file)?), out)
 }
 
 fn show(first: Show, out: &Output) -> Result<(), Failure> {

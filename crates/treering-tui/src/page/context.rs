@@ -6,7 +6,7 @@ use super::writer::Writer;
 use super::{Line, Span};
 use crate::theme::Tone;
 use treering::{Context, ContextMessage, MessageView, Role, estimate_tokens};
-use treering_export::text::excerpt;
+use treering_export::text::{excerpt, short_number};
 
 /// The columns of a bar.
 const BAR: usize = 8;
@@ -20,7 +20,10 @@ pub(super) fn write(writer: &mut Writer, context: &Context, is_edited: impl Fn(&
         1 => "1 message".to_owned(),
         count => format!("{count} messages"),
     };
-    writer.push(Line::new(Tone::Title, &format!("{count}, about {total} tokens")));
+    writer.push(Line::new(
+        Tone::Title,
+        &format!("{count}, about {} tokens", short_number(total as f64)),
+    ));
     let model = context.model.as_ref().map(|model| {
         let names = [&model.provider, &model.model_id].map(|name| name.as_deref());
         names.into_iter().flatten().collect::<Vec<_>>().join("/")
@@ -73,6 +76,7 @@ fn share(tokens: u64, total: u64) -> Line {
     let part = tokens as f64 / total.max(1) as f64;
     let full = ((part * BAR as f64).round() as usize).min(BAR);
     let bar = format!("▕{}{}▏", "█".repeat(full), " ".repeat(BAR - full));
-    let words = format!("{bar} {:.0} % · about {tokens} tokens", part * 100.0);
+    let words =
+        format!("{bar} {:.0} % · about {} tokens", part * 100.0, short_number(tokens as f64));
     Line::new(Tone::Dim, &words)
 }

@@ -4,6 +4,7 @@ use super::code::Gutter;
 use super::writer::Writer;
 use super::{Line, Span, call, prose};
 use crate::theme::Tone;
+use crate::zone::Zone;
 use std::borrow::Cow;
 use treering::{Block, Body, Entry, MessageView, Role, Session};
 use treering_export::text::{excerpt, short_number};
@@ -31,13 +32,13 @@ impl Around {
 }
 
 /// Adds an entry.
-pub(super) fn write(writer: &mut Writer, entry: &Entry, around: &Around) {
+pub(super) fn write(writer: &mut Writer, entry: &Entry, around: &Around, zone: &Zone) {
     let (tone, name) = match (entry.role(), entry.message()) {
         (Some(role), Some(message)) => (role_tone(role), title(message).into_owned()),
         _ => (Tone::Title, entry.type_name().replace('_', " ")),
     };
     let mut facts = vec![entry.id().to_string()];
-    facts.extend(entry.time().map(minute));
+    facts.extend(entry.time().map(|time| zone.second(time)));
     let mut spans = vec![
         Span::new(tone, &excerpt(&name, 80)),
         Span::new(Tone::Dim, &format!(" · {}", facts.join(" · "))),
@@ -46,12 +47,6 @@ pub(super) fn write(writer: &mut Writer, entry: &Entry, around: &Around) {
     spans.extend(label.map(|label| Span::new(Tone::Label, &label)));
     writer.push(Line::of(spans));
     write_body(writer, entry, around.caller.as_ref());
-}
-
-/// The time without what nobody reads.
-fn minute(time: i64) -> String {
-    let time = treering::format_time(time);
-    time.get(..19).unwrap_or(&time).replace('T', " ")
 }
 
 /// Adds what an entry says, without who says it. A caller is the answer whose call it answers.

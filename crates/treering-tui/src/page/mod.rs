@@ -24,6 +24,7 @@ pub use reader::Reader;
 
 use crate::text::safe_line;
 use crate::theme::Tone;
+use crate::zone::Zone;
 use entry::Around;
 use std::sync::Arc;
 use table::Table;
@@ -101,18 +102,18 @@ pub struct Page {
 }
 
 impl Page {
-    /// Returns the whole of an entry.
-    pub fn of_entry(entry: &Entry) -> Self {
+    /// Returns the whole of an entry, with its time in a zone.
+    pub fn of_entry(entry: &Entry, zone: &Zone) -> Self {
         let mut writer = Writer::default();
-        entry::write(&mut writer, entry, &Around::default());
+        entry::write(&mut writer, entry, &Around::default(), zone);
         writer.finish()
     }
 
     /// Returns the whole of an entry of a session, with its label; a result is shown knowing the
     /// call it answers.
-    pub fn of_entry_in(session: &Session, entry: &Entry) -> Self {
+    pub fn of_entry_in(session: &Session, entry: &Entry, zone: &Zone) -> Self {
         let mut writer = Writer::default();
-        entry::write(&mut writer, entry, &Around::of(session, entry));
+        entry::write(&mut writer, entry, &Around::of(session, entry), zone);
         writer.finish()
     }
 

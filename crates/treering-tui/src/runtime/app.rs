@@ -90,6 +90,9 @@ pub fn run(
     program.run()
 }
 
+/// A file of this size takes a moment to read, in bytes.
+const LARGE: u64 = 32 << 20;
+
 struct Program<'a> {
     desk: Desk,
     setup: &'a Setup,
@@ -162,9 +165,9 @@ impl Program<'_> {
                 }
                 // Whoever was talking goes on talking.
                 picker::Outcome::Open(file) if self.screens.contains(&Screen::Chat) => {
-                    (self.sessions.open(&file), Screen::Chat)
+                    (self.open(&file)?, Screen::Chat)
                 }
-                picker::Outcome::Open(file) => (self.sessions.open(&file), Screen::Tree),
+                picker::Outcome::Open(file) => (self.open(&file)?, Screen::Tree),
                 picker::Outcome::Demo => (self.sessions.demo(), Screen::Tree),
                 picker::Outcome::New => (self.sessions.begin(), Screen::Chat),
             };
@@ -191,12 +194,47 @@ impl Program<'_> {
                 }
                 self.show(Screen::Chat);
             }
+            tree::Outcome::Lost(why) => self.reopen(visit, &why)?,
             tree::Outcome::Replaced(notice) => {
                 self.notice = Some(notice);
                 self.remember();
             }
         }
         Ok(true)
+    }
+
+    /// Reads the session's file again after it changed under the session. If that fails, what was read
+    /// before is shown, with the reason.
+    fn reopen(&mut self, visit: &Visit, why: &str) -> io::Result<()> {
+        let file = visit.agent.session().path();
+        let opened = file.as_deref().map(|file| self.open(file)).transpose()?;
+        let mut visit = visit.clone();
+        self.notice = Some(match opened {
+            Some(Ok(agent)) => {
+                visit = Visit::new(agent, self.runtime.clone());
+                format!("{why}; the file was read again")
+            }
+            Some(Err(error)) => {
+                visit.is_lost = true;
+                format!("{why}; reading it again failed: {error}")
+            }
+            None => {
+                visit.is_lost = true;
+                why.to_owned()
+            }
+        });
+        self.visit = Some(visit);
+        Ok(())
+    }
+
+    /// Opens a session, and says so if it is so large that this takes a moment.
+    fn open(&mut self, file: &Path) -> io::Result<Result<AgentSession, String>> {
+        let size = file.metadata().map_or(0, |about| about.len());
+        if size >= LARGE {
+            let size = treering_export::text::size(size);
+            self.desk.announce(&format!("reading {} ({size}) …", file.display()))?;
+        }
+        Ok(self.sessions.open(file))
     }
 
     fn chat(&mut self, visit: &Visit) -> io::Result<bool> {

@@ -6,9 +6,12 @@
 use super::guard::Guard;
 use super::listen::{Listener, Signals};
 use super::paint::{Layout, Painter};
+use crate::canvas::{Canvas, Pen};
+use crate::text::safe_line;
+use crate::theme::{Theme, Tone};
 use crate::{Happening, Screen};
-use ratatui::Terminal;
 use ratatui::layout::{Position, Rect};
+use ratatui::{Frame, Terminal};
 use std::io::{self, Write, stdout};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
@@ -71,6 +74,17 @@ impl Desk {
         self.listener.requests().signal()
     }
 
+    /// Shows one line of text, until the next screen is drawn: something takes a moment.
+    pub fn announce(&mut self, text: &str) -> io::Result<()> {
+        let text = safe_line(text);
+        self.paint(|frame| {
+            let area = frame.area();
+            Canvas::draw(frame, Theme::Plain, |canvas| {
+                canvas.put(&mut Pen::new(area, area.y).marking_cuts(), Tone::Plain, &text);
+            });
+        })
+    }
+
     /// Shows a screen until its office says how it was left.
     pub fn run<S: Screen, O: Office<S>>(
         &mut self,
@@ -104,7 +118,7 @@ impl Desk {
                 let _ = post.events.send(Happening::Resize(size.width, size.height).into());
             }
             screen = office.prepare(screen);
-            self.draw(&screen)?;
+            self.paint(|frame| screen.draw(frame))?;
         }
         Err(io::Error::other("the event channel closed"))
     }
@@ -126,8 +140,8 @@ impl Desk {
         Ok(was_away)
     }
 
-    fn draw<S: Screen>(&mut self, screen: &S) -> io::Result<()> {
-        let buffer = self.terminal.draw(|frame| screen.draw(frame))?.buffer.clone();
+    fn paint(&mut self, draw: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
+        let buffer = self.terminal.draw(draw)?.buffer.clone();
         let mut out = Vec::new();
         self.painter.paint(&buffer, self.terminal.backend().cursor(), &mut out)?;
         let mut terminal = stdout().lock();

@@ -13,12 +13,14 @@ pub struct Visit {
     pub runtime: tokio::runtime::Handle,
     /// Where the leaf was.
     pub trail: Trail,
+    /// The file can no longer be read: what was read of it is shown, and it is not followed.
+    pub is_lost: bool,
 }
 
 impl Visit {
     /// Begins a visit.
     pub fn new(agent: AgentSession, runtime: tokio::runtime::Handle) -> Self {
-        Visit { agent: Arc::new(agent), runtime, trail: Trail::default() }
+        Visit { agent: Arc::new(agent), runtime, trail: Trail::default(), is_lost: false }
     }
 }
 

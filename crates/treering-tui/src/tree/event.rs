@@ -31,6 +31,10 @@ pub enum Event {
     Went(Option<String>),
     /// What was waited for is over: the session is another one now.
     Replaced(String),
+    /// Something worth knowing, if nothing else is being said.
+    Noticed(String),
+    /// The session's file is no longer the one that was read; why.
+    Lost(String),
     /// Something went wrong; if it was waited for it is over.
     Failed(String),
 }
@@ -53,6 +57,8 @@ pub enum Effect {
     Talk(Option<String>),
     /// Show the session that took this one's place.
     Again(String),
+    /// Read the session's file again; why.
+    Reopen(String),
     /// Move the leaf, as one does to talk on from an entry.
     Go(String),
     /// The same, with a summary of what is left behind, and what it should pay attention to.

@@ -1,9 +1,10 @@
 //! Where the entries of a tree stand on the screen. Pure: an outline, what of it is seen and what is
 //! folded in; rows out.
 //!
-//! A conversation is mostly one long run, so depth must not cost columns: a run stays flat. Only
-//! siblings are indented by a level, and what follows the first of them by one more. Entries that are
-//! not seen hand their children to the nearest one above them that is. Every pass is a loop over flat
+//! A line of entries that continue each other stays in one column, the active path in the first. What
+//! branches off a line is indented by one level and hangs on a rail at its left: depth along a path
+//! costs no columns, only nested branches do. Entries that are not seen hand their children to the
+//! nearest one above them that is. Every pass is a loop over flat
 //! arrays; gutters are drawn when a row is, for the columns that are looked at.
 
 use super::outline::{NONE, Outline};
@@ -14,9 +15,9 @@ pub enum Joint {
     /// It continues it.
     #[default]
     Run,
-    /// One of several, and not the last.
+    /// It branches off, and the line it branches off goes on below.
     Tee,
-    /// The last of several.
+    /// It branches off the end of a line.
     Elbow,
 }
 
@@ -38,11 +39,13 @@ pub struct Row {
     /// The entry: its place in the outline.
     pub node: u32,
     parent: u32,
-    /// The number of rows below it, those folded away included.
+    /// The row that continues it.
+    next: u32,
+    /// The number of rows that hang on it, those folded away included.
     pub children: u32,
     /// The level of indentation.
     pub level: u32,
-    /// The nearest row at or above it that is one of several.
+    /// The nearest row at or above it that branches off.
     anchor: u32,
     /// The connection to the row above it.
     pub joint: Joint,
@@ -60,26 +63,22 @@ pub struct Rows {
 
 impl Rows {
     /// Lays out the entries that `is_seen`; what is below those that are `folded` is left out, if
-    /// they begin a branch.
+    /// they branch off.
     pub fn lay_out(
         outline: &Outline,
         is_seen: impl Fn(u32) -> bool,
         folded: impl Fn(u32) -> bool,
     ) -> Self {
         let (mut rows, mut nearest) = hang(outline, is_seen);
-        let several_roots = rows.iter().filter(|row| row.parent == NONE).nth(1).is_some();
-        for at in 0..rows.len() {
-            let above = rows.get(rows[at].parent as usize).copied();
-            let begins_branch = above.is_none_or(|above| above.children > 1);
-            let is_foldable = begins_branch && rows[at].children > 0;
-            rows[at].fold = match is_foldable {
+        for row in &mut rows {
+            row.fold = match row.joint != Joint::Run && row.children > 0 {
                 false => Fold::None,
-                true if folded(rows[at].node) => Fold::Closed,
+                true if folded(row.node) => Fold::Closed,
                 true => Fold::Open,
             };
         }
         fold(&mut rows, &mut nearest);
-        indent(&mut rows, several_roots);
+        indent(&mut rows);
         Rows { rows, nearest }
     }
 
@@ -118,8 +117,7 @@ impl Rows {
         }
     }
 
-    /// Returns where the branch of a row begins: the nearest row above it that is one of several,
-    /// or a root.
+    /// Returns where the segment of a row begins: the nearest row above it that follows a fork, or a root.
     pub fn branch_start(&self, at: usize) -> usize {
         let mut start = self.parent(at).unwrap_or(at);
         while let Some(above) = self.parent(start) {
@@ -131,12 +129,12 @@ impl Rows {
         start
     }
 
-    /// Returns the mirror of it: the first of several rows further down, or the end of the run.
+    /// Returns the mirror of it: the next row of the line that follows a fork, or the end of the line.
     pub fn branch_end(&self, at: usize) -> usize {
         let mut end = at;
-        while self.parent(end + 1) == Some(end) {
+        while let Some(next) = self.continuation(end) {
             let forks = self.rows[end].children > 1;
-            end += 1;
+            end = next;
             if forks {
                 break;
             }
@@ -144,8 +142,16 @@ impl Rows {
         end
     }
 
-    /// Returns the gutter of a row in levels `from..to`, three columns each; it ends at the row's
-    /// own level.
+    /// Returns the row that continues a row; where nothing that is seen does, the first that hangs on it.
+    fn continuation(&self, at: usize) -> Option<usize> {
+        let next = self.rows.get(at)?.next as usize;
+        match next < self.rows.len() {
+            true => Some(next),
+            false => Some(at + 1).filter(|first| self.parent(*first) == Some(at)),
+        }
+    }
+
+    /// Returns the gutter of a row in levels `from..to`, three columns each; it ends at the row's own level.
     pub fn gutter(&self, at: usize, from: usize, to: usize) -> String {
         let Some(row) = self.rows.get(at) else { return String::new() };
         let level = row.level as usize;
@@ -158,6 +164,13 @@ impl Rows {
         };
         match (row.joint, row.fold) {
             (Joint::Run, _) => {}
+            // Nothing is above the first row.
+            (Joint::Tee, Fold::None) if at == 0 => set(row.level, "┌─ "),
+            (Joint::Tee, Fold::Open) if at == 0 => set(row.level, "┌⊟ "),
+            (Joint::Tee, Fold::Closed) if at == 0 => set(row.level, "┌⊞ "),
+            (Joint::Elbow, Fold::None) if at == 0 => set(row.level, "╶─ "),
+            (Joint::Elbow, Fold::Open) if at == 0 => set(row.level, "╶⊟ "),
+            (Joint::Elbow, Fold::Closed) if at == 0 => set(row.level, "╶⊞ "),
             (Joint::Tee, Fold::None) => set(row.level, "├─ "),
             (Joint::Tee, Fold::Open) => set(row.level, "├⊟ "),
             (Joint::Tee, Fold::Closed) => set(row.level, "├⊞ "),
@@ -183,12 +196,17 @@ impl Rows {
 fn hang(outline: &Outline, is_seen: impl Fn(u32) -> bool) -> (Vec<Row>, Vec<u32>) {
     let mut rows: Vec<Row> = Vec::new();
     let mut nearest: Vec<u32> = Vec::with_capacity(outline.len());
+    // Whether an entry branches off the row that stands for it.
+    let mut is_aside: Vec<bool> = Vec::with_capacity(outline.len());
     for (at, node) in (0..).zip(outline.nodes()) {
         let parent = nearest.get(node.parent as usize).copied().unwrap_or(NONE);
+        let is_side = node.is_side || is_aside.get(node.parent as usize) == Some(&true);
         if !is_seen(at) {
             nearest.push(parent);
+            is_aside.push(is_side);
             continue;
         }
+        is_aside.push(false);
         if let Some(parent) = rows.get_mut(parent as usize) {
             parent.children += 1;
         }
@@ -196,10 +214,12 @@ fn hang(outline: &Outline, is_seen: impl Fn(u32) -> bool) -> (Vec<Row>, Vec<u32>
         rows.push(Row {
             node: at,
             parent,
+            next: NONE,
             children: 0,
             level: 0,
             anchor: NONE,
-            joint: Joint::Run,
+            // The last of several is found when they are indented.
+            joint: if is_side { Joint::Tee } else { Joint::Run },
             fold: Fold::None,
         });
     }
@@ -234,28 +254,25 @@ fn fold(rows: &mut Vec<Row>, nearest: &mut [u32]) {
     rows.retain(|_| !is_hidden.next().unwrap_or(false));
 }
 
-/// Sets levels and joints.
-fn indent(rows: &mut [Row], several_roots: bool) {
+/// Sets levels and joints, and which row continues which.
+fn indent(rows: &mut [Row]) {
     for at in 0..rows.len() {
-        let above = rows.get(rows[at].parent as usize).copied();
-        let (level, is_one_of_several, anchor) = match above {
-            None => (u32::from(several_roots), several_roots, NONE),
-            Some(above) if above.children > 1 => (above.level + 1, true, NONE),
-            Some(above) => {
-                let is_first = above.joint != Joint::Run;
-                (above.level + u32::from(is_first), false, above.anchor)
-            }
-        };
-        rows[at].level = level;
-        // The last of several is found below.
-        rows[at].joint = if is_one_of_several { Joint::Tee } else { Joint::Run };
-        rows[at].anchor = if is_one_of_several { at as u32 } else { anchor };
+        let above = rows.get(rows[at].parent as usize);
+        let (level, anchor) = above.map_or((0, NONE), |above| (above.level, above.anchor));
+        let is_side = rows[at].joint != Joint::Run;
+        rows[at].level = level + u32::from(is_side);
+        rows[at].anchor = if is_side { at as u32 } else { anchor };
+        let parent = rows[at].parent as usize;
+        if let Some(above) = rows.get_mut(parent).filter(|_| !is_side) {
+            above.next = at as u32;
+        }
     }
     // Backwards, the first one met of each family is its last. Roots are a family, too.
     let mut has_last = vec![false; rows.len() + 1];
     for row in rows.iter_mut().rev() {
         let family = (row.parent as usize).min(has_last.len() - 1);
-        if row.joint == Joint::Tee && !std::mem::replace(&mut has_last[family], true) {
+        let is_last = !std::mem::replace(&mut has_last[family], true);
+        if row.joint == Joint::Tee && is_last {
             row.joint = Joint::Elbow;
         }
     }

@@ -17,14 +17,25 @@ use crate::input::Input;
 use crate::keys::Bindings;
 use crate::page::Reader;
 use crate::split::Split;
+use crate::text::one_line;
 use crate::theme::Theme;
+use crate::zone::Zone;
 use std::collections::HashMap;
 use std::sync::Arc;
+use treering::Role;
+
+/// From this width on there is a preview unless it was switched off.
+const PREVIEW_FROM: u16 = 120;
+/// A title is cut after this many characters.
+const TITLE: usize = 200;
+/// The first words of a session are looked for among this many entries.
+const NEAR_BEGINNING: usize = 32;
 
 /// The preview.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Preview {
-    pub shown: Shown,
+    /// What was chosen to be shown; without a choice the width of the screen decides.
+    pub choice: Option<Shown>,
     /// The entry that was asked for last.
     pub asked: Option<(u32, Shown)>,
     /// What came.
@@ -38,6 +49,8 @@ pub struct State {
     pub bindings: Bindings<Action>,
     /// The colours.
     pub theme: Theme,
+    /// The zone that times are shown in.
+    pub zone: Zone,
     pub(crate) outline: Arc<Outline>,
     /// How many trees there were before this one.
     pub(crate) generation: u64,
@@ -72,6 +85,7 @@ impl State {
         let mut state = State {
             bindings: Bindings::default(),
             theme: Theme::default(),
+            zone: Zone::default(),
             cursor: outline.leaf().unwrap_or(0),
             outline: Arc::new(outline),
             generation: 0,
@@ -171,7 +185,26 @@ impl State {
     }
 
     pub(crate) fn areas(&self) -> Split {
-        Split::of(self.size.0, self.size.1, self.preview.shown != Shown::Nothing)
+        Split::of(self.size.0, self.size.1, self.shown() != Shown::Nothing)
+    }
+
+    /// Returns what the preview shows: what was chosen or, on a wide screen, the entry.
+    pub(crate) fn shown(&self) -> Shown {
+        let is_wide = self.size.0 >= PREVIEW_FROM;
+        self.preview.choice.unwrap_or(if is_wide { Shown::Entry } else { Shown::Nothing })
+    }
+
+    /// Returns what the session is called: its name, or how it begins.
+    pub(crate) fn title(&self) -> String {
+        let begins = |node: &u32| {
+            let role = self.outline.nodes().get(*node as usize).and_then(|node| node.role);
+            role == Some(Role::User) && self.gists.is_known(*node)
+        };
+        let first = || (0..self.outline.len() as u32).take(NEAR_BEGINNING).find(begins);
+        let name = self.outline.name().map(|name| one_line(name, TITLE));
+        let text = name
+            .or_else(|| first().and_then(|node| self.gists.get(node)).map(|gist| gist.text.into()));
+        text.unwrap_or_else(|| "session".to_owned())
     }
 
     /// Lays out what is seen.

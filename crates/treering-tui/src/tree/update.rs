@@ -4,6 +4,7 @@ use super::action::Action;
 use super::answer::{answer, edit_label, read, scrolled};
 use super::dialog::{Mode, Question, Subject, Work};
 use super::event::{Effect, Event};
+use super::filter::Filter;
 use super::outline::Outline;
 use super::preview::Shown;
 use super::rows::Fold;
@@ -14,6 +15,7 @@ use crate::keys::{Code, Key};
 use crate::page::Reader;
 use crate::{Notice, Screen};
 use ratatui::Frame;
+use treering::Role;
 
 impl Screen for State {
     type Event = Event;
@@ -55,6 +57,10 @@ pub fn update(mut state: State, event: Event) -> (State, Vec<Effect>) {
                 work.characters = characters;
             }
         }
+        Event::Noticed(notice) => {
+            state.notice.get_or_insert(Notice::new(notice));
+        }
+        Event::Lost(why) => effects.push(Effect::Reopen(why)),
         Event::Went(draft) => effects.push(Effect::Talk(draft)),
         Event::Replaced(notice) => effects.push(Effect::Again(notice)),
         Event::Done(notice) => finish(&mut state, Notice::new(notice)),
@@ -106,7 +112,7 @@ fn is_asked_for(state: &State, id: &str, shown: Shown) -> bool {
 }
 
 fn ask_for_page(state: &mut State, effects: &mut Vec<Effect>) {
-    let shown = state.preview.shown;
+    let shown = state.shown();
     let wanted = state.selected_node().filter(|_| shown != Shown::Nothing);
     let wanted = wanted.map(|node| (node, shown));
     if wanted == state.preview.asked {
@@ -211,6 +217,8 @@ fn act(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         },
         Action::PageUp => step(state, -page),
         Action::PageDown => step(state, page),
+        Action::PreviousTurn => turn(state, false),
+        Action::NextTurn => turn(state, true),
         Action::First => move_to(state, 0),
         Action::Last => move_to(state, last),
         Action::FoldOrUp => fold_or_up(state),
@@ -252,6 +260,8 @@ fn act(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
             }
         }
         Action::LabelTimes => state.label_times = !state.label_times,
+        // The key of the filter in force goes back to the usual one.
+        Action::Choose(filter) if filter == state.filter => choose(state, Filter::Default),
         Action::Choose(filter) => choose(state, filter),
         Action::NextFilter => {
             let next = state.filter.next();
@@ -261,7 +271,7 @@ fn act(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
             let previous = state.filter.previous();
             choose(state, previous);
         }
-        Action::Preview => state.preview.shown = state.preview.shown.next(),
+        Action::Preview => state.preview.choice = Some(state.shown().next()),
         Action::PreviewUp => scroll(state, -1),
         Action::PreviewDown => scroll(state, 1),
         Action::PanLeft => state.pan = state.pan.saturating_sub(PAN).max(-i32::from(i16::MAX)),
@@ -332,7 +342,7 @@ fn compare(state: &mut State, effects: &mut Vec<Effect>) {
     }
 }
 
-fn choose(state: &mut State, filter: super::Filter) {
+fn choose(state: &mut State, filter: Filter) {
     state.filter = filter;
     state.lay_out();
 }
@@ -348,6 +358,23 @@ fn step(state: &mut State, rows: isize) {
     let Some(row) = state.cursor_row() else { return };
     let last = state.rows.len().saturating_sub(1);
     move_to(state, row.saturating_add_signed(rows).min(last));
+}
+
+/// Moves to the nearest message of the user above or below, if there is one.
+fn turn(state: &mut State, is_below: bool) {
+    let Some(from) = state.cursor_row() else { return };
+    let is_turn = |row: &usize| {
+        let node =
+            state.rows.get(*row).and_then(|row| state.outline.nodes().get(row.node as usize));
+        node.is_some_and(|node| node.role == Some(Role::User))
+    };
+    let found = match is_below {
+        true => (from + 1..state.rows.len()).find(is_turn),
+        false => (0..from).rev().find(is_turn),
+    };
+    if let Some(row) = found {
+        move_to(state, row);
+    }
 }
 
 fn scroll(state: &mut State, lines: isize) {

@@ -4,11 +4,10 @@ use super::dialog::{Mode, Sheet, Subject};
 use super::gist::name;
 use super::outline::Node;
 use super::preview::Shown;
-use super::rows::{Fold, Joint};
 use super::state::State;
 use crate::canvas::{Canvas, Pen};
 use crate::split::Split;
-use crate::text::safe_line;
+use crate::text::{columns, safe_line};
 use crate::theme::Tone;
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -49,18 +48,27 @@ impl View<'_, '_> {
 
     fn head(&mut self, area: Rect) {
         let state = self.state;
-        let mut pen = Pen::new(area, area.y);
-        self.put(&mut pen, Tone::Title, state.filter.name());
-        let count = format!("  {} of {}", state.rows.len(), state.outline.len());
-        self.put(&mut pen, Tone::Dim, &count);
-        if !state.search.is_empty() {
-            self.put(&mut pen, Tone::Dim, "  search: ");
-            self.canvas.input(&mut pen, &state.search);
+        let position = state.cursor_row().map_or(0, |row| row + 1);
+        let mut facts = vec![format!("{position}/{}", state.rows.len())];
+        facts.extend([state.outline.agent(), state.filter.name()].map(str::to_owned));
+        facts.retain(|fact| !fact.is_empty());
+        let facts = format!(" {} ", facts.join(" · "));
+        let width = u16::try_from(columns(&facts)).unwrap_or(area.width).min(area.width);
+        self.put(&mut Pen::at_end(area, area.y, width), Tone::Plain, &facts);
+        let left = Rect { width: area.width - width, ..area };
+        let mut pen = Pen::new(left, area.y).marking_cuts();
+        match state.search.is_empty() {
+            true => self.put(&mut pen, Tone::Title, &format!(" {}", state.title())),
+            false => {
+                self.put(&mut pen, Tone::Title, " search: ");
+                self.canvas.input(&mut pen, &state.search);
+            }
         }
+        self.canvas.title_bar(area);
     }
 
     fn foot(&mut self, area: Rect) {
-        let mut pen = Pen::new(area, area.y);
+        let mut pen = Pen::new(area, area.y).marking_cuts();
         let state = self.state;
         let hint = match &state.mode {
             Mode::Label { .. } => "Enter set the label · Esc leave it",
@@ -92,7 +100,7 @@ impl View<'_, '_> {
     }
 
     fn sheet(&mut self, sheet: &Sheet, top: usize, area: Rect) {
-        self.put(&mut Pen::new(area, area.y), Tone::Title, &sheet.title);
+        self.put(&mut Pen::new(area, area.y).marking_cuts(), Tone::Title, &sheet.title);
         let lines = sheet.page.lines.iter().skip(top);
         for (y, line) in (area.y.saturating_add(1)..area.bottom()).zip(lines) {
             self.canvas.line(&mut Pen::new(area, y), line);
@@ -128,25 +136,45 @@ impl View<'_, '_> {
         }
         let mark = MARK.min(area.width);
         let line = Rect { x: area.x + mark, width: area.width - mark, ..area };
-        let mut pen = Pen::new(line, y);
-        let width = usize::from(line.width);
-        pen.first = state.first_column(width);
+        let leaf = if node.is_active { self.leaf_mark(at, row.node) } else { "" };
+        let leaf_width = u16::try_from(columns(leaf)).unwrap_or(0).min(line.width);
+        // However long the text is, the mark of the leaf is seen.
+        let text = Rect { width: line.width - leaf_width, ..line };
+        let mut pen = Pen::new(text, y);
+        let width = usize::from(text.width);
+        pen.first = state.first_column(usize::from(line.width));
         // Only the part of the gutter that is looked at: it may be very long.
         let (from, to) = (pen.first / 3, (pen.first + width) / 3 + 1);
         pen.column = from * 3;
         self.put(&mut pen, Tone::Dim, &state.rows.gutter(at, from, to));
         pen.column = row.level as usize * 3;
-        self.put(&mut pen, Tone::Active, if node.is_active { "• " } else { "  " });
-        match (row.joint, row.fold) {
-            (Joint::Run, Fold::Open) => self.put(&mut pen, Tone::Dim, "⊟ "),
-            (Joint::Run, Fold::Closed) => self.put(&mut pen, Tone::Dim, "⊞ "),
-            _ => {}
+        if row.level == 0 {
+            self.put(&mut pen, Tone::Active, if node.is_active { "• " } else { "  " });
         }
+        let mut pen = pen.marking_cuts();
         self.label(&mut pen, row.node);
         self.words(&mut pen, row.node, &node, is_selected);
-        let leaf = state.outline.leaf().and_then(|leaf| state.rows.nearest(leaf));
-        if node.is_active && leaf == Some(at) {
-            self.put(&mut pen, Tone::Active, " ← leaf");
+        if !node.is_active {
+            self.canvas.fade(Rect { y, height: 1, ..line });
+        }
+        let mut end = Pen::new(line, y);
+        end.first = pen.first;
+        end.column = pen.column.min(pen.first + width);
+        self.put(&mut end, Tone::Active, leaf);
+        if is_selected {
+            self.canvas.select(Rect { y, height: 1, ..area });
+        }
+    }
+
+    /// Returns the mark of a row of the active path that is the leaf, or below which the leaf is hidden.
+    fn leaf_mark(&self, at: usize, shown: u32) -> &'static str {
+        let state = self.state;
+        let Some(leaf) = state.outline.leaf() else { return "" };
+        let is_above = shown < leaf && state.rows.nearest(leaf) == Some(at);
+        match shown == leaf {
+            true => " ← leaf",
+            false if is_above => " ↓ leaf (hidden)",
+            false => "",
         }
     }
 
@@ -165,9 +193,7 @@ impl View<'_, '_> {
         let ellipsis = if cut.len() < label.len() { "…" } else { "" };
         self.put(pen, Tone::Label, &format!("[{}{ellipsis}] ", safe_line(&cut)));
         if let Some(time) = state.outline.label_time(node).filter(|_| state.label_times) {
-            let time = treering::format_time(time);
-            let minute = time.get(..16).unwrap_or(&time).replace('T', " ");
-            self.put(pen, Tone::Dim, &format!("{minute} "));
+            self.put(pen, Tone::Dim, &format!("{} ", state.zone.minute(time)));
         }
     }
 
@@ -189,7 +215,7 @@ impl View<'_, '_> {
     }
 
     fn preview(&mut self, areas: Split) {
-        let title = match self.state.preview.shown {
+        let title = match self.state.shown() {
             Shown::Nothing => return,
             Shown::Entry => "entry",
             Shown::Context => "context from here",

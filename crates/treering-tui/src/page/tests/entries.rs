@@ -32,13 +32,13 @@ fn session() -> Session {
 
 fn page(id: &str) -> Page {
     let session = session();
-    Page::of_entry_in(&session, &session.entry(id).unwrap())
+    Page::of_entry_in(&session, &session.entry(id).unwrap(), &Default::default())
 }
 
 #[test]
 fn an_answer() {
     insta::assert_snapshot!(shown(&page("a1"), 60), @r#"
-    assistant · a1 · 2026-01-05 09:00:00
+    assistant · a1 · 2026-01-05 09:00:00 UTC
     thinking
     Let me look.
 
@@ -74,29 +74,29 @@ fn an_answer() {
 
 #[test]
 fn a_label_stands_beside_who_says_it() {
-    assert_eq!(page("u1").lines[0].text(), "user · u1 · 2026-01-05 09:00:00 [start]");
+    assert_eq!(page("u1").lines[0].text(), "user · u1 · 2026-01-05 09:00:00 UTC [start]");
 }
 
 #[test]
 fn results() {
     let pages = ["r1", "r2", "x1", "a2"].map(|id| shown(&page(id), 60));
     insta::assert_snapshot!(pages.join("\n\n"), @r"
-    tool result · r1 · 2026-01-05 09:00:00
+    tool result · r1 · 2026-01-05 09:00:00 UTC
     [read: src/main.rs:1-9]
     fn main() {}
     [image/png, 12 bytes]
 
-    tool result · r2 · 2026-01-05 09:00:00
+    tool result · r2 · 2026-01-05 09:00:00 UTC
     [bash: cargo test \] failed
     \x1b[31merror\x1b[0m
 
-    bash · x1 · 2026-01-05 09:00:00
+    bash · x1 · 2026-01-05 09:00:00 UTC
     $ git status
     clean
     exit code 1
     cancelled
 
-    assistant · a2 · 2026-01-05 09:00:00
+    assistant · a2 · 2026-01-05 09:00:00 UTC
     half
 
     ended: aborted: Request was aborted
@@ -110,17 +110,17 @@ fn results() {
 fn summaries_and_bookkeeping() {
     let pages = ["k1", "s1", "e1", "l1"].map(|id| shown(&page(id), 60));
     insta::assert_snapshot!(pages.join("\n\n"), @r#"
-    compaction · k1 · 2026-01-05 09:00:00
+    compaction · k1 · 2026-01-05 09:00:00 UTC
     58.2k tokens became this summary · from a2 on all was kept
     ## Done
 
     all
 
-    branch summary · s1 · 2026-01-05 09:00:00
+    branch summary · s1 · 2026-01-05 09:00:00 UTC
     what was left behind ended at zz
     Tried it.
 
-    context edit · e1 · 2026-01-05 09:00:00
+    context edit · e1 · 2026-01-05 09:00:00 UTC
     replaces a2
 
     {
@@ -139,7 +139,7 @@ fn summaries_and_bookkeeping() {
       }
     }
 
-    label · l1 · 2026-01-05 09:00:00
+    label · l1 · 2026-01-05 09:00:00 UTC
     label [start] on u1
 
     {
@@ -186,7 +186,7 @@ fn a_context() {
     Tried it.
     ");
     let before = Page::of_context(&session.context_at(Some("r1")).unwrap());
-    assert_eq!(before.lines[0].text(), "3 messages, about 1279 tokens");
+    assert_eq!(before.lines[0].text(), "3 messages, about 1.3k tokens");
 }
 
 #[test]

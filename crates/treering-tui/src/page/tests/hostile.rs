@@ -65,7 +65,7 @@ fn nothing_in_an_entry_acts_on_a_terminal() {
         );
         let journal = std::sync::Arc::new(MemoryJournal::new(log.into_bytes()));
         let session = Session::in_journal(journal, "/p", SessionOptions::default()).unwrap();
-        let page = Page::of_entry(&session.entry("a").unwrap());
+        let page = Page::of_entry(&session.entry("a").unwrap(), &Default::default());
         assert!(is_harmless(&page), "{}", page.text());
         assert!(is_harmless(&Page::of_context_at(&session, "a").unwrap()));
     }

@@ -13,6 +13,7 @@ use treering_agent::{
     ForkPosition, Forked, MergeOptions, MergeOutcome, NavigateOptions, Navigation,
 };
 use treering_export::Export;
+use treering_export::text::short_number;
 
 pub(super) struct Actions {
     visit: Visit,
@@ -259,7 +260,8 @@ impl Doing {
             Ok(Compaction::Done(done)) => {
                 self.trail.own();
                 self.show_tree();
-                let (before, after) = (done.tokens_before, done.tokens_after);
+                let [before, after] = [done.tokens_before, done.tokens_after]
+                    .map(|tokens| short_number(tokens as f64));
                 Event::Done(format!("compacted: {before} tokens, now about {after}"))
             }
             Ok(Compaction::AlreadyCompacted) => Event::Done("compacted already".to_owned()),

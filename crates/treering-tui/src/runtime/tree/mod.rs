@@ -10,9 +10,11 @@ use super::visit::Visit;
 use crate::keys::Bindings;
 use crate::theme::Theme;
 use crate::tree::{Action, Effect, Event, Outline, State, know_screen};
+use crate::zone::Zone;
 use actions::Actions;
 use std::io;
 use std::sync::Arc;
+use treering_export::text::short_number;
 use worker::Worker;
 
 /// The outcome of a selector.
@@ -27,6 +29,8 @@ pub enum Outcome {
     Talk(Option<String>),
     /// The session is another one now; this is to be said about it.
     Replaced(String),
+    /// The session's file is no longer the one that was read; why.
+    Lost(String),
 }
 
 /// The looks and keys of the tree selector.
@@ -36,7 +40,12 @@ pub struct TreeSetup {
     pub theme: Theme,
     /// Its keys.
     pub bindings: Bindings<Action>,
+    /// The zone that times are shown in.
+    pub zone: Zone,
 }
+
+/// A tree of this many entries takes a moment to lay out, and something is shown meanwhile.
+const LARGE: usize = 100_000;
 
 /// Shows a session's tree until the user chooses or leaves. `notice` is shown at first.
 pub fn select(
@@ -47,12 +56,18 @@ pub fn select(
 ) -> io::Result<Outcome> {
     let post = Post::default();
     let session = visit.agent.session();
+    let count = session.tree().len();
+    if count >= LARGE {
+        desk.announce(&format!("laying out {} entries …", short_number(count as f64)))?;
+    }
     let mut state = State::new(Outline::of(&session));
     state.theme = setup.theme;
     state.bindings = setup.bindings.clone();
-    let worker = Worker::new(session, post.events.clone());
+    state.zone = setup.zone.clone();
+    let worker = Worker::new(session, post.events.clone(), setup.zone.clone());
     worker.read(&state);
-    let _followed = worker.follow(visit.trail.clone());
+    worker.look_for_damage();
+    let _followed = (!visit.is_lost).then(|| worker.follow(visit.trail.clone()));
     if let Some(notice) = notice {
         worker.tell(Event::Done(notice));
     }
@@ -79,6 +94,7 @@ impl Office<State> for TreeOffice {
             Effect::Stop => return Some(Outcome::Stopped),
             Effect::Talk(draft) => return Some(Outcome::Talk(draft)),
             Effect::Again(notice) => return Some(Outcome::Replaced(notice)),
+            Effect::Reopen(why) => return Some(Outcome::Lost(why)),
             Effect::Search(query) => {
                 self.worker.search(state.generation(), Arc::clone(state.outline()), query);
             }

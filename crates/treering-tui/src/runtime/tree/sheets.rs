@@ -8,6 +8,7 @@ use crate::tree::{Sheet, Subject};
 use treering::{
     CompactionSettings, Diff, EntryId, MessageView, Preparation, Result, Session, estimate_tokens,
 };
+use treering_export::text::short_number;
 
 /// The longest beginning of a message that is shown on one line.
 const GIST: usize = 200;
@@ -37,7 +38,8 @@ fn what_it_did(side: &treering::Side) -> String {
     let (read, changed) = (files.read.len(), files.modified.len());
     format!(
         "{} messages, about {} tokens, {read} files read, {changed} changed",
-        side.messages, side.tokens
+        side.messages,
+        short_number(side.tokens as f64)
     )
 }
 
@@ -69,11 +71,15 @@ pub(super) fn compaction(
         };
         *sum += tokens;
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        lines.push(Line::new(tone, &format!("{mark} {tokens:>6}  {}: {text}", view.role_name())));
+        lines.push(Line::new(
+            tone,
+            &format!("{mark} {:>6}  {}: {text}", short_number(tokens as f64), view.role_name()),
+        ));
     }
     let mut page = Page::default();
-    let counts =
-        |lines: &[Line], tokens: u64| format!("{} messages, about {tokens} tokens", lines.len());
+    let counts = |lines: &[Line], tokens: u64| {
+        format!("{} messages, about {} tokens", lines.len(), short_number(tokens as f64))
+    };
     page.lines.push(Line::new(Tone::Title, &format!("− summarised: {}", counts(&going, lost))));
     page.lines.append(&mut going);
     page.lines.push(Line::default());

@@ -4,12 +4,14 @@
 use crate::page::Page;
 use crate::runtime::visit::Trail;
 use crate::tree::{Event, Outline, Sheet, Shown, State, Text, Words, read_all, read_some};
+use crate::zone::Zone;
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
-use treering::{Error, Session, strings};
+use treering::{Error, Finding, Session, Severity, strings};
 
 /// The interval at which a session is polled for entries of other writers.
 const LOOK: Duration = Duration::from_millis(500);
@@ -27,11 +29,25 @@ pub(super) struct Worker {
     pub search: Arc<AtomicU64>,
     /// The generation of the tree in force: reading an older one ends.
     pub generation: Arc<AtomicU64>,
+    zone: Zone,
 }
 
 impl Worker {
-    pub(super) fn new(session: Arc<Session>, events: Sender<Event>) -> Self {
-        Worker { session, events, search: Arc::default(), generation: Arc::default() }
+    pub(super) fn new(session: Arc<Session>, events: Sender<Event>, zone: Zone) -> Self {
+        Worker { session, events, search: Arc::default(), generation: Arc::default(), zone }
+    }
+
+    /// Says how to find out more if the file is damaged, in the background.
+    pub(super) fn look_for_damage(&self) {
+        let worker = self.clone();
+        std::thread::spawn(move || {
+            let findings = worker.session.findings().unwrap_or_default();
+            let is_bad = |finding: &&Finding| finding.severity() == Severity::Error;
+            let count = findings.iter().filter(is_bad).count();
+            if let (1.., Some(file)) = (count, worker.session.path()) {
+                worker.tell(Event::Noticed(damage(count, &file)));
+            }
+        });
     }
 
     /// Sends an event to the screen. A failure means that the screen is gone.
@@ -124,7 +140,7 @@ impl Worker {
                 Shown::Nothing => return,
                 Shown::Entry => {
                     let entry = worker.session.entry(&id);
-                    entry.map(|entry| Page::of_entry_in(&worker.session, &entry))
+                    entry.map(|entry| Page::of_entry_in(&worker.session, &entry, &worker.zone))
                 }
                 Shown::Context => Page::of_context_at(&worker.session, &id),
             };
@@ -150,8 +166,9 @@ impl Worker {
                 match new {
                     Ok(new) if new.is_empty() => {}
                     Ok(_) => worker.tell(Event::Tree(Outline::of(&worker.session))),
+                    // Nothing that is shown can be trusted any more: the file is read again.
                     Err(error) => {
-                        worker.tell(Event::Failed(error.to_string()));
+                        worker.tell(Event::Lost(error.to_string()));
                         return;
                     }
                 }
@@ -159,4 +176,10 @@ impl Worker {
         });
         stop
     }
+}
+
+/// What is said of a file with problems.
+fn damage(count: usize, file: &Path) -> String {
+    let problems = if count == 1 { "1 problem" } else { &format!("{count} problems") };
+    format!("{problems} in this file; for details: treering doctor {}", file.display())
 }

@@ -19,49 +19,59 @@ fn shown(state: &State) -> String {
 fn keys_move_fold_filter_and_search() {
     for (keys, after) in [
         // The leaf is a label entry, which is not seen: the cursor is on the entry above it.
-        ("", "a b g [h] c e f"),
-        ("Up", "a b [g] h c e f"),
-        ("Down", "a b g h [c] e f"),
-        ("Home", "[a] b g h c e f"),
-        ("Home Up", "a b g h c e [f]"),
-        ("End Down", "[a] b g h c e f"),
-        ("PgUp", "[a] b g h c e f"),
-        ("PgDn", "a b g h c e [f]"),
-        ("←", "[a] b g h c e f"),
-        ("→", "a b g h c e [f]"),
-        // To where the branch begins, then it is folded, then one branch further up.
-        ("Ctrl+←", "a b [g] h c e f"),
-        ("Ctrl+← Ctrl+←", "a b [g] c e f"),
-        ("Ctrl+← Ctrl+← Ctrl+←", "[a] b g c e f"),
-        ("Ctrl+← Ctrl+← Ctrl+← Alt+←", "[a]"),
-        ("Ctrl+← Ctrl+← Ctrl+→", "a b [g] h c e f"),
-        ("Home Ctrl+→", "a b [g] h c e f"),
-        ("Home Ctrl+→ Alt+→", "a b g [h] c e f"),
-        ("Home Ctrl+→ Alt+→ Ctrl+→", "a b g [h] c e f"),
+        ("", "a b c e f g [h]"),
+        ("Up", "a b c e f [g] h"),
+        ("Down", "[a] b c e f g h"),
+        ("Home", "[a] b c e f g h"),
+        ("Home Up", "a b c e f g [h]"),
+        ("Home Down Down", "a b [c] e f g h"),
+        ("PgUp", "[a] b c e f g h"),
+        ("Home PgDn", "a b c e f g [h]"),
+        ("←", "[a] b c e f g h"),
+        ("Home →", "a b c e f g [h]"),
+        // From one message of the user to the next, and not past the last.
+        ("Home Shift+↓", "a b [c] e f g h"),
+        ("Home Ctrl+↓ Ctrl+↓", "a b c e f [g] h"),
+        ("Home Ctrl+↓ Ctrl+↓ Ctrl+↓", "a b c e f [g] h"),
+        ("Shift+↑ Shift+↑", "a b [c] e f g h"),
+        ("Home Ctrl+↑", "[a] b c e f g h"),
+        // To where the segment begins, and along the line to where it forks next.
+        ("Ctrl+←", "a b c e f [g] h"),
+        ("Ctrl+← Ctrl+←", "[a] b c e f g h"),
+        ("Home Ctrl+→", "a b c e f [g] h"),
+        ("Home Ctrl+→ Alt+→", "a b c e f g [h]"),
+        ("Home Ctrl+→ Alt+→ Ctrl+→", "a b c e f g [h]"),
+        // What branches off is folded and unfolded.
+        ("Home Down Down Ctrl+←", "a b [c] g h"),
+        ("Home Down Down Ctrl+← Alt+→", "a b [c] e f g h"),
+        ("Home Down Down Ctrl+← Ctrl+←", "[a] b c g h"),
         // Filters, and back: what was chosen is chosen still.
-        ("Ctrl+U", "a [g] c"),
-        ("Ctrl+U Ctrl+D", "a b g [h] c e f"),
-        ("Ctrl+T", "a b g [h] c f"),
+        ("Ctrl+U", "a c [g]"),
+        ("Ctrl+U Ctrl+D", "a b c e f g [h]"),
+        ("Ctrl+T", "a b c f g [h]"),
         ("Ctrl+L", "[c]"),
-        ("Ctrl+A", "a b g h [i] c e f"),
-        ("Ctrl+O", "a b g [h] c f"),
-        ("Shift+Ctrl+O", "a b g h [i] c e f"),
-        ("Ctrl+O Ctrl+O Alt+O", "a b g [h] c f"),
+        ("Ctrl+A", "a b c e f g h [i]"),
+        ("Ctrl+O", "a b c f g [h]"),
+        ("Shift+Ctrl+O", "a b c e f g h [i]"),
+        ("Ctrl+O Ctrl+O Alt+O", "a b c f g [h]"),
+        // The key of the filter in force goes back to the usual one.
+        ("Ctrl+U Ctrl+U", "a b c e f g [h]"),
+        ("Ctrl+L Ctrl+L", "a b c e f g [h]"),
+        ("Ctrl+D", "a b c e f g [h]"),
         // Words are found in gists, roles and labels, whatever their case.
-        ("answer", "b [h] f"),
+        ("answer", "b f [h]"),
         ("answer Space user", ""),
         ("ANSWER Space leF", "[f]"),
-        ("user", "a [g] c"),
+        ("user", "a c [g]"),
         ("todo", "[c]"),
         ("todo Space lef", "[c]"),
         ("main.rs", "[e]"),
         ("zzz", ""),
-        ("zzz Backspace Backspace Backspace", "a b g [h] c e f"),
-        ("answer Esc", "a b g [h] c e f"),
+        ("zzz Backspace Backspace Backspace", "a b c e f g [h]"),
+        ("answer Esc", "a b c e f g [h]"),
         // What is folded is found nevertheless, and is folded again after.
-        ("Down Ctrl+←", "a b g h [c]"),
-        ("Down Ctrl+← answer", "[b] h f"),
-        ("Down Ctrl+← answer Esc", "a b g h [c]"),
+        ("Home Down Down Ctrl+← answer", "[b] f h"),
+        ("Home Down Down Ctrl+← answer Esc", "a b [c] g h"),
     ] {
         let (state, _) = press(known(&sample()), keys);
         assert_eq!(shown(&state), after, "{keys:?}");
@@ -82,12 +92,13 @@ fn keys_have_effects() {
         ("Alt+F", vec![Effect::Fork("h".into())]),
         ("Alt+C", vec![Effect::Clone]),
         ("Alt+P", vec![Effect::CherryPick(vec!["h".into()])]),
-        ("Space Up Up Space Alt+P", vec![Effect::CherryPick(vec!["h".into(), "g".into()])]),
-        ("Space Up Space Alt+P", vec![Effect::CherryPick(vec!["c".into()])]),
+        ("Space Up Space Alt+P", vec![Effect::CherryPick(vec!["h".into(), "g".into()])]),
+        ("Space Space Alt+P", vec![Effect::CherryPick(vec!["h".into()])]),
         ("Alt+M tests Enter", vec![Effect::Merge("h".into(), Some("tests".into()))]),
         ("Alt+D", vec![]),
-        ("Space Alt+D", vec![Effect::Diff("h".into(), "c".into(), 80)]),
-        ("Space Up Up Space End Alt+D", vec![Effect::Diff("h".into(), "g".into(), 80)]),
+        ("Space Alt+D", vec![]),
+        ("Space Up Alt+D", vec![Effect::Diff("h".into(), "g".into(), 80)]),
+        ("Space Up Up Space End Alt+D", vec![Effect::Diff("h".into(), "f".into(), 80)]),
         ("Alt+K", vec![Effect::PlanCompaction]),
         ("Alt+E Enter", vec![Effect::Export("h".into(), "h.html".into())]),
         ("Alt+E Ctrl+U Enter", vec![]),
@@ -108,9 +119,12 @@ fn keys_have_effects() {
         ("Shift+L neu Enter", vec![Effect::Label("h".into(), Some("neu".into()))]),
         ("Shift+L neu Esc", vec![]),
         ("Shift+L Enter", vec![]),
-        ("Down Shift+L Enter", vec![]),
-        ("Down Shift+L Ctrl+U Enter", vec![Effect::Label("c".into(), None)]),
-        ("Down Shift+L Space 2 Enter", vec![Effect::Label("c".into(), Some("Todo 2".into()))]),
+        ("Home Down Down Shift+L Enter", vec![]),
+        ("Home Down Down Shift+L Ctrl+U Enter", vec![Effect::Label("c".into(), None)]),
+        (
+            "Home Down Down Shift+L Space 2 Enter",
+            vec![Effect::Label("c".into(), Some("Todo 2".into()))],
+        ),
         ("Tab", vec![Effect::Preview("h".into(), Shown::Entry)]),
         ("Tab Up", vec![Effect::Preview("g".into(), Shown::Entry)]),
         ("Tab Tab", vec![Effect::Preview("h".into(), Shown::Context)]),
@@ -146,6 +160,26 @@ fn printable_keys_belong_to_a_text_that_was_started() {
         state.bindings.rebind("close", &["q".to_owned()]).unwrap();
         assert_eq!(press(state, keys).1, expected, "{keys}");
     }
+}
+
+#[test]
+fn a_wide_screen_has_a_preview_until_it_is_switched_off() {
+    let wide = |state: State| update(state, Event::from(Happening::Resize(120, 40)));
+    let preview = vec![Effect::Preview("h".into(), Shown::Entry)];
+    let (state, effects) = wide(known(&sample()));
+    assert_eq!((state.shown(), effects), (Shown::Entry, preview));
+    let (state, _) = press(state, "Tab Tab");
+    assert_eq!(state.shown(), Shown::Nothing);
+    let (state, effects) = wide(state);
+    assert_eq!((state.shown(), effects), (Shown::Nothing, vec![]));
+    let (state, _) = update(known(&sample()), Event::from(Happening::Resize(119, 40)));
+    assert_eq!(state.shown(), Shown::Nothing);
+}
+
+#[test]
+fn a_file_that_changed_under_the_session_is_read_again() {
+    let (_, effects) = update(known(&sample()), Event::Lost("cut off".into()));
+    assert_eq!(effects, [Effect::Reopen("cut off".into())]);
 }
 
 #[test]
@@ -187,8 +221,8 @@ fn a_preview_scrolls_by_rows_and_not_past_its_end() {
 #[test]
 fn a_session_that_grows_keeps_cursor_folds_search_and_label() {
     let session = sample();
-    let (state, _) = press(known(&session), "Down Ctrl+←");
-    assert_eq!(shown(&state), "a b g h [c]");
+    let (state, _) = press(known(&session), "Home Down Down Ctrl+←");
+    assert_eq!(shown(&state), "a b [c] g h");
     session.append(treering::Message::user("more")).unwrap();
     session.branch_in_memory(Some("a")).unwrap();
     session.append(treering::Message::user("new").with_id("n".into())).unwrap();
@@ -196,7 +230,7 @@ fn a_session_that_grows_keeps_cursor_folds_search_and_label() {
     assert_eq!(effects, [Effect::Read]);
     let more = session.tree().children("i").unwrap().remove(0);
     // The new branch is the active one; what is known and what is folded stays.
-    assert_eq!(shown(&state), format!("a n b [c] g h {more}"));
+    assert_eq!(shown(&state), format!("a b [c] g h {more} n"));
     assert!(state.is_known(state.cursor));
     // What was read of the old tree names other entries.
     let (state, _) = update(state, Event::Found(0, String::new(), vec![0]));
@@ -222,11 +256,11 @@ fn content_that_is_found_later_joins_what_is_found_at_once() {
 fn the_mouse_selects_and_scrolls() {
     let (state, _) =
         update(known(&sample()), Event::Happened(Happening::Mouse(Mouse::Click(5, 2))));
-    assert_eq!(shown(&state), "a [b] g h c e f");
+    assert_eq!(shown(&state), "a [b] c e f g h");
     let (state, _) = update(state, Event::Happened(Happening::Mouse(Mouse::WheelDown(5, 2))));
-    assert_eq!(shown(&state), "a b g h [c] e f");
+    assert_eq!(shown(&state), "a b c e [f] g h");
     let (state, _) = update(state, Event::Happened(Happening::Mouse(Mouse::Click(5, 23))));
-    assert_eq!(shown(&state), "a b g h [c] e f");
+    assert_eq!(shown(&state), "a b c e [f] g h");
 }
 
 #[test]

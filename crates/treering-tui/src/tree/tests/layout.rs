@@ -25,7 +25,7 @@ fn outline_of(links: &[(&str, &str)], leaf: &str) -> Outline {
 }
 
 #[test]
-fn runs_are_flat_and_branches_are_indented() {
+fn the_active_path_is_a_column_and_branches_hang_on_it() {
     let links = [("a", ""), ("b", "a"), ("c", "b"), ("d", "c"), ("e", "c"), ("f", "e"), ("k", "f")];
     let links = [&links[..], &[("g", "b"), ("h", "g"), ("i", "h")]].concat();
     let outline = outline_of(&links, "f");
@@ -34,29 +34,47 @@ fn runs_are_flat_and_branches_are_indented() {
         picture(&outline, &rows),
         "a\n\
          b\n\
-         ├⊟ c\n\
-         │  ├⊟ e\n\
-         │  │     f\n\
-         │  │     k\n\
-         │  └─ d\n\
-         └⊟ g\n      h\n      i\n"
+         ├⊟ g\n\
+         │  h\n\
+         │  i\n\
+         c\n\
+         ├─ d\n\
+         e\n\
+         f\n\
+         k\n"
     );
-    let c = (0..).find(|node| outline.id(*node) == "c").unwrap();
-    let rows = Rows::lay_out(&outline, |_| true, |node| node == c);
-    assert_eq!(picture(&outline, &rows), "a\nb\n├⊞ c\n└⊟ g\n      h\n      i\n");
+    let place = |id| (0..).find(|node| outline.id(*node) == id).unwrap();
+    let (c, g) = (place("c"), place("g"));
+    let rows = Rows::lay_out(&outline, |_| true, |node| node == g);
+    assert_eq!(picture(&outline, &rows), "a\nb\n├⊞ g\nc\n├─ d\ne\nf\nk\n");
     // Without the branch point its children hang on the entry above it.
     let rows = Rows::lay_out(&outline, |node| node != c, |_| false);
-    assert_eq!(
-        picture(&outline, &rows),
-        "a\nb\n├⊟ e\n│     f\n│     k\n├─ d\n└⊟ g\n      h\n      i\n"
-    );
+    assert_eq!(picture(&outline, &rows), "a\nb\n├⊟ g\n│  h\n│  i\n├─ d\ne\nf\nk\n");
+    // A branch stays one where nothing is seen of the line it left.
+    let is_seen = |node: u32| ["b", "g", "h"].contains(&outline.id(node));
+    let rows = Rows::lay_out(&outline, is_seen, |_| false);
+    assert_eq!(picture(&outline, &rows), "b\n└⊟ g\n   h\n");
 }
 
 #[test]
-fn several_roots_are_siblings_and_the_active_one_is_the_first() {
+fn branches_off_one_line_take_one_level_however_many_they_are() {
+    let mut links = vec![("r".to_owned(), String::new())];
+    for at in 0..18 {
+        let above = links.last().unwrap().0.clone();
+        links.push((format!("side{at}"), above.clone()));
+        links.push((format!("main{at}"), above));
+    }
+    let links: Vec<_> = links.iter().map(|(id, parent)| (id.as_str(), parent.as_str())).collect();
+    let rows = Rows::lay_out(&outline_of(&links, "main17"), |_| true, |_| false);
+    assert_eq!(rows.all().iter().map(|row| row.level).max(), Some(1));
+    assert_eq!(rows.all().iter().filter(|row| row.level == 1).count(), 18);
+}
+
+#[test]
+fn other_roots_come_before_the_active_one() {
     let outline = outline_of(&[("a", ""), ("b", ""), ("c", "b"), ("d", "")], "c");
     let rows = Rows::lay_out(&outline, |_| true, |_| false);
-    assert_eq!(picture(&outline, &rows), "├⊟ b\n│     c\n├─ a\n└─ d\n");
+    assert_eq!(picture(&outline, &rows), "┌─ a\n├─ d\nb\nc\n");
     let rows = Rows::lay_out(&outline, |_| false, |_| false);
     assert!(rows.is_empty() && rows.nearest(0).is_none());
 }
@@ -103,32 +121,48 @@ proptest! {
         prop_assert_eq!(shown.len(), (0..outline.len() as u32).filter(|node| is_seen(*node)).count());
 
         let path = leaf.map(|leaf| tree.path(leaf.as_str()).unwrap()).unwrap_or_default();
-        let mut first_child: HashMap<Option<usize>, usize> = HashMap::new();
-        let mut active_child: HashMap<Option<usize>, usize> = HashMap::new();
+        let parent = |id: &str| tree.parent(id).unwrap().map(|id| id.to_string());
+        let walked: Vec<&str> = tree.walk().map(|item| item.id).collect();
+        // The child that continues each entry: the active one, else the last of the largest.
+        let mut sizes: HashMap<String, usize> = HashMap::new();
+        for id in walked.iter().rev() {
+            let size = *sizes.entry((*id).to_owned()).and_modify(|size| *size += 1).or_insert(1);
+            if let Some(above) = parent(id) {
+                *sizes.entry(above).or_insert(0) += size;
+            }
+        }
+        let mut next: HashMap<Option<String>, &str> = HashMap::new();
+        for id in &walked {
+            let known = next.entry(parent(id)).or_insert(id);
+            if sizes[*id] >= sizes[*known] {
+                *known = id;
+            }
+        }
+        for id in &path {
+            next.insert(parent(id.as_str()), id.as_str());
+        }
+        let deepest = (usize::BITS - tree.len().leading_zeros()) as usize;
         for (at, id) in shown.iter().enumerate() {
-            let mut above = tree.parent(id).unwrap();
-            while let Some(id) = above.clone().filter(|id| !places.contains_key(id.as_str())) {
-                above = tree.parent(id.as_str()).unwrap();
+            let mut above = parent(id);
+            let mut is_side = next[&above] != *id;
+            while let Some(hidden) = above.clone().filter(|id| !places.contains_key(id.as_str())) {
+                above = parent(&hidden);
+                is_side |= next[&above] != hidden;
             }
             let above = above.map(|id| places[id.as_str()]);
             prop_assert_eq!(rows.parent(at), above);
-            first_child.entry(above).or_insert(at);
-            if path.iter().any(|on| on.as_str() == *id) {
-                active_child.entry(above).or_insert(at);
-            }
-            // A child is indented by nothing, or by one level where it is one of several or the
-            // first after that.
             let row = rows.get(at).unwrap();
-            let siblings = (0..shown.len()).filter(|other| rows.parent(*other) == above).count();
-            prop_assert_eq!(row.joint != Joint::Run, siblings > 1);
+            prop_assert_eq!(row.joint != Joint::Run, is_side);
             let base = above.map_or(0, |above| rows.get(above).unwrap().level);
-            let is_after = above.is_some_and(|above| rows.get(above).unwrap().joint != Joint::Run);
-            prop_assert_eq!(row.level, base + u32::from(siblings > 1 || is_after));
+            prop_assert_eq!(row.level, base + u32::from(is_side));
+            prop_assert!(row.level as usize <= deepest + 1);
+            // What branches off comes before what goes on.
             let later = (at + 1..shown.len()).any(|other| rows.parent(other) == above);
-            prop_assert_eq!(row.joint == Joint::Tee, siblings > 1 && later);
-        }
-        for (above, active) in active_child {
-            prop_assert_eq!(first_child[&above], active);
+            prop_assert_eq!(row.joint == Joint::Tee, is_side && later);
+            prop_assert!(is_side || !later);
+            if path.iter().any(|on| on.as_str() == *id) {
+                prop_assert_eq!((row.level, row.joint), (0, Joint::Run));
+            }
         }
 
         // With folds: what is below a closed row is gone, everything else is there.

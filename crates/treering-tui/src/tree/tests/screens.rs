@@ -4,18 +4,23 @@ use super::super::{Event, Shown, update};
 use super::{known, line, message, sample, session};
 use crate::page::Page;
 use crate::testing::{press, resized as screen};
+use crate::theme::Theme;
+use crate::zone::Zone;
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use ratatui::style::Modifier;
 
 #[test]
 fn the_tree() {
     insta::assert_snapshot!(screen(known(&sample()), 80, 24), @r"
-    default  7 of 9
-      • ⊟ user: start here
+     start here                                                  7/7 · pi · default
+      • user: start here
       • assistant: answer one
-      ├⊟ • user: right
-    › │     • assistant: right answer ← leaf
-      └⊟   [Todo] user: left
-              [read: src/main.rs]
-              assistant: Left answer
+      ├⊟ [Todo] user: left
+      │  [read: src/main.rs]
+      │  assistant: Left answer
+      • user: right
+    › • assistant: right answer ↓ leaf (hidden)
 
 
 
@@ -37,15 +42,15 @@ fn the_tree() {
 
 #[test]
 fn a_small_screen() {
-    insta::assert_snapshot!(screen(press(known(&sample()), "Down Shift+L").0, 40, 10), @r"
-    default  7 of 9
-      • ⊟ user: start here
+    insta::assert_snapshot!(screen(press(known(&sample()), "Home Down Down Shift+L").0, 40, 10), @r"
+     start here          3/7 · pi · default
+      • user: start here
       • assistant: answer one
-      ├⊟ • user: right
-      │     • assistant: right answer ← leaf
-    › └⊟   [Todo] user: left
-              [read: src/main.rs]
-              assistant: Left answer
+    › ├⊟ [Todo] user: left
+      │  [read: src/main.rs]
+      │  assistant: Left answer
+      • user: right
+      • assistant: right an… ↓ leaf (hidden)
 
     Enter set the label · Esc leave it
     ");
@@ -58,14 +63,14 @@ fn a_wide_screen_with_a_preview() {
     let page = Page::of_context(&sample.context_at(Some("h")).unwrap());
     let (state, _) = update(state, Event::Page("h".into(), Shown::Context, page));
     insta::assert_snapshot!(screen(state, 120, 40), @r"
-    default  7 of 9
-      • ⊟ user: start here                                       │ ── context from here ────────────────────────────────────
+     start here                                                                                          7/7 · pi · default
+      • user: start here                                         │ ── context from here ────────────────────────────────────
       • assistant: answer one                                    │ 4 messages, about 11 tokens
-      ├⊟ • user: right                                           │
-    › │     • assistant: right answer ← leaf                     │ user · a
-      └⊟   [Todo] 2026-01-05 09:08 user: left                    │ ▕██      ▏ 27 % · about 3 tokens
-              [read: src/main.rs]                                │ start here
-              assistant: Left answer                             │
+      ├⊟ [Todo] 2026-01-05 09:08 UTC user: left                  │
+      │  [read: src/main.rs]                                     │ user · a
+      │  assistant: Left answer                                  │ ▕██      ▏ 27 % · about 3 tokens
+      • user: right                                              │ start here
+    › • assistant: right answer ↓ leaf (hidden)                  │
                                                                  │ assistant · b
                                                                  │ ▕██      ▏ 27 % · about 3 tokens
                                                                  │ answer one
@@ -102,18 +107,79 @@ fn a_wide_screen_with_a_preview() {
 }
 
 #[test]
+fn the_selected_row_is_found_in_every_theme() {
+    for theme in [Theme::Dark, Theme::Light, Theme::Plain] {
+        let mut state = known(&sample());
+        state.theme = theme;
+        let mut terminal = Terminal::new(TestBackend::new(80, 24)).unwrap();
+        terminal.draw(|frame| super::super::draw(&state, frame)).unwrap();
+        let buffer = terminal.backend().buffer();
+        let has_ground = |x: u16, y: u16| {
+            let style = buffer[(x, y)].style();
+            match theme {
+                Theme::Plain => style.add_modifier.contains(Modifier::REVERSED),
+                _ => style.bg == theme.selection().bg,
+            }
+        };
+        for y in 1..23 {
+            assert!((0..80).all(|x| has_ground(x, y) == (y == 7)), "{theme:?}, line {y}");
+        }
+        // What is not on the active path is faint; tool results are anyway.
+        let is_faint = |x: u16, y: u16| buffer[(x, y)].modifier.contains(Modifier::DIM);
+        assert!(!is_faint(12, 2) && is_faint(15, 3) && is_faint(15, 5), "{theme:?}");
+    }
+}
+
+#[test]
+fn only_the_leaf_is_called_the_leaf() {
+    let marks = |keys: &str| {
+        let seen = screen(press(known(&sample()), keys).0, 80, 24);
+        let marked = |line: &&str| line.contains(" ← ") || line.contains(" ↓ ");
+        let lines: Vec<_> =
+            seen.lines().filter(marked).map(|line| line.trim().to_owned()).collect();
+        lines
+    };
+    assert_eq!(marks("Ctrl+A"), ["› • label: label [Todo] on c ← leaf"]);
+    assert_eq!(marks(""), ["› • assistant: right answer ↓ leaf (hidden)"]);
+    assert_eq!(marks("Ctrl+U"), ["› • user: right ↓ leaf (hidden)"]);
+    assert_eq!(marks("Ctrl+L"), [] as [&str; 0]);
+}
+
+#[test]
+fn a_row_that_does_not_fit_says_so() {
+    let rows = |width| {
+        let seen = screen(known(&sample()), width, 10);
+        seen.lines().skip(1).take(7).map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(rows(24)[1], "  • assistant: answer o…");
+    assert_eq!(rows(26)[1], "  • assistant: answer one");
+    // However long the text, the leaf is marked.
+    assert!(rows(34)[6].ends_with("↓ leaf (hidden)"), "{:?}", rows(34)[6]);
+}
+
+#[test]
+fn label_times_are_in_the_zone_of_the_reader() {
+    let mut state = press(known(&sample()), "Shift+T").0;
+    assert!(screen(state.clone(), 80, 24).contains("[Todo] 2026-01-05 09:08 UTC user: left"));
+    state.zone = Zone::fixed(-10);
+    assert!(screen(state, 80, 24).contains("[Todo] 2026-01-04 23:08 user: left"));
+}
+
+#[test]
 fn keys_are_listed() {
     insta::assert_snapshot!(screen(press(known(&sample()), "?").0, 80, 24), @r"
-    default  7 of 9
+     start here                                                  7/7 · pi · default
     ↑                      one up, from the first to the last
     ↓                      one down, from the last to the first
     PgUp ←                 a page up
     PgDn →                 a page down
+    Shift+↑ Ctrl+↑         to the user's message before this
+    Shift+↓ Ctrl+↓         to the user's next message
     Home                   to the first entry
     End                    to the last entry
-    Ctrl+← Alt+←           fold, or go to where the branch begins
+    Ctrl+← Alt+←           fold a branch, or go to where this one begins
     Ctrl+→ Alt+→           unfold, or go to where it branches next
-    Enter                  go here and talk on; your own message comes back to be ed
+    Enter                  go here and talk on; your own message comes back to be e…
     Shift+Enter Alt+Enter  the same, with a summary of what is left behind
     Ctrl+G                 make exactly this entry the leaf, and stay here
     Alt+Z                  go back to where the leaf was before
@@ -123,10 +189,8 @@ fn keys_are_listed() {
     Alt+D                  compare two marked entries, or a marked one with this
     Alt+F                  a new session from the path to here
     Alt+C                  a new session with the active branch
-    Alt+P                  bring a copy of this entry, or of the marked ones, to the
+    Alt+P                  bring a copy of this entry, or of the marked ones, to th…
     Alt+M                  bring a summary of this branch to the leaf
-    Alt+K                  compact the active branch, after a look at what goes
-    Alt+E                  write the branch to here as a page
     ↑↓ scroll · any key back
     ");
 }
@@ -154,11 +218,11 @@ fn hostile_text_is_harmless_and_aligned() {
         r#""type":"label","targetId":"c","label":"\u001b[31m\n\u202e日""#,
     ));
     insta::assert_snapshot!(screen(known(&session(log.as_bytes())), 80, 8), @r"
-    default  4 of 5
-      • ⊟ user: \x1b[2J\x07red\x1b]0;title\x07
+     \x1b[2J\x07red\x1b]0;title\x07                              4/4 · pi · default
+      • user: \x1b[2J\x07red\x1b]0;title\x07
       • user: \u{202e}gnp.exe\u{2066} \u{200b}zero\u{200d}width
       • [\x1b[31m\n\u{202e}日] user: 日本語 wide 👍🏽 é combined
-    › • user: a tower ← leaf
+    › • user: a tower ↓ leaf (hidden)
 
 
     ? keys · Enter go · Tab preview · type to search · Esc close

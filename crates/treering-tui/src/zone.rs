@@ -1,0 +1,51 @@
+//! The time zone that times are shown in. The library and its files know UTC only.
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+/// A time zone; UTC unless another one is chosen.
+///
+/// ```
+/// use treering_tui::zone::Zone;
+/// assert_eq!(Zone::default().minute(0), "1970-01-01 00:00 UTC");
+/// assert_eq!(Zone::fixed(2).minute(0), "1970-01-01 02:00");
+/// ```
+#[derive(Debug, Clone)]
+pub struct Zone(TimeZone);
+
+impl Default for Zone {
+    fn default() -> Self {
+        Zone(TimeZone::UTC)
+    }
+}
+
+impl Zone {
+    /// Returns the zone of this machine. Where it cannot be found out it is UTC.
+    pub fn local() -> Self {
+        Zone(TimeZone::system())
+    }
+
+    /// Returns a zone that is always this many hours ahead of UTC.
+    pub fn fixed(hours: i8) -> Self {
+        Zone(TimeZone::fixed(jiff::tz::offset(hours)))
+    }
+
+    /// Returns a time, given in Unix milliseconds, to the minute. UTC is marked; local time is not.
+    pub fn minute(&self, millis: i64) -> String {
+        self.format(millis, "%Y-%m-%d %H:%M")
+    }
+
+    /// Returns a time, given in Unix milliseconds, to the second.
+    pub fn second(&self, millis: i64) -> String {
+        self.format(millis, "%Y-%m-%d %H:%M:%S")
+    }
+
+    fn format(&self, millis: i64, pattern: &str) -> String {
+        // Times that no calendar has are shown as the library shows them.
+        let Ok(time) = Timestamp::from_millisecond(millis) else {
+            return treering::format_time(millis);
+        };
+        let mark = if self.0 == TimeZone::UTC || self.0.is_unknown() { " UTC" } else { "" };
+        format!("{}{mark}", time.to_zoned(self.0.clone()).strftime(pattern))
+    }
+}
