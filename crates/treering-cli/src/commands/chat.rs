@@ -91,7 +91,7 @@ fn session(args: &Args) -> Result<Session, Failure> {
         Some(file) if args.new => {
             Ok(Session::create_at(file, interface::current_dir()?, SessionOptions::default())?)
         }
-        Some(file) => Ok(Session::open(file)?),
+        Some(file) => interface::open(file),
         None => interface::begin(),
     }
 }

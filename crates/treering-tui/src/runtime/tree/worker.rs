@@ -156,16 +156,10 @@ impl Worker {
         let (stop, stopped) = channel();
         let worker = self.clone();
         std::thread::spawn(move || {
+            let mut count = worker.session.tree().len();
             while stopped.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
-                let new = worker.session.refresh().and_then(|new| {
-                    if !new.is_empty() && !trail.is_own() {
-                        worker.session.follow()?;
-                    }
-                    Ok(new)
-                });
-                match new {
-                    Ok(new) if new.is_empty() => {}
-                    Ok(_) => worker.tell(Event::Tree(Outline::of(&worker.session))),
+                match worker.changes(&trail, &mut count) {
+                    Ok(changes) => changes.into_iter().for_each(|event| worker.tell(event)),
                     // Nothing that is shown can be trusted any more: the file is read again.
                     Err(error) => {
                         worker.tell(Event::Lost(error.to_string()));
@@ -176,10 +170,64 @@ impl Worker {
         });
         stop
     }
+
+    /// Takes in what other processes did to the file. `count` is the number of entries before, and
+    /// after.
+    fn changes(&self, trail: &Trail, count: &mut usize) -> Result<Vec<Event>, Error> {
+        let new = self.session.refresh()?;
+        let before = std::mem::replace(count, self.session.tree().len());
+        let gone = before.saturating_sub(*count);
+        if new.is_empty() && gone == 0 {
+            return Ok(Vec::new());
+        }
+        if !trail.is_own() {
+            self.session.follow()?;
+        }
+        let mut events = vec![Event::Tree(Outline::of(&self.session))];
+        events.extend((gone > 0).then(|| Event::Noticed(shrunk(gone))));
+        Ok(events)
+    }
 }
 
 /// What is said of a file with problems.
 fn damage(count: usize, file: &Path) -> String {
     let problems = if count == 1 { "1 problem" } else { &format!("{count} problems") };
     format!("{problems} in this file; for details: treering doctor {}", file.display())
+}
+
+/// What is said of a file that has lost entries since it was read.
+fn shrunk(count: usize) -> String {
+    let entries = if count == 1 { "1 entry is" } else { &format!("{count} entries are") };
+    format!("the file was cut off or replaced: {entries} gone")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use treering::Message;
+
+    #[test]
+    fn entries_that_are_gone_from_the_file_are_gone_from_the_tree() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("a.jsonl");
+        let writer = Session::create_at(&file, "/p", Default::default()).unwrap();
+        writer.append(Message::user("one")).unwrap();
+        writer.append(Message::assistant("acme", "m", "two")).unwrap();
+        let kept = file.metadata().unwrap().len();
+        writer.append(Message::user("three")).unwrap();
+        drop(writer);
+
+        let session = Arc::new(Session::open(&file).unwrap());
+        let (events, _inbox) = channel();
+        let worker = Worker::new(Arc::clone(&session), events, Zone::default());
+        let (trail, mut count) = (Trail::default(), session.tree().len());
+        assert_eq!(worker.changes(&trail, &mut count).unwrap(), []);
+        std::fs::OpenOptions::new().write(true).open(&file).unwrap().set_len(kept).unwrap();
+        let events = worker.changes(&trail, &mut count).unwrap();
+        let [Event::Tree(outline), Event::Noticed(notice)] = events.as_slice() else {
+            panic!("{events:?}");
+        };
+        assert_eq!((outline.len(), outline.leaf()), (2, Some(1)));
+        assert_eq!(notice, "the file was cut off or replaced: 1 entry is gone");
+    }
 }
