@@ -1,29 +1,130 @@
-//! The clipboard of whoever sits at the terminal, also at the far end of a connection: the terminal is
-//! asked to copy (OSC 52). It does not answer, and some do not do it.
+//! The clipboard of the person at the terminal.
 //!
-//! Only for the thread that draws, between two frames: so it is never in the middle of one.
+//! A clipboard program is used where there is one for the desktop, or tmux, that the terminal is on.
+//! Elsewhere, also at the far end of a connection, the terminal is asked to copy (OSC 52): it does not
+//! answer, and some ignore the request, so what was done is reported in those words.
 
+use std::fmt;
 use std::io::{self, Write, stdout};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 /// Terminals drop requests that are longer than about this, in bytes of text.
-const MOST: usize = 74_994;
+const MAX_REQUEST: usize = 74_994;
+/// A clipboard program that takes longer than this is given up.
+const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Copies a text. Fails if only its beginning was copied.
-pub(crate) fn copy(text: &str) -> io::Result<()> {
-    let mut end = text.len().min(MOST);
-    while !text.is_char_boundary(end) {
-        end -= 1;
+/// The way a text was copied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Copied {
+    /// The program took the text and succeeded.
+    With(&'static str),
+    /// tmux has the text, and may have passed it on to its terminal.
+    Tmux,
+    /// The terminal was asked; whether it did is unknown.
+    Asked,
+}
+
+impl fmt::Display for Copied {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Copied::With(program) => write!(f, "copied with {program}"),
+            Copied::Tmux => f.write_str("copied to tmux's paste buffer"),
+            Copied::Asked => f.write_str("asked the terminal to copy (some ignore this)"),
+        }
     }
-    let (copied, rest) = text.split_at_checked(end).unwrap_or((text, ""));
-    let mut out = stdout().lock();
-    out.write_all(request(copied.as_bytes()).as_bytes())?;
-    out.flush()?;
-    match rest.is_empty() {
-        true => Ok(()),
-        false => Err(io::Error::other(format!(
-            "only the first {end} of {} bytes were copied: terminals take no more",
+}
+
+/// A program that copies its standard input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Program {
+    name: &'static str,
+    arguments: &'static [&'static str],
+    copied: Copied,
+}
+
+const fn program(name: &'static str, arguments: &'static [&'static str]) -> Program {
+    Program { name, arguments, copied: Copied::With(name) }
+}
+
+/// Returns the programs that suit the environment, the best first. `has` tells whether a variable is set.
+fn programs(has: impl Fn(&str) -> bool) -> Vec<Program> {
+    let mut programs = Vec::new();
+    if cfg!(target_os = "macos") && !has("SSH_CONNECTION") {
+        programs.push(program("pbcopy", &[]));
+    }
+    if has("WAYLAND_DISPLAY") {
+        programs.push(program("wl-copy", &[]));
+    }
+    if has("DISPLAY") {
+        programs.push(program("xclip", &["-selection", "clipboard"]));
+        programs.push(program("xsel", &["--clipboard", "--input"]));
+    }
+    if has("WSL_DISTRO_NAME") || cfg!(windows) {
+        programs.push(program("clip.exe", &[]));
+    }
+    if has("TMUX") {
+        let arguments = &["load-buffer", "-w", "-"];
+        programs.push(Program { copied: Copied::Tmux, ..program("tmux", arguments) });
+    }
+    programs
+}
+
+/// Copies a text.
+///
+/// Only for the thread that draws, between two frames: a request to the terminal must not be in the
+/// middle of one.
+///
+/// # Errors
+///
+/// Fails if the text is too long for a request to the terminal; nothing was copied then.
+pub(crate) fn copy(text: &str) -> io::Result<Copied> {
+    let has = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    if let Some(program) = programs(has).into_iter().find(|program| run(program, text).is_ok()) {
+        return Ok(program.copied);
+    }
+    if text.len() > MAX_REQUEST {
+        return Err(io::Error::other(format!(
+            "not copied: {} bytes are more than terminals take; a clipboard program (wl-copy, xclip, \
+             xsel) would",
             text.len()
-        ))),
+        )));
+    }
+    let mut out = stdout().lock();
+    out.write_all(request(text.as_bytes()).as_bytes())?;
+    out.flush()?;
+    Ok(Copied::Asked)
+}
+
+/// Gives a text to a program and waits until it has taken it.
+fn run(program: &Program, text: &str) -> io::Result<()> {
+    let mut child = Command::new(program.name)
+        .args(program.arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()?;
+    let text = text.to_owned();
+    // On a thread: a program that does not read must not hold up the screen.
+    let writer = child
+        .stdin
+        .take()
+        .map(|mut stdin| std::thread::spawn(move || stdin.write_all(text.as_bytes())));
+    let began = Instant::now();
+    let status = loop {
+        match child.try_wait()? {
+            Some(status) => break status,
+            None if began.elapsed() < PATIENCE => std::thread::sleep(Duration::from_millis(5)),
+            None => {
+                child.kill()?;
+                break child.wait()?;
+            }
+        }
+    };
+    let written = writer.is_none_or(|writer| matches!(writer.join(), Ok(Ok(()))));
+    match status.success() && written {
+        true => Ok(()),
+        false => Err(io::Error::other(format!("{} failed: {status}", program.name))),
     }
 }
 
@@ -62,5 +163,31 @@ mod tests {
             assert_eq!(base64(text.as_bytes()), expected, "{text:?}");
         }
         assert_eq!(request(b"\x07\x1b\\"), "\x1b]52;c;Bxtc\x07");
+    }
+
+    #[cfg(all(unix, not(target_os = "macos")))]
+    #[test]
+    fn the_environment_says_which_program_copies() {
+        let names = |set: &[&str]| {
+            let programs = programs(|name| set.contains(&name));
+            programs.iter().map(|program| program.name).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(names(&[]), "");
+        assert_eq!(names(&["TMUX"]), "tmux");
+        assert_eq!(names(&["DISPLAY", "TMUX"]), "xclip xsel tmux");
+        assert_eq!(names(&["WAYLAND_DISPLAY", "DISPLAY"]), "wl-copy xclip xsel");
+        assert_eq!(names(&["WSL_DISTRO_NAME"]), "clip.exe");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_program_has_copied_if_it_says_so() {
+        let long = "x".repeat(1 << 20);
+        let shell = |script: &'static [&'static str]| program("sh", script);
+        assert!(run(&shell(&["-c", "test $(wc -c) = 1048576"]), &long).is_ok());
+        assert!(run(&shell(&["-c", "cat >/dev/null; exit 1"]), &long).is_err());
+        // It ended well, but did not read.
+        assert!(run(&shell(&["-c", "exit 0"]), &long).is_err());
+        assert!(run(&program("/no/such/program", &[]), "x").is_err());
     }
 }

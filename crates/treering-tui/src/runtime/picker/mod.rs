@@ -158,7 +158,7 @@ impl Office<State> for Clerk {
             Effect::CopyPath(path) => {
                 let text = path.to_string_lossy();
                 self.tell(match clipboard::copy(&text) {
-                    Ok(()) => Event::Notice(format!("copied: {text}")),
+                    Ok(copied) => Event::Notice(format!("{copied}: {text}")),
                     Err(error) => Event::Failure(error.to_string()),
                 });
             }

@@ -144,7 +144,7 @@ impl Actions {
     fn copy(&self, id: &str) {
         let text = self.worker.session.entry(id).map(|entry| text(&entry));
         self.worker.tell(match text.map(|text| clipboard::copy(&text)) {
-            Ok(Ok(())) => Event::Done("copied".to_owned()),
+            Ok(Ok(copied)) => Event::Done(copied.to_string()),
             Ok(Err(error)) => Event::Failed(error.to_string()),
             Err(error) => Event::Failed(error.to_string()),
         });
