@@ -1,6 +1,7 @@
 //! The columns of the list, and what is in them. The narrower the list, the fewer: in the end there is
 //! the name, and how long ago somebody said something.
 
+use crate::amount::tokens;
 use crate::text::{fit_end, project};
 use std::path::Path;
 use treering::SessionInfo;
@@ -72,6 +73,9 @@ impl Column {
         width: usize,
     ) -> String {
         match self {
+            Column::Messages if session.message_count > 99_999 => {
+                tokens(session.message_count as u64)
+            }
             Column::Messages => session.message_count.to_string(),
             Column::Size => size(session.size),
             Column::Project => fit_end(&project(&session.cwd, home), width),

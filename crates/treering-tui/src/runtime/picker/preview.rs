@@ -4,6 +4,7 @@
 //! read, only the last is still wanted.
 
 use super::PickerSetup;
+use crate::amount::tokens;
 use crate::page::{Line, Page};
 use crate::picker::Event;
 use crate::theme::Tone;
@@ -97,7 +98,7 @@ fn facts(session: &SessionInfo, models: Vec<String>, now: i64) -> Vec<String> {
         count(session.branch_count, "branch", "branches"),
         size(session.size),
     ];
-    amount.extend(session.tokens.map(|tokens| format!("{tokens} tokens")));
+    amount.extend(session.tokens.map(|count| format!("{} tokens", tokens(count))));
     amount.extend(session.cost.map(|cost| format!("${cost:.2}")));
     if session.finding_count > 0 {
         amount.push(count(session.finding_count, "oddity", "oddities"));
