@@ -1,9 +1,10 @@
 // The chat, against a scripted model.
 
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Model } from './server.mjs';
 import { cli, configure, equal, treering, withDemo } from './story.mjs';
+import { children } from './terminal.mjs';
 
 function answer(question) {
   if (question.includes('slowly')) return { text: 'It was a dark and', hold: true };
@@ -137,5 +138,92 @@ export async function chat_keeps_unsent_text() {
     await terminal.see(screen => screen.includes('1 draft: Ctrl+S') && screen.includes('› Name a colour.'));
     terminal.keys('C-s');
     await terminal.see('› a text in progress');
+    // It also outlives the program, left in three ways.
+    const again = async () => {
+      terminal.run(`clear; ${treering} chat ${file}`);
+      await terminal.see('drafts: Ctrl+S');
+    };
+    terminal.keys('C-c', 'C-c');
+    await terminal.prompt();
+    await again();
+    terminal.keys('C-d');
+    await terminal.see('unsent text was kept');
+    await again();
+    for (const pid of children(terminal)) process.kill(pid, 'SIGTERM');
+    await terminal.see('stopped by a signal');
+    await again();
+    const texts = new Set();
+    for (let n = 0; n < 3; n++) {
+      terminal.keys('C-s');
+      texts.add((await terminal.see(/^› .+/m)).match(/^› (.*)/m)[1]);
+      if (texts.size === 2) break;
+    }
+    equal([...texts].sort().join(' · '), 'Name a colour. · a text in progress', 'drafts');
+  });
+}
+
+export async function chat_sends_a_large_paste_whole() {
+  await talk(async (terminal, file) => {
+    terminal.run(`${treering} chat --new ${file}`);
+    await terminal.see('mock');
+    const line = 'All work and no play makes Jack a dull boy. ';
+    const text = `${line.repeat(Math.ceil((1 << 20) / line.length / 16)).trimEnd()}\n`.repeat(16);
+    const paste = join(terminal.dir, 'paste.txt');
+    writeFileSync(paste, text);
+    terminal.tmux('load-buffer', paste);
+    terminal.tmux('paste-buffer', '-p', '-t', 'main');
+    await terminal.see('[paste #1: 16 lines]');
+    terminal.keys('Enter');
+    await terminal.see('You said All work');
+    terminal.keys('C-d');
+    await terminal.prompt();
+    const said = entries(file).find(entry => entry.message?.role === 'user').message.content;
+    const whole = typeof said === 'string' ? said : said[0].text;
+    equal(whole.length, text.trim().length, 'characters that were sent');
+    equal(whole === text.trim(), true, 'the whole text');
+  });
+}
+
+export async function chat_forks_from_a_list_of_messages() {
+  await talk(async (terminal, file) => {
+    terminal.run(`${treering} chat --new ${file}`);
+    await terminal.see('mock');
+    await say(terminal, 'Name a colour.', 'You said Name a colour.');
+    await say(terminal, 'Another one.', 'You said Another one.');
+    await say(terminal, '/fork', 'fork before a message');
+    terminal.keys('Up');
+    await terminal.see('› Name a colour.');
+    terminal.keys('Down', 'Enter');
+    await terminal.see(screen => screen.includes('a new session:') && !screen.includes('You said Another'));
+    await terminal.see('› Another one.');
+    terminal.keys('Enter');
+    await terminal.see('You said Another one.');
+    equal(roles(file).join(' '), 'user assistant user assistant', 'the session that was forked is as it was');
+  });
+}
+
+export async function chat_goes_on_in_a_copy() {
+  await talk(async (terminal, file) => {
+    cli(terminal, 'convert', join(terminal.dir, 'retry.jsonl'), '--to', 'claude-code', '-o', join(terminal.dir, 'claude.jsonl'));
+    const before = readFileSync(join(terminal.dir, 'claude.jsonl'), 'utf8');
+    terminal.run(`${treering} chat claude.jsonl`);
+    await terminal.see('read-only');
+    terminal.type('Go on.');
+    terminal.keys('Enter');
+    await terminal.see('Enter again goes on in a copy');
+    terminal.keys('Enter');
+    await terminal.see(screen => screen.includes('You said Go on.') && !screen.includes('read-only'));
+    terminal.keys('C-d');
+    await terminal.prompt();
+    equal(readFileSync(join(terminal.dir, 'claude.jsonl'), 'utf8') === before, true, 'the session is as it was');
+    // From the tree, too.
+    terminal.run(`clear; ${treering} open claude.jsonl`);
+    await terminal.see('← leaf');
+    terminal.keys('Enter');
+    await terminal.see('go on in a copy?');
+    terminal.keys('Enter');
+    await terminal.see('mock');
+    await say(terminal, 'From the tree.', 'You said From the tree.');
+    equal(readFileSync(join(terminal.dir, 'claude.jsonl'), 'utf8') === before, true, 'the session is as it was');
   });
 }

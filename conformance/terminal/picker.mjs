@@ -1,6 +1,6 @@
 // The session picker.
 
-import { existsSync, mkdirSync, utimesSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { assistant, cli, equal, treering, user, withDemo, write } from './story.mjs';
 import { Terminal } from './terminal.mjs';
@@ -52,6 +52,25 @@ export async function picker_renames_and_deletes() {
     await terminal.see(() => !existsSync(join(terminal.dir, 'sessions/numbers.jsonl')), '(the file is gone)');
     terminal.keys('C-c');
     await terminal.prompt();
+  });
+}
+
+export async function picker_goes_on_in_a_copy() {
+  await withSessions(async terminal => {
+    const claude = join(terminal.dir, 'sessions/claude.jsonl');
+    cli(terminal, 'convert', join(terminal.dir, 'sessions/colours.jsonl'), '--to', 'claude-code', '-o', claude);
+    const before = readFileSync(claude, 'utf8');
+    terminal.run(treering);
+    await terminal.see('claude-code');
+    terminal.type('claude');
+    await terminal.gone('Counting');
+    await terminal.see(/Enter look · Alt\+C go on in a copy/);
+    terminal.keys('M-c');
+    await terminal.see(screen => screen.includes('Red.') && screen.includes('Enter send'));
+    terminal.type('!echo in a $((1 + 1))nd file');
+    terminal.keys('Enter');
+    await terminal.see('in a 2nd file');
+    equal(readFileSync(claude, 'utf8') === before, true, 'the session is as it was');
   });
 }
 

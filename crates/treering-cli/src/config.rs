@@ -25,13 +25,48 @@ pub(crate) struct Config {
 }
 
 /// How output looks.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Ui {
     pub(crate) colour: Colour,
     pub(crate) time: TimeStyle,
     pub(crate) pager: Option<String>,
     pub(crate) theme: ThemeChoice,
+    pub(crate) double_escape: DoubleEscapeChoice,
+    pub(crate) keep_drafts: bool,
+}
+
+impl Default for Ui {
+    fn default() -> Self {
+        Ui {
+            colour: Colour::default(),
+            time: TimeStyle::default(),
+            pager: None,
+            theme: ThemeChoice::default(),
+            double_escape: DoubleEscapeChoice::default(),
+            keep_drafts: true,
+        }
+    }
+}
+
+/// What two presses of Esc do in the chat.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum DoubleEscapeChoice {
+    #[default]
+    Tree,
+    Fork,
+    None,
+}
+
+impl DoubleEscapeChoice {
+    fn name(self) -> &'static str {
+        match self {
+            DoubleEscapeChoice::Tree => "tree",
+            DoubleEscapeChoice::Fork => "fork",
+            DoubleEscapeChoice::None => "none",
+        }
+    }
 }
 
 /// The colours of the terminal interface.
@@ -169,6 +204,8 @@ impl Config {
             format!("ui.time = {:?}", ui.time.name()),
             format!("ui.pager = {:?}", ui.pager.as_deref().unwrap_or("less -FRX")),
             format!("ui.theme = {:?}", ui.theme.name()),
+            format!("ui.double_escape = {:?}", ui.double_escape.name()),
+            format!("ui.keep_drafts = {}", ui.keep_drafts),
             format!("places.only = {}", list(&self.places.only)),
             format!("places.also = {}", list(&self.places.also)),
         ];

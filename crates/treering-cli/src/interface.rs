@@ -1,7 +1,7 @@
 //! The terminal interface: what the configuration says about it, and where its sessions come from.
 
 use crate::commands::demo;
-use crate::config::{Config, KeyNames, ThemeChoice};
+use crate::config::{Config, DoubleEscapeChoice, KeyNames, ThemeChoice};
 use crate::error::Failure;
 use crate::models::Models;
 use crate::output::{self, Output};
@@ -14,6 +14,7 @@ use treering::{Catalog, Session, SessionOptions};
 use treering_agent::AgentSession;
 use treering_shelf::Shelf;
 use treering_shelf::housekeeping::Trash;
+use treering_tui::chat::DoubleEscape;
 use treering_tui::keys::{Action, Bindings};
 use treering_tui::runtime::picker::PickerSetup;
 use treering_tui::runtime::{ChatSetup, End, First, Sessions, Setup, TreeSetup, run};
@@ -105,12 +106,17 @@ pub(crate) fn show(
     // Whatever is still being read is read for nobody.
     runtime.shutdown_background();
     match end.map_err(|error| Failure::message(format!("the terminal: {error}")))? {
-        End::Left(Some(file)) if file.exists() => {
-            let again = format!("treering chat {}", shell_word(&file));
-            output::complain("to go on", &safe_line(&again));
+        End::Left { session, has_drafts } => {
+            if let Some(file) = session.filter(|file| file.exists()) {
+                let again = format!("treering chat {}", shell_word(&file));
+                output::complain("to go on", &safe_line(&again));
+            }
+            if has_drafts {
+                let where_to = "the next chat in this directory brings it back";
+                output::complain("unsent text was kept", where_to);
+            }
             Ok(())
         }
-        End::Left(_) => Ok(()),
         End::Stopped(signal) => Err(Failure::Signal(signal)),
     }
 }
@@ -129,13 +135,20 @@ fn setup(config: &Config, models: &Models, out: &Output) -> Result<Setup, Failur
     let mut chat = ChatSetup::new(model.ok(), &no_model, Box::new(choose));
     chat.theme = theme;
     chat.bindings = bindings("chat", &config.keys.chat)?;
+    chat.double_escape = match config.ui.double_escape {
+        DoubleEscapeChoice::Tree => DoubleEscape::Tree,
+        DoubleEscapeChoice::Fork => DoubleEscape::Fork,
+        DoubleEscapeChoice::None => DoubleEscape::Nothing,
+    };
     let shelf = Shelf::new(shelf::places());
     let trash = Trash::from_env(|name| std::env::var_os(name)).ok();
     let mut picker = PickerSetup::new(shelf, &current_dir()?, trash);
     picker.theme = theme;
     picker.bindings = bindings("picker", &config.keys.picker)?;
     picker.now = crate::clock::now;
-    Ok(Setup { picker, tree, chat })
+    let drafts = last::state_dir().filter(|_| config.ui.keep_drafts);
+    let drafts = drafts.map(|dir| Ok::<_, Failure>((dir.join("drafts"), current_dir()?)));
+    Ok(Setup { picker, tree, chat, drafts: drafts.transpose()? })
 }
 
 /// A screen's keys, with what is configured in place of the usual ones.

@@ -55,9 +55,14 @@ fn write(file: &Path, text: &str) -> std::io::Result<()> {
 }
 
 fn file() -> Option<PathBuf> {
+    Some(state_dir()?.join("last"))
+}
+
+/// Returns the directory for what is remembered between two runs.
+pub(crate) fn state_dir() -> Option<PathBuf> {
     let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let state = set("XDG_STATE_HOME").or_else(|| Some(set("HOME")?.join(".local/state")))?;
-    Some(state.join("treering/last"))
+    Some(state.join("treering"))
 }
 
 /// A path as part of a line; `None` for the odd one that cannot be.

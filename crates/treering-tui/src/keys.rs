@@ -249,6 +249,12 @@ impl<A: Action> Bindings<A> {
         self.0.iter().find(|(_, bound)| *bound == action).map(|(key, _)| *key)
     }
 
+    /// Returns all keys of an action.
+    pub fn keys(&self, action: A) -> Vec<Key> {
+        let keys = self.0.iter().filter(|(_, bound)| *bound == action);
+        keys.map(|(key, _)| *key).collect()
+    }
+
     /// Every action that has keys, with its keys, in the order of the table.
     pub fn list(&self) -> Vec<(String, &'static str)> {
         let keys = |action: A| {

@@ -15,14 +15,25 @@ pub(crate) struct Areas {
     pub foot: Rect,
 }
 
+/// The most rows of a list of completions.
+const MAX_HINTS: usize = 10;
+
 impl State {
+    /// A line, or the list of what the word at the cursor may become.
+    fn foot_rows(&self) -> u16 {
+        let hints = if self.notice.is_none() { self.hints() } else { None };
+        let rows = hints.map_or(1, |hints| hints.candidates.len().min(MAX_HINTS));
+        u16::try_from(rows).unwrap_or(1)
+    }
+
     pub(crate) fn areas(&self) -> Areas {
         let (width, height) = self.size;
         let rows = u16::try_from(self.editor.rows().len()).unwrap_or(u16::MAX);
         // From the bottom: what is being written comes first.
         let editor = rows.clamp(1, (height / 3).max(1)).min(height);
         let status = u16::from(height > editor);
-        let foot = u16::from(height > editor + status + 1);
+        let free = height.saturating_sub(editor + status + 1);
+        let foot = self.foot_rows().min(height / 3).max(1).min(free);
         let transcript = height - editor - status - foot;
         let area = |y, height| Rect { x: 0, y, width, height };
         Areas {

@@ -1,9 +1,10 @@
 //! An entry as it stands in the transcript. The only part of the chat that looks into entries:
 //! runtimes call it, update and view do not.
 
+use super::state::Arriving;
 use super::transcript::Block;
 use crate::page::{Line, Page};
-use crate::text::safe_line;
+use crate::text::{fit, safe_line};
 use crate::theme::Tone;
 use treering::{Body, Entry, Kind, MessageView, Role};
 use treering_export::{Calls, Gist};
@@ -20,6 +21,8 @@ pub enum Folding {
 
 /// So many lines of a folded result are shown.
 const FOLDED: usize = 6;
+/// So many lines of one's own message.
+const FOLDED_TYPED: usize = 40;
 /// So much of an open one, in bytes: an entry may be a gigabyte.
 const MAX_BYTES: usize = 256 * 1024;
 /// Content stands so far to the right of its heading.
@@ -92,18 +95,20 @@ pub enum Arrival {
 }
 
 /// The lines of a text that is still arriving.
-pub(crate) fn arriving(arrival: Arrival, heading: &str, text: &str, width: usize) -> Vec<Line> {
+pub(crate) fn arriving(piece: &Arriving, folding: Folding, width: usize) -> Vec<Line> {
     /// Only so much of its end is laid out: that is done again and again.
     const MAX: usize = 32 * 1024;
-    let mut maker =
-        Maker { lines: Vec::new(), width: width.max(INDENT + 2), folding: Folding::Open };
-    let tone = if arrival == Arrival::Answer { Tone::Assistant } else { Tone::Tool };
+    let Arriving { arrival, heading, text, thinking, .. } = piece;
+    let mut maker = Maker { lines: Vec::new(), width: width.max(INDENT + 2), folding };
+    let tone = if *arrival == Arrival::Answer { Tone::Assistant } else { Tone::Tool };
     maker.heading(tone, heading, None);
-    let mut start = text.len().saturating_sub(MAX);
-    while !text.is_char_boundary(start) {
-        start += 1;
+    match text.is_empty() {
+        // The newest of it, while nothing else comes.
+        true => maker.thinking(end_of(thinking, MAX), Keep::End),
+        false => maker.thinking(end_of(thinking, MAX), Keep::Start),
     }
-    let end = text.get(start..).unwrap_or_default();
+    let end = end_of(text, MAX);
+    let start = text.len() - end.len();
     let shown = match end.split_once('\n').filter(|_| start > 0) {
         Some((_, lines)) => {
             maker.heading(Tone::Dim, "…", None);
@@ -193,10 +198,7 @@ impl Maker {
         for block in message.blocks() {
             match block {
                 Block::Text(text) => write(self, &text),
-                Block::Thinking(text) if self.folding == Folding::Open => {
-                    self.plain(Tone::Dim, cut(&text));
-                }
-                Block::Thinking(_) => self.note(Tone::Dim, "(thought; Ctrl+O shows it)"),
+                Block::Thinking(text) => self.thinking(&text, Keep::Start),
                 Block::Image { mime_type, .. } => {
                     self.note(Tone::Dim, &format!("[image: {mime_type}]"));
                 }
@@ -226,9 +228,19 @@ impl Maker {
         self.indented(&page);
     }
 
-    /// What somebody typed stands as it was typed.
+    /// What somebody typed stands as it was typed. Of a long paste only the beginning is shown.
     fn typed(&mut self, text: &str) {
-        self.plain(Tone::Plain, cut(text));
+        let text = cut(text);
+        let mut lines = text.split('\n');
+        let shown: Vec<&str> = lines.by_ref().take(FOLDED_TYPED).collect();
+        match lines.count() {
+            left_out if left_out > 0 && self.folding == Folding::Folded => {
+                let shown: Vec<&str> = shown.into_iter().map(short).collect();
+                self.plain(Tone::Plain, &shown.join("\n"));
+                self.note(Tone::Dim, &format!("… {left_out} more lines"));
+            }
+            _ => self.plain(Tone::Plain, text),
+        }
     }
 
     fn plain(&mut self, tone: Tone, text: &str) {
@@ -242,6 +254,31 @@ impl Maker {
             line.spans.insert(0, blank);
             self.lines.push(line);
         }
+    }
+
+    /// The thoughts of a model: all of them, or one line and how many there are.
+    fn thinking(&mut self, text: &str, keep: Keep) {
+        let text = cut(text.trim());
+        if text.is_empty() {
+            return;
+        }
+        if self.folding == Folding::Open {
+            self.note(Tone::Dim, "thinking:");
+            return self.plain(Tone::Dim, text);
+        }
+        let mut lines = text.lines().filter(|line| !line.trim().is_empty());
+        let count = lines.clone().count();
+        let line = match keep {
+            Keep::Start => lines.next(),
+            Keep::End => lines.next_back(),
+        };
+        let title = match count {
+            1 => "thinking: ".to_owned(),
+            count => format!("thinking, {count} lines: "),
+        };
+        let room = (self.width - INDENT).saturating_sub(title.len());
+        let line = fit(&safe_line(short(line.unwrap_or_default().trim())), room.max(1));
+        self.note(Tone::Dim, &format!("{title}{line}"));
     }
 
     /// What a tool or a command returned.
@@ -272,6 +309,14 @@ impl Maker {
 enum Keep {
     Start,
     End,
+}
+
+fn end_of(text: &str, bytes: usize) -> &str {
+    let mut start = text.len().saturating_sub(bytes);
+    while !text.is_char_boundary(start) {
+        start += 1;
+    }
+    text.get(start..).unwrap_or_default()
 }
 
 fn cut(text: &str) -> &str {

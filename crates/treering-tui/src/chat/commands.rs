@@ -90,8 +90,8 @@ const fn spec(
 
 /// Every command.
 pub(crate) const TABLE: [Spec; 22] = [
-    spec("tree", "", "choose a place in the tree (Esc Esc)", Takes::Nothing),
-    spec("branch", "[PLACE]", "a new session from before a message of yours", Takes::Place),
+    spec("tree", "", "choose a place in the tree", Takes::Nothing),
+    spec("branch", "[PLACE]", "a new session from before a message; else choose one", Takes::Place),
     spec(
         "branch-here",
         "PLACE [SUMMARY | --summarize [FOCUS]]",
@@ -101,7 +101,7 @@ pub(crate) const TABLE: [Spec; 22] = [
     spec("branches", "", "list the branches, with numbers", Takes::Nothing),
     spec("switch", "PLACE", "go to another branch", Takes::Place),
     spec("pop", "[PLACE]", "take back your last message, with a summary", Takes::Place),
-    spec("fork", "[PLACE]", "a new session from the path to a place", Takes::Place),
+    spec("fork", "[PLACE]", "a new session from a place; else choose a message", Takes::Place),
     spec("clone", "", "a new session with this branch", Takes::Nothing),
     spec("compact", "[FOCUS]", "replace older context by a summary", Takes::Text),
     spec("label", "[ENTRY] TEXT", "label an entry, else the last; - clears", Takes::Place),
@@ -134,10 +134,9 @@ impl fmt::Display for Mistake {
             Mistake::Unknown(name, Some(near)) => {
                 write!(f, "there is no /{name}: did you mean /{near}?")
             }
-            Mistake::Unknown(name, None) => write!(
-                f,
-                "there is no /{name}: /help lists what there is; with a blank before it, it is said"
-            ),
+            Mistake::Unknown(name, None) => {
+                write!(f, "there is no /{name}: see /help, or put a space first to send it as text")
+            }
             Mistake::Usage(name, arguments) => {
                 write!(f, "{}", format!("usage: /{name} {arguments}").trim_end())
             }

@@ -66,6 +66,14 @@ impl Completion {
         Some(if is_only { format!("{candidate} ") } else { candidate.clone() })
     }
 
+    /// The one before.
+    pub(crate) fn previous(&mut self, _: &str) -> Option<String> {
+        let last = self.candidates.len().checked_sub(1)?;
+        let at = self.at.map_or(last, |at| at.checked_sub(1).unwrap_or(last));
+        self.at = Some(at);
+        self.candidates.get(at).map(|(candidate, _)| candidate.clone())
+    }
+
     fn common(&self) -> String {
         let mut common = self.candidates.first().map_or("", |(text, _)| text);
         for (text, _) in &self.candidates {

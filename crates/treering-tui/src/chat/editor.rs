@@ -4,11 +4,15 @@
 //! screen: a long line takes several. They are laid out anew when text or width change, so drawing
 //! looks only at the rows that are seen.
 
+use super::pastes::{self, Pastes};
 use crate::text::{columns, safe_line};
 use unicode_segmentation::UnicodeSegmentation;
 
-/// The most that is taken: what is longer belongs into a file.
-pub(crate) const MAX_BYTES: usize = 256 * 1024;
+/// The longest text that can be written or pasted, in bytes.
+pub(crate) const MAX_BYTES: usize = 16 << 20;
+/// A longer text that is put into the editor as a whole is shown as a marker: laying it out would take
+/// longer than a key press may.
+const MAX_SHOWN: usize = 64 * 1024;
 
 /// A row: where it begins and ends in the text, without the line break.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,6 +29,7 @@ pub struct Editor {
     cursor: usize,
     /// What was deleted last, to be brought back.
     killed: String,
+    pastes: Pastes,
     /// The column that up and down try to keep.
     column: Option<usize>,
     width: usize,
@@ -35,13 +40,19 @@ impl Default for Editor {
     fn default() -> Self {
         let rows = vec![Row { start: 0, end: 0 }];
         let (text, killed) = (String::new(), String::new());
-        Editor { text, cursor: 0, killed, column: None, width: 80, rows }
+        let pastes = Pastes::default();
+        Editor { text, cursor: 0, killed, pastes, column: None, width: 80, rows }
     }
 }
 
 /// What there is.
 impl Editor {
-    /// All of it.
+    /// Returns everything that was written, with pasted texts in place of their markers.
+    pub fn content(&self) -> String {
+        self.pastes.expand(&self.text)
+    }
+
+    /// Returns the text as it is shown.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -79,30 +90,44 @@ impl Editor {
     pub fn set(&mut self, text: &str) {
         self.text.clear();
         self.cursor = 0;
-        self.insert(text);
+        // A marker that was deleted can be brought back.
+        let killed = &self.killed;
+        self.pastes.retain(|marker| killed.contains(marker));
+        let text = clean(text);
+        let shown = if text.len() > MAX_SHOWN { self.pastes.add(text) } else { text };
+        self.put(&shown);
     }
 
-    /// Puts text at the cursor. Control characters other than line breaks and tabs are left out, and
-    /// so is what is too much; says whether all of it was taken.
+    /// Inserts text at the cursor, without control characters other than line breaks and tabs. Inserts
+    /// nothing and returns `false` if the text would become too long.
     pub fn insert(&mut self, text: &str) -> bool {
-        let text = text.replace("\r\n", "\n").replace('\r', "\n");
-        let mut taken = String::with_capacity(text.len());
-        let room = MAX_BYTES.saturating_sub(self.text.len());
-        let mut fits = true;
-        for character in text.chars() {
-            if character.is_control() && !matches!(character, '\n' | '\t') {
-                continue;
-            }
-            fits = taken.len() + character.len_utf8() <= room;
-            if !fits {
-                break;
-            }
-            taken.push(character);
+        let text = clean(text);
+        let fits = self.has_room(text.len());
+        if fits {
+            self.put(&text);
         }
-        self.text.insert_str(self.cursor, &taken);
-        self.cursor += taken.len();
-        self.changed();
         fits
+    }
+
+    /// As [`insert`](Editor::insert), but shows a long text as a marker.
+    pub fn paste(&mut self, text: &str) -> bool {
+        let text = clean(text);
+        let fits = self.has_room(text.len());
+        if fits {
+            let shown = if pastes::is_long(&text) { self.pastes.add(text) } else { text };
+            self.put(&shown);
+        }
+        fits
+    }
+
+    fn has_room(&self, bytes: usize) -> bool {
+        self.pastes.expanded_len(&self.text).saturating_add(bytes) <= MAX_BYTES
+    }
+
+    fn put(&mut self, text: &str) {
+        self.text.insert_str(self.cursor, text);
+        self.cursor += text.len();
+        self.changed();
     }
 
     /// Puts text in the place of what is between `start` and the cursor.
@@ -114,13 +139,13 @@ impl Editor {
         }
     }
 
-    /// Takes everything out; it can be brought back.
+    /// Takes everything out and returns it; it can be brought back.
     pub fn clear(&mut self) -> String {
-        let text = std::mem::take(&mut self.text);
-        self.killed.clone_from(&text);
+        let content = self.content();
+        self.killed = std::mem::take(&mut self.text);
         self.cursor = 0;
         self.changed();
-        text
+        content
     }
 
     /// Deletes the character before the cursor.
@@ -155,17 +180,28 @@ impl Editor {
     /// Brings back what was deleted last.
     pub fn yank(&mut self) {
         let killed = self.killed.clone();
-        self.insert(&killed);
+        if self.has_room(self.pastes.expanded_len(&killed)) {
+            self.put(&killed);
+        }
     }
 
     fn kill(&mut self, range: std::ops::Range<usize>) {
+        let range = self.whole(range);
         if !range.is_empty() {
             self.killed = self.text.get(range.clone()).unwrap_or_default().to_owned();
             self.delete(range);
         }
     }
 
+    /// Returns the range, extended to the ends of the markers that it cuts.
+    fn whole(&self, range: std::ops::Range<usize>) -> std::ops::Range<usize> {
+        let start = self.pastes.around(&self.text, range.start).map_or(range.start, |at| at.start);
+        let end = self.pastes.around(&self.text, range.end).map_or(range.end, |at| at.end);
+        start..end
+    }
+
     fn delete(&mut self, range: std::ops::Range<usize>) {
+        let range = self.whole(range);
         if self.text.get(range.clone()).is_some() {
             self.cursor = range.start;
             self.text.replace_range(range, "");
@@ -253,13 +289,17 @@ impl Editor {
             let last = self.row(target).grapheme_indices(true).next_back();
             cursor = last.map_or(target.start, |(at, _)| target.start + at);
         }
-        self.cursor = cursor;
+        let marker = self.pastes.around(&self.text, cursor);
+        self.cursor = marker.map_or(cursor, |marker| marker.start);
         self.column = Some(column);
         true
     }
 
     fn go(&mut self, cursor: usize) {
-        self.cursor = cursor;
+        let is_right = cursor > self.cursor;
+        let marker = self.pastes.around(&self.text, cursor);
+        let end = |marker: std::ops::Range<usize>| if is_right { marker.end } else { marker.start };
+        self.cursor = marker.map_or(cursor, end);
         self.column = None;
     }
 
@@ -317,5 +357,15 @@ impl Editor {
             }
             start = end + 1;
         }
+    }
+}
+
+/// Text as it can be written: line breaks are `\n`, and there are no other control characters but tabs.
+fn clean(text: &str) -> String {
+    let text = text.replace("\r\n", "\n").replace('\r', "\n");
+    let is_text = |character: &char| !character.is_control() || matches!(character, '\n' | '\t');
+    match text.chars().all(|character| is_text(&character)) {
+        true => text,
+        false => text.chars().filter(is_text).collect(),
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! `editor` is what is being written, `drafts` what was put aside unsent, `history` what was sent, `commands` and `complete` what can be typed
 //! besides. `transcript` is what was said, as far as the screen needs it; `block` makes its lines.
+//! `pastes` are long texts that the editor shows as markers, `selector` is a list of messages to fork from.
 //! `state` holds it together, `update` changes it, `send` is what Enter does, `view` draws it; `help`
 //! is the list of commands and keys.
 
@@ -14,6 +15,8 @@ mod drafts;
 mod editor;
 mod help;
 mod history;
+mod pastes;
+mod selector;
 mod send;
 mod state;
 mod transcript;
@@ -30,7 +33,7 @@ pub use complete::Names;
 pub use drafts::{Drafts, Unsent};
 pub use editor::Editor;
 pub use history::History;
-pub use state::{State, Status};
+pub use state::{DoubleEscape, State, Status};
 pub use transcript::Block;
 pub use update::{Effect, Event, Left, Piece, update};
 pub use view::draw;

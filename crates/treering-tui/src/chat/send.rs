@@ -1,5 +1,6 @@
 //! Sending what was written: to the model, to the shell, or to the chat itself.
 
+use super::action::Action;
 use super::commands::{Command, Typed};
 use super::help;
 use super::state::State;
@@ -9,7 +10,7 @@ use crate::page::Page;
 
 /// Takes what is in the editor out of it, to be sent.
 fn take(state: &mut State) {
-    let text = state.editor.text().to_owned();
+    let text = state.editor.content();
     // A text that was being written before ↑ brought this one back is not sent with it.
     if let Some(draft) = state.history.draft().map(str::to_owned) {
         state.drafts.put_aside(&draft);
@@ -20,18 +21,18 @@ fn take(state: &mut State) {
     state.sheet = None;
 }
 
-pub(super) fn send(state: &mut State, effects: &mut Vec<Effect>) {
+pub(super) fn send(state: &mut State, armed: Option<Action>, effects: &mut Vec<Effect>) {
     let (before, after) = state.editor.halves();
     if before.ends_with('\\') && after.is_empty() {
         state.editor.backspace();
         state.editor.insert("\n");
         return;
     }
-    let text = state.editor.text();
+    let text = state.editor.content();
     if text.trim().is_empty() {
         return;
     }
-    let typed = match Typed::read(text) {
+    let typed = match Typed::read(&text) {
         Ok(typed) => typed,
         Err(mistake) => {
             state.notice = Some(Notice::failure(mistake.to_string()));
@@ -49,6 +50,7 @@ pub(super) fn send(state: &mut State, effects: &mut Vec<Effect>) {
             let page = Page::of_markdown(&state.no_model);
             state.show_sheet("no model is configured", page);
         }
+        Typed::Said(_) | Typed::Shell { .. } if offers_copy(state, armed) => {}
         Typed::Said(text) => {
             take(state);
             state.transcript.show_end();
@@ -66,11 +68,21 @@ pub(super) fn send(state: &mut State, effects: &mut Vec<Effect>) {
     }
 }
 
+/// Asks whether to go on in a copy where the session cannot be written to. A second press says yes.
+fn offers_copy(state: &mut State, armed: Option<Action>) -> bool {
+    let Some(why) = &state.status.read_only else { return false };
+    if armed == Some(Action::Send) {
+        return false;
+    }
+    let key = state.bindings.key(Action::Send).map_or("send".to_owned(), |key| key.to_string());
+    state.notice = Some(Notice::new(format!("{why}: {key} again goes on in a copy")));
+    state.armed = Some(Action::Send);
+    true
+}
+
 fn run(state: &mut State, command: Command, effects: &mut Vec<Effect>) {
     match command {
-        Command::Tree | Command::Branch(None) | Command::Fork(None) => {
-            effects.push(Effect::Leave(Left::Tree));
-        }
+        Command::Tree => effects.push(Effect::Leave(Left::Tree)),
         Command::Resume => effects.push(Effect::Leave(Left::Resume)),
         Command::Quit => effects.push(Effect::Leave(Left::Quit)),
         Command::Help => {

@@ -2,10 +2,11 @@
 
 use super::action::Action;
 use super::block::{self, Arrival, Folding};
-use super::complete::{Completion, Names};
+use super::complete::{Completion, Names, complete};
 use super::drafts::{Drafts, Unsent};
 use super::editor::Editor;
 use super::history::History;
+use super::selector::Selector;
 use super::transcript::Transcript;
 use crate::Notice;
 use crate::keys::Bindings;
@@ -28,7 +29,24 @@ pub struct Status {
     pub window: u64,
     /// What the branch cost so far.
     pub cost: String,
+    /// Why the session cannot be written to, if that is so.
+    pub read_only: Option<String>,
 }
+
+/// What two presses of Esc do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum DoubleEscape {
+    /// Show the tree.
+    #[default]
+    Tree,
+    /// List the user's messages to fork from.
+    Fork,
+    /// Nothing.
+    Nothing,
+}
+
+/// The widest that a conversation is laid out: longer lines are hard to read.
+const MAX_TEXT: usize = 100;
 
 /// What is going on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,6 +56,8 @@ pub(crate) struct Work {
     /// How many characters have come.
     pub characters: usize,
     pub is_stopping: bool,
+    /// Why nothing comes at the moment: a request that failed is sent again.
+    pub retry: Option<String>,
 }
 
 /// What is just arriving.
@@ -46,6 +66,8 @@ pub(crate) struct Arriving {
     pub arrival: Arrival,
     pub heading: String,
     pub text: String,
+    /// The model's thoughts before the text.
+    pub thinking: String,
     /// Whether its lines are those of an older text.
     pub is_stale: bool,
 }
@@ -75,6 +97,7 @@ pub struct State {
     pub(crate) arriving: Option<Arriving>,
     pub(crate) folding: Folding,
     pub(crate) sheet: Option<Sheet>,
+    pub(crate) selector: Option<Selector>,
     pub(crate) notice: Option<Notice>,
     pub(crate) work: Option<Work>,
     pub(crate) status: Status,
@@ -82,6 +105,7 @@ pub struct State {
     pub(crate) completion: Option<Completion>,
     /// What a second press of the same key does.
     pub(crate) armed: Option<Action>,
+    pub(crate) double_escape: DoubleEscape,
     /// How to get a model, for those who have none.
     pub(crate) no_model: String,
 }
@@ -104,12 +128,14 @@ impl State {
             arriving: None,
             folding: Folding::default(),
             sheet: None,
+            selector: None,
             notice: None,
             work: None,
             status: Status::default(),
             names: Names::default(),
             completion: None,
             armed: None,
+            double_escape: DoubleEscape::default(),
             no_model: no_model.to_owned(),
         }
     }
@@ -118,6 +144,12 @@ impl State {
     #[must_use]
     pub fn with_looks(self, theme: Theme, bindings: Bindings<Action>) -> Self {
         State { theme, bindings, ..self }
+    }
+
+    /// With something else for two presses of Esc.
+    #[must_use]
+    pub fn with_double_escape(self, double_escape: DoubleEscape) -> Self {
+        State { double_escape, ..self }
     }
 
     /// Continues with what was left unsent, in place of the text in the editor.
@@ -134,10 +166,10 @@ impl State {
 
     /// Returns everything that was written and not sent.
     pub fn unsent(&self) -> Unsent {
-        let mut unsent = Unsent { text: self.draft().to_owned(), drafts: self.drafts.clone() };
+        let mut unsent = Unsent { text: self.draft(), drafts: self.drafts.clone() };
         match self.history.draft() {
             // An earlier message that was only looked at is no draft.
-            Some(draft) if !self.history.is_edited(self.draft()) => {
+            Some(draft) if !self.history.is_edited(&unsent.text) => {
                 draft.clone_into(&mut unsent.text)
             }
             Some(draft) => unsent.drafts.put_aside(draft),
@@ -149,14 +181,14 @@ impl State {
         unsent
     }
 
-    /// What is in the editor.
-    pub fn draft(&self) -> &str {
-        self.editor.text()
+    /// Returns the text in the editor.
+    pub fn draft(&self) -> String {
+        self.editor.content()
     }
 
     /// How wide blocks are, and how much of them is shown.
     pub fn block_shape(&self) -> (usize, Folding) {
-        (usize::from(self.size.0), self.folding)
+        (usize::from(self.size.0).min(MAX_TEXT), self.folding)
     }
 
     /// The entries whose blocks are needed to draw the screen.
@@ -166,12 +198,11 @@ impl State {
 
     /// Lays out what is seen, as far as it is known. To be called before drawing.
     pub fn settle(&mut self) {
-        let (width, _) = self.block_shape();
+        let (width, folding) = self.block_shape();
         match &mut self.arriving {
             Some(arriving) if arriving.is_stale => {
                 arriving.is_stale = false;
-                let lines =
-                    block::arriving(arriving.arrival, &arriving.heading, &arriving.text, width);
+                let lines = block::arriving(arriving, folding, width);
                 self.transcript.set_arriving(lines);
             }
             None if self.transcript.has_arriving() => self.transcript.set_arriving(Vec::new()),
@@ -181,7 +212,7 @@ impl State {
     }
 
     pub(crate) fn show_sheet(&mut self, title: &str, page: Page) {
-        let lines = page.wrapped(usize::from(self.size.0)).lines;
+        let lines = page.wrapped(usize::from(self.size.0).min(MAX_TEXT)).lines;
         let title = crate::text::safe_line(title);
         self.sheet = Some(Sheet { title, page, lines, top: 0 });
     }
@@ -193,12 +224,18 @@ impl State {
                 arriving.is_stale = true;
             }
             if let Some(sheet) = &mut self.sheet {
-                sheet.lines = sheet.page.wrapped(usize::from(width)).lines;
+                sheet.lines = sheet.page.wrapped(usize::from(width).min(MAX_TEXT)).lines;
                 sheet.top = sheet.top.min(sheet.lines.len().saturating_sub(1));
             }
         }
         self.size = (width, height);
         self.editor.lay_out(self.editor_width());
+    }
+
+    /// Returns what the word at the cursor may become.
+    pub(crate) fn hints(&self) -> Option<Completion> {
+        let (before, _) = self.editor.halves();
+        self.completion.clone().or_else(|| complete(before, &self.names))
     }
 
     pub(crate) fn editor_width(&self) -> usize {

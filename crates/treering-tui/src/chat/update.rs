@@ -3,17 +3,20 @@
 use super::action::Action;
 use super::block::{Arrival, Folding};
 use super::commands::Command;
-use super::complete::{Names, complete};
+use super::complete::{Completion, Names, complete};
 use super::history::History;
+use super::selector::Selector;
 use super::send::send;
-use super::state::{Arriving, State, Status, Work};
+use super::state::{Arriving, DoubleEscape, State, Status, Work};
 use super::transcript::Block;
 use crate::happening::{Happening, Mouse};
 use crate::keys::Key;
 use crate::page::Page;
+use crate::text::safe_line;
 use crate::{Notice, Screen};
 use ratatui::Frame;
 use treering::EntryId;
+use treering_export::text::size;
 
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,6 +48,10 @@ pub enum Event {
     Notice(Notice),
     /// A text to be edited.
     Edit(String),
+    /// The user's messages on the path, the oldest first, to choose where a fork begins.
+    Select(Vec<(EntryId, String)>),
+    /// A request failed and is sent again; says when, which attempt it is, and why.
+    Retrying(String),
     /// What was sent could not be said, and why.
     Refused(String, String),
 }
@@ -54,6 +61,8 @@ pub enum Event {
 pub enum Piece {
     /// Text to show.
     Text(String),
+    /// A thought of the model.
+    Thinking(String),
     /// So many characters of something that is not shown.
     Unseen(usize),
     /// What came so far is void.
@@ -133,10 +142,11 @@ pub fn update(mut state: State, event: Event) -> (State, Vec<Effect>) {
         // What was made for another screen does not fit.
         Event::Blocks(..) => {}
         Event::Began(what, heading) => {
-            state.work = Some(Work { what, seconds: 0, characters: 0, is_stopping: false });
+            let (seconds, characters, retry) = (0, 0, None);
+            state.work = Some(Work { what, seconds, characters, is_stopping: false, retry });
             let begin = |(arrival, heading)| {
-                let text = String::new();
-                Arriving { arrival, heading, text, is_stale: true }
+                let (text, thinking) = (String::new(), String::new());
+                Arriving { arrival, heading, text, thinking, is_stale: true }
             };
             state.arriving = heading.map(begin);
         }
@@ -161,6 +171,18 @@ pub fn update(mut state: State, event: Event) -> (State, Vec<Effect>) {
         }
         Event::Sheet(title, page) => state.show_sheet(&title, page),
         Event::Notice(notice) => state.notice = Some(notice),
+        Event::Select(messages) => {
+            state.selector = Selector::new(messages);
+            if state.selector.is_none() {
+                let why = "there is no message of yours to fork from yet";
+                state.notice = Some(Notice::failure(why));
+            }
+        }
+        Event::Retrying(why) => {
+            if let Some(work) = &mut state.work {
+                work.retry = Some(safe_line(&why));
+            }
+        }
         Event::Edit(text) => bring_back(&mut state, &text),
         Event::Refused(text, why) => {
             bring_back(&mut state, &text);
@@ -172,6 +194,7 @@ pub fn update(mut state: State, event: Event) -> (State, Vec<Effect>) {
 
 fn arrive(state: &mut State, piece: Piece) {
     let Some(work) = &mut state.work else { return };
+    work.retry = work.retry.take().filter(|_| piece == Piece::Restart);
     match piece {
         Piece::Text(text) => {
             work.characters += text.chars().count();
@@ -182,11 +205,21 @@ fn arrive(state: &mut State, piece: Piece) {
                 arriving.is_stale = true;
             }
         }
+        Piece::Thinking(text) => {
+            work.characters += text.chars().count();
+            if let Some(arriving) = &mut state.arriving
+                && arriving.thinking.len() + text.len() <= MAX_ARRIVING
+            {
+                arriving.thinking.push_str(&text);
+                arriving.is_stale = true;
+            }
+        }
         Piece::Unseen(characters) => work.characters += characters,
         Piece::Restart => {
             work.characters = 0;
             if let Some(arriving) = &mut state.arriving {
                 arriving.text.clear();
+                arriving.thinking.clear();
                 arriving.is_stale = true;
             }
         }
@@ -195,9 +228,9 @@ fn arrive(state: &mut State, piece: Piece) {
 
 /// Puts a text into the editor. What somebody is writing there is not lost.
 fn bring_back(state: &mut State, text: &str) {
-    let written = state.editor.text();
+    let written = state.draft();
     if !written.trim().is_empty() && written != text {
-        state.drafts.put_aside(written);
+        state.drafts.put_aside(&written);
         state.notice = Some(Notice::new(format!("your text was put aside{}", way_back(state))));
     }
     if let Some(draft) = state.history.draft().map(str::to_owned) {
@@ -220,11 +253,16 @@ fn on_happening(state: &mut State, happening: Happening, effects: &mut Vec<Effec
         Happening::Paste(text) => {
             state.completion = None;
             state.armed = None;
-            if !state.editor.insert(&text) {
-                let size = super::editor::MAX_BYTES / 1024;
-                let why = format!("no more than {size} KiB fit here: put it into a file");
-                state.notice = Some(Notice::failure(why));
+            state.selector = None;
+            if !state.editor.paste(&text) {
+                refuse(state, text.len());
             }
+        }
+        Happening::Mouse(Mouse::WheelUp(..)) if state.selector.is_some() => {
+            choose(state, Some(Action::Up), effects);
+        }
+        Happening::Mouse(Mouse::WheelDown(..)) if state.selector.is_some() => {
+            choose(state, Some(Action::Down), effects);
         }
         Happening::Mouse(Mouse::WheelUp(..)) => scroll(state, -WHEEL),
         Happening::Mouse(Mouse::WheelDown(..)) => scroll(state, WHEEL),
@@ -239,8 +277,11 @@ fn on_key(state: &mut State, key: Key, effects: &mut Vec<Effect>) {
     let armed = state.armed.take();
     state.notice = None;
     let cleared = state.cleared.take();
-    if action != Some(Action::Complete) {
+    if !matches!(action, Some(Action::Complete | Action::Up | Action::Down)) {
         state.completion = None;
+    }
+    if state.selector.is_some() {
+        return choose(state, action, effects);
     }
     match (action, key.typed()) {
         (Some(Action::Back), _) => back(state, armed, effects),
@@ -248,9 +289,13 @@ fn on_key(state: &mut State, key: Key, effects: &mut Vec<Effect>) {
             state.cleared = cleared;
             clear(state, armed, effects);
         }
+        (Some(Action::Send), _) => send(state, armed, effects),
         (Some(action), _) => act(state, action, effects),
         (None, Some(character)) => {
-            state.editor.insert(character.encode_utf8(&mut [0; 4]));
+            let mut bytes = [0; 4];
+            if !state.editor.insert(character.encode_utf8(&mut bytes)) {
+                refuse(state, character.len_utf8());
+            }
         }
         (None, None) => {}
     }
@@ -265,11 +310,52 @@ fn back(state: &mut State, armed: Option<Action>, effects: &mut Vec<Effect>) {
             work.is_stopping = true;
             effects.push(Effect::Abort);
         }
-        None if armed == Some(Action::Back) => effects.push(Effect::Leave(Left::Tree)),
         None => {
-            state.armed = Some(Action::Back);
-            state.notice = Some(Notice::new("once more: the tree"));
+            let (effect, what) = match state.double_escape {
+                DoubleEscape::Tree => (Effect::Leave(Left::Tree), "once more: the tree"),
+                DoubleEscape::Fork => (Effect::Run(Command::Branch(None)), "once more: fork"),
+                DoubleEscape::Nothing => return,
+            };
+            if armed == Some(Action::Back) {
+                effects.push(effect);
+            } else {
+                state.armed = Some(Action::Back);
+                state.notice = Some(Notice::new(what));
+            }
         }
+    }
+}
+
+/// Says that a text is too long for the editor, which is as it was.
+fn refuse(state: &mut State, bytes: usize) {
+    let most = super::editor::MAX_BYTES;
+    let why = match bytes > most {
+        true => format!("the pasted text has {}", size(bytes as u64)),
+        false => "the text would become too long".to_owned(),
+    };
+    let most = size(most as u64);
+    let why = format!("{why}: at most {most} can be sent; put it into a file and name the file");
+    state.notice = Some(Notice::failure(why));
+}
+
+/// Keys while there is a list of messages to choose from.
+fn choose(state: &mut State, action: Option<Action>, effects: &mut Vec<Effect>) {
+    let page = (state.areas().transcript.height as isize - 2).max(1);
+    let Some(selector) = &mut state.selector else { return };
+    match action {
+        Some(Action::Up | Action::ScrollUp) => selector.step(-1),
+        Some(Action::Down | Action::ScrollDown) => selector.step(1),
+        Some(Action::PageUp) => selector.step(-page),
+        Some(Action::PageDown) => selector.step(page),
+        Some(Action::First | Action::LineStart) => selector.step(isize::MIN),
+        Some(Action::Last | Action::LineEnd) => selector.step(isize::MAX),
+        Some(Action::Send) => {
+            let chosen = selector.chosen().map(|id| id.to_string());
+            state.selector = None;
+            effects.extend(chosen.map(|id| Effect::Run(Command::Branch(Some(id)))));
+        }
+        Some(Action::Back | Action::Clear | Action::DeleteOrLeave) => state.selector = None,
+        _ => {}
     }
 }
 
@@ -297,10 +383,13 @@ fn act(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
     let editor = &mut state.editor;
     let reads = state.sheet.is_some() && editor.is_empty();
     match action {
-        Action::Send => send(state, effects),
         Action::Newline => {
-            editor.insert("\n");
+            if !editor.insert("\n") {
+                refuse(state, 1);
+            }
         }
+        Action::Up if state.completion.is_some() => complete_word(state, Completion::previous),
+        Action::Down if state.completion.is_some() => complete_word(state, Completion::next),
         Action::Up if reads => scroll(state, -1),
         Action::Down if reads => scroll(state, 1),
         Action::Up => {
@@ -328,7 +417,7 @@ fn act(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         Action::KillWord => editor.kill_word(),
         Action::Yank => editor.yank(),
         Action::Draft => exchange_draft(state),
-        Action::Complete => complete_word(state),
+        Action::Complete => complete_word(state, Completion::next),
         Action::ScrollUp => scroll(state, -1),
         Action::ScrollDown => scroll(state, 1),
         Action::PageUp => scroll(state, -page),
@@ -347,14 +436,17 @@ fn act(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
                 Folding::Open => Folding::Folded,
             };
             state.transcript.forget();
+            if let Some(arriving) = &mut state.arriving {
+                arriving.is_stale = true;
+            }
         }
-        Action::Back | Action::Clear => {}
+        Action::Send | Action::Back | Action::Clear => {}
     }
 }
 
 /// Shows another earlier message. One that was changed becomes a draft first.
 fn walk(state: &mut State, step: for<'a> fn(&'a mut History, &str) -> Option<&'a str>) {
-    let current = state.editor.text().to_owned();
+    let current = state.draft();
     let is_edited = state.history.is_edited(&current);
     if let Some(text) = step(&mut state.history, &current).map(str::to_owned) {
         if is_edited {
@@ -368,12 +460,12 @@ fn exchange_draft(state: &mut State) {
     if let Some(draft) = state.history.draft().map(str::to_owned) {
         // What stood here before ↑ is the next draft; an earlier message is none unless it was changed.
         state.drafts.put_aside(&draft);
-        if !state.history.is_edited(state.editor.text()) {
+        if !state.history.is_edited(&state.draft()) {
             state.editor.set("");
         }
         state.history.leave();
     }
-    let text = state.editor.text().to_owned();
+    let text = state.draft();
     match state.drafts.exchange(&text) {
         Some(next) => state.editor.set(&next),
         None => state.notice = Some(Notice::new("there are no drafts")),
@@ -391,12 +483,13 @@ fn scroll(state: &mut State, lines: isize) {
     }
 }
 
-fn complete_word(state: &mut State) {
+/// Puts another completion in the place of the word at the cursor.
+fn complete_word(state: &mut State, step: fn(&mut Completion, &str) -> Option<String>) {
     let (before, _) = state.editor.halves();
     let known = state.completion.take().filter(|completion| completion.at.is_some());
     let Some(mut completion) = known.or_else(|| complete(before, &state.names)) else { return };
     let word = before.get(completion.start..).unwrap_or_default();
-    if let Some(next) = completion.next(word) {
+    if let Some(next) = step(&mut completion, word) {
         state.editor.replace_from(completion.start, &next);
     }
     if completion.candidates.len() > 1 {

@@ -53,6 +53,8 @@ pub enum Effect {
     Open(PathBuf),
     /// Show what this is all about: there is nothing else to open.
     Demo,
+    /// Go on with a session in a copy of it.
+    OpenCopy(PathBuf),
     /// Begin a session.
     New,
     /// Give a session a name; an empty one is cleared.
@@ -261,6 +263,7 @@ fn act(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         Action::Last => state.choose(last),
         Action::Open if state.is_bare() => effects.push(Effect::Demo),
         Action::Open => effects.extend(selected.map(Effect::Open)),
+        Action::Copy => effects.extend(selected.map(Effect::OpenCopy)),
         Action::New => effects.push(Effect::New),
         Action::Sort => {
             state.sort = state.sort.next();

@@ -1,5 +1,6 @@
 //! Draws a state. Changes nothing, and draws nothing but what is on the screen.
 
+use super::action::Action;
 use super::cards::Card;
 use super::columns::{Columns, GAP};
 use super::state::{Mode, Scope, State};
@@ -94,11 +95,35 @@ impl View<'_, '_> {
                 (Some(notice), _) => self.put(&mut pen, notice.tone, &notice.text),
                 (None, Some(complaint)) => self.put(&mut pen, Tone::Failure, complaint),
                 (None, None) => {
-                    let keys = "? keys · Enter open · Tab preview · Ctrl+S sort · Ctrl+A scope · type to search · Esc close";
-                    self.put(&mut pen, Tone::Dim, keys);
+                    let keys = self.keys();
+                    self.put(&mut pen, Tone::Dim, &keys);
                 }
             },
         }
+    }
+
+    /// The most important keys for the selected session.
+    fn keys(&self) -> String {
+        let state = self.state;
+        let is_readable = |card: &Card| card.info.agent.is_writable() && !card.is_archived();
+        let is_read_only = state.selected_card().is_some_and(|card| !is_readable(card));
+        let mut keys = vec![(Action::Help, "keys")];
+        match is_read_only {
+            true => keys.extend([(Action::Open, "look"), (Action::Copy, "go on in a copy")]),
+            false => keys.push((Action::Open, "open")),
+        }
+        keys.extend([
+            (Action::Preview, "preview"),
+            (Action::Sort, "sort"),
+            (Action::Scope, "scope"),
+        ]);
+        let name = |(action, what): (Action, &str)| {
+            state.bindings.key(action).map(|key| format!("{key} {what}"))
+        };
+        let mut parts: Vec<String> = keys.into_iter().filter_map(name).collect();
+        parts.push("type to search".to_owned());
+        parts.extend(name((Action::Back, "close")));
+        parts.join(" · ")
     }
 
     fn headings(&mut self, area: Rect) {
@@ -131,13 +156,14 @@ impl View<'_, '_> {
     /// Why there is nothing to see, and what to do about it.
     fn nothing(&mut self, area: Rect) {
         let state = self.state;
-        let key =
-            |action| state.bindings.key(action).map(|key| key.to_string()).unwrap_or_default();
+        let key = |action: Action| {
+            state.bindings.key(action).map(|key| key.to_string()).unwrap_or_default()
+        };
         let lines = match () {
             () if state.is_bare() => vec![
                 "No sessions on this machine yet.".to_owned(),
-                format!("{}  look around in a small demo session", key(super::Action::Open)),
-                format!("{}  begin a session of your own", key(super::Action::New)),
+                format!("{}  look around in a small demo session", key(Action::Open)),
+                format!("{}  begin a session of your own", key(Action::New)),
             ],
             () if state.reading.is_some() && state.search.query.is_none() => {
                 vec!["reading …".to_owned()]
@@ -147,8 +173,8 @@ impl View<'_, '_> {
             }
             () => vec![
                 "No sessions of this project yet.".to_owned(),
-                format!("{}  lists all {}", key(super::Action::Scope), state.count()),
-                format!("{}  begins one", key(super::Action::New)),
+                format!("{}  lists all {}", key(Action::Scope), state.count()),
+                format!("{}  begins one", key(Action::New)),
             ],
         };
         for (y, line) in (area.y..area.bottom()).zip(lines) {

@@ -5,13 +5,14 @@
 
 use super::chat::{ChatSetup, chat};
 use super::desk::Desk;
+use super::keeper::Keeper;
 use super::picker::{self, PickerSetup, pick};
 use super::tree::{self, TreeSetup, select};
 use super::visit::Visit;
-use crate::chat::{Left, Unsent};
+use crate::chat::{Drafts, Left, Unsent};
 use std::io;
 use std::path::{Path, PathBuf};
-use treering_agent::AgentSession;
+use treering_agent::{AgentSession, CancellationToken, Forked};
 
 /// How the screens look, and which keys they have.
 #[derive(Debug)]
@@ -22,6 +23,8 @@ pub struct Setup {
     pub tree: TreeSetup,
     /// The chat.
     pub chat: ChatSetup,
+    /// Where unsent text is kept, and of which project; `None` if it is not kept.
+    pub drafts: Option<(PathBuf, PathBuf)>,
 }
 
 /// Where sessions come from. An error says what happened, and what to do.
@@ -50,8 +53,13 @@ pub enum First {
 /// How the program ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum End {
-    /// Somebody left. This is the session they talked in last, if they did.
-    Left(Option<PathBuf>),
+    /// Somebody left.
+    Left {
+        /// The session they talked in last, if they did.
+        session: Option<PathBuf>,
+        /// Whether there is unsent text, and it is kept.
+        has_drafts: bool,
+    },
     /// A signal of this number ended it.
     Stopped(Option<i32>),
 }
@@ -71,6 +79,10 @@ pub fn run(
     first: First,
     runtime: &tokio::runtime::Handle,
 ) -> io::Result<End> {
+    let (keeper, drafts) = match &setup.drafts {
+        Some((dir, project)) => Keeper::start(dir, project),
+        None => (Keeper::default(), Drafts::default()),
+    };
     let mut program = Program {
         desk: Desk::open()?,
         setup,
@@ -79,7 +91,8 @@ pub fn run(
         visit: None,
         screens: Vec::new(),
         has_talked: false,
-        unsent: Unsent::default(),
+        unsent: Unsent { drafts, ..Unsent::default() },
+        keeper,
         notice: None,
     };
     match first {
@@ -106,6 +119,7 @@ struct Program<'a> {
     has_talked: bool,
     /// What was written but not sent.
     unsent: Unsent,
+    keeper: Keeper,
     /// To be said on the next screen.
     notice: Option<String>,
 }
@@ -123,10 +137,12 @@ impl Program<'_> {
                 }
             };
             if !goes_on {
+                self.keeper.close(&self.unsent);
                 return Ok(End::Stopped(self.desk.signal()));
             }
         }
-        Ok(End::Left(self.file().filter(|_| self.has_talked)))
+        let session = self.file().filter(|_| self.has_talked);
+        Ok(End::Left { session, has_drafts: self.keeper.close(&self.unsent) })
     }
 
     fn file(&self) -> Option<PathBuf> {
@@ -168,6 +184,7 @@ impl Program<'_> {
                     (self.open(&file)?, Screen::Chat)
                 }
                 picker::Outcome::Open(file) => (self.open(&file)?, Screen::Tree),
+                picker::Outcome::Copy(file) => (self.copy(&file)?, Screen::Chat),
                 picker::Outcome::Demo => (self.sessions.demo(), Screen::Tree),
                 picker::Outcome::New => (self.sessions.begin(), Screen::Chat),
             };
@@ -179,6 +196,21 @@ impl Program<'_> {
             Err(why) => self.notice = Some(why),
         }
         Ok(true)
+    }
+
+    /// Opens a copy of a session.
+    fn copy(&mut self, file: &Path) -> io::Result<Result<AgentSession, String>> {
+        let agent = match self.open(file)? {
+            Ok(agent) => agent,
+            Err(why) => return Ok(Err(why)),
+        };
+        let copied = self.runtime.block_on(agent.clone_session(&CancellationToken::new()));
+        Ok(match copied {
+            Ok(Forked::Done { .. }) => Ok(agent),
+            Ok(Forked::Aborted) => Err("stopped: no copy was made".to_owned()),
+            Ok(Forked::Cancelled { hook }) => Err(format!("{hook} said no: no copy was made")),
+            Err(error) => Err(format!("no copy was made: {error}")),
+        })
     }
 
     fn select(&mut self, visit: &Visit) -> io::Result<bool> {
@@ -241,7 +273,8 @@ impl Program<'_> {
         visit.trail.own();
         self.has_talked = true;
         let unsent = std::mem::take(&mut self.unsent);
-        let outcome = chat(&mut self.desk, self.runtime, &visit.agent, &self.setup.chat, unsent)?;
+        let (agent, setup) = (&visit.agent, &self.setup.chat);
+        let outcome = chat(&mut self.desk, self.runtime, agent, setup, unsent, &self.keeper)?;
         self.unsent = outcome.unsent;
         // Commands may have put another session in this one's place.
         self.remember();

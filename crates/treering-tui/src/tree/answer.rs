@@ -43,7 +43,9 @@ pub(super) fn answer(
         return;
     }
     if key.code != Code::Enter {
-        input.take(key);
+        if !matches!(question, Question::Copy(_)) {
+            input.take(key);
+        }
         state.mode = Mode::Ask(question, input);
         return;
     }
@@ -53,6 +55,7 @@ pub(super) fn answer(
             wait(state, "summarising", Effect::SummariseAndGo(id, answer), effects);
         }
         Question::Merge(id) => wait(state, "merging", Effect::Merge(id, answer), effects),
+        Question::Copy(id) => wait(state, "copying", Effect::GoInCopy(id), effects),
         Question::Compact => wait(state, "compacting", Effect::Compact(answer), effects),
         Question::Export(id) => match answer {
             Some(file) => wait(state, "exporting", Effect::Export(id, file), effects),

@@ -14,6 +14,8 @@ pub enum Question {
     Compact,
     /// The file for the branch to an entry.
     Export(String),
+    /// Whether to go on from an entry in a copy: the session itself cannot be written to.
+    Copy(String),
 }
 
 impl Question {
@@ -24,6 +26,7 @@ impl Question {
             Question::Merge(_) => "Merge as a summary; what matters?",
             Question::Compact => "Compact; what matters?",
             Question::Export(_) => "Export to (.html .md .jsonl .json):",
+            Question::Copy(_) => "Read-only session: go on in a copy?",
         }
     }
 
@@ -31,6 +34,7 @@ impl Question {
     pub fn hint(&self) -> &'static str {
         match self {
             Question::Export(_) => "Enter write · Esc leave it",
+            Question::Copy(_) => "Enter yes · Esc no",
             _ => "Enter go on, with or without an answer · Esc leave it",
         }
     }

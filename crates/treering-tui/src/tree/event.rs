@@ -29,6 +29,8 @@ pub enum Event {
     Done(String),
     /// What was waited for is over: the leaf has moved, and this text belongs in the editor.
     Went(Option<String>),
+    /// The session cannot be written to: going on from this entry needs a copy.
+    ReadOnly(String),
     /// What was waited for is over: the session is another one now.
     Replaced(String),
     /// Something worth knowing, if nothing else is being said.
@@ -63,6 +65,8 @@ pub enum Effect {
     Go(String),
     /// The same, with a summary of what is left behind, and what it should pay attention to.
     SummariseAndGo(String, Option<String>),
+    /// Move to an entry in a copy of the session.
+    GoInCopy(String),
     /// Make exactly this entry the leaf.
     Stay(String),
     /// Move the leaf back to where it was.

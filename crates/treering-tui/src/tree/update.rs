@@ -62,6 +62,7 @@ pub fn update(mut state: State, event: Event) -> (State, Vec<Effect>) {
         }
         Event::Lost(why) => effects.push(Effect::Reopen(why)),
         Event::Went(draft) => effects.push(Effect::Talk(draft)),
+        Event::ReadOnly(id) => state.mode = Mode::Ask(Question::Copy(id), Input::default()),
         Event::Replaced(notice) => effects.push(Effect::Again(notice)),
         Event::Done(notice) => finish(&mut state, Notice::new(notice)),
         Event::Failed(why) => finish(&mut state, Notice::failure(why)),

@@ -70,10 +70,7 @@ fn what_is_wrong_is_explained() {
     for (text, why) in [
         ("/swich 2", "there is no /swich: did you mean /switch?"),
         ("/branche", "there is no /branche: did you mean /branches?"),
-        (
-            "/nonsense",
-            "there is no /nonsense: /help lists what there is; with a blank before it, it is said",
-        ),
+        ("/nonsense", "there is no /nonsense: see /help, or put a space first to send it as text"),
         ("/switch", "usage: /switch PLACE"),
         ("/switch a b", "usage: /switch PLACE"),
         ("/tree now", "usage: /tree"),

@@ -233,7 +233,44 @@ fn up_and_down_keep_their_column() {
 #[test]
 fn a_flood_is_not_taken() {
     let mut editor = Editor::default();
-    assert!(!editor.insert(&"é\r\n".repeat(200_000)));
-    assert!(editor.text().len() <= super::super::editor::MAX_BYTES);
-    assert!(!editor.text().contains('\r'));
+    editor.insert("kept");
+    let flood = "é\r\n".repeat(6_000_000);
+    assert!(!editor.insert(&flood) && !editor.paste(&flood));
+    assert_eq!(editor.content(), "kept");
+}
+
+#[test]
+fn a_long_paste_is_shown_as_a_marker_and_is_one_character() {
+    let long = "line\n".repeat(300_000);
+    let mut editor = Editor::default();
+    editor.insert("ab");
+    editor.left();
+    assert!(editor.paste(&long));
+    assert_eq!(editor.text(), "a[paste #1: 300000 lines]b");
+    assert_eq!(editor.content(), format!("a{long}b"));
+    editor.left();
+    assert_eq!(editor.halves().0, "a");
+    editor.word_right();
+    assert_eq!(editor.halves().1, "b");
+    editor.word_left();
+    assert_eq!(editor.halves().0, "a");
+    editor.right();
+    editor.backspace();
+    assert_eq!(editor.text(), "ab");
+    editor.paste(&long);
+    editor.kill_before();
+    editor.yank();
+    assert_eq!(editor.content(), format!("a{long}b"));
+    // A deleted marker still stands for its text after another text was in the editor.
+    editor.kill_before();
+    editor.set("");
+    editor.yank();
+    assert_eq!(editor.content(), format!("a{long}"));
+    assert_eq!(editor.clear(), format!("a{long}"));
+    // A long text is put back as a marker, too; a short one as it is.
+    editor.set(&long);
+    assert!(editor.text().starts_with("[paste #"), "{}", editor.text());
+    assert_eq!(editor.content(), long);
+    assert!(editor.paste("x\ny"));
+    assert_eq!(editor.content(), format!("{long}x\ny"));
 }

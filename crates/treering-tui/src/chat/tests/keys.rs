@@ -1,7 +1,9 @@
 //! Keys: what was, what is pressed, what is then.
 
 use super::empty;
-use crate::chat::{Arrival, Command, Effect, Event, Left, Piece, State, Status, update};
+use crate::chat::{
+    Arrival, Command, DoubleEscape, Effect, Event, Left, Piece, State, Status, update,
+};
 use crate::page::Page;
 use crate::testing::press;
 use crate::theme::Tone;
@@ -33,6 +35,8 @@ fn keys_write() {
         ("abc Esc", "abc|"),
         ("/bra Tab", "/branch|"),
         ("/bra Tab Tab Tab", "/branch-here|"),
+        ("/bra Tab ↓ ↓ ↑", "/branch|"),
+        ("/bra Tab ↑", "/branches|"),
         ("/q Tab", "/quit |"),
         ("/thinking Space me Tab", "/thinking medium |"),
         ("x Tab", "x|"),
@@ -73,7 +77,8 @@ fn keys_have_effects() {
         ("!!ls Enter", shell(false)),
         ("/pop Enter", vec![Effect::Run(Command::Pop(None))]),
         ("/tree Enter", leave(Left::Tree)),
-        ("/branch Enter", leave(Left::Tree)),
+        ("/branch Enter", vec![Effect::Run(Command::Branch(None))]),
+        ("/fork Enter", vec![Effect::Run(Command::Fork(None))]),
         ("/resume Enter", leave(Left::Resume)),
         ("/quit Enter", leave(Left::Quit)),
         ("/help Enter", vec![]),
@@ -122,7 +127,7 @@ fn while_something_goes_on_one_can_write_look_and_stop_it() {
 fn without_a_model_what_was_written_stays_and_the_way_to_one_is_shown() {
     let (state, _) = update(empty(), Event::Status(Status::default()));
     let (state, effects) = press(state, "hello Enter");
-    assert_eq!((effects, state.draft()), (vec![], "hello"));
+    assert_eq!((effects, state.draft()), (vec![], "hello".to_owned()));
     assert!(state.sheet.is_some());
     // Everything else works.
     let (state, _) = press(state, "Esc Ctrl+C");
@@ -134,8 +139,92 @@ fn what_is_pasted_keeps_its_lines() {
     let paste = |text: &str| Event::from(Happening::Paste(text.to_owned()));
     let (state, effects) = update(empty(), paste("a\r\nb\u{1b}[2J\rc\n"));
     assert_eq!((written(&state).as_str(), effects), ("a↵b[2J↵c↵|", vec![]));
-    let (state, _) = update(state, paste(&"x".repeat(1 << 20)));
-    assert!(state.notice.is_some_and(|notice| notice.tone == Tone::Failure));
+    // A long text stands as a marker and is sent as a whole.
+    let long = "0123456789\n".repeat(100_000);
+    let (state, _) = update(state, paste(&long));
+    assert_eq!(written(&state), "a↵b[2J↵c↵[paste #1: 100000 lines]|");
+    let (sent, effects) = press(state.clone(), "Space tail Enter");
+    let whole = format!("a\nb[2J\nc\n{long} tail");
+    assert!(effects == [Effect::Say(whole.clone())]);
+    // It comes back with ↑, and it is a draft like any other text.
+    assert!(press(sent, "↑").0.draft() == whole);
+    let (aside, _) = press(state.clone(), "Ctrl+S");
+    assert!(aside.draft().is_empty() && press(aside, "Ctrl+S").0.draft() == state.draft());
+    // What is too long is refused, and what was there stays.
+    let (full, _) = update(state.clone(), paste(&"x".repeat(16 << 20)));
+    assert!(full.draft() == state.draft());
+    assert!(full.notice.is_some_and(|notice| notice.tone == Tone::Failure));
+}
+
+#[test]
+fn a_setting_chooses_what_two_escapes_do() {
+    let (fork, none) = (DoubleEscape::Fork, DoubleEscape::Nothing);
+    let (state, effects) = press(empty().with_double_escape(fork), "Esc Esc");
+    assert_eq!(effects, [Effect::Run(Command::Branch(None))]);
+    assert!(state.notice.is_none());
+    let (state, effects) = press(empty().with_double_escape(none), "draft Esc Esc Esc");
+    assert_eq!((effects, state.draft()), (vec![], "draft".to_owned()));
+}
+
+#[test]
+fn a_message_to_fork_from_is_chosen_from_a_list() {
+    let messages: Vec<_> = ["a", "b", "c"].map(|id| (id.into(), format!("message {id}"))).into();
+    let (state, _) = press(empty(), "draft");
+    let (state, _) = update(state, Event::Select(messages));
+    for (keys, chosen) in
+        [("Enter", "c"), ("↑ Enter", "b"), ("↑ ↑ ↑ ↓ Enter", "b"), ("Home Enter", "a")]
+    {
+        let (after, effects) = press(state.clone(), keys);
+        assert_eq!(effects, [Effect::Run(Command::Branch(Some(chosen.into())))], "{keys:?}");
+        assert_eq!((after.selector, after.editor), (None, state.editor.clone()), "{keys:?}");
+    }
+    // Other keys do nothing; Esc closes the list and nothing else.
+    let (after, effects) = press(state.clone(), "x Backspace Esc");
+    assert_eq!((effects, after.draft()), (vec![], "draft".to_owned()));
+    assert!(after.selector.is_none() && after.armed.is_none());
+    let (none, _) = update(empty(), Event::Select(Vec::new()));
+    assert!(none.selector.is_none() && none.notice.is_some());
+}
+
+#[test]
+fn where_a_session_cannot_be_written_a_second_enter_goes_on_in_a_copy() {
+    let read_only = Some("Codex sessions are never changed".to_owned());
+    let status = Status { read_only, ..empty().status };
+    let (state, _) = update(empty(), Event::Status(status));
+    let (asked, effects) = press(state.clone(), "hi Enter");
+    assert_eq!((effects, asked.draft()), (vec![], "hi".to_owned()));
+    let offer = "Codex sessions are never changed: Enter again goes on in a copy";
+    assert_eq!(asked.notice, Some(Notice::new(offer)));
+    assert_eq!(press(asked.clone(), "Enter").1, [Effect::Say("hi".into())]);
+    // Any other key takes the offer back.
+    assert_eq!(press(asked, "Esc Enter").1, []);
+    assert_eq!(press(state.clone(), "!ls Enter").1, []);
+    // Looking needs no copy.
+    assert_eq!(press(state, "/cost Enter").1, [Effect::Run(Command::Cost)]);
+}
+
+#[test]
+fn thoughts_are_folded_and_a_retry_is_named() {
+    let began = Event::Began("answering".into(), Some((Arrival::Answer, "● m1".into())));
+    let (state, _) = update(empty(), began);
+    let arrived = |state, piece| update(state, Event::Arrived(piece)).0;
+    let seen = |state: &State| {
+        let mut state = state.clone();
+        state.settle();
+        crate::testing::seen(&state, 80, 24)
+    };
+    let state = arrived(state, Piece::Thinking("First this.\nThen that".into()));
+    assert!(seen(&state).contains("thinking, 2 lines: Then that"), "{}", seen(&state));
+    let state = arrived(state, Piece::Text("The answer.".into()));
+    assert!(seen(&state).contains("thinking, 2 lines: First this."), "{}", seen(&state));
+    let (open, _) = press(state.clone(), "Ctrl+O");
+    assert!(seen(&open).contains("  Then that\n  The answer."), "{}", seen(&open));
+    let (state, _) = update(state, Event::Retrying("retrying in 4 s (2/5): 429".into()));
+    let state = arrived(state, Piece::Restart);
+    assert!(seen(&state).contains("── retrying in 4 s (2/5): 429 · "), "{}", seen(&state));
+    assert!(!seen(&state).contains("First this."));
+    let state = arrived(state, Piece::Text("Again.".into()));
+    assert!(!seen(&state).contains("retrying"), "{}", seen(&state));
 }
 
 #[test]

@@ -19,6 +19,7 @@ pub(super) fn empty() -> State {
         tokens: Some(1234),
         window: 10_000,
         cost: "$0.02".into(),
+        read_only: None,
     };
     update(State::new("", "Set **TREERING_MODEL**."), Event::Status(status)).0
 }

@@ -58,7 +58,7 @@ fn a_conversation() {
       What is in this directory?
 
     ● m1
-      (thought; Ctrl+O shows it)
+      thinking: Hm.
       Let me see.
       → bash
 
@@ -177,14 +177,14 @@ fn a_list_over_a_wide_screen() {
     !!COMMAND                run a command that is not for the model
 
     Commands
-    /tree                    choose a place in the tree (Esc Esc)
-    /branch [PLACE]          a new session from before a message of yours
+    /tree                    choose a place in the tree
+    /branch [PLACE]          a new session from before a message; else choose one
     /branch-here PLACE [SUMMARY | --summarize [FOCUS]]
                              go on from a place in this session
     /branches                list the branches, with numbers
     /switch PLACE            go to another branch
     /pop [PLACE]             take back your last message, with a summary
-    /fork [PLACE]            a new session from the path to a place
+    /fork [PLACE]            a new session from a place; else choose a message
     /clone                   a new session with this branch
     /compact [FOCUS]         replace older context by a summary
     /label [ENTRY] TEXT      label an entry, else the last; - clears
@@ -219,15 +219,28 @@ fn commands_are_offered() {
     let session = story();
     let names = Names { places: vec![("1".into(), "a branch".into())], ..Names::default() };
     let (state, _) = update(with_path(empty(), &session), Event::Names(names));
-    let foot = |keys: &str| {
-        let text = screen(press(state.clone(), keys).0, &session, 80, 6);
-        text.lines().last().unwrap().to_owned()
+    let foot = |keys: &str, rows: usize| {
+        let text = screen(press(state.clone(), keys).0, &session, 80, 12);
+        let lines: Vec<&str> = text.lines().collect();
+        lines[lines.len() - rows..].join("\n")
     };
-    insta::assert_snapshot!(foot("/br"), @r"/branch  /branch-here  /branches");
-    insta::assert_snapshot!(foot("/br Tab Tab"), @r"/branch  /branch-here  /branches  a new session from before a message of yours");
-    insta::assert_snapshot!(foot("/q"), @r"/quit  leave");
-    insta::assert_snapshot!(foot("/switch Space"), @r"1  a branch");
-    insta::assert_snapshot!(foot("/nonsense Enter"), @r"there is no /nonsense: /help lists what there is; with a blank before it, it is");
+    insta::assert_snapshot!(foot("/br", 4), @r"
+    › /br
+    /branch       a new session from before a message; else choose one
+    /branch-here  go on from a place in this session
+    /branches     list the branches, with numbers
+    ");
+    insta::assert_snapshot!(foot("/", 3), @r"
+    /branch         a new session from before a message; else choose one
+    /branch-here    go on from a place in this session
+    /branches       list the branches, with numbers  (+18: Tab)
+    ");
+    insta::assert_snapshot!(foot("/q", 2), @r"
+    › /q
+    /quit  leave
+    ");
+    insta::assert_snapshot!(foot("/switch Space", 1), @r"1  a branch");
+    insta::assert_snapshot!(foot("/nonsense Enter", 1), @r"there is no /nonsense: see /help, or put a space first to send it as text");
 }
 
 #[test]

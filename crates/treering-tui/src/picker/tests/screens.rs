@@ -249,6 +249,7 @@ fn keys_are_listed() {
     Home           to the first session
     End            to the last session
     Enter          open the session
+    Alt+C          go on with the session in a copy
     Alt+N          begin a new session
     Ctrl+S         sort: threaded, recent, relevance
     Ctrl+N         only sessions with a name, or all
@@ -263,7 +264,6 @@ fn keys_are_listed() {
     Alt+↓          preview down
     ?              these keys
     Esc            clear the query, then close
-    Ctrl+C         close
     ↑↓ scroll · any key back
     ");
 }

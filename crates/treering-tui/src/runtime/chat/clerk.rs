@@ -1,12 +1,13 @@
 //! Does what the screen wants done. One thing at a time that takes time; looking goes on beside it.
 
 use super::commands::{self, Reply};
-use super::teller::{Teller, full_name};
+use super::teller::{Teller, full_name, read_only};
 use super::{ChatSetup, Outcome, lists};
 use crate::Notice;
 use crate::chat::{Arrival, Block, Command, Effect, Event, Folding, Piece, State, block, update};
 use crate::page::Page;
 use crate::runtime::desk::Office;
+use crate::runtime::keeper::KeeperHandle;
 use crate::text::safe_line;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
@@ -15,8 +16,8 @@ use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 use treering::{EntryId, Role, Session};
 use treering_agent::{
-    AgentError, AgentSession, CancellationToken, Delta, Ending, Event as Told, OnDelta, OnOutput,
-    ShellContext,
+    AgentError, AgentSession, CancellationToken, Delta, Ending, Event as Told, Forked, OnDelta,
+    OnOutput, ShellContext,
 };
 use treering_export::{Calls, Gist};
 
@@ -32,6 +33,7 @@ pub(super) struct Clerk {
     runtime: Handle,
     teller: Teller,
     calls: Calls,
+    pub(super) keeper: KeeperHandle,
     task: Option<(JoinHandle<()>, CancellationToken)>,
     _followed: Sender<()>,
 }
@@ -46,8 +48,8 @@ impl Clerk {
         let teller = Teller::new(Arc::clone(agent), setup.models(), events);
         teller.look();
         let followed = teller.follow();
-        let (runtime, calls) = (runtime.clone(), Calls::default());
-        Clerk { runtime, teller, calls, task: None, _followed: followed }
+        let (runtime, calls, keeper) = (runtime.clone(), Calls::default(), KeeperHandle::default());
+        Clerk { runtime, teller, calls, keeper, task: None, _followed: followed }
     }
 
     /// Takes in what others wrote, without waiting for the next look.
@@ -75,6 +77,15 @@ impl Clerk {
     ) {
         let teller = self.teller.clone();
         teller.tell(Event::Began(what.to_owned(), heading));
+        // On a task of its own: a panic ends the work, not the chat.
+        let job = self.runtime.spawn(job);
+        let what = what.to_owned();
+        let job = async move {
+            job.await.unwrap_or_else(|died| {
+                let why = format!("{what} ended unexpectedly ({died}); ↑ brings your text back");
+                Reply::failure(why)
+            })
+        };
         let task = self.runtime.spawn(async move {
             let reply = watch(&teller, job).await;
             let teller = Arc::new(teller);
@@ -106,6 +117,9 @@ impl Clerk {
         });
         let heading = (Arrival::Answer, format!("● {}", model.model()));
         self.begin("answering", Some(heading), cancel, async move {
+            if let Some(why) = move_to_copy(&agent, &stop).await {
+                return Reply::event(Event::Refused(text, why));
+            }
             match agent.say(&*model, &text, Some(on_delta), &stop).await {
                 Ok(said) => match said.ending {
                     Ending::Whole => Reply::default(),
@@ -128,10 +142,13 @@ impl Clerk {
         let context = if in_context { ShellContext::Included } else { ShellContext::Excluded };
         let heading = (Arrival::Output, format!("$ {command}"));
         self.begin("running", Some(heading), cancel, async move {
+            let mark = if in_context { "!" } else { "!!" };
+            if let Some(why) = move_to_copy(&agent, &stop).await {
+                return Reply::event(Event::Refused(format!("{mark}{command}"), why));
+            }
             match agent.run_shell(&command, context, Some(on_output), &stop).await {
                 Ok(_) => Reply::default(),
                 Err(error) => {
-                    let mark = if in_context { "!" } else { "!!" };
                     Reply::event(Event::Refused(format!("{mark}{command}"), explained(&error)))
                 }
             }
@@ -139,7 +156,7 @@ impl Clerk {
     }
 
     fn run(&mut self, command: Command) {
-        if command.only_looks() {
+        if command.only_looks() || matches!(command, Command::Branch(None) | Command::Fork(None)) {
             let teller = self.teller.clone();
             self.runtime.spawn_blocking(move || show(&teller, &command));
             return;
@@ -193,6 +210,17 @@ impl Clerk {
     }
 }
 
+/// Puts a copy in the place of a session that cannot be written to. Returns why that failed, if it did.
+async fn move_to_copy(agent: &AgentSession, cancel: &CancellationToken) -> Option<String> {
+    read_only(&agent.session())?;
+    match agent.clone_session(cancel).await {
+        Ok(Forked::Done { .. }) => None,
+        Ok(Forked::Aborted) => Some("stopped: no copy was made".to_owned()),
+        Ok(Forked::Cancelled { hook }) => Some(format!("{hook} said no: no copy was made")),
+        Err(error) => Some(format!("no copy was made: {}", safe_line(&error.to_string()))),
+    }
+}
+
 /// Waits for something, and tells the screen how long it takes and what arrives.
 async fn watch(teller: &Teller, job: impl Future<Output = Reply>) -> Reply {
     let began = tokio::time::Instant::now();
@@ -234,6 +262,9 @@ async fn watch(teller: &Teller, job: impl Future<Output = Reply>) -> Reply {
 fn show(teller: &Teller, command: &Command) {
     let session = teller.agent.session();
     let page = match command {
+        Command::Branch(_) | Command::Fork(_) => {
+            return teller.tell(Event::Select(lists::user_messages(&session)));
+        }
         Command::Branches => ("branches", lists::branches(&session, &teller.numbers)),
         Command::Context => ("context", lists::context(&session)),
         Command::Cost => ("cost", lists::costs(&session)),
@@ -288,6 +319,7 @@ impl Office<State> for Clerk {
     type Outcome = Outcome;
 
     fn prepare(&mut self, mut state: State) -> State {
+        self.keeper.keep(state.unsent());
         for _ in 0..ROUNDS {
             state.settle();
             if state.wanted().is_empty() {

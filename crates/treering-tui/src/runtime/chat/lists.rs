@@ -6,7 +6,7 @@ use crate::amount::{cost, tokens};
 use crate::page::{Line, Page, Span};
 use crate::text::safe_line;
 use crate::theme::Tone;
-use treering::{Branch, Error, Kind, Reader, Session, Tree, Usage};
+use treering::{Branch, EntryId, Error, Kind, Reader, Role, Session, Tree, Usage};
 use treering_export::{Calls, Gist};
 
 /// No list is longer.
@@ -75,6 +75,24 @@ fn title(branch: &Branch, tree: &Tree, reader: &mut Reader) -> (Option<String>, 
         id = tree.parent(at.as_str()).ok().flatten();
     }
     (label, gist)
+}
+
+/// The user's messages on the active path, the oldest first.
+pub(super) fn user_messages(session: &Session) -> Vec<(EntryId, String)> {
+    let tree = session.tree();
+    let path = session.leaf().and_then(|leaf| tree.path(leaf.as_str()).ok()).unwrap_or_default();
+    let is_user = |id: &EntryId| matches!(tree.role(id.as_str()), Ok(Some(Role::User)));
+    let mut reader = session.reader();
+    let newest = path.into_iter().rev().filter(is_user).take(MOST);
+    let mut messages: Vec<(EntryId, String)> = newest
+        .map(|id| {
+            let entry = reader.entry(id.as_str());
+            let text = entry.map(|entry| Gist::read(&entry, &mut Calls::default()).text);
+            (id, text.unwrap_or_else(|error| error.to_string()))
+        })
+        .collect();
+    messages.reverse();
+    messages
 }
 
 /// What the model sees.

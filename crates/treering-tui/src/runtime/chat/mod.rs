@@ -16,6 +16,7 @@ mod tests;
 pub use setup::{ChatSetup, Choose};
 
 use super::desk::{Desk, Post};
+use super::keeper::Keeper;
 use crate::chat::{Left, State, Unsent};
 use clerk::Clerk;
 use std::io;
@@ -33,7 +34,7 @@ pub struct Outcome {
 }
 
 /// Shows the conversation of an agent's session until somebody leaves it. `unsent` is what
-/// was written before and is still to be sent. Whatever was going on when the chat is left has ended when this returns, an answer
+/// was written before and is still to be sent; `keeper` is told what changes about it. Whatever was going on when the chat is left has ended when this returns, an answer
 /// written down as far as it came. `runtime` needs its timer and its input and output.
 pub fn chat(
     desk: &mut Desk,
@@ -41,12 +42,15 @@ pub fn chat(
     agent: &Arc<AgentSession>,
     setup: &ChatSetup,
     unsent: Unsent,
+    keeper: &Keeper,
 ) -> io::Result<Outcome> {
     let post = Post::default();
     let state = State::new("", setup.no_model())
         .with_looks(setup.theme, setup.bindings.clone())
+        .with_double_escape(setup.double_escape)
         .with_unsent(unsent);
     let mut clerk = Clerk::new(runtime, agent, setup, post.events.clone());
+    clerk.keeper = keeper.handle();
     let outcome = desk.run(state, &mut clerk, &post);
     // However it ended: nothing is left behind.
     clerk.close();

@@ -1,6 +1,6 @@
 //! What a chat is given: looks, keys, and models.
 
-use crate::chat::Action;
+use crate::chat::{Action, DoubleEscape};
 use crate::keys::Bindings;
 use crate::theme::Theme;
 use std::fmt;
@@ -17,6 +17,8 @@ pub struct ChatSetup {
     pub theme: Theme,
     /// Its keys.
     pub bindings: Bindings<Action>,
+    /// What two presses of Esc do.
+    pub double_escape: DoubleEscape,
     inner: Arc<Inner>,
 }
 
@@ -46,7 +48,12 @@ impl ChatSetup {
     /// A chat with a model, or with none: then `no_model`, in Markdown, says how to get one.
     pub fn new(model: Option<Arc<dyn ChatModel>>, no_model: &str, choose: Choose) -> Self {
         let inner = Inner { no_model: no_model.to_owned(), model: Mutex::new(model), choose };
-        ChatSetup { theme: Theme::default(), bindings: Bindings::default(), inner: Arc::new(inner) }
+        ChatSetup {
+            theme: Theme::default(),
+            bindings: Bindings::default(),
+            double_escape: DoubleEscape::default(),
+            inner: Arc::new(inner),
+        }
     }
 
     pub(super) fn no_model(&self) -> &str {

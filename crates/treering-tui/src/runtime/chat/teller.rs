@@ -192,6 +192,19 @@ fn status(
         tokens: session.context_tokens().ok().map(|size| size.tokens),
         window: window(model.as_deref(), settings),
         cost: usage.map(|usage| cost(&usage)).unwrap_or_default(),
+        read_only: read_only(session),
+    }
+}
+
+/// Returns why a session cannot be written to, if that is so.
+pub(super) fn read_only(session: &Session) -> Option<String> {
+    let dialect = session.dialect();
+    let is_packed =
+        session.path().is_some_and(|path| path.extension().is_some_and(|end| end == "zst"));
+    match () {
+        () if !dialect.is_writable() => Some(format!("{dialect} sessions are never changed")),
+        () if is_packed => Some("this session is archived".to_owned()),
+        () => None,
     }
 }
 

@@ -25,6 +25,8 @@ use treering_shelf::{Project, Shelf};
 pub enum Outcome {
     /// This session was chosen.
     Open(PathBuf),
+    /// Go on with this session in a copy of it.
+    Copy(PathBuf),
     /// There is no session at all: show the demo.
     Demo,
     /// Begin a new session.
@@ -146,10 +148,11 @@ impl Office<State> for Clerk {
             Effect::Demo => return Some(Outcome::Demo),
             Effect::New => return Some(Outcome::New),
             // It might be moved away the next moment.
-            Effect::Open(_) if self.chores.are_under_way() => {
+            Effect::Open(_) | Effect::OpenCopy(_) if self.chores.are_under_way() => {
                 self.tell(Event::Notice("something is still being done, one moment".to_owned()));
             }
             Effect::Open(path) => return Some(Outcome::Open(path)),
+            Effect::OpenCopy(path) => return Some(Outcome::Copy(path)),
             Effect::Delete(path) | Effect::Archive(path) | Effect::Unarchive(path)
                 if self.is_open(&path) =>
             {

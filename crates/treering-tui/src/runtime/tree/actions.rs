@@ -7,7 +7,7 @@ use crate::runtime::visit::{Trail, Visit};
 use crate::tree::{Effect, Event, Outline};
 use std::path::Path;
 use std::sync::Arc;
-use treering::{Body, CompactionSettings, Entry, EntryId, Part, Selection, Session};
+use treering::{Body, CompactionSettings, Entry, EntryId, Part, Role, Selection, Session};
 use treering_agent::{
     AgentError, AgentSession, CancellationToken, CompactOptions, Compaction, Event as Told,
     ForkPosition, Forked, MergeOptions, MergeOutcome, NavigateOptions, Navigation,
@@ -60,7 +60,25 @@ impl Actions {
             }
             Effect::Go(id) => self.start(stop, move |doing| async move {
                 let options = NavigateOptions { cancel, ..Default::default() };
-                doing.went(doing.agent.navigate(&id, options).await)
+                match doing.agent.navigate(&id, options).await {
+                    Err(AgentError::Session(treering::Error::ReadOnlyDialect(_))) => {
+                        Event::ReadOnly(id)
+                    }
+                    other => doing.went(other),
+                }
+            }),
+            Effect::GoInCopy(id) => self.start(stop, move |doing| async move {
+                let session = doing.agent.session();
+                let is_user = matches!(session.tree().role(&id), Ok(Some(Role::User)));
+                let position = if is_user { ForkPosition::Before } else { ForkPosition::At };
+                match doing.agent.fork(&id, position, &cancel).await {
+                    Ok(Forked::Done { editor_text, .. }) => {
+                        doing.trail.begin_anew();
+                        doing.trail.own();
+                        Event::Went(editor_text)
+                    }
+                    other => doing.forked(other),
+                }
             }),
             Effect::SummariseAndGo(id, custom_instructions) => {
                 self.start(stop, move |doing| async move {

@@ -1,0 +1,41 @@
+//! A list of one's own messages to choose from: the chosen one is where a fork begins.
+
+use crate::text::one_line;
+use treering::EntryId;
+
+/// A row is cut after so many characters.
+const MAX_ROW: usize = 1000;
+
+/// The messages and the chosen one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Selector {
+    /// The entries and their texts on one line, safe to show; the oldest first.
+    pub rows: Vec<(EntryId, String)>,
+    pub at: usize,
+}
+
+impl Selector {
+    /// Returns a selector with the newest message chosen, or `None` if there are no messages.
+    pub(crate) fn new(messages: Vec<(EntryId, String)>) -> Option<Self> {
+        let rows = messages.into_iter().map(|(id, text)| (id, one_line(&text, MAX_ROW)));
+        let rows: Vec<(EntryId, String)> = rows.collect();
+        let at = rows.len().checked_sub(1)?;
+        Some(Selector { rows, at })
+    }
+
+    /// Chooses the message that is `rows` further down, as far as there are any.
+    pub(crate) fn step(&mut self, rows: isize) {
+        self.at = self.at.saturating_add_signed(rows).min(self.rows.len().saturating_sub(1));
+    }
+
+    /// Returns the first row on a screen of so many rows.
+    pub(crate) fn top(&self, height: usize) -> usize {
+        let last = self.rows.len().saturating_sub(height);
+        self.at.saturating_sub(height / 2).min(last)
+    }
+
+    /// Returns the entry of the chosen message.
+    pub(crate) fn chosen(&self) -> Option<&EntryId> {
+        self.rows.get(self.at).map(|(id, _)| id)
+    }
+}

@@ -1,0 +1,304 @@
+//! Keeps unsent text on disk, so that it outlives the program however the program ends.
+//!
+//! Every running program has a file of its own, and holds a lock on another one beside it. A file whose
+//! lock is free belongs to a program that has ended: the next program in the same project takes over
+//! what is in it. So two programs at the same time never take or overwrite each other's drafts.
+
+use crate::chat::{Drafts, Unsent};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant, SystemTime};
+use treering::fs::{NewFile, create_private_dir};
+
+/// Changes within this time are written together.
+const DELAY: Duration = Duration::from_secs(1);
+/// The most that is kept, in bytes; beyond it the oldest drafts are left out.
+const MAX_BYTES: usize = 64 << 20;
+/// The first line of a file.
+const FORMAT: &str = "treering drafts 1";
+/// The endings of the two files of a program.
+const DRAFTS: &str = "drafts";
+const LOCK: &str = "lock";
+
+/// Writes unsent text to a directory, on a thread of its own.
+#[derive(Debug, Default)]
+pub struct Keeper {
+    texts: Option<Sender<Unsent>>,
+    thread: Option<JoinHandle<bool>>,
+}
+
+/// Tells a keeper what is unsent.
+#[derive(Debug, Default)]
+pub(super) struct KeeperHandle {
+    texts: Option<Sender<Unsent>>,
+    told: Unsent,
+}
+
+impl Keeper {
+    /// Starts to keep the drafts of a project. Returns those that earlier programs left behind.
+    pub fn start(dir: &Path, project: &Path) -> (Self, Drafts) {
+        let mut files = Files::new(dir, project);
+        let drafts = files.take_over();
+        let (texts, received) = channel();
+        let thread = std::thread::spawn(move || files.follow(&received));
+        (Keeper { texts: Some(texts), thread: Some(thread) }, drafts)
+    }
+
+    pub(super) fn handle(&self) -> KeeperHandle {
+        KeeperHandle { texts: self.texts.clone(), told: Unsent::default() }
+    }
+
+    /// Writes what is unsent at the end. Returns whether there is any and it is on disk. All handles must
+    /// be dropped before.
+    pub(super) fn close(mut self, unsent: &Unsent) -> bool {
+        if let Some(texts) = &self.texts {
+            // Without a thread there is nothing to keep text in.
+            let _ = texts.send(unsent.clone());
+        }
+        self.end()
+    }
+
+    fn end(&mut self) -> bool {
+        self.texts = None;
+        self.thread.take().is_some_and(|thread| thread.join().unwrap_or(false))
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+impl KeeperHandle {
+    /// Keeps what is unsent now, in place of what was before.
+    pub(super) fn keep(&mut self, unsent: Unsent) {
+        if let Some(texts) = self.texts.as_ref().filter(|_| unsent != self.told) {
+            self.told = unsent.clone();
+            // Without a thread there is nothing to keep text in.
+            let _ = texts.send(unsent);
+        }
+    }
+}
+
+/// The files of this program.
+#[derive(Debug)]
+struct Files {
+    dir: PathBuf,
+    project: Vec<u8>,
+    /// The path of both files, without their endings, and the lock.
+    own: Option<(PathBuf, File)>,
+}
+
+impl Files {
+    fn new(dir: &Path, project: &Path) -> Self {
+        let project = project.as_os_str().as_encoded_bytes().to_vec();
+        Files { dir: dir.to_owned(), project, own: None }
+    }
+
+    /// Reads what ended programs left behind, writes it to this program's file and removes the others.
+    fn take_over(&mut self) -> Drafts {
+        let mut found: Vec<(PathBuf, Vec<String>, Option<File>)> = Vec::new();
+        let Ok(entries) = fs::read_dir(&self.dir) else { return Drafts::default() };
+        let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+        paths.retain(|path| path.extension().is_some_and(|ending| ending == DRAFTS));
+        // Names begin with a time: the oldest first.
+        paths.sort();
+        for path in paths {
+            // A file without a lock belongs to a program that has ended, too.
+            let lock = match File::open(path.with_extension(LOCK)) {
+                Ok(lock) if lock.try_lock().is_err() => continue,
+                lock => lock.ok(),
+            };
+            if let Some(texts) = self.read(&path) {
+                found.push((path, texts, lock));
+            }
+        }
+        let mut drafts = Drafts::default();
+        found.iter().flat_map(|(_, texts, _)| texts).for_each(|text| drafts.put_aside(text));
+        if !found.is_empty() && self.write(drafts.texts()).is_ok() {
+            for (path, ..) in &found {
+                let _ = fs::remove_file(path);
+                let _ = fs::remove_file(path.with_extension(LOCK));
+            }
+        }
+        drafts
+    }
+
+    /// Reads the drafts of a file; `None` if they are not this project's.
+    fn read(&self, path: &Path) -> Option<Vec<String>> {
+        let is_small = fs::metadata(path).is_ok_and(|file| file.len() <= 2 * MAX_BYTES as u64);
+        let bytes = fs::read(path).ok().filter(|_| is_small)?;
+        let mut rest = bytes.strip_prefix(FORMAT.as_bytes())?.strip_prefix(b"\n")?;
+        (take(&mut rest)? == self.project).then_some(())?;
+        let mut texts = Vec::new();
+        while let Some(text) = take(&mut rest) {
+            texts.push(String::from_utf8_lossy(text).into_owned());
+        }
+        Some(texts)
+    }
+
+    /// Writes what is told until there is nobody to tell it. Returns whether something is kept then.
+    fn follow(&mut self, received: &Receiver<Unsent>) -> bool {
+        let mut is_kept = false;
+        while let Ok(mut unsent) = received.recv() {
+            let due = Instant::now() + DELAY;
+            loop {
+                match received.recv_timeout(due.saturating_duration_since(Instant::now())) {
+                    Ok(newer) => unsent = newer,
+                    Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break,
+                }
+            }
+            let mut texts = unsent.drafts.texts().to_vec();
+            texts.extend(Some(unsent.text).filter(|text| !text.trim().is_empty()));
+            is_kept = self.write(&texts).is_ok() && !texts.is_empty();
+        }
+        if let Some((path, _)) = &self.own {
+            let _ = fs::remove_file(path.with_extension(LOCK));
+        }
+        is_kept
+    }
+
+    /// Puts these texts in the place of what is in this program's file.
+    fn write(&mut self, texts: &[String]) -> io::Result<()> {
+        if texts.is_empty() {
+            return match &self.own {
+                Some((path, _)) => remove(&path.with_extension(DRAFTS)),
+                None => Ok(()),
+            };
+        }
+        let path = self.own_path()?.with_extension(DRAFTS);
+        let mut room = MAX_BYTES;
+        let fits = |text: &&String| {
+            let fits = text.len() <= room;
+            room = room.saturating_sub(text.len());
+            fits
+        };
+        let kept: Vec<&String> = texts.iter().rev().take_while(fits).collect();
+        let mut file = NewFile::beside(&path)?;
+        let mut out = io::BufWriter::new(&mut file);
+        writeln!(out, "{FORMAT}")?;
+        put(&mut out, &self.project)?;
+        for text in kept.into_iter().rev() {
+            put(&mut out, text.as_bytes())?;
+        }
+        out.flush()?;
+        drop(out);
+        file.publish_replacing().map(drop)
+    }
+
+    fn own_path(&mut self) -> io::Result<&Path> {
+        if self.own.is_none() {
+            create_private_dir(&self.dir)?;
+            let time = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+            let name = format!("{:015}-{}", time.as_millis(), std::process::id());
+            let path = self.dir.join(name);
+            let mut options = OpenOptions::new();
+            options.write(true).create_new(true);
+            #[cfg(unix)]
+            std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+            let lock = options.open(path.with_extension(LOCK))?;
+            lock.lock()?;
+            self.own = Some((path, lock));
+        }
+        let own = self.own.as_ref().map(|(path, _)| path.as_path());
+        own.ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// A text with its length before it.
+fn put(out: &mut impl Write, text: &[u8]) -> io::Result<()> {
+    writeln!(out, "{}", text.len())?;
+    out.write_all(text)?;
+    out.write_all(b"\n")
+}
+
+/// Takes such a text off the beginning.
+fn take<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let end = rest.iter().position(|byte| *byte == b'\n')?;
+    let length: usize = std::str::from_utf8(rest.get(..end)?).ok()?.parse().ok()?;
+    let (text, after) = rest.get(end + 1..)?.split_at_checked(length)?;
+    *rest = after.strip_prefix(b"\n")?;
+    Some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn unsent(text: &str, drafts: &[&str]) -> Unsent {
+        let mut unsent = Unsent { text: text.to_owned(), ..Unsent::default() };
+        drafts.iter().for_each(|draft| unsent.drafts.put_aside(draft));
+        unsent
+    }
+
+    fn left(dir: &Path, project: &str) -> (Keeper, Vec<String>) {
+        let (keeper, drafts) = Keeper::start(dir, Path::new(project));
+        (keeper, drafts.texts().to_vec())
+    }
+
+    #[test]
+    fn the_next_program_in_the_project_gets_what_was_unsent() {
+        let dir = tempfile::tempdir().unwrap();
+        let dir = dir.path().join("state/drafts");
+        let (keeper, found) = left(&dir, "/tea");
+        assert_eq!(found, [""; 0]);
+        assert!(keeper.close(&unsent("half\na line", &["old", "12\n34"])));
+        let (keeper, found) = left(&dir, "/coffee");
+        assert_eq!(found, [""; 0]);
+        assert!(!keeper.close(&Unsent::default()));
+        let (keeper, found) = left(&dir, "/tea");
+        assert_eq!(found, ["old", "12\n34", "half\na line"]);
+        // Everything was sent: nothing is left behind.
+        assert!(!keeper.close(&Unsent::default()));
+        assert_eq!(fs::read_dir(&dir).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_program_that_dies_has_kept_what_it_was_told() {
+        let dir = tempfile::tempdir().unwrap();
+        let (keeper, _) = left(dir.path(), "/tea");
+        let mut handle = keeper.handle();
+        handle.keep(unsent("lost?", &[]));
+        drop(handle);
+        // As a panic does.
+        drop(keeper);
+        assert_eq!(left(dir.path(), "/tea").1, ["lost?"]);
+    }
+
+    #[test]
+    fn programs_at_the_same_time_keep_their_own() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut running = Files::new(dir.path(), Path::new("/tea"));
+        running.write(&["mine".to_owned()]).unwrap();
+        assert_eq!(Files::new(dir.path(), Path::new("/tea")).take_over(), Drafts::default());
+        drop(running);
+        let mut next = Files::new(dir.path(), Path::new("/tea"));
+        assert_eq!(next.take_over().texts(), ["mine"]);
+        assert_eq!(Files::new(dir.path(), Path::new("/tea")).take_over(), Drafts::default());
+    }
+
+    #[test]
+    fn a_file_that_is_cut_gives_what_is_whole() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut files = Files::new(dir.path(), Path::new("/tea"));
+        files.write(&["one".to_owned(), "two".to_owned()]).unwrap();
+        let path = files.own_path().unwrap().with_extension(DRAFTS);
+        let bytes = fs::read(&path).unwrap();
+        for end in 0..bytes.len() {
+            fs::write(&path, &bytes[..end]).unwrap();
+            let texts = files.read(&path).unwrap_or_default();
+            assert!(["one", "two"].map(str::to_owned).starts_with(&texts), "{texts:?}");
+        }
+    }
+}
