@@ -105,6 +105,8 @@ fn the_configuration_is_shown_and_begun() {
     ui.time = "relative"
     ui.pager = "less -FRX"
     ui.theme = "auto"
+    ui.double_escape = "tree"
+    ui.keep_drafts = true
     places.only = []
     places.also = []
     compaction.enabled = true

@@ -8,7 +8,7 @@ use crate::chat::{Drafts, Unsent};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 use treering::fs::{NewFile, create_private_dir};
@@ -146,11 +146,9 @@ impl Files {
         let mut is_kept = false;
         while let Ok(mut unsent) = received.recv() {
             let due = Instant::now() + DELAY;
-            loop {
-                match received.recv_timeout(due.saturating_duration_since(Instant::now())) {
-                    Ok(newer) => unsent = newer,
-                    Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break,
-                }
+            let left = || due.saturating_duration_since(Instant::now());
+            while let Ok(newer) = received.recv_timeout(left()) {
+                unsent = newer;
             }
             let mut texts = unsent.drafts.texts().to_vec();
             texts.extend(Some(unsent.text).filter(|text| !text.trim().is_empty()));

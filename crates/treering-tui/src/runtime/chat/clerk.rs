@@ -17,7 +17,7 @@ use tokio::task::JoinHandle;
 use treering::{EntryId, Role, Session};
 use treering_agent::{
     AgentError, AgentSession, CancellationToken, Delta, Ending, Event as Told, Forked, OnDelta,
-    OnOutput, ShellContext,
+    OnOutput, RetryNotice, ShellContext,
 };
 use treering_export::{Calls, Gist};
 
@@ -109,7 +109,7 @@ impl Clerk {
         let on_delta: OnDelta = Box::new(move |delta| {
             teller.tell(Event::Arrived(match delta {
                 Delta::Text(text) => Piece::Text(text.to_owned()),
-                Delta::Thinking(text) => Piece::Unseen(text.chars().count()),
+                Delta::Thinking(text) => Piece::Thinking(text.to_owned()),
                 Delta::Restart => Piece::Restart,
                 // Further attempts are told by an event, for summaries as well.
                 _ => return,
@@ -239,7 +239,7 @@ async fn watch(teller: &Teller, job: impl Future<Output = Reply>) -> Reply {
                 }
                 Told::SummaryRestarted => teller.tell(Event::Arrived(Piece::Restart)),
                 Told::AutoRetry(notice) => {
-                    teller.tell(Event::Notice(Notice::new(safe_line(&notice.to_string()))));
+                    teller.tell(Event::Retrying(retrying(&notice)));
                 }
                 Told::SessionCompact(_) => {
                     teller.tell(Event::Notice(Notice::new("older context was compacted")));
@@ -301,6 +301,13 @@ fn doing(command: &Command) -> &'static str {
         Command::BranchHere(..) | Command::Switch(_) | Command::Pop(_) => "going there",
         _ => "working",
     }
+}
+
+/// Says when a request is sent again, which attempt that is, and why.
+fn retrying(notice: &RetryNotice) -> String {
+    let RetryNotice { attempt, attempts, reason, wait } = notice;
+    let seconds = wait.as_secs_f64().ceil();
+    format!("retrying in {seconds} s ({attempt}/{attempts}): {reason}")
 }
 
 /// An error, and what to do about it here.
