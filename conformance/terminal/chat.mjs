@@ -8,6 +8,8 @@ import { children } from './terminal.mjs';
 
 function answer(question) {
   if (question.includes('slowly')) return { text: 'It was a dark and', hold: true };
+  if (question.includes('Think')) return { thinking: 'First this.\nThen that.', text: 'Thought about it.' };
+  if (question.includes('busy') && !answer.refused) { answer.refused = true; return { refuse: 429 }; }
   if (/summar/i.test(question)) return 'They spoke about colours.';
   return `You said **${question.slice(0, 30)}**`;
 }
@@ -225,5 +227,17 @@ export async function chat_goes_on_in_a_copy() {
     await terminal.see('mock');
     await say(terminal, 'From the tree.', 'You said From the tree.');
     equal(readFileSync(join(terminal.dir, 'claude.jsonl'), 'utf8') === before, true, 'the session is as it was');
+  });
+}
+
+export async function chat_shows_thoughts_and_retries() {
+  await talk(async (terminal, file) => {
+    terminal.run(`${treering} chat --new ${file}`);
+    await terminal.see('mock');
+    await say(terminal, 'Think first.', /thinking, 2 lines: First this\.\s+Thought about it\./);
+    terminal.keys('C-o');
+    await terminal.see(/First this\.\s+Then that\.\s+Thought about it\./);
+    await say(terminal, 'Are you busy?', /retrying in \d+ s \(2\/\d\): .*429/);
+    await terminal.see(screen => screen.includes('You said Are you busy?') && !screen.includes('retrying'));
   });
 }
