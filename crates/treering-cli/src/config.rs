@@ -8,10 +8,14 @@ use crate::output;
 use crate::text::safe_line;
 use serde::Deserialize;
 use std::collections::BTreeMap;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use treering_agent::{CompactionConfig, ConfigError, SummarizerConfig};
+
+/// The largest settings file that is read.
+const MAX_SIZE: u64 = 1024 * 1024;
 
 /// What can be configured.
 #[derive(Debug, Default, Deserialize)]
@@ -224,12 +228,20 @@ impl Config {
 
     pub(crate) fn load() -> Result<Self, Failure> {
         let Some(path) = file() else { return Ok(Config::default()) };
-        match std::fs::read_to_string(&path) {
+        match read(&path) {
             Ok(text) => ConfigError::parse(&text).map_err(|error| wrong(&path, &error)),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Config::default()),
             Err(error) => Err(Failure::message(format!("{}: {error}", path.display()))),
         }
     }
+}
+
+/// Reads a settings file. `/dev/null` is empty: it is the usual way to run without settings.
+fn read(path: &Path) -> io::Result<String> {
+    if path == Path::new("/dev/null") {
+        return Ok(String::new());
+    }
+    treering::fs::read_text(path, MAX_SIZE)
 }
 
 fn wrong(path: &Path, error: &ConfigError) -> Failure {

@@ -6,10 +6,10 @@
 use crate::fragment::Fragment;
 use crate::query::Query;
 use memchr::{memchr, memrchr};
-use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use treering::fs::{Access, File, open};
 
 const PAGE: usize = 4096;
 const CHUNK: usize = 256 * 1024;
@@ -105,8 +105,8 @@ fn subagents(path: &Path) -> Vec<PathBuf> {
 }
 
 fn look_at(path: &Path, probe: &Probe<'_>, threads: usize) -> io::Result<Looked> {
-    let mut file = File::open(path)?;
-    let length = file.metadata()?.len();
+    let mut file = open(path, Access::Read)?;
+    let length = file.size()?;
     let found = AtomicBool::new(false);
     if length < LARGE || threads < 2 {
         look_in(&mut file, 0..u64::MAX, probe, &found)?;
@@ -117,7 +117,12 @@ fn look_at(path: &Path, probe: &Probe<'_>, threads: usize) -> io::Result<Looked>
             let look_in_part = |at: u64| {
                 let found = &found;
                 scope.spawn(move || {
-                    look_in(&mut File::open(path)?, at * part..(at + 1) * part, probe, found)
+                    look_in(
+                        &mut open(path, Access::Read)?,
+                        at * part..(at + 1) * part,
+                        probe,
+                        found,
+                    )
                 })
             };
             let parts: Vec<_> = (0..threads as u64).map(look_in_part).collect();

@@ -147,6 +147,9 @@ impl ConfigError {
     }
 }
 
+/// The largest configuration file that is read.
+const MAX_SIZE: u64 = 1024 * 1024;
+
 impl SummarizerConfig {
     /// Reads the text of a configuration file.
     pub fn from_toml(text: &str) -> Result<Self, ConfigError> {
@@ -155,7 +158,7 @@ impl SummarizerConfig {
 
     /// Reads a configuration file, if it exists, and the environment.
     pub fn load(file: Option<&Path>) -> Result<Self, ConfigError> {
-        let config = match file.map(std::fs::read_to_string) {
+        let config = match file.map(|file| treering::fs::read_text(file, MAX_SIZE)) {
             Some(Ok(text)) => Self::from_toml(&text)?,
             Some(Err(error)) if error.kind() != std::io::ErrorKind::NotFound => {
                 return Err(error.into());

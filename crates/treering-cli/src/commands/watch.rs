@@ -10,10 +10,10 @@ use crate::pulse::{Patience, Pulse};
 use crate::shelf;
 use crate::text::{columns, count, excerpt, fit, pad, safe_line, time};
 use std::collections::HashMap;
-use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use treering::SessionInfo;
+use treering::fs::Access;
 use treering_shelf::{Event, FileChange, Project, Shelf, Watch};
 
 /// Watch sessions: new ones, and those that grow
@@ -221,7 +221,7 @@ impl Line<'_> {
 
 /// How many lines end between two places of a file.
 fn line_ends(path: &Path, from: u64, to: u64) -> io::Result<u64> {
-    let mut file = File::open(path)?;
+    let mut file = treering::fs::open(path, Access::Read)?;
     file.seek(SeekFrom::Start(from))?;
     let mut rest = file.take(to.saturating_sub(from));
     let mut buffer = vec![0; 64 * 1024];

@@ -98,7 +98,10 @@ fn only_sessions_are_removed() {
     assert!(error.starts_with("error: notes.txt: not a session"), "{error}");
     assert!(place.file("notes.txt").exists());
     std::fs::create_dir(place.file("dir")).unwrap();
-    assert_eq!(run(&place, &["rm", "dir", "--force"]).failed(), "error: dir: it is no file\n");
+    assert_eq!(
+        run(&place, &["rm", "dir", "--force"]).failed(),
+        "error: dir: it is a directory, not a regular file\n"
+    );
 }
 
 #[test]

@@ -11,10 +11,13 @@
 
 mod file;
 mod new_file;
+mod open;
 mod system;
 
 pub use file::{File, Handle};
 pub use new_file::{NewFile, create_private_dir, remove_unfinished};
+pub use open::{is_not_regular, read, read_text};
+pub(crate) use open::{open_unlinked, read_limited};
 
 use std::cell::RefCell;
 use std::ffi::OsStr;
@@ -92,7 +95,7 @@ impl Metadata {
 
 /// The operations of a file system, and the clock that it stamps files with.
 pub trait FileSystem: std::fmt::Debug + Send + Sync {
-    /// Opens a file.
+    /// Opens a regular file, or creates one.
     fn open(&self, path: &Path, access: Access) -> io::Result<File>;
     /// Returns the metadata of what a path names; `follow` says whether a symbolic link is followed.
     fn metadata(&self, path: &Path, follow: bool) -> io::Result<Metadata>;
@@ -137,7 +140,7 @@ fn on<T>(body: impl FnOnce(&dyn FileSystem) -> T) -> T {
     }
 }
 
-/// Opens a file.
+/// Opens a regular file. Anything else is refused, and never waited for: see [`is_not_regular`].
 pub fn open(path: &Path, access: Access) -> io::Result<File> {
     on(|system| system.open(path, access))
 }

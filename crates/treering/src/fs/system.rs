@@ -1,5 +1,6 @@
 //! The operating system's files.
 
+use super::open::{Links, open_regular};
 use super::{Access, File, FileId, FileKind, FileSystem, Metadata};
 use std::fs::OpenOptions;
 use std::io;
@@ -21,9 +22,10 @@ impl FileSystem for System {
                 options.append(true).create_new(true);
                 #[cfg(unix)]
                 std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+                return options.open(path).map(File::from);
             }
         }
-        options.open(path).map(File::from)
+        open_regular(path, &mut options, Links::Followed).map(File::from)
     }
 
     fn metadata(&self, path: &Path, follow: bool) -> io::Result<Metadata> {

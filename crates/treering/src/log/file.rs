@@ -7,7 +7,7 @@
 use super::journal::{Appended, Journal, JournalError};
 use super::zstd;
 use crate::error::{Error, Result};
-use crate::fs::{self, Access, File, NewFile};
+use crate::fs::{self, Access, File, NewFile, is_not_regular};
 use std::fs::TryLockError;
 use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
@@ -41,18 +41,22 @@ pub(super) struct Opened {
 impl Opened {
     /// Opens an existing regular file, for reading only if it may not be written.
     pub(super) fn at(path: &Path) -> Result<Self> {
-        let (file, writable) = match fs::open(path, Access::Append) {
-            Ok(file) => (file, true),
+        let opened = match fs::open(path, Access::Append) {
+            Ok(file) => Ok((file, true)),
             Err(error) if is_read_only(&error) => {
-                (fs::open(path, Access::Read).map_err(Error::io(path, "open"))?, false)
+                fs::open(path, Access::Read).map(|file| (file, false))
             }
-            Err(error) => return Err(Error::io(path, "open")(error)),
+            Err(error) => Err(error),
         };
+        let (file, writable) = opened.map_err(|error| match error.kind() {
+            // A directory has an error of its own, with its own advice.
+            io::ErrorKind::IsADirectory => Error::io(path, "open")(error),
+            _ if is_not_regular(&error) => {
+                Error::NotASession { path: path.to_owned(), reason: error.to_string() }
+            }
+            _ => Error::io(path, "open")(error),
+        })?;
         let metadata = file.metadata().map_err(Error::io(path, "open"))?;
-        if !metadata.is_file() {
-            let reason = "it is not a regular file".to_owned();
-            return Err(Error::NotASession { path: path.to_owned(), reason });
-        }
         Ok(Opened { file, len: metadata.len, writable })
     }
 }
