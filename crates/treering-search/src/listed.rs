@@ -103,6 +103,7 @@ mod tests {
             finding_count: 0,
             first_message: "The water\nis cold".into(),
             size: 0,
+            is_partial: false,
         }
     }
 

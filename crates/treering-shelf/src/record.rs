@@ -37,6 +37,7 @@ impl Known {
         put_option(out, info.created, |out, time| put_u64(out, time.cast_unsigned()));
         put_option(out, info.tokens, put_u64);
         put_option(out, info.cost, |out, cost| put_u64(out, cost.to_bits()));
+        put_option(out, info.is_partial.then_some(()), |_, ()| {});
     }
 
     pub(crate) fn read(bytes: &[u8], path: &Path) -> Option<Self> {
@@ -144,6 +145,7 @@ impl<'a> Reader<'a> {
             created: self.option(Self::u64)?.map(u64::cast_signed),
             tokens: self.option(Self::u64)?,
             cost: self.option(Self::u64)?.map(f64::from_bits),
+            is_partial: self.option(|_| Some(()))?.is_some(),
         })
     }
 }
@@ -193,6 +195,7 @@ mod tests {
             finding_count: 1,
             first_message: "héllo\n".into(),
             size: 77,
+            is_partial: false,
         }
     }
 
@@ -205,6 +208,7 @@ mod tests {
         let (some, mut bare) = (info(), info());
         (bare.name, bare.created, bare.tokens, bare.cost) = (None, None, None, None);
         bare.parent_session = Some("/elsewhere".into());
+        bare.is_partial = true;
         let all = [some, bare].map(|info| Known::Session(Box::new(info)));
         for known in all.into_iter().chain([Known::NoSession("it is empty".into())]) {
             let mut bytes = Vec::new();

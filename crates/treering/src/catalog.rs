@@ -10,7 +10,7 @@ use crate::header::Header;
 use crate::id::SessionId;
 use crate::json;
 use crate::load::Loaded;
-use crate::log::{FileJournal, Held};
+use crate::log::{FileJournal, Held, Listed};
 use crate::migrate;
 use crate::session::{Session, SessionOptions, absolute, write_whole};
 use crate::snapshot::{Bodies, Snapshot};
@@ -70,8 +70,11 @@ pub struct SessionInfo {
     pub finding_count: usize,
     /// The text of its first user message; empty if there is none.
     pub first_message: String,
-    /// Its size in bytes.
+    /// Its size in bytes; that of the compressed file if `is_partial`.
     pub size: u64,
+    /// Whether this is an archive of which only the first 8 MiB were read: there are more messages,
+    /// entries, branches and findings than this says, and tokens and cost are not known.
+    pub is_partial: bool,
 }
 
 /// A list of sessions, newest first, and the files that are none.
@@ -237,11 +240,11 @@ fn belongs(session_cwd: &str, cwd: &Path) -> bool {
 }
 
 fn read_header(path: &Path) -> Option<Header> {
-    let journal = FileJournal::open(path).ok()?;
-    match Loaded::read_header(&journal) {
+    let journal = Held::open(path).ok()?.journal;
+    match Loaded::read_header(&*journal) {
         Ok(Some(loaded)) => loaded.header,
         // Not where it usually is, or very large: only a full look can tell.
-        _ => Loaded::read(&journal).ok()?.header,
+        _ => Loaded::read(&*journal).ok()?.header,
     }
 }
 
@@ -321,7 +324,7 @@ pub fn infos(files: &[PathBuf], mut each: impl FnMut(&Path, Result<SessionInfo>,
 
 /// What a list says about the session at `path`.
 pub fn info(path: &Path) -> Result<SessionInfo> {
-    let journal = Held::open(path)?;
+    let Listed { journal, cut } = Held::open(path)?;
     let loaded = Loaded::read(&*journal).map_err(|error| error.at(Some(path)))?;
     let Some(header) = &loaded.header else {
         let reason = "it is empty".to_owned();
@@ -330,6 +333,10 @@ pub fn info(path: &Path) -> Result<SessionInfo> {
     let view = Snapshot::new(&loaded, Arc::clone(&journal), false);
     let found = loaded.finding_count();
     let info = describe(path, loaded.dialect, header, &view, (loaded.seen, found))?;
+    if let Some(size) = cut {
+        // An archive has the time of the session that it was made of.
+        return Ok(SessionInfo { modified: file_time(path), size, is_partial: true, ..info });
+    }
     let usage = usage::of_session(&view, loaded.dialect)?;
     Ok(SessionInfo {
         tokens: (usage.requests > 0).then(|| usage.total()),
@@ -392,6 +399,7 @@ fn describe(
         finding_count: findings,
         first_message: first_message(view)?,
         size,
+        is_partial: false,
     })
 }
 

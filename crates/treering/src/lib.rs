@@ -83,7 +83,9 @@ pub use id::{EntryId, SessionId};
 pub use llm::{
     CacheControl, ContextRepair, LlmContext, Pairing, ProviderRequest, RequestOptions, Tool,
 };
-pub use log::{Appended, Journal, JournalError, LineFilter, MemoryJournal, decompress};
+pub use log::{
+    Appended, Journal, JournalError, LineFilter, MemoryJournal, UnpackLimits, decompress,
+};
 pub use migrate::Upgrade;
 pub use session::{
     Change, Creation, Durability, ForkOptions, LeafMoves, Part, Reader, Session, SessionOptions,

@@ -1,13 +1,13 @@
 //! `treering archive` and `treering unarchive`
 
 use crate::clock;
-use crate::error::Failure;
-use crate::output::{self, Output, json_string};
+use crate::error::{self, Failure};
+use crate::output::{self, Output};
 use crate::progress::Meter;
-use crate::text::{safe_line, shell_word, size};
-use std::io::Write;
+use crate::text::{safe_line, safe_path, shell_word, size};
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
-use treering::Dialect;
+use treering::{Dialect, UnpackLimits};
 use treering_shelf::housekeeping::{self, Exchanged, Reason};
 
 /// Compress sessions that are done
@@ -27,7 +27,8 @@ pub(crate) struct Args {
 
 /// Bring compressed sessions back
 ///
-/// SESSION.jsonl.zst becomes SESSION.jsonl again.
+/// SESSION.jsonl.zst becomes SESSION.jsonl again. An archive that would become larger than 4 GiB, or more
+/// than 1000 times its size, is refused unless --max-size allows it.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Unarchive {
     /// The compressed session files
@@ -36,6 +37,25 @@ pub(crate) struct Unarchive {
     /// One JSON object per session and line: path, output, from and to (sizes in bytes)
     #[arg(long)]
     json: bool,
+    /// Accept a session of up to this size, such as 20G, however well it is compressed
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    max_size: Option<u64>,
+}
+
+/// Parses a number of bytes: `1048576`, `1024K`, `1M`. The units are powers of 1024.
+fn parse_size(text: &str) -> Result<u64, String> {
+    let wrong = || "expected a number of bytes, or one with K, M, G or T".to_owned();
+    let (digits, power) = match text.char_indices().next_back() {
+        Some((at, unit)) if !unit.is_ascii_digit() => {
+            let units = ["K", "M", "G", "T"];
+            let unit = unit.to_ascii_uppercase().to_string();
+            let power = units.iter().position(|known| *known == unit).ok_or_else(wrong)?;
+            (text.get(..at).unwrap_or_default(), power as u32 + 1)
+        }
+        _ => (text, 0),
+    };
+    let number: u64 = digits.parse().map_err(|_| wrong())?;
+    number.checked_mul(1024_u64.pow(power)).ok_or_else(|| "too large".to_owned())
 }
 
 pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
@@ -64,28 +84,50 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
 }
 
 pub(crate) fn unarchive(args: &Unarchive, out: &mut Output) -> Result<(), Failure> {
+    let limits = args.max_size.map(UnpackLimits::of_size).unwrap_or_default();
     for path in &args.files {
         let mut meter = Meter::new();
-        let unpacked = housekeeping::unarchive(path, clock::now(), &mut |done, total| {
+        let unpacked = housekeeping::unarchive(path, clock::now(), limits, &mut |done, total| {
             meter.show_bytes(done, total);
         });
         meter.clear();
-        write(path, &unpacked?, args.json, out)?;
+        let unpacked = unpacked.map_err(|refusal| match &refusal.reason {
+            Reason::Io(error) if error.kind() == ErrorKind::FileTooLarge => {
+                Failure::with_hint(refusal.to_string(), error::too_large_hint(path))
+            }
+            _ => refusal.into(),
+        })?;
+        write(path, &unpacked, args.json, out)?;
     }
     Ok(())
 }
 
 fn write(path: &Path, now: &Exchanged, json: bool, out: &mut Output) -> Result<(), Failure> {
-    let (path, target) = (path.to_string_lossy(), now.path.to_string_lossy());
     let Exchanged { from, to, .. } = *now;
     if json {
         out.write_all(b"{\"path\":")?;
-        json_string(out, &path)?;
+        out.json_path(path)?;
         out.write_all(b",\"output\":")?;
-        json_string(out, &target)?;
+        out.json_path(&now.path)?;
         writeln!(out, ",\"from\":{from},\"to\":{to}}}")?;
     } else {
-        writeln!(out, "{}: {} → {}", safe_line(&target), size(from), size(to))?;
+        writeln!(out, "{}: {} → {}", safe_path(&now.path), size(from), size(to))?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_units() {
+        for (text, size) in [("0", 0), ("17", 17), ("2k", 2048), ("20G", 20 << 30), ("1T", 1 << 40)]
+        {
+            assert_eq!(parse_size(text), Ok(size), "{text}");
+        }
+        for wrong in ["", "G", "1.5G", "-1", "1GB", "20 G", "1é", "99999999999T"] {
+            assert!(parse_size(wrong).is_err(), "{wrong}");
+        }
+    }
 }

@@ -20,12 +20,16 @@ mod log;
 mod ls;
 mod migrate;
 mod moves;
+#[cfg(unix)]
+mod outputs;
 mod pipes;
 mod redaction;
 mod search;
 mod shelf;
 mod show;
 mod snapshots;
+#[cfg(unix)]
+mod special_files;
 mod stats;
 mod stdin;
 mod summaries;

@@ -20,6 +20,7 @@ fn session(number: i64, id: &str, name: Option<&str>, cwd: &str) -> SessionInfo 
         finding_count: 0,
         first_message: String::new(),
         size: 0,
+        is_partial: false,
     }
 }
 

@@ -76,7 +76,10 @@ impl Column {
             Column::Messages if session.message_count > 99_999 => {
                 tokens(session.message_count as u64)
             }
-            Column::Messages => session.message_count.to_string(),
+            Column::Messages => {
+                let more = if session.is_partial { "+" } else { "" };
+                format!("{}{more}", session.message_count)
+            }
             Column::Size => size(session.size),
             Column::Project => fit_end(&project(&session.cwd, home), width),
             Column::Agent => session.agent.name().to_owned(),

@@ -1,7 +1,8 @@
 //! A small file, read in one go: for lists, which look at thousands of them, each once.
 //!
 //! Opening, asking for the length and reading are all that is asked of the system; everything else
-//! happens in memory that the next file uses again.
+//! happens in memory that the next file uses again. Of a compressed file only a prefix is
+//! decompressed, in memory: a list must not fill the disk with the content of an archive.
 
 use super::file::{FileJournal, Opened};
 use super::journal::{Appended, Journal, JournalError};
@@ -16,6 +17,18 @@ use std::sync::Arc;
 
 /// Larger files are read piece by piece: what is in memory should fit into a core's own cache.
 const MOST: u64 = 1024 * 1024;
+
+/// How much of the content of a compressed file is decompressed. Covers most archived sessions as a
+/// whole; with one thread per core it is memory that every machine has.
+pub(crate) const ARCHIVE_PREFIX: usize = 8 * 1024 * 1024;
+
+/// A file that was opened for a list.
+#[derive(Debug)]
+pub(crate) struct Listed {
+    pub(crate) journal: Arc<dyn Journal>,
+    /// Set if only a prefix of an archive was read, whose own size in bytes this is.
+    pub(crate) cut: Option<u64>,
+}
 
 /// The content of a file, as it was when it was opened.
 #[derive(Debug)]
@@ -33,16 +46,34 @@ thread_local! {
 
 impl Held {
     /// The file at `path`, to be looked at once: in memory if it is small.
-    pub(crate) fn open(path: &Path) -> Result<Arc<dyn Journal>> {
+    pub(crate) fn open(path: &Path) -> Result<Listed> {
         let opened = Opened::at(path)?;
-        if opened.len <= MOST {
-            let held = Held::read(&opened.file, opened.len as usize);
-            let held = held.map_err(Error::io(path, "read"))?;
-            if !zstd::is_packed(held.bytes()) {
-                return Ok(Arc::new(held));
-            }
+        // Of a large file the first page tells whether it is compressed.
+        let first = if opened.len <= MOST { opened.len as usize } else { PAGE };
+        let held = Held::read(&opened.file, first).map_err(Error::io(path, "read"))?;
+        if zstd::is_packed(held.bytes()) {
+            return Held::unpack(&opened, path);
         }
-        Ok(Arc::new(FileJournal::of(opened, path)?))
+        let journal: Arc<dyn Journal> = match opened.len <= MOST {
+            true => Arc::new(held),
+            false => Arc::new(FileJournal::of(opened, path)?),
+        };
+        Ok(Listed { journal, cut: None })
+    }
+
+    /// Decompresses the beginning of an archive, as far as its lines are whole.
+    fn unpack(opened: &Opened, path: &Path) -> Result<Listed> {
+        let prefix = zstd::prefix(&opened.file, ARCHIVE_PREFIX);
+        let zstd::Prefix { bytes: room, is_whole } = prefix.map_err(Error::io(path, "read"))?;
+        let (mut len, mut cut) = (room.len(), None);
+        if !is_whole {
+            let Some(end) = memchr::memrchr(b'\n', &room) else {
+                let reason = "the archive begins with a line of more than 8 MiB".to_owned();
+                return Err(Error::NotASession { path: path.to_owned(), reason });
+            };
+            (len, cut) = (end + 1, Some(opened.len));
+        }
+        Ok(Listed { journal: Arc::new(Held { room, start: 0, len }), cut })
     }
 
     fn read(file: &File, len: usize) -> io::Result<Self> {
@@ -116,8 +147,9 @@ mod tests {
     fn open(bytes: &[u8]) -> (tempfile::NamedTempFile, Arc<dyn Journal>) {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), bytes).unwrap();
-        let journal = Held::open(file.path()).unwrap();
-        (file, journal)
+        let listed = Held::open(file.path()).unwrap();
+        assert_eq!(listed.cut, None);
+        (file, listed.journal)
     }
 
     fn content(journal: &dyn Journal) -> Vec<u8> {
@@ -153,6 +185,26 @@ mod tests {
         let packed = [0x28, 0xB5, 0x2F, 0xFD, 0x20, 3, 0x19, 0, 0, b'a', b'b', b'\n'];
         let (_file, journal) = open(&packed);
         assert_eq!(content(&*journal), b"ab\n");
+    }
+
+    #[test]
+    fn of_a_large_archive_the_first_whole_lines_are_read() {
+        use ruzstd::encoding::{CompressionLevel, compress_to_vec};
+        let line = format!("{}\n", "x".repeat(999));
+        let plain = line.repeat(ARCHIVE_PREFIX / 1000 + 1000);
+        let packed = compress_to_vec(plain.as_bytes(), CompressionLevel::Fastest);
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), &packed).unwrap();
+        let listed = Held::open(file.path()).unwrap();
+        assert_eq!(listed.cut, Some(packed.len() as u64));
+        let bytes = listed.journal.held().unwrap();
+        assert!(bytes.len() <= ARCHIVE_PREFIX + (256 << 10) && bytes.len() > ARCHIVE_PREFIX - 1000);
+        assert!(plain.as_bytes().starts_with(bytes) && bytes.ends_with(b"x\n"));
+
+        let plain = "x".repeat(ARCHIVE_PREFIX + (1 << 20));
+        let packed = compress_to_vec(plain.as_bytes(), CompressionLevel::Fastest);
+        std::fs::write(file.path(), &packed).unwrap();
+        assert!(matches!(Held::open(file.path()), Err(Error::NotASession { .. })));
     }
 
     #[test]

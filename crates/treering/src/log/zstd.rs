@@ -1,13 +1,15 @@
-//! Compressed sessions: unpacked once, then read like any other file.
+//! Compressed sessions (`.jsonl.zst`).
 //!
-//! Some agents compress sessions that are no longer written to (`.jsonl.zst`). Reading needs to jump
-//! back and forth, which a compressed stream cannot do, so its content goes to a file of our own. That
-//! file has no name by the time the first byte is written: nobody else can open it, and it is gone
-//! when we are, however we end.
+//! Some agents compress sessions that are no longer written to. Reading needs random access, which a
+//! compressed stream does not have, so opening one decompresses it to a temporary file. That file has
+//! no name by the time the first byte is written: no other process can open it, and the system removes
+//! it when this process ends, however it ends.
 //!
-//! Memory is bounded by the window of the stream (at most 128 MiB, as for the `zstd` command), not
-//! by its content. What cannot be unpacked to the end is an error: half a session would look like a
-//! whole one.
+//! A few kilobytes can decompress to terabytes, so there are [limits](UnpackLimits) on the size of the
+//! content, checked after every block of at most 128 KiB. Memory is bounded by the window of the stream
+//! (at most 128 MiB, as for the `zstd` command). A stream that cannot be decompressed to its end is an
+//! error: half a session would look like a whole one. Only lists are content with a [prefix], which is
+//! known to be one.
 
 use crate::fs::{self, File};
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
@@ -17,12 +19,53 @@ use std::io::{self, BufRead, BufReader, Read, Seek, Write};
 
 const MAGIC: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
 
-/// Whether a file that begins like this is compressed.
+/// Limits on the size of the content of a compressed session.
+///
+/// ```
+/// let limits = treering::UnpackLimits::default();
+/// assert_eq!((limits.size, limits.ratio), (4 << 30, 1000));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UnpackLimits {
+    /// The largest content, in bytes.
+    pub size: u64,
+    /// The largest content for each compressed byte. Does not apply to the first 64 MiB.
+    pub ratio: u64,
+}
+
+impl UnpackLimits {
+    /// Content up to this size is accepted whatever it is compressed to.
+    const ANY_RATIO: u64 = 64 << 20;
+
+    /// Limits the size alone, for a file that is trusted.
+    pub fn of_size(size: u64) -> Self {
+        UnpackLimits { size, ratio: u64::MAX }
+    }
+
+    /// Fails if `length` bytes of content from `packed` compressed bytes are too many.
+    fn check(self, length: u64, packed: u64) -> io::Result<()> {
+        if length > self.size {
+            return Err(too_large(format_args!("{} bytes", self.size)));
+        }
+        if length > packed.saturating_mul(self.ratio).max(Self::ANY_RATIO) {
+            return Err(too_large(format_args!("{} times its size", self.ratio)));
+        }
+        Ok(())
+    }
+}
+
+impl Default for UnpackLimits {
+    fn default() -> Self {
+        UnpackLimits { size: 4 << 30, ratio: 1000 }
+    }
+}
+
+/// Returns whether a file that begins with `first` is compressed.
 pub(crate) fn is_packed(first: &[u8]) -> bool {
     first.starts_with(&MAGIC)
 }
 
-/// The content of a compressed file, in a file without a name; `None` if it is not compressed.
+/// Decompresses a file to one without a name; `None` if it is not compressed.
 pub(crate) fn unpack(file: &File) -> io::Result<Option<File>> {
     let mut first = Vec::with_capacity(MAGIC.len());
     Packed::new(file).take(MAGIC.len() as u64).read_to_end(&mut first)?;
@@ -31,7 +74,7 @@ pub(crate) fn unpack(file: &File) -> io::Result<Option<File>> {
     }
     let mut source = BufReader::new(Packed::new(file));
     let mut target = fs::nameless()?;
-    let unpacked = decompress(&mut source, &mut target);
+    let unpacked = decompress(&mut source, &mut target, UnpackLimits::default());
     // The decoder cannot tell a file that cannot be read from one that makes no sense.
     match source.into_inner().failed {
         Some(error) => return Err(error),
@@ -39,6 +82,55 @@ pub(crate) fn unpack(file: &File) -> io::Result<Option<File>> {
     }
     target.rewind()?;
     Ok(Some(target))
+}
+
+/// The beginning of the content of a compressed file.
+#[derive(Debug)]
+pub(super) struct Prefix {
+    pub(super) bytes: Vec<u8>,
+    /// Whether this is all of the content. If it is not, the last line is cut off somewhere.
+    pub(super) is_whole: bool,
+}
+
+/// Decompresses the beginning of a file in memory: at least `length` bytes if there are as many, and
+/// at most one block more.
+pub(super) fn prefix(file: &File, length: usize) -> io::Result<Prefix> {
+    // Compression never makes a block larger by more than its header. A stream that takes more than
+    // this for so little content consists of empty blocks, and is not read to its end.
+    let most = (length as u64).saturating_mul(2).max(1 << 20);
+    let mut packed = Packed::new(file);
+    let mut source = BufReader::new((&mut packed).take(most));
+    let unpacked = prefix_of(&mut source, length);
+    let is_at_most = source.get_ref().limit() == 0;
+    match packed.failed {
+        Some(error) => Err(error),
+        None => unpacked.map(|found| Prefix { is_whole: found.is_whole && !is_at_most, ..found }),
+    }
+}
+
+fn prefix_of(source: &mut impl BufRead, length: usize) -> io::Result<Prefix> {
+    /// An empty last block and a checksum, which makes the decoder give out its window.
+    const END: [u8; 7] = [1, 0, 0, 0, 0, 0, 0];
+    let (mut decoder, mut bytes) = (FrameDecoder::new(), Vec::new());
+    while next_frame(&mut decoder, source)? {
+        let start = bytes.len();
+        let wanted = BlockDecodingStrategy::UptoBytes(length.saturating_sub(start).max(1));
+        decoder.decode_blocks(&mut *source, wanted).map_err(damaged)?;
+        let is_finished = decoder.is_finished();
+        if !is_finished {
+            let all = BlockDecodingStrategy::All;
+            decoder.decode_blocks(&END[..], all).map_err(damaged)?;
+        }
+        drain(&mut decoder, &mut bytes)?;
+        if !is_finished {
+            return Ok(Prefix { bytes, is_whole: false });
+        }
+        verify(&decoder, (bytes.len() - start) as u64)?;
+        if bytes.len() >= length && !source.fill_buf()?.is_empty() {
+            return Ok(Prefix { bytes, is_whole: false });
+        }
+    }
+    Ok(Prefix { bytes, is_whole: true })
 }
 
 /// The packed file from its start, whatever its cursor says: others may share it.
@@ -70,13 +162,67 @@ impl Read for Packed<'_> {
     }
 }
 
-/// Decompresses a compressed session (`.jsonl.zst`), frame after frame; checksums are checked. For whoever
-/// makes such files and wants to know that they can be read.
-pub fn decompress(source: &mut impl BufRead, target: &mut impl Write) -> io::Result<()> {
-    let mut decoder = FrameDecoder::new();
+/// Counts what is read through it.
+struct Counted<'a, R> {
+    inner: &'a mut R,
+    count: u64,
+}
+
+impl<R: BufRead> Read for Counted<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let length = self.inner.read(buffer)?;
+        self.count += length as u64;
+        Ok(length)
+    }
+}
+
+impl<R: BufRead> BufRead for Counted<'_, R> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        self.inner.fill_buf()
+    }
+
+    fn consume(&mut self, amount: usize) {
+        self.count += amount as u64;
+        self.inner.consume(amount);
+    }
+}
+
+/// Decompresses a compressed session (`.jsonl.zst`), frame after frame, and verifies its checksums.
+///
+/// # Errors
+///
+/// Fails with [`io::ErrorKind::FileTooLarge`] as soon as the content exceeds the limits, and with
+/// [`io::ErrorKind::InvalidData`] if the stream is damaged. What was written to `target` by then is
+/// useless.
+pub fn decompress(
+    source: &mut impl BufRead,
+    target: &mut impl Write,
+    limits: UnpackLimits,
+) -> io::Result<()> {
+    let mut source = Counted { inner: source, count: 0 };
+    let (mut decoder, mut done) = (FrameDecoder::new(), 0);
+    while next_frame(&mut decoder, &mut source)? {
+        let mut length = 0;
+        while !decoder.is_finished() {
+            let one = BlockDecodingStrategy::UptoBlocks(1);
+            decoder.decode_blocks(&mut source, one).map_err(damaged)?;
+            length += drain(&mut decoder, target)?;
+            limits.check(done + length, source.count)?;
+        }
+        // The rest of the window.
+        length += drain(&mut decoder, target)?;
+        done += length;
+        limits.check(done, source.count)?;
+        verify(&decoder, length)?;
+    }
+    target.flush()
+}
+
+/// Reads the header of the next frame, passing over frames that hold no content; `false` at the end.
+fn next_frame(decoder: &mut FrameDecoder, source: &mut impl BufRead) -> io::Result<bool> {
     while !source.fill_buf()?.is_empty() {
         match decoder.reset(&mut *source) {
-            Ok(()) => frame(&mut decoder, source, target)?,
+            Ok(()) => return Ok(true),
             Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame {
                 length,
                 ..
@@ -84,23 +230,11 @@ pub fn decompress(source: &mut impl BufRead, target: &mut impl Write) -> io::Res
             Err(error) => return Err(damaged(error)),
         }
     }
-    target.flush()
+    Ok(false)
 }
 
-/// Unpacks the frame whose header was just read.
-fn frame(
-    decoder: &mut FrameDecoder,
-    source: &mut impl BufRead,
-    target: &mut impl Write,
-) -> io::Result<()> {
-    let mut length = 0;
-    while !decoder.is_finished() {
-        decoder
-            .decode_blocks(&mut *source, BlockDecodingStrategy::UptoBlocks(1))
-            .map_err(damaged)?;
-        length += drain(decoder, target)?;
-    }
-    length += drain(decoder, target)?;
+/// Checks the frame that was just decompressed to `length` bytes.
+fn verify(decoder: &FrameDecoder, length: u64) -> io::Result<()> {
     let stated = decoder.content_size();
     if stated != 0 && stated != length {
         return Err(damaged(format_args!("{length} bytes instead of {stated}")));
@@ -123,6 +257,11 @@ fn skip(source: &mut impl BufRead, length: u64) -> io::Result<()> {
         passed if passed == length => Ok(()),
         _ => Err(damaged("it ends too early")),
     }
+}
+
+fn too_large(limit: impl Display) -> io::Error {
+    let message = format!("the file is compressed (zstd) and its content is larger than {limit}");
+    io::Error::new(io::ErrorKind::FileTooLarge, message)
 }
 
 fn damaged(why: impl Display) -> io::Error {
@@ -235,6 +374,87 @@ mod tests {
         packed.seek(io::SeekFrom::Start(17)).unwrap();
         assert!(unpack(&packed).unwrap().is_some());
         assert_eq!(packed.stream_position().unwrap(), 17);
+    }
+
+    /// A frame of `blocks` blocks of 128 KiB, all the same byte: four bytes each.
+    fn bomb(blocks: usize) -> Vec<u8> {
+        // Window of 128 KiB; no checksum, no content size.
+        let mut bytes = [&MAGIC[..], &[0x00, 0x38]].concat();
+        for at in 0..blocks {
+            let is_last = u32::from(at + 1 == blocks);
+            let header = is_last | 1 << 1 | (128 << 10) << 3;
+            bytes.extend(&header.to_le_bytes()[..3]);
+            bytes.push(b'0');
+        }
+        bytes
+    }
+
+    fn decompressed(bytes: &[u8], limits: UnpackLimits) -> (io::Result<()>, usize) {
+        let (mut out, mut source) = (Vec::new(), bytes);
+        (decompress(&mut source, &mut out, limits), out.len())
+    }
+
+    #[test]
+    fn content_that_is_too_large_is_not_written_much_further_than_the_limit() {
+        let packed = bomb(40);
+        let limits = UnpackLimits { size: 1 << 20, ratio: u64::MAX };
+        let (result, length) = decompressed(&packed, limits);
+        let error = result.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::FileTooLarge);
+        assert!(error.to_string().ends_with("larger than 1048576 bytes"), "{error}");
+        assert!(length <= (1 << 20) + (256 << 10), "{length}");
+        let whole = UnpackLimits::of_size(40 * 128 << 10);
+        assert!(
+            matches!(decompressed(&packed, whole), (Ok(()), length) if length == 40 * 128 << 10)
+        );
+    }
+
+    #[test]
+    fn a_bomb_is_recognized_by_its_ratio_also_in_many_frames() {
+        for packed in [bomb(600), bomb(10).repeat(60)] {
+            let (result, length) = decompressed(&packed, UnpackLimits::default());
+            let error = result.unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::FileTooLarge);
+            assert!(error.to_string().ends_with("larger than 1000 times its size"), "{error}");
+            assert!(length as u64 <= UnpackLimits::ANY_RATIO + (256 << 10), "{length}");
+            assert_eq!(unpacked(&packed).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
+        }
+    }
+
+    fn first(bytes: &[u8], length: usize) -> io::Result<Prefix> {
+        prefix(&file(bytes), length)
+    }
+
+    #[test]
+    fn a_prefix_is_the_beginning_of_the_content() {
+        let plain = lines(3_000);
+        for packed in [pack(&plain), plain.chunks(70_000).flat_map(pack).collect()] {
+            for length in [0, 1, 4_000, 100_000, plain.len() - 1] {
+                let found = first(&packed, length).unwrap();
+                assert!(plain.starts_with(&found.bytes) && found.bytes.len() >= length);
+                assert!(found.bytes.len() <= length + (256 << 10), "{length}");
+                assert_eq!(found.is_whole, found.bytes.len() == plain.len(), "{length}");
+            }
+            let found = first(&packed, plain.len()).unwrap();
+            assert!(found.is_whole && found.bytes == plain);
+        }
+        assert_eq!(first(&BY_ZSTD, 1 << 20).unwrap().bytes, LINES.as_bytes());
+    }
+
+    #[test]
+    fn a_prefix_of_a_bomb_is_small_and_damage_in_it_is_found() {
+        let found = first(&bomb(100_000), 1 << 20).unwrap();
+        assert!(!found.is_whole && found.bytes.len() <= (1 << 20) + (128 << 10));
+        // Blocks without content go on for longer than anything is looked at.
+        let mut empty = bomb(1);
+        empty.truncate(6);
+        empty.extend([0, 0, 0].repeat(2 << 20));
+        assert_eq!(first(&empty, 1 << 20).unwrap_err().kind(), io::ErrorKind::InvalidData);
+        let packed = pack(&lines(200));
+        for cut in 4..packed.len() {
+            let error = first(&packed[..cut], 1 << 20).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::InvalidData, "cut at {cut}");
+        }
     }
 
     #[cfg(unix)]

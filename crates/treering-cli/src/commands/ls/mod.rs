@@ -231,6 +231,9 @@ fn write_json(session: &SessionInfo, out: &mut Output) -> Result<(), Failure> {
     for (key, number) in numbers {
         write!(out, ",\"{key}\":{number}")?;
     }
+    if session.is_partial {
+        out.write_all(b",\"partial\":true")?;
+    }
     writeln!(out, "}}")?;
     Ok(())
 }

@@ -131,7 +131,10 @@ fn table(sessions: &[&SessionInfo], shown: &Shown<'_>, when: When) -> Vec<Column
             Column::new("USED", Width::Fixed, cells(&|session| time(Some(session.modified))))
         }
     };
-    let messages = cells(&|session| session.message_count.to_string());
+    let messages = cells(&|session| {
+        let more = if session.is_partial { "+" } else { "" };
+        format!("{}{more}", session.message_count)
+    });
     let messages = Column::new("MESSAGES", Width::Optional(3), messages).right();
     let size =
         Column::new("SIZE", Width::Optional(0), cells(&|session| size(session.size))).right();

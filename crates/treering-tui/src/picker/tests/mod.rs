@@ -31,6 +31,7 @@ fn session(id: &str, minutes: i64, first_message: &str) -> SessionInfo {
         finding_count: 0,
         first_message: first_message.to_owned(),
         size: 1000 * minutes as u64,
+        is_partial: false,
     }
 }
 

@@ -55,7 +55,14 @@ impl Previews {
 
 /// The preview of a session.
 pub(super) fn page(session: &SessionInfo, now: i64) -> Page {
-    let ends = active_projection(&session.path).map(|projection| projection.only_last(ENTRIES));
+    if session.is_partial {
+        let mut page = head(session, Vec::new(), now);
+        let text = "a large archive: open it to decompress and read it";
+        page.lines.push(Line::new(Tone::Dim, text));
+        return page;
+    }
+    let ends = active_projection(&session.path)
+        .map(|projection| projection.without_images().only_last(ENTRIES));
     let ends = ends.and_then(|ends| {
         let mut models: Vec<String> = ends.model.iter().filter_map(Model::full_name).collect();
         let messages: Vec<ContextMessage> = ends.collect::<treering::Result<_>>()?;
@@ -89,8 +96,9 @@ fn head(session: &SessionInfo, models: Vec<String>, now: i64) -> Page {
 
 /// What a session amounts to, line by line.
 fn facts(session: &SessionInfo, models: Vec<String>, now: i64) -> Vec<String> {
-    let count = |number: usize, one: &str, many: &str| {
-        format!("{number} {}", if number == 1 { one } else { many })
+    let count = |number: usize, one: &str, many: &str| match session.is_partial {
+        true => format!("{number}+ {many}"),
+        false => format!("{number} {}", if number == 1 { one } else { many }),
     };
     let mut amount = vec![
         count(session.message_count, "message", "messages"),
