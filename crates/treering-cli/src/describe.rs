@@ -3,7 +3,7 @@
 
 use crate::error::Failure;
 use crate::output::{Output, Style};
-use crate::text::{excerpt, first_line, fit, safe, safe_bytes, safe_line, size};
+use crate::text::{blob_name, excerpt, first_line, fit, safe, safe_bytes, safe_line, size};
 use std::borrow::Cow;
 use std::io::Write;
 use treering::{
@@ -223,7 +223,7 @@ fn write_block(out: &mut Output, block: &Block<'_>, calls: Calls) -> Result<(), 
         }
         Block::Image { data, mime_type } => {
             // Base64: four characters for three bytes.
-            let bytes = size(data.len() as u64 / 4 * 3);
+            let bytes = blob_name(data).unwrap_or_else(|| size(data.len() as u64 / 4 * 3));
             out.paint(Style::Dim, &format!("[image {}, {bytes}]", safe_line(mime_type)))
         }
         Block::Other(raw) => {

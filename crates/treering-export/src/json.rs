@@ -29,7 +29,7 @@ pub(crate) fn write(export: &Export, session: &Session, out: &mut impl Write) ->
         raw(out, label)?;
     }
     out.write_all(b"},\n\"entries\":[")?;
-    let mut reader = session.reader();
+    let mut reader = session.reader().with_images();
     for (at, item) in walk.items().enumerate() {
         out.write_all(if at > 0 { b",\n" } else { b"\n" })?;
         let entry = reader.entry(item.entry.id)?;

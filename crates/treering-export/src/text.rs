@@ -153,6 +153,20 @@ pub fn age(millis: i64) -> String {
     }
 }
 
+/// Returns the name, cut short, of the blob in which an image is kept; `None` if it is in the session.
+/// It is safe to show.
+///
+/// ```
+/// use treering_export::text::blob_name;
+/// assert_eq!(blob_name("blob:sha256:0123456789abcdef").as_deref(), Some("blob 0123456789ab"));
+/// assert_eq!(blob_name("iVBORw0KGgo="), None);
+/// ```
+pub fn blob_name(image_data: &str) -> Option<String> {
+    let hash = image_data.strip_prefix("blob:sha256:")?;
+    let digits: String = hash.chars().take_while(char::is_ascii_hexdigit).take(12).collect();
+    Some(format!("blob {digits}"))
+}
+
 /// A size in bytes, to two or three digits.
 pub fn size(bytes: u64) -> String {
     let mut value = bytes as f64;

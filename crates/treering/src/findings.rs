@@ -108,6 +108,8 @@ pub enum Problem {
     UnknownType { name: String, count: u64 },
     /// Something kept in a file of its own that is not there.
     MissingBlob { entry: EntryId, name: String },
+    /// Something kept in a file of its own that is not what the entry refers to.
+    BadBlob { entry: EntryId, name: String, reason: String },
     /// An entry that is a large part of the file, or large by any measure.
     Large { entry: EntryId, size: u64 },
     /// A byte order mark before the first line.
@@ -159,6 +161,7 @@ impl Problem {
             Problem::NoVersion => "no-version",
             Problem::UnknownType { .. } => "unknown-type",
             Problem::MissingBlob { .. } => "missing-blob",
+            Problem::BadBlob { .. } => "bad-blob",
             Problem::Large { .. } => "large-entry",
             Problem::ByteOrderMark => "byte-order-mark",
             Problem::CarriageReturns { .. } => "crlf",
@@ -180,7 +183,8 @@ impl Problem {
             | Problem::Circle(_)
             | Problem::Unreachable { .. }
             | Problem::NoMessage(_)
-            | Problem::MissingBlob { .. } => Severity::Error,
+            | Problem::MissingBlob { .. }
+            | Problem::BadBlob { .. } => Severity::Error,
             Problem::SecondHeader
             | Problem::NoId(_)
             | Problem::MissingTarget(_)
@@ -221,6 +225,7 @@ impl Problem {
             | Problem::CallWithoutResult { entry: id, .. }
             | Problem::ResultWithoutCall { entry: id, .. }
             | Problem::MissingBlob { entry: id, .. }
+            | Problem::BadBlob { entry: id, .. }
             | Problem::Large { entry: id, .. } => Some(id),
             _ => None,
         }
@@ -248,7 +253,9 @@ impl Problem {
             Problem::OldVersion(_) | Problem::NoVersion => "migrate brings the file up to date",
             Problem::FutureVersion(_) => "a newer release can write to it",
             Problem::UnknownType { .. } => "a newer release may know it; nothing is lost",
-            Problem::MissingBlob { .. } => "restore the file into the directory of blobs",
+            Problem::MissingBlob { .. } | Problem::BadBlob { .. } => {
+                "restore the file into the directory of blobs"
+            }
             _ => return None,
         })
     }
@@ -338,6 +345,9 @@ impl fmt::Display for Problem {
             }
             Problem::MissingBlob { entry, name } => {
                 write!(f, "entry {entry} refers to {name}, which is not there")
+            }
+            Problem::BadBlob { entry, name, reason } => {
+                write!(f, "entry {entry} refers to {name}, which is not used: {reason}")
             }
             Problem::Large { entry, size } => write!(f, "entry {entry} has {size} bytes"),
             Problem::ByteOrderMark => write!(f, "a byte order mark: some agents stumble over it"),

@@ -78,12 +78,18 @@ impl Snapshot {
 
     /// The row's entry in treering's shape, of the current version. Borrowed where nothing had to
     /// change. Messages after the entry's own go to `more`.
-    fn native<'a>(&self, row: u32, bytes: &'a [u8], more: &mut Vec<Vec<u8>>) -> Cow<'a, [u8]> {
+    fn native<'a>(
+        &self,
+        row: u32,
+        bytes: &'a [u8],
+        images: Images,
+        more: &mut Vec<Vec<u8>>,
+    ) -> Cow<'a, [u8]> {
         if self.codec.is_native(self.tree.node(row).kind()) {
             let entry = migrate::entry(&self.tree, row, self.shape, self.version, bytes);
-            return match self.blobs.is_empty() {
-                true => entry,
-                false => self.with_blobs(entry),
+            return match images {
+                Images::Referenced => entry,
+                Images::Inlined => self.with_blobs(entry),
             };
         }
         // What is not a whole object is not understood: it stays as it is, and is found damaged.
@@ -95,12 +101,13 @@ impl Snapshot {
         Cow::Owned(self.placed(row, &decoded.entry))
     }
 
-    /// JSON with the blobs that it refers to, as far as they are there.
+    /// Puts the blobs that `json` refers to in place of the references, where they can be used.
     pub(crate) fn with_blobs<'a>(&self, json: Cow<'a, [u8]>) -> Cow<'a, [u8]> {
-        let mut load =
-            |hash: &str| self.blobs.iter().find_map(|dir| std::fs::read(dir.join(hash)).ok());
-        match blobs::resolve(&json, &mut load) {
-            Cow::Owned(resolved) => Cow::Owned(resolved),
+        if self.blobs.is_empty() {
+            return json;
+        }
+        match blobs::inlined(&json, &self.blobs) {
+            Cow::Owned(inlined) => Cow::Owned(inlined),
             Cow::Borrowed(_) => json,
         }
     }
@@ -122,7 +129,7 @@ impl Snapshot {
 
     pub(crate) fn entry(&self, row: u32) -> Result<Entry> {
         let bytes = self.bytes(row).map_err(Error::Storage)?;
-        Ok(self.entry_of(row, &bytes))
+        Ok(self.entry_of(row, &bytes, Images::Referenced))
     }
 
     /// Several entries, each read when it is asked for.
@@ -142,7 +149,7 @@ impl Snapshot {
             let node = *self.tree.node(row);
             match bodies.read(&self, row) {
                 Ok(bytes) if wanted(node.kind(), node.role(), bytes) => {
-                    Some(Ok(self.entry_of(row, bytes)))
+                    Some(Ok(self.entry_of(row, bytes, Images::Referenced)))
                 }
                 Ok(_) => None,
                 Err(error) => Some(Err(error)),
@@ -150,13 +157,13 @@ impl Snapshot {
         })
     }
 
-    fn entry_of(&self, row: u32, bytes: &[u8]) -> Entry {
+    fn entry_of(&self, row: u32, bytes: &[u8], images: Images) -> Entry {
         let node = self.tree.node(row);
         let object = &bytes[json::skip_space(bytes, 0)..];
         let found = json::whole_object(object, "message");
         let mut more = Vec::new();
         let (raw, record, checked) = match found.clone() {
-            Some((end, message)) => match self.native(row, &object[..end], &mut more) {
+            Some((end, message)) => match self.native(row, &object[..end], images, &mut more) {
                 Cow::Borrowed(raw) if raw.len() == end => (raw.to_vec(), None, Some(message)),
                 Cow::Borrowed(raw) => (raw.to_vec(), None, None),
                 Cow::Owned(raw) => {
@@ -223,13 +230,23 @@ pub(crate) struct Bodies {
     start: u64,
     /// How much is read at a time.
     step: u64,
+    images: Images,
+}
+
+/// What is done about images that stand outside the log, in files of their own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Images {
+    /// Their references stay: enough for everything that does not show or send an image.
+    Referenced,
+    /// They are read and put in place of the references, at a cost in time and memory.
+    Inlined,
 }
 
 const WINDOW: u64 = 128 * 1024;
 
 impl Default for Bodies {
     fn default() -> Self {
-        Bodies { window: Vec::new(), start: 0, step: WINDOW }
+        Bodies { window: Vec::new(), start: 0, step: WINDOW, images: Images::Referenced }
     }
 }
 
@@ -237,6 +254,21 @@ impl Bodies {
     /// For one or two bodies: reads little more than what is asked for.
     pub(crate) fn few() -> Self {
         Bodies { step: 4096, ..Bodies::default() }
+    }
+
+    /// For what leaves the session: contexts, exports and copies.
+    pub(crate) fn with_images() -> Self {
+        Bodies::default().inlining()
+    }
+
+    /// The same, with images in place of their references.
+    pub(crate) fn inlining(self) -> Self {
+        Bodies { images: Images::Inlined, ..self }
+    }
+
+    /// The same, with references in place of images.
+    pub(crate) fn referencing(self) -> Self {
+        Bodies { images: Images::Referenced, ..self }
     }
 
     /// The row's bytes as they stand in the log.
@@ -259,8 +291,9 @@ impl Bodies {
     }
 
     pub(crate) fn entry(&mut self, view: &Snapshot, row: u32) -> Result<Entry> {
+        let images = self.images;
         let bytes = self.read(view, row)?;
-        Ok(view.entry_of(row, bytes))
+        Ok(view.entry_of(row, bytes, images))
     }
 
     /// The entry's JSON, whether or not it is whole; nothing if it is known to be damaged.
@@ -278,8 +311,9 @@ impl Bodies {
         if view.tree.node(row).has(Node::DAMAGED) {
             return Ok(None);
         }
+        let images = self.images;
         let bytes = self.read(view, row)?;
-        Ok(Some(view.native(row, bytes, more)))
+        Ok(Some(view.native(row, bytes, images, more)))
     }
 
     /// The record as it stands in the log, if it is a whole object.

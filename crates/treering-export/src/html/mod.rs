@@ -62,7 +62,7 @@ fn write_at(pace: Pace, export: &Export, session: &Session, out: &mut impl Write
     out.write_all(b"<div hidden>\n")?;
     let mut page = Page::default();
     let take = |items: &[Item<'_>], batch: &Batch| page.add(items, batch, out);
-    workers::each(&session.reader(), walk.items(), pace, take)?;
+    workers::each(&session.reader().with_images(), walk.items(), pace, take)?;
     page.pieces.close(out)?;
     let title = title.or(page.first_words).unwrap_or_else(|| "Session".to_owned());
     out.write_all(b"</div>\n<script type=\"application/json\" id=index>")?;

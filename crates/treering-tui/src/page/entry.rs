@@ -7,7 +7,7 @@ use crate::theme::Tone;
 use crate::zone::Zone;
 use std::borrow::Cow;
 use treering::{Block, Body, Entry, MessageView, Role, Session};
-use treering_export::text::{excerpt, short_number};
+use treering_export::text::{blob_name, excerpt, short_number};
 use treering_export::tool::{self, Call};
 use treering_export::{Calls, Fields, Gist, of_message, usage_facts};
 
@@ -170,8 +170,8 @@ fn write_block(writer: &mut Writer, block: &Block<'_>) {
             prose::write(writer, text, Tone::Dim);
         }
         Block::Image { mime_type, data } => {
-            let bytes = data.len() / 4 * 3;
-            let picture = format!("[{}, {}]", excerpt(mime_type, 40), size(bytes));
+            let bytes = blob_name(data).unwrap_or_else(|| size(data.len() / 4 * 3));
+            let picture = format!("[{}, {bytes}]", excerpt(mime_type, 40));
             writer.push(Line::new(Tone::Dim, &picture));
         }
         Block::ToolCall { name, arguments, .. } => call::write(writer, name, *arguments),

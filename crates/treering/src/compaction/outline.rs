@@ -35,7 +35,9 @@ pub(super) struct Measured {
 }
 
 impl Outline {
-    pub(super) fn new(mut projection: Projection) -> Result<Self> {
+    pub(super) fn new(projection: Projection) -> Result<Self> {
+        // An image counts the same whatever is in it.
+        let mut projection = projection.without_images();
         let mut parts = HashMap::new();
         if projection.has_pieces() {
             while let Some(selected) = projection.next_selected()? {

@@ -168,6 +168,12 @@ impl Edits {
 }
 
 impl Projection {
+    /// Leaves images that stand outside the session file as references, which saves reading them.
+    #[must_use]
+    pub fn without_images(self) -> Self {
+        Projection { bodies: self.bodies.referencing(), ..self }
+    }
+
     /// Decides what counts at `leaf` (`None`: before the first entry). Nothing if the view is only a
     /// part of a log and the answer depends on the rest.
     pub(crate) fn plan(view: Snapshot, leaf: Option<u32>) -> Result<Option<Self>> {
@@ -190,7 +196,7 @@ impl Projection {
             view,
             selection,
             edits,
-            bodies,
+            bodies: bodies.inlining(),
             done: 0,
             joined: HashSet::new(),
             ready: VecDeque::new(),

@@ -173,7 +173,7 @@ impl Writer<'_> {
         write: &mut dyn FnMut(Item, &mut Losses) -> Result<()>,
     ) -> Result<()> {
         let (tree, plan) = (self.view.tree(), self.plan);
-        let mut bodies = Bodies::default();
+        let mut bodies = Bodies::with_images();
         let mut millis = self.created();
         for &row in &plan.rows {
             millis = tree.node(row).time().unwrap_or(millis);

@@ -2,7 +2,7 @@
 
 use super::tools::Tools;
 use crate::dialect::Dialect;
-use crate::dialect::omp::blobs;
+use crate::dialect::omp::blobs::{self, BlobError};
 use crate::entry::{Kind, MessageView, Role};
 use crate::error::Result;
 use crate::findings::Problem;
@@ -41,9 +41,15 @@ pub(super) fn examine(view: &Snapshot, loaded: &Loaded, found: &mut Found) -> Re
             look.find(row, Problem::InvalidTime(tree.id(row)));
         }
         if !loaded.blobs.is_empty() {
-            // Those that are there stand in the body already.
-            for name in blobs::references(&body) {
-                look.find(row, Problem::MissingBlob { entry: tree.id(row), name });
+            for (name, error) in blobs::problems(&body, &loaded.blobs) {
+                let entry = tree.id(row);
+                look.find(
+                    row,
+                    match error {
+                        BlobError::Missing => Problem::MissingBlob { entry, name },
+                        error => Problem::BadBlob { entry, name, reason: error.to_string() },
+                    },
+                );
             }
         }
         look.at(row, &body, &more);

@@ -144,7 +144,7 @@ impl<'a> Copying<'a> {
         chosen: Vec<bool>,
         target: &'a Target,
     ) -> Result<Self> {
-        let mut bodies = Bodies::default();
+        let mut bodies = Bodies::with_images();
         let pairs = Pairs::along(&source.view, &mut bodies, &path)?;
         Ok(Copying { source, target, path, chosen, pairs, groups: HashSet::new(), bodies })
     }

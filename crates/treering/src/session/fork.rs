@@ -170,7 +170,7 @@ impl Fork<'_> {
             |row: &u32| tree.node(*row).kind() != Kind::Label && Some(*row) != self.header_row;
         let kept: Vec<u32> = path.iter().copied().filter(is_kept).collect();
         let moved = replacements(view, path);
-        let mut bodies = Bodies::default();
+        let mut bodies = Bodies::with_images();
         let mut parent = NONE;
         for &row in &kept {
             let body = match codec.is_native(tree.node(row).kind()) {

@@ -103,6 +103,14 @@ pub struct Reader {
 }
 
 impl Reader {
+    /// Reads entries with the images that stand outside the session file (blobs of omp) in place of
+    /// their references. An image that is missing, or is not what the reference names, stays a
+    /// reference.
+    #[must_use]
+    pub fn with_images(self) -> Self {
+        Reader { bodies: self.bodies.inlining(), ..self }
+    }
+
     /// An entry, by id or unambiguous prefix.
     pub fn entry(&mut self, id: &str) -> Result<Entry> {
         let row = self.view.tree().find_row_at(self.next, id)?;
@@ -311,7 +319,8 @@ impl Session {
         self.state().leaf.clone()
     }
 
-    /// An entry, by id or unambiguous prefix.
+    /// Returns an entry, by id or unambiguous prefix. Images that stand outside the file are references
+    /// in it, see [`Reader::with_images`].
     pub fn entry(&self, id: &str) -> Result<Entry> {
         let view = self.view();
         let row = view.tree().find_row(id)?;

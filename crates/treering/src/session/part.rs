@@ -110,7 +110,7 @@ impl<'a> Subtree<'a> {
     /// Called while the rows are in the order of the tree: parents first.
     fn drop_strangers(&mut self) -> Result<()> {
         let tree = self.view.tree();
-        let mut bodies = Bodies::default();
+        let mut bodies = Bodies::with_images();
         let mut first_kept = HashSet::new();
         for &row in self.rows.iter().filter(|&&row| tree.node(row).kind() == Kind::Compaction) {
             first_kept.extend(self.named(&mut bodies, row, "firstKeptEntryId")?);
@@ -139,7 +139,7 @@ impl<'a> Subtree<'a> {
     fn write(&self, leaf: Option<&EntryId>, out: &mut dyn Write) -> Result<()> {
         let tree = self.view.tree();
         let above: HashSet<u32> = tree.ancestors(self.top).skip(1).collect();
-        let mut bodies = Bodies::default();
+        let mut bodies = Bodies::with_images();
         let mut labels = HashMap::new();
         let mut last = self.top;
         for &row in self.rows.iter().filter(|row| !self.dropped.contains_key(row)) {

@@ -213,20 +213,23 @@ fn blobs_are_read_where_they_are_and_reported_where_not() {
         let value = model::value(&context.messages[0].json).unwrap();
         value["content"][0]["data"].as_str().unwrap().to_owned()
     };
-    let missing = || {
-        treering::examine(&path)
-            .unwrap()
-            .findings
-            .iter()
-            .any(|finding| finding.code() == "missing-blob")
+    let found = |code: &str| {
+        treering::examine(&path).unwrap().findings.iter().any(|finding| finding.code() == code)
     };
     assert_eq!(data(), format!("blob:sha256:{hash}"), "what is not there stays a reference");
-    assert!(missing());
+    assert!(found("missing-blob"));
     let blobs = dir.path().join("agent/blobs");
     std::fs::create_dir(&blobs).unwrap();
     std::fs::write(blobs.join(hash), "foo").unwrap();
     assert_eq!(data(), "Zm9v");
-    assert!(!missing());
+    assert!(!found("missing-blob") && !found("bad-blob"));
+    let session = Session::open(&path).unwrap();
+    let raw = |entry: treering::Entry| String::from_utf8(entry.raw().to_vec()).unwrap();
+    assert!(raw(session.entry("a1").unwrap()).contains(hash), "an entry refers to the image");
+    assert!(raw(session.reader().with_images().entry("a1").unwrap()).contains("Zm9v"));
+    std::fs::write(blobs.join(hash), "root:x:0:0").unwrap();
+    assert_eq!(data(), format!("blob:sha256:{hash}"), "other content is not shown to a model");
+    assert!(found("bad-blob"));
     assert_eq!(std::fs::read_to_string(&path).unwrap(), text, "the file keeps its reference");
 }
 

@@ -76,7 +76,7 @@ fn edited(writer: &Writer<'_>, leaf: Option<u32>) -> Result<HashMap<String, Opti
     let (view, tree) = (writer.view(), writer.view().tree());
     let path = leaf.map(|leaf| tree.path_rows(leaf)).unwrap_or_default();
     let mut edited = HashMap::new();
-    let mut bodies = Bodies::default();
+    let mut bodies = Bodies::with_images();
     for &row in path.iter().filter(|&&row| tree.node(row).kind() == Kind::ContextEdit) {
         let body = bodies.whole(view, row)?;
         let target = body.as_deref().and_then(|body| json::get(body, "targetId"));

@@ -5,43 +5,156 @@
 //! of an image block in `content` or `images`, `result` of an `image_generation_call`, and any
 //! `image_url`, whose blob is the text of a data URL. The same words anywhere else are just text. A
 //! reference whose blob is missing stays as it is, as in omp.
+//!
+//! The content of a blob may end up in a request to a provider or in an exported page, so it is used
+//! only if it is what the reference names: a regular file directly in a directory of blobs, not a link,
+//! whose SHA-256 is the one in its name. Sizes are limited, because one short line can refer to a large
+//! blob any number of times. Other references stay as they are, and `doctor` reports them.
 
+use crate::fs::{is_not_regular, open_unlinked, read_limited};
 use crate::json;
+use sha2::{Digest, Sha256};
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::fmt;
+use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 const PREFIX: &[u8] = b"blob:sha256:";
 
-/// The hashes of the blobs that `message` refers to, each once, in order.
-pub(crate) fn references(message: &[u8]) -> Vec<String> {
-    let mut hashes: Vec<String> = Vec::new();
-    let mut seen = HashSet::new();
-    for reference in find(message) {
-        let hash = reference.hash(message);
-        if seen.insert(hash) {
-            hashes.push(hash.to_owned());
-        }
-    }
-    hashes
+/// The largest blob that is used. Images in sessions are screenshots and photographs.
+const MAX_BLOB: u64 = 64 << 20;
+
+/// The most that the blobs of one record may have together. No provider accepts requests of this size.
+const MAX_TOTAL: u64 = 128 << 20;
+
+/// Why a blob is not used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum BlobError {
+    /// There is no such file.
+    Missing,
+    /// The file cannot be read.
+    Unreadable,
+    /// The record refers to more than [`MAX_TOTAL`] bytes.
+    TooMany,
+    /// The file is larger than [`MAX_BLOB`].
+    TooLarge,
+    /// It is a link, a directory, a pipe or a device.
+    NotRegular,
+    /// The content does not have the hash that the file is named after.
+    Mismatch,
 }
 
-/// `message` with every reference replaced by what `load` gives for its hash.
-pub(crate) fn resolve<'a>(
-    message: &'a [u8],
-    load: &mut dyn FnMut(&str) -> Option<Vec<u8>>,
-) -> Cow<'a, [u8]> {
+impl fmt::Display for BlobError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            BlobError::Missing => "it is missing",
+            BlobError::Unreadable => "it cannot be read",
+            BlobError::TooMany => "the entry refers to more than 128 MiB",
+            BlobError::TooLarge => "it is larger than 64 MiB",
+            BlobError::NotRegular => "it is not a regular file",
+            BlobError::Mismatch => "its content does not have this hash",
+        })
+    }
+}
+
+/// Reads the blob with this hash from the first of the directories that has it.
+fn read(directories: &[PathBuf], hash: &str) -> Result<Vec<u8>, BlobError> {
+    let mut worst = BlobError::Missing;
+    for directory in directories {
+        match read_file(&directory.join(hash), hash) {
+            Ok(bytes) => return Ok(bytes),
+            Err(error) => worst = worst.max(error),
+        }
+    }
+    Err(worst)
+}
+
+fn read_file(path: &Path, hash: &str) -> Result<Vec<u8>, BlobError> {
+    let read = open_unlinked(path).and_then(|file| read_limited(&file, MAX_BLOB));
+    let bytes = read.map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => BlobError::Missing,
+        io::ErrorKind::FileTooLarge => BlobError::TooLarge,
+        _ if is_not_regular(&error) => BlobError::NotRegular,
+        _ => BlobError::Unreadable,
+    })?;
+    let found = Sha256::digest(&bytes);
+    let is_digit = |(at, byte): (usize, &u8)| {
+        hash.get(2 * at..2 * at + 2).and_then(|digits| u8::from_str_radix(digits, 16).ok())
+            == Some(*byte)
+    };
+    match found.iter().enumerate().all(is_digit) {
+        true => Ok(bytes),
+        false => Err(BlobError::Mismatch),
+    }
+}
+
+/// The blobs of one record, each read once, in bounded memory.
+struct Blobs<'a> {
+    directories: &'a [PathBuf],
+    known: HashMap<String, Result<Vec<u8>, BlobError>>,
+    total: u64,
+}
+
+impl<'a> Blobs<'a> {
+    fn new(directories: &'a [PathBuf]) -> Self {
+        Blobs { directories, known: HashMap::new(), total: 0 }
+    }
+
+    /// Returns the content for one more reference to this hash.
+    fn take(&mut self, hash: &str) -> Result<&[u8], BlobError> {
+        let known = match self.known.entry(hash.to_owned()) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(unknown) => {
+                let found = read(self.directories, hash);
+                let is_too_much = |bytes: &Vec<u8>| self.total + bytes.len() as u64 > MAX_TOTAL;
+                unknown.insert(match found {
+                    // Not kept either: this bounds what is in memory.
+                    Ok(bytes) if is_too_much(&bytes) => Err(BlobError::TooMany),
+                    found => found,
+                })
+            }
+        };
+        let bytes = known.as_ref().map_err(|error| *error)?;
+        let total = self.total + bytes.len() as u64;
+        if total > MAX_TOTAL {
+            return Err(BlobError::TooMany);
+        }
+        self.total = total;
+        Ok(bytes)
+    }
+}
+
+/// Returns the blobs that `message` refers to and that are not used, each once, in order.
+pub(crate) fn problems(message: &[u8], directories: &[PathBuf]) -> Vec<(String, BlobError)> {
+    let mut blobs = Blobs::new(directories);
+    let mut found: Vec<(String, BlobError)> = Vec::new();
+    for reference in find(message) {
+        let hash = reference.hash(message);
+        if let Err(error) = blobs.take(hash)
+            && !found.iter().any(|(known, _)| known == hash)
+        {
+            found.push((hash.to_owned(), error));
+        }
+    }
+    found
+}
+
+/// Returns `message` with every reference replaced by the content of its blob.
+pub(crate) fn inlined<'a>(message: &'a [u8], directories: &[PathBuf]) -> Cow<'a, [u8]> {
+    let mut blobs = Blobs::new(directories);
     let mut out = Vec::new();
     let mut done = 0;
     for reference in find(message) {
-        let Some(blob) = load(reference.hash(message)) else { continue };
+        let Ok(blob) = blobs.take(reference.hash(message)) else { continue };
         out.extend_from_slice(&message[done..reference.literal.start]);
         if reference.is_text {
-            json::write_string(&mut out, &String::from_utf8_lossy(&blob));
+            json::write_string(&mut out, &String::from_utf8_lossy(blob));
         } else {
             out.push(b'"');
-            base64(&mut out, &blob);
+            base64(&mut out, blob);
             out.push(b'"');
         }
         done = reference.literal.end;
@@ -231,22 +344,58 @@ fn base64(out: &mut Vec<u8>, bytes: &[u8]) {
 mod tests {
     use super::*;
 
-    const A: &str = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
-    const B: &str = "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb";
-
-    fn message(template: &str) -> String {
-        template
-            .replace("@A", &format!("blob:sha256:{A}"))
-            .replace("@B", &format!("blob:sha256:{B}"))
+    /// The blobs `M\xfb\xff` and `data:"x`, in a directory, and a message that refers to them.
+    struct Case {
+        dir: tempfile::TempDir,
+        a: String,
+        b: String,
     }
 
-    fn resolved(template: &str) -> String {
-        let message = message(template);
-        let mut load = |hash: &str| {
-            (hash == A).then(|| b"M\xfb\xff".to_vec()).or((hash == B).then(|| b"data:\"x".to_vec()))
-        };
-        String::from_utf8(resolve(message.as_bytes(), &mut load).into_owned()).unwrap()
+    fn name(content: &[u8]) -> String {
+        Sha256::digest(content).iter().map(|byte| format!("{byte:02x}")).collect()
     }
+
+    impl Case {
+        fn new() -> Self {
+            let dir = tempfile::tempdir().unwrap();
+            let mut case = Case { dir, a: String::new(), b: String::new() };
+            (case.a, case.b) = (case.add(b"M\xfb\xff"), case.add(b"data:\"x"));
+            case
+        }
+
+        fn add(&self, content: &[u8]) -> String {
+            let name = name(content);
+            std::fs::write(self.dir.path().join(&name), content).unwrap();
+            name
+        }
+
+        fn message(&self, template: &str) -> String {
+            template
+                .replace("@A", &format!("blob:sha256:{}", self.a))
+                .replace("@B", &format!("blob:sha256:{}", self.b))
+        }
+
+        fn directories(&self) -> [PathBuf; 2] {
+            [self.dir.path().join("nowhere"), self.dir.path().to_owned()]
+        }
+
+        fn inlined(&self, template: &str) -> String {
+            let message = self.message(template);
+            let inlined = inlined(message.as_bytes(), &self.directories());
+            String::from_utf8(inlined.into_owned()).unwrap()
+        }
+
+        fn problems(&self, template: &str) -> Vec<(String, BlobError)> {
+            problems(self.message(template).as_bytes(), &self.directories())
+        }
+    }
+
+    /// The hashes that a message refers to.
+    fn hashes(message: &str) -> Vec<&str> {
+        find(message.as_bytes()).iter().map(|found| found.hash(message.as_bytes())).collect()
+    }
+
+    const IMAGE: &str = r#"{"content":[{"type":"image","data":"@A"}]}"#;
 
     #[test]
     fn images_come_back_where_omp_puts_them_back() {
@@ -272,7 +421,7 @@ mod tests {
                 "{\"x\":[{\"image_url\":\"data:\\\"x\"},{\"image_url\":\"M\u{fffd}\u{fffd}\"}],\"y\":1}",
             ),
         ] {
-            assert_eq!(resolved(before), after);
+            assert_eq!(Case::new().inlined(before), after);
         }
     }
 
@@ -287,28 +436,78 @@ mod tests {
             r#"{"content":[{"type":"image","data":"@Aa"}]}"#,
             r#"{"content":[{"type":"image","data":"blob:sha256:../../../../../../../../../../../../../../../../../../../etc/pass"}]}"#,
         ] {
-            assert_eq!(resolved(template), message(template));
-            assert!(references(message(template).as_bytes()).is_empty(), "{template}");
+            let case = Case::new();
+            assert_eq!(case.inlined(template), case.message(template));
+            assert!(hashes(&case.message(template)).is_empty(), "{template}");
         }
     }
 
+    #[track_caller]
+    fn assert_refused(case: &Case, error: BlobError) {
+        assert_eq!(case.inlined(IMAGE), case.message(IMAGE), "stays a reference");
+        assert_eq!(case.problems(IMAGE), [(case.a.clone(), error)]);
+    }
+
     #[test]
-    fn a_missing_blob_stays_a_reference() {
-        let message = message(r#"{"content":[{"type":"image","data":"@A"}]}"#);
-        assert!(matches!(resolve(message.as_bytes(), &mut |_| None), Cow::Borrowed(_)));
-        assert_eq!(references(message.as_bytes()), [A]);
+    fn a_blob_that_is_missing_or_changed_stays_a_reference() {
+        let case = Case::new();
+        assert_eq!(case.problems(IMAGE), []);
+        let path = case.dir.path().join(&case.a);
+        std::fs::write(&path, "something else").unwrap();
+        assert_refused(&case, BlobError::Mismatch);
+        std::fs::remove_file(&path).unwrap();
+        assert_refused(&case, BlobError::Missing);
+        std::fs::create_dir(&path).unwrap();
+        assert_refused(&case, BlobError::NotRegular);
+    }
+
+    /// A test that fails here would hang: a named pipe without a writer.
+    #[cfg(unix)]
+    #[test]
+    fn links_and_pipes_are_no_blobs_even_with_the_right_content() {
+        let case = Case::new();
+        let path = case.dir.path().join(&case.a);
+        std::fs::rename(&path, case.dir.path().join("elsewhere")).unwrap();
+        std::os::unix::fs::symlink("elsewhere", &path).unwrap();
+        assert_refused(&case, BlobError::NotRegular);
+        std::fs::remove_file(&path).unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        assert_refused(&case, BlobError::NotRegular);
+    }
+
+    #[test]
+    fn a_huge_blob_is_not_read() {
+        let case = Case::new();
+        let file = std::fs::File::create(case.dir.path().join(&case.a)).unwrap();
+        file.set_len(MAX_BLOB + 1).unwrap();
+        assert_refused(&case, BlobError::TooLarge);
+    }
+
+    #[test]
+    fn many_references_to_one_blob_do_not_add_up_without_limit() {
+        let mut case = Case::new();
+        case.a = case.add(&vec![7; 20 << 20]);
+        let images = vec![r#"{"type":"image","data":"@A"}"#; 60].join(",");
+        let message = format!(r#"{{"content":[{images}]}}"#);
+        let inlined = case.inlined(&message);
+        assert_eq!(hashes(&inlined).len(), 54, "six of 20 MiB fit into 128 MiB");
+        assert!(inlined.len() < 180 << 20);
+        assert_eq!(case.problems(&message), [(case.a.clone(), BlobError::TooMany)]);
     }
 
     #[test]
     fn each_hash_is_named_once() {
+        let case = Case { a: "a".repeat(64), b: "b".repeat(64), ..Case::new() };
         let images = r#"{"images":[{"type":"image","data":"@B"},{"type":"image","data":"@A"},{"type":"image","data":"@B"}]}"#;
-        assert_eq!(references(message(images).as_bytes()), [B, A]);
+        let missing = |name: &String| (name.clone(), BlobError::Missing);
+        assert_eq!(case.problems(images), [missing(&case.b), missing(&case.a)]);
     }
 
     #[test]
     fn an_image_is_not_searched_for_others() {
+        let case = Case::new();
         let image = r#"{"images":[{"type":"image","x":{"image_url":"@A"},"data":"@B"}]}"#;
-        assert_eq!(references(message(image).as_bytes()), [B]);
+        assert_eq!(hashes(&case.message(image)), [&*case.b]);
     }
 
     #[test]
@@ -329,9 +528,10 @@ mod tests {
     fn deep_nesting_is_only_long() {
         let depth = 200_000;
         let mut deep = "{\"content\":[".repeat(depth);
-        deep.push_str(&message(r#"{"type":"image","data":"@A"}"#));
+        let case = Case::new();
+        deep.push_str(&case.message(r#"{"type":"image","data":"@A"}"#));
         deep.push_str(&"]}".repeat(depth));
-        assert_eq!(references(deep.as_bytes()), [A]);
+        assert_eq!(hashes(&deep), [&*case.a]);
     }
 
     #[test]
