@@ -4,16 +4,19 @@
 //! of `.local/state` in the home directory. Losing it costs nothing but the memory: nobody is told if it
 //! cannot be read or written.
 
-use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use treering::fs::NewFile;
 
 /// So many directories are remembered.
 const MANY: usize = 500;
 
+/// The size above which the file is ignored; 500 lines of the longest paths are below it.
+const MAX_SIZE: u64 = 8 * 1024 * 1024;
+
 /// The last session of a directory, if it is still there.
 pub(crate) fn of(dir: &Path) -> Option<PathBuf> {
-    let text = fs::read_to_string(file()?).ok()?;
+    let text = read(&file()?)?;
     let dir = line_part(dir)?;
     let lines = text.lines().rev().filter_map(|line| line.split_once('\t'));
     let session = lines.filter(|(known, _)| *known == dir).map(|(_, session)| session).next()?;
@@ -27,9 +30,13 @@ pub(crate) fn remember(dir: &Path, session: &Path) {
     else {
         return;
     };
-    let old = fs::read_to_string(&file).unwrap_or_default();
+    let old = read(&file).unwrap_or_default();
     // It is only a memory: see above.
     let _ = write(&file, &with(&old, dir, session));
+}
+
+fn read(file: &Path) -> Option<String> {
+    treering::fs::read_text(file, MAX_SIZE).ok()
 }
 
 /// The lines with a new last one.
@@ -42,16 +49,11 @@ fn with(old: &str, dir: &str, session: &str) -> String {
     text
 }
 
-/// Appears whole or not at all: others read it at any time.
+/// Appears whole or not at all: other processes read it at any time.
 fn write(file: &Path, text: &str) -> std::io::Result<()> {
-    if let Some(dir) = file.parent() {
-        fs::create_dir_all(dir)?;
-    }
-    let temporary = file.with_extension(std::process::id().to_string());
-    let mut out = fs::File::create(&temporary)?;
-    out.write_all(text.as_bytes())?;
-    drop(out);
-    fs::rename(&temporary, file)
+    let mut new = NewFile::beside(file)?;
+    new.write_all(text.as_bytes())?;
+    new.publish_replacing_unsynced().map(drop)
 }
 
 fn file() -> Option<PathBuf> {

@@ -21,6 +21,7 @@ mod pulse;
 mod redaction;
 mod shelf;
 mod short;
+mod signals;
 mod spent;
 mod text;
 
@@ -28,6 +29,7 @@ use clap::Parser;
 use commands::Command;
 use error::Failure;
 use output::Output;
+use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -65,8 +67,7 @@ fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
-            // Help and version are such errors, too. If nobody reads them there is nobody to tell.
-            let _ = error.print();
+            print_usage(&error);
             return ExitCode::from(if error.use_stderr() { error::USAGE } else { 0 });
         }
     };
@@ -85,6 +86,7 @@ fn main() -> ExitCode {
             return ExitCode::SUCCESS;
         }
     };
+    signals::heed(command.own_signals());
     let located = command.locate();
     if located.is_ok() && command.is_long() && !cli.no_pager {
         out.page();
@@ -94,14 +96,33 @@ fn main() -> ExitCode {
         // What was said before it failed comes first.
         let _ = out.finish();
     }
+    let done = match done {
+        Err(Failure::Stdout(error)) if command.is_change() => Err(Failure::Report(error)),
+        done => done,
+    };
+    // The terminal interface may end while it writes a file in the background.
+    drop(treering::fs::remove_unfinished());
     exit(done, command.file())
+}
+
+/// Prints what is wrong with the command line, or help or the version. What the user typed is quoted
+/// in it, and may hold anything. If it cannot be printed there is nowhere to report that.
+fn print_usage(error: &clap::Error) {
+    let text = error.render().to_string();
+    let shown = text::safe(&text);
+    let _ = match shown == text.replace("\r\n", "\n") {
+        true => error.print(),
+        false => writeln!(std::io::stderr(), "{}", shown.trim_end()),
+    };
 }
 
 /// Reports what went wrong, if anything did.
 fn exit(done: Result<(), Failure>, file: Option<&Path>) -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
-        Err(Failure::Stdout(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => {
+        Err(Failure::Stdout(error) | Failure::Report(error))
+            if error.kind() == std::io::ErrorKind::BrokenPipe =>
+        {
             ExitCode::SUCCESS
         }
         Err(failure) => {

@@ -1,8 +1,8 @@
 //! Documents as files.
 
-use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter};
 use std::path::Path;
+use treering::fs::{self, FileKind, NewFile};
 
 /// The name of a document that is made of a session's file: without what says that it is a session.
 ///
@@ -16,33 +16,52 @@ pub fn document_name(session: &Path, extension: &str) -> String {
     format!("{}.{extension}", stem.strip_suffix(".jsonl").unwrap_or(stem))
 }
 
-/// Writes a file that appears complete or not at all, and says how long it is. Sessions are private, and
-/// so is what is made of them until somebody shares it.
-pub fn write_file<E: From<io::Error>>(
-    path: &Path,
-    write: impl FnOnce(&mut BufWriter<File>) -> Result<(), E>,
-) -> Result<u64, E> {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".tmp");
-    let temporary = path.with_file_name(name);
-    let written = (|| {
-        let mut file = BufWriter::with_capacity(1 << 16, private(&temporary)?);
-        write(&mut file)?;
-        let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
-        let bytes = file.metadata()?.len();
-        std::fs::rename(&temporary, path)?;
-        Ok(bytes)
-    })();
-    if written.is_err() {
-        let _ = std::fs::remove_file(&temporary);
-    }
-    written
+/// What is done about a file that has the name of a document already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Existing {
+    /// It stays, and the document is not written.
+    Kept,
+    /// The document takes its place.
+    Replaced,
 }
 
-fn private(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
+/// Writes a document that appears complete or not at all, and returns its length. Only its owner can read
+/// it, like the session that it is made of.
+///
+/// A symbolic link at `path` is not followed: it is what exists there.
+///
+/// # Errors
+///
+/// Fails with [`io::ErrorKind::AlreadyExists`] if something has the name and is to be kept, also if it
+/// appeared while the document was written.
+pub fn write_file<E: From<io::Error>>(
+    path: &Path,
+    existing: Existing,
+    write: impl FnOnce(&mut BufWriter<NewFile>) -> Result<(), E>,
+) -> Result<u64, E> {
+    match fs::symlink_metadata(path) {
+        // A document cannot take the place of a device or a directory.
+        Ok(found) if found.kind == FileKind::Directory => {
+            Err(io::Error::from(io::ErrorKind::IsADirectory))?;
+        }
+        Ok(_) if existing == Existing::Kept => {
+            Err(io::Error::from(io::ErrorKind::AlreadyExists))?;
+        }
+        Ok(found) if found.kind == FileKind::Other && !path.is_symlink() => {
+            let message = "it is not a regular file and stays; `-o -` writes to stdout";
+            Err(io::Error::new(io::ErrorKind::InvalidInput, message))?;
+        }
+        _ => {}
+    }
+    // A directory that is missing is a slip of the finger, not a wish.
+    let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty());
+    directory.map(fs::metadata).transpose()?;
+    let mut file = BufWriter::with_capacity(1 << 16, NewFile::beside(path)?);
+    write(&mut file)?;
+    let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
+    let file = match existing {
+        Existing::Kept => file.publish()?,
+        Existing::Replaced => file.publish_replacing()?,
+    };
+    Ok(file.size()?)
 }

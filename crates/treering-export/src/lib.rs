@@ -32,7 +32,7 @@ pub mod text;
 pub mod tool;
 mod walk;
 
-pub use file::{document_name, write_file};
+pub use file::{Existing, document_name, write_file};
 pub use gist::{Calls, Gist};
 pub use look::{Fields, of_message};
 pub use stats::usage_facts;

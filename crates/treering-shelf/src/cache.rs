@@ -15,16 +15,15 @@
 use crate::files::Stamp;
 use crate::record::{Reader, path_bytes, path_from, put_bytes, put_u64};
 use std::collections::HashMap;
-use std::fs::{DirBuilder, File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
+use treering::fs::{self, NewFile};
 
 pub(crate) use crate::record::Known;
 
 /// To be raised whenever a body means something else.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// A larger file is none of ours.
 const MAX_FILE: u64 = 1 << 30;
@@ -52,7 +51,7 @@ pub(crate) struct Cache {
 impl Cache {
     /// What a file holds; nothing if it is not there, or not as it should be.
     pub(crate) fn load(file: &Path) -> Self {
-        let bytes = read(file).unwrap_or_default();
+        let bytes = fs::read(file, MAX_FILE).unwrap_or_default();
         Cache::parse(bytes).unwrap_or_default()
     }
 
@@ -148,40 +147,12 @@ fn checksum(bytes: &[u8]) -> u64 {
     sum
 }
 
-fn read(file: &Path) -> io::Result<Vec<u8>> {
-    // A pipe in its place would make opening it wait.
-    let metadata = std::fs::metadata(file)?;
-    if !metadata.is_file() || metadata.len() > MAX_FILE {
-        return Err(io::ErrorKind::InvalidData.into());
-    }
-    let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or(0));
-    File::open(file)?.take(MAX_FILE).read_to_end(&mut bytes)?;
-    Ok(bytes)
-}
-
-/// Puts a new file in place of the old one. What it holds is private: it quotes conversations.
+/// Puts a new file in place of the old one. Only its owner can read it: it quotes conversations. It is not
+/// synced: a power failure may cost the cache, which its checksum tells.
 fn replace(file: &Path, bytes: &[u8]) -> io::Result<()> {
-    static NUMBER: AtomicU32 = AtomicU32::new(0);
-    if let Some(dir) = file.parent() {
-        let mut builder = DirBuilder::new();
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder.recursive(true).create(dir)?;
-    }
-    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    let mut name = file.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{}.{number}.tmp", std::process::id()));
-    let temporary = file.with_file_name(name);
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let written = options.open(&temporary).and_then(|mut out| out.write_all(bytes));
-    written.and_then(|()| std::fs::rename(&temporary, file)).inspect_err(|error| {
-        if error.kind() != io::ErrorKind::AlreadyExists {
-            let _ = std::fs::remove_file(&temporary);
-        }
-    })
+    let mut new = NewFile::beside(file)?;
+    new.write_all(bytes)?;
+    new.publish_replacing_unsynced().map(drop)
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ fn unfinished_files_are_removed_and_no_others() {
     replacing.publish_replacing().unwrap();
     let unfinished = NewFile::beside(&at("unfinished")).unwrap();
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 3);
-    remove_unfinished();
+    drop(remove_unfinished());
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 2);
     let error = unfinished.publish().unwrap_err();
     assert_eq!(error.kind(), std::io::ErrorKind::NotFound);

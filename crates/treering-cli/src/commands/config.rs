@@ -3,10 +3,10 @@
 use crate::config::{self, Config, DEFAULTS};
 use crate::error::Failure;
 use crate::output::{self, Output, json_string, json_strings};
-use crate::text::safe_line;
-use std::fs::{DirBuilder, OpenOptions};
+use crate::text::{safe_line, safe_path};
 use std::io::{self, Write};
 use std::path::Path;
+use treering::fs::NewFile;
 
 /// Show the configuration file, or begin one
 ///
@@ -33,7 +33,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
         Failure::with_hint("there is no home directory", "name a file with TREERING_CONFIG")
     })?;
     match args.action {
-        Action::Path => writeln!(out, "{}", safe_line(&path.to_string_lossy()))?,
+        Action::Path => writeln!(out, "{}", safe_path(&path))?,
         Action::Init => init(&path, out)?,
         Action::Show => show(&path, args.json, out)?,
     }
@@ -50,7 +50,7 @@ fn show(path: &Path, json: bool, out: &mut Output) -> Result<(), Failure> {
         writeln!(out, "{}", safe_line(&line))?;
     }
     out.finish()?;
-    let path = safe_line(&path.to_string_lossy());
+    let path = safe_path(path);
     match exists {
         true => output::complain("note", &format!("from {path}; the rest are defaults")),
         false => {
@@ -63,7 +63,7 @@ fn show(path: &Path, json: bool, out: &mut Output) -> Result<(), Failure> {
 
 fn write_json(path: &Path, exists: bool, config: &Config, out: &mut Output) -> Result<(), Failure> {
     out.write_all(b"{\"path\":")?;
-    json_string(out, &path.to_string_lossy())?;
+    out.json_path(path)?;
     write!(out, ",\"exists\":{exists},\"ui\":{{\"colour\":")?;
     json_string(out, config.ui.colour.name())?;
     out.write_all(b",\"time\":")?;
@@ -81,19 +81,13 @@ fn write_json(path: &Path, exists: bool, config: &Config, out: &mut Output) -> R
 
 /// The file may come to hold a key: nobody else may read it.
 fn init(path: &Path, out: &mut Output) -> Result<(), Failure> {
-    let made = (|| {
-        if let Some(dir) = path.parent().filter(|dir| !dir.as_os_str().is_empty()) {
-            DirBuilder::new().recursive(true).create(dir)?;
-        }
-        let mut options = OpenOptions::new();
-        options.write(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        options.open(path)?.write_all(DEFAULTS.as_bytes())
-    })();
+    let made = NewFile::beside(path).and_then(|mut new| {
+        new.write_all(DEFAULTS.as_bytes())?;
+        new.publish()
+    });
     match made {
-        Ok(()) => {
-            writeln!(out, "{}", safe_line(&path.to_string_lossy()))?;
+        Ok(_) => {
+            writeln!(out, "{}", safe_path(path))?;
             Ok(())
         }
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {

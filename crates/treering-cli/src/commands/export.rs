@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use treering::{Part, Session};
-use treering_export::{Export, document_name, write_file};
+use treering_export::{Existing, Export, document_name, write_file};
 
 /// Write a session as a document to read, share or go on from
 ///
@@ -115,15 +115,14 @@ fn write_somewhere(
     match target(args, format) {
         None => write(export, format, session, out),
         Some(path) => {
-            if !args.force && path.exists() {
-                let what = format!("{}: is there already", path.display());
-                return Err(Failure::with_hint(
-                    what,
-                    "`--force` replaces it, `-o FILE` chooses another name",
-                ));
-            }
-            let written = write_file(&path, |file| write(export, format, session, file));
+            let existing = if args.force { Existing::Replaced } else { Existing::Kept };
+            let written = write_file(&path, existing, |file| write(export, format, session, file));
             let bytes = written.map_err(|failure| match failure {
+                Failure::Stdout(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                    let what = format!("{}: is there already", path.display());
+                    let hint = "`--force` replaces it, `-o FILE` chooses another name";
+                    Failure::with_hint(what, hint)
+                }
                 Failure::Stdout(error) => {
                     Failure::message(format!("{}: write: {error}", path.display()))
                 }

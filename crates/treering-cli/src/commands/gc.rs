@@ -16,6 +16,7 @@ use std::collections::{HashMap, HashSet};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
+use treering::fs;
 use treering::{Catalog, Kind, Progress, Session, SessionInfo};
 use treering_shelf::housekeeping::{self, Recent};
 use treering_shelf::{Contents, Places, Shelf};
@@ -105,10 +106,10 @@ struct Item {
 impl Item {
     /// The file, if it has been left alone long enough and is nobody's now.
     fn of(path: PathBuf, reason: Reason) -> Option<Self> {
-        let metadata = path.symlink_metadata().ok().filter(|metadata| metadata.is_file())?;
-        let is_old = housekeeping::idle(&metadata, clock::now()) >= LEFT_ALONE;
+        let metadata = fs::symlink_metadata(&path).ok().filter(|metadata| metadata.is_file())?;
+        let is_old = housekeeping::idle(metadata.modified, clock::now()) >= LEFT_ALONE;
         let is_free = is_old && housekeeping::hold(&path, Recent::Accepted, clock::now()).is_ok();
-        is_free.then_some(Item { path, reason, size: metadata.len() })
+        is_free.then_some(Item { path, reason, size: metadata.len })
     }
 
     /// Moves it to the trash, if it is still what it was.
@@ -156,7 +157,10 @@ impl Item {
 
 /// Sessions in which nobody said anything, and files that were to become one.
 fn empty(contents: &Contents) -> Vec<Item> {
-    let silent = contents.sessions.iter().filter(|session| session.message_count == 0);
+    let silent = contents
+        .sessions
+        .iter()
+        .filter(|session| session.message_count == 0 && !session.is_partial);
     let silent = silent.map(|session| &session.path);
     let skipped = contents.skipped.iter().map(|skipped| &skipped.path);
     let is_blank = |path: &&PathBuf| path.metadata().is_ok_and(|m| m.is_file() && m.len() == 0);

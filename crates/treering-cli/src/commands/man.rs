@@ -2,10 +2,12 @@
 
 use crate::error::Failure;
 use crate::output::Output;
-use crate::text::safe_line;
+use crate::text::safe_path;
 use clap_mangen::Man;
+use std::collections::VecDeque;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use treering::fs::NewFile;
 
 /// Write the manual pages
 ///
@@ -22,12 +24,16 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     let Some(dir) = &args.directory else {
         return Ok(out.write_all(&page(treering)?)?);
     };
+    // Unlike the directories of sessions this one is for everybody.
     std::fs::create_dir_all(dir).map_err(|error| cannot(dir, &error))?;
-    for command in treering.get_subcommands().filter(|command| !command.is_hide_set()) {
-        let name = format!("treering-{}", command.get_name());
+    // Commands of commands have pages, too: those of `treering edit-context` are named on its page.
+    let mut rest = VecDeque::from([("treering".to_owned(), &treering)]);
+    while let Some((name, command)) = rest.pop_front() {
         write(dir, &name, command.clone(), out)?;
+        let below = command.get_subcommands().filter(|command| !command.is_hide_set());
+        rest.extend(below.map(|below| (format!("{name}-{}", below.get_name()), below)));
     }
-    write(dir, "treering", treering.clone(), out)
+    Ok(())
 }
 
 fn page(command: clap::Command) -> Result<Vec<u8>, Failure> {
@@ -38,9 +44,17 @@ fn page(command: clap::Command) -> Result<Vec<u8>, Failure> {
 
 fn write(dir: &Path, name: &str, command: clap::Command, out: &mut Output) -> Result<(), Failure> {
     let path = dir.join(format!("{name}.1"));
-    std::fs::write(&path, page(command)?).map_err(|error| cannot(&path, &error))?;
-    writeln!(out, "{}", safe_line(&path.to_string_lossy()))?;
+    put(&path, &page(command)?).map_err(|error| cannot(&path, &error))?;
+    writeln!(out, "{}", safe_path(&path))?;
     Ok(())
+}
+
+/// Writes a page that everybody can read, in place of an older one.
+fn put(path: &Path, page: &[u8]) -> std::io::Result<()> {
+    let mut new = NewFile::beside(path)?;
+    new.write_all(page)?;
+    new.file()?.set_mode(0o644)?;
+    new.publish_replacing_unsynced().map(drop)
 }
 
 fn cannot(path: &Path, error: &std::io::Error) -> Failure {

@@ -43,6 +43,7 @@ pub(crate) use open::go_on;
 use crate::error::Failure;
 use crate::output::{self, Output};
 use crate::shelf::{self, Unknown};
+use crate::signals;
 use crate::text::{safe_line, shell_word};
 use std::iter;
 use std::path::{Path, PathBuf};
@@ -157,6 +158,50 @@ impl Command {
                 | Command::Ls(_)
                 | Command::Help(_)
         )
+    }
+
+    /// Whether it may change or create files before it reports what it did.
+    pub(crate) fn is_change(&self) -> bool {
+        matches!(
+            self,
+            Command::Goto(_)
+                | Command::Pop(_)
+                | Command::Label(_)
+                | Command::Name(_)
+                | Command::Fork(_)
+                | Command::Merge(_)
+                | Command::CherryPick(_)
+                | Command::EditContext(_)
+                | Command::Compact(_)
+                | Command::Chat(_)
+                | Command::Rm(_)
+                | Command::Archive(_)
+                | Command::Unarchive(_)
+                | Command::Move(_)
+                | Command::Gc(_)
+                | Command::Convert(_)
+                | Command::Redact(_)
+                | Command::Doctor(_)
+                | Command::Migrate(_)
+                | Command::Man(_)
+        )
+    }
+
+    /// The signals that it heeds itself.
+    pub(crate) fn own_signals(&self) -> signals::Own {
+        match self {
+            Command::Open(_) | Command::Chat(_) => signals::Own::All,
+            Command::Tail(_)
+            | Command::Watch(_)
+            | Command::Goto(_)
+            | Command::Pop(_)
+            | Command::Merge(_)
+            | Command::CherryPick(_)
+            | Command::Compact(_) => signals::Own::Interrupt,
+            // A pager heeds Ctrl-C, and what goes on before it ends with it.
+            _ if self.is_long() => signals::Own::Interrupt,
+            _ => signals::Own::Nothing,
+        }
     }
 
     /// Finds the sessions that the command is about, where they are not named by their paths.

@@ -3,11 +3,11 @@
 use crate::ask;
 use crate::clock;
 use crate::error::Failure;
-use crate::output::{self, Output, json_string, json_string_or_null};
-use crate::text::{count, safe_line};
-use std::fs::File;
+use crate::output::{self, Output};
+use crate::text::{count, safe_path};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use treering::fs::{self, File};
 use treering_shelf::housekeeping::{Recent, Trash, hold};
 
 /// Move sessions to the trash
@@ -43,7 +43,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
         })
         .collect::<Result<_, Failure>>()?;
     let question = match held.as_slice() {
-        [(path, _)] => format!("Move {} to the trash?", path.display()),
+        [(path, _)] => format!("Move {} to the trash?", safe_path(path)),
         several => format!("Move {} to the trash?", count(several.len(), "session", "sessions")),
     };
     if !args.yes && !args.force && !ask::agrees(&question) {
@@ -61,7 +61,8 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
 }
 
 fn delete(path: &Path) -> Result<(), Failure> {
-    std::fs::remove_file(path)
+    fs::remove_file(path)
+        .and_then(|()| fs::sync_dir(path.parent().unwrap_or(Path::new(""))))
         .map_err(|error| Failure::message(format!("{}: {error}", path.display())))
 }
 
@@ -75,20 +76,18 @@ pub(super) fn to_trash(path: &Path) -> Result<PathBuf, Failure> {
 }
 
 fn write(path: &Path, trash: Option<&Path>, json: bool, out: &mut Output) -> Result<(), Failure> {
-    let name = path.to_string_lossy();
-    let trash = trash.map(Path::to_string_lossy);
     if json {
         out.write_all(b"{\"path\":")?;
-        json_string(out, &name)?;
+        out.json_path(path)?;
         out.write_all(b",\"trash\":")?;
-        json_string_or_null(out, trash.as_deref())?;
+        out.json_path_or_null(trash)?;
         writeln!(out, "}}")?;
     } else {
         let what = match trash {
-            Some(trash) => format!("in the trash: {}", safe_line(&trash)),
+            Some(trash) => format!("in the trash: {}", safe_path(trash)),
             None => "deleted".to_owned(),
         };
-        writeln!(out, "{}: {what}", safe_line(&name))?;
+        writeln!(out, "{}: {what}", safe_path(path))?;
     }
     note_companion(path, out)
 }
@@ -98,7 +97,7 @@ fn note_companion(path: &Path, out: &mut Output) -> Result<(), Failure> {
     let dir = path.with_extension("");
     if dir.is_dir() && dir != path {
         out.finish()?;
-        let dir = safe_line(&dir.to_string_lossy());
+        let dir = safe_path(&dir);
         output::complain("note", &format!("what else belongs to it is still in {dir}"));
     }
     Ok(())

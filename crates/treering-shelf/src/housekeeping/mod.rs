@@ -12,10 +12,10 @@ pub use pack::is_same;
 pub use quiet::{Recent, hold, idle};
 pub use trash::Trash;
 
-use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-use treering::Dialect;
+use treering::fs::{self, File};
+use treering::{Dialect, UnpackLimits};
 
 /// Why a file was left as it was.
 #[derive(Debug, thiserror::Error)]
@@ -34,9 +34,6 @@ pub enum Reason {
     /// It leads to this file.
     #[error("it is a link")]
     Link(PathBuf),
-    /// It is something else.
-    #[error("it is no file")]
-    NoFile,
     /// Somebody has locked it.
     #[error("another process is writing to it")]
     Locked,
@@ -110,8 +107,14 @@ pub fn discard(path: &Path, trash: Option<&Trash>, now: i64) -> Result<Option<Pa
     treering::info(path).map_err(|error| refuse(error.into()))?;
     match trash {
         Some(trash) => trash.take(path, now).map(Some).map_err(|error| refuse(error.into())),
-        None => std::fs::remove_file(path).map(|()| None).map_err(|error| refuse(error.into())),
+        None => remove(path).map(|()| None).map_err(|error| refuse(error.into())),
     }
+}
+
+/// Removes a file for good.
+fn remove(path: &Path) -> io::Result<()> {
+    fs::remove_file(path)?;
+    fs::sync_dir(path.parent().unwrap_or(Path::new("")))
 }
 
 /// A session under another name: compressed, or no longer.
@@ -147,17 +150,19 @@ pub fn archive(
     Ok((exchange(path, &file, target.into(), make)?, agent))
 }
 
-/// Brings a compressed session back: `NAME.jsonl.zst` becomes `NAME.jsonl`.
+/// Decompresses a session: `NAME.jsonl.zst` becomes `NAME.jsonl`. One whose content exceeds the limits
+/// is refused, and stays as it is.
 pub fn unarchive(
     path: &Path,
     now: i64,
+    limits: UnpackLimits,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Exchanged, Refusal> {
     if path.extension().is_none_or(|extension| extension != "zst") {
         return Err(Reason::NotArchived.of(path));
     }
     let file = hold(path, Recent::Accepted, now)?;
-    let make = |file: &File, target: &Path| pack::unpack(file, target, progress);
+    let make = |file: &File, target: &Path| pack::unpack(file, target, limits, progress);
     exchange(path, &file, path.with_extension(""), make)
 }
 
@@ -175,17 +180,18 @@ fn exchange(
             Reason::Io(io::Error::new(kind, what)).of(path)
         }
     };
-    let state = || file.metadata().and_then(|metadata| Ok((metadata.len(), metadata.modified()?)));
+    let state = || file.metadata().map(|metadata| (metadata.len, metadata.modified));
     let before = state().map_err(failed)?;
     make(file, &target).map_err(failed)?;
-    // Who takes no lock may have written meanwhile.
-    if state().map_err(failed)? != before {
-        std::fs::remove_file(&target).map_err(failed)?;
+    // A program that takes no lock may have written meanwhile, or put another file in its place.
+    let is_at_path = || Ok(fs::symlink_metadata(path)?.id == file.metadata()?.id);
+    if state().map_err(failed)? != before || !is_at_path().map_err(failed)? {
+        fs::remove_file(&target).map_err(failed)?;
         return Err(Reason::Changed.of(path));
     }
-    if let Err(error) = std::fs::remove_file(path) {
+    if let Err(error) = remove(path) {
         return Err(Reason::Stays(target, error).of(path));
     }
-    let to = std::fs::metadata(&target).map_or(0, |metadata| metadata.len());
+    let to = fs::metadata(&target).map_or(0, |metadata| metadata.len);
     Ok(Exchanged { path: target, from: before.0, to })
 }

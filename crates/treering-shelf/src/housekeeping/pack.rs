@@ -5,30 +5,37 @@
 //! of the old.
 
 use ruzstd::encoding::{CompressionLevel, FrameCompressor};
-use std::fs::{File, OpenOptions};
 use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use treering::UnpackLimits;
+use treering::fs::{self, Access, File, NewFile};
 
 /// Is told how many bytes were looked at, and of how many.
 type Progress<'a> = &'a mut dyn FnMut(u64, u64);
 
 /// Compresses `file` to `target`. The source stays.
 pub(super) fn pack(file: &File, target: &Path, progress: Progress<'_>) -> io::Result<()> {
-    make(file, target, ".archive.tmp", |new| {
+    make(file, target, |new| {
         compress(Metered::new(rewound(file)?, progress)?, new)?;
         let mut packed = BufReader::new(rewound(new)?);
         let mut same = Same::new(BufReader::new(Metered::new(rewound(file)?, progress)?));
-        treering::decompress(&mut packed, &mut same)?;
+        // Fails for what could not be read later.
+        treering::decompress(&mut packed, &mut same, UnpackLimits::default())?;
         same.finish()
     })
 }
 
-/// Decompresses `file` to `target`. The source stays.
-pub(super) fn unpack(file: &File, target: &Path, progress: Progress<'_>) -> io::Result<()> {
-    make(file, target, ".unarchive.tmp", |new| {
+/// Decompresses `file` to `target`, within limits. The source stays.
+pub(super) fn unpack(
+    file: &File,
+    target: &Path,
+    limits: UnpackLimits,
+    progress: Progress<'_>,
+) -> io::Result<()> {
+    make(file, target, |new| {
         let mut out = BufWriter::with_capacity(1 << 20, new);
         let packed = Metered::new(rewound(file)?, progress)?;
-        treering::decompress(&mut BufReader::new(packed), &mut out)?;
+        treering::decompress(&mut BufReader::new(packed), &mut out, limits)?;
         out.flush()
     })
 }
@@ -38,50 +45,20 @@ fn rewound(mut file: &File) -> io::Result<&File> {
     Ok(file)
 }
 
-/// Makes a file that appears complete or not at all, and must not exist.
+/// Makes a file that appears complete or not at all, and must not exist. It has the time, the owner and
+/// the permissions of `source`.
 fn make(
     source: &File,
     target: &Path,
-    suffix: &str,
     fill: impl FnOnce(&File) -> io::Result<()>,
 ) -> io::Result<()> {
-    if target.symlink_metadata().is_ok() {
+    if fs::exists(target) {
         return Err(io::ErrorKind::AlreadyExists.into());
     }
-    let temporary = beside(target, suffix);
-    let metadata = source.metadata()?;
-    let made = (|| {
-        // Left by somebody who was killed: the source's lock says that nobody else is at it.
-        let _ = std::fs::remove_file(&temporary);
-        let new = private().open(&temporary)?;
-        fill(&new)?;
-        new.set_permissions(metadata.permissions())?;
-        new.set_modified(metadata.modified()?)?;
-        new.sync_all()?;
-        // Unlike renaming, linking never takes the place of a file that is there.
-        match std::fs::hard_link(&temporary, target) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-                std::fs::rename(&temporary, target)
-            }
-            linked => linked,
-        }
-    })();
-    let _ = std::fs::remove_file(&temporary);
-    made
-}
-
-fn beside(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(suffix);
-    path.with_file_name(name)
-}
-
-fn private() -> OpenOptions {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options
+    let new = NewFile::beside(target)?;
+    fill(new.file()?)?;
+    new.file()?.set_attributes(&source.metadata()?)?;
+    new.publish().map(drop)
 }
 
 fn compress(source: Metered<'_, '_>, target: &File) -> io::Result<()> {
@@ -107,7 +84,7 @@ struct Metered<'a, 'b> {
 
 impl<'a, 'b> Metered<'a, 'b> {
     fn new(file: &'a File, progress: &'a mut (dyn FnMut(u64, u64) + 'b)) -> io::Result<Self> {
-        Ok(Metered { file, done: 0, total: file.metadata()?.len(), progress })
+        Ok(Metered { file, done: 0, total: file.size()?, progress })
     }
 }
 
@@ -197,8 +174,8 @@ impl<R: Read> Write for Same<R> {
 
 /// Whether two files hold the same bytes.
 pub fn is_same(a: &Path, b: &Path) -> io::Result<bool> {
-    let (a, b) = (File::open(a)?, File::open(b)?);
-    if a.metadata()?.len() != b.metadata()?.len() {
+    let (a, b) = (fs::open(a, Access::Read)?, fs::open(b, Access::Read)?);
+    if a.size()? != b.size()? {
         return Ok(false);
     }
     let mut same = Same::new(BufReader::with_capacity(1 << 16, b));
@@ -222,8 +199,14 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let at = |name: &str| dir.path().join(name);
         std::fs::write(at("a"), bytes).unwrap();
-        pack(&File::open(at("a")).unwrap(), &at("a.zst"), &mut |_, _| {}).unwrap();
-        unpack(&File::open(at("a.zst")).unwrap(), &at("b"), &mut |_, _| {}).unwrap();
+        pack(&fs::open(&at("a"), Access::Read).unwrap(), &at("a.zst"), &mut |_, _| {}).unwrap();
+        unpack(
+            &fs::open(&at("a.zst"), Access::Read).unwrap(),
+            &at("b"),
+            UnpackLimits::default(),
+            &mut |_, _| {},
+        )
+        .unwrap();
         assert_eq!(std::fs::read(at("b")).unwrap(), bytes);
         assert!(is_same(&at("a"), &at("b")).unwrap());
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 3, "no temporary file is left");

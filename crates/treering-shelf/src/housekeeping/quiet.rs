@@ -4,9 +4,10 @@
 //! in use.
 
 use super::{Reason, Refusal};
-use std::fs::{File, Metadata, TryLockError};
+use std::fs::TryLockError;
 use std::path::Path;
 use std::time::SystemTime;
+use treering::fs::{self, Access, File};
 
 /// How long after a write a session may still be in use, in milliseconds.
 const MOMENT: i64 = 10_000;
@@ -26,26 +27,23 @@ pub fn hold(path: &Path, recent: Recent, now: i64) -> Result<File, Refusal> {
     if let Ok(real) = path.read_link() {
         return Err(Reason::Link(real).of(path));
     }
-    let file = File::open(path).map_err(cannot)?;
+    let file = fs::open(path, Access::Read).map_err(cannot)?;
     let metadata = file.metadata().map_err(cannot)?;
-    if !metadata.is_file() {
-        return Err(Reason::NoFile.of(path));
-    }
     match file.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => return Err(Reason::Locked.of(path)),
         Err(TryLockError::Error(error)) => return Err(cannot(error)),
     }
-    if recent == Recent::Refused && (-MOMENT..MOMENT).contains(&idle(&metadata, now)) {
+    if recent == Recent::Refused && (-MOMENT..MOMENT).contains(&idle(metadata.modified, now)) {
         return Err(Reason::Recent.of(path));
     }
     Ok(file)
 }
 
-/// For how long nothing was written to a file, in milliseconds.
-pub fn idle(metadata: &Metadata, now: i64) -> i64 {
-    let since = |time: SystemTime| time.duration_since(SystemTime::UNIX_EPOCH).ok();
-    let modified = metadata.modified().ok().and_then(since);
+/// Returns for how long nothing was written to a file that was last written at `modified`, in
+/// milliseconds.
+pub fn idle(modified: SystemTime, now: i64) -> i64 {
+    let modified = modified.duration_since(SystemTime::UNIX_EPOCH);
     let modified = modified.map_or(0, |time| i64::try_from(time.as_millis()).unwrap_or(i64::MAX));
     now.saturating_sub(modified)
 }

@@ -4,9 +4,9 @@
 //! and when in `info`. On a Mac a directory without further notes. Elsewhere there is none.
 
 use std::ffi::OsString;
-use std::fs::{DirBuilder, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use treering::fs::{self, Access, NewFile};
 
 /// How many files of one name the trash takes.
 const MAX_SAME: usize = 10_000;
@@ -40,19 +40,16 @@ impl Trash {
 
     /// Takes a file, and says where it is now. `now` is in Unix milliseconds.
     pub fn take(&self, path: &Path, now: i64) -> io::Result<PathBuf> {
-        let mut builder = DirBuilder::new();
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
         for dir in std::iter::once(&self.files).chain(&self.info) {
-            builder.recursive(true).create(dir)?;
+            fs::create_private_dir(dir)?.iter().try_for_each(|dir| fs::sync_dir(dir))?;
         }
         // The name itself may be a link: that goes, and not what it leads to.
         let name = path.file_name().ok_or_else(|| none("it has no name"))?;
         let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty());
-        let path = dir.unwrap_or(Path::new(".")).canonicalize()?.join(name);
+        let path = fs::canonicalize(dir.unwrap_or(Path::new(".")))?.join(name);
         let (target, note) = self.reserve(&path, now)?;
         move_file(&path, &target).inspect_err(|_| {
-            let _ = note.map(std::fs::remove_file);
+            let _ = note.map(|note| fs::remove_file(&note));
         })?;
         Ok(target)
     }
@@ -66,17 +63,16 @@ impl Trash {
                 free.push(format!(".{attempt}"));
             }
             let target = self.files.join(&free);
-            if target.symlink_metadata().is_ok() {
+            if fs::exists(&target) {
                 continue;
             }
             let Some(info) = &self.info else { return Ok((target, None)) };
             free.push(".trashinfo");
             let note = info.join(free);
-            match OpenOptions::new().write(true).create_new(true).open(&note) {
-                Ok(mut file) => {
-                    file.write_all(describe(path, now).as_bytes())?;
-                    return Ok((target, Some(note)));
-                }
+            let mut file = NewFile::beside(&note)?;
+            file.write_all(describe(path, now).as_bytes())?;
+            match file.publish() {
+                Ok(_) => return Ok((target, Some(note))),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error),
             }
@@ -105,25 +101,32 @@ fn describe(path: &Path, now: i64) -> String {
     format!("[Trash Info]\nPath={encoded}\nDeletionDate={time}\n")
 }
 
-/// Moves a file, to another file system if need be: then the copy is complete before the file goes.
+/// Moves a file to a name that nothing has, to another file system if need be: then the copy is complete
+/// before the file goes.
 fn move_file(path: &Path, target: &Path) -> io::Result<()> {
-    match std::fs::rename(path, target) {
-        Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {}
-        result => return result,
-    }
-    let modified = std::fs::metadata(path)?.modified();
-    let copied = (|| {
-        std::fs::copy(path, target)?;
-        let file = OpenOptions::new().append(true).open(target)?;
-        if let Ok(modified) = modified {
-            file.set_modified(modified)?;
+    match fs::hard_link(path, target) {
+        Ok(()) => {
+            fs::sync_dir(target.parent().unwrap_or(Path::new("")))?;
+            fs::remove_file(path)
         }
-        file.sync_all()?;
-        std::fs::remove_file(path)
-    })();
-    copied.inspect_err(|_| {
-        let _ = std::fs::remove_file(target);
-    })
+        Err(error) if error.kind() == io::ErrorKind::CrossesDevices => copy(path, target),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
+        // A file system without links.
+        Err(_) => match fs::rename(path, target) {
+            Err(error) if error.kind() == io::ErrorKind::CrossesDevices => copy(path, target),
+            renamed => renamed,
+        },
+    }?;
+    fs::sync_dir(path.parent().unwrap_or(Path::new("")))
+}
+
+fn copy(path: &Path, target: &Path) -> io::Result<()> {
+    let mut source = fs::open(path, Access::Read)?;
+    let mut new = NewFile::beside(target)?;
+    io::copy(&mut source, &mut new)?;
+    new.file()?.set_modified(source.metadata()?.modified)?;
+    new.publish()?;
+    fs::remove_file(path)
 }
 
 #[cfg(test)]
@@ -147,6 +150,22 @@ mod tests {
         let expected =
             format!("[Trash Info]\nPath={}/a%20b%25.jsonl\nDeletionDate=", dir.display());
         assert!(note.starts_with(&expected), "{note}");
+    }
+
+    #[test]
+    fn a_copy_is_whole_before_the_file_goes_and_replaces_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        std::fs::write(at("a"), "text").unwrap();
+        std::fs::write(at("taken"), "other").unwrap();
+        for move_to in [copy, move_file] {
+            let error = move_to(&at("a"), &at("taken")).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
+        }
+        copy(&at("a"), &at("b")).unwrap();
+        assert!(!at("a").exists());
+        assert_eq!(std::fs::read(at("b")).unwrap(), b"text");
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 2, "nothing is left over");
     }
 
     #[test]

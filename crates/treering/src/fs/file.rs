@@ -103,11 +103,16 @@ impl File {
                 io::Error::new(error.kind(), format!("its owner cannot be kept: {error}"))
             })?;
         }
-        match &self.0 {
-            Inner::System(file) => super::system::set_mode(file, of.mode)?,
-            Inner::Other(handle) => handle.set_mode(of.mode)?,
-        }
+        self.set_mode(of.mode)?;
         self.set_modified(of.modified)
+    }
+
+    /// Sets the permission bits.
+    pub fn set_mode(&self, mode: u32) -> io::Result<()> {
+        match &self.0 {
+            Inner::System(file) => super::system::set_mode(file, mode),
+            Inner::Other(handle) => handle.set_mode(mode),
+        }
     }
 
     /// Sets the time of the last write.

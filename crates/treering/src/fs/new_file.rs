@@ -106,6 +106,13 @@ impl NewFile {
         self.sync_names()
     }
 
+    /// As [`publish_replacing`](NewFile::publish_replacing), without waiting for the disk: for what can be
+    /// made again, such as a cache.
+    pub fn publish_replacing_unsynced(mut self) -> io::Result<File> {
+        self.rename()?;
+        self.file.take().ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
     /// Renames the file over whatever has its name.
     pub(crate) fn rename(&mut self) -> io::Result<()> {
         super::rename(&self.path, &self.target)?;
@@ -244,8 +251,11 @@ fn forget(path: &Path) {
 }
 
 /// Removes the unfinished files of this process: for a program that is about to end because of a signal.
-pub fn remove_unfinished() {
-    for path in unfinished().drain(..) {
+/// Until the guard that this returns is dropped, no other file is begun.
+pub fn remove_unfinished() -> impl Sized {
+    let mut unfinished = unfinished();
+    for path in unfinished.drain(..) {
         let _ = std::fs::remove_file(path);
     }
+    unfinished
 }

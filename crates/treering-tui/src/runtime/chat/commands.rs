@@ -4,14 +4,14 @@ use super::places::find;
 use super::teller::{Teller, full_name, short};
 use crate::Notice;
 use crate::chat::{Command, Event, Summary};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use treering::{EntryId, Kind, NewEntry, Part, Role, Selection, Session};
 use treering_agent::{
     AgentError, AgentSession, BranchSummary, CancellationToken, CompactOptions, Compaction,
     ForkPosition, Forked, MergeOptions, MergeOutcome, NavigateOptions, Navigation, Replaced,
 };
-use treering_export::Export;
+use treering_export::{Existing, Export, write_file};
 
 /// What came of it.
 #[derive(Debug, Default)]
@@ -240,23 +240,14 @@ async fn export(session: Arc<Session>, at: EntryId, file: Option<String>) -> Rep
     }
 }
 
-fn write(session: &Session, at: &EntryId, path: &PathBuf) -> Result<(), treering_export::Error> {
+fn write(session: &Session, at: &EntryId, path: &Path) -> Result<(), treering_export::Error> {
     let export = Export { part: Part::Subtree(at.to_string()), ..Export::default() };
-    let mut options = std::fs::OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut out = std::io::BufWriter::new(options.open(path)?);
-    let written = match path.extension().and_then(|extension| extension.to_str()) {
-        Some("html") => export.html(session, &mut out),
-        Some("md") => export.markdown(session, &mut out),
-        Some("json") => export.json(session, &mut out),
-        _ => export.jsonl(session, &mut out),
-    };
-    let written = written.and_then(|()| Ok(std::io::Write::flush(&mut out)?));
-    if written.is_err() {
-        // Half an export is none.
-        let _ = std::fs::remove_file(path);
-    }
-    written
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    write_file(path, Existing::Kept, |out| match extension {
+        Some("html") => export.html(session, out),
+        Some("md") => export.markdown(session, out),
+        Some("json") => export.json(session, out),
+        _ => export.jsonl(session, out),
+    })?;
+    Ok(())
 }

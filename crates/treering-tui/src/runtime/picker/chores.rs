@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
-use treering::{Dialect, Session};
+use treering::{Dialect, Session, UnpackLimits};
 use treering_export::text::size;
-use treering_export::{Export, document_name, write_file};
+use treering_export::{Existing, Export, document_name, write_file};
 use treering_shelf::Shelf;
 use treering_shelf::housekeeping::{Refusal, Trash, archive, discard, unarchive};
 
@@ -79,7 +79,9 @@ impl Worker {
                 Ok(vec![moved(path, &packed.path)?, Event::Notice(note)])
             }
             Effect::Unarchive(path) => {
-                let unpacked = unarchive(&path, (self.now)(), &mut |_, _| {}).map_err(in_words)?;
+                let unpacked =
+                    unarchive(&path, (self.now)(), UnpackLimits::default(), &mut |_, _| {})
+                        .map_err(in_words)?;
                 let note = format!("unpacked: {}", unpacked.path.display());
                 Ok(vec![moved(path, &unpacked.path)?, Event::Notice(note)])
             }
@@ -106,7 +108,8 @@ impl Worker {
     fn export(&self, path: &Path) -> Result<Vec<Event>, String> {
         let session = Session::open(path).map_err(|error| error.to_string())?;
         let target = free_name(&self.export_dir, &document_name(path, "html"))?;
-        let written = write_file(&target, |out| Export::default().html(&session, out));
+        let written =
+            write_file(&target, Existing::Kept, |out| Export::default().html(&session, out));
         let bytes = written.map_err(|error| format!("{}: {error}", target.display()))?;
         Ok(vec![Event::Notice(format!("written, {}: {}", size(bytes), target.display()))])
     }

@@ -5,6 +5,7 @@ use super::worker::Worker;
 use crate::runtime::clipboard;
 use crate::runtime::visit::{Trail, Visit};
 use crate::tree::{Effect, Event, Outline};
+use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 use treering::{Body, CompactionSettings, Entry, EntryId, Part, Role, Selection, Session};
@@ -12,8 +13,8 @@ use treering_agent::{
     AgentError, AgentSession, CancellationToken, CompactOptions, Compaction, Event as Told,
     ForkPosition, Forked, MergeOptions, MergeOutcome, NavigateOptions, Navigation,
 };
-use treering_export::Export;
 use treering_export::text::short_number;
+use treering_export::{Existing, Export};
 
 pub(super) struct Actions {
     visit: Visit,
@@ -324,12 +325,9 @@ fn counted(count: usize, one: &str, many: &str) -> String {
 /// Writes the branch to an entry; the file's ending says how. A file that is there stays.
 fn export(session: &Session, id: &str, file: &Path) -> Result<String, String> {
     let name = file.display();
-    if file.symlink_metadata().is_ok() {
-        return Err(format!("{name} is there already"));
-    }
     let export = Export { part: Part::Branch(id.to_owned()), ..Default::default() };
     let ending = file.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
-    let written = treering_export::write_file(file, |out| match ending {
+    let written = treering_export::write_file(file, Existing::Kept, |out| match ending {
         "html" => export.html(session, out),
         "md" => export.markdown(session, out),
         "json" => export.json(session, out),
@@ -338,6 +336,9 @@ fn export(session: &Session, id: &str, file: &Path) -> Result<String, String> {
     });
     match written {
         Ok(bytes) => Ok(format!("written: {name} ({})", treering_export::text::size(bytes))),
+        Err(treering_export::Error::Write(error)) if error.kind() == ErrorKind::AlreadyExists => {
+            Err(format!("{name} is there already"))
+        }
         Err(error) => Err(format!("{name}: {error}")),
     }
 }

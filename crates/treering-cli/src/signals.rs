@@ -1,0 +1,51 @@
+//! Signals that end the program: unfinished files do not outlive it.
+//!
+//! The terminal interface, and commands that wait for a model or for a file to grow, heed Ctrl-C
+//! themselves. For all others a thread waits for signals, removes the files that are being written, and
+//! lets the signal end the process, so that a shell sees by what it ended (130 for Ctrl-C, 143 for
+//! SIGTERM).
+
+/// The signals that are left to the command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Own {
+    /// None.
+    Nothing,
+    /// Ctrl-C.
+    Interrupt,
+    /// All of them.
+    All,
+}
+
+/// Heeds signals from now on. If that does not work they end the program as they would anyway.
+#[cfg(unix)]
+pub(crate) fn heed(own: Own) {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    let signals = match own {
+        Own::Nothing => &[SIGHUP, SIGTERM, SIGINT][..],
+        Own::Interrupt => &[SIGHUP, SIGTERM],
+        Own::All => return,
+    };
+    // A program that is started with a signal ignored (`nohup`, background jobs) leaves it ignored.
+    let is_ignored = |signal: &i32| ignored() >> (signal - 1) & 1 == 1;
+    let signals: Vec<i32> = signals.iter().copied().filter(|signal| !is_ignored(signal)).collect();
+    let Ok(mut signals) = signal_hook::iterator::Signals::new(signals) else { return };
+    std::thread::spawn(move || {
+        if let Some(signal) = signals.forever().next() {
+            let _no_more = treering::fs::remove_unfinished();
+            let _ = signal_hook::low_level::emulate_default_handler(signal);
+            // Not reached: that ended the process.
+            std::process::exit(128 + signal);
+        }
+    });
+}
+
+#[cfg(not(unix))]
+pub(crate) fn heed(_: Own) {}
+
+/// Returns the signals that this process ignores, one bit each; none where the system does not tell.
+#[cfg(unix)]
+fn ignored() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
+}
