@@ -29,6 +29,8 @@ pub(crate) enum Failure {
     Usage { what: String, hint: String },
     /// Nobody takes the output.
     Stdout(io::Error),
+    /// The same, of a command that may have changed files before it.
+    Report(io::Error),
     /// Everything has been said on stdout.
     Said,
     /// A signal ended the terminal interface; its number, where there are numbers.
@@ -99,6 +101,13 @@ pub(crate) fn report(failure: &Failure, file: Option<&Path>) {
         Failure::Stdout(error) => (format!("cannot write the output: {error}"), None),
         Failure::Signal(Some(signal)) => (format!("stopped by signal {signal}"), None),
         Failure::Signal(None) => ("stopped by a signal".to_owned(), None),
+        Failure::Report(error) => (
+            format!("cannot write the output: {error}"),
+            Some(
+                "files may have been changed already: look before you repeat the command"
+                    .to_owned(),
+            ),
+        ),
     };
     output::complain("error", &safe_line(&what));
     if let Some(hint) = hint {
@@ -176,9 +185,18 @@ fn hint(error: &Error, path: Option<&Path>) -> Option<String> {
         {
             format!("an archived session is only read: `treering unarchive {file}` brings it back")
         }
+        Error::Io { path, source, .. } if source.kind() == io::ErrorKind::FileTooLarge => {
+            too_large_hint(path)
+        }
         Error::Io { source, .. } | Error::Storage(source) => return io_hint(source),
         _ => return None,
     })
+}
+
+/// The advice for an archive that exceeds the limits on decompression.
+pub(crate) fn too_large_hint(archive: &Path) -> String {
+    let file = shell_word(archive);
+    format!("if you trust the file, `treering unarchive --max-size 20G {file}` decompresses it")
 }
 
 fn io_hint(error: &io::Error) -> Option<String> {

@@ -223,7 +223,7 @@ fn said(failure: Failure) -> String {
             format!("{what}: {hint}")
         }
         Failure::Message { what, hint: None } => what,
-        Failure::Stdout(error) => error.to_string(),
+        Failure::Stdout(error) | Failure::Report(error) => error.to_string(),
         Failure::Said | Failure::Signal(_) => String::new(),
     }
 }

@@ -3,8 +3,10 @@
 use crate::config::{Colour, Config};
 use crate::error::Failure;
 use crate::pager::Pager;
+use crate::text::{count, shell_word};
 use std::fmt::Write as _;
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
+use std::path::Path;
 
 /// How wide lines may be where there is no terminal to ask.
 const USUAL_WIDTH: usize = 100;
@@ -51,6 +53,8 @@ pub(crate) struct Output {
     terminal: bool,
     colours: bool,
     width: usize,
+    /// Byte sequences that were not UTF-8 and were replaced in JSON.
+    replaced: u64,
 }
 
 impl Output {
@@ -63,7 +67,7 @@ impl Output {
         };
         let out = BufWriter::with_capacity(64 * 1024, stdout.lock());
         let colours = colours_wanted(terminal);
-        Output { out, pager: None, terminal, colours, width }
+        Output { out, pager: None, terminal, colours, width, replaced: 0 }
     }
 
     /// From now on everything goes through a pager, if there is somebody at a terminal to use it.
@@ -91,6 +95,45 @@ impl Output {
         }
     }
 
+    /// Writes JSON of a session. Whatever is not UTF-8 in it becomes `\ufffd`, as programs expect JSON
+    /// that they can read, and [`finish`](Self::finish) warns of it.
+    pub(crate) fn write_json(&mut self, json: &[u8]) -> io::Result<()> {
+        for chunk in json.utf8_chunks() {
+            self.write_all(chunk.valid().as_bytes())?;
+            if !chunk.invalid().is_empty() {
+                self.write_all(br"\ufffd")?;
+                self.replaced += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes a path as a JSON string, in the same way.
+    pub(crate) fn json_path(&mut self, path: &Path) -> io::Result<()> {
+        let bytes = path.as_os_str().as_encoded_bytes();
+        self.replaced +=
+            bytes.utf8_chunks().filter(|chunk| !chunk.invalid().is_empty()).count() as u64;
+        json_string(self, &path.to_string_lossy())
+    }
+
+    /// Writes a path as a JSON string, or `null`.
+    pub(crate) fn json_path_or_null(&mut self, path: Option<&Path>) -> io::Result<()> {
+        match path {
+            Some(path) => self.json_path(path),
+            None => self.write_all(b"null"),
+        }
+    }
+
+    /// Writes a path on a line of its own: its bytes as they are for a program, a safe word of a shell
+    /// command at a terminal.
+    pub(crate) fn path_line(&mut self, path: &Path) -> io::Result<()> {
+        match self.terminal {
+            true => self.write_all(shell_word(path).as_bytes())?,
+            false => self.write_all(path.as_os_str().as_encoded_bytes())?,
+        }
+        self.write_all(b"\n")
+    }
+
     /// Hands everything over, and waits for a pager to end. To be called before a complaint that should
     /// come after it.
     pub(crate) fn finish(&mut self) -> Result<(), Failure> {
@@ -99,7 +142,13 @@ impl Output {
             pager.get_mut().close();
             flushed?;
         }
-        Ok(self.out.flush()?)
+        self.out.flush()?;
+        if self.replaced > 0 {
+            let bytes = count(self.replaced as usize, "byte sequence is", "byte sequences are");
+            complain("warning", &format!("{bytes} not UTF-8: written as \\ufffd"));
+            self.replaced = 0;
+        }
+        Ok(())
     }
 }
 

@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 use std::path::Path;
-pub(crate) use treering_export::text::{age, first_line, size};
+pub(crate) use treering_export::text::{age, blob_name, first_line, size};
 use treering_tui::text::{beginning, ending, one_line};
 pub(crate) use treering_tui::text::{project, safe_line};
 use unicode_width::UnicodeWidthStr;
@@ -85,14 +85,47 @@ pub(crate) fn count(number: usize, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })
 }
 
-/// A path as one word of a shell command.
+/// Returns a path that is safe to show, with bytes that are not UTF-8 as numbers.
+pub(crate) fn safe_path(path: &Path) -> String {
+    safe_bytes(path.as_os_str().as_encoded_bytes())
+}
+
+/// Returns a path as one word of a shell command that is safe to show: in quotes if it needs them, and
+/// with escapes (`$'\x1b'`, as Bash and Zsh read them) if it holds anything that is not plainly visible.
 pub(crate) fn shell_word(path: &Path) -> String {
-    let text = path.to_string_lossy();
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:,@%=".contains(c);
-    match !text.is_empty() && text.chars().all(plain) {
-        true => text.into_owned(),
-        false => format!("'{}'", text.replace('\'', r"'\''")),
+    let bytes = path.as_os_str().as_encoded_bytes();
+    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/._-+:,@%=".contains(byte);
+    match std::str::from_utf8(bytes) {
+        Ok(text) if !text.is_empty() && bytes.iter().all(is_plain) => text.to_owned(),
+        Ok(text) if text.chars().all(is_visible) => format!("'{}'", text.replace('\'', r"'\''")),
+        _ => escaped_word(bytes),
     }
+}
+
+/// Whether a character is shown as it is, on one line.
+fn is_visible(character: char) -> bool {
+    safe_line(character.encode_utf8(&mut [0; 4])).chars().eq([character])
+}
+
+fn escaped_word(bytes: &[u8]) -> String {
+    let mut word = "$'".to_owned();
+    let number = |word: &mut String, byte: &u8| word.push_str(&format!("\\x{byte:02x}"));
+    for chunk in bytes.utf8_chunks() {
+        for character in chunk.valid().chars() {
+            match character {
+                '\n' => word.push_str("\\n"),
+                '\'' | '\\' => word.extend(['\\', character]),
+                _ if is_visible(character) => word.push(character),
+                _ => {
+                    let bytes = character.encode_utf8(&mut [0; 4]).as_bytes().to_vec();
+                    bytes.iter().for_each(|byte| number(&mut word, byte));
+                }
+            }
+        }
+        chunk.invalid().iter().for_each(|byte| number(&mut word, byte));
+    }
+    word.push('\'');
+    word
 }
 
 #[cfg(test)]
@@ -149,5 +182,24 @@ mod tests {
     fn a_path_is_one_word_whatever_is_in_it() {
         assert_eq!(shell_word(Path::new("/a/b-c.jsonl")), "/a/b-c.jsonl");
         assert_eq!(shell_word(Path::new("/a b/it's")), r"'/a b/it'\''s'");
+        assert_eq!(shell_word(Path::new("/日本 語")), "'/日本 語'");
+        assert_eq!(shell_word(Path::new("a\x1b[2J\n\t'\\")), r"$'a\x1b[2J\n\x09\'\\'");
+        assert_eq!(shell_word(Path::new("a\u{202e}b")), r"$'a\xe2\x80\xaeb'");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_shell_reads_the_word_as_the_path() {
+        use std::os::unix::ffi::OsStrExt;
+        for name in [&b"plain"[..], b"it's \\ \x1b[31m\n\xff\xe2\x80\xae", b"$HOME `x` \"y\"", b""]
+        {
+            let word = shell_word(Path::new(std::ffi::OsStr::from_bytes(name)));
+            let mut shell = std::process::Command::new("bash");
+            // Not on every machine.
+            let Ok(output) = shell.args(["-c", &format!("printf %s {word}")]).output() else {
+                return;
+            };
+            assert_eq!(output.stdout, name, "{word}");
+        }
     }
 }

@@ -4,7 +4,7 @@ use super::fork::absolute;
 use super::{Position, warn_of_findings};
 use crate::error::Failure;
 use crate::output::Output;
-use crate::text::safe_line;
+use crate::text::{safe_line, shell_word};
 use std::io::{self, BufRead, ErrorKind, Write};
 use std::path::PathBuf;
 use treering::{
@@ -219,8 +219,14 @@ impl<'a> Writer<'a> {
             }
             let said = writeln!(out, "{}", safe_line(id.as_str())).and_then(|()| out.flush());
             match said {
+                Ok(()) => {}
                 Err(error) if error.kind() == ErrorKind::BrokenPipe => self.unheard = true,
-                said => said?,
+                Err(error) => {
+                    let what = format!("entry {id} was written, but its id cannot be: {error}");
+                    let file = shell_word(&self.args.file);
+                    let hint = format!("do not append it again; see `treering log {file}`");
+                    return Err(Failure::with_hint(what, hint));
+                }
             }
         }
         Ok(())

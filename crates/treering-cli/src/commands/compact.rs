@@ -226,7 +226,7 @@ fn write_plan(plan: &Prepared, out: &mut Output) -> io::Result<()> {
             out.write_all(if at > 0 { b",{\"id\":" } else { b"{\"id\":" })?;
             json_string(out, message.entry.as_str())?;
             write!(out, ",\"tokens\":{},\"message\":", estimate_tokens(&message.json))?;
-            out.write_all(&message.json)?;
+            out.write_json(&message.json)?;
             out.write_all(b"}")?;
         }
         write!(out, "],\"{text}\":")?;

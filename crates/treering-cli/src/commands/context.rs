@@ -106,7 +106,7 @@ fn write_agents_view(args: &Args, out: &mut Output) -> Result<bool, Failure> {
     };
     let Some(context) = session.agent_context_at(leaf.as_deref())? else { return Ok(false) };
     if args.json {
-        out.write_all(&context.to_json())?;
+        out.write_json(&context.to_json())?;
         out.write_all(b"\n")?;
         return Ok(true);
     }
@@ -146,7 +146,7 @@ fn write_all(
     let mut before = start;
     for message in messages {
         out.write_all(before)?;
-        out.write_all(&message?.json)?;
+        out.write_json(&message?.json)?;
         before = b",";
     }
     if before == start {

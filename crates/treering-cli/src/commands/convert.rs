@@ -100,7 +100,7 @@ fn write(losses: &Losses, target: &Path, out: &mut Output) -> Result<(), Failure
 fn write_json(losses: &Losses, target: &Path, out: &mut Output) -> Result<(), Failure> {
     let Losses { from, to, verified, .. } = losses;
     write!(out, "{{\"from\":\"{from}\",\"to\":\"{to}\",\"output\":")?;
-    json_string(out, &target.to_string_lossy())?;
+    out.json_path(target)?;
     let (carried, adapted, left_out) = (losses.carried(), losses.adapted(), losses.left_out());
     write!(out, ",\"carried\":{carried},\"adapted\":{adapted},\"leftOut\":{left_out}")?;
     write!(out, ",\"verifiedContexts\":{verified},\"items\":[")?;

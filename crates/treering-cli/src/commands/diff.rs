@@ -135,7 +135,7 @@ impl Shown<'_> {
                 out.write_all(b",")?;
             }
             let entry = reader.entry(id.as_str())?;
-            out.write_all(if entry.is_damaged() { b"null" } else { entry.raw() })?;
+            out.write_json(if entry.is_damaged() { b"null" } else { entry.raw() })?;
         }
         Ok(out.write_all(b"]")?)
     }

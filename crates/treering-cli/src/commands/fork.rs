@@ -3,7 +3,6 @@
 use crate::error::Failure;
 use crate::output::Output;
 use crate::redaction::{self, Redaction};
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use treering::{Creation, ForkOptions, Session};
 
@@ -48,7 +47,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
         redaction::tell(&redactor.report().only(|id| tree.contains(id)));
     }
     match fork.path() {
-        Some(path) => write_path(&path, out),
+        Some(path) => Ok(out.path_line(&path)?),
         None => Err(nothing("the session is not in a file")),
     }
 }
@@ -62,11 +61,4 @@ fn directory(file: &Path) -> PathBuf {
 pub(super) fn absolute(path: &Path) -> Result<PathBuf, Failure> {
     std::path::absolute(path)
         .map_err(|error| Failure::message(format!("{}: {error}", path.display())))
-}
-
-/// A path for programs: its bytes, whatever they are.
-fn write_path(path: &Path, out: &mut Output) -> Result<(), Failure> {
-    out.write_all(path.as_os_str().as_encoded_bytes())?;
-    out.write_all(b"\n")?;
-    Ok(())
 }

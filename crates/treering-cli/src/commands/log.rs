@@ -53,12 +53,12 @@ pub(super) fn write_json(entry: &Entry, dialect: Dialect, out: &mut Output) -> R
     let is_ours = dialect == Dialect::Pi || entry.is_damaged();
     match entry.raw().strip_suffix(b"}").filter(|_| !is_ours) {
         Some(fields) => {
-            out.write_all(fields)?;
+            out.write_json(fields)?;
             out.write_all(b",\"record\":")?;
-            out.write_all(entry.record())?;
+            out.write_json(entry.record())?;
             out.write_all(b"}")?;
         }
-        None => out.write_all(entry.raw())?,
+        None => out.write_json(entry.raw())?,
     }
     Ok(out.write_all(b"\n")?)
 }

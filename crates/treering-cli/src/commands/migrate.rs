@@ -1,8 +1,8 @@
 //! `treering migrate`
 
 use crate::error::Failure;
-use crate::output::{self, Output, json_string, json_string_or_null};
-use crate::text::{count, safe_line};
+use crate::output::{self, Output, json_string};
+use crate::text::{count, safe_line, safe_path};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use treering::{Session, Upgrade};
@@ -41,7 +41,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
                 all_done = false;
                 if args.json {
                     out.write_all(b"{\"path\":")?;
-                    json_string(out, &file.to_string_lossy())?;
+                    out.json_path(file)?;
                     out.write_all(b",\"error\":")?;
                     json_string(out, &error.to_string())?;
                     out.write_all(b"}\n")?;
@@ -60,7 +60,7 @@ fn write(
     dry_run: bool,
     out: &mut Output,
 ) -> Result<(), Failure> {
-    let path = safe_line(&file.to_string_lossy());
+    let path = safe_path(file);
     let Some(upgrade) = upgrade else { return Ok(writeln!(out, "{path}: current")?) };
     let from = match upgrade.from {
         0 => "no version".to_owned(),
@@ -74,7 +74,7 @@ fn write(
     let what = format!("{from} → version {}: {entries} rewritten{compactions}", upgrade.to);
     match (&upgrade.backup, dry_run) {
         (Some(backup), _) => {
-            let backup = safe_line(&backup.to_string_lossy());
+            let backup = safe_path(backup);
             writeln!(out, "{path}: {what}; the old file is {backup}")?;
         }
         (None, true) => writeln!(out, "{path}: {what}; not yet, this is a dry run")?,
@@ -86,7 +86,7 @@ fn write(
 
 fn write_json(file: &Path, upgrade: Option<&Upgrade>, out: &mut Output) -> Result<(), Failure> {
     out.write_all(b"{\"path\":")?;
-    json_string(out, &file.to_string_lossy())?;
+    out.json_path(file)?;
     match upgrade {
         None => out.write_all(b",\"from\":null,\"to\":null,\"entries\":0,\"compactions\":0")?,
         Some(Upgrade { from, to, entries, compactions, .. }) => {
@@ -96,6 +96,6 @@ fn write_json(file: &Path, upgrade: Option<&Upgrade>, out: &mut Output) -> Resul
     }
     out.write_all(b",\"backup\":")?;
     let backup = upgrade.and_then(|upgrade| upgrade.backup.as_deref());
-    json_string_or_null(out, backup.map(Path::to_string_lossy).as_deref())?;
+    out.json_path_or_null(backup)?;
     Ok(out.write_all(b"}\n")?)
 }

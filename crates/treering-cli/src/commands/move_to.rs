@@ -3,8 +3,8 @@
 use super::{fork, rm};
 use crate::clock;
 use crate::error::Failure;
-use crate::output::{self, Output, json_string, json_string_or_null};
-use crate::text::{safe_line, shell_word};
+use crate::output::{self, Output};
+use crate::text::{safe_path, shell_word};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use treering::{Catalog, Dialect, Session};
@@ -99,23 +99,21 @@ fn write(
     kept: Option<&Path>,
     out: &mut Output,
 ) -> Result<(), Failure> {
-    let texts = [args.file.as_path(), target, cwd].map(Path::to_string_lossy);
-    let kept = kept.map(Path::to_string_lossy);
-    let [path, target, cwd] = texts;
     if args.json {
-        for (key, text) in [("{\"path\":", &path), (",\"output\":", &target), (",\"cwd\":", &cwd)] {
+        let paths = [("{\"path\":", &*args.file), (",\"output\":", target), (",\"cwd\":", cwd)];
+        for (key, path) in paths {
             out.write_all(key.as_bytes())?;
-            json_string(out, text)?;
+            out.json_path(path)?;
         }
         out.write_all(b",\"kept\":")?;
-        json_string_or_null(out, kept.as_deref())?;
+        out.json_path_or_null(kept)?;
         writeln!(out, "}}")?;
         return Ok(());
     }
-    writeln!(out, "{}: belongs to {} now", safe_line(&target), safe_line(&cwd))?;
+    writeln!(out, "{}: belongs to {} now", safe_path(target), safe_path(cwd))?;
     out.finish()?;
     if let Some(kept) = kept {
-        output::complain("note", &format!("the old file is {}", safe_line(&kept)));
+        output::complain("note", &format!("the old file is {}", safe_path(kept)));
     }
     Ok(())
 }

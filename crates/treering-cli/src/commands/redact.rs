@@ -116,7 +116,7 @@ fn write(
 
 fn write_json(report: &Report, target: Option<&Path>, out: &mut Output) -> Result<(), Failure> {
     out.write_all(b"{\"output\":")?;
-    json_string_or_null(out, target.map(Path::to_string_lossy).as_deref())?;
+    out.json_path_or_null(target)?;
     let (occurrences, signatures) = (report.occurrences(), report.signatures);
     write!(out, ",\"occurrences\":{occurrences},\"signatures\":{signatures},\"kinds\":[")?;
     for (at, sum) in report.sums().iter().enumerate() {

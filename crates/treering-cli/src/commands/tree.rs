@@ -99,7 +99,7 @@ fn write_json(session: &Session, out: &mut Output) -> Result<(), Failure> {
         write!(out, ",\"sidechain\":{sidechain},\"record\":")?;
         match entry.is_damaged() {
             true => out.write_all(b"null")?,
-            false => out.write_all(entry.record())?,
+            false => out.write_json(entry.record())?,
         }
         out.write_all(b"}\n")?;
     }

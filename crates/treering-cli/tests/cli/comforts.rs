@@ -235,3 +235,23 @@ fn in_a_pipe_there_is_no_pager() {
     let mut command = place.command(&["log", "s.jsonl", "--no-pager"]);
     assert!(command.output().unwrap().status.success());
 }
+
+#[test]
+fn every_page_that_a_manual_page_names_is_written() {
+    let place = Place::empty();
+    place.run(&["man", "pages"]).ok();
+    let mut named = 0;
+    for page in place.file("pages").read_dir().unwrap() {
+        let text = std::fs::read_to_string(page.unwrap().path()).unwrap().replace('\\', "");
+        for rest in text.split("treering-").skip(1) {
+            let Some((name, _)) =
+                rest.split_once("(1)").filter(|(name, _)| !name.contains([' ', '\n']))
+            else {
+                continue;
+            };
+            named += 1;
+            assert!(place.file(&format!("pages/treering-{name}.1")).exists(), "treering-{name}(1)");
+        }
+    }
+    assert!(named > 30, "{named}");
+}

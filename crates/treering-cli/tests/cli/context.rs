@@ -43,7 +43,7 @@ fn as_json_it_is_one_object() {
 }
 
 #[test]
-fn messages_keep_their_bytes_even_if_they_are_no_text() {
+fn messages_keep_their_bytes_but_for_those_that_are_not_utf8() {
     let place = Place::with(&[]);
     let odd = b"{\"type\":\"message\",\"id\":\"a1\",\"parentId\":null,\"timestamp\":\"2026-01-05T09:00:00.000Z\",\
                 \"message\":{\"role\":\"user\",  \"content\":\"\xff\\ud800\",\"n\":1e400}}\n";
@@ -51,7 +51,7 @@ fn messages_keep_their_bytes_even_if_they_are_no_text() {
     place.write("s.jsonl", &bytes);
     let output = place.command(&["context", "s.jsonl", "--json"]).output().unwrap();
     let expected =
-        b"{\"messages\":[{\"role\":\"user\",  \"content\":\"\xff\\ud800\",\"n\":1e400}],\
+        b"{\"messages\":[{\"role\":\"user\",  \"content\":\"\\ufffd\\ud800\",\"n\":1e400}],\
                      \"thinkingLevel\":\"off\",\"model\":null}\n";
     assert_eq!(output.stdout, expected);
 }

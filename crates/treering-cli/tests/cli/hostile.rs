@@ -128,6 +128,108 @@ fn damage_and_names_of_files_are_harmless_in_warnings() {
     }
 }
 
+/// Names of files come from anywhere: a session of that name is handed to every command that writes or
+/// names one, and into and out of a directory of that name.
+#[test]
+fn no_command_prints_a_name_as_it_is() {
+    let evil: String = EVIL.chars().filter(|c| *c != '\0').collect();
+    let place = Place::empty();
+    let (dir, name) = (format!("d{evil}"), format!("s{evil}.jsonl"));
+    let file = format!("{dir}/{name}");
+    std::fs::create_dir(place.file(&dir)).unwrap();
+    let lines = [header(), message("a1", None, 1, json!({"role": "user", "content": "kettle"}))];
+    let write = || {
+        place.write(&file, (lines.join("\n") + "\n").as_bytes());
+        let long_ago = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_700_000_000);
+        std::fs::File::options()
+            .append(true)
+            .open(place.file(&file))
+            .and_then(|file| file.set_modified(long_ago))
+            .unwrap();
+    };
+    let (out, packed, missing) = (format!("o{evil}"), format!("{file}.zst"), format!("gone{evil}"));
+    let runs: Vec<Vec<&str>> = vec![
+        vec!["export", &file, "-o", &out],
+        vec!["export", &file, "-o", &out],
+        vec!["export", &file, "-o", &dir, "--force"],
+        vec!["convert", &file, "--to", "omp"],
+        vec!["convert", &file, "--to", "omp"],
+        vec!["redact", &file],
+        vec!["redact", &file],
+        vec!["doctor", &file, "--repair"],
+        vec!["doctor", &dir],
+        vec!["ls", &dir],
+        vec!["ls", &missing],
+        vec!["search", "kettle", &dir],
+        vec!["search", "kettle", &missing],
+        vec!["stats", &file],
+        vec!["migrate", &file],
+        vec!["name", &file],
+        vec!["label", &file, "a1", &evil],
+        vec!["append", &missing, "--entry", "{}"],
+        vec!["append", &file, "--stdin", "--cwd", &missing],
+        vec!["append", &dir, "--user", "x"],
+        vec!["fork", &missing],
+        vec!["fork", &file, "--dir", &file],
+        vec!["move", &file, &missing],
+        vec!["move", &file, &dir, "--missing"],
+        vec!["cherry-pick", &file, "a1", "--from", &missing],
+        vec!["edit-context", &file, "drop", &evil],
+        vec!["archive", &missing],
+        vec!["archive", &file],
+        vec!["archive", &packed],
+        vec!["unarchive", &packed],
+        vec!["unarchive", &file],
+        vec!["man", &out],
+        vec!["tail", &missing],
+        vec!["rm", &dir],
+        vec!["rm", &file],
+        vec!["rm", &file, "--force"],
+        vec!["gc", &dir],
+        vec![&evil],
+        vec!["log", &file, &evil],
+        vec!["convert", &file, "--to", &evil],
+        vec!["help", &evil],
+    ];
+    for args in runs {
+        if !place.file(&file).exists() && args.get(1) != Some(&&*packed) {
+            write();
+        }
+        let ran = place.run(&args);
+        assert_harmless(&format!("{args:?}"), &ran.stdout);
+        assert_harmless(&format!("{args:?}"), &ran.stderr);
+        assert!(ran.code != 0 || !ran.stdout.is_empty() || args[0] == "append", "{args:?}");
+    }
+}
+
+#[test]
+fn json_is_utf8_and_says_what_was_not() {
+    let place = Place::with(&[]);
+    let lines = b"{\"type\":\"message\",\"id\":\"a1\",\"parentId\":null,\"timestamp\":\"2026-01-05T09:00:00.000Z\",\"message\":{\"role\":\"user\",\"content\":\"a\xff\xfeb\"}}\n";
+    place.write("s.jsonl", [place.read("s.jsonl").as_bytes(), lines].concat());
+    for args in [
+        &["log", "s.jsonl", "--json"][..],
+        &["show", "s.jsonl", "a1", "--json"],
+        &["context", "s.jsonl", "--json"],
+        &["tree", "s.jsonl", "--json"],
+    ] {
+        let ran = place.run(args);
+        assert_eq!(ran.code, 0, "{args:?}: {}", ran.stderr);
+        for line in ran.stdout.lines() {
+            serde_json::from_str::<Value>(line).expect(line);
+        }
+        if args[0] != "tree" {
+            assert!(ran.stdout.contains("a\\ufffd\\ufffdb"), "{args:?}: {}", ran.stdout);
+            let warning = "warning: 2 byte sequences are not UTF-8: written as \\ufffd\n";
+            assert!(
+                ran.stderr.contains(warning) || args[0] == "export",
+                "{args:?}: {}",
+                ran.stderr
+            );
+        }
+    }
+}
+
 #[test]
 fn bytes_that_are_no_text_are_shown_as_numbers() {
     let place = Place::with(&[]);
