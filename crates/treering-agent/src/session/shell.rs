@@ -16,6 +16,7 @@ use std::process::Stdio;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio_util::sync::CancellationToken;
+use treering::fs::{self, Access, File};
 use treering::{EntryId, NewEntry, Session};
 
 /// So much of the end of an output is kept, in bytes and in lines.
@@ -189,7 +190,7 @@ struct Output {
     /// The end of it, at most twice what is kept.
     tail: String,
     is_cut: bool,
-    file: Option<(PathBuf, std::fs::File)>,
+    file: Option<(PathBuf, File)>,
     /// Where all of it goes if it becomes too long.
     path: PathBuf,
 }
@@ -238,11 +239,7 @@ impl Output {
 
     /// All there is so far goes to a file that only the user can read.
     fn spill(&mut self) {
-        let mut options = std::fs::OpenOptions::new();
-        options.write(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        if let Ok(mut file) = options.open(&self.path) {
+        if let Ok(mut file) = fs::open(&self.path, Access::CreateNew) {
             let _ = file.write_all(self.tail.as_bytes());
             self.file = Some((self.path.clone(), file));
         }
