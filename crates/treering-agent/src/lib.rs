@@ -33,7 +33,7 @@ pub use hooks::{
 pub use session::{
     AgentSession, AgentSettings, BranchSummary, CompactOptions, Compacted, Compaction, Ending,
     Forked, MergeOptions, MergeOutcome, MergedBranch, Moved, NavigateOptions, Navigation, OnOutput,
-    Operation, Replaced, Said, ShellContext, ShellRun, Turn,
+    Operation, Replaced, Said, SessionActions, ShellContext, ShellRun, Turn,
 };
 pub use summarizer::{
     Anthropic, Command, ConfigError, Conversation, Delta, Extractive, Http, HttpOptions, OnDelta,

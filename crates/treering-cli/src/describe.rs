@@ -6,9 +6,7 @@ use crate::output::{Output, Style};
 use crate::text::{blob_name, excerpt, first_line, fit, safe, safe_bytes, safe_line, size};
 use std::borrow::Cow;
 use std::io::Write;
-use treering::{
-    BRANCH_SUMMARY_PREAMBLE, Block, Body, Entry, Kind, MERGE_SUMMARY_PREAMBLE, MessageView, Role,
-};
+use treering::{Block, Body, Entry, Kind, MessageView, Role, summary_line};
 
 /// What an entry is called in lists: the role for a message, the type for everything else. Nobody's are
 /// longer than this, but a file may hold anything.
@@ -47,11 +45,8 @@ pub(crate) fn role_style(role: Role) -> Style {
 pub(crate) fn gist(entry: &Entry, width: usize) -> String {
     let text: Cow<'_, str> = match entry.body() {
         Body::Message(message) => message_gist(message, entry.role()).into(),
-        Body::Compaction { summary, .. } => summary_gist(&summary).to_owned().into(),
-        Body::BranchSummary { summary, .. } => {
-            let preambles = [BRANCH_SUMMARY_PREAMBLE, MERGE_SUMMARY_PREAMBLE];
-            let own = preambles.iter().find_map(|preamble| summary.strip_prefix(preamble));
-            summary_gist(own.unwrap_or(&summary)).to_owned().into()
+        Body::Compaction { summary, .. } | Body::BranchSummary { summary, .. } => {
+            summary_line(&summary).to_owned().into()
         }
         Body::CustomMessage { custom_type, text } => {
             format!("{}: {}", first_line(&custom_type), first_line(&text)).into()
@@ -79,13 +74,6 @@ pub(crate) fn gist(entry: &Entry, width: usize) -> String {
     excerpt(&text, width)
 }
 
-/// The first line of a summary that says something: not a heading.
-fn summary_gist(summary: &str) -> &str {
-    let lines = || summary.lines().map(str::trim).filter(|line| !line.is_empty());
-    let said = lines().find(|line| !line.starts_with('#'));
-    said.or_else(|| lines().next()).unwrap_or_default()
-}
-
 /// Every look at a message reads all of it, and a tree has many: none is taken without need.
 fn message_gist(message: MessageView<'_>, role: Option<Role>) -> String {
     match role {
@@ -103,7 +91,7 @@ fn message_gist(message: MessageView<'_>, role: Option<Role>) -> String {
             format!("$ {}", first_line(&message.field("command").unwrap_or_default()))
         }
         Some(Role::BranchSummary | Role::CompactionSummary) => {
-            message.field("summary").unwrap_or_default().into_owned()
+            summary_line(&message.field("summary").unwrap_or_default()).to_owned()
         }
         Some(Role::Assistant) => {
             let end = abnormal_end(message).map(|end| format!(" {end}"));

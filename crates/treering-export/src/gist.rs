@@ -5,7 +5,7 @@ use crate::text::{excerpt, first_line};
 use crate::tool::Call;
 use std::borrow::Cow;
 use std::collections::HashMap;
-use treering::{Block, Body, Entry, MessageView, Role};
+use treering::{Block, Body, Entry, MessageView, Role, summary_line};
 
 /// The calls seen so far by their ids, in short: a result is shown by the call it answers.
 #[derive(Debug, Default)]
@@ -82,7 +82,7 @@ impl Gist {
                 return gist;
             }
             Body::Compaction { summary, .. } | Body::BranchSummary { summary, .. } => {
-                headline(summary).into()
+                headline(summary_line(summary)).into()
             }
             Body::CustomMessage { custom_type, text } => {
                 format!("{}: {}", first_line(custom_type), headline(text)).into()
@@ -120,7 +120,7 @@ impl Gist {
                 WIDTH,
             ),
             Some(Role::BranchSummary | Role::CompactionSummary) => {
-                headline(&message.field("summary").unwrap_or_default())
+                headline(summary_line(&message.field("summary").unwrap_or_default()))
             }
             _ => self.read_blocks(&look.blocks),
         };
@@ -210,6 +210,19 @@ fn kind(look: &Look<'_>) -> char {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_summary_is_shown_by_what_it_says() {
+        let session = treering::Session::in_memory("/project");
+        let text = format!("{}## Goal\n**Fix** the parser", treering::BRANCH_SUMMARY_PREAMBLE);
+        let branch = treering::NewEntry::branch_summary(None, &text);
+        let compaction = treering::NewEntry::compaction("## Goal\n\nFix the parser", None, 1);
+        for entry in [branch, compaction] {
+            let id = session.append(entry).unwrap();
+            let entry = session.entry(id.as_str()).unwrap();
+            assert_eq!(Gist::read(&entry, &mut Calls::default()).text, "Fix the parser");
+        }
+    }
 
     #[test]
     fn the_last_calls_are_remembered() {

@@ -8,6 +8,7 @@ use crate::compaction::{FileOps, conversation_text, estimate_tokens};
 use crate::context::{ContextMessage, Edits};
 use crate::entry::{Kind, NewEntry, Role};
 use crate::error::Result;
+use crate::graft::MERGE_SUMMARY_PREAMBLE;
 use crate::id::EntryId;
 use crate::session::Session;
 use crate::snapshot::{Bodies, Snapshot};
@@ -15,6 +16,49 @@ use crate::tree::Tree;
 
 /// The text that precedes a stored branch summary.
 pub const BRANCH_SUMMARY_PREAMBLE: &str = "The user explored a different conversation branch before returning here.\nSummary of that exploration:\n\n";
+
+/// The openings of lines that agents put before a summary for the model, not for people.
+const OPENINGS: [&str; 2] = [
+    "This session is being continued from a previous conversation",
+    "Another language model started to solve this problem",
+];
+
+/// Returns a summary without the fixed sentences that agents put before it.
+///
+/// ```
+/// use treering::{BRANCH_SUMMARY_PREAMBLE, summary_substance};
+/// let stored = format!("{BRANCH_SUMMARY_PREAMBLE}The cache was tried.");
+/// assert_eq!(summary_substance(&stored), "The cache was tried.");
+/// ```
+pub fn summary_substance(summary: &str) -> &str {
+    let summary = summary.trim_start();
+    let preambles = [BRANCH_SUMMARY_PREAMBLE, MERGE_SUMMARY_PREAMBLE];
+    // The end of a preamble is white space, which a summary that was edited may have lost.
+    if let Some(own) = preambles.iter().find_map(|fixed| summary.strip_prefix(fixed.trim_end())) {
+        return own.trim_start();
+    }
+    if OPENINGS.iter().any(|opening| summary.starts_with(opening)) {
+        return summary.split_once('\n').map_or(summary, |(_, own)| own.trim_start());
+    }
+    summary
+}
+
+/// Returns the line of a summary that tells most in a list: its first line that is neither part of a
+/// preamble nor a heading, a tag or a caption.
+///
+/// ```
+/// let summary = "## Goal\nFix the parser\n\n## Progress\n- [x] Tests";
+/// assert_eq!(treering::summary_line(summary), "Fix the parser");
+/// ```
+pub fn summary_line(summary: &str) -> &str {
+    let lines =
+        || summary_substance(summary).lines().map(str::trim).filter(|line| !line.is_empty());
+    let says = |line: &&str| {
+        let is_rule = line.chars().all(|c| matches!(c, '-' | '*' | '_' | '='));
+        !(line.starts_with(['#', '<']) || line.ends_with(':') || is_rule)
+    };
+    lines().find(says).or_else(|| lines().next()).unwrap_or_default()
+}
 
 /// The window of a model that does not say.
 const USUAL_WINDOW: u64 = 128_000;
@@ -192,4 +236,31 @@ pub(crate) fn collect(
     }
     newest_first.reverse();
     Ok((newest_first, total))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_of_a_summary_is_its_own() {
+        let claude = "This session is being continued from a previous conversation that ran out \
+                      of context. The conversation is summarized below:\nAnalysis:\nIt broke.";
+        let codex = "Another language model started to solve this problem and produced a summary \
+                     of its thinking process. Use it:\nThe test fails.";
+        for (summary, line) in [
+            (format!("{BRANCH_SUMMARY_PREAMBLE}## Goal\n\nTry it\n"), "Try it"),
+            (format!("{MERGE_SUMMARY_PREAMBLE}- done"), "- done"),
+            (BRANCH_SUMMARY_PREAMBLE.trim_end().to_owned() + " Short.", "Short."),
+            (claude.to_owned(), "It broke."),
+            (codex.to_owned(), "The test fails."),
+            ("## Goal".to_owned(), "## Goal"),
+            ("---\n<read-files>\na.rs\n</read-files>".to_owned(), "a.rs"),
+            ("Nothing but: this".to_owned(), "Nothing but: this"),
+            (BRANCH_SUMMARY_PREAMBLE.to_owned(), ""),
+            (String::new(), ""),
+        ] {
+            assert_eq!(summary_line(&summary), line, "{summary:?}");
+        }
+    }
 }

@@ -56,7 +56,9 @@ mod time;
 mod tree;
 mod usage;
 
-pub use branch_summary::{AbandonedBranch, BRANCH_SUMMARY_PREAMBLE, branch_budget};
+pub use branch_summary::{
+    AbandonedBranch, BRANCH_SUMMARY_PREAMBLE, branch_budget, summary_line, summary_substance,
+};
 pub use catalog::{Catalog, Listing, Progress, SessionInfo, info, infos, list_dir};
 pub use compaction::{
     CompactionPlan, CompactionSettings, ContextTokens, FileLists, FileOps, ModelSettings,

@@ -45,6 +45,13 @@ pub(crate) fn entry<'a>(
     if shape == Shape::Chain && node.kind() == Kind::Compaction {
         entry = first_kept_by_id(tree, entry);
     }
+    if shape == Shape::Chain && node.kind() == Kind::BranchSummary && popped_to(&entry).is_some() {
+        let left = row.checked_sub(1).map(|row| json::quoted(tree.id_text(row)));
+        let from = left.unwrap_or_else(|| b"\"root\"".to_vec());
+        let summary = json::with_member(&entry, "fromId", &from);
+        let summary = with_head_member(&summary, "type", b"\"branch_summary\"");
+        entry = Cow::Owned(json::without(&summary, &["backToIndex"]));
+    }
     if version < 3 && node.role() == Some(Role::Custom) {
         entry = hook_to_custom(entry);
     }
@@ -90,6 +97,16 @@ fn first_kept_by_id<'a>(tree: &Tree, entry: Cow<'a, [u8]>) -> Cow<'a, [u8]> {
     }
     let renamed = [b"\"firstKeptEntryId\":", &*json::quoted(tree.id_text(row))].concat();
     Cow::Owned([&entry[..member.whole.start], &renamed, &entry[member.whole.end..]].concat())
+}
+
+/// Returns how many entries stay in the context of a `stack_pop`, with which agents went back before
+/// there were branches: those up to the one it names, the header being 0. `None` for other entries.
+pub(crate) fn popped_to(entry: &[u8]) -> Option<usize> {
+    if json::get(entry, "type")? != b"\"stack_pop\"" {
+        return None;
+    }
+    let index = crate::entry::number(json::get(entry, "backToIndex")?)?;
+    (index >= 0.0).then_some(index as usize)
 }
 
 /// Version 2 called the role `hookMessage`.

@@ -76,6 +76,8 @@ pub struct BeforeFork {
     pub entry: EntryId,
     /// On which side of it.
     pub position: ForkPosition,
+    /// Whether no new file is made: the fork of a session in memory takes its place.
+    pub in_place: bool,
 }
 
 /// The session has been forked.
@@ -85,6 +87,8 @@ pub struct Fork {
     pub previous: Option<PathBuf>,
     /// The fork.
     pub session: String,
+    /// Whether no new file was made: the fork of a session in memory has taken its place.
+    pub in_place: bool,
 }
 
 /// The leaf is about to move.

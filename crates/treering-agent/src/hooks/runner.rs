@@ -180,6 +180,12 @@ impl HookRunner {
         let _ = self.events.send(event);
     }
 
+    /// Reports an action that handlers asked for and that failed.
+    pub(crate) fn action_failed(&self, event: &'static str, error: &dyn fmt::Display) {
+        let (hook, error) = ("actions".into(), error.to_string());
+        self.publish(Event::HookFailed { hook, event, error, panicked: false });
+    }
+
     fn report(&self, hook: &Arc<str>, event: &'static str, failure: Failure) {
         let (error, panicked) = match failure {
             Failure::Error(error) => (error.to_string(), false),

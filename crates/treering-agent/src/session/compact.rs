@@ -71,6 +71,12 @@ impl AgentSession {
     /// Replaces the older part of the context by a summary. If it fails nothing is written, and the
     /// handlers of `session_compact_failed` are told.
     pub async fn compact(&self, options: CompactOptions) -> Result<Compaction, AgentError> {
+        let done = self.compact_now(options).await;
+        self.act().await;
+        done
+    }
+
+    async fn compact_now(&self, options: CompactOptions) -> Result<Compaction, AgentError> {
         let (guard, session) = self.begin(Operation::Compaction, &options.cancel)?;
         let result = self.try_compact(&guard, &session, &options).await;
         let result = match result {

@@ -37,6 +37,20 @@ pub enum BranchSummary {
     Ask(Option<String>),
 }
 
+impl From<BranchSummary> for (Option<String>, NavigateOptions) {
+    /// Returns the summary that is given, and the options of the move.
+    fn from(summary: BranchSummary) -> Self {
+        match summary {
+            BranchSummary::None => (None, NavigateOptions::default()),
+            BranchSummary::Given(text) => (Some(text), NavigateOptions::default()),
+            BranchSummary::Ask(custom_instructions) => {
+                let summarize = true;
+                (None, NavigateOptions { summarize, custom_instructions, ..Default::default() })
+            }
+        }
+    }
+}
+
 /// The outcome of a move.
 #[derive(Debug, Clone)]
 pub enum Navigation {
@@ -104,7 +118,9 @@ impl AgentSession {
         let target = find(&session, target)?;
         let (destination, editor_text) = destination(&session, &target)?;
         let journey = Journey { target, destination, editor_text, given: None, options };
-        self.travel(guard, session, journey).await
+        let done = self.travel(guard, session, journey).await;
+        self.act().await;
+        done
     }
 
     /// Makes an entry the leaf, whatever it is, in the same file.
@@ -113,14 +129,7 @@ impl AgentSession {
         entry: &str,
         summary: BranchSummary,
     ) -> Result<Navigation, AgentError> {
-        let (given, options) = match summary {
-            BranchSummary::None => (None, NavigateOptions::default()),
-            BranchSummary::Given(text) => (Some(text), NavigateOptions::default()),
-            BranchSummary::Ask(custom_instructions) => {
-                let summarize = true;
-                (None, NavigateOptions { summarize, custom_instructions, ..Default::default() })
-            }
-        };
+        let (given, options) = summary.into();
         self.go_to(entry, given, options).await
     }
 
@@ -131,6 +140,17 @@ impl AgentSession {
         entry: &str,
         given: Option<String>,
         options: NavigateOptions,
+    ) -> Result<Navigation, AgentError> {
+        let done = self.go_now(entry, (given, options)).await;
+        self.act().await;
+        done
+    }
+
+    /// Makes an entry the leaf, without acting for handlers afterwards.
+    pub(super) async fn go_now(
+        &self,
+        entry: &str,
+        (given, options): (Option<String>, NavigateOptions),
     ) -> Result<Navigation, AgentError> {
         let (guard, session) = self.begin(Operation::Navigation, &options.cancel)?;
         let given = given.filter(|text| !text.trim().is_empty());

@@ -50,7 +50,10 @@ impl AgentSession {
     pub async fn new_session(&self, cancel: &CancellationToken) -> Result<Replaced, AgentError> {
         let guard = self.busy.begin(Operation::Switch, cancel)?;
         let before = BeforeSwitch { reason: SwitchReason::New, target: None };
-        self.replace(&guard, before, |old| begin_beside(old, None)).await
+        let done = self.replace(&guard, before, |old| begin_beside(old, None)).await;
+        drop(guard);
+        self.act().await;
+        done
     }
 
     /// Goes on with a session from disk.
@@ -62,7 +65,11 @@ impl AgentSession {
         let guard = self.busy.begin(Operation::Switch, cancel)?;
         let file = file.as_ref().to_owned();
         let before = BeforeSwitch { reason: SwitchReason::Resume, target: Some(file.clone()) };
-        self.replace(&guard, before, move |old| Session::open_with(&file, old.options())).await
+        let open = move |old: &Session| Session::open_with(&file, old.options());
+        let done = self.replace(&guard, before, open).await;
+        drop(guard);
+        self.act().await;
+        done
     }
 
     /// Makes a branch a session of its own, which becomes the active one.
@@ -74,11 +81,27 @@ impl AgentSession {
         position: ForkPosition,
         cancel: &CancellationToken,
     ) -> Result<Forked, AgentError> {
+        let done = self.fork_now(entry, position, cancel).await;
+        self.act().await;
+        done
+    }
+
+    async fn fork_now(
+        &self,
+        entry: &str,
+        position: ForkPosition,
+        cancel: &CancellationToken,
+    ) -> Result<Forked, AgentError> {
         let guard = self.busy.begin(Operation::Fork, cancel)?;
         let old = self.session();
         let entry = find(&old, entry)?;
         let (leaf, editor_text) = fork_leaf(&old, &entry, position)?;
-        match self.hooks.session_before_fork(BeforeFork { entry, position }, &guard.cancel).await {
+        let in_place = old.path().is_none();
+        match self
+            .hooks
+            .session_before_fork(BeforeFork { entry, position, in_place }, &guard.cancel)
+            .await
+        {
             Outcome::Aborted => return Ok(Forked::Aborted),
             Outcome::Cancelled { hook } => return Ok(Forked::Cancelled { hook }),
             Outcome::Proceed(_) => {}
@@ -95,7 +118,7 @@ impl AgentSession {
         let new = new.await?;
         let file = new.path();
         self.put_in_place(new).await;
-        let told = Fork { previous: old.path(), session: self.session().id() };
+        let told = Fork { previous: old.path(), session: self.session().id(), in_place };
         self.hooks.session_fork(told).await;
         self.started(StartReason::Fork).await;
         Ok(Forked::Done { file, editor_text })

@@ -55,6 +55,16 @@ impl AgentSession {
         other: &str,
         options: MergeOptions,
     ) -> Result<MergeOutcome, AgentError> {
+        let done = self.merge_now(other, options).await;
+        self.act().await;
+        done
+    }
+
+    async fn merge_now(
+        &self,
+        other: &str,
+        options: MergeOptions,
+    ) -> Result<MergeOutcome, AgentError> {
         let (guard, session) = self.begin(Operation::Merge, &options.cancel)?;
         let other = find(&session, other)?;
         let summarizer = if options.full { None } else { Some(self.summarizer()?) };

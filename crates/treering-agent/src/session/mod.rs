@@ -11,6 +11,7 @@
 //! anything in between. Until that append nothing has changed; so an operation can be cancelled, or
 //! its future dropped, at any moment.
 
+mod actions;
 mod ask;
 mod busy;
 mod compact;
@@ -21,6 +22,7 @@ mod merge;
 mod shell;
 mod talk;
 
+pub use actions::SessionActions;
 pub use busy::{Operation, Turn};
 pub use compact::{CompactOptions, Compacted, Compaction};
 pub use journey::{BranchSummary, Moved, NavigateOptions, Navigation};
@@ -100,6 +102,7 @@ pub struct AgentSession {
     settings: RwLock<Arc<AgentSettings>>,
     summarizer: RwLock<Option<Arc<dyn Summarizer>>>,
     hooks: HookRunner,
+    actions: SessionActions,
     busy: Busy,
 }
 
@@ -112,6 +115,7 @@ impl AgentSession {
             settings: RwLock::default(),
             summarizer: RwLock::default(),
             hooks: HookRunner::default(),
+            actions: SessionActions::default(),
             busy: Busy::default(),
         }
     }
@@ -152,6 +156,7 @@ impl AgentSession {
     /// Tells the handlers that the agent has started with this session.
     pub async fn start(&self) {
         self.started(StartReason::Startup).await;
+        self.act().await;
     }
 
     async fn started(&self, reason: StartReason) {
@@ -207,6 +212,7 @@ impl AgentSession {
         let session = self.session();
         session.set_name(name)?;
         self.hooks.session_info_changed(InfoChanged { name: session.name() }).await;
+        self.act().await;
         Ok(())
     }
 

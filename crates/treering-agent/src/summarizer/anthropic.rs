@@ -195,15 +195,12 @@ enum Block {
 #[derive(Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Delta {
-    TextDelta {
-        text: String,
-    },
-    ThinkingDelta {
-        thinking: String,
-    },
-    SignatureDelta {
-        signature: String,
-    },
+    #[serde(rename = "text_delta")]
+    Text { text: String },
+    #[serde(rename = "thinking_delta")]
+    Thinking { thinking: String },
+    #[serde(rename = "signature_delta")]
+    Signature { signature: String },
     #[serde(other)]
     Other,
 }
@@ -269,17 +266,15 @@ impl Reader for Answer {
                 self.count(message.usage);
             }
             Incoming::ContentBlockStart { content_block: Block::Text { text } }
-            | Incoming::ContentBlockDelta { delta: Delta::TextDelta { text } } => {
-                sink.push(&text)?
-            }
+            | Incoming::ContentBlockDelta { delta: Delta::Text { text } } => sink.push(&text)?,
             Incoming::ContentBlockStart { content_block: Block::Thinking { thinking } } => {
                 self.signature = Some(String::new());
                 sink.think(&thinking)?;
             }
-            Incoming::ContentBlockDelta { delta: Delta::ThinkingDelta { thinking } } => {
+            Incoming::ContentBlockDelta { delta: Delta::Thinking { thinking } } => {
                 sink.think(&thinking)?;
             }
-            Incoming::ContentBlockDelta { delta: Delta::SignatureDelta { signature } } => {
+            Incoming::ContentBlockDelta { delta: Delta::Signature { signature } } => {
                 self.signature.get_or_insert_default().push_str(&signature);
             }
             Incoming::ContentBlockStop => {

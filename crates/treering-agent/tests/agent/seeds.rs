@@ -173,6 +173,63 @@ async fn branching_from_g7h8i9() {
     );
 }
 
+#[test]
+fn stack_pop_of_linear_files_is_a_branch() {
+    let message = |text: &str| {
+        let message = json!({ "role": "user", "content": text });
+        json!({ "type": "message", "timestamp": "2025-01-01T00:00:00.000Z", "message": message })
+    };
+    let pop = |index: i64, summary: &str| {
+        json!({ "type": "stack_pop", "timestamp": "2025-01-01T00:00:00.000Z",
+            "backToIndex": index, "summary": summary, "prePopSummary": "before" })
+    };
+    let header = json!({ "type": "session", "id": "v1", "cwd": "/p",
+        "timestamp": "2025-01-01T00:00:00.000Z" });
+    // Back to "a", back to the first pop, before everything, and to an entry that does not exist.
+    let lines_of = [
+        header,
+        message("a"),
+        message("b"),
+        message("c"),
+        pop(1, "b and c"),
+        message("d"),
+        message("e"),
+        pop(4, "d and e"),
+        message("f"),
+        pop(0, "all"),
+        message("g"),
+        pop(99, "nothing"),
+        message("h"),
+    ];
+    let content: String = lines_of.iter().map(|line| format!("{line}\n")).collect();
+    let (_dir, path) = file(&content);
+    let session = Session::open(&path).unwrap();
+    let all: Vec<EntryId> = session.tree().ids().collect();
+    let at = |number: usize| texts_at(&session, all[number].as_str());
+    assert_eq!(at(2), ["user: a", "user: b", "user: c"]);
+    let popped = ["user: a", "branchSummary: b and c", "user: d", "user: e"];
+    assert_eq!(at(5), popped);
+    assert_eq!(at(7), [&popped[..2], &["branchSummary: d and e", "user: f"]].concat());
+    let rest = ["branchSummary: all", "user: g", "branchSummary: nothing", "user: h"];
+    assert_eq!(lines(&session.context().unwrap()), rest);
+
+    // An upgrade keeps all of it, in the words of the current version.
+    session.append(user("i")).unwrap();
+    let again = Session::open(&path).unwrap();
+    assert_eq!(texts_at(&again, all[5].as_str()), popped);
+    assert_eq!(lines(&again.context().unwrap())[..4], rest);
+    let summary = json_of(&again.entry(all[3].as_str()).unwrap());
+    assert_eq!(summary["type"], "branch_summary");
+    assert_eq!(
+        (&summary["parentId"], &summary["fromId"]),
+        (&json!(all[0].as_str()), &json!(all[2].as_str()))
+    );
+    assert_eq!(
+        (&summary["backToIndex"], &summary["prePopSummary"]),
+        (&json!(null), &json!("before"))
+    );
+}
+
 #[tokio::test]
 async fn multiple_pops() {
     let entries = [

@@ -14,6 +14,7 @@ use crate::header::{Header, VERSION};
 use crate::id::EntryId;
 use crate::log::Journal;
 use crate::log::scan::{self, Bytes, Line};
+use crate::migrate;
 use crate::tree::{Row, Taken, Tree};
 use std::io;
 use std::ops::Range;
@@ -482,7 +483,12 @@ impl Loaded {
         }
         let previous;
         if shape == Shape::Chain {
-            previous = tree.nodes.len().checked_sub(1).map(|row| tree.id(row as u32));
+            let popped = body.and_then(migrate::popped_to);
+            if popped.is_some() {
+                head.kind = Kind::BranchSummary;
+            }
+            let above = popped.unwrap_or(tree.nodes.len()).min(tree.nodes.len());
+            previous = above.checked_sub(1).map(|row| tree.id(row as u32));
             let name = |id: &EntryId| head::Name { text: id.to_string().into(), is_number: false };
             head.parent = previous.as_ref().map(name);
         }

@@ -1,0 +1,93 @@
+//! Actions that handlers ask for.
+//!
+//! A handler runs inside an operation, and one operation runs at a time: a handler that started
+//! another one and waited for it would wait for itself. So it asks, and goes on; the session acts when
+//! the operation that called the handler has ended.
+
+use super::{AgentSession, BranchSummary};
+use crate::error::AgentError;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// How many actions follow one operation at most. Handlers that answer each action with another one
+/// must not hold up the session for ever; what is left follows the next operation.
+const AT_ONCE: usize = 16;
+
+/// A handle for handlers, to move the session that they are called by. Clones share one queue.
+///
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// use std::sync::Arc;
+/// use treering::{Message, Session};
+/// use treering_agent::{
+///     AgentSession, BranchSummary, HookFuture, Hooks, InfoChanged, SessionActions,
+/// };
+/// /// Goes back to an entry as soon as the session gets a name.
+/// struct Back(SessionActions, String);
+/// impl Hooks for Back {
+///     fn session_info_changed<'a>(&'a self, _event: &'a InfoChanged) -> HookFuture<'a, ()> {
+///         let summary = BranchSummary::Given("Nothing came of it.".into());
+///         self.0.branch_in_place(&self.1, summary);
+///         Box::pin(async { Ok(()) })
+///     }
+/// }
+/// let agent = AgentSession::new(Session::in_memory("/project"));
+/// let first = agent.session().append(Message::user("Name a color."))?;
+/// agent.session().append(Message::assistant("acme", "m", "Red."))?;
+/// let back = Back(agent.actions(), first.to_string());
+/// let agent = agent.with_hooks("back", Arc::new(back));
+/// agent.set_name("Colors").await?;
+/// let leaf = agent.session().path_to_leaf()?.pop();
+/// assert_eq!(leaf.and_then(|leaf| leaf.parent().cloned()), Some(first));
+/// # Ok::<(), treering_agent::AgentError>(())
+/// # }).unwrap();
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct SessionActions(Arc<Mutex<VecDeque<Action>>>);
+
+/// An action that was asked for.
+#[derive(Debug)]
+struct Action {
+    entry: String,
+    summary: BranchSummary,
+}
+
+impl SessionActions {
+    /// Asks for the leaf to move to an entry of the same file, with a summary of what is left behind
+    /// or without one, as [`AgentSession::branch_here`] does.
+    ///
+    /// Returns at once. The leaf moves when the operation that called the handler has ended, and the
+    /// handlers are told as for every move. A move that fails is reported as
+    /// [`Event::HookFailed`](crate::Event::HookFailed) of the handler `actions`.
+    pub fn branch_in_place(&self, entry: impl Into<String>, summary: BranchSummary) {
+        self.queue().push_back(Action { entry: entry.into(), summary });
+    }
+
+    fn queue(&self) -> MutexGuard<'_, VecDeque<Action>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn next(&self) -> Option<Action> {
+        self.queue().pop_front()
+    }
+}
+
+impl AgentSession {
+    /// Returns the handle with which handlers ask for actions.
+    pub fn actions(&self) -> SessionActions {
+        self.actions.clone()
+    }
+
+    /// Does what handlers have asked for. To be called when an operation has ended.
+    pub(super) async fn act(&self) {
+        for _ in 0..AT_ONCE {
+            let Some(action) = self.actions.next() else { return };
+            match self.go_now(&action.entry, action.summary.clone().into()).await {
+                Ok(_) => {}
+                // The operation that was faster acts at its end.
+                Err(AgentError::Busy { .. }) => return self.actions.queue().push_front(action),
+                Err(error) => self.hooks.action_failed("branch_in_place", &error),
+            }
+        }
+    }
+}
