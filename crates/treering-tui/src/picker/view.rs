@@ -73,6 +73,7 @@ impl View<'_, '_> {
             let left = progress.total.saturating_sub(progress.done);
             self.put(&mut pen, Tone::Dim, &format!("  reading, {left} to go"));
         }
+        self.canvas.title_bar(area);
     }
 
     fn foot(&mut self, area: Rect) {
@@ -205,6 +206,9 @@ impl View<'_, '_> {
             pen.column = next + if column.is_number() { free } else { 0 };
             self.put(&mut pen, Tone::Dim, &text);
             next += width + GAP;
+        }
+        if is_selected {
+            self.canvas.select(Rect { y, height: 1, ..area });
         }
     }
 

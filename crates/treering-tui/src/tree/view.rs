@@ -60,7 +60,12 @@ impl View<'_, '_> {
         match state.search.is_empty() {
             true => self.put(&mut pen, Tone::Title, &format!(" {}", state.title())),
             false => {
-                self.put(&mut pen, Tone::Title, " search: ");
+                const TITLE: &str = " search: ";
+                // The end of a long query is seen, where it is typed.
+                let (before, _) = state.search.halves();
+                let cursor = columns(TITLE) + columns(&safe_line(before)) + 1;
+                pen.first = cursor.saturating_sub(usize::from(left.width));
+                self.put(&mut pen, Tone::Title, TITLE);
                 self.canvas.input(&mut pen, &state.search);
             }
         }
