@@ -198,7 +198,9 @@ impl State {
     pub(crate) fn title(&self) -> String {
         let begins = |node: &u32| {
             let role = self.outline.nodes().get(*node as usize).and_then(|node| node.role);
-            role == Some(Role::User) && self.gists.is_known(*node)
+            // Some agents begin with what the machine says, in tags.
+            let is_said = || self.gists.get(*node).is_some_and(|gist| !gist.text.starts_with('<'));
+            role == Some(Role::User) && is_said()
         };
         let first = || (0..self.outline.len() as u32).take(NEAR_BEGINNING).find(begins);
         let name = self.outline.name().map(|name| one_line(name, TITLE));
