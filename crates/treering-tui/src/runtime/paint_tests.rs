@@ -168,12 +168,12 @@ proptest! {
 #[test]
 fn a_column_is_where_it_belongs_behind_a_text_of_unsure_width() {
     for table in TABLES {
-        for text in 0..TEXTS.len() {
-            let mut frame = frame(&[(text, 0, false)]);
+        for (at, text) in TEXTS.iter().enumerate() {
+            let mut frame = frame(&[(at, 0, false)]);
             frame[(WIDTH - 1, 0)].set_symbol("|");
             let mut model = Model::new(table, usize::from(WIDTH), 1);
             model.take(&written(&mut Painter::default(), &frame));
-            assert_eq!(model.cells.last(), Some(&Some("|".to_owned())), "{:?}", TEXTS[text]);
+            assert_eq!(model.cells.last(), Some(&Some("|".to_owned())), "{text:?}");
         }
     }
 }
