@@ -219,3 +219,109 @@ export async function ten_thousand_entries({ open, pages }) {
   assert.ok(await nodes() < 8000, `${await nodes()} elements`);
   console.log(`      10,000 entries: ready after ${loaded} ms`);
 }
+
+export async function keys_go_from_message_to_message({ open, pages }) {
+  const page = await open(pages.rich);
+  const entries = await said(page);
+  const at = () => page.evaluate(() => document.querySelector('.entry.target')?.id.replace('entry-', ''));
+  for (const id of entries) {
+    await page.keyboard.press('j');
+    assert.equal(await at(), id, 'every message, also short ones and those at the end');
+  }
+  await page.keyboard.press('j');
+  assert.equal(await at(), entries.at(-1));
+  for (const id of [...entries].reverse().slice(1)) {
+    await page.keyboard.press('k');
+    assert.equal(await at(), id);
+  }
+  // From where the reader has scrolled to.
+  await page.evaluate(() => scrollTo(0, document.body.scrollHeight));
+  await settled(page);
+  await page.keyboard.press('k');
+  assert.ok(entries.indexOf(await at()) > 3, await at());
+}
+
+export async function back_undoes_a_change_of_branch({ open, pages }) {
+  const page = await open(pages.rich);
+  const first = await said(page);
+  await page.click('#tree .row:has-text("Try the database join")');
+  await settled(page);
+  const second = await said(page);
+  assert.notDeepEqual(second, first);
+  await page.keyboard.press('k');
+  await page.keyboard.press('k');
+  await page.click('#tree .row.leaf');
+  await settled(page);
+  await page.click('#path .ways button:last-child');
+  await settled(page);
+  for (let steps = 0; steps < 2; steps++) {
+    await page.goBack();
+    await settled(page);
+  }
+  assert.ok((await said(page)).includes('b1'), 'the second branch again');
+  await page.goBack();
+  await settled(page);
+  assert.deepEqual((await said(page)).slice(-3), first.slice(-3), 'and the first, on the same page');
+  await page.goForward();
+  await settled(page);
+  assert.ok((await said(page)).includes('b1'));
+}
+
+export async function hits_are_marked({ open, pages }) {
+  const page = await open(pages.rich);
+  const marked = () => page.evaluate(() => [...CSS.highlights.get('hit')].map(range => range.toString().toLowerCase()));
+  assert.deepEqual(await marked(), []);
+  await page.fill('#search', 'tariff index');
+  await page.waitForFunction(() => /match$/.test(document.getElementById('count').textContent));
+  await page.keyboard.press('Enter');
+  await settled(page);
+  const words = await marked();
+  assert.ok(words.includes('tariff') && words.includes('index') && words.every(word => /^(tariff|index)$/.test(word)), words.join());
+  const inside = await page.evaluate(() => [...CSS.highlights.get('hit')].some(range => range.startContainer.parentElement.closest('article')));
+  assert.ok(inside, 'in the conversation, too');
+  await page.fill('#search', '');
+  await settled(page);
+  assert.deepEqual(await marked(), []);
+}
+
+export async function text_can_be_read({ open, pages }) {
+  const contrasts = () => {
+    const part = value => (value /= 255) <= 0.03928 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
+    const light = ([r, g, b]) => 0.2126 * part(r) + 0.7152 * part(g) + 0.0722 * part(b);
+    const numbers = colour => colour.match(/[\d.]+/g).map(Number);
+    const behind = element => {
+      for (; element; element = element.parentElement) {
+        const colour = numbers(getComputedStyle(element).backgroundColor);
+        if (colour.length < 4 || colour[3] === 1) return colour;
+      }
+      return [255, 255, 255];
+    };
+    const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    const found = new Map();
+    while (texts.nextNode()) {
+      const element = texts.currentNode.parentElement;
+      if (!texts.currentNode.data.trim() || !element.checkVisibility() || element.closest('script,noscript,dialog')) continue;
+      const [a, b] = [numbers(getComputedStyle(element).color), behind(element)].map(light);
+      const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+      if (contrast < 4.5) found.set(`${element.localName}.${element.className}`, contrast.toFixed(2));
+    }
+    return [...found].map(([name, contrast]) => `${name} ${contrast}`);
+  };
+  for (const colorScheme of ['light', 'dark']) {
+    const page = await open(pages.rich, { colorScheme });
+    await page.evaluate(() => { document.querySelectorAll('details').forEach(details => { details.open = true; }); });
+    assert.deepEqual(await page.evaluate(contrasts), [], colorScheme);
+  }
+}
+
+export async function a_search_under_way_says_so_once({ open, pages }) {
+  const page = await open(pages.large);
+  await page.evaluate(() => {
+    window.told = [];
+    new MutationObserver(() => window.told.push(document.getElementById('count').textContent)).observe(document.getElementById('count'), { childList: true, characterData: true, subtree: true });
+  });
+  await page.fill('#search', 'question topic3');
+  await page.waitForFunction(() => /entries match$/.test(document.getElementById('count').textContent));
+  const told = await page.evaluate(() => window.told);
+  assert.deepEqual(told.filter(text => !/^\d+ of 10000 entries match( so far …)?$/.test(text)), []);
+}

@@ -24,8 +24,8 @@ $('title').textContent = index.title;
       box.title = [part(index.input, 'in'), part(index.output, 'out'), part(index.cached, 'cached')].join(', ');
     }
   }
-  const ends = [...leads].filter((yes, row) => yes && !children(row).some(child => leads[child])).length;
-  if (ends > 1) fact('branches', ends);
+  if (index.branches > 1) fact('branches', index.branches);
+  if (index.compactions) fact(index.compactions === 1 ? 'compaction' : 'compactions', index.compactions);
   if (index.first !== null) {
     const [from, to] = [new Date(index.first), new Date(index.last)];
     const end = day(from) === day(to) ? clock(to) : `${day(to)} ${clock(to)}`;
@@ -67,6 +67,46 @@ $('filters').addEventListener('keydown', event => {
   event.preventDefault();
 });
 
+// Marks what was searched for, wherever it is in the document. Browsers that cannot do so without
+// changing the document show no marks.
+const MOST_MARKS = 5000;
+const marks = typeof Highlight === 'function' && CSS.highlights ? new Highlight() : null;
+if (marks) CSS.highlights.set('hit', marks);
+let marking = 0;
+function markHits() {
+  if (!marks || marking || (!state.words.length && !marks.size)) return;
+  marking = requestAnimationFrame(() => {
+    marking = 0;
+    marks.clear();
+    if (!state.words.length) return;
+    for (const element of document.querySelectorAll('#rows .gist, #rows .label, #path article')) {
+      const texts = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+      while (texts.nextNode() && marks.size < MOST_MARKS) markText(texts.currentNode);
+    }
+  });
+}
+function markText(node) {
+  const text = node.data.toLowerCase();
+  // Where small letters are longer than capitals, places do not fit.
+  if (text.length !== node.data.length) return;
+  for (const word of state.words) {
+    for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + word.length)) {
+      const range = new Range();
+      range.setStart(node, at);
+      range.setEnd(node, at + word.length);
+      marks.add(range);
+    }
+  }
+}
+
+// Unfolds what hides something that was searched for.
+function openHits(element) {
+  for (const details of element.querySelectorAll('details:not([open])')) {
+    const text = details.textContent.toLowerCase();
+    if (state.words.some(word => text.includes(word))) details.open = true;
+  }
+}
+
 // Search: in slices, so that typing never waits for it.
 const search = $('search');
 let searching = 0;
@@ -74,6 +114,7 @@ function runSearch() {
   const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
   state.words = words;
   const mine = ++searching;
+  state.pending = words.length > 0;
   if (!words.length) {
     state.matches = null;
     relayout();
@@ -93,8 +134,9 @@ function runSearch() {
       matches[row] = words.every(word => text.includes(word)) ? 1 : 0;
     }
     const now = performance.now();
-    if (row >= N || now - shownAt > 150) { shownAt = now; relayout(); }
-    if (row < N) { $('count').textContent += ' so far …'; setTimeout(work); }
+    state.pending = row < N;
+    if (!state.pending || now - shownAt > 150) { shownAt = now; relayout(); }
+    if (state.pending) setTimeout(work);
   };
   work();
 }
@@ -136,11 +178,16 @@ $('menu').addEventListener('click', () => drawer(!document.body.classList.contai
 $('shade').addEventListener('click', () => drawer(false));
 
 // Keys.
+const TOP = 40;
 const keys = $('keys');
 $('help').addEventListener('click', () => keys.showModal());
+// The entry that is read: the one gone to last while it is in sight, else the last one that begins at
+// or above the top of the screen.
 const current = () => {
-  const seen = document.elementsFromPoint(Math.min(innerWidth - 40, innerWidth / 2 + 160), 90).find(element => element.closest('article'));
-  return seen ? +seen.closest('article').dataset.row : -1;
+  const box = sectionOf.has(state.reading) && elementOf(state.reading)?.getBoundingClientRect();
+  if (box && box.bottom > 0 && box.top < innerHeight) return state.reading;
+  const above = [...pathBox.querySelectorAll('article')].filter(element => element.getBoundingClientRect().top <= TOP);
+  return above.length ? +above[above.length - 1].dataset.row : -1;
 };
 function stepEntry(by) {
   const said = path.filter(row => sectionOf.has(row));
@@ -193,10 +240,9 @@ function follow() {
   show(row, true);
   return true;
 }
-addEventListener('hashchange', follow);
 
-setFilter('default');
-if (!follow()) {
+// What is shown before anything was chosen: the active branch, from its beginning.
+function home() {
   const end = index.leaf >= 0 ? index.leaf : N ? tip(children(-1)[0]) : -1;
   if (end >= 0) {
     layPath(tip(end));
@@ -209,4 +255,16 @@ if (!follow()) {
     refresh(state.cursor);
   } else layPath(-1);
 }
+
+addEventListener('hashchange', follow);
+addEventListener('popstate', event => {
+  const end = event.state?.end;
+  if (end >= 0 && end < N && end !== path[path.length - 1]) { layPath(end); redraw(); }
+  if (follow()) return;
+  home();
+  scrollTo(0, event.state?.scrolled ?? 0);
+});
+
+setFilter('default');
+if (!follow()) home();
 root.dataset.ready = '';

@@ -79,6 +79,7 @@ function fill(section) {
     before = row;
   }
   section.style.minHeight = '';
+  markHits();
 }
 
 const isWork = row => row >= 0 && 'aAEtT'.includes(kinds[row]);
@@ -160,26 +161,38 @@ function elementOf(row) {
 function show(row, go) {
   if (row < 0 || row >= N) return;
   const onCurrent = onPath.has(row) && path.length > 0;
+  const scrolled = scrollY;
   if (!onCurrent) layPath(tip(row));
   const old = state.shown;
   state.shown = row;
   if (placeOf.has(row)) state.cursor = row;
   if (onCurrent) { refresh(old); refresh(row); } else redraw();
+  remember(`#entry-${encodeURIComponent(ids[row])}`, !onCurrent, scrolled);
   if (!go) return;
   const element = elementOf(firstSaid(row));
   if (element) {
     // Its neighbours first: what they need must not push it away again.
     const at = sections.indexOf(sectionOf.get(+element.dataset.row));
     sections.slice(Math.max(0, at - 1), at + 2).forEach(fill);
+    openHits(element);
     element.scrollIntoView({ block: 'start' });
     flash(element);
+    state.reading = +element.dataset.row;
   }
   document.body.classList.remove('open');
   $('menu').setAttribute('aria-expanded', 'false');
-  const link = `#entry-${encodeURIComponent(ids[row])}`;
-  if (location.hash !== link) {
-    try { history.replaceState(null, '', link); } catch { /* Not where a page has no address. */ }
-  }
+}
+
+// Puts a link to what is shown into the address. Another branch is a step that Back undoes; moving along
+// the same one is not. An entry may be on several branches, so the end of the branch is kept as well.
+function remember(link, isStep, scrolled) {
+  const end = path[path.length - 1];
+  try {
+    if (isStep && location.hash !== link) {
+      history.replaceState({ ...history.state, scrolled }, '');
+      history.pushState({ end }, '', link);
+    } else history.replaceState({ end }, '', link);
+  } catch { /* Not where a page has no address. */ }
 }
 
 function flash(element) {

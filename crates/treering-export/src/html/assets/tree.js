@@ -5,7 +5,7 @@ const rowsBox = $('rows');
 const ROW = 28;
 const GUIDES = { '|': 'bar', T: 'tee', L: 'end', ' ': 'gap' };
 
-const state = { filter: 'default', words: [], folded: new Set(), matches: null, cursor: -1, shown: -1 };
+const state = { filter: 'default', words: [], folded: new Set(), matches: null, pending: false, cursor: -1, shown: -1 };
 let lines = outline(new Uint8Array(N), new Set());
 let placeOf = new Map();
 const drawn = new Map();
@@ -24,7 +24,8 @@ function relayout() {
   draw();
   const total = lines.rows.length;
   const what = total === 1 ? 'entry' : 'entries';
-  $('count').textContent = state.words.length ? `${total} of ${N} entries match` : `${total} of ${N} ${what} shown`;
+  const soFar = state.pending ? ' so far …' : '';
+  $('count').textContent = state.words.length ? `${total} of ${N} entries match${soFar}` : `${total} of ${N} ${what} shown`;
 }
 
 // The row itself, else the nearest one above it that is shown, else the first.
@@ -52,6 +53,7 @@ function draw() {
     }
     before = element;
   }
+  markHits();
 }
 
 function rowElement(place) {
