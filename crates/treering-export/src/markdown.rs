@@ -7,34 +7,41 @@
 use crate::diff;
 use crate::gist::{Calls, Gist};
 use crate::look::{Fields, Look, of_message};
-use crate::stats::{Numbers, Stats};
+use crate::stats;
 use crate::text::{excerpt, visible};
 use crate::tool::{self, Arguments, Call};
 use crate::walk::Walk;
 use crate::{Export, Result};
-use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag};
+use pulldown_cmark::{CodeBlockKind, Event, LinkType, Parser, Tag};
+use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io::Write;
-use treering::{Block, Body, MessageView, Role, Session};
+use treering::{Block, Body, MessageView, Role, Session, Stats};
 
 /// How much of a tool result is shown, unless all is wanted.
 const MAX_LINES: usize = 40;
 const MAX_BYTES: usize = 4000;
 
+/// More models than a session has are a made-up file.
+const MAX_MODELS: usize = 64;
+
 pub(crate) fn write(export: &Export, session: &Session, out: &mut impl Write) -> Result<()> {
     let walk = Walk::new(session, &export.part)?;
     let mut reader = session.reader();
-    let (mut stats, mut first_words) = (Stats::default(), None);
+    let (mut models, mut first_words) = (BTreeSet::new(), None);
     for item in walk.items() {
         let entry = reader.entry(item.entry.id)?;
-        stats.add(&Numbers::of(&Look::at(&entry)));
+        let model = Look::at(&entry).fields.model();
+        models.extend(model.filter(|_| models.len() < MAX_MODELS));
         if first_words.is_none() && entry.role() == Some(Role::User) {
             first_words = entry.message().map(|message| excerpt(&message.text(), 80));
         }
     }
+    let stats = session.part_stats(&export.part)?;
     let name = session.name().map(|name| excerpt(&name, 80)).filter(|name| !name.is_empty());
     let title = name.or(first_words).unwrap_or_else(|| "Session".to_owned());
-    writeln!(out, "# {}\n\n{}", escaped(&title), meta(session, &stats))?;
+    writeln!(out, "# {}\n\n{}", escaped(&title), meta(session, &stats, &models))?;
 
     let (mut calls, mut text) = (Calls::default(), String::new());
     let mut last = None;
@@ -54,14 +61,14 @@ pub(crate) fn write(export: &Export, session: &Session, out: &mut impl Write) ->
     Ok(())
 }
 
-fn meta(session: &Session, stats: &Stats) -> String {
+fn meta(session: &Session, stats: &Stats, models: &BTreeSet<String>) -> String {
     let mut facts = Vec::new();
     if let Some(first) = stats.first {
         let iso = treering::format_time(first);
         facts.push(iso.get(..16).unwrap_or_default().replace('T', " ") + " UTC");
     }
-    facts.extend(stats.facts());
-    facts.extend(stats.models.keys().take(4).map(|model| code_span(model)));
+    facts.extend(stats::facts(stats));
+    facts.extend(models.iter().take(4).map(|model| code_span(model)));
     let cwd = session.cwd();
     if !cwd.is_empty() {
         facts.push(code_span(&cwd));
@@ -313,10 +320,79 @@ fn escaped(text: &str) -> String {
     out
 }
 
-/// Markdown that ends where it ends: its HTML is text, and no code block stays open behind it.
+/// Returns the text with every link that leads elsewhere than to the web, to mail or to another place
+/// of the same site turned into text.
+///
+/// A link loses its opening bracket. As that may leave a bracket before it that now opens a link, the
+/// result is looked at again.
+fn without_unsafe_links(text: &str) -> Cow<'_, str> {
+    /// More rounds than any text needs that was not made to need them.
+    const ROUNDS: usize = 8;
+    let mut text = Cow::Borrowed(text);
+    for _ in 0..ROUNDS {
+        let brackets = unsafe_brackets(&text);
+        if brackets.is_empty() {
+            return text;
+        }
+        let mut out = String::with_capacity(text.len() + 8 * brackets.len());
+        let mut from = 0;
+        for at in brackets {
+            out.push_str(text.get(from..at).unwrap_or_default());
+            // An address in angle brackets, or one behind a text in brackets.
+            let is_angle = text.get(at..).is_some_and(|rest| rest.starts_with('<'));
+            out.push_str(if is_angle { "&lt;" } else { "\\" });
+            from = at + usize::from(is_angle);
+        }
+        out.push_str(text.get(from..).unwrap_or_default());
+        text = Cow::Owned(out);
+    }
+    Cow::Owned(text.replace('[', "&#91;").replace('<', "&lt;"))
+}
+
+/// Where links, images and definitions of links begin whose address is unsafe, in order.
+fn unsafe_brackets(text: &str) -> Vec<usize> {
+    let parser = Parser::new(text);
+    let definitions = parser.reference_definitions().iter();
+    let mut found: Vec<usize> = definitions
+        .filter(|(_, definition)| !is_safe_address(&definition.dest))
+        .map(|(_, definition)| definition.span.start)
+        .collect();
+    for (event, span) in parser.into_offset_iter() {
+        match event {
+            Event::Start(Tag::Link { link_type, dest_url, .. })
+                if link_type != LinkType::Email && !is_safe_address(&dest_url) =>
+            {
+                found.push(span.start);
+            }
+            Event::Start(Tag::Image { dest_url, .. }) if !is_safe_address(&dest_url) => {
+                found.push(span.start + 1);
+            }
+            _ => {}
+        }
+    }
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+/// Whether an address leads to the web, to mail, or has no scheme: another place of the same site.
+fn is_safe_address(address: &str) -> bool {
+    // Browsers leave out blanks and control characters before they look for a scheme.
+    let address: String = address.chars().filter(|c| !c.is_control() && *c != ' ').collect();
+    match address.split_once(':') {
+        Some((scheme, _)) if !scheme.contains(['/', '?', '#']) => {
+            ["http", "https", "mailto"].iter().any(|safe| scheme.eq_ignore_ascii_case(safe))
+        }
+        _ => true,
+    }
+}
+
+/// Markdown that ends where it ends: its HTML is text, no link leads to a script, and no code block
+/// stays open behind it.
 fn contained(text: &str) -> String {
     /// Stands behind the text while it is parsed, to see where it ends up.
     const AFTER: &str = "\n\nafter";
+    let text = &*without_unsafe_links(text);
     let probe = format!("{text}{AFTER}");
     let mut out = String::with_capacity(text.len() + 16);
     let (mut from, mut fence) = (0, None);
@@ -362,6 +438,43 @@ mod tests {
         assert_eq!(contained("~~~~\n```\nx"), "~~~~\n```\nx\n~~~~");
         assert_eq!(contained("```\nx\n```"), "```\nx\n```");
         assert_eq!(contained("```\n<b>\n```"), "```\n<b>\n```");
+    }
+
+    #[test]
+    fn links_lead_to_the_web_to_mail_or_nowhere() {
+        for safe in [
+            "[a](https://x.y)",
+            "[a](http://x.y:80/z)",
+            "[a](mailto:a@b.c)",
+            "[a](#part)",
+            "[a](docs/x.md?y=1:2)",
+            "<https://x.y>",
+            "<a@b.c>",
+            "[a]\n\n[a]: https://x.y",
+            "`[a](javascript:x)`",
+        ] {
+            assert_eq!(contained(safe), safe);
+        }
+        assert_eq!(contained("[a](javascript:x)"), "\\[a](javascript:x)");
+        assert_eq!(contained("<javascript:x>"), "&lt;javascript:x>");
+        for text in [
+            "[a](javascript:x)",
+            "[a](JavaScript:x)",
+            "[a](java&#x0A;script:x)",
+            "[a]( <javascript:x> 'title')",
+            "[a](&#106;avascript:x)",
+            "[a](data:text/html,x)",
+            "[a](vbscript:x) [b](file:///etc/passwd)",
+            "![a](javascript:x)",
+            "<javascript:x>",
+            "[a][b]\n\n[b]: javascript:x",
+            "[b]\n\n[b]: <javascript:x> 'title'",
+            "[a [b](javascript:x) c](javascript:y)",
+            "[[[[[[[[[[[[[[[a](x:y)](x:y)](x:y)](x:y)](x:y)](x:y)](x:y)](x:y)](x:y)](x:y)](x:y)](x:y)",
+        ] {
+            let safe = contained(text);
+            assert_eq!(unsafe_brackets(&safe), [0; 0], "{text:?} became {safe:?}");
+        }
     }
 
     #[test]
