@@ -5,6 +5,7 @@
 //! not being the text's own.
 
 use std::borrow::Cow;
+use treering::Usage;
 
 /// Characters that do something other than being seen: C1 controls, text direction, formatting,
 /// blanks of no width, tags. Joiners, which scripts and emoji need, are not among them.
@@ -130,13 +131,45 @@ fn safe_excerpt(text: &str, most: usize) -> String {
     line
 }
 
-/// A number in short: `950`, `12.3k`, `4.5M`.
+/// A number of tokens, to two or three digits: `950`, `1.2k`, `35.1k`, `65.8M`.
+pub fn tokens(number: u64) -> String {
+    if number < 1000 {
+        return number.to_string();
+    }
+    let mut value = number as f64;
+    for unit in ["k", "M", "G"] {
+        value /= 1000.0;
+        if value < 999.5 {
+            let digits = usize::from(value < 99.95);
+            let text = format!("{value:.digits$}");
+            // Two digits are enough where the third is none.
+            let text = text.strip_suffix(".0").filter(|text| text.len() > 1).unwrap_or(&text);
+            return format!("{text}{unit}");
+        }
+    }
+    format!("{:.0}T", value / 1000.0)
+}
+
+/// An estimated number of tokens, in short as [`tokens`] writes it.
 pub fn short_number(number: f64) -> String {
-    match number {
-        ..1000.0 => format!("{number:.0}"),
-        ..1e6 => format!("{:.1}k", number / 1e3),
-        ..1e9 => format!("{:.1}M", number / 1e6),
-        _ => format!("{:.1}G", number / 1e9),
+    // A cast of a float saturates.
+    tokens(number.round() as u64)
+}
+
+/// What requests cost: `$1.23`; `?` if it is unknown; `$1.23+?` if there was more, of unknown cost.
+pub fn cost(usage: &Usage) -> String {
+    let dollars = usage.cost.dollars();
+    let known = match dollars {
+        _ if dollars > 0.0 && dollars < 0.000_05 => "<$0.0001".to_owned(),
+        0.0..0.01 if dollars > 0.0 => format!("${dollars:.4}"),
+        0.0..1e9 => format!("${dollars:.2}"),
+        _ => format!("${dollars:.2e}"),
+    };
+    match (usage.requests, usage.unpriced) {
+        (0, _) => String::new(),
+        (_, 0) => known,
+        (all, unpriced) if all == unpriced => "?".to_owned(),
+        _ => format!("{known}+?"),
     }
 }
 
@@ -295,7 +328,37 @@ mod tests {
     fn numbers_in_short() {
         assert_eq!(
             ["0", "999", "12.3k", "4.6M"].map(str::to_owned),
-            [0.0, 999.0, 12_345.0, 4_560_000.0].map(short_number)
+            [0, 999, 12_345, 4_560_000].map(tokens)
         );
+        let cases = [
+            (1000, "1.0k"),
+            (9_951, "10k"),
+            (99_949, "99.9k"),
+            (99_951, "100k"),
+            (999_499, "999k"),
+            (999_500, "1.0M"),
+            (65_812_345, "65.8M"),
+            (4_000_000_000, "4.0G"),
+            (u64::MAX, "18446744T"),
+        ];
+        for (number, expected) in cases {
+            assert_eq!(tokens(number), expected);
+        }
+    }
+
+    #[test]
+    fn unknown_costs_are_not_nothing() {
+        let of = |requests, unpriced, dollars| {
+            let cost = treering::Cost::from_dollars(dollars).unwrap();
+            super::cost(&Usage { requests, unpriced, cost, ..Usage::default() })
+        };
+        assert_eq!(of(0, 0, 0.0), "");
+        assert_eq!(of(2, 0, 0.0), "$0.00");
+        assert_eq!(of(2, 0, 12.345), "$12.35");
+        assert_eq!(of(2, 0, 0.0042), "$0.0042");
+        assert_eq!(of(2, 0, 0.000_000_1), "<$0.0001");
+        assert_eq!(of(2, 1, 1.0), "$1.00+?");
+        assert_eq!(of(2, 2, 0.0), "?");
+        assert_eq!(of(1, 0, 1e20), "$1.00e20");
     }
 }

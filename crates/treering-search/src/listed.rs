@@ -98,6 +98,7 @@ mod tests {
             message_count: 1,
             entry_count: 1,
             branch_count: 1,
+            compaction_count: 0,
             tokens: None,
             cost: None,
             finding_count: 0,

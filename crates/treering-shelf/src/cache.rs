@@ -8,8 +8,8 @@
 //!
 //! ```text
 //! "treering shelf FORMAT VERSION\n"
-//! (path, size, modified, device, inode, body)*     strings and bodies with their length, u32, before them
-//! checksum, u64                                    of everything before it; all numbers little-endian
+//! (path, size, modified, device, inode, beside, body)*  strings and bodies with their length, u32, before them
+//! checksum, u64                                         of everything before it; all numbers little-endian
 //! ```
 
 use crate::files::Stamp;
@@ -23,7 +23,7 @@ use treering::fs::{self, NewFile};
 pub(crate) use crate::record::Known;
 
 /// To be raised whenever a body means something else.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 
 /// A larger file is none of ours.
 const MAX_FILE: u64 = 1 << 30;
@@ -70,6 +70,7 @@ impl Cache {
                 modified: reader.u64()?.cast_signed(),
                 device: reader.u64()?,
                 inode: reader.u64()?,
+                beside: reader.u64()?,
             };
             let body = reader.bytes()?;
             let end = content.len() - reader.left();
@@ -119,8 +120,8 @@ impl Cache {
             let Some(body) = self.bytes.get(entry.body.clone()) else { continue };
             let Some(path) = path_bytes(path) else { continue };
             put_bytes(&mut out, path);
-            let Stamp { size, modified, device, inode } = entry.stamp;
-            for number in [size, modified.cast_unsigned(), device, inode] {
+            let Stamp { size, modified, device, inode, beside } = entry.stamp;
+            for number in [size, modified.cast_unsigned(), device, inode, beside] {
                 put_u64(&mut out, number);
             }
             put_bytes(&mut out, body);
@@ -136,7 +137,7 @@ fn heading() -> String {
 }
 
 /// Tells an accident from what was written. Not against malice: whoever can write here can do worse.
-fn checksum(bytes: &[u8]) -> u64 {
+pub(crate) fn checksum(bytes: &[u8]) -> u64 {
     const PRIME: u64 = 0x9E37_79B9_7F4A_7C15;
     let mut sum = bytes.len() as u64;
     for chunk in bytes.chunks(8) {
@@ -161,7 +162,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn stamp(size: u64) -> Stamp {
-        Stamp { size, modified: -5, device: 1, inode: 2 }
+        Stamp { size, modified: -5, device: 1, inode: 2, beside: 3 }
     }
 
     fn none(reason: &str) -> Known {
@@ -181,8 +182,13 @@ mod tests {
         assert_eq!(cache.get(Path::new("/a"), stamp(1)), Some(none("first")));
         assert_eq!(cache.get(Path::new("/b"), stamp(2)), Some(none("second")));
         assert_eq!(cache.get(Path::new("/c"), stamp(1)), None);
-        let changes: [fn(&mut Stamp); 4] =
-            [|s| s.size += 1, |s| s.modified += 1, |s| s.inode += 1, |s| s.device += 1];
+        let changes: [fn(&mut Stamp); 5] = [
+            |s| s.size += 1,
+            |s| s.modified += 1,
+            |s| s.inode += 1,
+            |s| s.device += 1,
+            |s| s.beside += 1,
+        ];
         for change in changes {
             let mut other = stamp(1);
             change(&mut other);

@@ -3,6 +3,7 @@
 //! Directories are looked through to a depth, each once: links may lead anywhere, also back. What
 //! subagents wrote is part of the session that started them and stands in directories of its own.
 
+use crate::cache::checksum;
 use crate::places::Place;
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -15,10 +16,12 @@ use std::time::SystemTime;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Stamp {
     pub(crate) size: u64,
-    /// When it was last written to, in Unix nanoseconds.
+    /// When it, or a file of its subagents, was last written to, in Unix nanoseconds.
     pub(crate) modified: i64,
     pub(crate) device: u64,
     pub(crate) inode: u64,
+    /// A hash of what the file system says about the files of its subagents; 0 if there are none.
+    pub(crate) beside: u64,
 }
 
 impl Stamp {
@@ -26,7 +29,28 @@ impl Stamp {
     pub fn of(metadata: &Metadata) -> Self {
         let (device, inode) = identity(metadata);
         let modified = metadata.modified().map_or(0, unix_nanos);
-        Stamp { size: metadata.len(), modified, device, inode }
+        Stamp { size: metadata.len(), modified, device, inode, beside: 0 }
+    }
+
+    /// Takes in the files of the subagents in `directory`, which are read as part of the session.
+    fn with_subagents(mut self, directory: &Path) -> Self {
+        let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+        let mut files: Vec<(std::ffi::OsString, Stamp)> = entries
+            .filter(|entry| is_session_name(&entry.file_name()))
+            .filter_map(|entry| Some((entry.file_name(), Stamp::of(&entry.metadata().ok()?))))
+            .collect();
+        files.sort_by(|a, b| a.0.cmp(&b.0));
+        let mut facts = Vec::new();
+        for (name, stamp) in files {
+            self.modified = self.modified.max(stamp.modified);
+            facts.extend_from_slice(name.as_encoded_bytes());
+            let Stamp { size, modified, device, inode, .. } = stamp;
+            for number in [size, modified.cast_unsigned(), device, inode] {
+                facts.extend_from_slice(&number.to_le_bytes());
+            }
+            self.beside = checksum(&facts);
+        }
+        self
     }
 }
 
@@ -79,8 +103,13 @@ impl Files {
     }
 
     fn look_through(&mut self, place: &Place) {
+        let device = std::fs::metadata(&place.dir).map_or(0, |metadata| identity(&metadata).0);
         let mut rest = vec![(place.dir.clone(), place.depth)];
         while let Some((dir, depth)) = rest.pop() {
+            if place.is_open_ended() && is_elsewhere(&dir, device) {
+                self.leave_out(dir, "it is on another file system; name it to look there");
+                continue;
+            }
             let below = match self.look_into(&dir) {
                 Ok(below) => below,
                 // It was never there, or is not any more.
@@ -90,10 +119,20 @@ impl Files {
                     continue;
                 }
             };
-            if let Some(depth) = depth.checked_sub(1) {
-                rest.extend(below.into_iter().map(|dir| (dir, depth)));
+            match depth.checked_sub(1) {
+                Some(depth) => rest.extend(below.into_iter().map(|dir| (dir, depth))),
+                None if !place.is_open_ended() => {}
+                None => {
+                    for dir in below {
+                        self.leave_out(dir, "it is too deep; name it to look there");
+                    }
+                }
             }
         }
+    }
+
+    fn leave_out(&mut self, dir: PathBuf, reason: &str) {
+        self.unreadable.push((dir, io::Error::other(reason)));
     }
 
     /// Notes the files in a directory, and returns the directories in it.
@@ -103,7 +142,7 @@ impl Files {
         }
         let mut entries: Vec<DirEntry> = std::fs::read_dir(dir)?.flatten().collect();
         entries.sort_by_cached_key(DirEntry::file_name);
-        let mut below = Vec::new();
+        let (mut below, first) = (Vec::new(), self.found.len());
         for entry in entries {
             let (path, name) = (entry.path(), entry.file_name());
             let Ok(kind) = entry.file_type() else { continue };
@@ -121,6 +160,14 @@ impl Files {
                 below.push(path);
             }
         }
+        // Only a session that has a directory of its own name can have subagents.
+        let directories: HashSet<&Path> = below.iter().map(PathBuf::as_path).collect();
+        for found in self.found.iter_mut().skip(first) {
+            let own = found.path.with_extension("");
+            if directories.contains(&*own) {
+                found.stamp = found.stamp.with_subagents(&own.join("subagents"));
+            }
+        }
         Ok(below)
     }
 
@@ -131,6 +178,11 @@ impl Files {
             identity => self.seen.insert(identity),
         }
     }
+}
+
+/// Whether a directory is not on the device that its place is on.
+fn is_elsewhere(dir: &Path, device: u64) -> bool {
+    std::fs::metadata(dir).is_ok_and(|metadata| identity(&metadata).0 != device)
 }
 
 fn is_session_name(name: &OsStr) -> bool {
@@ -205,6 +257,37 @@ mod tests {
         assert_eq!(names(&place(0)), ["a.jsonl", "b.jsonl.zst"]);
         assert_eq!(names(&place(1)), ["1/d.jsonl", "a.jsonl", "b.jsonl.zst"]);
         assert_eq!(names(&place(9)), ["1/2/e.jsonl", "1/d.jsonl", "a.jsonl", "b.jsonl.zst"]);
+    }
+
+    #[test]
+    fn a_directory_that_somebody_named_is_looked_through_to_the_bottom() {
+        let at = |depth: usize| format!("{}s.jsonl", "d/".repeat(depth));
+        let dir = tree(&[&at(0), &at(3), &at(16), &at(17)]);
+        let place = Place::named(dir.path());
+        assert_eq!(names(&place).len(), 3);
+        let files = Files::of([&place]);
+        let (left_out, reason) = &files.unreadable[0];
+        assert!(left_out.ends_with("d/".repeat(17)) && files.unreadable.len() == 1, "{files:?}");
+        assert_eq!(reason.to_string(), "it is too deep; name it to look there");
+    }
+
+    #[test]
+    fn what_subagents_write_changes_the_stamp_of_the_session() {
+        let dir = tree(&["p/u.jsonl", "p/u/subagents/agent-1.jsonl", "p/v.jsonl", "p/v/notes"]);
+        let place = Place { agent: None, dir: dir.path().into(), depth: 1 };
+        let stamp = |name: &str| {
+            let found = Files::of([&place]).found;
+            found.into_iter().find(|file| file.path.ends_with(name)).unwrap().stamp
+        };
+        let (before, other) = (stamp("u.jsonl"), stamp("v.jsonl"));
+        assert_eq!(other.beside, 0);
+        std::fs::write(dir.path().join("p/u/subagents/agent-1.jsonl"), "longer").unwrap();
+        let after = stamp("u.jsonl");
+        assert_ne!(before, after);
+        assert_eq!((before.size, after.since(&before)), (after.size, None), "it did not grow");
+        std::fs::write(dir.path().join("p/u/subagents/agent-2.jsonl"), "x").unwrap();
+        assert_ne!(stamp("u.jsonl"), after);
+        assert_eq!(stamp("v.jsonl"), other);
     }
 
     #[test]

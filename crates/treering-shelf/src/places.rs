@@ -12,8 +12,9 @@ use treering::Dialect;
 /// The variable that names the directories to look in instead of the agents' own, separated as in `PATH`.
 pub(crate) const SESSIONS: &str = "TREERING_SESSIONS";
 
-/// How deep directories are looked through that somebody named: as deep as any agent's are.
-const ANY_DEPTH: usize = 4;
+/// How deep directories are looked through that somebody named: deeper than people keep files, and
+/// still bounded.
+const ANY_DEPTH: usize = 16;
 
 /// A directory with sessions in it, or in directories below it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,6 +31,12 @@ impl Place {
     /// A directory that somebody named.
     pub fn named(dir: impl Into<PathBuf>) -> Self {
         Place { agent: None, dir: dir.into(), depth: ANY_DEPTH }
+    }
+
+    /// Returns whether sessions may be anywhere below it, so that what is not looked into has to be
+    /// said.
+    pub(crate) fn is_open_ended(&self) -> bool {
+        self.depth >= ANY_DEPTH
     }
 }
 

@@ -31,7 +31,9 @@ impl Known {
             put_option(out, text.as_ref(), |out, text| put_bytes(out, text.as_bytes()));
         }
         put_u64(out, info.modified.cast_unsigned());
-        let counts = [info.message_count, info.entry_count, info.branch_count, info.finding_count];
+        let SessionInfo { message_count, entry_count, branch_count, .. } = **info;
+        let SessionInfo { compaction_count, finding_count, .. } = **info;
+        let counts = [message_count, entry_count, branch_count, compaction_count, finding_count];
         counts.into_iter().for_each(|count| put_u64(out, count as u64));
         put_u64(out, info.size);
         put_option(out, info.created, |out, time| put_u64(out, time.cast_unsigned()));
@@ -140,6 +142,7 @@ impl<'a> Reader<'a> {
             message_count: self.count()?,
             entry_count: self.count()?,
             branch_count: self.count()?,
+            compaction_count: self.count()?,
             finding_count: self.count()?,
             size: self.u64()?,
             created: self.option(Self::u64)?.map(u64::cast_signed),
@@ -190,6 +193,7 @@ mod tests {
             message_count: 3,
             entry_count: 4,
             branch_count: 2,
+            compaction_count: 5,
             tokens: Some(u64::MAX),
             cost: Some(0.25),
             finding_count: 1,

@@ -83,6 +83,20 @@ impl Shelf {
         Files::of(self.places.iter()).found.into_iter().map(|found| found.path).collect()
     }
 
+    /// Returns the files that look like sessions, in the order of their paths, and the directories that
+    /// were not looked into. Reads none of the files.
+    pub fn find(&self) -> (Vec<PathBuf>, Vec<Skipped>) {
+        let files = Files::of(self.places.iter());
+        let skipped = |(path, error): (PathBuf, std::io::Error)| Skipped {
+            path,
+            reason: error.to_string(),
+            is_no_session: false,
+        };
+        let mut found: Vec<PathBuf> = files.found.into_iter().map(|found| found.path).collect();
+        found.sort();
+        (found, files.unreadable.into_iter().map(skipped).collect())
+    }
+
     /// Files that treering left unfinished in its places and beside its cache, because it was killed or
     /// because it is at it right now.
     pub fn leftovers(&self) -> Vec<PathBuf> {

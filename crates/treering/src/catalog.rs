@@ -10,7 +10,7 @@ use crate::header::Header;
 use crate::id::SessionId;
 use crate::json;
 use crate::load::Loaded;
-use crate::log::{FileJournal, Held, Listed};
+use crate::log::{FileJournal, Held, Joined, Listed};
 use crate::migrate;
 use crate::session::{Session, SessionOptions, absolute, write_whole};
 use crate::snapshot::{Bodies, Snapshot};
@@ -60,17 +60,21 @@ pub struct SessionInfo {
     pub message_count: usize,
     /// How many entries, on all branches.
     pub entry_count: usize,
-    /// How many branches end somewhere; what subagents did is none.
+    /// How many branches it has: those for which [`Branch::is_counted`](crate::Branch::is_counted)
+    /// holds.
     pub branch_count: usize,
-    /// How many tokens all its answers took, as far as they say so.
+    /// How many times older context was replaced by a summary.
+    pub compaction_count: usize,
+    /// How many tokens it took, each event once, as [`Session::stats`] counts them; `None` if the
+    /// file does not say.
     pub tokens: Option<u64>,
-    /// What they cost in dollars, as far as they say so.
+    /// What it cost in dollars, as far as the file says so.
     pub cost: Option<f64>,
     /// How many oddities reading it came across; [`examine`](crate::examine) looks for more.
     pub finding_count: usize,
     /// The text of its first user message; empty if there is none.
     pub first_message: String,
-    /// Its size in bytes; that of the compressed file if `is_partial`.
+    /// Its size in bytes, with the files of its subagents; that of the compressed file if `is_partial`.
     pub size: u64,
     /// Whether this is an archive of which only the first 8 MiB were read: there are more messages,
     /// entries, branches and findings than this says, and tokens and cost are not known.
@@ -324,15 +328,22 @@ pub fn infos(files: &[PathBuf], mut each: impl FnMut(&Path, Result<SessionInfo>,
 
 /// What a list says about the session at `path`.
 pub fn info(path: &Path) -> Result<SessionInfo> {
-    let Listed { journal, cut } = Held::open(path)?;
-    let loaded = Loaded::read(&*journal).map_err(|error| error.at(Some(path)))?;
+    let Listed { mut journal, cut } = Held::open(path)?;
+    let mut loaded = Loaded::read(&*journal).map_err(|error| error.at(Some(path)))?;
+    if loaded.dialect == Dialect::ClaudeCode
+        && let Some(joined) = Joined::with_subagents(path)?
+    {
+        journal = Arc::new(joined);
+        loaded = Loaded::read(&*journal).map_err(|error| error.at(Some(path)))?;
+    }
     let Some(header) = &loaded.header else {
         let reason = "it is empty".to_owned();
         return Err(Error::NotASession { path: path.to_owned(), reason });
     };
     let view = Snapshot::new(&loaded, Arc::clone(&journal), false);
     let found = loaded.finding_count();
-    let info = describe(path, loaded.dialect, header, &view, (loaded.seen, found))?;
+    let leaf = view.tree().file_leaf_row();
+    let info = describe(path, loaded.dialect, header, &view, leaf, (loaded.seen, found))?;
     if let Some(size) = cut {
         // An archive has the time of the session that it was made of.
         return Ok(SessionInfo { modified: file_time(path), size, is_partial: true, ..info });
@@ -361,7 +372,8 @@ impl Session {
             (self.view(), self.path().unwrap_or_default(), self.dialect(), self.header());
         let size = view.size().map_err(Error::Storage)?;
         let findings = self.findings()?.len();
-        describe(&path, dialect, &header, &view, (size, findings))
+        let leaf = self.leaf().and_then(|leaf| view.tree().row(leaf.as_str()));
+        describe(&path, dialect, &header, &view, leaf, (size, findings))
     }
 }
 
@@ -370,12 +382,14 @@ fn describe(
     agent: Dialect,
     header: &Header,
     view: &Snapshot,
+    leaf: Option<u32>,
     (size, findings): (u64, usize),
 ) -> Result<SessionInfo> {
     let tree = view.tree();
-    let (mut message_count, mut last) = (0, None);
+    let (mut message_count, mut compaction_count, mut last) = (0, 0, None);
     for row in tree.live() {
         let node = tree.node(row);
+        compaction_count += usize::from(node.is_compaction());
         message_count += usize::from(node.kind() == Kind::Message);
         if matches!(node.role(), Some(Role::User | Role::Assistant)) {
             last = last.max(node.time());
@@ -393,7 +407,8 @@ fn describe(
         modified,
         message_count,
         entry_count: tree.len(),
-        branch_count: tree.branch_count(),
+        branch_count: usage::branch_count(tree, leaf),
+        compaction_count,
         tokens: None,
         cost: None,
         finding_count: findings,

@@ -35,8 +35,8 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     let session = Session::open(&args.file)?;
     let is_shown = |branch: &Branch| {
-        let is_usual = (args.all || branch.is_said) && (args.sidechains || !branch.is_sidechain);
-        branch.is_active || is_usual
+        let is_wanted = (args.all || branch.is_said) && (args.sidechains || !branch.is_sidechain);
+        branch.is_counted() || is_wanted
     };
     let branches: Vec<Branch> = session.branches()?.into_iter().filter(is_shown).collect();
     let tree = session.tree();

@@ -225,6 +225,9 @@ impl Report {
         let number = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
         let entries = count(number(stats.entries), "entry", "entries");
         let branches = count(number(stats.branches), "branch", "branches");
+        let compactions = count(number(stats.compactions), "compaction", "compactions");
+        let mut amounts = vec![entries, branches];
+        amounts.extend((stats.compactions > 0).then_some(compactions));
         let context = self.context.map(|context| format!("{} tokens", tokens(context.tokens)));
         let times = match (stats.first, stats.last) {
             (Some(first), Some(last)) => format!("{} to {}", time(Some(first)), time(Some(last))),
@@ -232,7 +235,7 @@ impl Report {
         };
         let facts = [
             session,
-            ("entries", format!("{entries}, {branches}")),
+            ("entries", amounts.join(", ")),
             ("time", times),
             ("messages", tally(stats.messages.iter().map(|(role, count)| (*role, *count)))),
             ("tools", tally(stats.tools.iter().map(|(tool, count)| (tool.as_str(), *count)))),
@@ -281,8 +284,8 @@ fn write_json(report: &Report, out: &mut Output) -> Result<(), Failure> {
         }
         out.write_all(b"}")?;
     }
-    let (entries, branches) = (stats.entries, stats.branches);
-    write!(out, "],\"entries\":{entries},\"branches\":{branches}")?;
+    let Stats { entries, branches, compactions, .. } = stats;
+    write!(out, "],\"entries\":{entries},\"branches\":{branches},\"compactions\":{compactions}")?;
     let messages: BTreeMap<String, u64> =
         stats.messages.iter().map(|(role, count)| ((*role).to_owned(), *count)).collect();
     for (key, counts) in [("messages", &messages), ("tools", &stats.tools)] {

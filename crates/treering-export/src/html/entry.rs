@@ -5,7 +5,7 @@ use super::batch::Blank;
 use super::{escape, prose};
 use crate::diff;
 use crate::look::{Fields, Look, of_message};
-use crate::text::{excerpt, pretty_json, short_number};
+use crate::text::{excerpt, pretty_json, tokens};
 use crate::tool::{self, Arguments, Call};
 use treering::{Block, Body, MessageView, Role};
 
@@ -25,9 +25,9 @@ pub(crate) fn write(out: &mut String, look: &Look<'_>, blanks: &mut Vec<Blank>) 
             }
         }
         Body::Compaction { summary, tokens_before, .. } => {
-            if let Some(tokens) = tokens_before.filter(|tokens| *tokens >= 0.0) {
+            if let Some(before) = tokens_before.filter(|before| *before >= 0.0) {
                 out.push_str("<p class=note>");
-                out.push_str(&short_number(tokens));
+                out.push_str(&tokens(before as u64));
                 out.push_str(" tokens became this summary:</p>");
             }
             prose::render(out, summary);

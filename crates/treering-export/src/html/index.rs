@@ -4,12 +4,12 @@
 //! 100,000 entries is still parsed at once.
 
 use super::escape;
-use crate::stats::{Numbers, Stats};
+use crate::stats::{self, Numbers};
 use crate::text::{excerpt, visible};
 use crate::walk::Item;
 use std::collections::HashMap;
 use std::fmt::Write as _;
-use treering::Session;
+use treering::{Session, Stats};
 
 /// The columns, row by row.
 #[derive(Debug, Default)]
@@ -80,15 +80,21 @@ impl Index {
         out.push_str(",\"cwd\":");
         escape::json(&mut out, &visible(&session.cwd()));
         let _ = write!(out, ",\"agent\":\"{}\",\"facts\":[", session.dialect());
-        for (at, fact) in stats.facts().iter().enumerate() {
+        for (at, fact) in stats::facts(stats).iter().enumerate() {
             out.push_str(if at > 0 { "," } else { "" });
             escape::json(&mut out, fact);
         }
         let number = |time: Option<i64>| time.map_or("null".to_owned(), |time| time.to_string());
+        let used = &stats.usage;
         let _ = write!(
             out,
-            "],\"input\":{},\"output\":{},\"cached\":{},\"cost\":{},\"compactions\":{}",
-            stats.input, stats.output, stats.cached, stats.cost, stats.compactions
+            "],\"input\":{},\"output\":{},\"cached\":{},\"cost\":{},\"branches\":{},\"compactions\":{}",
+            used.input,
+            used.output,
+            used.cache_read.saturating_add(used.cache_write),
+            used.cost,
+            stats.branches,
+            stats.compactions
         );
         let _ = write!(out, ",\"first\":{},\"last\":{}", number(stats.first), number(stats.last));
         let leaf = leaf.map_or(-1, |leaf| i64::try_from(leaf).unwrap_or(-1));

@@ -14,7 +14,6 @@ mod prose;
 mod workers;
 
 use crate::gist::Calls;
-use crate::stats::Stats;
 use crate::text::excerpt;
 use crate::walk::{Item, Walk};
 use crate::{Export, Result};
@@ -66,7 +65,9 @@ fn write_at(pace: Pace, export: &Export, session: &Session, out: &mut impl Write
     page.pieces.close(out)?;
     let title = title.or(page.first_words).unwrap_or_else(|| "Session".to_owned());
     out.write_all(b"</div>\n<script type=\"application/json\" id=index>")?;
-    out.write_all(page.index.finish(session, &title, &page.stats).as_bytes())?;
+    out.write_all(
+        page.index.finish(session, &title, &session.part_stats(&export.part)?).as_bytes(),
+    )?;
     out.write_all(b"</script>\n<script>")?;
     out.write_all(SCRIPT.as_bytes())?;
     Ok(out.write_all(b"</script>\n</body>\n</html>\n")?)
@@ -76,7 +77,6 @@ fn write_at(pace: Pace, export: &Export, session: &Session, out: &mut impl Write
 #[derive(Debug, Default)]
 struct Page {
     index: Index,
-    stats: Stats,
     calls: Calls,
     pieces: Pieces,
     first_words: Option<String>,
@@ -87,7 +87,6 @@ impl Page {
         let mut start = 0;
         for (item, made) in items.iter().zip(&batch.entries) {
             let (kind, gist) = (made.gist.kind, self.calls.settle(&made.gist));
-            self.stats.add(&made.numbers);
             if kind == 'u' && self.first_words.is_none() {
                 self.first_words = Some(excerpt(gist, 90));
             }

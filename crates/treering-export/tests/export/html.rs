@@ -23,7 +23,7 @@ fn an_entry_is_a_piece_and_a_row() {
     assert_eq!(parent("s1"), row("a3"));
     assert_eq!(parent("u3"), row("a3"));
     assert_eq!(index["gists"][row("r1")], "[read: src/import.rs:1-60]");
-    assert_eq!(index["facts"], json!(["18 messages", "7 tool calls", "470.9k tokens", "$0.25"]));
+    assert_eq!(index["facts"], json!(["18 messages", "7 tool calls", "471k tokens", "$0.25"]));
 }
 
 #[test]

@@ -15,6 +15,7 @@ fn session(number: i64, id: &str, name: Option<&str>, cwd: &str) -> SessionInfo 
         message_count: 0,
         entry_count: 0,
         branch_count: 1,
+        compaction_count: 0,
         tokens: None,
         cost: None,
         finding_count: 0,

@@ -7,6 +7,10 @@ const CLAUDE: &str = r#"{"parentUuid":null,"isSidechain":false,"cwd":"/p","sessi
 {"parentUuid":null,"isSidechain":true,"cwd":"/p","sessionId":"s","type":"user","message":{"role":"user","content":"Look for me."},"uuid":"x1","timestamp":"2026-01-05T09:03:00.000Z"}
 "#;
 
+/// What a subagent of that session wrote, in a file of its own.
+const SUBAGENT: &str = r#"{"parentUuid":null,"isSidechain":true,"cwd":"/p","sessionId":"s","type":"user","message":{"role":"user","content":"Look further."},"uuid":"y1","timestamp":"2026-01-05T09:04:00.000Z"}
+"#;
+
 const CODEX: &str = r#"{"timestamp":"2026-01-05T09:00:00.000Z","type":"session_meta","payload":{"id":"c0de","timestamp":"2026-01-05T09:00:00.000Z","cwd":"/p","originator":"codex_cli_rs","cli_version":"0.47.0"}}
 {"timestamp":"2026-01-05T09:01:00.000Z","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"Build it."}]}}
 "#;
@@ -36,7 +40,7 @@ fn everything() -> Home {
         create(&home, dialect, file);
     }
     home.write(".claude/projects/-p/5e55.jsonl", CLAUDE);
-    home.write(".claude/projects/-p/5e55/subagents/agent-1.jsonl", CLAUDE);
+    home.write(".claude/projects/-p/5e55/subagents/agent-1.jsonl", SUBAGENT);
     home.write(".codex/sessions/2026/01/05/rollout-1.jsonl", CODEX);
     home.write(".codex/archived_sessions/rollout-2.jsonl", CODEX);
     let packed = compress_to_vec(CODEX.as_bytes(), CompressionLevel::Fastest);

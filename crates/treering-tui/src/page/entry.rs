@@ -7,7 +7,7 @@ use crate::theme::Tone;
 use crate::zone::Zone;
 use std::borrow::Cow;
 use treering::{Block, Body, Entry, MessageView, Role, Session};
-use treering_export::text::{blob_name, excerpt, short_number};
+use treering_export::text::{blob_name, excerpt, tokens};
 use treering_export::tool::{self, Call};
 use treering_export::{Calls, Fields, Gist, of_message, usage_facts};
 
@@ -65,8 +65,9 @@ pub(super) fn write_body(writer: &mut Writer, entry: &Entry, caller: Option<&Ent
         }
         Body::Compaction { summary, first_kept, tokens_before } => {
             let mut facts = Vec::new();
-            let tokens = tokens_before.filter(|tokens| *tokens >= 0.0).map(short_number);
-            facts.extend(tokens.map(|tokens| format!("{tokens} tokens became this summary")));
+            let before =
+                tokens_before.filter(|before| *before >= 0.0).map(|before| tokens(before as u64));
+            facts.extend(before.map(|before| format!("{before} tokens became this summary")));
             facts.push(match first_kept {
                 Some(id) => format!("from {} on all was kept", excerpt(&id, 80)),
                 None => "nothing before it was kept".to_owned(),

@@ -103,6 +103,13 @@ impl Node {
         ROLES.get(usize::from(self.what >> 4)).copied()
     }
 
+    /// Returns whether the entry replaced older context by a summary: a compaction, or a summary that
+    /// is a message (Claude Code).
+    pub(crate) fn is_compaction(&self) -> bool {
+        self.kind() == Kind::Compaction
+            || (self.role() == Some(Role::CompactionSummary) && !self.has(Self::CONTINUED))
+    }
+
     /// Takes over from its parent what is inherited, and adds its own.
     pub(crate) fn inherit(&mut self, row: u32, parent: Option<Node>) {
         let (thinking, model, compaction) =

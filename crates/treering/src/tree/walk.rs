@@ -193,28 +193,6 @@ impl Tree {
         self.live().filter(|&row| is_end(row)).map(|row| self.id(row)).collect()
     }
 
-    /// How many ends there are, those of sidechains left out: what [`Tree::leaves`] would say, without
-    /// sorting anything.
-    pub(crate) fn branch_count(&self) -> usize {
-        let main = || self.live().filter(|&row| !self.node(row).has(Node::SIDECHAIN));
-        let is_leaf = |row: u32| self.node(row).kind() == Kind::Leaf;
-        let has_child = self.parents_of(main());
-        let is_bookkeeping = |row: u32| is_leaf(row) && has_child.get(row as usize) == Some(&false);
-        let continued = self.parents_of(main().filter(|&row| !is_bookkeeping(row)));
-        main().filter(|&row| !is_leaf(row) && continued.get(row as usize) == Some(&false)).count()
-    }
-
-    /// Which rows are parents of these.
-    fn parents_of(&self, rows: impl Iterator<Item = u32>) -> Vec<bool> {
-        let mut parents = vec![false; self.nodes.len()];
-        for row in rows {
-            if let Some(parent) = parents.get_mut(self.node(row).parent as usize) {
-                *parent = true;
-            }
-        }
-        parents
-    }
-
     /// The entries with more than one continuation, in file order.
     pub fn branch_points(&self) -> Vec<EntryId> {
         let continuations = self.continuations();
@@ -225,12 +203,17 @@ impl Tree {
     /// How many children every row has, not counting `leaf` entries that nobody went on from.
     pub(crate) fn continuations(&self) -> Vec<u32> {
         let mut counts: Vec<u32> = vec![0; self.nodes.len()];
-        let children = self.children_index();
         for row in self.live() {
-            let bookkeeping = self.node(row).kind() == Kind::Leaf && children.of(row).is_empty();
-            let parent = self.node(row).parent as usize;
-            if let (false, Some(count)) = (bookkeeping, counts.get_mut(parent)) {
+            if let Some(count) = counts.get_mut(self.node(row).parent as usize) {
                 *count += 1;
+            }
+        }
+        let is_bookkeeping =
+            |row: &u32| self.node(*row).kind() == Kind::Leaf && counts[*row as usize] == 0;
+        let bookkeeping: Vec<u32> = self.live().filter(is_bookkeeping).collect();
+        for row in bookkeeping {
+            if let Some(count) = counts.get_mut(self.node(row).parent as usize) {
+                *count -= 1;
             }
         }
         counts

@@ -42,6 +42,14 @@ pub struct Branch {
     pub time: Option<i64>,
 }
 
+impl Branch {
+    /// Returns whether the branch is one of those that treering lists and counts: the active one, and
+    /// every other, sidechains excepted, on which something was said.
+    pub fn is_counted(&self) -> bool {
+        self.is_active || (self.is_said && !self.is_sidechain)
+    }
+}
+
 /// The rows of the whole tree, parents before children.
 pub(super) fn preorder(tree: &Tree) -> impl Iterator<Item = u32> + '_ {
     let children = tree.children_index();
@@ -59,15 +67,26 @@ fn is_said(node: &Node) -> bool {
     kinds.contains(&node.kind())
 }
 
-/// How many branches, other than sidechains, end in something that was said on them alone.
-pub(super) fn said(tree: &Tree) -> u64 {
+/// Returns the number of branches of a tree whose active leaf is `active`: those for which
+/// [`Branch::is_counted`] holds. Needs no body and no sums, so that lists can afford it.
+pub(crate) fn count(tree: &Tree, active: Option<u32>) -> usize {
+    count_where(tree, active, |_| true)
+}
+
+/// Counts the branches whose last row passes `is_in`.
+pub(super) fn count_where(tree: &Tree, active: Option<u32>, is_in: impl Fn(u32) -> bool) -> usize {
     let continuations = tree.continuations();
-    let is_one = |row: &u32| {
-        let is_own = |above: &u32| *above == *row || continuations[*above as usize] < 2;
+    let is_counted = |row: &u32| {
+        let is_own = |above: &u32| {
+            *above == *row || (continuations[*above as usize] < 2 && Some(*above) != active)
+        };
         let mut own = tree.ancestors(*row).take_while(is_own);
-        !tree.node(*row).has(Node::SIDECHAIN) && own.any(|row| is_said(tree.node(row)))
+        Some(*row) != active
+            && is_in(*row)
+            && !tree.node(*row).has(Node::SIDECHAIN)
+            && own.any(|row| is_said(tree.node(row)))
     };
-    ends(tree, &continuations).filter(is_one).count() as u64
+    usize::from(active.is_some_and(&is_in)) + ends(tree, &continuations).filter(is_counted).count()
 }
 
 /// The rows that nothing continues, in the order of the file.

@@ -8,7 +8,7 @@ use super::read::Usage;
 use super::survey::{Event, Models, Surveyor};
 use crate::entry::Role;
 use crate::error::Result;
-use crate::session::Session;
+use crate::session::{Part, Session};
 use crate::snapshot::Snapshot;
 use crate::tree::{NONE, Node};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -32,8 +32,12 @@ pub struct Stats {
     pub sidechains: Usage,
     /// How many entries there are.
     pub entries: u64,
-    /// How many branches end in something that was said there.
+    /// How many branches there are: those for which [`Branch::is_counted`](crate::Branch::is_counted)
+    /// holds.
     pub branches: u64,
+    /// How many times older context was replaced by a summary: compaction entries, and summaries that
+    /// are messages (Claude Code).
+    pub compactions: u64,
     /// How many messages there are by role. Parts of a message are not counted for themselves; roles
     /// that treering does not know are under `other`.
     pub messages: BTreeMap<&'static str, u64>,
@@ -142,7 +146,7 @@ impl Ledger {
     pub fn add(&mut self, session: &Session) -> Result<Added> {
         let view = session.view();
         let rows: Vec<u32> = view.tree().live().collect();
-        self.stats.branches += branches::said(view.tree());
+        self.stats.branches += branches::count(view.tree(), active_row(session, &view)) as u64;
         self.take(session, &view, &rows, |models| {
             models.inherit(&view, branches::preorder(view.tree()))
         })
@@ -154,6 +158,37 @@ impl Ledger {
         let rows = view.tree().path_rows(view.tree().find_row(leaf)?);
         self.stats.branches += 1;
         self.take(session, &view, &rows, |models| models.inherit(&view, rows.iter().copied()))
+    }
+
+    /// Takes in an entry and everything below it.
+    fn add_subtree(&mut self, session: &Session, top: &str) -> Result<Added> {
+        let view = session.view();
+        let top = view.tree().find_row(top)?;
+        let mut is_below = vec![false; view.tree().nodes.len()];
+        let mut rows = Vec::new();
+        for row in branches::preorder(view.tree()) {
+            let parent = view.tree().node(row).parent as usize;
+            if row == top || is_below.get(parent) == Some(&true) {
+                is_below[row as usize] = true;
+                rows.push(row);
+            }
+        }
+        rows.sort_unstable();
+        let is_in = |row: u32| is_below.get(row as usize) == Some(&true);
+        let active = active_row(session, &view);
+        self.stats.branches += branches::count_where(view.tree(), active, is_in) as u64;
+        self.take(session, &view, &rows, |models| {
+            models.inherit(&view, branches::preorder(view.tree()))
+        })
+    }
+
+    /// Takes in a part of a session. Of a subtree, the branches that end in it are counted.
+    pub fn add_part(&mut self, session: &Session, part: &Part) -> Result<Added> {
+        match part {
+            Part::All => self.add(session),
+            Part::Branch(leaf) => self.add_branch(session, leaf),
+            Part::Subtree(top) => self.add_subtree(session, top),
+        }
     }
 
     /// What the sessions are, and used.
@@ -281,6 +316,7 @@ impl Counted {
 impl Stats {
     fn count(&mut self, node: &Node) {
         self.entries += 1;
+        self.compactions += u64::from(node.is_compaction());
         if let Some(role) = node.role().filter(|_| !node.has(Node::CONTINUED)) {
             *self.messages.entry(Role::name(role).unwrap_or("other")).or_default() += 1;
         }
@@ -291,6 +327,11 @@ impl Stats {
     }
 }
 
+/// The row of the active leaf.
+fn active_row(session: &Session, view: &Snapshot) -> Option<u32> {
+    session.leaf().and_then(|leaf| view.tree().row(leaf.as_str()))
+}
+
 /// The rows on the path to the active leaf.
 #[derive(Debug)]
 struct Active(Vec<bool>);
@@ -299,8 +340,7 @@ impl Active {
     fn of(session: &Session, view: &Snapshot) -> Self {
         let tree = view.tree();
         let mut active = vec![false; tree.nodes.len()];
-        let leaf = session.leaf().and_then(|leaf| tree.row(leaf.as_str()));
-        for row in leaf.into_iter().flat_map(|leaf| tree.ancestors(leaf)) {
+        for row in active_row(session, view).into_iter().flat_map(|leaf| tree.ancestors(leaf)) {
             if let Some(slot) = active.get_mut(row as usize) {
                 *slot = true;
             }

@@ -18,13 +18,14 @@ mod read;
 mod survey;
 
 pub use branches::Branch;
+pub(crate) use branches::count as branch_count;
 pub use ledger::{Added, Ledger, Stats};
 pub(crate) use quick::of_session;
 pub use read::{Cost, Usage};
 pub(crate) use survey::of_rows;
 
 use crate::error::Result;
-use crate::session::Session;
+use crate::session::{Part, Session};
 
 /// What a request to a model was for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -97,8 +98,13 @@ impl Session {
     /// # Ok::<(), treering::Error>(())
     /// ```
     pub fn stats(&self) -> Result<Stats> {
+        self.part_stats(&Part::All)
+    }
+
+    /// Returns what is in a part of the session and what that used, each event once.
+    pub fn part_stats(&self, part: &Part) -> Result<Stats> {
         let mut ledger = Ledger::of_one();
-        ledger.add(self)?;
+        ledger.add_part(self, part)?;
         Ok(ledger.stats())
     }
 

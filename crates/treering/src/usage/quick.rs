@@ -1,63 +1,155 @@
-//! What a whole session used, for lists: quickly.
+//! The usage of a whole session for lists, without reading all of it.
 //!
-//! pi and omp write `usage` near the end of an answer. The end is read first, and believed if it closes
-//! just there; otherwise the whole answer is read. All other dialects are read as usual. Lists do not
-//! look for copies of an answer in the same file: only Claude Code and Codex repeat what they count,
-//! and those are read as usual.
+//! The result is the one of the [ledger](super::ledger): each event once. Most bytes of a session are in
+//! its answers, and pi and omp write `usage` near the end of an answer, so there only the two ends of a
+//! record are read, and believed if they show that nothing else can matter. Compactions, summaries and
+//! counts are read as usual. So are the answers that may tell of the same event as another: that takes
+//! equal token counts, and an id that the file does not have or a name of the response. All other
+//! dialects are read as usual.
 
+use super::event::Namer;
 use super::read::{self, Usage};
-use super::survey;
-use crate::dialect::{Dialect, Price};
-use crate::entry::Role;
+use super::survey::{self, Surveyor};
+use crate::dialect::Dialect;
+use crate::dialect::Price;
+use crate::entry::{Kind, Role};
 use crate::error::{Error, Result};
 use crate::json;
 use crate::log::{Journal, scan};
 use crate::snapshot::Snapshot;
 use crate::tree::Node;
-use memchr::memmem::Finder;
+use memchr::memmem::{self, Finder};
+use std::collections::HashMap;
 
 /// How much of an answer's end is looked at first.
 const END: u64 = 640;
 
+/// How much of its beginning: what comes before the message.
+const HEAD: u64 = 256;
+
 const KEY: &[u8] = b"\"usage\":";
 
-/// What all answers used.
+/// Returns what a session used, all branches included.
 pub(crate) fn of_session(view: &Snapshot, dialect: Dialect) -> Result<Usage> {
-    let tree = view.tree();
     if !matches!(dialect, Dialect::Pi | Dialect::Omp) {
-        return survey::of_rows(view, &tree.live().collect::<Vec<u32>>());
+        return survey::of_rows(view, &view.tree().live().collect::<Vec<u32>>());
     }
-    let key = Finder::new(KEY);
-    let mut ends = Ends { journal: view.journal(), bytes: Vec::new() };
-    let mut all = Usage::default();
-    for row in tree.live() {
-        let node = tree.node(row);
-        if node.role() != Some(Role::Assistant) {
-            continue;
-        }
-        let usage = match at_end(ends.of(node, END)?, &key) {
-            Some(usage) => usage,
-            None => {
-                let message = json::get(ends.of(node, node.len)?, "message");
-                let usage = message.and_then(|message| json::get(message, "usage"));
-                usage.and_then(|usage| read::usage(usage, Price::InEntry))
-            }
-        };
-        all += usage.unwrap_or_default();
+    let namer = Namer::default();
+    let mut quick = Quick {
+        view,
+        surveyor: Surveyor::of_few(view, &namer),
+        ends: Ends { journal: view.journal(), bytes: Vec::new() },
+        key: Finder::new(KEY),
+        all: Usage::default(),
+        counts: Vec::new(),
+    };
+    for row in view.tree().live() {
+        quick.add(row)?;
     }
-    Ok(all)
+    quick.count_once()
 }
 
-/// The last bytes of records.
+struct Quick<'a> {
+    view: &'a Snapshot,
+    surveyor: Surveyor<'a>,
+    ends: Ends<'a>,
+    key: Finder<'static>,
+    /// The sum of all entries, in which an event that several tell of is counted several times.
+    all: Usage,
+    /// What was counted: a hash of the token counts, and the row.
+    counts: Vec<(u64, u32)>,
+}
+
+impl Quick<'_> {
+    fn add(&mut self, row: u32) -> Result<()> {
+        let node = self.view.tree().node(row);
+        let usage = match node.kind() {
+            Kind::Message if node.role() == Some(Role::Assistant) => self.answer(row, node)?,
+            Kind::Compaction | Kind::BranchSummary | Kind::Usage => self.whole(row)?,
+            _ => None,
+        };
+        if let Some(usage) = usage {
+            self.all += usage;
+            self.counts.push((hash_of(&usage), row));
+        }
+        Ok(())
+    }
+
+    fn answer(&mut self, row: u32, node: &Node) -> Result<Option<Usage>> {
+        if !is_plain(self.ends.start(node, HEAD)?) {
+            return self.whole(row);
+        }
+        match at_end(self.ends.end(node, END)?, &self.key) {
+            Some(usage) => Ok(usage),
+            None => self.whole(row),
+        }
+    }
+
+    fn whole(&mut self, row: u32) -> Result<Option<Usage>> {
+        Ok(self.surveyor.read(row)?.usage.map(|(usage, ..)| usage))
+    }
+
+    /// Takes out of the sum what was counted more than once.
+    fn count_once(mut self) -> Result<Usage> {
+        let mut counts = std::mem::take(&mut self.counts);
+        counts.sort_unstable();
+        let mut events = HashMap::new();
+        for group in counts.chunk_by(|a, b| a.0 == b.0).filter(|group| group.len() > 1) {
+            for &(_, row) in group {
+                if !self.may_repeat(row)? {
+                    continue;
+                }
+                if let Some((usage, key, _)) = self.surveyor.read(row)?.usage {
+                    self.all = self.all.without(usage);
+                    let known = events.entry(key).or_insert(usage);
+                    *known = known.same_event(usage);
+                }
+            }
+        }
+        Ok(self.all + events.into_values().sum())
+    }
+
+    /// Whether another entry of the file may tell of the same event: see [`event`](super::event).
+    fn may_repeat(&mut self, row: u32) -> Result<bool> {
+        let node = self.view.tree().node(row);
+        if node.has(Node::DERIVED) || node.role() != Some(Role::Assistant) {
+            return Ok(true);
+        }
+        let record = self.ends.end(node, node.len)?;
+        Ok(memmem::find(record, b"\"responseId\"").is_some())
+    }
+}
+
+fn hash_of(usage: &Usage) -> u64 {
+    use std::hash::BuildHasher;
+    let counts = [usage.input, usage.output, usage.cache_read, usage.cache_write];
+    foldhash::fast::FixedState::default().hash_one(counts)
+}
+
+/// Whether the first object in a record that begins like this is its message, so that nothing before it
+/// says that the record is a copy.
+fn is_plain(start: &[u8]) -> bool {
+    let inside = start.get(1..).unwrap_or_default();
+    memchr::memchr(b'{', inside).is_some_and(|object| inside[..object].ends_with(b"\"message\":"))
+}
+
+/// The two ends of records.
 struct Ends<'a> {
     journal: &'a dyn Journal,
     bytes: Vec<u8>,
 }
 
 impl Ends<'_> {
-    fn of(&mut self, node: &Node, length: u64) -> Result<&[u8]> {
+    fn start(&mut self, node: &Node, length: u64) -> Result<&[u8]> {
+        self.read(node.offset, length.min(node.len))
+    }
+
+    fn end(&mut self, node: &Node, length: u64) -> Result<&[u8]> {
         let length = length.min(node.len);
-        let start = node.offset + (node.len - length);
+        self.read(node.offset + (node.len - length), length)
+    }
+
+    fn read(&mut self, start: u64, length: u64) -> Result<&[u8]> {
         let to_size = |number| usize::try_from(number).unwrap_or(usize::MAX);
         if let Some(held) = self.journal.held() {
             return Ok(held.get(to_size(start)..to_size(start + length)).unwrap_or_default());
@@ -120,5 +212,41 @@ mod tests {
         assert_eq!(used(std::slice::from_ref(&early)), (3, "0.5".to_owned()));
         assert_eq!(used(&[inside.clone(), quoted, user]), (0, "0".to_owned()));
         assert_eq!(used(&[late, inside, early]), (6, "1".to_owned()));
+    }
+
+    #[test]
+    fn an_event_is_counted_once_and_a_copy_not_at_all() {
+        let answer =
+            |more: &str| format!(r#"{{"role":"assistant","content":[],"usage":{USAGE}{more}}}"#);
+        let (plain, named) = (answer(""), answer(r#","responseId":"r""#));
+        assert_eq!(used(&[plain.clone(), plain.clone()]), (6, "1".to_owned()));
+        assert_eq!(used(&[named.clone(), named.clone()]), (3, "0.5".to_owned()));
+        assert_eq!(used(&[plain.clone(), named.clone(), named]), (6, "1".to_owned()));
+        let copied = |answer: &str| format!(r#"{answer},"copiedFrom":{{"entryId":"a0"}}"#);
+        assert_eq!(used(&[plain.clone(), copied(&plain)]), (3, "0.5".to_owned()));
+        let before = format!(r#"null,"copiedFrom":{{"entryId":"a0"}},"message":{plain}"#);
+        assert_eq!(used(&[plain, before]), (3, "0.5".to_owned()));
+    }
+
+    #[test]
+    fn everything_that_used_something_is_counted() {
+        let log = format!(
+            "{}\n{}\n{}\n{}\n",
+            r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-05T09:00:00.000Z","cwd":"/p"}"#,
+            format_args!(
+                r#"{{"type":"compaction","id":"a","parentId":null,"timestamp":"2026-01-05T09:00:00.000Z","summary":"s","firstKeptEntryId":"a","usage":{USAGE}}}"#
+            ),
+            format_args!(
+                r#"{{"type":"branch_summary","id":"b","parentId":"a","timestamp":"2026-01-05T09:00:00.000Z","fromId":"a","summary":"s","usage":{USAGE}}}"#
+            ),
+            format_args!(
+                r#"{{"type":"usage","id":"c","parentId":"b","timestamp":"2026-01-05T09:00:00.000Z","usage":{USAGE}}}"#
+            ),
+        );
+        let journal = Arc::new(MemoryJournal::new(log.into_bytes()));
+        let loaded = Loaded::read(&*journal).unwrap();
+        let view = Snapshot::new(&loaded, journal, false);
+        let usage = of_session(&view, loaded.dialect).unwrap();
+        assert_eq!((usage.requests, usage.total()), (3, 9));
     }
 }

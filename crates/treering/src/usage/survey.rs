@@ -48,6 +48,11 @@ impl<'a> Surveyor<'a> {
         Surveyor { view, namer, family, bodies: Bodies::default() }
     }
 
+    /// For rows that are far apart: reads little more than what is asked for.
+    pub(super) fn of_few(view: &'a Snapshot, namer: &'a Namer) -> Self {
+        Surveyor { view, namer, family: "", bodies: Bodies::few() }
+    }
+
     /// Returns a row as something that may be copied.
     pub(super) fn place(&self, row: u32) -> Place<'a> {
         let tree = self.view.tree();

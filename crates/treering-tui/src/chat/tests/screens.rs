@@ -75,7 +75,7 @@ fn a_conversation() {
       not ok
       (exit code 2)
 
-    ── compaction of about 12k tokens
+    ── compaction of about 12.3k tokens
       They looked around.
 
     model: acme/m2
@@ -109,7 +109,7 @@ fn an_answer_that_arrives() {
       not ok
       (exit code 2)
 
-    ── compaction of about 12k tokens
+    ── compaction of about 12.3k tokens
       They looked around.
 
     model: acme/m2

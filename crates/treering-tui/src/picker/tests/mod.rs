@@ -26,6 +26,7 @@ fn session(id: &str, minutes: i64, first_message: &str) -> SessionInfo {
         message_count: minutes as usize,
         entry_count: minutes as usize + 2,
         branch_count: 1,
+        compaction_count: 0,
         tokens: Some(1200),
         cost: None,
         finding_count: 0,

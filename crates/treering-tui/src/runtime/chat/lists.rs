@@ -19,9 +19,8 @@ fn line(spans: &[(Tone, &str)]) -> Line {
 
 /// The branches, with numbers that commands understand.
 pub(super) fn branches(session: &Session, numbers: &Numbers) -> Result<Page, Error> {
-    let is_usual = |branch: &Branch| branch.is_active || (branch.is_said && !branch.is_sidechain);
     let branches: Vec<Branch> =
-        session.branches()?.into_iter().filter(is_usual).take(MOST).collect();
+        session.branches()?.into_iter().filter(Branch::is_counted).take(MOST).collect();
     numbers.set(branches.iter().map(|branch| branch.leaf.clone()).collect());
     let tree = session.tree();
     let mut reader = session.reader();

@@ -106,7 +106,10 @@ fn facts(session: &SessionInfo, models: Vec<String>, now: i64) -> Vec<String> {
         count(session.branch_count, "branch", "branches"),
         size(session.size),
     ];
-    amount.extend(session.tokens.map(|count| format!("{} tokens", tokens(count))));
+    if session.compaction_count > 0 {
+        amount.push(count(session.compaction_count, "compaction", "compactions"));
+    }
+    amount.extend(session.tokens.map(|number| format!("{} tokens", tokens(number))));
     amount.extend(session.cost.map(|cost| format!("${cost:.2}")));
     if session.finding_count > 0 {
         amount.push(count(session.finding_count, "oddity", "oddities"));

@@ -1,0 +1,178 @@
+//! `ls`, `stats`, `branches`, the library's lists and the exported page say the same about a session:
+//! how many branches and compactions it has, and what it used.
+
+use crate::support::{Place, assistant, entry, header, message, user};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+/// What one of them says.
+#[derive(Debug, PartialEq)]
+struct Said {
+    branches: u64,
+    compactions: u64,
+    tokens: u64,
+    /// In millionths of a dollar: floats are not exact.
+    cost: i64,
+}
+
+impl Said {
+    fn new(counts: [&Value; 2], tokens: u64, cost: &Value) -> Self {
+        let [branches, compactions] = counts.map(|count| count.as_u64().unwrap());
+        let cost = (cost.as_f64().unwrap_or_default() * 1e6).round() as i64;
+        Said { branches, compactions, tokens, cost }
+    }
+
+    fn by_list(listed: &Value) -> Self {
+        let counts = [&listed["branchCount"], &listed["compactionCount"]];
+        Said::new(counts, listed["tokens"].as_u64().unwrap_or_default(), &listed["cost"])
+    }
+
+    fn by_library(info: &treering::SessionInfo) -> Self {
+        let counts = [&json!(info.branch_count), &json!(info.compaction_count)];
+        Said::new(counts, info.tokens.unwrap_or_default(), &json!(info.cost))
+    }
+
+    fn by_stats(stats: &Value) -> Self {
+        let (counts, usage) = ([&stats["branches"], &stats["compactions"]], &stats["usage"]);
+        Said::new(counts, usage["totalTokens"].as_u64().unwrap(), &usage["cost"])
+    }
+
+    fn by_page(index: &Value) -> Self {
+        let tokens = ["input", "output", "cached"].map(|key| index[key].as_u64().unwrap());
+        let counts = [&index["branches"], &index["compactions"]];
+        Said::new(counts, tokens.into_iter().sum(), &index["cost"])
+    }
+}
+
+/// The data in an exported page.
+fn index(page: &str) -> Value {
+    let start = "<script type=\"application/json\" id=index>";
+    let (_, rest) = page.split_once(start).expect("an index");
+    serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap()
+}
+
+/// Compares what is said about every session below a directory, and returns that.
+fn compare(place: &Place, dir: &Path) -> Vec<(PathBuf, Said)> {
+    let dir = dir.to_str().unwrap();
+    let ran = place.run(&["ls", "--json", dir]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let mut all = Vec::new();
+    for line in ran.stdout.lines() {
+        let listed: Value = serde_json::from_str(line).unwrap();
+        let path = listed["path"].as_str().unwrap();
+        let said = Said::by_list(&listed);
+        let stats: Value =
+            serde_json::from_str(&place.run(&["stats", "--json", path]).stdout).unwrap();
+        assert_eq!(said, Said::by_stats(&stats), "ls and stats: {path}");
+        let branches = place.run(&["branches", "--json", path]).stdout.lines().count() as u64;
+        assert_eq!(said.branches, branches, "ls and branches: {path}");
+        place.run(&["export", path, "-o", "page.html", "--force"]);
+        let page = Said::by_page(&index(&place.read("page.html")));
+        assert_eq!(said, page, "ls and the page: {path}");
+        std::fs::remove_file(place.file("page.html")).unwrap();
+        let info = treering::info(Path::new(path)).unwrap();
+        assert_eq!(said, Said::by_library(&info), "ls and the library: {path}");
+        let open = treering::Session::open(path).unwrap().info().unwrap();
+        let counts = (open.branch_count as u64, open.compaction_count as u64);
+        assert_eq!(counts, (said.branches, said.compactions), "the open session: {path}");
+        all.push((path.into(), said));
+    }
+    all
+}
+
+fn used(input: u64) -> Value {
+    json!({"input": input, "output": 1, "cost": {"total": 0.5}})
+}
+
+fn answer(id: &str, parent: &str, minute: u8, more: Value) -> String {
+    let mut answer =
+        json!({"role": "assistant", "content": "yes", "provider": "acme", "model": "m"});
+    answer.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    message(id, Some(parent), minute, answer)
+}
+
+/// A session with everything that was ever counted differently.
+fn awkward() -> Vec<String> {
+    let copy = answer("a5", "a4", 5, json!({"usage": used(7)}));
+    let copied = copy.strip_suffix('}').unwrap().to_owned()
+        + r#","copiedFrom":{"entryId":"a2","sessionId":"demo-1"}}"#;
+    let kept =
+        json!({"summary": "s", "firstKeptEntryId": "a3", "tokensBefore": 9, "usage": used(20)});
+    vec![
+        user("a1", None, 1, "Well?"),
+        answer("a2", "a1", 2, json!({"usage": used(10), "responseId": "r1"})),
+        user("a3", Some("a2"), 3, "And?"),
+        // The same response again, and a copy.
+        answer("a4", "a3", 4, json!({"usage": used(10), "responseId": "r1"})),
+        copied,
+        entry("compaction", "c1", Some("a5"), 6, kept),
+        entry("usage", "u1", Some("c1"), 7, json!({"usage": used(30)})),
+        user("b1", Some("a2"), 8, "Otherwise?"),
+        entry(
+            "branch_summary",
+            "b2",
+            Some("b1"),
+            9,
+            json!({"fromId": "a5", "summary": "s", "usage": used(40)}),
+        ),
+        // Ends that say nothing.
+        entry("label", "l1", Some("a1"), 10, json!({"targetId": "b1", "label": "x"})),
+        entry("custom", "x1", Some("a3"), 11, json!({"customType": "note", "data": 1})),
+        // Back to the middle of a branch.
+        entry("leaf", "f1", Some("b2"), 12, json!({"targetId": "a4"})),
+    ]
+}
+
+fn claude(uuid: &str, parent: Option<&str>, role: &str, is_sidechain: bool, tokens: u64) -> String {
+    json!({"type": role, "uuid": uuid, "parentUuid": parent, "isSidechain": is_sidechain,
+           "sessionId": "s", "cwd": "/p", "version": "2.0.0", "timestamp": "2026-01-05T09:00:00.000Z",
+           "requestId": format!("req-{uuid}"),
+           "message": {"id": format!("msg-{uuid}"), "role": role, "content": "x", "model": "m",
+                       "usage": {"input_tokens": tokens, "output_tokens": 1}}})
+    .to_string()
+}
+
+#[test]
+fn everything_that_counts_counts_alike() {
+    let place = Place::with(&awkward());
+    place.write("deep/er/plain.jsonl", format!("{}\n", header()).as_bytes());
+    let linear = [header(), user("a1", None, 1, "a"), assistant("a2", "a1", 2, json!("b"))];
+    place.write("linear.jsonl", (linear.join("\n") + "\n").as_bytes());
+    let main =
+        [claude("u1", None, "user", false, 0), claude("u2", Some("u1"), "assistant", false, 5)];
+    let agent =
+        [claude("v1", None, "user", true, 0), claude("v2", Some("v1"), "assistant", true, 70)];
+    place.write("c/s.jsonl", (main.join("\n") + "\n").as_bytes());
+    place.write("c/s/subagents/agent-1.jsonl", (agent.join("\n") + "\n").as_bytes());
+    let all = compare(&place, place.path());
+    let said = |name: &str| {
+        let found = all
+            .iter()
+            .find(|(path, _)| path.strip_prefix(place.path()).unwrap() == Path::new(name));
+        &found.unwrap_or_else(|| panic!("{name} in {all:?}")).1
+    };
+    assert_eq!(all.len(), 4);
+    let awkward = Said { branches: 3, compactions: 1, tokens: 104, cost: 2_000_000 };
+    assert_eq!(said("s.jsonl"), &awkward);
+    assert_eq!(
+        said("deep/er/plain.jsonl"),
+        &Said { branches: 0, compactions: 0, tokens: 0, cost: 0 }
+    );
+    assert_eq!(said("linear.jsonl").branches, 1);
+    assert_eq!(said("c/s.jsonl"), &Said { branches: 1, compactions: 0, tokens: 77, cost: 0 });
+}
+
+#[test]
+fn what_is_listed_of_fixtures_and_of_a_corpus_agrees() {
+    let place = Place::empty();
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let fixtures = compare(&place, &here.join("../treering-export/tests/export/fixtures"));
+    assert_eq!(fixtures.len(), 2);
+    let corpus = std::env::var_os("TREERING_CORPUS")
+        .map_or_else(|| here.join("../../../shared/corpus"), PathBuf::from);
+    if !corpus.is_dir() {
+        eprintln!("SKIPPED: no corpus at {} (TREERING_CORPUS names one)", corpus.display());
+        return;
+    }
+    assert!(!compare(&place, &corpus).is_empty(), "no sessions in {}", corpus.display());
+}
