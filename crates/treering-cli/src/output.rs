@@ -11,6 +11,9 @@ use std::path::Path;
 /// How wide lines may be where there is no terminal to ask.
 const USUAL_WIDTH: usize = 100;
 
+/// Narrower than this nothing can be read, and lines are broken by the terminal.
+const NARROWEST: usize = 40;
+
 /// What a piece of text is; how that looks is decided here and nowhere else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Style {
@@ -52,7 +55,8 @@ pub(crate) struct Output {
     pager: Option<BufWriter<Pager>>,
     terminal: bool,
     colours: bool,
-    width: usize,
+    /// `None` where no line is too wide: in a pipe, or in a file.
+    width: Option<usize>,
     /// Byte sequences that were not UTF-8 and were replaced in JSON.
     replaced: u64,
 }
@@ -61,10 +65,10 @@ impl Output {
     pub(crate) fn stdout() -> Self {
         let stdout = io::stdout();
         let terminal = stdout.is_terminal();
-        let width = match terminal_size::terminal_size_of(&stdout) {
-            Some((width, _)) if terminal => usize::from(width.0).max(40),
-            _ => USUAL_WIDTH,
-        };
+        let width = wanted_width().or_else(|| {
+            let (width, _) = terminal_size::terminal_size_of(&stdout).filter(|_| terminal)?;
+            Some(usize::from(width.0).max(NARROWEST))
+        });
         let out = BufWriter::with_capacity(64 * 1024, stdout.lock());
         let colours = colours_wanted(terminal);
         Output { out, pager: None, terminal, colours, width, replaced: 0 }
@@ -79,7 +83,13 @@ impl Output {
 
     /// How many columns a line has.
     pub(crate) fn width(&self) -> usize {
-        self.width
+        self.width.unwrap_or(USUAL_WIDTH)
+    }
+
+    /// Returns how many columns a line of a table may have. In a pipe nothing is cut off, unless
+    /// `COLUMNS` says how wide a line may be.
+    pub(crate) fn table_width(&self) -> usize {
+        self.width.unwrap_or(usize::MAX)
     }
 
     /// Whether colours say something, so that words need not.
@@ -166,6 +176,13 @@ impl Write for Output {
             None => self.out.flush(),
         }
     }
+}
+
+/// Returns the width that `COLUMNS` asks for. Shells set it for themselves only, so that a program that
+/// sees it was meant.
+fn wanted_width() -> Option<usize> {
+    let columns = std::env::var("COLUMNS").ok()?;
+    columns.parse().ok().filter(|columns| *columns > 0).map(|columns: usize| columns.max(NARROWEST))
 }
 
 /// Whether to use colours, by the conventions for programs: `NO_COLOR` comes before `CLICOLOR_FORCE`, and

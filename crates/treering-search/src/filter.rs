@@ -153,10 +153,24 @@ impl ToolName {
     }
 }
 
-/// A point in time: a date, or so long ago.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Since {
+/// Returns the agent that people mean by a name: in any case, and `claude` for Claude Code.
+///
+/// # Errors
+///
+/// Returns a message for people if no agent has that name.
+pub fn agent(name: &str) -> Result<Dialect, String> {
+    match name.to_lowercase().as_str() {
+        "claude" => Ok(Dialect::ClaudeCode),
+        name => name.parse().map_err(|error: treering::UnknownDialect| error.to_string()),
+    }
+}
+
+/// A point in time, as people write it: a date, or an age.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Since {
+    /// A time, in Unix milliseconds.
     At(i64),
+    /// An age, in milliseconds.
     Ago(i64),
 }
 
@@ -164,14 +178,20 @@ const HOUR: i64 = 3_600_000;
 const DAY: i64 = 24 * HOUR;
 
 impl Since {
-    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+    /// Reads `12h`, `7d`, `2w`, `3mo`, `1y` or a date such as `2026-01-31`.
+    ///
+    /// # Errors
+    ///
+    /// Returns a message for people if the text is neither.
+    pub fn parse(text: &str) -> Result<Self, String> {
         let since = date(text).map(Since::At).or_else(|| age(text).map(Since::Ago));
         since.ok_or_else(|| {
-            format!("{text:?} is no time: write 2026-01-31, 2026-01-31T09:00:00Z, or an age such as 12h, 7d, 2w, 3mo, 1y")
+            format!("{text:?} is no time: write 2026-01-31, 2026-01-31T09:00:00Z, or an age such as 90min, 12h, 7d, 2w, 3mo, 1y")
         })
     }
 
-    fn at(self, now: i64) -> i64 {
+    /// Returns the point in time in Unix milliseconds, seen from `now`.
+    pub fn at(self, now: i64) -> i64 {
         match self {
             Since::At(time) => time,
             Since::Ago(age) => now.saturating_sub(age),
@@ -189,10 +209,11 @@ fn age(text: &str) -> Option<i64> {
     let digits = text.find(|c: char| !c.is_ascii_digit())?;
     let (number, unit) = text.split_at_checked(digits)?;
     let unit = match unit {
+        "m" | "min" => HOUR / 60,
         "h" => HOUR,
         "d" => DAY,
         "w" => 7 * DAY,
-        "mo" => 30 * DAY,
+        "mo" | "mon" => 30 * DAY,
         "y" => 365 * DAY,
         _ => return None,
     };
@@ -210,6 +231,8 @@ mod tests {
         assert_eq!(at("2026-01-05T09:00:00Z"), Ok(1_767_603_600_000));
         assert_eq!(at("2d"), Ok(998 * DAY));
         assert_eq!(at("1y"), Ok(635 * DAY));
+        assert_eq!((at("90m"), at("90min")), (Ok(1_000 * DAY - HOUR * 3 / 2), at("90m")));
+        assert_eq!((at("3mo"), at("3mon")), (Ok(910 * DAY), Ok(910 * DAY)));
         for bad in ["", "d", "7", "7x", "99999999999999999999d", "-1d", "2026-13-01"] {
             assert!(at(bad).is_err(), "{bad}");
         }

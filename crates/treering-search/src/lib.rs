@@ -21,6 +21,7 @@ mod term;
 mod touched;
 
 pub use exact::Part;
+pub use filter::{Since, agent};
 pub use listed::Rank;
 pub use query::{Query, QueryError};
 pub use search::{Found, Options, Sort, Summary, search};

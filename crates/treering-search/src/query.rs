@@ -5,9 +5,8 @@
 //! `role:` and `tool:` choose entries; `agent:`, `project:`, `since:`, `label:` and `file:` choose
 //! sessions. What has blanks in it is quoted, also after a colon; in quotes `\"` is a quote.
 
-use crate::filter::{Filters, Since, ToolName, role_of};
+use crate::filter::{Filters, Since, ToolName, agent, role_of};
 use crate::term::{BadPattern, Case, Term};
-use treering::Dialect;
 
 /// What to search for.
 ///
@@ -109,13 +108,6 @@ impl Query {
             Some(Key::File) => filters.files.push(crate::touched::Wanted::new(&value, case)),
         }
         Ok(())
-    }
-}
-
-fn agent(name: &str) -> Result<Dialect, String> {
-    match name.to_lowercase().as_str() {
-        "claude" => Ok(Dialect::ClaudeCode),
-        name => name.parse().map_err(|error: treering::UnknownDialect| error.to_string()),
     }
 }
 

@@ -1,27 +1,41 @@
 //! `treering label`
 
 use crate::error::Failure;
-use crate::output::Output;
+use crate::output::{self, Output};
+use crate::text::safe_line;
+use clap::builder::NonEmptyStringValueParser;
 use std::io::Write;
 use std::path::PathBuf;
 use treering::Session;
 
-/// Label an entry, or clear its label
+/// Label an entry, show its label, or clear it
 ///
-/// Prints the id of the entry that records the label.
+/// Prints the id of the entry that records the change; without a text, the label that the entry has.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The session file
     pub(crate) file: PathBuf,
     /// The entry (an id or its beginning)
     id: String,
-    /// The label; without it the label is cleared
-    #[arg(allow_hyphen_values = true)]
+    /// The label; without it the label is shown
+    #[arg(allow_hyphen_values = true, value_parser = NonEmptyStringValueParser::new())]
     text: Option<String>,
+    /// Clear the label
+    #[arg(long, conflicts_with = "text")]
+    clear: bool,
 }
 
 pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     let session = Session::open(&args.file)?;
-    writeln!(out, "{}", session.label(&args.id, args.text.as_deref())?)?;
+    if args.clear || args.text.is_some() {
+        writeln!(out, "{}", session.label(&args.id, args.text.as_deref())?)?;
+        return Ok(());
+    }
+    let tree = session.tree();
+    let id = tree.find(&args.id)?;
+    match tree.label(id.as_str()) {
+        Some(label) => writeln!(out, "{}", safe_line(label))?,
+        None => output::complain("note", &format!("entry {id} has no label")),
+    }
     Ok(())
 }

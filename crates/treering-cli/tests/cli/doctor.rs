@@ -48,8 +48,7 @@ fn what_is_odd_is_listed_worst_first() {
     9 errors, 1 warning in 13 entries (pi, 2.7 KB)
 
     errors
-      line 3   damaged-line         damaged: not a JSON object
-      line 4   damaged-line         damaged: not a JSON object
+      line 3   damaged-line         damaged: not a JSON object (×2: lines 3–4)
       line 8   duplicate-id         id b1 occurs again later: the last one counts
       line 13  cycle                the parents of entry c1 lead in a circle: shown as a root
       line 14  missing-parent       the parent of entry c2 is missing: shown as a root
@@ -151,6 +150,7 @@ fn of_directories_every_file_has_a_line() {
     insta::assert_snapshot!(ran.stdout, @"
     ./s.jsonl: 9 errors, 1 warning: damaged-line ×2, duplicate-id, cycle, missing-parent, glued-lines, damaged-entry, torn-last-line, unreachable-history, second-header
     ./sub/fine.jsonl: nothing odd
+    2 sessions: 1 with errors or warnings (9 errors, 1 warning), 1 other file that cannot be read as one
     ");
     assert_eq!(ran.stderr, "error: ./sub/none.jsonl: not a session: it has no session header\n");
     let ran = place.run(&["doctor", ".", "--json"]);
@@ -158,6 +158,57 @@ fn of_directories_every_file_has_a_line() {
     assert_eq!((ran.stdout.lines().count(), errors), (3, 1), "{}", ran.stdout);
     let refused = place.run(&["doctor", ".", "--repair", "-o", "x"]).failed();
     assert_eq!(refused, "error: `--output` is for one file\n");
+}
+
+#[test]
+fn findings_that_are_alike_are_told_together() {
+    let mut lines = story();
+    lines.extend((0..30).map(|_| "garbage".to_owned()));
+    lines.extend((0..9).map(|n| user(&format!("c{n}"), Some(&format!("gone{n}")), 9, "lost")));
+    let place = Place::with(&lines);
+    let out = place.run(&["doctor", "s.jsonl"]).stdout;
+    let rows = |code: &str| {
+        let is_row = |line: &&str| line.starts_with("  line") && line.contains(code);
+        out.lines().filter(is_row).map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(rows("damaged-line").len(), 1, "{out}");
+    assert!(rows("damaged-line")[0].ends_with("not a JSON object (×30: lines 9–38)"), "{out}");
+    assert_eq!(rows("missing-parent").len(), 6, "{out}");
+    let rest = "… and 4 more: lines 44–47; --verbose lists them";
+    assert!(rows("missing-parent")[5].ends_with(rest), "{out}");
+    let verbose = place.run(&["doctor", "s.jsonl", "--verbose"]).stdout;
+    assert_eq!(verbose.lines().filter(|line| line.starts_with("  line")).count(), 39, "{verbose}");
+    let report = place.run(&["doctor", "s.jsonl", "--json"]).stdout;
+    let report: Value = serde_json::from_str(&report).unwrap();
+    assert!(report["findings"].as_array().unwrap().len() >= 39, "{report}");
+}
+
+#[test]
+fn a_directory_is_looked_through_to_the_bottom_and_one_without_sessions_is_a_failure() {
+    let place = Place::empty();
+    let deep = "pi/agent/sessions/--project--/s.jsonl";
+    place.write(deep, format!("{}\n", header()).as_bytes());
+    place.write("empty/notes.txt", b"none");
+    let out = place.run(&["doctor", "pi"]).ok();
+    assert_eq!(
+        out,
+        format!("{deep}: nothing odd\n1 session: none with errors or warnings (nothing odd)\n")
+    );
+    let failed = place.run(&["doctor", "empty"]).failed();
+    assert_eq!(failed, "error: no sessions in empty or below it\n");
+    let ran = place.run(&["doctor", "pi", "empty"]);
+    assert_eq!((ran.code, ran.stdout.lines().count()), (1, 2), "{}", ran.stdout);
+}
+
+#[test]
+#[cfg(unix)]
+fn directories_that_hold_themselves_have_an_end() {
+    let place = Place::with_story();
+    std::fs::create_dir_all(place.file("a/b")).unwrap();
+    std::os::unix::fs::symlink(place.path(), place.file("a/b/again")).unwrap();
+    let out = place.run(&["doctor", "."]).ok();
+    assert_eq!(out.lines().count(), 2, "{out}");
+    assert_eq!(place.run(&["ls", "."]).ok().lines().count(), 2);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 use crate::support::{Place, entry, header, story, user};
 use serde_json::{Value, json};
 
-/// Three sessions: two here, one of them named and forked, and one below; and a file that is none.
+/// Four sessions: two here, one of them named and forked, and two below; and a file that is none.
 fn sessions() -> Place {
     let place = Place::with_story();
     let forked = header().replace("\"cwd\"", "\"parentSession\":\"/elsewhere/x.jsonl\",\"cwd\"");
@@ -10,7 +10,7 @@ fn sessions() -> Place {
     place.write("named.jsonl", named.as_bytes());
     let below = format!("{}\n{}\n", header(), user("a1", None, 0, "first\nsecond"));
     place.write("sub/below.jsonl", below.as_bytes());
-    place.write("sub/sub/too-deep.jsonl", below.as_bytes());
+    place.write("sub/sub/deep.jsonl", below.as_bytes());
     place.write("notes.txt", b"not by name");
     place.write("broken.jsonl", b"not a session\n");
     place
@@ -21,12 +21,13 @@ fn for_people_the_newest_comes_first() {
     let ran = sessions().run(&["ls", "."]);
     assert_eq!(ran.code, 0);
     let rows: Vec<&str> = ran.stdout.lines().collect();
-    assert_eq!(rows.len(), 4, "{}", ran.stdout);
+    assert_eq!(rows.len(), 5, "{}", ran.stdout);
     let row = |at: usize| rows[at].split_whitespace().skip(2).collect::<Vec<_>>().join(" ");
     assert!(rows[0].contains("AGE  MESSAGES"), "{}", rows[0]);
     assert!(row(1).ends_with("B pi Tea named.jsonl"), "{}", rows[1]);
     assert!(row(2).ends_with("KB pi What is here? s.jsonl"), "{}", rows[2]);
-    assert!(row(3).ends_with("B pi first sub/below.jsonl"), "{}", rows[3]);
+    assert!(row(3).ends_with("B pi first sub/sub/deep.jsonl"), "{}", rows[3]);
+    assert!(row(4).ends_with("B pi first sub/below.jsonl"), "{}", rows[4]);
     let column = |at: usize, text: &str| rows[at].find(text).unwrap();
     assert_eq!(column(1, "named.jsonl"), column(0, "FILE"));
     assert_eq!(column(3, "first"), column(0, "NAME"));
@@ -46,12 +47,12 @@ fn as_json_every_session_is_an_object() {
         json!({"path": "./named.jsonl", "agent": "pi", "id": "demo-1", "cwd": "/project", "name": "Tea",
                "created": "2026-01-05T09:00:00.000Z", "modified": "2026-01-05T09:10:00.000Z",
                "messageCount": 1, "entryCount": 2, "firstMessage": "hello",
-               "parentSession": "/elsewhere/x.jsonl", "size": size, "branchCount": 1,
+               "parentSession": "/elsewhere/x.jsonl", "size": size, "branchCount": 1, "compactionCount": 0,
                "findingCount": 0, "tokens": null, "cost": null})
     );
     assert_eq!((&sessions[1]["name"], &sessions[1]["parentSession"]), (&Value::Null, &Value::Null));
     assert_eq!(sessions[2]["firstMessage"], "first\nsecond");
-    assert_eq!(sessions.len(), 3);
+    assert_eq!(sessions.len(), 4);
     assert!(ran.stderr.contains("broken.jsonl"), "{}", ran.stderr);
 }
 
@@ -61,10 +62,39 @@ fn long_names_keep_their_ends_and_lines_fit() {
     let name = format!("{}-the-end.jsonl", "x".repeat(150));
     let text = "many words ".repeat(50);
     place.write(&name, format!("{}\n{}\n", header(), user("a", None, 1, &text)).as_bytes());
-    let out = place.run(&["ls", "."]).ok();
-    let row = out.lines().nth(1).unwrap();
-    assert!(row.ends_with("-the-end.jsonl") && row.contains("many words"), "{row}");
-    assert!(row.chars().count() <= 100, "{row}");
+    let row = |columns: Option<&str>| {
+        let mut command = place.command(&["ls", "."]);
+        command.envs(columns.map(|columns| ("COLUMNS", columns)));
+        let out = String::from_utf8(command.output().unwrap().stdout).unwrap();
+        out.lines().nth(1).unwrap().to_owned()
+    };
+    for columns in [80, 100, 130] {
+        let row = row(Some(&columns.to_string()));
+        assert!(row.ends_with("-the-end.jsonl"), "{row}");
+        assert!(row.chars().count() <= columns, "{row}");
+        assert!(row.contains("many words many words"), "the title can be read: {row}");
+    }
+    for columns in [None, Some("nonsense"), Some("0")] {
+        assert!(row(columns).ends_with(&format!("  {name}")), "in a pipe nothing is cut");
+    }
+}
+
+#[test]
+fn what_people_call_agents_and_times_is_the_same_as_in_a_search() {
+    let place = sessions();
+    for args in [["--agent", "claude"], ["--agent", "PI"], ["--since", "3mo"], ["--since", "90min"]]
+    {
+        assert_eq!(place.run(&["ls", ".", args[0], args[1]]).code, 0, "{args:?}");
+        let query = format!("{}:{} hello", &args[0][2..], args[1]);
+        assert!(place.run(&["search", &query, "-d", "."]).code < 2, "{query}");
+    }
+    for (option, value, said) in [
+        ("--agent", "robot", "no dialect is called \"robot\"; there are pi, uuid, omp"),
+        ("--since", "soon", "\"soon\" is no time: write 2026-01-31"),
+    ] {
+        let ran = place.run(&["ls", ".", option, value]);
+        assert!(ran.code == 2 && ran.stderr.contains(said), "{}", ran.stderr);
+    }
 }
 
 #[test]

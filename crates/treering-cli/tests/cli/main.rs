@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "how a test fails")]
 
+mod agree;
 mod append;
 mod branches;
 mod chat;
@@ -23,6 +24,7 @@ mod moves;
 #[cfg(unix)]
 mod outputs;
 mod pipes;
+mod readme;
 mod redaction;
 mod search;
 mod shelf;

@@ -57,8 +57,15 @@ fn labels_are_set_and_cleared() {
     let id = place.run(&["label", "s.jsonl", "a2", "-see here-"]).ok();
     assert_eq!(label(), "-see here-");
     assert_eq!(leaf(&place), Some(id.trim_end().into()));
-    place.run(&["label", "s.jsonl", "a2"]).ok();
+    assert_eq!(place.run(&["label", "s.jsonl", "a2"]).ok(), "-see here-\n");
+    assert_eq!(label(), "-see here-", "without a text nothing is changed");
+    for args in [&["label", "s.jsonl", "a2", ""][..], &["label", "s.jsonl", "a2", "x", "--clear"]] {
+        assert_eq!(place.run(args).code, 2, "{args:?}");
+    }
+    place.run(&["label", "s.jsonl", "a2", "--clear"]).ok();
     assert_eq!(label(), Value::Null);
+    let ran = place.run(&["label", "s.jsonl", "a2"]);
+    assert_eq!((ran.code, &*ran.stdout, &*ran.stderr), (0, "", "note: entry a2 has no label\n"));
     place.run(&["label", "s.jsonl", "zz", "x"]).failed();
 }
 

@@ -131,7 +131,7 @@ fn as_json_there_is_everything() {
         json!({"path": place.file("home/.pi/agent/sessions/--x--/1.jsonl"), "agent": "pi",
                "id": "1111aaaa-tea", "cwd": here, "name": "Tea time",
                "created": "2026-01-05T09:00:00.000Z", "modified": "2026-01-05T09:02:00.000Z",
-               "messageCount": 2, "entryCount": 3, "branchCount": 1, "findingCount": 0,
+               "messageCount": 2, "entryCount": 3, "branchCount": 1, "compactionCount": 0, "findingCount": 0,
                "tokens": null, "cost": null, "firstMessage": "hello", "parentSession": null,
                "size": size})
     );

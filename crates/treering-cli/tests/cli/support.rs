@@ -74,7 +74,7 @@ impl Place {
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_treering"));
         command.args(args).current_dir(self.path()).env_remove("NO_COLOR");
-        command.env_remove("CLICOLOR_FORCE").env("TERM", "xterm-256color");
+        command.env_remove("CLICOLOR_FORCE").env_remove("COLUMNS").env("TERM", "xterm-256color");
         // Nor may the sessions of whoever runs the tests.
         for (name, _) in std::env::vars_os() {
             let name = name.to_string_lossy();

@@ -1,5 +1,6 @@
 //! What an examination found, for people and for programs.
 
+use super::alike::{Row, together};
 use super::{Detail, Health};
 use crate::error::Failure;
 use crate::output::{Output, Style, json_string, json_string_or_null};
@@ -19,15 +20,19 @@ pub(super) fn write(
     match (json, detail) {
         (true, _) => write_json(diagnosis, out)?,
         (false, Detail::Summary) => write_summary(diagnosis, out)?,
-        (false, Detail::Full) => write_all(diagnosis, out)?,
+        (false, _) => write_all(diagnosis, detail, out)?,
     }
     Ok(if diagnosis.is_healthy() { Health::Healthy } else { Health::Ill })
 }
 
+/// Returns how many findings there are of each severity, the worst first.
+pub(super) fn severities(findings: &[Finding]) -> [usize; 3] {
+    SEVERITIES.map(|severity| findings.iter().filter(|f| f.severity() == severity).count())
+}
+
 /// `2 errors, 1 note`
-fn tally(findings: &[Finding]) -> String {
-    let tally = SEVERITIES.into_iter().filter_map(|severity| {
-        let number = findings.iter().filter(|finding| finding.severity() == severity).count();
+pub(super) fn tally(severities: [usize; 3]) -> String {
+    let tally = SEVERITIES.into_iter().zip(severities).filter_map(|(severity, number)| {
         let name = severity.name();
         (number > 0).then(|| count(number, name, &format!("{name}s")))
     });
@@ -46,7 +51,7 @@ pub(super) fn style(severity: Severity) -> Style {
 /// One line for one file of several.
 fn write_summary(diagnosis: &Diagnosis, out: &mut Output) -> Result<(), Failure> {
     let path = safe_line(&diagnosis.path.to_string_lossy());
-    let tally = tally(&diagnosis.findings);
+    let tally = tally(severities(&diagnosis.findings));
     let tally = match diagnosis.worst() {
         Some(worst) => out.paint(style(worst), &tally),
         None => tally,
@@ -71,15 +76,15 @@ fn write_summary(diagnosis: &Diagnosis, out: &mut Output) -> Result<(), Failure>
     Ok(writeln!(out, "{path}: {tally}{codes}")?)
 }
 
-fn write_all(diagnosis: &Diagnosis, out: &mut Output) -> Result<(), Failure> {
+fn write_all(diagnosis: &Diagnosis, detail: Detail, out: &mut Output) -> Result<(), Failure> {
     let Diagnosis { path, dialect, entries, findings, .. } = diagnosis;
     let entries = count(*entries, "entry", "entries");
     if findings.is_empty() {
         return Ok(writeln!(out, "nothing odd in {entries}")?);
     }
     let size = size(diagnosis.size);
-    writeln!(out, "{} in {entries} ({dialect}, {size})", tally(findings))?;
-    write_groups(findings, out)?;
+    writeln!(out, "{} in {entries} ({dialect}, {size})", tally(severities(findings)))?;
+    write_groups(findings, detail, out)?;
     let is_repairable = |finding: &Finding| {
         finding.problem.advice().is_some_and(|advice| advice.contains("repair"))
     };
@@ -92,25 +97,32 @@ fn write_all(diagnosis: &Diagnosis, out: &mut Output) -> Result<(), Failure> {
 }
 
 /// The findings, worst first, and what to do about them.
-pub(super) fn write_groups(findings: &[Finding], out: &mut Output) -> Result<(), Failure> {
-    let place = |finding: &Finding| finding.line.map_or("file".to_owned(), |n| format!("line {n}"));
-    let place_width = findings.iter().map(|f| place(f).len()).max().unwrap_or(0);
-    let code_width = findings.iter().map(|f| f.code().len()).max().unwrap_or(0);
+pub(super) fn write_groups(
+    findings: &[Finding],
+    detail: Detail,
+    out: &mut Output,
+) -> Result<(), Failure> {
+    let rows = match detail {
+        Detail::Verbose => findings.iter().map(Row::of).collect(),
+        _ => together(findings),
+    };
+    let place_width = rows.iter().map(|row| row.place().len()).max().unwrap_or(0);
+    let code_width = rows.iter().map(|row| row.first.code().len()).max().unwrap_or(0);
     for severity in SEVERITIES {
-        let mut group = findings.iter().filter(|f| f.severity() == severity).peekable();
+        let mut group = rows.iter().filter(|row| row.first.severity() == severity).peekable();
         if group.peek().is_none() {
             continue;
         }
         writeln!(out, "\n{}", out.paint(style(severity), &format!("{}s", severity.name())))?;
         let mut advice: Vec<(&str, &str)> = Vec::new();
-        for finding in group {
-            let what = safe_line(&finding.problem.to_string());
-            let code = out.paint(Style::Dim, &pad(finding.code(), code_width));
-            writeln!(out, "  {}  {code}  {what}", pad(&place(finding), place_width))?;
-            if let Some(text) = finding.problem.advice()
+        for row in group {
+            let code = out.paint(Style::Dim, &pad(row.first.code(), code_width));
+            let (place, what) = (pad(&row.place(), place_width), safe_line(&row.what()));
+            writeln!(out, "  {place}  {code}  {what}")?;
+            if let Some(text) = row.first.problem.advice()
                 && !advice.iter().any(|(_, known)| *known == text)
             {
-                advice.push((finding.code(), text));
+                advice.push((row.first.code(), text));
             }
         }
         for (code, text) in advice {

@@ -1,30 +1,39 @@
 //! `treering doctor`
 
+mod alike;
 mod finding;
 mod repair;
+mod total;
 
 use crate::error::Failure;
 use crate::output::{self, Output};
 use crate::progress::Meter;
+use crate::shelf;
 use crate::text::safe_line;
 use std::path::PathBuf;
-use treering::{Catalog, Progress, RepairOptions, RepairTo};
+use total::Total;
+use treering::{Progress, RepairOptions, RepairTo};
+use treering_shelf::Shelf;
 
 /// Find out what is wrong with session files, and repair them
 ///
 /// Reads every byte. Changes nothing, unless `--repair` is given: then a repaired copy is written
 /// beside the file. In it, every line is a whole record and every entry has its parent; nothing that
 /// can be read is lost, and what cannot goes to a file of its own. The exit code is 1 if there is an
-/// error or a warning (with `--repair`: if one is left), and 0 if there are notes at most.
+/// error or a warning (with `--repair`: if one is left) or no session at all, and 0 if there are notes
+/// at most.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Session files, and directories of them
+    /// Session files, and directories with sessions anywhere below them
     #[arg(required = true, value_name = "FILE|DIR")]
     pub(crate) paths: Vec<PathBuf>,
     /// One JSON object per file and line: path, dialect, entries, size, errors, warnings, notes,
     /// findings; with `--repair` what was changed, before and after, and what remains
     #[arg(long)]
     json: bool,
+    /// List every finding, also those that are alike
+    #[arg(long, short)]
+    verbose: bool,
     /// Write a repaired copy beside each file that needs one: NAME.repaired.jsonl
     #[arg(long)]
     repair: bool,
@@ -46,20 +55,27 @@ enum Health {
 /// How much is said about a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Detail {
-    /// Everything: it is the only one.
+    /// Everything: it is the only one. Findings that are alike are put together.
     Full,
+    /// Everything, each finding for itself.
+    Verbose,
     /// A line: there are others.
     Summary,
 }
 
 pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
-    let files = files(&args.paths)?;
+    let (files, is_lacking) = files(&args.paths);
     let is_single = args.paths.len() == 1 && !args.paths[0].is_dir();
     if args.output.is_some() && !is_single {
         return Err(Failure::message("`--output` is for one file"));
     }
-    let detail = if is_single { Detail::Full } else { Detail::Summary };
-    let mut health = Health::Healthy;
+    let detail = match is_single {
+        true if args.verbose => Detail::Verbose,
+        true => Detail::Full,
+        false => Detail::Summary,
+    };
+    let mut health = if is_lacking { Health::Ill } else { Health::Healthy };
+    let mut sum = Total::default();
     let mut meter = Meter::new();
     let total = files.len();
     for (done, file) in files.into_iter().enumerate() {
@@ -69,10 +85,12 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
                 .map_err(Failure::from)
                 .and_then(|done| {
                     meter.clear();
+                    sum.add(&done.remaining);
                     repair::write(&done, detail, args.json, out)
                 }),
             false => treering::examine(&file).map_err(Failure::from).and_then(|diagnosis| {
                 meter.clear();
+                sum.add(&diagnosis.findings);
                 finding::write(&diagnosis, detail, args.json, out)
             }),
         };
@@ -83,6 +101,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
             Err(Failure::Library(error)) => {
                 meter.clear();
                 health = Health::Ill;
+                sum.unreadable += 1;
                 if args.json {
                     finding::write_failure(&file, &error, out)?;
                 }
@@ -93,8 +112,8 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
         }
     }
     meter.clear();
-    if total == 0 {
-        output::complain("note", "no sessions there");
+    if !is_single && !args.json && total > 0 {
+        sum.write(out)?;
     }
     match health {
         Health::Healthy => Ok(()),
@@ -112,19 +131,26 @@ impl Args {
     }
 }
 
-/// The files that are meant, directories looked through as `ls` does.
-fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
-    let mut all = Vec::new();
+/// Returns the files that are meant, directories looked through as `ls` does, and whether there was a
+/// directory without any.
+fn files(paths: &[PathBuf]) -> (Vec<PathBuf>, bool) {
+    let (mut all, mut is_lacking) = (Vec::new(), false);
     for path in paths {
         if !path.is_dir() {
             all.push(path.clone());
             continue;
         }
-        let (files, unreadable) = Catalog::new(path).files()?;
-        all.extend(files);
-        for (_, error) in unreadable {
-            output::complain("warning", &safe_line(&error.to_string()));
+        let (files, skipped) = Shelf::new(shelf::places().only([path.clone()])).find();
+        for skipped in skipped {
+            let what = format!("{}: {}", skipped.path.to_string_lossy(), skipped.reason);
+            output::complain("warning", &safe_line(&what));
         }
+        if files.is_empty() {
+            let what = format!("no sessions in {} or below it", path.to_string_lossy());
+            output::complain("error", &safe_line(&what));
+            is_lacking = true;
+        }
+        all.extend(files);
     }
-    Ok(all)
+    (all, is_lacking)
 }

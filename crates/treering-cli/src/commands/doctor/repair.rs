@@ -31,7 +31,7 @@ pub(super) fn write(
                 None => format!("{path}: repaired as {output}"),
             };
             writeln!(out, "{}", out.paint(Style::Heading, &safe_line(&what)))?;
-            if detail == Detail::Full {
+            if detail != Detail::Summary {
                 write_numbers(repair, out)?;
                 write_changes(repair, out)?;
             }
@@ -43,9 +43,9 @@ pub(super) fn write(
         .filter(|finding| finding.severity() >= Severity::Warning)
         .cloned()
         .collect();
-    if !json && detail == Detail::Full && !bad.is_empty() {
+    if !json && detail != Detail::Summary && !bad.is_empty() {
         writeln!(out, "\nwhat a repair has no rule for:")?;
-        write_groups(&bad, out)?;
+        write_groups(&bad, detail, out)?;
     }
     Ok(if bad.is_empty() { Health::Healthy } else { Health::Ill })
 }

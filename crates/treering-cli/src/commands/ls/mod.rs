@@ -7,14 +7,14 @@ use crate::clock;
 use crate::config::{Config, TimeStyle};
 use crate::error::Failure;
 use crate::output::{self, Output, json_string, json_string_or_null};
-use crate::progress::Meter;
 use crate::shelf;
 use crate::text::{count, safe_line};
-use filter::{Since, Sort};
+use filter::Sort;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use table::{Shown, When};
-use treering::{Catalog, Dialect, SessionInfo};
+use treering::{Dialect, SessionInfo};
+use treering_search::Since;
 use treering_shelf::{Contents, Places, Project, Shelf, Skipped};
 
 /// List sessions: those of this project, wherever agents keep them
@@ -24,19 +24,19 @@ use treering_shelf::{Contents, Places, Project, Shelf, Skipped};
 /// `@latest`, `@2` for the second newest, `@all` and `@all/2` for the same among all projects.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// List the sessions in this directory and the directories in it instead, of all projects
+    /// List the sessions in this directory and everything below it instead, of all projects
     directory: Option<PathBuf>,
     /// Of all projects
     #[arg(long)]
     all: bool,
     /// Written by this agent: pi, uuid, omp, chimera, operator, tau, claude-code or codex
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = treering_search::agent)]
     agent: Option<Dialect>,
     /// Of this project: a directory, or its last name
     #[arg(long, value_name = "DIR", conflicts_with = "all")]
     project: Option<PathBuf>,
-    /// Used since then: 12h, 3d, 2w ago, or a date such as 2026-01-31 (UTC)
-    #[arg(long, value_name = "WHEN")]
+    /// Used since then: 12h, 3d, 2w, 3mo ago, or a date such as 2026-01-31 (UTC)
+    #[arg(long, value_name = "WHEN", value_parser = Since::parse)]
     since: Option<Since>,
     /// With a name
     #[arg(long)]
@@ -63,8 +63,8 @@ pub(crate) struct Args {
     #[arg(long)]
     no_cache: bool,
     /// One JSON object per session and line: path, agent, id, cwd, name, created, modified,
-    /// messageCount, entryCount, branchCount, findingCount, tokens, cost, firstMessage, parentSession,
-    /// size
+    /// messageCount, entryCount, branchCount, compactionCount, findingCount, tokens, cost,
+    /// firstMessage, parentSession, size
     #[arg(long)]
     json: bool,
 }
@@ -113,7 +113,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
 impl Args {
     fn wants(&self, session: &SessionInfo, now: i64) -> bool {
         self.agent.is_none_or(|agent| session.agent == agent)
-            && self.since.is_none_or(|since| session.modified >= since.millis(now))
+            && self.since.is_none_or(|since| session.modified >= since.at(now))
             && (!self.named || session.name.is_some())
             && (!self.branches || session.branch_count > 1)
             && (!self.findings || session.finding_count > 0)
@@ -181,18 +181,8 @@ fn in_directory(dir: &Path) -> Result<Contents, Failure> {
     if let Err(error) = std::fs::read_dir(dir) {
         return Err(Failure::message(format!("{}: {error}", dir.display())));
     }
-    let mut meter = Meter::new();
-    let listing = Catalog::new(dir).list_all(|progress| meter.show(progress));
-    meter.clear();
-    let listing = listing?;
-    let skipped = |(path, error): (PathBuf, treering::Error)| Skipped {
-        path,
-        is_no_session: matches!(error, treering::Error::NotASession { .. }),
-        reason: error.to_string(),
-    };
-    let read = listing.sessions.len();
-    let skipped = listing.skipped.into_iter().map(skipped).collect();
-    Ok(Contents { sessions: listing.sessions, skipped, read })
+    let places = shelf::places().only([dir.to_owned()]);
+    Ok(shelf::read(&Shelf::new(places).with_cache(None)))
 }
 
 fn write_json(session: &SessionInfo, out: &mut Output) -> Result<(), Failure> {
@@ -223,6 +213,7 @@ fn write_json(session: &SessionInfo, out: &mut Output) -> Result<(), Failure> {
         ("messageCount", session.message_count.to_string()),
         ("entryCount", session.entry_count.to_string()),
         ("branchCount", session.branch_count.to_string()),
+        ("compactionCount", session.compaction_count.to_string()),
         ("findingCount", session.finding_count.to_string()),
         ("tokens", tokens),
         ("cost", cost),
@@ -279,9 +270,11 @@ fn warn_of_skipped(skipped: &[Skipped], is_directory: bool) {
     let (none, unreadable): (Vec<&Skipped>, Vec<&Skipped>) =
         skipped.iter().partition(|skipped| skipped.is_no_session && !is_directory);
     for skipped in unreadable.iter().take(MAX_SKIPPED) {
-        let what = match is_directory {
-            true => skipped.reason.clone(),
-            false => format!("{}: {}", skipped.path.display(), skipped.reason),
+        let (path, reason) = (skipped.path.to_string_lossy(), &skipped.reason);
+        let what = match skipped.is_no_session {
+            true => format!("{path}: not a session: {reason}"),
+            false if reason.contains(&*path) => reason.clone(),
+            false => format!("{path}: {reason}"),
         };
         output::complain("warning", &safe_line(&what));
     }

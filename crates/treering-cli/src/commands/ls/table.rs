@@ -6,6 +6,7 @@
 
 use crate::error::Failure;
 use crate::output::{Output, Style};
+use crate::spent::tokens;
 use crate::text::{self, age, columns, excerpt, fit, fit_end, pad, safe_line, size, time};
 use std::collections::HashMap;
 use std::io::Write;
@@ -85,8 +86,11 @@ impl Column {
     }
 }
 
-/// What title and last column need together to be worth reading.
-const READABLE: usize = 30;
+/// How much of a title must be there to be worth reading.
+const TITLE: usize = 30;
+
+/// How much of the last column.
+const LAST: usize = 12;
 
 pub(super) fn write(
     sessions: &[&SessionInfo],
@@ -95,7 +99,7 @@ pub(super) fn write(
     out: &mut Output,
 ) -> Result<(), Failure> {
     let mut table = table(sessions, shown, when);
-    let widths = lay_out(&mut table, out.width());
+    let widths = lay_out(&mut table, out.table_width());
     let row = |cells: Vec<String>| cells.join("  ").trim_end().to_owned();
     let headings =
         table.iter().zip(&widths).map(|(column, &width)| column.cell(column.heading, width));
@@ -176,7 +180,8 @@ fn numbers(sessions: &[&SessionInfo], findings: bool) -> Vec<Column> {
     let several = |count: usize, from: usize| (count >= from).then(|| count.to_string());
     let mut columns = vec![
         column("BRANCHES", 2, &|session| several(session.branch_count, 2)),
-        column("TOKENS", 1, &|session| session.tokens.map(short_number)),
+        column("COMPACTIONS", 0, &|session| several(session.compaction_count, 1)),
+        column("TOKENS", 1, &|session| session.tokens.map(tokens)),
         column("COST", 2, &|session| session.cost.map(dollars)),
     ];
     if findings {
@@ -191,20 +196,24 @@ fn lay_out(table: &mut Vec<Column>, width: usize) -> Vec<usize> {
     loop {
         let fixed: usize = table.iter().filter(|c| !shares(c)).map(Column::widest).sum();
         let left = width.saturating_sub(fixed + 2 * table.len().saturating_sub(1));
+        let widest =
+            |width| table.iter().find(|column| column.width == width).map_or(0, Column::widest);
+        let (title, last) = (widest(Width::Title), widest(Width::Last));
+        let readable = title.min(TITLE) + last.min(LAST);
         let optional = table.iter().enumerate().filter_map(|(at, column)| match column.width {
             Width::Optional(keep) => Some((keep, at)),
             _ => None,
         });
-        if let (true, Some((_, least))) = (left < READABLE, optional.min()) {
+        if let (true, Some((_, least))) = (left < readable, optional.min()) {
             table.remove(least);
             continue;
         }
-        let last = table.iter().find(|column| column.width == Width::Last);
-        let last = last.map_or(0, |column| column.widest().min(left / 2));
+        // The title comes first, but does not leave the last column without anything.
+        let last = last.min(left.saturating_sub(title).max(left / 3));
         return table
             .iter()
             .map(|column| match column.width {
-                Width::Title => column.widest().min(left - last),
+                Width::Title => title.min(left - last),
                 Width::Last => last,
                 _ => column.widest(),
             })
@@ -223,19 +232,6 @@ fn place(cwd: &str, project: Option<&Path>, home: Option<&Path>) -> String {
         Some(inside) => safe_line(&inside.to_string_lossy()),
         None => text::project(cwd, home),
     }
-}
-
-/// A number to two or three digits: 950, 12K, 3.4M.
-fn short_number(number: u64) -> String {
-    let mut value = number as f64;
-    for unit in ["", "K", "M"] {
-        if value < 999.5 {
-            let digits = usize::from(value < 9.95 && !unit.is_empty());
-            return format!("{value:.digits$}{unit}");
-        }
-        value /= 1000.0;
-    }
-    format!("{value:.0}G")
 }
 
 fn dollars(cost: f64) -> String {
@@ -289,11 +285,6 @@ mod tests {
 
     #[test]
     fn numbers_and_places_are_short() {
-        assert_eq!(
-            [0, 950, 1_200, 12_345, 3_400_000].map(short_number),
-            ["0", "950", "1.2K", "12K", "3.4M"]
-        );
-        assert_eq!(short_number(u64::MAX), "18446744074G");
         assert_eq!([0.0, 0.126, 12.0, 1234.5].map(dollars), ["$0", "$0.13", "$12.00", "$1234"]);
         let (project, home) = (Some(Path::new("/h/p")), Some(Path::new("/h")));
         assert_eq!(place("/h/p", project, home), "");

@@ -73,6 +73,7 @@ pop s.jsonl a1 --summarizer extractive --json
 [label]
 label s.jsonl a2 'the call'
 label s.jsonl b1
+label s.jsonl b1 --clear
 tree s.jsonl
 
 [name]
