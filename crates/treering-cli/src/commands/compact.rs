@@ -4,7 +4,7 @@ use super::Position;
 use crate::agent::{self, SummaryArgs};
 use crate::config::Config;
 use crate::error::Failure;
-use crate::output::{Output, Style, json_string, json_string_or_null, json_strings};
+use crate::output::{self, Output, Style, json_string, json_string_or_null, json_strings};
 use crate::text::{count, excerpt, safe_line};
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -137,6 +137,10 @@ fn write_for_people(
         Ok(plan) => plan,
         Err(why) => {
             writeln!(out, "nothing to compact: {why} (about {} tokens)", tokens.tokens)?;
+            if *why == TOO_SMALL {
+                out.finish()?;
+                output::complain("hint", "`--keep-recent TOKENS` keeps less of the newest context");
+            }
             return Ok(());
         }
     };

@@ -1,0 +1,127 @@
+//! The README's examples work as they are typed, one after the other in an empty directory.
+
+#![cfg(unix)]
+
+use crate::support::Place;
+use std::collections::HashMap;
+use std::path::Path;
+use std::process::Command;
+
+/// A command of an example, and the output that is shown for it.
+#[derive(Debug)]
+struct Step {
+    command: String,
+    shown: Vec<String>,
+}
+
+/// The steps of all `console` blocks.
+fn steps(readme: &str) -> Vec<Step> {
+    let mut steps: Vec<Step> = Vec::new();
+    let mut inside = false;
+    for line in readme.lines() {
+        match (inside, line) {
+            (false, "```console") => inside = true,
+            (true, "```") => inside = false,
+            (true, line) => match line.strip_prefix("$ ") {
+                Some(command) => {
+                    steps.push(Step { command: command.to_owned(), shown: Vec::new() });
+                }
+                None => steps.last_mut().expect("a command").shown.push(line.to_owned()),
+            },
+            _ => {}
+        }
+    }
+    steps
+}
+
+fn is_id(word: &str) -> bool {
+    word.len() == 8 && word.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
+}
+
+/// A line word by word, with what differs from run to run replaced.
+fn words(line: &str) -> Vec<String> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let is_unit = |word: Option<&&str>| {
+        word.is_some_and(|unit| matches!(unit.trim_end_matches(')'), "B" | "KB"))
+    };
+    let normal = |(at, word): (usize, &&str)| {
+        let shape: String =
+            word.chars().map(|c| if c.is_ascii_hexdigit() { '0' } else { c }).collect();
+        match &*shape {
+            "0000-00-00" | "00:00:00Z" => "TIME".to_owned(),
+            "00000000-0000-0000-0000-000000000000" => "ID".to_owned(),
+            _ if is_unit(words.get(at + 1)) => "SIZE".to_owned(),
+            _ => (*word).to_owned(),
+        }
+    };
+    words.iter().enumerate().map(normal).collect()
+}
+
+/// What the README calls entries, and what they are called in this run.
+#[derive(Debug, Default)]
+struct Ids(HashMap<String, String>);
+
+impl Ids {
+    fn learn(&mut self, shown: &[String], printed: &[String]) {
+        for (shown, printed) in shown.iter().zip(printed) {
+            if is_id(shown) && is_id(printed) {
+                self.0.entry(shown.clone()).or_insert_with(|| printed.clone());
+            }
+        }
+    }
+
+    /// The line with this run's ids, also where an id is only begun.
+    fn translate(&self, line: &str) -> String {
+        let translated = |word: &str| {
+            let is_begun = word.len() > 1 && word.bytes().all(|b| b.is_ascii_hexdigit());
+            let known = self.0.iter().find(|(shown, _)| is_begun && shown.starts_with(word));
+            known.map_or(word, |(_, id)| id).to_owned()
+        };
+        line.split(' ').map(translated).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// Runs a line in a shell that finds the program, with the environment of a test.
+fn run(place: &Place, line: &str) -> (i32, String) {
+    let program = Path::new(env!("CARGO_BIN_EXE_treering")).parent().unwrap();
+    let mut paths = vec![program.to_owned()];
+    paths.extend(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()));
+    let mut shell = Command::new("sh");
+    shell.args(["-c", line]).current_dir(place.path());
+    for (name, value) in place.command(&[]).get_envs() {
+        match value {
+            Some(value) => shell.env(name, value),
+            None => shell.env_remove(name),
+        };
+    }
+    let output = shell.env("PATH", std::env::join_paths(paths).unwrap()).output().unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    assert!(stderr.is_empty() || !output.status.success(), "{line}: {stderr}");
+    (output.status.code().unwrap(), stdout)
+}
+
+#[test]
+fn every_example_of_the_readme_works_as_it_is_typed() {
+    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md");
+    let steps = steps(&std::fs::read_to_string(readme).unwrap());
+    assert!(steps.len() > 15, "{steps:?}");
+    let (place, mut ids) = (Place::empty(), Ids::default());
+    for Step { command, shown } in &steps {
+        let (code, printed) = run(&place, &ids.translate(command));
+        // What is found to be ill makes `doctor` fail; so does a search that finds nothing.
+        let may_fail =
+            ["treering doctor", "treering search"].iter().any(|c| command.starts_with(c));
+        assert!(code == 0 || (may_fail && code == 1), "{command}: exit code {code}\n{printed}");
+        if shown.is_empty() {
+            continue;
+        }
+        let printed: Vec<&str> = printed.lines().collect();
+        for (shown, printed) in shown.iter().zip(&printed) {
+            ids.learn(&words(shown), &words(printed));
+            let (shown, printed) = (words(&ids.translate(shown)), words(printed));
+            assert_eq!(shown, printed, "{command}");
+        }
+        assert_eq!(shown.len(), printed.len(), "{command}:\n{}", printed.join("\n"));
+    }
+}
