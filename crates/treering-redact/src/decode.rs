@@ -1,117 +1,311 @@
 //! Texts without their escapes, and the way back.
 //!
-//! A secret in a file may be written with escapes, and again with the escapes of a JSON text inside
-//! that one. So a text is looked at as it stands, as it reads, and as it would read decoded once more;
-//! what is found at any level is a span of the bytes in the file, and only those are replaced.
+//! A secret in a file may be written with escapes of JSON strings, and again with the escapes of a
+//! JSON text inside of that one; with percent escapes; with color codes before, after or inside of it.
+//! So a text is looked at as it stands and as it reads after each of these; a finding in any of them is
+//! a span of the bytes in the file, and only those are replaced.
 
 use std::borrow::Cow;
 use std::ops::Range;
+
+/// A way of writing that hides characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Coding {
+    /// Escapes of JSON strings.
+    Json,
+    /// Percent escapes of URLs.
+    Percent,
+    /// Color codes and other control sequences of terminals.
+    Color,
+}
+
+impl Coding {
+    /// Returns the byte that every escape begins with.
+    fn introducer(self) -> u8 {
+        match self {
+            Coding::Json => b'\\',
+            Coding::Percent => b'%',
+            Coding::Color => 0x1B,
+        }
+    }
+
+    /// Reads the escape at the start of `text`: its characters, and how long it is. Returns `None` for
+    /// a byte that stands for itself.
+    fn escape(self, text: &[u8]) -> Option<(Output, usize)> {
+        match self {
+            Coding::Json => json_escape(text),
+            Coding::Percent => percent_escape(text),
+            Coding::Color => color_code(text),
+        }
+    }
+}
+
+/// What an escape stands for: at most four bytes.
+struct Output {
+    bytes: [u8; 4],
+    length: usize,
+}
+
+impl Output {
+    const NOTHING: Output = Output { bytes: [0; 4], length: 0 };
+
+    fn byte(byte: u8) -> Output {
+        Output { bytes: [byte, 0, 0, 0], length: 1 }
+    }
+
+    fn character(character: char) -> Output {
+        let mut bytes = [0; 4];
+        let length = character.encode_utf8(&mut bytes).len();
+        Output { bytes, length }
+    }
+
+    fn as_bytes(&self) -> &[u8] {
+        self.bytes.get(..self.length).unwrap_or_default()
+    }
+}
+
+/// Two positions of the same place: in the decoded text, and in the one it was decoded from.
+#[derive(Debug, Clone, Copy)]
+struct Mark {
+    to: usize,
+    from: usize,
+}
+
+/// Distance between two marks. Positions in between are found by decoding again, so that a text of any
+/// length with any number of escapes needs little memory besides itself.
+const MARK_EVERY: usize = 2048;
 
 /// A decoded text and where its bytes come from.
 #[derive(Debug)]
 pub(crate) struct Decoded<'a> {
     pub bytes: Cow<'a, [u8]>,
-    escapes: Vec<Escape>,
+    source: &'a [u8],
+    coding: Coding,
+    marks: Vec<Mark>,
 }
 
-#[derive(Debug)]
-struct Escape {
-    /// Where it is in the decoded text, and in the other.
+/// Resolves the escapes of a coding. Everything else stays as it is.
+pub(crate) fn decode(source: &[u8], coding: Coding) -> Decoded<'_> {
+    let plain = Decoded { bytes: Cow::Borrowed(source), source, coding, marks: Vec::new() };
+    let first = memchr::memchr_iter(coding.introducer(), source)
+        .find(|at| coding.escape(source.get(*at..).unwrap_or_default()).is_some());
+    let Some(first) = first else { return plain };
+    let mut bytes = Vec::with_capacity(source.len());
+    let mut marks = vec![Mark { to: 0, from: 0 }];
+    let mut at = 0;
+    let mut next = Some(first);
+    while let Some(found) = next {
+        copy(source, at..found, &mut bytes, &mut marks);
+        at = found;
+        match coding.escape(source.get(at..).unwrap_or_default()) {
+            Some((output, length)) => {
+                bytes.extend_from_slice(output.as_bytes());
+                at += length;
+            }
+            None => {
+                copy(source, at..at + 1, &mut bytes, &mut marks);
+                at += 1;
+            }
+        }
+        let rest = source.get(at..).unwrap_or_default();
+        next = memchr::memchr(coding.introducer(), rest).map(|found| at + found);
+    }
+    copy(source, at..source.len(), &mut bytes, &mut marks);
+    Decoded { bytes: Cow::Owned(bytes), source, coding, marks }
+}
+
+/// Copies bytes that stand for themselves, and marks the way.
+fn copy(source: &[u8], span: Range<usize>, bytes: &mut Vec<u8>, marks: &mut Vec<Mark>) {
+    let mut from = span.start;
+    loop {
+        if marks.last().is_none_or(|mark| from >= mark.from + MARK_EVERY) {
+            marks.push(Mark { to: bytes.len(), from });
+        }
+        let until = span.end.min(from + MARK_EVERY);
+        bytes.extend_from_slice(source.get(from..until).unwrap_or_default());
+        from = until;
+        if from >= span.end {
+            return;
+        }
+    }
+}
+
+/// A stretch of both texts: one escape, or bytes that stand for themselves.
+struct Stretch {
     to: Range<usize>,
     from: Range<usize>,
-}
-
-/// Resolves the escapes of JSON strings. What is none stays as it is.
-pub(crate) fn decode(text: &[u8]) -> Decoded<'_> {
-    if memchr::memchr(b'\\', text).is_none() {
-        return Decoded { bytes: Cow::Borrowed(text), escapes: Vec::new() };
-    }
-    let (mut bytes, mut escapes) = (Vec::with_capacity(text.len()), Vec::new());
-    let mut at = 0;
-    while let Some(found) = memchr::memchr(b'\\', text.get(at..).unwrap_or_default()) {
-        bytes.extend_from_slice(text.get(at..at + found).unwrap_or_default());
-        at += found;
-        let (character, length) = escape(text.get(at..).unwrap_or_default());
-        let start = bytes.len();
-        match character {
-            Some(character) => {
-                bytes.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
-                escapes.push(Escape { to: start..bytes.len(), from: at..at + length });
-            }
-            None => bytes.extend_from_slice(text.get(at..at + length).unwrap_or_default()),
-        }
-        at += length;
-    }
-    bytes.extend_from_slice(text.get(at..).unwrap_or_default());
-    Decoded { bytes: Cow::Owned(bytes), escapes }
+    is_escape: bool,
 }
 
 impl Decoded<'_> {
-    /// Whether nothing was decoded.
+    /// Returns whether nothing was decoded.
     pub(crate) fn is_same(&self) -> bool {
-        self.escapes.is_empty()
+        self.marks.is_empty()
     }
 
-    /// A span of the text before it was decoded, without halves of escapes at its ends: what is left
-    /// around it must stay a text that can be decoded.
+    /// Returns the stretches of both texts from a mark on.
+    fn stretches(&self, mark: Mark) -> impl Iterator<Item = Stretch> + '_ {
+        let Mark { mut to, mut from } = mark;
+        std::iter::from_fn(move || {
+            let rest = self.source.get(from..).filter(|rest| !rest.is_empty())?;
+            let near = rest.get(..rest.len().min(MARK_EVERY)).unwrap_or_default();
+            let (length, written, is_escape) = match memchr::memchr(self.coding.introducer(), near)
+            {
+                None => (near.len(), near.len(), false),
+                Some(0) => match self.coding.escape(rest) {
+                    Some((output, length)) => (length, output.length, true),
+                    None => (1, 1, false),
+                },
+                Some(plain) => (plain, plain, false),
+            };
+            let stretch = Stretch { to: to..to + written, from: from..from + length, is_escape };
+            (to, from) = (to + written, from + length);
+            Some(stretch)
+        })
+    }
+
+    /// Returns the last mark that is not after a position, which `place` tells of a mark.
+    fn mark_before(&self, at: usize, place: fn(&Mark) -> usize) -> Mark {
+        let after = self.marks.partition_point(|mark| place(mark) < at);
+        let mark = after.checked_sub(1).and_then(|last| self.marks.get(last));
+        mark.copied().unwrap_or(Mark { to: 0, from: 0 })
+    }
+
+    /// Returns a span of the source without halves of escapes at its ends: what is left around it must
+    /// stay a text that can be decoded.
     pub(crate) fn without_halves(&self, span: &Range<usize>) -> Range<usize> {
+        if self.is_same() {
+            return span.clone();
+        }
         let around = |at: usize| {
-            let after = self.escapes.partition_point(|escape| escape.from.start < at);
-            let escape = after.checked_sub(1).and_then(|last| self.escapes.get(last))?;
-            (at < escape.from.end).then_some(&escape.from)
+            let mark = self.mark_before(at, |mark| mark.from);
+            let stretch = self.stretches(mark).find(|stretch| stretch.from.end > at)?;
+            (stretch.is_escape && stretch.from.start < at).then_some(stretch.from)
         };
         let start = around(span.start).map_or(span.start, |escape| escape.end);
         let end = around(span.end).map_or(span.end, |escape| escape.start);
         start..end.max(start)
     }
 
-    /// The bytes that a span was decoded from.
+    /// Returns the bytes of the source that a span was decoded from.
     pub(crate) fn source(&self, span: &Range<usize>) -> Range<usize> {
-        let place = |at: usize, round_up: bool| {
-            let after = self.escapes.partition_point(|escape| escape.to.start < at);
-            let Some(escape) = after.checked_sub(1).and_then(|last| self.escapes.get(last)) else {
-                return at;
-            };
-            match (at < escape.to.end, round_up) {
-                (true, true) => escape.from.end,
-                (true, false) => escape.from.start,
-                (false, _) => escape.from.end + (at - escape.to.end),
-            }
-        };
-        place(span.start, false)..place(span.end, true)
+        if self.is_same() {
+            return span.clone();
+        }
+        self.start(span.start)..self.end(span.end)
+    }
+
+    /// Returns where the byte at `at` comes from. Codes that stand for nothing are left before it.
+    fn start(&self, at: usize) -> usize {
+        let mark = self.mark_before(at, |mark| mark.to);
+        match self.stretches(mark).find(|stretch| stretch.to.end > at) {
+            Some(stretch) if stretch.is_escape => stretch.from.start,
+            Some(stretch) => stretch.from.start + (at - stretch.to.start),
+            None => self.source.len(),
+        }
+    }
+
+    /// Returns where the byte before `at` ends.
+    fn end(&self, at: usize) -> usize {
+        let mark = self.mark_before(at, |mark| mark.to);
+        match self.stretches(mark).find(|stretch| stretch.to.end >= at) {
+            Some(stretch) if stretch.is_escape => stretch.from.end,
+            Some(stretch) => stretch.from.start + (at - stretch.to.start),
+            None => self.source.len(),
+        }
     }
 }
 
-/// The escape at the start of `text`: what it means, and how long it is.
-fn escape(text: &[u8]) -> (Option<char>, usize) {
-    let character = match text.get(1) {
-        Some(b'b') => '\u{8}',
-        Some(b'f') => '\u{C}',
-        Some(b'n') => '\n',
-        Some(b'r') => '\r',
-        Some(b't') => '\t',
-        Some(&plain @ (b'"' | b'\\' | b'/')) => char::from(plain),
-        Some(b'u') => return unit(text),
-        Some(_) => return (None, 2),
-        None => return (None, 1),
+fn json_escape(text: &[u8]) -> Option<(Output, usize)> {
+    let character = match text.get(1)? {
+        b'b' => '\u{8}',
+        b'f' => '\u{C}',
+        b'n' => '\n',
+        b'r' => '\r',
+        b't' => '\t',
+        &plain @ (b'"' | b'\\' | b'/') => char::from(plain),
+        b'u' => return json_unit(text),
+        _ => return None,
     };
-    (Some(character), 2)
+    Some((Output::character(character), 2))
 }
 
-fn unit(text: &[u8]) -> (Option<char>, usize) {
+fn json_unit(text: &[u8]) -> Option<(Output, usize)> {
     let unit = |at: usize| {
         let hex = text.get(at..at + 6)?.strip_prefix(b"\\u")?;
         let hex =
             hex.iter().all(u8::is_ascii_hexdigit).then(|| std::str::from_utf8(hex).ok())??;
         u32::from_str_radix(hex, 16).ok()
     };
-    let Some(high) = unit(0) else { return (None, 2) };
+    let high = unit(0)?;
     if (0xD800..0xDC00).contains(&high)
         && let Some(low @ 0xDC00..0xE000) = unit(6)
         && let Some(pair) = char::from_u32(0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00))
     {
-        return (Some(pair), 12);
+        return Some((Output::character(pair), 12));
     }
     // Half a pair has no meaning; it is kept where it stands.
-    (Some(char::from_u32(high).unwrap_or(char::REPLACEMENT_CHARACTER)), 6)
+    let character = char::from_u32(high).unwrap_or(char::REPLACEMENT_CHARACTER);
+    Some((Output::character(character), 6))
+}
+
+/// Reads the escape of a printable character; others tell nothing.
+fn percent_escape(text: &[u8]) -> Option<(Output, usize)> {
+    let digit = |byte: &u8| char::from(*byte).to_digit(16);
+    let value = digit(text.get(1)?)? * 16 + digit(text.get(2)?)?;
+    let byte = u8::try_from(value).ok().filter(|byte| (b' '..0x7F).contains(byte))?;
+    Some((Output::byte(byte), 3))
+}
+
+fn color_code(text: &[u8]) -> Option<(Output, usize)> {
+    const MOST: usize = 64;
+    let length = match text.get(1)? {
+        b'[' => {
+            let rest = text.get(2..)?;
+            let parameters =
+                rest.iter().take(MOST).take_while(|byte| matches!(byte, b' '..=b'?')).count();
+            rest.get(parameters).filter(|byte| matches!(byte, b'@'..=b'~'))?;
+            2 + parameters + 1
+        }
+        b'(' | b')' => 3,
+        _ => return None,
+    };
+    Some((Output::NOTHING, length.min(text.len())))
+}
+
+/// Returns whether a text has something that a view other than JSON's would change.
+pub(crate) fn has_hidden(text: &[u8], coding: Coding) -> bool {
+    memchr::memchr_iter(coding.introducer(), text)
+        .any(|at| coding.escape(text.get(at..).unwrap_or_default()).is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "how a test fails")]
+
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Every decoded byte leads back to bytes that decode to it.
+        #[test]
+        fn the_way_back_leads_to_the_same_bytes(
+            pieces in prop::collection::vec("[a-c%]|\\\\n|\\\\u00e9|\\\\\\\\|\\\\|%20|%zz|\\x1b\\[1;31m|\\x1b|x{3000}", 0..30),
+            from in 0.0_f64..1.0, length in 1_usize..20,
+        ) {
+            let text = pieces.concat().into_bytes();
+            for coding in [Coding::Json, Coding::Percent, Coding::Color] {
+                let decoded = decode(&text, coding);
+                let start = (from * decoded.bytes.len() as f64) as usize;
+                let end = (start + length).min(decoded.bytes.len());
+                let source = decoded.source(&(start..end));
+                let again = decode(&text[source.clone()], coding);
+                let inside = &decoded.bytes[start..end];
+                let is_there = inside.is_empty() || again.bytes.windows(inside.len()).any(|w| w == inside);
+                prop_assert!(is_there, "{:?} {:?} {:?}", coding, source, inside);
+                let whole = decoded.without_halves(&source);
+                prop_assert_eq!(whole, source);
+            }
+        }
+    }
 }

@@ -25,32 +25,54 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! # How it searches
+//!
+//! A first look at the bytes of a line, escapes and all, finds the words that secrets begin with or stand
+//! near; a line without such a place holds no secret and is passed on as it is. Only strings with such a
+//! place in them are decoded and searched thoroughly: as they stand, without percent escapes and color
+//! codes, and as JSON in JSON.
+//!
 //! # Limitations
 //!
-//! What has no known shape, no telling name and no pattern is not found. Neither is what was
-//! encoded (base64, images), spread over several strings, or encrypted by a provider.
+//! What has no known shape, no telling name and no pattern is not found. Neither is what was encoded
+//! (base64, compressed data, images), spread over several strings, or encrypted by a provider. Ids,
+//! references, names of tools and models are searched for tokens of known shapes only.
 
+mod anchors;
+mod commands;
 mod decode;
+#[cfg(test)]
+mod equivalence;
+mod fields;
+mod headers;
+mod keys;
+mod known;
 mod line;
 mod named;
-mod places;
+mod personal;
 mod report;
 mod rules;
+mod settle;
+mod special;
 mod tokens;
+mod value;
+mod vendors;
 mod walk;
 
 pub use report::{Place, Report, Sum};
 
-use aho_corasick::{AhoCorasick, MatchKind};
+use known::Known;
 use line::{Finder, Findings, Found};
-use rules::{Kind, Rank, Rules};
+use rules::{Candidates, Kind, Rank, Rules};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use treering::{Entry, LineFilter, Session};
+use value::Strength;
 
 /// What is looked for besides secrets.
 #[derive(Debug, Clone, Default)]
@@ -86,18 +108,15 @@ pub struct Redactor {
     state: Mutex<State>,
 }
 
-/// Secrets that are looked for everywhere, because they were found somewhere.
-type Known = Arc<(AhoCorasick, Vec<Kind>)>;
-
 #[derive(Default)]
 struct State {
     keys: (RandomState, RandomState),
-    /// What stands for each secret, by a hash of it that nobody else can make.
+    /// The number of each secret, by a keyed hash of it.
     numbers: HashMap<(u64, u64), (Kind, usize)>,
     counts: HashMap<Kind, usize>,
-    /// What a first look noticed by its context.
+    /// Secrets that the first pass noticed by their context.
     noticed: HashMap<Vec<u8>, Kind>,
-    known: Option<Known>,
+    known: Option<Arc<Known>>,
     lines: u64,
     report: Report,
 }
@@ -109,16 +128,16 @@ impl std::fmt::Debug for State {
     }
 }
 
-/// How many secrets are looked for everywhere.
+/// Most secrets that are looked for everywhere.
 const MOST_KNOWN: usize = 10_000;
 
 impl Redactor {
-    /// A redactor for one session, or for several that shall have the same placeholders.
+    /// Creates a redactor for one session, or for several that shall have the same placeholders.
     pub fn new(options: &Options) -> Result<Self, PatternError> {
         Ok(Redactor { rules: Rules::new(options)?, state: Mutex::default() })
     }
 
-    /// The session at `path` without its secrets; a snapshot that is only read.
+    /// Opens the session at `path` without its secrets: a snapshot that is only read.
     pub fn open(&self, path: impl AsRef<Path>) -> treering::Result<Session> {
         let mut state = self.state();
         (state.lines, state.known) = (0, None);
@@ -126,12 +145,12 @@ impl Redactor {
         Session::open_through(path, self)
     }
 
-    /// An entry's JSON without secrets.
+    /// Returns an entry's JSON without secrets.
     pub fn entry<'a>(&self, entry: &'a Entry) -> Cow<'a, [u8]> {
         self.line(entry.raw())
     }
 
-    /// A text without secrets.
+    /// Returns a text without secrets.
     pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let mut found = Vec::new();
         let known = self.known();
@@ -143,7 +162,7 @@ impl Redactor {
         }
     }
 
-    /// What was replaced until now.
+    /// Returns what was replaced until now.
     pub fn report(&self) -> Report {
         self.state().report.clone()
     }
@@ -152,19 +171,27 @@ impl Redactor {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What the first look noticed, ready to be looked for.
-    fn known(&self) -> Option<Known> {
+    /// Returns what the first pass noticed, ready to be looked for.
+    fn known(&self) -> Option<Arc<Known>> {
         let mut state = self.state();
-        if state.known.is_none() && !state.noticed.is_empty() {
-            let mut noticed: Vec<_> = state.noticed.iter().collect();
-            noticed.sort_unstable();
-            let words = AhoCorasick::builder()
-                .match_kind(MatchKind::LeftmostLongest)
-                .build(noticed.iter().map(|(secret, _)| secret));
-            let kinds = noticed.iter().map(|(_, kind)| **kind).collect();
-            state.known = words.ok().map(|words| Arc::new((words, kinds)));
+        if state.known.is_none() {
+            state.known = Known::new(&state.noticed).map(Arc::new);
         }
         state.known.clone()
+    }
+
+    /// Filters a line of which `candidates` are known already.
+    fn filtered<'a>(&self, line: &'a [u8], mut candidates: Candidates) -> Cow<'a, [u8]> {
+        let known = self.known();
+        if let Some(known) = &known {
+            known.candidates(line, &mut candidates);
+        }
+        if candidates.is_empty() {
+            self.state().lines += 1;
+            return Cow::Borrowed(line);
+        }
+        let finder = Finder { rules: &self.rules, known: known.as_deref() };
+        self.replaced(line, finder.line(line, &candidates))
     }
 
     fn replaced<'a>(&self, line: &'a [u8], findings: Findings) -> Cow<'a, [u8]> {
@@ -176,27 +203,43 @@ impl Redactor {
         }
         let mut edits: Vec<_> = void.into_iter().map(|span| (span, String::new())).collect();
         state.report.signatures += edits.len();
-        for found in found {
-            let (kind, number) = state.number(&found);
-            state.note(self.rules.name(kind), number, entry.as_deref(), &found);
-            edits.push((found.span, self.rules.placeholder(kind, number)));
+        let named: Vec<_> = found.iter().map(|found| state.number(found)).collect();
+        for (found, (kind, number)) in found.iter().zip(&named) {
+            // What is in a signature goes with it.
+            if !found.span.is_empty() {
+                edits.push((found.span.clone(), self.rules.placeholder(*kind, *number)));
+            }
+        }
+        edits.sort_by_key(|(span, _)| span.start);
+        // The report must not say an id that is a secret.
+        let entry = entry.map(|id| String::from_utf8_lossy(&edited(line, id, &edits)).into_owned());
+        for (found, (kind, number)) in found.iter().zip(&named) {
+            state.note(self.rules.name(*kind), *number, entry.as_deref(), found);
         }
         drop(state);
-        edits.sort_by_key(|(span, _)| span.start);
-        let mut out = Vec::with_capacity(line.len() + 32 * edits.len());
-        let mut at = 0;
-        for (span, text) in edits {
-            out.extend_from_slice(line.get(at..span.start).unwrap_or_default());
-            out.extend_from_slice(text.as_bytes());
-            at = span.end;
-        }
-        out.extend_from_slice(line.get(at..).unwrap_or_default());
-        Cow::Owned(out)
+        Cow::Owned(edited(line, 0..line.len(), &edits))
     }
 }
 
+/// Returns a span of a line with all edits inside of it, which are in order.
+fn edited(line: &[u8], span: Range<usize>, edits: &[(Range<usize>, String)]) -> Vec<u8> {
+    let first = edits.partition_point(|(edit, _)| edit.start < span.start);
+    let mut out = Vec::with_capacity(span.len() + 32 * edits.len().min(64));
+    let mut at = span.start;
+    for (edit, text) in edits.get(first..).unwrap_or_default() {
+        if edit.end > span.end {
+            break;
+        }
+        out.extend_from_slice(line.get(at..edit.start).unwrap_or_default());
+        out.extend_from_slice(text.as_bytes());
+        at = edit.end;
+    }
+    out.extend_from_slice(line.get(at..span.end).unwrap_or_default());
+    out
+}
+
 impl State {
-    /// Which one it is. The first occurrence decides what it is called.
+    /// Returns the kind and number of a secret. The first occurrence decides the kind.
     fn number(&mut self, found: &Found) -> (Kind, usize) {
         let hash = (self.keys.0.hash_one(&found.secret), self.keys.1.hash_one(&found.secret));
         if let Some(known) = self.numbers.get(&hash) {
@@ -231,14 +274,21 @@ impl State {
 }
 
 impl LineFilter for Redactor {
-    /// Notices what only its context gives away, so that it is found without it as well.
-    fn look(&self, line: &[u8]) {
+    /// Notices what only its context gives away, so that it is found without it as well. A line is
+    /// marked if it holds something by itself, or if escapes could hide a secret noticed elsewhere.
+    fn look(&self, line: &[u8]) -> bool {
+        let candidates = self.rules.candidates(line);
+        if candidates.is_empty() {
+            return false;
+        }
         let finder = Finder { rules: &self.rules, known: None };
-        for found in finder.line(line).found {
-            // What could be a word is not replaced everywhere.
+        let found = finder.line(line, &candidates).found;
+        let is_marked = candidates.has_escapes || !found.is_empty();
+        for found in found {
+            // A value that could be a word is not replaced everywhere.
             let is_sure = found.rank == Rank::Context
                 && (10..=512).contains(&found.secret.len())
-                && named::is_secret(&found.secret, true, false);
+                && value::is_secret(&found.secret, Strength::Strong, false);
             if is_sure {
                 let mut state = self.state();
                 if state.noticed.len() < MOST_KNOWN {
@@ -246,11 +296,14 @@ impl LineFilter for Redactor {
                 }
             }
         }
+        is_marked
     }
 
     fn line<'a>(&self, line: &'a [u8]) -> Cow<'a, [u8]> {
-        let known = self.known();
-        let finder = Finder { rules: &self.rules, known: known.as_deref() };
-        self.replaced(line, finder.line(line))
+        self.filtered(line, self.rules.candidates(line))
+    }
+
+    fn unmarked_line<'a>(&self, line: &'a [u8]) -> Cow<'a, [u8]> {
+        self.filtered(line, Candidates::default())
     }
 }

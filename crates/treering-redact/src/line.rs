@@ -1,119 +1,29 @@
-//! Where the secrets of a line are: which strings are looked at, and which never.
+//! Finds the secrets of a line: which of its strings are searched, and how.
 //!
-//! What places an entry in its tree, pairs calls with results, or names models is never touched, nor
-//! is the data of images. That holds for the session's own structure; inside of a tool's arguments and
-//! results an `id` is a string like any other.
+//! Strings of the session's own structure (ids, references, names of tools and models) are searched for
+//! tokens that their shape tells, and for nothing that depends on where a text stands: the same string
+//! is then replaced by the same everywhere, and references still match. Inside of a tool's arguments
+//! and results an `id` is a string like any other. The data of images is not searched.
 
-use crate::decode::decode;
-use crate::named;
-use crate::rules::{Hit, Kind, Rank, Rules};
+use crate::decode::{Coding, Decoded, decode, has_hidden};
+use crate::fields::{FREE, HEADERS, SIGNATURES, STRUCTURE, is_blob};
+use crate::known::Known;
+use crate::named::{self, NAMES, VALUES};
+use crate::rules::{Candidates, Hit, Kind, Rank, Rules};
+use crate::value::{self, Strength};
 use crate::walk::{self, Level, Visitor};
-use aho_corasick::AhoCorasick;
+use crate::{headers, settle};
+use std::borrow::Cow;
 use std::ops::Range;
-
-/// Members of the session's own that are left alone.
-const KEPT: &[&[u8]] = &[
-    b"id",
-    b"uuid",
-    b"parentId",
-    b"parentUuid",
-    b"parent_id",
-    b"parent_uuid",
-    b"logicalParentUuid",
-    b"targetId",
-    b"target_id",
-    b"targetUuid",
-    b"fromId",
-    b"from_id",
-    b"fromUuid",
-    b"leafUuid",
-    b"leafId",
-    b"firstKeptEntryId",
-    b"firstKeptEntryUuid",
-    b"first_kept_entry_id",
-    b"sessionId",
-    b"session_id",
-    b"messageId",
-    b"message_id",
-    b"toolCallId",
-    b"tool_call_id",
-    b"callId",
-    b"call_id",
-    b"tool_use_id",
-    b"toolUseID",
-    b"parentToolUseID",
-    b"sourceToolUseID",
-    b"sourceToolAssistantUUID",
-    b"requestId",
-    b"request_id",
-    b"responseId",
-    b"response_id",
-    b"agentId",
-    b"promptId",
-    b"turn_id",
-    b"entry",
-    b"type",
-    b"role",
-    b"timestamp",
-    b"updatedAt",
-    b"model",
-    b"modelId",
-    b"model_id",
-    b"provider",
-    b"providerId",
-    b"provider_id",
-    b"api",
-    b"mimeType",
-    b"mime_type",
-    b"media_type",
-    b"stopReason",
-    b"stop_reason",
-    b"toolName",
-    b"customType",
-    b"thinkingLevel",
-    b"thinking_level",
-    b"version",
-    b"pad",
-    b"hash",
-    b"commit_hash",
-];
-
-/// Types of records whose id is the session's.
-const HEADERS: &[&[u8]] = &[b"session", b"header", b"session_meta"];
-
-/// Members whose value is somebody's data.
-const FREE: &[&[u8]] = &[
-    b"arguments",
-    b"args",
-    b"input",
-    b"parameters",
-    b"details",
-    b"data",
-    b"toolUseResult",
-    b"metadata",
-    b"meta",
-    b"output",
-    b"result",
-];
-
-/// What a provider made of what stands beside it; worth nothing once that has changed.
-const SIGNATURES: &[&[u8]] = &[
-    b"thinkingSignature",
-    b"thoughtSignature",
-    b"thought_signature",
-    b"textSignature",
-    b"signature",
-    b"encrypted_content",
-];
 
 /// A secret in a line.
 #[derive(Debug)]
 pub(crate) struct Found {
-    /// Which bytes of the line are replaced.
+    /// The bytes of the line that are replaced.
     pub span: Range<usize>,
     pub kind: Kind,
     pub rank: Rank,
-    /// What it says, decoded.
+    /// The secret, decoded.
     pub secret: Vec<u8>,
     pub field: String,
 }
@@ -124,149 +34,172 @@ pub(crate) struct Findings {
     pub found: Vec<Found>,
     /// Signatures that no longer hold.
     pub void: Vec<Range<usize>>,
-    /// The entry's id.
-    pub entry: Option<String>,
+    /// The inside of the entry's id.
+    pub entry: Option<Range<usize>>,
     pub is_header: bool,
 }
+
+/// What the key of a string says about its value.
+#[derive(Debug, Clone, Copy)]
+enum Context {
+    Nothing,
+    Named(Strength),
+    Authorization,
+    Cookie,
+    /// A member of the session's own structure.
+    Structure,
+}
+
+impl Context {
+    fn of(key: &[u8]) -> Context {
+        match named::strength(key) {
+            Some(strength) => Context::Named(strength),
+            None if key.eq_ignore_ascii_case(b"authorization") => Context::Authorization,
+            None if key.eq_ignore_ascii_case(b"cookie") => Context::Cookie,
+            None if key.eq_ignore_ascii_case(b"set-cookie") => Context::Cookie,
+            None => Context::Nothing,
+        }
+    }
+}
+
+/// Number of times that a text is decoded: as a string of the file, as JSON in it, and JSON in that.
+const LEVELS: usize = 3;
 
 pub(crate) struct Finder<'a> {
     pub rules: &'a Rules,
     /// Secrets that were found elsewhere.
-    pub known: Option<&'a (AhoCorasick, Vec<Kind>)>,
+    pub known: Option<&'a Known>,
 }
 
 impl Finder<'_> {
-    pub(crate) fn line(&self, line: &[u8]) -> Findings {
-        let mut strings = Strings { line, finder: self, findings: Findings::default() };
+    /// Finds the secrets of a line, in the strings that `candidates` point into.
+    pub(crate) fn line(&self, line: &[u8], candidates: &Candidates) -> Findings {
+        let mut strings = Strings { line, finder: self, candidates, findings: Findings::default() };
         if walk::walk(line, &mut strings).is_ok() {
             let mut findings = strings.findings;
             findings.entry = findings.entry.filter(|_| !findings.is_header);
             return findings;
         }
-        // Damaged: whatever it should have been, secrets can be in it.
+        // A damaged line can hold secrets like any other.
         let mut findings = Findings::default();
         self.text(line, &|| "damaged line".to_owned(), &mut findings.found);
         findings
     }
 
-    /// Everything in a text that is no JSON.
+    /// Finds everything in a text that is not JSON.
     pub(crate) fn text(&self, text: &[u8], field: &dyn Fn() -> String, found: &mut Vec<Found>) {
         let mut all = Vec::new();
-        self.level(text, None, &|span| span, LEVELS, &mut all);
-        settle(all, 0, field, found);
+        self.level(text, Context::Nothing, &|span| span, LEVELS, &mut all);
+        settle::settle(all, 0, field, found);
     }
 
-    /// Everything in the inside of a JSON string that stands at `start` of its line.
+    /// Finds everything in the inside of a JSON string that stands at `start` of its line.
     fn string(
         &self,
         inside: &[u8],
         start: usize,
-        name: Option<bool>,
+        context: Context,
         field: &dyn Fn() -> String,
         found: &mut Vec<Found>,
     ) {
         let mut all = Vec::new();
-        let decoded = decode(inside);
+        let decoded = decode(inside, Coding::Json);
         let source = |span| decoded.source(&span);
-        self.level(&decoded.bytes, name, &source, LEVELS - 1, &mut all);
-        settle(all, start, field, found);
+        self.level(&decoded.bytes, context, &source, LEVELS - 1, &mut all);
+        settle::settle(all, start, field, found);
     }
 
-    /// Looks at a text as it stands, and decoded once more.
+    /// Searches a text as it stands, and decoded.
     fn level(
         &self,
         text: &[u8],
-        name: Option<bool>,
+        context: Context,
         source: &dyn Fn(Range<usize>) -> Range<usize>,
         levels: usize,
         all: &mut Vec<(Hit, Vec<u8>)>,
     ) {
-        let mut hits = Vec::new();
-        self.rules.find(text, &mut hits);
-        if let Some((words, kinds)) = self.known {
-            for found in words.find_iter(text) {
-                let Some(&kind) = kinds.get(found.pattern().as_usize()) else { continue };
-                hits.push(Hit { span: found.range(), kind, rank: Rank::Known });
+        let decoded = decode(text, Coding::Json);
+        self.view(text, context, source, Some(&decoded), all);
+        if !matches!(context, Context::Structure) {
+            for coding in [Coding::Percent, Coding::Color] {
+                if has_hidden(text, coding) {
+                    let plain = decode(text, coding);
+                    let source =
+                        |span: Range<usize>| source(decoded.without_halves(&plain.source(&span)));
+                    self.view(&plain.bytes, context, &source, None, all);
+                }
             }
         }
-        let is_word = || !text.iter().any(|byte| *byte <= b' ');
-        if name.is_some_and(|is_strong| is_word() && named::is_secret(text, is_strong, true)) {
-            hits.push(Hit { span: 0..text.len(), kind: self.rules.named, rank: Rank::Context });
+        if levels > 0 && !decoded.is_same() {
+            let source = |span: Range<usize>| source(decoded.source(&span));
+            self.level(&decoded.bytes, context, &source, levels - 1, all);
         }
-        let decoded = decode(text);
+    }
+
+    /// Searches a text as it stands. `decoded` is what it would be decoded to: no finding may cut one
+    /// of its escapes in half.
+    fn view(
+        &self,
+        text: &[u8],
+        context: Context,
+        source: &dyn Fn(Range<usize>) -> Range<usize>,
+        decoded: Option<&Decoded<'_>>,
+        all: &mut Vec<(Hit, Vec<u8>)>,
+    ) {
+        let mut hits = Vec::new();
+        match context {
+            Context::Structure => self.rules.find_shapes(text, &mut hits),
+            _ => self.rules.find(text, &mut hits),
+        }
+        if let Some(known) = self.known {
+            known.find(text, &mut hits);
+        }
+        self.in_context(text, context, &mut hits);
         for mut hit in hits {
-            let span = decoded.without_halves(&hit.span);
+            let span =
+                decoded.map_or(hit.span.clone(), |decoded| decoded.without_halves(&hit.span));
             let secret = text.get(span.clone()).unwrap_or_default().to_vec();
             if !secret.is_empty() {
                 hit.span = source(span);
                 all.push((hit, secret));
             }
         }
-        if levels > 0 && !decoded.is_same() {
-            let source = |span: Range<usize>| source(decoded.source(&span));
-            self.level(&decoded.bytes, name, &source, levels - 1, all);
-        }
     }
-}
 
-/// Findings at any level as spans of the line that do not overlap.
-fn settle(
-    mut all: Vec<(Hit, Vec<u8>)>,
-    start: usize,
-    field: &dyn Fn() -> String,
-    found: &mut Vec<Found>,
-) {
-    if all.is_empty() {
-        return;
-    }
-    all.sort_by_key(|(hit, _)| (hit.rank == Rank::Personal, hit.span.start));
-    let mut taken: Vec<(Hit, Vec<u8>)> = Vec::new();
-    let mut personal: Vec<(Hit, Vec<u8>)> = Vec::new();
-    for (hit, secret) in all {
-        if hit.rank == Rank::Personal {
-            // These come last: the others are complete and in order.
-            let at = taken.partition_point(|(other, _)| other.span.end <= hit.span.start);
-            let is_clear = |other: Option<&(Hit, Vec<u8>)>, start: bool| {
-                other.is_none_or(|(other, _)| match start {
-                    true => other.span.start >= hit.span.end,
-                    false => other.span.end <= hit.span.start,
-                })
-            };
-            if is_clear(taken.get(at), true) && is_clear(personal.last(), false) {
-                personal.push((hit, secret));
-            }
-            continue;
-        }
-        match taken.last_mut() {
-            Some((last, their)) if hit.span.start < last.span.end => {
-                // Together they are one; the longer, or else the surer one, says what it is.
-                let union = last.span.start..last.span.end.max(hit.span.end);
-                let is_as_long = hit.span.len() == last.span.len();
-                if hit.span.len() > last.span.len() || is_as_long && hit.rank < last.rank {
-                    (*last, *their) = (hit, secret);
+    /// Adds what the key of a string gives away.
+    fn in_context(&self, text: &[u8], context: Context, hits: &mut Vec<Hit>) {
+        let mut add = |span: Range<usize>, kind: Kind| {
+            hits.push(Hit { span, kind, rank: Rank::Context });
+        };
+        match context {
+            Context::Named(strength) => {
+                let is_one = match text.iter().any(|byte| *byte <= b' ') {
+                    true => strength >= Strength::Strong && value::is_phrase(text),
+                    false => value::is_secret(text, strength, true),
+                };
+                if is_one {
+                    add(0..text.len(), self.rules.named);
                 }
-                last.span = union;
             }
-            _ => taken.push((hit, secret)),
+            Context::Authorization => {
+                if let Some(span) = headers::authorization(text, 0) {
+                    add(span, self.rules.credentials);
+                }
+            }
+            Context::Cookie => {
+                let mut spans = Vec::new();
+                headers::cookie_pairs(text, 0, &mut spans);
+                spans.into_iter().for_each(|span| add(span, self.rules.cookie));
+            }
+            Context::Nothing | Context::Structure => {}
         }
     }
-    taken.append(&mut personal);
-    let field = field();
-    found.extend(taken.into_iter().map(|(hit, secret)| Found {
-        span: start + hit.span.start..start + hit.span.end,
-        kind: hit.kind,
-        rank: hit.rank,
-        secret,
-        field: field.clone(),
-    }));
 }
-
-/// How often a text is decoded: as a string of the file, as JSON in it, and JSON in that.
-const LEVELS: usize = 3;
 
 struct Strings<'a> {
     line: &'a [u8],
     finder: &'a Finder<'a>,
+    candidates: &'a Candidates,
     findings: Findings,
 }
 
@@ -274,42 +207,71 @@ impl Strings<'_> {
     fn bytes(&self, span: &Range<usize>) -> &[u8] {
         self.line.get(span.clone()).unwrap_or_default()
     }
+
+    /// Searches a string, if its key or a candidate asks for it.
+    fn search(&mut self, inside: Range<usize>, context: Context, levels: &[Level]) {
+        let (line, finder) = (self.line, self.finder);
+        let is_named = !matches!(context, Context::Nothing | Context::Structure);
+        if is_named || self.candidates.are_in(&inside) {
+            let text = line.get(inside.clone()).unwrap_or_default();
+            let field = || walk::field(line, levels);
+            finder.string(text, inside.start, context, &field, &mut self.findings.found);
+        }
+    }
 }
 
 impl Visitor for Strings<'_> {
     fn string(&mut self, inside: Range<usize>, levels: &mut [Level]) {
         let depth = levels.len();
-        let (line, finder) = (self.line, self.finder);
+        let line = self.line;
         let text = line.get(inside.clone()).unwrap_or_default();
-        let mut name = None;
-        if let Some(level) = levels.last_mut() {
-            let key = line.get(level.key.clone()).unwrap_or_default();
-            if depth == 1 && (key == b"uuid" || key == b"id" && self.findings.entry.is_none()) {
-                self.findings.entry = Some(String::from_utf8_lossy(text).into_owned());
-            }
-            if depth == 1 && key == b"type" {
-                self.findings.is_header |= HEADERS.contains(&text);
-            }
-            if !level.is_free && SIGNATURES.contains(&key) {
-                level.signatures.push(inside);
-                return;
-            }
-            if !level.is_free && KEPT.contains(&key) || is_blob(key, text) {
-                return;
-            }
-            name = named::strength(key);
+        let Some(level) = levels.last_mut() else {
+            return self.search(inside, Context::Nothing, levels);
+        };
+        let key = decoded_key(line.get(level.key.clone()).unwrap_or_default());
+        let key = key.as_ref();
+        if depth == 1 && (key == b"uuid" || key == b"id" && self.findings.entry.is_none()) {
+            self.findings.entry = Some(inside.clone());
         }
-        let field = || walk::field(line, levels);
-        finder.string(text, inside.start, name, &field, &mut self.findings.found);
+        if depth == 1 && key == b"type" {
+            self.findings.is_header |= HEADERS.contains(&text);
+        }
+        if !level.is_free && SIGNATURES.contains(&key) {
+            level.signatures.push(inside.clone());
+            let before = self.findings.found.len();
+            self.search(inside, Context::Structure, levels);
+            // A signature is emptied, not edited.
+            if self.findings.found.len() > before {
+                for found in self.findings.found.get_mut(before..).unwrap_or_default() {
+                    found.span = found.span.start..found.span.start;
+                }
+            }
+            return;
+        }
+        if !level.is_free && STRUCTURE.contains(&key) {
+            return self.search(inside, Context::Structure, levels);
+        }
+        if is_blob(key, text) {
+            return;
+        }
+        if NAMES.contains(&key) && text.len() <= 256 {
+            level.pair_name = named::strength(&decode(text, Coding::Json).bytes);
+        }
+        if VALUES.contains(&key) && level.pair_value.is_none() {
+            level.pair_value = Some((level.key.clone(), inside));
+            return;
+        }
+        self.search(inside, Context::of(key), levels);
     }
 
     fn key(&mut self, inside: Range<usize>, levels: &[Level]) {
-        // The structure's own names are short.
-        if inside.len() > 12 {
+        // The structure's own names are shorter than any secret.
+        if inside.len() > 12 && self.candidates.are_in(&inside) {
             let (line, finder) = (self.line, self.finder);
             let field = || format!("{} (a key)", walk::field(line, levels));
             let text = line.get(inside.clone()).unwrap_or_default();
-            finder.string(text, inside.start, None, &field, &mut self.findings.found);
+            let context = Context::Nothing;
+            finder.string(text, inside.start, context, &field, &mut self.findings.found);
         }
     }
 
@@ -320,24 +282,28 @@ impl Visitor for Strings<'_> {
         (is_free, self.findings.found.len())
     }
 
-    fn close(&mut self, level: Level) {
+    fn close(&mut self, levels: &mut [Level]) {
+        let Some(level) = levels.last_mut() else { return };
+        if let Some((key, value)) = level.pair_value.take() {
+            level.key = key;
+            let context = match level.pair_name {
+                Some(strength) => Context::Named(strength),
+                None => Context::of(decoded_key(self.bytes(&level.key)).as_ref()),
+            };
+            self.search(value, context, levels);
+        }
+        let Some(level) = levels.last_mut() else { return };
         if self.findings.found.len() > level.edits {
-            let held = level.signatures.into_iter().filter(|signature| !signature.is_empty());
-            self.findings.void.extend(held);
+            let signatures = std::mem::take(&mut level.signatures).into_iter();
+            self.findings.void.extend(signatures.filter(|signature| !signature.is_empty()));
         }
     }
 }
 
-/// The data of an image, and the like.
-fn is_blob(key: &[u8], text: &[u8]) -> bool {
-    let is_base64 =
-        |text: &[u8]| text.iter().all(|byte| byte.is_ascii_alphanumeric() || b"+/=".contains(byte));
-    let url = || {
-        let comma = memchr::memmem::find(text.get(..text.len().min(128))?, b";base64,")?;
-        text.get(comma + 8..)
-    };
-    match key {
-        b"data" => text.len() >= 64 && is_base64(text),
-        _ => text.starts_with(b"data:") && url().is_some_and(is_base64),
+/// Returns a key as it reads.
+fn decoded_key(key: &[u8]) -> Cow<'_, [u8]> {
+    match memchr::memchr(b'\\', key) {
+        None => Cow::Borrowed(key),
+        Some(_) => Cow::Owned(decode(key, Coding::Json).bytes.into_owned()),
     }
 }

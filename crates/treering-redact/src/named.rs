@@ -1,47 +1,172 @@
-//! Secrets that only their names give away: `password=…`, `"api_key": "…"`, `--token …`.
+//! Finds secrets that only their names give away: `password=…`, `"api_key": "…"`, `--token …`.
 //!
-//! A name is strong (`password`, `client_secret`) or weak (`token`, which is also what a parser makes).
-//! After a strong name nearly everything that could be a secret counts; after a weak one the value
-//! must look random. What looks like code, a path, a variable or a word never counts.
+//! A name is strong (`password`, `client_secret`) or weak (`token`, which is also what a parser makes);
+//! [`crate::value`] decides what counts after which.
 
-use crate::tokens::distinct;
+use crate::tokens::{Text, starts_word};
+use crate::value::{Strength, is_phrase, is_secret};
+use memchr::memmem;
 use std::ops::Range;
 
-/// Words in the names of secrets, and whether they are strong.
-pub(crate) const WORDS: &[(&str, bool)] = &[
-    ("password", true),
-    ("passwd", true),
-    ("passphrase", true),
-    ("pwd", true),
-    ("secret", true),
-    ("apikey", true),
-    ("api_key", true),
-    ("api-key", true),
-    ("accesskey", true),
-    ("access_key", true),
-    ("access-key", true),
-    ("privatekey", true),
-    ("private_key", true),
-    ("signing_key", true),
-    ("encryption_key", true),
-    ("master_key", true),
-    ("accesstoken", true),
-    ("access_token", true),
-    ("access-token", true),
-    ("refreshtoken", true),
-    ("refresh_token", true),
-    ("authtoken", true),
-    ("auth_token", true),
-    ("auth-token", true),
-    ("credential", true),
-    ("token", false),
+/// Words in the names of secrets, and what they say.
+pub(crate) const WORDS: &[(&str, Strength)] = &[
+    ("password", Strength::Password),
+    ("passwd", Strength::Password),
+    ("passwort", Strength::Password),
+    ("passphrase", Strength::Password),
+    ("pwd", Strength::Password),
+    ("pass", Strength::Password),
+    ("psk", Strength::Password),
+    ("secret", Strength::Strong),
+    ("apikey", Strength::Strong),
+    ("api_key", Strength::Strong),
+    ("api-key", Strength::Strong),
+    ("api key", Strength::Strong),
+    ("accesskey", Strength::Strong),
+    ("access_key", Strength::Strong),
+    ("access-key", Strength::Strong),
+    ("privatekey", Strength::Strong),
+    ("private_key", Strength::Strong),
+    ("private-key", Strength::Strong),
+    ("signing_key", Strength::Strong),
+    ("signing-key", Strength::Strong),
+    ("signingkey", Strength::Strong),
+    ("encryption_key", Strength::Strong),
+    ("encryption-key", Strength::Strong),
+    ("encryptionkey", Strength::Strong),
+    ("master_key", Strength::Strong),
+    ("master-key", Strength::Strong),
+    ("masterkey", Strength::Strong),
+    ("account_key", Strength::Strong),
+    ("accountkey", Strength::Strong),
+    ("license_key", Strength::Strong),
+    ("service_key", Strength::Strong),
+    ("webhook_key", Strength::Strong),
+    ("client-key-data", Strength::Strong),
+    ("client_key_data", Strength::Strong),
+    ("accesstoken", Strength::Strong),
+    ("access_token", Strength::Strong),
+    ("access-token", Strength::Strong),
+    ("refreshtoken", Strength::Strong),
+    ("refresh_token", Strength::Strong),
+    ("refresh-token", Strength::Strong),
+    ("authtoken", Strength::Strong),
+    ("auth_token", Strength::Strong),
+    ("auth-token", Strength::Strong),
+    ("private_token", Strength::Strong),
+    ("private-token", Strength::Strong),
+    ("security_token", Strength::Strong),
+    ("security-token", Strength::Strong),
+    ("securitytoken", Strength::Strong),
+    ("credential", Strength::Strong),
+    ("mnemonic", Strength::Strong),
+    ("seed_phrase", Strength::Strong),
+    ("seed phrase", Strength::Strong),
+    ("token", Strength::Weak),
+    ("jwt", Strength::Weak),
+    ("auth", Strength::Weak),
+    ("key", Strength::Weak),
 ];
 
-/// Ends of names of things that are about a secret and are none.
+/// Vendors whose keys have no shape of their own: `algolia_key=…`.
+const VENDORS: &[&str] = &[
+    "adafruit",
+    "adobe",
+    "airtable",
+    "algolia",
+    "alibaba",
+    "anthropic",
+    "artifactory",
+    "asana",
+    "assemblyai",
+    "azure",
+    "beamer",
+    "bitbucket",
+    "bittrex",
+    "cloudflare",
+    "codecov",
+    "cohere",
+    "coinbase",
+    "confluent",
+    "contentful",
+    "datadog",
+    "deepgram",
+    "discord",
+    "droneci",
+    "dropbox",
+    "etsy",
+    "facebook",
+    "fastly",
+    "finicity",
+    "finnhub",
+    "flickr",
+    "freshbooks",
+    "gitter",
+    "gocardless",
+    "heroku",
+    "hetzner",
+    "hubspot",
+    "intercom",
+    "jfrog",
+    "kraken",
+    "kucoin",
+    "launchdarkly",
+    "linear",
+    "linkedin",
+    "linode",
+    "looker",
+    "mailchimp",
+    "mailgun",
+    "mapbox",
+    "mattermost",
+    "meraki",
+    "messagebird",
+    "mistral",
+    "netlify",
+    "newrelic",
+    "new_relic",
+    "nytimes",
+    "okta",
+    "openai",
+    "opsgenie",
+    "pagerduty",
+    "plaid",
+    "postmark",
+    "privateai",
+    "rapidapi",
+    "sendbird",
+    "sendgrid",
+    "sentry",
+    "shodan",
+    "snyk",
+    "sonar",
+    "splunk",
+    "squarespace",
+    "stripe",
+    "sumo",
+    "supabase",
+    "telegram",
+    "together",
+    "travis",
+    "trello",
+    "twilio",
+    "twitch",
+    "twitter",
+    "typeform",
+    "vercel",
+    "vultr",
+    "wandb",
+    "weather",
+    "yandex",
+    "zendesk",
+];
+
+/// Last words of names that are about a secret and are none.
 const HARMLESS: &[&str] = &[
     "file",
     "path",
     "name",
+    "names",
     "id",
     "ids",
     "url",
@@ -71,30 +196,119 @@ const HARMLESS: &[&str] = &[
     "ref",
     "regex",
     "pattern",
+    "prefix",
+    "suffix",
+    "format",
+    "hash",
+    "digest",
+    "salt",
+    "placeholder",
+    "title",
+    "text",
+    "message",
+    "error",
+    "strength",
+    "score",
+    "input",
+    "column",
+    "rule",
+    "rules",
+    "schema",
+    "provider",
+    "store",
+    "service",
+    "class",
+    "function",
+    "index",
+    "position",
+    "pos",
+    "start",
+    "end",
+    "header",
+    "rotation",
+    "list",
+    "source",
+    "description",
+    "status",
+    "state",
+    "mode",
+    "enabled",
+    "required",
+    "size",
+    "bytes",
+    "min",
+    "max",
+    "address",
+    "host",
+    "port",
+    "user",
+    "username",
+    "email",
+    "scope",
+    "scopes",
+    "audience",
+    "issuer",
+    "endpoint",
+    "domain",
+    "date",
+    "time",
+    "at",
+    "color",
+    "style",
+    "icon",
+    "element",
 ];
 
-/// How a value is looked at.
 const MOST_NAME: usize = 64;
 const MOST_VALUE: usize = 512;
 
-/// How sure a name makes us; `None` if it is not the name of a secret.
-pub(crate) fn strength(name: &[u8]) -> Option<bool> {
+/// Returns how much a name says about its value; `None` if it is not the name of a secret.
+pub(crate) fn strength(name: &[u8]) -> Option<Strength> {
     if name.len() > 2 * MOST_NAME {
         return None;
     }
     let lower = name.to_ascii_lowercase();
     let mut found = None;
-    for (word, strong) in WORDS {
-        if let Some(at) = memchr::memmem::rfind(&lower, word.as_bytes())
+    for (word, strength) in WORDS {
+        if let Some(at) = memmem::rfind(&lower, word.as_bytes())
             && is_whole(name, at + word.len())
+            && starts_part(name, at, word)
         {
-            found = Some(*strong || found.unwrap_or(false));
+            found = found.max(Some(*strength));
         }
     }
-    found.filter(|_| !HARMLESS.iter().any(|end| ends_in(name, &lower, end)))
+    let found = found.filter(|_| !HARMLESS.iter().any(|end| ends_in(name, &lower, end)))?;
+    let has_vendor =
+        || VENDORS.iter().any(|vendor| memmem::find(&lower, vendor.as_bytes()).is_some());
+    match found {
+        Strength::Weak if has_vendor() => Some(Strength::Vendor),
+        // Alone these say nothing: `key=…`, `cache_key=…`.
+        Strength::Weak if !is_weak_word(&lower) => None,
+        strength => Some(strength),
+    }
 }
 
-/// Whether a word ends here: `passwordless` and `tokenizer` are other words.
+/// Returns whether a weak name is about tokens rather than keys of any kind.
+fn is_weak_word(lower: &[u8]) -> bool {
+    let is = |word: &str| memmem::find(lower, word.as_bytes()).is_some();
+    is("token") || is("jwt") || matches!(lower, b"auth" | b"_auth")
+}
+
+/// Returns whether a word that is short enough to be in others begins a part of the name.
+fn starts_part(name: &[u8], at: usize, word: &str) -> bool {
+    let before = at.checked_sub(1).and_then(|at| name.get(at));
+    let is_start = before.is_none_or(|byte| !byte.is_ascii_alphanumeric())
+        || name.get(at).is_some_and(u8::is_ascii_uppercase)
+            && before.is_some_and(u8::is_ascii_lowercase);
+    match word {
+        // Alone it is what tests do.
+        "pass" => before.is_some() && is_start || matches!(name, b"dbpass" | b"DBPASS"),
+        "psk" | "jwt" | "key" | "auth" => is_start,
+        _ => true,
+    }
+}
+
+/// Returns whether a word ends here: `passwordless` and `tokenizer` are other words.
 fn is_whole(name: &[u8], end: usize) -> bool {
     match name.get(end..) {
         None | Some([]) | Some([b's' | b'S']) => true,
@@ -106,7 +320,7 @@ fn is_whole(name: &[u8], end: usize) -> bool {
     }
 }
 
-/// Whether the last word of a name is `end`.
+/// Returns whether the last word of a name is `end`.
 fn ends_in(name: &[u8], lower: &[u8], end: &str) -> bool {
     let Some(start) =
         lower.len().checked_sub(end.len()).filter(|_| lower.ends_with(end.as_bytes()))
@@ -119,138 +333,316 @@ fn ends_in(name: &[u8], lower: &[u8], end: &str) -> bool {
             && before.is_some_and(u8::is_ascii_lowercase)
 }
 
-/// The secret that is given to the name in which a word stands at `at`.
-pub(crate) fn assigned(text: &[u8], at: usize) -> Option<Range<usize>> {
-    let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
+fn is_name_byte(byte: &u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.')
+}
+
+fn is_quote(byte: u8) -> bool {
+    matches!(byte, b'"' | b'\'' | b'`')
+}
+
+/// Returns the position after the blanks at `at`.
+fn skip_blanks(text: &[u8], at: usize) -> usize {
+    let rest = text.get(at..).unwrap_or_default();
+    at + rest.iter().take(16).take_while(|byte| matches!(byte, b' ' | b'\t')).count()
+}
+
+/// The text after a name, on the way to its value.
+struct Value {
+    start: usize,
+    quote: Option<u8>,
+    /// Whether only a quoted value counts, because the text before it is no assignment.
+    needs_quote: bool,
+    /// Whether the value must have several sorts of characters, because the text is prose.
+    is_prose: bool,
+}
+
+/// Returns the secret that is given to the name in which a word of `length` bytes stands at `at`.
+pub(crate) fn assigned(text: &[u8], at: usize, length: usize) -> Option<Range<usize>> {
     let before = text.get(at.saturating_sub(MOST_NAME)..at)?;
-    let start = at - before.iter().rev().take_while(|byte| is_name(byte)).count();
-    let after = text.get(at..)?.iter().take(MOST_NAME).take_while(|byte| is_name(byte)).count();
-    let end = at + after;
+    let start = at - before.iter().rev().take_while(|byte| is_name_byte(byte)).count();
+    let word_end = at + length;
+    let after =
+        text.get(word_end..)?.iter().take(MOST_NAME).take_while(|b| is_name_byte(b)).count();
+    let end = word_end + after;
     let name = text.get(start..end)?;
-    let is_strong = strength(name)?;
-    let (value, quote) = value_start(text, end, name.starts_with(b"--"))?;
-    let stop = |byte: &u8| match quote {
-        Some(quote) => *byte == quote || *byte < b' ' || *byte == b' ',
-        None => *byte <= b' ' || b"\"'`,;&<>(){}[]|\\".contains(byte),
+    let strength = strength(trim_dots(name))?;
+    let value = value_after(text, start, end, strength)?;
+    let rest = text.get(value.start..)?;
+    let Some(quote) = value.quote else {
+        return if value.needs_quote { None } else { bare_value(rest, &value, strength) };
     };
-    let rest = text.get(value..)?;
+    let stop = |byte: &u8| *byte == quote || *byte < b' ';
     let length = rest.iter().take(MOST_VALUE).take_while(|byte| !stop(byte)).count();
-    let is_quoted = quote.is_some();
-    if quote.is_some() && length < MOST_VALUE && rest.get(length).copied() != quote {
-        return None; // More than one word: a sentence.
-    }
-    if !is_secret(rest.get(..length)?, is_strong, is_quoted) {
+    let inside = rest.get(..length)?;
+    if length < MOST_VALUE && rest.get(length).copied() != Some(quote) {
         return None;
     }
-    let more = match length {
+    let is_one = match inside.contains(&b' ') {
+        true => strength >= Strength::Strong && is_phrase(inside),
+        false => is_secret(inside, strength, true),
+    };
+    let length = match length {
         MOST_VALUE => rest.iter().take_while(|byte| !stop(byte)).count(),
         length => length,
     };
-    Some(value..value + more)
+    is_one.then_some(value.start..value.start + length)
 }
 
-/// Where the value begins that follows a name, and the quote before it.
-fn value_start(text: &[u8], name_end: usize, is_option: bool) -> Option<(usize, Option<u8>)> {
-    let blank = |at: usize| {
-        let rest = text.get(at..).unwrap_or_default();
-        at + rest.iter().take(8).take_while(|byte| matches!(byte, b' ' | b'\t')).count()
-    };
-    let quote =
-        |at: usize| text.get(at).copied().filter(|byte| matches!(byte, b'"' | b'\'' | b'`'));
-    let mut at = name_end + usize::from(quote(name_end).is_some());
-    let spaced = blank(at);
-    let sign = match text.get(spaced..)? {
-        [b'=', b'>', ..] | [b':', b'=', ..] => 2,
-        [b'=', b'=', ..] => return None,
-        [b'=' | b':', ..] => 1,
-        _ if is_option && spaced > at => 0,
-        _ => return None,
-    };
-    at = blank(spaced + sign);
-    let quote = quote(at);
-    Some((at + usize::from(quote.is_some()), quote))
+/// Returns a name without the dots of a sentence or a path around it.
+fn trim_dots(name: &[u8]) -> &[u8] {
+    let end = name.len() - name.iter().rev().take_while(|byte| **byte == b'.').count();
+    name.get(..end).unwrap_or_default()
 }
 
-/// Whether a value with a secret's name is one.
-pub(crate) fn is_secret(value: &[u8], is_strong: bool, is_quoted: bool) -> bool {
+/// Returns a value that no quotes stand around.
+fn bare_value(rest: &[u8], value: &Value, strength: Strength) -> Option<Range<usize>> {
+    let stop = |byte: &u8| *byte <= b' ' || b"\"'`,;&<>(){}[]|\\".contains(byte);
+    let length = rest.iter().take(MOST_VALUE).take_while(|byte| !stop(byte)).count();
+    let found = rest.get(..length)?;
+    // What opens a bracket is a call or an index; what ends a sentence is no part of the value.
+    if matches!(rest.get(length), Some(b'(' | b'[' | b'{')) {
+        return None;
+    }
+    let dots =
+        found.iter().rev().take_while(|byte| matches!(byte, b'.' | b':' | b'!' | b'?')).count();
+    let found = if length < MOST_VALUE { found.get(..length - dots)? } else { found };
+    if !is_secret(found, strength, false) || value.is_prose && !is_conspicuous(found) {
+        return None;
+    }
+    let length = match length {
+        MOST_VALUE => rest.iter().take_while(|byte| !stop(byte)).count(),
+        _ => found.len(),
+    };
+    Some(value.start..value.start + length)
+}
+
+/// Returns whether a value in the middle of a sentence is no word of it.
+fn is_conspicuous(value: &[u8]) -> bool {
     let has = |test: fn(&u8) -> bool| value.iter().any(test);
-    let (letters, digits) = (has(u8::is_ascii_alphabetic), has(u8::is_ascii_digit));
-    if value.len() < 8 || !letters || !has(|byte| byte.is_ascii_graphic()) || is_reference(value) {
-        return false;
-    }
-    if !is_quoted && is_dotted(value) {
-        return false;
-    }
-    if !is_strong {
-        let is_hex = value.iter().all(|byte| byte.is_ascii_hexdigit() || *byte == b'-');
-        return value.len() >= 20 && digits && !is_hex && entropy(value) >= 3.5;
-    }
-    let symbols = has(|byte| byte.is_ascii_punctuation() && !matches!(byte, b'_' | b'-' | b'.'));
-    let cases = has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase);
-    let is_varied = distinct(value) >= 5 && entropy(value) >= 2.3;
-    is_varied && (digits || (cases && symbols) || (is_quoted && value.len() >= 16))
+    let has_cases = has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase);
+    let has_symbol = has(|byte| b"!@#$%^&*".contains(byte));
+    has(u8::is_ascii_digit) && (has_symbol || has_cases && value.len() >= 10)
 }
 
-/// Names with dots between them: `request.body.password`.
-fn is_dotted(value: &[u8]) -> bool {
-    let is_name = |part: &[u8]| {
-        let digits = part.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
-        let letters = part.get(..part.len() - digits).unwrap_or_default();
-        !letters.is_empty()
-            && letters.iter().all(|byte| byte.is_ascii_alphabetic() || *byte == b'_')
+/// Finds where the value begins that belongs to the name at `start..end`.
+fn value_after(text: &[u8], start: usize, end: usize, strength: Strength) -> Option<Value> {
+    let quoted = |at: usize, needs_quote: bool, is_prose: bool| {
+        let quote = text.get(at).copied().filter(|byte| is_quote(*byte));
+        let start = at + usize::from(quote.is_some());
+        Some(Value { start, quote, needs_quote, is_prose })
     };
-    value.contains(&b'.') && value.split(|byte| *byte == b'.').all(is_name)
+    let mut at = end + usize::from(text.get(end).copied().is_some_and(is_quote));
+    at += usize::from(text.get(at) == Some(&b']'));
+    let spaced = skip_blanks(text, at);
+    match text.get(spaced..)? {
+        [b'=', b'=', ..] => None,
+        [b'=', b'>', ..] | [b':', b'=', ..] => quoted(skip_blanks(text, spaced + 2), false, false),
+        [b'?', b'=', ..] | [b'+', b'=', ..] => quoted(skip_blanks(text, spaced + 2), false, false),
+        [b':', ..] => {
+            let after = skip_blanks(text, spaced + 1);
+            match typed(text, after) {
+                Some(value) => quoted(value, true, false),
+                None => quoted(after, false, false),
+            }
+        }
+        [b'=', ..] => quoted(skip_blanks(text, spaced + 1), false, false),
+        [b'(', ..] => quoted(skip_blanks(text, spaced + 1), true, false),
+        // An element: `<password>…</password>`.
+        [b'>', ..] if start.checked_sub(1).and_then(|at| text.get(at)) == Some(&b'<') => {
+            quoted(spaced + 1, false, false)
+        }
+        _ if spaced > at && is_followed_by_value(text, start, end) => quoted(spaced, false, false),
+        rest if spaced > at && rest.starts_with(b"is ") && strength >= Strength::Strong => {
+            quoted(skip_blanks(text, spaced + 3), false, true)
+        }
+        _ => quoted(sibling_value(text, at)?, false, false),
+    }
 }
 
-/// What stands for a value that is elsewhere: a variable, a call, a path, a place to fill in.
-fn is_reference(value: &[u8]) -> bool {
-    const BEGINNINGS: &[&[u8]] = &[
-        b"$",
-        b"%",
-        b"<",
-        b"{",
-        b"[",
-        b"@",
-        b"*",
-        b"./",
-        b"../",
-        b"~",
-        b"process.env",
-        b"os.environ",
-        b"os.getenv",
-        b"env.",
-        b"self.",
-        b"this.",
-        b"config.",
-        b"settings.",
-        b"options.",
-        b"args.",
-        b"secrets.",
-        b"vault:",
-        b"op://",
-        b"arn:",
-        b"std::",
-        b"&str",
-        b"Option<",
-        b"your",
-        b"YOUR",
-        b"xxx",
-        b"XXX",
-    ];
-    let is_path = value.first() == Some(&b'/') && value.iter().filter(|b| **b == b'/').count() > 1;
-    is_path
-        || BEGINNINGS.iter().any(|beginning| value.starts_with(beginning))
-        || memchr::memmem::find(value, b"REDACTED").is_some()
-        || memchr::memmem::find(value, b"://").is_some()
-        || memchr::memmem::find(value, b"::").is_some()
-        || value.contains(&b'(')
+/// Finds the value after a type: `: &str = "…"`, `: string = '…'`.
+fn typed(text: &[u8], at: usize) -> Option<usize> {
+    let is_type = |byte: &u8| byte.is_ascii_alphanumeric() || b"_&<>[]'.:|?".contains(byte);
+    let rest = text.get(at..)?;
+    let length = rest.iter().take(40).take_while(|byte| is_type(byte)).count();
+    let sign = skip_blanks(text, at + length);
+    let is_assigned =
+        length > 1 && text.get(sign) == Some(&b'=') && text.get(sign + 1) != Some(&b'=');
+    is_assigned.then(|| skip_blanks(text, sign + 1))
 }
 
-/// Shannon entropy in bits a byte.
-pub(crate) fn entropy(bytes: &[u8]) -> f64 {
-    let mut counts = [0_u32; 256];
-    bytes.iter().for_each(|byte| counts[usize::from(*byte)] += 1);
-    let total = bytes.len() as f64;
-    let share = counts.iter().filter(|count| **count > 0).map(|count| f64::from(*count) / total);
-    -share.map(|share| share * share.log2()).sum::<f64>()
+/// Returns whether a name and its value have only a blank between them: an option, a line of netrc, a
+/// variable that a command sets.
+fn is_followed_by_value(text: &[u8], start: usize, end: usize) -> bool {
+    let name = text.get(start..end).unwrap_or_default();
+    if name.starts_with(b"--") {
+        return true;
+    }
+    let before = text.get(start.saturating_sub(MOST_NAME + 32)..start).unwrap_or_default();
+    if sets_variable(before) {
+        return true;
+    }
+    let mut words = before.rsplit(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+    matches!(name, b"password" | b"passwd") && words.nth(1) == Some(b"login")
+}
+
+/// Returns whether a text ends in a command that sets the variable after it.
+fn sets_variable(before: &[u8]) -> bool {
+    const COMMANDS: &[&[u8]] =
+        &[b"ENV ", b"setx ", b"setenv ", b"configure set ", b"config set ", b"/:"];
+    COMMANDS.iter().any(|command| before.ends_with(command))
+}
+
+/// Finds the value of a pair whose name and value have names themselves: `name: X` and `value: …`.
+fn sibling_value(text: &[u8], at: usize) -> Option<usize> {
+    let rest = text.get(at..)?;
+    let is_between = |byte: &u8| byte.is_ascii_whitespace() || b",\"'{}/".contains(byte);
+    let between = rest.iter().take(64).take_while(|byte| is_between(byte)).count();
+    let at = at + between;
+    let word = text.get(at..at + 5).filter(|_| between > 0)?;
+    if !word.eq_ignore_ascii_case(b"value") {
+        return None;
+    }
+    let at = at + 5;
+    let at = at + usize::from(text.get(at).copied().is_some_and(is_quote));
+    let sign = skip_blanks(text, at);
+    matches!(text.get(sign)?, b':' | b'=').then(|| skip_blanks(text, sign + 1))
+}
+
+/// How far undecoded bytes are read where decoded ones are read for at most 64 bytes: no escape of one
+/// byte is longer than sixteen.
+const MOST_RAW: usize = 1024;
+
+/// Returns whether a value could be given to the name in which a word stands, in bytes that may still
+/// have escapes: never `false` where [`assigned`] finds something in what they say, or where they are
+/// the key of a JSON string that is a secret.
+pub(crate) fn may_be_assigned(raw: &[u8], at: usize, length: usize, strength: Strength) -> bool {
+    let end = at + length;
+    let after = raw.get(end..).unwrap_or_default();
+    let name_end = end + after.iter().take(MOST_RAW).take_while(|byte| is_name_byte(byte)).count();
+    if !may_be_whole(raw, at, length) {
+        return false;
+    }
+    let word = at;
+    let Some(at) = skip_between(raw, name_end, b"\"'` ]\t") else { return true };
+    let has_blank = at > name_end;
+    match raw.get(at) {
+        None => false,
+        Some(b'=' | b':' | b'(' | b'>' | b'+' | b'?') => {
+            if strength != Strength::Weak {
+                return true;
+            }
+            // A weak name needs a long value.
+            let Some(at) = skip_between(raw, at + 1, b"\"'` =>:(\t\r\n") else { return true };
+            let rest = raw.get(at..).unwrap_or_default();
+            if rest.first() == Some(&b'[') {
+                return true;
+            }
+            let stops = b"\"'`,;&<>(){}[]|\\";
+            let is_value = |byte: &&u8| byte.is_ascii_graphic() && !stops.contains(byte);
+            let is_long = rest.iter().take(16).take_while(is_value).count() >= 16;
+            (is_long || has_type(raw, at)) && may_be_weak(raw, word, name_end)
+        }
+        // The name may be a value itself, and its value another one.
+        Some(b',' | b'{' | b'}' | b'/' | b'v' | b'V') if has_blank => {
+            (may_have_sibling(raw, at) || is_value_of_name(raw, end))
+                && (strength != Strength::Weak || may_be_weak(raw, word, name_end))
+        }
+        Some(_) if !has_blank => false,
+        Some(_) => {
+            let before = raw.get(word.saturating_sub(MOST_NAME)..word).unwrap_or_default();
+            let start = word - before.iter().rev().take_while(|byte| is_name_byte(byte)).count();
+            let name = raw.get(start..name_end).unwrap_or_default();
+            let before = raw.get(start.saturating_sub(MOST_RAW)..start).unwrap_or_default();
+            let is_strong = strength >= Strength::Strong;
+            is_strong && raw.get(at..).unwrap_or_default().starts_with(b"is ")
+                || memmem::find(name, b"--").is_some()
+                || sets_variable(before)
+                || is_strong && memmem::find(before, b"login").is_some()
+        }
+    }
+}
+
+/// Returns whether a member `value` may follow at `at`.
+fn may_have_sibling(raw: &[u8], at: usize) -> bool {
+    let Some(at) = skip_between(raw, at, b" \t\r\n,\"'{}/") else { return true };
+    let is_value = raw.get(at..at + 5).is_some_and(|word| word.eq_ignore_ascii_case(b"value"));
+    let sign = || skip_between(raw, at + 5, b"\"'` \t");
+    is_value && sign().is_none_or(|at| matches!(raw.get(at), Some(b':' | b'=')))
+}
+
+/// Returns whether a weak word may be the name of a secret by the name it is in: alone, `key` says
+/// nothing.
+fn may_be_weak(raw: &[u8], at: usize, name_end: usize) -> bool {
+    let before = raw.get(at.saturating_sub(MOST_NAME)..at).unwrap_or_default();
+    let start = at - before.iter().rev().take_while(|byte| is_name_byte(byte)).count();
+    let lower = raw.get(start..name_end).unwrap_or_default().to_ascii_lowercase();
+    let is = |word: &str| memmem::find(&lower, word.as_bytes()).is_some();
+    is("token") || is("jwt") || lower.ends_with(b"auth") || VENDORS.iter().any(|vendor| is(vendor))
+}
+
+/// Returns whether an equals sign follows a type at `at`.
+fn has_type(raw: &[u8], at: usize) -> bool {
+    let is_type = |byte: &&u8| byte.is_ascii_alphanumeric() || b"_&<>[]'.:|?".contains(byte);
+    let rest = raw.get(at..).unwrap_or_default();
+    let end = at + rest.iter().take(40).take_while(is_type).count();
+    skip_between(raw, end, b" \t").is_none_or(|at| raw.get(at) == Some(&b'='))
+}
+
+/// Returns whether a word may be a word of a name by the bytes beside it: `tokenizer` and `monkey` are
+/// other words.
+fn may_be_whole(raw: &[u8], at: usize, length: usize) -> bool {
+    let ends = match raw.get(at + length..) {
+        Some([b's', next, ..]) => !next.is_ascii_lowercase(),
+        Some([next, ..]) => !next.is_ascii_lowercase(),
+        _ => true,
+    };
+    let before = at.checked_sub(1).and_then(|before| raw.get(before));
+    let is_short = length <= 4
+        && !raw.get(at..at + length).is_some_and(|word| word.eq_ignore_ascii_case(b"pwd"));
+    let begins = !is_short
+        || before.is_none_or(|byte| !byte.is_ascii_alphanumeric())
+        || raw.get(at).is_some_and(u8::is_ascii_uppercase)
+        || raw.get(..at).is_some_and(|before| before.ends_with(b"db") || before.ends_with(b"DB"))
+        || starts_word(Text { bytes: raw, is_raw: true }, at);
+    ends && begins
+}
+
+/// Returns whether the string before `end` is the value of a member such as `name`, by the bytes before
+/// it. The pair's value is then another member of the same object, however far away.
+fn is_value_of_name(raw: &[u8], end: usize) -> bool {
+    let before = raw.get(end.saturating_sub(MOST_RAW)..end).unwrap_or_default();
+    let Some(quote) = memchr::memrchr(b'"', before) else { return before.len() == MOST_RAW };
+    let before = before.get(..quote).unwrap_or_default();
+    let gap = |byte: &&u8| matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | b':' | b'"');
+    let gaps = before.iter().rev().take_while(gap).count();
+    let before = before.get(..before.len() - gaps).unwrap_or_default();
+    before.is_empty() || NAMES.iter().any(|name| before.ends_with(name))
+}
+
+/// Members whose value is the name of another member's value.
+pub(crate) const NAMES: &[&[u8]] =
+    &[b"name", b"key", b"Name", b"Key", b"variable", b"var", b"env", b"field", b"header"];
+
+/// Members whose value has its name in another member.
+pub(crate) const VALUES: &[&[u8]] = &[b"value", b"Value", b"val", b"secretValue"];
+
+/// Returns the position after bytes that can stand between a name and its value, escapes among them;
+/// `None` if they go on for too long to tell.
+fn skip_between(raw: &[u8], mut at: usize, allowed: &[u8]) -> Option<usize> {
+    let most = at + MOST_RAW;
+    while at < most {
+        match raw.get(at) {
+            Some(b'\\') => {
+                at += match raw.get(at + 1) {
+                    Some(b't' | b'n' | b'r') => 2,
+                    Some(b'u') => 6,
+                    _ => 1,
+                }
+            }
+            Some(byte) if allowed.contains(byte) => at += 1,
+            _ => return Some(at),
+        }
+    }
+    None
 }

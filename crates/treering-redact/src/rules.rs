@@ -1,14 +1,23 @@
 //! Everything that is looked for, and where it stands in a text.
 //!
-//! One pass of an automaton over the text finds the words that secrets begin with or stand behind;
+//! One pass over a text finds the words that secrets begin with or stand near ([`crate::anchors`]);
 //! at each of them the rule that the word belongs to looks at a bounded number of bytes. So a text
 //! takes time in proportion to its length, whatever is in it.
+//!
+//! Every rule can also be asked whether it may find something in bytes that still have escapes in
+//! them. It may then say yes too often, and never no where it finds something in the decoded text:
+//! what [`Rules::candidates`] passes over holds no secret.
 
-use crate::tokens::{SHAPES, web_token};
-use crate::{Options, PatternError, named, places};
-use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+use crate::anchors::{Anchors, Word};
+use crate::commands::{TOOLS, Tool};
+use crate::special::Special;
+use crate::tokens::{Alphabet, Piece, Text, web_token};
+use crate::value::Strength;
+use crate::vendors::SHAPES;
+use crate::{Options, PatternError, commands, headers, keys, named, personal};
+use memchr::memmem::Finder;
 use regex::bytes::{Regex, RegexBuilder};
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 
 /// What a rule finds; an index into [`Rules::kinds`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -25,7 +34,7 @@ pub(crate) struct Hit {
 /// What counts where findings overlap, the first most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Rank {
-    /// It says itself what it is.
+    /// Its shape says what it is.
     Shape,
     Pattern,
     /// The text around it says so: elsewhere it would not be noticed.
@@ -36,81 +45,152 @@ pub(crate) enum Rank {
     Personal,
 }
 
-/// What to do at a word.
+/// The rule that a word belongs to.
 #[derive(Debug, Clone, Copy)]
-enum Trigger {
+enum Rule {
     Shape(usize),
+    Special(Special),
     WebToken,
     PrivateKey,
-    Named,
+    PuttyKey,
+    Named(Strength),
     Credentials(&'static str),
+    Cookies,
     Url,
-    Email,
+    Command(&'static Tool),
+    PassOption,
+    Piped {
+        is_pair: bool,
+    },
     Home(&'static str),
+    /// An escape that can spell any character. It is only looked for in undecoded bytes.
+    Escape,
+}
+
+#[derive(Debug)]
+struct Trigger {
+    rule: Rule,
+    kind: Kind,
+    length: usize,
 }
 
 #[derive(Debug)]
 pub(crate) struct Rules {
-    words: AhoCorasick,
-    triggers: Vec<(Trigger, Kind)>,
+    anchors: Anchors,
+    triggers: Vec<Trigger>,
     patterns: Vec<(Regex, Kind)>,
-    pub kinds: Vec<String>,
+    slash: Finder<'static>,
+    kinds: Vec<String>,
     pub named: Kind,
+    pub credentials: Kind,
+    pub cookie: Kind,
+    email: Option<Kind>,
     home: Option<Kind>,
+}
+
+/// Where a line may hold something.
+#[derive(Debug, Default)]
+pub(crate) struct Candidates {
+    /// Positions, ascending.
+    pub positions: Vec<usize>,
+    /// Everywhere.
+    pub is_all: bool,
+    /// Whether escapes in the line can spell anything.
+    pub has_escapes: bool,
+}
+
+impl Candidates {
+    /// How many positions are kept before all of a line is looked at.
+    const MOST: usize = 1024;
+
+    /// A line that has to be looked at as a whole.
+    pub(crate) fn all() -> Self {
+        Candidates { positions: Vec::new(), is_all: true, has_escapes: true }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        !self.is_all && self.positions.is_empty()
+    }
+
+    /// Returns whether something may be in a span of the line.
+    pub(crate) fn are_in(&self, span: &Range<usize>) -> bool {
+        let first = self.positions.partition_point(|at| *at < span.start);
+        self.is_all || self.positions.get(first).is_some_and(|at| *at < span.end)
+    }
+
+    pub(crate) fn push(&mut self, at: usize) -> ControlFlow<()> {
+        if self.positions.len() == Self::MOST {
+            *self = Candidates::all();
+            return ControlFlow::Break(());
+        }
+        self.positions.push(at);
+        ControlFlow::Continue(())
+    }
+
+    pub(crate) fn sort(&mut self) {
+        self.positions.sort_unstable();
+    }
 }
 
 impl Rules {
     pub(crate) fn new(options: &Options) -> Result<Self, PatternError> {
-        let mut kinds = Vec::new();
-        let mut kind = |name: &str| {
-            let at = kinds.iter().position(|known| known == name).unwrap_or_else(|| {
-                kinds.push(name.to_owned());
-                kinds.len() - 1
-            });
-            Kind(at as u16)
-        };
-        let mut triggers: Vec<(&str, Trigger, Kind)> = Vec::new();
-        for (at, shape) in SHAPES.iter().enumerate() {
-            triggers.push((shape.prefix, Trigger::Shape(at), kind(shape.kind)));
+        let mut builder = Builder::default();
+        builder.add_tokens();
+        let named = builder.kind("named-secret");
+        for (word, strength) in named::WORDS {
+            builder.add(word, Some(Alphabet::Ascii), Rule::Named(*strength), named);
         }
-        triggers.push(("eyJ", Trigger::WebToken, kind("web-token")));
-        triggers.push(("-----BEGIN ", Trigger::PrivateKey, kind("private-key")));
-        let named = kind("named-secret");
-        triggers.extend(named::WORDS.iter().map(|(word, _)| (*word, Trigger::Named, named)));
+        let credentials = builder.kind("authorization");
         for word in ["bearer", "authorization"] {
-            triggers.push((word, Trigger::Credentials(word), kind("authorization")));
+            builder.add(word, None, Rule::Credentials(word), credentials);
         }
-        triggers.push(("://", Trigger::Url, kind("url-password")));
-        if options.emails {
-            triggers.push(("@", Trigger::Email, kind("email")));
+        let cookie = builder.kind("cookie");
+        builder.add("cookie", None, Rule::Cookies, cookie);
+        let password = builder.kind("url-password");
+        builder.add("://", None, Rule::Url, password);
+        let password = builder.kind("password");
+        for tool in TOOLS {
+            builder.add(tool.word, Some(Alphabet::Ascii), Rule::Command(tool), password);
         }
-        let mut home = None;
-        if options.home {
-            home = Some(kind("home"));
+        builder.add("pass:", None, Rule::PassOption, password);
+        builder.add("sudo -S", None, Rule::Piped { is_pair: false }, password);
+        builder.add("--password-stdin", None, Rule::Piped { is_pair: false }, password);
+        builder.add("chpasswd", None, Rule::Piped { is_pair: true }, password);
+        let home = options.home.then(|| builder.kind("home"));
+        if let Some(home) = home {
             for before in ["/home/", "/Users/", "\\Users", "-home-", "-Users-"] {
-                triggers.push((before, Trigger::Home(before), kind("home")));
+                builder.add(before, None, Rule::Home(before), home);
             }
         }
+        builder.add("\\u00", None, Rule::Escape, named);
+        let email = options.emails.then(|| builder.kind("email"));
         let mut patterns = Vec::new();
         for (name, pattern) in &options.patterns {
-            patterns.push((custom(name, pattern)?, kind(name)));
+            patterns.push((custom(name, pattern)?, builder.kind(name)));
         }
-        let words = AhoCorasick::builder()
-            .ascii_case_insensitive(true)
-            .kind(Some(AhoCorasickKind::DFA))
-            .match_kind(MatchKind::Standard)
-            .build(triggers.iter().map(|(word, _, _)| word))
-            .map_err(|error| PatternError::Invalid("built in".into(), error.to_string()))?;
-        let triggers = triggers.into_iter().map(|(_, trigger, kind)| (trigger, kind)).collect();
-        Ok(Rules { words, triggers, patterns, kinds, named, home })
+        let Builder { words, triggers, kinds } = builder;
+        let slash = Finder::new(b"\\/");
+        let anchors = Anchors::new(&words);
+        Ok(Rules {
+            anchors,
+            triggers,
+            patterns,
+            slash,
+            kinds,
+            named,
+            credentials,
+            cookie,
+            email,
+            home,
+        })
     }
 
-    /// What a finding of this kind is called.
+    /// Returns the name of a kind.
     pub(crate) fn name(&self, kind: Kind) -> &str {
         self.kinds.get(usize::from(kind.0)).map_or("", String::as_str)
     }
 
-    /// What stands for the `number`th finding of a kind.
+    /// Returns what stands for the `number`th finding of a kind.
     pub(crate) fn placeholder(&self, kind: Kind, number: usize) -> String {
         match (Some(kind) == self.home, number) {
             (true, 1) => "user".to_owned(),
@@ -119,34 +199,68 @@ impl Rules {
         }
     }
 
-    /// Everything in `text`, in no order, possibly overlapping.
+    /// Returns where a line, escapes unresolved, may hold something.
+    pub(crate) fn candidates(&self, raw: &[u8]) -> Candidates {
+        if !self.patterns.is_empty() {
+            return Candidates::all();
+        }
+        let mut found = Candidates::default();
+        let _ = self.collect(raw, &mut found);
+        found.sort();
+        found
+    }
+
+    fn collect(&self, raw: &[u8], found: &mut Candidates) -> ControlFlow<()> {
+        self.anchors.find(raw, |word, at| {
+            let Some(trigger) = self.triggers.get(word) else { return ControlFlow::Continue(()) };
+            if matches!(trigger.rule, Rule::Escape) {
+                if spells_character(raw, at) {
+                    *found = Candidates::all();
+                    return ControlFlow::Break(());
+                }
+                return ControlFlow::Continue(());
+            }
+            if trigger.may_find(raw, at) { found.push(at) } else { ControlFlow::Continue(()) }
+        })?;
+        // A slash may be escaped, and then the words with one are not found.
+        for at in self.slash.find_iter(raw) {
+            found.has_escapes = true;
+            found.push(at)?;
+        }
+        for at in memchr::memchr2_iter(b'%', 0x1B, raw) {
+            if is_hidden(raw, at) {
+                found.has_escapes = true;
+                found.push(at)?;
+            }
+        }
+        if self.email.is_some() {
+            for at in memchr::memchr_iter(b'@', raw) {
+                found.push(at)?;
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Adds everything in a decoded `text`, in no order, possibly overlapping.
     pub(crate) fn find(&self, text: &[u8], hits: &mut Vec<Hit>) {
         // Where the last finding of a context ends: what is inside of it needs no second look.
         let mut done = 0;
-        for found in self.words.find_overlapping_iter(text) {
-            let Some(&(trigger, kind)) = self.triggers.get(found.pattern().as_usize()) else {
-                continue;
-            };
-            let at = found.start();
-            if at < done && matches!(trigger, Trigger::Named | Trigger::PrivateKey) {
-                continue;
+        let mut spans = Vec::new();
+        let _ = self.anchors.find(text, |word, at| {
+            let Some(trigger) = self.triggers.get(word) else { return ControlFlow::Continue(()) };
+            if at < done && matches!(trigger.rule, Rule::Named(_) | Rule::PrivateKey) {
+                return ControlFlow::Continue(());
             }
-            let (span, rank) = match trigger {
-                Trigger::Shape(shape) => {
-                    (SHAPES.get(shape).and_then(|shape| shape.at(text, at)), Rank::Shape)
-                }
-                Trigger::WebToken => (web_token(text, at), Rank::Shape),
-                Trigger::PrivateKey => (places::private_key(text, at), Rank::Shape),
-                Trigger::Named => (named::assigned(text, at), Rank::Context),
-                Trigger::Credentials(word) => (places::credentials(text, at, word), Rank::Context),
-                Trigger::Url => (places::url_password(text, at), Rank::Context),
-                Trigger::Email => (places::email(text, at), Rank::Personal),
-                Trigger::Home(before) => (places::home(text, at, before), Rank::Personal),
-            };
-            if let Some(span) = span {
+            let rank = trigger.find(text, at, &mut spans);
+            for span in spans.drain(..) {
                 done = done.max(span.end);
-                hits.push(Hit { span, kind, rank });
+                hits.push(Hit { span, kind: trigger.kind, rank });
             }
+            ControlFlow::Continue(())
+        });
+        if let Some(kind) = self.email {
+            let spans = memchr::memchr_iter(b'@', text).filter_map(|at| personal::email(text, at));
+            hits.extend(spans.map(|span| Hit { span, kind, rank: Rank::Personal }));
         }
         for (pattern, kind) in &self.patterns {
             for found in pattern.captures_iter(text) {
@@ -157,9 +271,152 @@ impl Rules {
             }
         }
     }
+
+    /// Adds the tokens in a text that their shape tells: the same wherever the text stands.
+    pub(crate) fn find_shapes(&self, text: &[u8], hits: &mut Vec<Hit>) {
+        let mut spans = Vec::new();
+        let _ = self.anchors.find(text, |word, at| {
+            if let Some(trigger) = self.triggers.get(word)
+                && matches!(trigger.rule, Rule::Shape(_) | Rule::Special(_) | Rule::WebToken)
+            {
+                let rank = trigger.find(text, at, &mut spans);
+                let hit = |span| Hit { span, kind: trigger.kind, rank };
+                hits.extend(spans.drain(..).map(hit));
+            }
+            ControlFlow::Continue(())
+        });
+    }
 }
 
-/// Whether a finding is only a part of what an earlier redaction left.
+impl Trigger {
+    /// Adds what the rule finds in a decoded text at its word.
+    fn find(&self, bytes: &[u8], at: usize, spans: &mut Vec<Range<usize>>) -> Rank {
+        let text = Text { bytes, is_raw: false };
+        let (span, rank) = match self.rule {
+            Rule::Shape(shape) => {
+                (SHAPES.get(shape).and_then(|shape| shape.at(text, at)), Rank::Shape)
+            }
+            Rule::Special(special) => (special.at(text, at), Rank::Shape),
+            Rule::WebToken => (web_token(text, at), Rank::Shape),
+            Rule::PrivateKey => (keys::private_key(bytes, at), Rank::Shape),
+            Rule::PuttyKey => (keys::putty_key(bytes, at), Rank::Shape),
+            Rule::Named(_) => (named::assigned(bytes, at, self.length), Rank::Context),
+            Rule::Credentials(word) => (headers::credentials(bytes, at, word), Rank::Context),
+            Rule::Cookies => {
+                headers::cookies(bytes, at, spans);
+                (None, Rank::Context)
+            }
+            Rule::Url => (headers::url_password(bytes, at), Rank::Context),
+            Rule::Command(tool) => {
+                commands::passwords(tool, bytes, at, spans);
+                (None, Rank::Context)
+            }
+            Rule::PassOption => (commands::pass_option(bytes, at), Rank::Context),
+            Rule::Piped { is_pair } => (commands::piped(bytes, at, is_pair), Rank::Context),
+            Rule::Home(before) => (personal::home(bytes, at, before), Rank::Personal),
+            Rule::Escape => (None, Rank::Personal),
+        };
+        spans.extend(span);
+        rank
+    }
+
+    /// Returns whether the rule may find something at its word, in bytes that may have escapes.
+    fn may_find(&self, bytes: &[u8], at: usize) -> bool {
+        let raw = Text { bytes, is_raw: true };
+        match self.rule {
+            Rule::Shape(shape) => {
+                SHAPES.get(shape).is_some_and(|shape| shape.at(raw, at).is_some())
+            }
+            Rule::Special(special) => special.at(raw, at).is_some(),
+            Rule::WebToken => web_token(raw, at).is_some(),
+            Rule::PrivateKey => keys::may_be_private_key(bytes, at),
+            Rule::Named(strength) => named::may_be_assigned(bytes, at, self.length, strength),
+            Rule::Credentials("bearer") => headers::may_be_bearer(bytes, at),
+            Rule::Url => headers::may_have_password(bytes, at),
+            Rule::Command(tool) => commands::may_have_password(tool, bytes, at),
+            Rule::PassOption => commands::pass_option(bytes, at).is_some(),
+            Rule::PuttyKey
+            | Rule::Credentials(_)
+            | Rule::Cookies
+            | Rule::Piped { .. }
+            | Rule::Home(_)
+            | Rule::Escape => true,
+        }
+    }
+}
+
+/// Returns whether the `\u00` at `at` spells a printable character or begins a color code.
+fn spells_character(raw: &[u8], at: usize) -> bool {
+    match raw.get(at + 4..at + 6) {
+        Some([b'2'..=b'7', _]) => true,
+        Some([b'1', b'b' | b'B']) => true,
+        _ => false,
+    }
+}
+
+/// Returns whether a percent sign or an escape character hides something.
+fn is_hidden(raw: &[u8], at: usize) -> bool {
+    match raw.get(at..) {
+        Some([0x1B, ..]) => true,
+        Some([b'%', b'2'..=b'7', digit, ..]) => digit.is_ascii_hexdigit(),
+        _ => false,
+    }
+}
+
+#[derive(Default)]
+struct Builder {
+    words: Vec<Word>,
+    triggers: Vec<Trigger>,
+    kinds: Vec<String>,
+}
+
+impl Builder {
+    fn kind(&mut self, name: &str) -> Kind {
+        let at = self.kinds.iter().position(|known| known == name).unwrap_or_else(|| {
+            self.kinds.push(name.to_owned());
+            self.kinds.len() - 1
+        });
+        Kind(at as u16)
+    }
+
+    fn add(&mut self, word: &str, followers: Option<Alphabet>, rule: Rule, kind: Kind) {
+        let followers = followers.unwrap_or(Alphabet::Any);
+        self.words.push(Word { text: word.as_bytes().to_vec(), followers });
+        self.triggers.push(Trigger { rule, kind, length: word.len() });
+    }
+
+    /// Adds everything that is told by its shape.
+    fn add_tokens(&mut self) {
+        for (at, shape) in SHAPES.iter().enumerate() {
+            let kind = self.kind(shape.kind);
+            let followers = match shape.pieces.first() {
+                Some(Piece::Run(alphabet, _, _)) => Some(*alphabet),
+                _ => None,
+            };
+            self.add(shape.prefix, followers, Rule::Shape(at), kind);
+        }
+        let kind = self.kind("web-token");
+        self.add("eyJ", Some(Alphabet::Url), Rule::WebToken, kind);
+        let kind = self.kind("private-key");
+        self.add("BEGIN ", None, Rule::PrivateKey, kind);
+        self.add("Private-Lines:", None, Rule::PuttyKey, kind);
+        let mut special = |special: Special, word: &str, followers: Alphabet| {
+            let kind = self.kind(special.kind());
+            self.add(word, Some(followers), Rule::Special(special), kind);
+        };
+        special(Special::Telegram, ":AA", Alphabet::Url);
+        special(Special::Mailchimp, "-us", Alphabet::Digits);
+        special(Special::Atlas, ".atlasv1.", Alphabet::Url);
+        special(Special::MaxMind, "_mmk", Alphabet::Any);
+        for digit in 0..10 {
+            special(Special::AzureApplication, &format!("{digit}Q~"), Alphabet::Tilde);
+        }
+        special(Special::Discord, "login(", Alphabet::Any);
+        special(Special::Discord, "Bot ", Alphabet::Any);
+    }
+}
+
+/// Returns whether a finding is only a part of what an earlier redaction left.
 fn is_placeholder(text: &[u8], span: Range<usize>) -> bool {
     let before = text.get(..span.start).unwrap_or_default();
     let open =
@@ -171,7 +428,7 @@ fn is_placeholder(text: &[u8], span: Range<usize>) -> bool {
     })
 }
 
-/// A pattern that somebody gave us.
+/// Compiles a custom pattern.
 fn custom(name: &str, pattern: &str) -> Result<Regex, PatternError> {
     const MOST: usize = 1 << 20;
     let is_name = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';

@@ -1,36 +1,77 @@
-//! The shapes of keys and tokens that say themselves what they are: a beginning that nothing else
-//! has, and so many characters of an alphabet after it.
+//! Recognizes keys and tokens by their shape alone: a prefix that nothing else has, and a number of
+//! characters of an alphabet after it. The table of them is in [`crate::vendors`].
 //!
 //! A shape counts only where a word begins, and only if it ends where its alphabet does: what goes on
 //! for longer is something else, such as the data of an image.
 
+use crate::value::{distinct, is_example};
 use std::ops::Range;
 
-/// Which characters a token is made of.
+/// A text that is searched.
 #[derive(Debug, Clone, Copy)]
+pub(crate) struct Text<'a> {
+    pub bytes: &'a [u8],
+    /// Whether escapes of JSON strings may still stand in it. The letter of an escape is then no part
+    /// of the word after it.
+    pub is_raw: bool,
+}
+
+/// The characters a token is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Alphabet {
     /// Letters and digits.
     Alnum,
+    /// Lower-case letters and digits.
+    Lower,
     /// Capital letters and digits.
     Upper,
+    /// Hexadecimal digits.
+    Hex,
+    /// Decimal digits.
+    Digits,
     /// Letters, digits, `_` and `-`.
     Url,
     /// The same and `.`.
     Dotted,
+    /// The same and `~`.
+    Tilde,
     /// Letters, digits, `+`, `/`, `=`.
     Base64,
+    /// The same, and `%` of percent escapes.
+    Percent,
+    /// Any byte of ASCII.
+    Ascii,
+    /// Any byte.
+    Any,
 }
 
 impl Alphabet {
     pub(crate) fn has(self, byte: u8) -> bool {
+        let is_alnum = byte.is_ascii_alphanumeric();
         match self {
-            Alphabet::Alnum => byte.is_ascii_alphanumeric(),
+            Alphabet::Alnum => is_alnum,
+            Alphabet::Lower => byte.is_ascii_lowercase() || byte.is_ascii_digit(),
             Alphabet::Upper => byte.is_ascii_uppercase() || byte.is_ascii_digit(),
-            Alphabet::Url => byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'),
-            Alphabet::Dotted => byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.'),
-            Alphabet::Base64 => byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'='),
+            Alphabet::Hex => byte.is_ascii_hexdigit(),
+            Alphabet::Digits => byte.is_ascii_digit(),
+            Alphabet::Url => is_alnum || matches!(byte, b'_' | b'-'),
+            Alphabet::Dotted => is_alnum || matches!(byte, b'_' | b'-' | b'.'),
+            Alphabet::Tilde => is_alnum || matches!(byte, b'_' | b'-' | b'.' | b'~'),
+            Alphabet::Base64 => is_alnum || matches!(byte, b'+' | b'/' | b'='),
+            Alphabet::Ascii => byte.is_ascii(),
+            Alphabet::Any => true,
+            Alphabet::Percent => is_alnum || matches!(byte, b'+' | b'/' | b'=' | b'%'),
         }
     }
+}
+
+/// A piece of a token after its prefix.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Piece {
+    /// Between so many and so many characters of an alphabet.
+    Run(Alphabet, usize, usize),
+    /// These very characters.
+    Mark(&'static str),
 }
 
 /// A kind of token.
@@ -38,143 +79,147 @@ impl Alphabet {
 pub(crate) struct Shape {
     pub kind: &'static str,
     pub prefix: &'static str,
-    alphabet: Alphabet,
-    /// How many characters follow the prefix.
-    length: (usize, usize),
-    /// Whether it has digits and letters after the prefix: keeps words apart from tokens.
-    mixed: bool,
+    pub pieces: &'static [Piece],
+    /// Whether the characters after the prefix must be of several sorts. This keeps identifiers apart
+    /// from tokens where the prefix alone does not.
+    pub mixed: bool,
 }
-
-const fn shape(
-    kind: &'static str,
-    prefix: &'static str,
-    alphabet: Alphabet,
-    least: usize,
-    most: usize,
-) -> Shape {
-    Shape { kind, prefix, alphabet, length: (least, most), mixed: true }
-}
-
-use Alphabet::{Alnum, Base64, Dotted, Upper, Url};
-
-pub(crate) const SHAPES: &[Shape] = &[
-    Shape { mixed: false, ..shape("aws-key", "AKIA", Upper, 16, 16) },
-    Shape { mixed: false, ..shape("aws-key", "ASIA", Upper, 16, 16) },
-    Shape { mixed: false, ..shape("aws-key", "ABIA", Upper, 16, 16) },
-    shape("github-token", "ghp_", Alnum, 36, 255),
-    shape("github-token", "gho_", Alnum, 36, 255),
-    shape("github-token", "ghu_", Alnum, 36, 255),
-    shape("github-token", "ghs_", Alnum, 36, 255),
-    shape("github-token", "ghr_", Alnum, 36, 255),
-    shape("github-token", "github_pat_", Url, 36, 255),
-    shape("gitlab-token", "glpat-", Dotted, 20, 255),
-    shape("gitlab-token", "gldt-", Url, 20, 255),
-    shape("gitlab-token", "glrt-", Dotted, 20, 255),
-    shape("gitlab-token", "glptt-", Url, 20, 255),
-    shape("gitlab-token", "glcbt-", Url, 20, 255),
-    shape("slack-token", "xoxb-", Url, 20, 255),
-    shape("slack-token", "xoxp-", Url, 20, 255),
-    shape("slack-token", "xoxa-", Url, 20, 255),
-    shape("slack-token", "xoxr-", Url, 20, 255),
-    shape("slack-token", "xoxs-", Url, 20, 255),
-    shape("slack-token", "xoxe-", Url, 20, 255),
-    shape("slack-token", "xoxe.xoxp-", Url, 20, 255),
-    shape("slack-token", "xapp-", Url, 20, 255),
-    shape("slack-webhook", "hooks.slack.com/services/", Alphabet::Base64, 30, 120),
-    shape("anthropic-key", "sk-ant-", Url, 24, 255),
-    shape("openai-key", "sk-proj-", Url, 24, 255),
-    shape("openai-key", "sk-svcacct-", Url, 24, 255),
-    shape("openai-key", "sk-admin-", Url, 24, 255),
-    shape("openrouter-key", "sk-or-v1-", Alnum, 32, 128),
-    shape("openai-key", "sk-", Alnum, 32, 128),
-    shape("google-key", "AIza", Url, 35, 35),
-    shape("google-token", "ya29.", Dotted, 40, 2048),
-    shape("google-secret", "GOCSPX-", Url, 20, 60),
-    shape("stripe-key", "sk_live_", Alnum, 16, 255),
-    shape("stripe-key", "sk_test_", Alnum, 16, 255),
-    shape("stripe-key", "rk_live_", Alnum, 16, 255),
-    shape("stripe-key", "rk_test_", Alnum, 16, 255),
-    shape("stripe-key", "whsec_", Base64, 24, 255),
-    shape("npm-token", "npm_", Alnum, 36, 36),
-    shape("pypi-token", "pypi-", Url, 50, 512),
-    shape("huggingface-token", "hf_", Alnum, 30, 80),
-    shape("sendgrid-key", "SG.", Dotted, 60, 80),
-    shape("digitalocean-token", "dop_v1_", Alnum, 64, 64),
-    shape("xai-key", "xai-", Alnum, 60, 120),
-    shape("groq-key", "gsk_", Alnum, 40, 80),
-    shape("azure-key", "AccountKey=", Base64, 40, 128),
-    shape("azure-key", "SharedAccessKey=", Base64, 40, 128),
-];
 
 impl Shape {
-    /// The token whose prefix stands at `at`.
-    pub(crate) fn at(&self, text: &[u8], at: usize) -> Option<Range<usize>> {
-        if !starts_word(text, at) || !text.get(at..)?.starts_with(self.prefix.as_bytes()) {
-            return None;
-        }
+    /// Returns the token whose prefix stands at `at`.
+    pub(crate) fn at(&self, text: Text<'_>, at: usize) -> Option<Range<usize>> {
+        let bytes = text.bytes;
         let body = at + self.prefix.len();
-        let (least, most) = self.length;
-        let run = run(text, body, self.alphabet, most + 1);
-        // What ends a sentence is no part of a token.
-        let end = body + run;
-        let trailing = text.get(body..end)?.iter().rev().take_while(|byte| **byte == b'.').count();
-        let end = end - trailing;
-        if end - body < least || end - body > most {
+        if !bytes.get(at..)?.starts_with(self.prefix.as_bytes()) {
             return None;
         }
-        if text.get(end).is_some_and(u8::is_ascii_alphanumeric) {
+        let begins_with_mark = !self.prefix.starts_with(|c: char| c.is_ascii_alphanumeric());
+        if !begins_with_mark && !starts_word(text, at) {
             return None;
         }
-        let bytes = text.get(body..end)?;
-        let is_mixed = bytes.iter().any(u8::is_ascii_digit)
-            && bytes.iter().any(u8::is_ascii_alphabetic)
-            && distinct(bytes) >= 8;
-        let is_token = is_mixed || (!self.mixed && distinct(bytes) >= 6);
+        let mut end = body;
+        for (number, piece) in self.pieces.iter().enumerate() {
+            let is_last = number + 1 == self.pieces.len();
+            match *piece {
+                Piece::Mark(mark) => {
+                    bytes.get(end..)?.strip_prefix(mark.as_bytes())?;
+                    end += mark.len();
+                }
+                Piece::Run(alphabet, least, most) => {
+                    let mut length = run(bytes, end, alphabet, most + 1);
+                    if is_last {
+                        // What ends a sentence is no part of a token.
+                        let run = bytes.get(end..end + length)?;
+                        length -= run.iter().rev().take_while(|byte| **byte == b'.').count();
+                    }
+                    if length < least || length > most {
+                        return None;
+                    }
+                    end += length;
+                }
+            }
+        }
+        if bytes.get(end).is_some_and(u8::is_ascii_alphanumeric) {
+            return None;
+        }
+        let token = bytes.get(body..end)?;
+        if is_example(token) || distinct(token) < 6 || (self.mixed && !is_mixed(token)) {
+            return None;
+        }
         // Where the prefix is a name rather than a part of the secret, it stays.
         let start = if self.prefix.ends_with(['=', '/']) { body } else { at };
-        is_token.then_some(start..end)
+        Some(start..end)
     }
 }
 
-/// A JSON web token: three parts, the first of which begins with `{"`.
-pub(crate) fn web_token(text: &[u8], at: usize) -> Option<Range<usize>> {
+/// Returns whether a token has several sorts of characters.
+fn is_mixed(token: &[u8]) -> bool {
+    let has = |test: fn(&u8) -> bool| token.iter().any(test);
+    let (upper, lower) = (has(u8::is_ascii_uppercase), has(u8::is_ascii_lowercase));
+    let has_separators = has(|byte| !byte.is_ascii_alphanumeric());
+    let sorts = has(u8::is_ascii_digit) && (upper || lower) || upper && lower && !has_separators;
+    sorts && distinct(token) >= 8
+}
+
+/// Returns the JSON web token at `at`: three parts, the first of which begins with `{"`.
+pub(crate) fn web_token(text: Text<'_>, at: usize) -> Option<Range<usize>> {
+    const MOST_HEADER: usize = 2048;
     const MOST: usize = 16 * 1024;
-    if !starts_word(text, at)
-        || at.checked_sub(1).is_some_and(|before| text.get(before) == Some(&b'.'))
-    {
+    let bytes = text.bytes;
+    if !bytes.get(at..)?.starts_with(b"eyJ") || !starts_word(text, at) {
         return None;
     }
-    let header = run(text, at, Url, MOST);
+    if matches!(at.checked_sub(1).and_then(|before| bytes.get(before)), Some(b'.' | b'-')) {
+        return None;
+    }
+    let header = run(bytes, at, Alphabet::Url, MOST_HEADER);
     let dot = at + header;
-    if header < 12 || text.get(dot) != Some(&b'.') || !text.get(dot + 1..)?.starts_with(b"eyJ") {
+    if header < 12 || bytes.get(dot) != Some(&b'.') || !bytes.get(dot + 1..)?.starts_with(b"eyJ") {
         return None;
     }
-    let payload = run(text, dot + 1, Url, MOST);
+    let payload = run(bytes, dot + 1, Alphabet::Url, MOST);
     let second = dot + 1 + payload;
     // One whose signature was cut off still says everything.
-    let signature = match text.get(second) {
-        Some(b'.') => 1 + run(text, second + 1, Url, MOST),
+    let signature = match bytes.get(second) {
+        Some(b'.') => 1 + run(bytes, second + 1, Alphabet::Url, MOST),
         _ => 0,
     };
     (payload >= 8).then_some(at..second + signature)
 }
 
-/// How many bytes from `at` on are of the alphabet, counted up to `most`.
-pub(crate) fn run(text: &[u8], at: usize, alphabet: Alphabet, most: usize) -> usize {
-    let rest = text.get(at..).unwrap_or_default();
+/// Returns how many bytes from `at` on are of the alphabet, counted up to `most`.
+pub(crate) fn run(bytes: &[u8], at: usize, alphabet: Alphabet, most: usize) -> usize {
+    let rest = bytes.get(at..).unwrap_or_default();
     rest.iter().take(most).take_while(|byte| alphabet.has(**byte)).count()
 }
 
-pub(crate) fn distinct(bytes: &[u8]) -> u32 {
-    let mut seen = [0_u128; 2];
-    for byte in bytes {
-        seen[usize::from(byte >> 7)] |= 1 << (byte & 127);
-    }
-    seen.iter().map(|bits| bits.count_ones()).sum()
+/// Returns how many bytes before `at` are of the alphabet, counted up to `most`.
+pub(crate) fn run_back(bytes: &[u8], at: usize, alphabet: Alphabet, most: usize) -> usize {
+    let before = bytes.get(..at).unwrap_or_default();
+    before.iter().rev().take(most).take_while(|byte| alphabet.has(**byte)).count()
 }
 
-/// Whether the byte before `at` cannot be part of the same word.
-pub(crate) fn starts_word(text: &[u8], at: usize) -> bool {
-    let before = at.checked_sub(1).and_then(|before| text.get(before));
-    before.is_none_or(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_')
+/// Returns whether the byte before `at` cannot be part of the same word. The end of a color code, a
+/// percent escape or an escape of a programming language is no part of it, either.
+pub(crate) fn starts_word(text: Text<'_>, at: usize) -> bool {
+    let before = text.bytes.get(at.saturating_sub(24)..at).unwrap_or_default();
+    match before.last() {
+        None => true,
+        Some(byte) if !byte.is_ascii_alphanumeric() && *byte != b'_' => true,
+        Some(_) => ends_escape(before) || text.is_raw && ends_json_escape(before),
+    }
+}
+
+/// Returns whether a text ends in an escape as terminals, URLs and programming languages have them.
+fn ends_escape(before: &[u8]) -> bool {
+    match before {
+        [.., b'%', a, b] | [.., b'\\', b'x', a, b]
+            if a.is_ascii_hexdigit() && b.is_ascii_hexdigit() =>
+        {
+            true
+        }
+        [.., b'%', b'2', b'5', a, b] => a.is_ascii_hexdigit() && b.is_ascii_hexdigit(),
+        [.., b'\\', a, b, c] => [a, b, c].iter().all(|byte| matches!(byte, b'0'..=b'7')),
+        [.., 0x1B, b'(', b'B'] => true,
+        [rest @ .., last] if last.is_ascii_alphabetic() => {
+            let is_parameter = |byte: &&u8| matches!(byte, b'0'..=b'9' | b';' | b':' | b'?');
+            let parameters = rest.iter().rev().take_while(is_parameter).count();
+            let rest = rest.get(..rest.len() - parameters).unwrap_or_default();
+            match rest {
+                [.., 0x1B | 0x9B, b'['] | [.., b'^', b'[', b'['] => true,
+                [.., b'['] => parameters > 0,
+                _ => false,
+            }
+        }
+        _ => false,
+    }
+}
+
+/// Returns whether a text ends in an escape of a JSON string.
+fn ends_json_escape(before: &[u8]) -> bool {
+    match before {
+        [.., b'\\', b'b' | b'f' | b'n' | b'r' | b't'] => true,
+        [.., b'\\', b'u', a, b, c, d] => [a, b, c, d].iter().all(|byte| byte.is_ascii_hexdigit()),
+        _ => false,
+    }
 }

@@ -1,8 +1,9 @@
-//! A line as JSON: its strings in order, each with the names above it.
+//! Walks over the strings of a line that is JSON, each with the names above it.
 //!
-//! The walk needs no stack of its own making deeper than the line, decodes nothing, and says when a
-//! line is not what it should be: then the line is looked at as plain text.
+//! The walk does not recurse, decodes nothing, and reports a line that is not JSON: such a line is then
+//! searched as plain text.
 
+use crate::value::Strength;
 use std::ops::Range;
 
 /// An object or an array that is open.
@@ -12,24 +13,28 @@ pub(crate) struct Level {
     /// The member that is being read, between its quotes; of an array, the member that it is.
     pub key: Range<usize>,
     index: usize,
-    /// Whether what is in here is somebody's data, rather than the session's.
+    /// Whether the content is data of a user or a tool, rather than the session's own structure.
     pub is_free: bool,
-    /// How many edits there were when it was opened.
+    /// Number of findings when it was opened.
     pub edits: usize,
-    /// Signatures over what is in here.
+    /// Signatures over its content.
     pub signatures: Vec<Range<usize>>,
+    /// How much the member that names another one says: `"name": "API_KEY"`.
+    pub pair_name: Option<Strength>,
+    /// The key and the inside of the value that is named so.
+    pub pair_value: Option<(Range<usize>, Range<usize>)>,
 }
 
-/// What the walk tells.
+/// Receives what the walk comes across.
 pub(crate) trait Visitor {
-    /// The inside of a string that is a value.
+    /// Visits the inside of a string that is a value.
     fn string(&mut self, inside: Range<usize>, levels: &mut [Level]);
-    /// The inside of a key.
+    /// Visits the inside of a key.
     fn key(&mut self, inside: Range<usize>, levels: &[Level]);
-    /// Something opens: whether it is free, and how many edits there are.
+    /// An object or array opens. Returns whether it is free, and the number of findings so far.
     fn open(&mut self, levels: &[Level]) -> (bool, usize);
-    /// It closes.
-    fn close(&mut self, level: Level);
+    /// The last of `levels` closes.
+    fn close(&mut self, levels: &mut [Level]);
 }
 
 /// The line is not a sequence of whole JSON values.
@@ -69,8 +74,16 @@ pub(crate) fn walk(line: &[u8], visitor: &mut impl Visitor) -> Result<(), NotJso
                 let (is_free, edits) = visitor.open(&levels);
                 let key = levels.last().map_or(0..0, |level| level.key.clone());
                 let is_object = byte == b'{';
-                let signatures = Vec::new();
-                levels.push(Level { is_object, key, index: 0, is_free, edits, signatures });
+                levels.push(Level {
+                    is_object,
+                    key,
+                    index: 0,
+                    is_free,
+                    edits,
+                    signatures: Vec::new(),
+                    pair_name: None,
+                    pair_value: None,
+                });
                 want = if is_object { Want::KeyOrEnd } else { Want::ValueOrEnd };
                 at += 1;
             }
@@ -88,11 +101,11 @@ pub(crate) fn walk(line: &[u8], visitor: &mut impl Visitor) -> Result<(), NotJso
                 want = Want::Value;
             }
             (Want::KeyOrEnd | Want::After, b'}') | (Want::ValueOrEnd | Want::After, b']') => {
-                let level = levels.pop().ok_or(NotJson)?;
-                if level.is_object != (byte == b'}') {
+                if levels.last().ok_or(NotJson)?.is_object != (byte == b'}') {
                     return Err(NotJson);
                 }
-                visitor.close(level);
+                visitor.close(&mut levels);
+                levels.pop();
                 at += 1;
                 want = Want::After;
             }
@@ -121,13 +134,13 @@ fn blanks(line: &[u8], at: usize) -> usize {
     rest.iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\r' | b'\n')).count()
 }
 
-/// A number, or one of the three words.
+/// Returns whether a word is a number, or one of the three literals.
 fn is_plain(word: &[u8]) -> bool {
     let is_digit = |byte: &u8| byte.is_ascii_digit() || b"+-.eE".contains(byte);
     matches!(word, b"true" | b"false" | b"null") || word.iter().all(is_digit)
 }
 
-/// The end of the string whose first quote stands at `at`.
+/// Returns the end of the string whose first quote stands at `at`.
 fn string_end(line: &[u8], at: usize) -> Option<usize> {
     let mut at = at + 1;
     loop {
@@ -139,7 +152,7 @@ fn string_end(line: &[u8], at: usize) -> Option<usize> {
     }
 }
 
-/// The way to a value: `message.content[0].text`.
+/// Returns the path to a value: `message.content[0].text`.
 pub(crate) fn field(line: &[u8], levels: &[Level]) -> String {
     const MOST: usize = 8;
     let mut path = String::new();

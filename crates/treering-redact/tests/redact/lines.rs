@@ -72,25 +72,45 @@ fn a_private_key_however_often_it_was_encoded() {
     }
 }
 
+/// The same string is replaced by the same in all members of the structure: references still match.
 #[test]
-fn the_structure_is_never_touched() {
-    let token = token();
-    for key in [
-        "id",
-        "parentId",
-        "uuid",
-        "toolCallId",
-        "timestamp",
-        "model",
-        "responseId",
-        "firstKeptEntryId",
-    ] {
-        let line = json!({"type": "message", key: token}).to_string();
+fn tokens_in_the_structure_are_replaced_alike() {
+    let (token, known) = (token(), random(5, 20));
+    for key in ["id", "parentId", "uuid", "toolCallId", "toolName", "model", "provider", "type"] {
+        let line = json!({"type": "message", key: format!("x-{token}")}).to_string();
+        assert_eq!(redacted(&line), line.replace(&token, "[REDACTED:github-token:1]"));
+        // Nothing that depends on the place of a text counts there.
+        let line = json!({"type": "message", key: format!("password={known}")}).to_string();
         assert_eq!(redacted(&line), line);
-        // In custom data it is a string like any other.
+        // In the data of a tool it is a string like any other.
         let line = json!({"arguments": {key: token}}).to_string();
         assert_eq!(redacted(&line), line.replace(&token, "[REDACTED:github-token:1]"));
     }
+}
+
+#[test]
+fn a_report_names_no_secret_id() {
+    let filter = redactor();
+    let line = json!({"type": "message", "id": token(), "text": token()}).to_string();
+    filter.line(line.as_bytes());
+    let report = filter.report();
+    assert_eq!(report.places.len(), 2);
+    assert_eq!(report.places[0].entry.as_deref(), Some("[REDACTED:github-token:1]"));
+    assert!(!format!("{report:?}").contains(&token()[4..]));
+}
+
+#[test]
+fn a_signature_with_a_token_in_it_is_emptied() {
+    let filter = redactor();
+    let line =
+        json!({"content": [{"thinking": "clean", "thinkingSignature": format!("a {}", token())}]});
+    let after: Value = serde_json::from_slice(&filter.line(line.to_string().as_bytes())).unwrap();
+    assert_eq!(after["content"][0], json!({"thinking": "clean", "thinkingSignature": ""}));
+    assert_eq!((filter.report().signatures, filter.report().occurrences()), (1, 1));
+}
+
+#[test]
+fn the_data_of_images_is_not_searched() {
     let image = json!({"type": "image", "data": format!("AKIA{}", random(1, 400)), "mimeType": "image/png"});
     assert_eq!(redacted(&image.to_string()), image.to_string());
     let url = json!({"image_url": format!("data:image/png;base64,{}/AKIA{}", random(1, 40), crate::upper(2, 16))});
@@ -175,6 +195,18 @@ fn huge_lines_take_time_in_proportion() {
         "a@example.com ",
         "-----BEGIN PRIVATE KEY-----\\n-----END ",
         "token",
+        "-eyJ",
+        "-sk-",
+        ".ya29.",
+        "curl -u ",
+        "echo a|sudo -S ",
+        "cookie: a=b;",
+        "%20",
+        "\\u001b[31m",
+        "\\u0061",
+        "\\n",
+        "login x password ",
+        "\"name\":\"api_key\",",
     ] {
         let text = piece.repeat((1 << 20) / piece.len());
         let line = format!("{{\"text\":\"{text}\"}}");

@@ -1,9 +1,11 @@
-//! The promises of redaction: what it finds, what it leaves alone, and that a session stays one.
+//! Tests what a redaction finds and what it leaves alone, and that a session stays a session.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "how a test fails")]
 
+mod harmless;
 mod lines;
 mod rules;
+mod secrets;
 mod trees;
 
 use treering_redact::{Options, Redactor};
@@ -18,8 +20,8 @@ fn thorough() -> Redactor {
     Redactor::new(&Options { emails: true, home: true, patterns }).unwrap()
 }
 
-/// Letters and digits that look random and are always the same. No test file holds anything that
-/// a scanner could take for a real key.
+/// Letters and digits that look random and are always the same. No test file holds anything that could
+/// be taken for a real key.
 fn random(seed: u64, length: usize) -> String {
     const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
@@ -37,4 +39,15 @@ fn random(seed: u64, length: usize) -> String {
 
 fn upper(seed: u64, length: usize) -> String {
     random(seed, length).to_ascii_uppercase()
+}
+
+fn lower(seed: u64, length: usize) -> String {
+    random(seed, length).to_ascii_lowercase()
+}
+
+/// Hexadecimal digits that look random and are always the same.
+fn hex(seed: u64, length: usize) -> String {
+    const DIGITS: &[u8] = b"0123456789abcdef";
+    let letters = random(seed, length + 3);
+    letters.bytes().skip(3).map(|byte| char::from(DIGITS[usize::from(byte) % 16])).collect()
 }

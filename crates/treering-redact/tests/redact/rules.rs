@@ -1,6 +1,6 @@
 //! Every rule: what it must find, and what it must not.
 
-use crate::{random, redactor, thorough, upper};
+use crate::{hex, random, redactor, thorough, upper};
 use treering_redact::{Options, PatternError, Redactor};
 
 /// `text` with `{}` for the secret.
@@ -41,7 +41,7 @@ fn tokens_by_their_shape() {
         ("huggingface-token", "hf_", random(24, 34)),
         ("sendgrid-key", "SG.", format!("{}.{}", random(25, 22), random(26, 43))),
         ("groq-key", "gsk_", random(27, 52)),
-        ("digitalocean-token", "dop_v1_", random(28, 64)),
+        ("digitalocean-token", "dop_v1_", hex(28, 64)),
     ];
     for (kind, prefix, body) in shapes {
         let token = format!("{prefix}{body}");

@@ -190,3 +190,34 @@ fn a_pattern_that_would_change_the_tree_is_refused() {
     let refused = redactor.open(&path).unwrap_err();
     assert!(matches!(refused, treering::Error::Unfaithful(_)), "{refused}");
 }
+
+/// A session whose ids, tool names and model are tokens keeps its tree.
+#[test]
+fn secret_ids_keep_their_references() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, copy) = (dir.path().join("s.jsonl"), dir.path().join("copy.jsonl"));
+    let (a, b) = (format!("ghp_{}", random(1, 36)), format!("ghp_{}", random(2, 36)));
+    let time = "2026-01-05T09:00:00.000Z";
+    let lines = [
+        json!({"type": "session", "version": 3, "id": "s", "timestamp": time, "cwd": "/p"}),
+        json!({"type": "message", "id": a, "parentId": null, "timestamp": time,
+               "message": {"role": "user", "content": "x"}}),
+        json!({"type": "message", "id": b, "parentId": a, "timestamp": time, "message": {
+               "role": "assistant", "model": a, "content": [{"type": "toolCall", "id": b, "name": a,
+               "arguments": {}}]}}),
+        json!({"type": "message", "id": "c", "parentId": b, "timestamp": time, "message": {
+               "role": "toolResult", "toolCallId": b, "toolName": a, "content": "ok"}}),
+        json!({"type": "label", "id": "d", "parentId": "c", "targetId": a, "label": "here", "timestamp": time}),
+    ];
+    let text = lines.map(|line| line.to_string() + "\n").concat();
+    std::fs::write(&path, &text).unwrap();
+    let redactor = redactor();
+    redactor.open(&path).unwrap().copy_to(&copy).unwrap();
+    let after = std::fs::read_to_string(&copy).unwrap();
+    let expected =
+        text.replace(&a, "[REDACTED:github-token:1]").replace(&b, "[REDACTED:github-token:2]");
+    assert_eq!(after, expected);
+    let session = Session::open(&copy).unwrap();
+    assert_eq!(session.context().unwrap().messages.len(), 3);
+    assert!(!format!("{:?}", redactor.report()).contains(&a[4..]));
+}

@@ -40,13 +40,22 @@ use std::io::{self, BufWriter, Write};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait LineFilter: Send + Sync + fmt::Debug {
-    /// Sees every line before the first one is filtered.
-    fn look(&self, line: &[u8]) {
+    /// Sees every line before the first one is filtered, in any order and from several threads. Returns
+    /// whether the line is marked: lines that are not go through
+    /// [`unmarked_line`](Self::unmarked_line) instead of [`line`](Self::line).
+    fn look(&self, line: &[u8]) -> bool {
         let _ = line;
+        true
     }
 
-    /// The line as it shall be read, both without a newline.
+    /// Returns the line as it shall be read, both without a newline.
     fn line<'a>(&self, line: &'a [u8]) -> Cow<'a, [u8]>;
+
+    /// Does the same for a line that [`look`](Self::look) returned `false` for. What the first look knows
+    /// about a line need not be found out again.
+    fn unmarked_line<'a>(&self, line: &'a [u8]) -> Cow<'a, [u8]> {
+        self.line(line)
+    }
 }
 
 /// What a log is after a filter. Only read.
@@ -57,40 +66,147 @@ pub(crate) struct Filtered {
 }
 
 impl Filtered {
+    /// Passes every line of `source` through `filter`, twice: once to look, once to filter.
     pub(crate) fn new(source: &dyn Journal, filter: &dyn LineFilter) -> io::Result<Self> {
         // What is written meanwhile is not part of it.
         let length = source.len()?;
-        each_line(source, length, |line, _| {
-            filter.look(line);
-            Ok(())
-        })?;
+        let marks = look(source, filter, length)?;
         let mut out = BufWriter::with_capacity(1 << 20, fs::nameless()?);
         let mut len = 0;
-        each_line(source, length, |line, is_terminated| {
-            let filtered = settled(line, filter.line(line));
+        let mut number = 0;
+        let mut seen = Checksum::default();
+        each_line(source, 0, length, |line, at, is_terminated| {
+            let filtered = match marks.get(number) {
+                true => filter.line(line),
+                false => filter.unmarked_line(line),
+            };
+            number += 1;
+            seen.add(line, at);
+            let filtered = settled(line, filtered);
             out.write_all(&filtered)?;
             len += filtered.len() as u64 + u64::from(is_terminated);
             if is_terminated { out.write_all(b"\n") } else { Ok(()) }
         })?;
+        // A program that rewrites the file meanwhile would make the marks those of other lines.
+        if seen != marks.seen {
+            return Err(io::Error::other("the file was rewritten while it was read; try again"));
+        }
         let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
         Ok(Filtered { file, len })
     }
 }
 
-/// Calls `each` for every line up to `length`, and says whether a newline ends it.
+/// Logs of this size and more are looked at by two threads.
+const LARGE: u64 = 16 * 1024 * 1024;
+
+/// Shows every line to the filter.
+fn look(source: &dyn Journal, filter: &dyn LineFilter, length: u64) -> io::Result<Marks> {
+    let part = |from: u64, to: u64| {
+        let mut marks = Marks::default();
+        each_line(source, from, to, |line, at, _| {
+            marks.push(filter.look(line));
+            marks.seen.add(line, at);
+            Ok(())
+        })?;
+        Ok::<_, io::Error>(marks)
+    };
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let middle = match length >= LARGE && cores > 1 {
+        true => line_start(source, length / 2, length)?,
+        false => length,
+    };
+    std::thread::scope(|scope| {
+        let rest = (middle < length).then(|| scope.spawn(|| part(middle, length)));
+        let mut marks = part(0, middle)?;
+        if let Some(rest) = rest {
+            let failed = |_| io::Error::other("a thread that looked at lines failed");
+            marks.append(rest.join().map_err(failed)??);
+        }
+        Ok(marks)
+    })
+}
+
+/// Returns where the first line after `at` begins, or `length` if that is far away.
+fn line_start(source: &dyn Journal, at: u64, length: u64) -> io::Result<u64> {
+    let mut bytes = vec![0; 1024 * 1024];
+    let got = scan::read_full(source, at, &mut bytes)?;
+    let newline = memchr::memchr(b'\n', bytes.get(..got).unwrap_or_default());
+    Ok(newline.map_or(length, |newline| at + newline as u64 + 1).min(length))
+}
+
+/// What the first pass saw: one bit a line, and a checksum of all lines.
+#[derive(Debug, Default)]
+struct Marks {
+    bits: Vec<u64>,
+    count: usize,
+    seen: Checksum,
+}
+
+impl Marks {
+    fn push(&mut self, is_marked: bool) {
+        if self.count.is_multiple_of(64) {
+            self.bits.push(0);
+        }
+        if let Some(bits) = self.bits.last_mut() {
+            *bits |= u64::from(is_marked) << (self.count % 64);
+        }
+        self.count += 1;
+    }
+
+    /// Returns whether a line is marked, as lines are that were not looked at.
+    fn get(&self, number: usize) -> bool {
+        number >= self.count
+            || self.bits.get(number / 64).is_none_or(|bits| bits >> (number % 64) & 1 != 0)
+    }
+
+    /// Adds the lines after these.
+    fn append(&mut self, rest: Marks) {
+        (0..rest.count).for_each(|number| self.push(rest.get(number)));
+        self.seen.0 = self.seen.0.wrapping_add(rest.seen.0);
+    }
+}
+
+/// A checksum that tells whether two passes saw the same lines, in whatever order.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Checksum(u64);
+
+impl Checksum {
+    /// Adds the line at an offset.
+    fn add(&mut self, line: &[u8], offset: u64) {
+        const FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;
+        let mix = |sum: u64, word: u64| (sum.rotate_left(23) ^ word).wrapping_mul(FACTOR);
+        let word = |bytes: &[u8; 8]| u64::from_le_bytes(*bytes);
+        // Four sums at a time do not wait for each other.
+        let mut lanes = [offset, 1, 2, 3];
+        let (words, rest) = line.as_chunks::<8>();
+        let (blocks, words) = words.as_chunks::<4>();
+        for block in blocks {
+            for (lane, bytes) in lanes.iter_mut().zip(block) {
+                *lane = mix(*lane, word(bytes));
+            }
+        }
+        let mut sum = lanes.into_iter().fold(line.len() as u64, mix);
+        sum = words.iter().fold(sum, |sum, bytes| mix(sum, word(bytes)));
+        sum = rest.iter().fold(sum, |sum, byte| mix(sum, u64::from(*byte)));
+        self.0 = self.0.wrapping_add(sum);
+    }
+}
+
+/// Calls `each` for every line from `from` to `to`, with its offset and whether a newline ends it.
 fn each_line(
     source: &dyn Journal,
-    length: u64,
-    mut each: impl FnMut(&[u8], bool) -> io::Result<()>,
+    from: u64,
+    to: u64,
+    mut each: impl FnMut(&[u8], u64, bool) -> io::Result<()>,
 ) -> io::Result<()> {
     let key = ParentKey::of(Dialect::Pi.codec());
-    scan::lines(source, 0, length, &key, |line| match line.bytes {
-        Bytes::Whole(bytes) => each(bytes, line.terminated),
+    scan::lines(source, from, to, &key, |line| match line.bytes {
+        Bytes::Whole(bytes) => each(bytes, line.offset, line.terminated),
         Bytes::Long { .. } => {
             let mut bytes = vec![0; usize::try_from(line.len).map_err(io::Error::other)?];
             let got = scan::read_full(source, line.offset, &mut bytes)?;
             bytes.truncate(got);
-            each(&bytes, line.terminated)
+            each(&bytes, line.offset, line.terminated)
         }
     })
 }

@@ -8,7 +8,7 @@ use crate::header::Header;
 use crate::id::SessionId;
 use crate::load::Loaded;
 use crate::log::{Filtered, Journal, LineFilter, scan};
-use crate::tree::{NONE, Tree};
+use crate::tree::Tree;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -59,22 +59,19 @@ impl Session {
     }
 }
 
-/// What is not the same about two trees.
+/// Describes a difference between two trees in more than what ids are spelled like: a filter may replace
+/// an id, if it replaces every reference to it alike.
 fn difference(before: &Tree, after: &Tree) -> Option<String> {
     let (theirs, ours) = (before.live().count(), after.live().count());
     if theirs != ours {
         return Some(format!("there are {ours} entries instead of {theirs}"));
     }
-    let parent = |tree: &Tree, row: u32| match tree.node(row).parent {
-        NONE => None,
-        parent => Some(tree.id(parent)),
-    };
     before.live().zip(after.live()).find_map(|(a, b)| {
         let (old, new) = (before.node(a), after.node(b));
-        let is_same = before.id_bytes(a) == after.id_bytes(b)
-            && parent(before, a) == parent(after, b)
+        let is_same = a == b
+            && old.parent == new.parent
             && old.kind() == new.kind()
             && old.role() == new.role();
-        (!is_same).then(|| format!("entry {} is another one", before.id_text(a)))
+        (!is_same).then(|| format!("entry {} is another one", after.id_text(b)))
     })
 }

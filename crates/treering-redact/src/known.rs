@@ -1,0 +1,66 @@
+//! Secrets that are looked for everywhere, because the text around them gave them away somewhere.
+
+use crate::rules::{Candidates, Hit, Kind, Rank};
+use aho_corasick::{AhoCorasick, MatchKind};
+use std::collections::HashMap;
+
+/// Secrets that were noticed, ready to be looked for.
+pub(crate) struct Known {
+    words: AhoCorasick,
+    kinds: Vec<Kind>,
+    /// A part of each secret that no escape but `\u00xx` can change; `None` if one of them has no such
+    /// part, and every line has to be searched.
+    fragments: Option<AhoCorasick>,
+}
+
+/// Shortest part of a secret that lines are searched for.
+const LEAST_FRAGMENT: usize = 4;
+
+impl Known {
+    /// Builds the search. Returns `None` if there is nothing to look for.
+    pub(crate) fn new(noticed: &HashMap<Vec<u8>, Kind>) -> Option<Known> {
+        if noticed.is_empty() {
+            return None;
+        }
+        let mut noticed: Vec<_> = noticed.iter().collect();
+        noticed.sort_unstable();
+        let words = AhoCorasick::builder()
+            .match_kind(MatchKind::LeftmostLongest)
+            .build(noticed.iter().map(|(secret, _)| secret))
+            .ok()?;
+        let kinds = noticed.iter().map(|(_, kind)| **kind).collect();
+        let fragments: Option<Vec<&[u8]>> =
+            noticed.iter().map(|(secret, _)| fragment(secret)).collect();
+        let fragments = fragments.and_then(|fragments| AhoCorasick::new(fragments).ok());
+        Some(Known { words, kinds, fragments })
+    }
+
+    /// Adds the secrets in a decoded text.
+    pub(crate) fn find(&self, text: &[u8], hits: &mut Vec<Hit>) {
+        for found in self.words.find_iter(text) {
+            let Some(&kind) = self.kinds.get(found.pattern().as_usize()) else { continue };
+            hits.push(Hit { span: found.range(), kind, rank: Rank::Known });
+        }
+    }
+
+    /// Adds the positions of a line, escapes unresolved, at which one of the secrets may stand.
+    pub(crate) fn candidates(&self, raw: &[u8], candidates: &mut Candidates) {
+        let Some(fragments) = &self.fragments else {
+            *candidates = Candidates::all();
+            return;
+        };
+        for found in fragments.find_iter(raw) {
+            if candidates.is_all || candidates.push(found.start()).is_break() {
+                return;
+            }
+        }
+        candidates.sort();
+    }
+}
+
+/// Returns the longest part of a secret that stands in a line as it is, whatever escapes surround it.
+fn fragment(secret: &[u8]) -> Option<&[u8]> {
+    let is_plain = |byte: &u8| byte.is_ascii_graphic() && !b"\"\\/%".contains(byte);
+    let parts = secret.split(|byte| !is_plain(byte));
+    parts.max_by_key(|part| part.len()).filter(|part| part.len() >= LEAST_FRAGMENT)
+}

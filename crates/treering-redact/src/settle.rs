@@ -1,0 +1,56 @@
+//! Resolves findings that overlap.
+
+use crate::line::Found;
+use crate::rules::{Hit, Rank};
+
+/// Adds findings of all views of a text as spans of the line that do not overlap.
+pub(crate) fn settle(
+    mut all: Vec<(Hit, Vec<u8>)>,
+    start: usize,
+    field: &dyn Fn() -> String,
+    found: &mut Vec<Found>,
+) {
+    if all.is_empty() {
+        return;
+    }
+    all.sort_by_key(|(hit, _)| (hit.rank == Rank::Personal, hit.span.start));
+    let mut taken: Vec<(Hit, Vec<u8>)> = Vec::new();
+    let mut personal: Vec<(Hit, Vec<u8>)> = Vec::new();
+    for (hit, secret) in all {
+        if hit.rank == Rank::Personal {
+            // These come last: the others are complete and in order.
+            let at = taken.partition_point(|(other, _)| other.span.end <= hit.span.start);
+            let is_clear = |other: Option<&(Hit, Vec<u8>)>, start: bool| {
+                other.is_none_or(|(other, _)| match start {
+                    true => other.span.start >= hit.span.end,
+                    false => other.span.end <= hit.span.start,
+                })
+            };
+            if is_clear(taken.get(at), true) && is_clear(personal.last(), false) {
+                personal.push((hit, secret));
+            }
+            continue;
+        }
+        match taken.last_mut() {
+            Some((last, their)) if hit.span.start < last.span.end => {
+                // Together they are one; the longer, or else the surer one, says what it is.
+                let union = last.span.start..last.span.end.max(hit.span.end);
+                let is_as_long = hit.span.len() == last.span.len();
+                if hit.span.len() > last.span.len() || is_as_long && hit.rank < last.rank {
+                    (*last, *their) = (hit, secret);
+                }
+                last.span = union;
+            }
+            _ => taken.push((hit, secret)),
+        }
+    }
+    taken.append(&mut personal);
+    let field = field();
+    found.extend(taken.into_iter().map(|(hit, secret)| Found {
+        span: start + hit.span.start..start + hit.span.end,
+        kind: hit.kind,
+        rank: hit.rank,
+        secret,
+        field: field.clone(),
+    }));
+}
