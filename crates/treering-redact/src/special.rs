@@ -42,7 +42,8 @@ impl Special {
         let bytes = text.bytes;
         // The characters of an escape may seem to be part of what stands behind it.
         let is_run = |length: usize, expected: std::ops::RangeInclusive<usize>| {
-            expected.contains(&length) || text.is_raw && length > *expected.end()
+            let is_exact = expected.start() == expected.end();
+            expected.contains(&length) || (text.is_raw || is_exact) && length > *expected.end()
         };
         let (start, end) = match self {
             Special::Telegram => {
@@ -113,7 +114,7 @@ impl Special {
                 {
                     return None;
                 }
-                (at - secret - 1 - name, at + 4)
+                (at - secret - 7, at + 4)
             }
         };
         let token = bytes.get(start..end)?;
