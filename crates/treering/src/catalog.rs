@@ -10,9 +10,8 @@ use crate::header::Header;
 use crate::id::SessionId;
 use crate::json;
 use crate::load::Loaded;
-use crate::log::{FileJournal, Held, Joined, Listed};
-use crate::migrate;
-use crate::session::{Session, SessionOptions, absolute, write_whole};
+use crate::log::{Held, Joined, Listed};
+use crate::session::{Creation, ForkOptions, Session, SessionOptions, absolute};
 use crate::snapshot::{Bodies, Snapshot};
 use crate::usage;
 use std::path::{Path, PathBuf};
@@ -150,7 +149,9 @@ impl Catalog {
         self.create(cwd, options)
     }
 
-    /// A new session for a project with everything that the session at `source` holds.
+    /// A new session for a project with everything that the session at `source` holds. It is in the
+    /// dialect of its source, or in pi's if treering never writes the source's, and was read again and
+    /// compared with it before it got its name.
     pub fn fork_from(
         &self,
         source: impl AsRef<Path>,
@@ -158,17 +159,19 @@ impl Catalog {
         options: SessionOptions,
     ) -> Result<Session> {
         let (source, cwd) = (absolute(source.as_ref()), absolute(cwd.as_ref()));
-        let journal = FileJournal::open(&source)?;
-        let loaded = Loaded::read(&journal).map_err(|error| error.at(Some(&source)))?;
-        if loaded.header.is_none() {
+        let session = Session::open(&source)?;
+        if session.view().size().map_err(Error::io(&source, "read"))? == 0 {
             let reason = "it is empty".to_owned();
             return Err(Error::NotASession { path: source, reason });
         }
-        let id = options.id.clone().unwrap_or_else(SessionId::generate);
-        let header = Header::new(&id, &cwd, Some(&source.to_string_lossy()));
-        let target = self.dir(&cwd, &options).join(file_name(&header));
-        write_whole(&target, |out| migrate::copy(&journal, &loaded, header.raw(), out))?;
-        Session::open_with(target, options)
+        session.fork_whole(ForkOptions {
+            dir: Some(self.dir(&cwd, &options)),
+            cwd: Some(cwd),
+            id: options.id,
+            creation: Creation::AtOnce,
+            durability: options.durability,
+            ..ForkOptions::default()
+        })
     }
 
     /// The file of the session with exactly this id, wherever under the root it is.
@@ -246,9 +249,9 @@ fn belongs(session_cwd: &str, cwd: &Path) -> bool {
 fn read_header(path: &Path) -> Option<Header> {
     let journal = Held::open(path).ok()?.journal;
     match Loaded::read_header(&*journal) {
-        Ok(Some(loaded)) => loaded.header,
+        Ok(Some(loaded)) => loaded.at(path).header,
         // Not where it usually is, or very large: only a full look can tell.
-        _ => Loaded::read(&*journal).ok()?.header,
+        _ => Loaded::read(&*journal).ok()?.at(path).header,
     }
 }
 
@@ -336,6 +339,7 @@ pub fn info(path: &Path) -> Result<SessionInfo> {
         journal = Arc::new(joined);
         loaded = Loaded::read(&*journal).map_err(|error| error.at(Some(path)))?;
     }
+    let loaded = loaded.at(path);
     let Some(header) = &loaded.header else {
         let reason = "it is empty".to_owned();
         return Err(Error::NotASession { path: path.to_owned(), reason });

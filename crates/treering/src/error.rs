@@ -46,7 +46,18 @@ pub enum Error {
     /// The session is another agent's, whose files treering reads but never writes.
     #[error("{0} sessions are never modified in place: fork or convert it")]
     ReadOnlyDialect(crate::Dialect),
-    /// A conversion or a filtered session was read again and is not what it should be. Nothing was written.
+    /// A fork in another dialect does not go into the directory of its source, and no other directory
+    /// was named.
+    #[error(
+        "a fork of a {from} session as a {to} session does not go into {from}'s own directory: name another one"
+    )]
+    NoForkDirectory {
+        /// The dialect of the source.
+        from: crate::Dialect,
+        /// The dialect of the fork.
+        to: crate::Dialect,
+    },
+    /// A fork, a conversion or a filtered session was read again and is not what it should be. Nothing was written.
     #[error("the result was read again and differs: {0}")]
     Unfaithful(String),
     /// The session is of an older version, and its storage is no file that could be upgraded.

@@ -26,6 +26,8 @@ pub struct Header {
     pub(crate) title: Option<String>,
     /// The version the header itself states; 0 if it states none.
     pub(crate) declared: u64,
+    /// Whether the id is the name of the file, because the header has none.
+    pub(crate) is_named_by_file: bool,
     pub(crate) raw: Vec<u8>,
 }
 
@@ -48,7 +50,18 @@ impl Header {
         raw.push(b'}');
         let (id, parent_session, title) = (id.to_string(), parent.map(str::to_owned), None);
         let (version, declared) = (VERSION, VERSION);
-        Header { id, version, timestamp, cwd, parent_session, title, declared, raw }
+        let is_named_by_file = false;
+        Header {
+            id,
+            version,
+            timestamp,
+            cwd,
+            parent_session,
+            title,
+            declared,
+            is_named_by_file,
+            raw,
+        }
     }
 
     /// The header of another agent's session: what its codec read in `raw`.
@@ -60,22 +73,52 @@ impl Header {
     pub(crate) fn unknown() -> Self {
         let (id, timestamp, cwd) = (String::new(), String::new(), String::new());
         let (version, raw, parent_session) = (VERSION, b"{}".to_vec(), None);
-        Header { id, version, timestamp, cwd, parent_session, title: None, declared: version, raw }
+        let (title, declared, is_named_by_file) = (None, version, false);
+        Header {
+            id,
+            version,
+            timestamp,
+            cwd,
+            parent_session,
+            title,
+            declared,
+            is_named_by_file,
+            raw,
+        }
     }
 
-    /// Reads a header line. `None` if it lacks an id.
+    /// Gives a session that has no id of its own that of its file: the name without its endings.
+    pub(crate) fn take_id_of(&mut self, path: &Path) {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let stem = name.strip_suffix(".zst").unwrap_or(&name);
+        self.id = stem.strip_suffix(".jsonl").unwrap_or(stem).to_owned();
+        self.is_named_by_file = true;
+    }
+
+    /// The id that the header itself states; empty if it states none.
+    pub(crate) fn own_id(&self) -> &str {
+        if self.is_named_by_file { "" } else { &self.id }
+    }
+
+    /// Reads a header line. A header may lack its id, if version and project say that it is one: then
+    /// the id is empty.
     pub(crate) fn parse(raw: &[u8]) -> Option<Self> {
         let text = |key| json::get(raw, key).and_then(json::string).map(|text| text.into_owned());
         let version = json::get(raw, "version").and_then(crate::entry::number);
         let version = version.map_or(0, |version| version.clamp(0.0, 1e9) as u64);
+        let id = match json::get(raw, "id") {
+            Some(_) => text("id")?,
+            None => text("cwd").filter(|_| version > 0).map(|_| String::new())?,
+        };
         Some(Header {
-            id: text("id")?,
+            id,
             version,
             declared: version,
             timestamp: text("timestamp").unwrap_or_default(),
             cwd: text("cwd").unwrap_or_default(),
             parent_session: text("parentSession"),
             title: text("title"),
+            is_named_by_file: false,
             raw: raw.to_vec(),
         })
     }

@@ -158,8 +158,13 @@ pub(crate) fn outlook(view: &Snapshot, loaded: &Loaded) -> Result<Option<Upgrade
 
 /// Whether the file must be rewritten before anything can be appended to it.
 pub(crate) fn is_due(loaded: &Loaded) -> bool {
-    let is_pis = matches!(loaded.dialect, Dialect::Pi | Dialect::Omp);
-    is_pis && loaded.header.as_ref().is_some_and(|header| header.declared < VERSION)
+    has_pis_versions(loaded.dialect)
+        && loaded.header.as_ref().is_some_and(|header| header.declared < VERSION)
+}
+
+/// Returns whether the versions of a dialect are those of pi.
+fn has_pis_versions(dialect: Dialect) -> bool {
+    matches!(dialect, Dialect::Pi | Dialect::Omp)
 }
 
 /// Upgrades the file at `path`, of which `loaded` is everything. The caller holds the file's lock.
@@ -189,7 +194,10 @@ pub(crate) fn copy(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let shape = loaded.shape.unwrap_or(Shape::Tree);
-    let version = loaded.header.as_ref().map_or(VERSION, |header| header.version);
+    let version = match loaded.header.as_ref() {
+        Some(header) if has_pis_versions(loaded.dialect) => header.version,
+        _ => VERSION,
+    };
     let mut from = Copier { journal, at: 0, out };
     let mut header = Some(header);
     for (row, node) in loaded.tree.nodes.iter().enumerate() {
@@ -199,7 +207,8 @@ pub(crate) fn copy(
             from.replace(&loaded.header_span, header)?;
         }
         let span = node.offset..node.offset + node.len;
-        if shape == Shape::Tree && version >= VERSION && !node.has(Node::DERIVED) {
+        let is_header = span == loaded.header_span;
+        if is_header || shape == Shape::Tree && version >= VERSION && !node.has(Node::DERIVED) {
             continue; // Copied with what is around it.
         }
         let bytes = from.read(&span)?;
@@ -208,12 +217,17 @@ pub(crate) fn copy(
     if let Some(header) = header.take() {
         from.replace(&loaded.header_span, header)?;
     }
-    let end = if loaded.tail_counts { loaded.seen } else { loaded.complete };
-    from.copy_to(end)?;
-    if loaded.tail_counts {
-        from.out.write_all(b"\n")?;
-    }
-    Ok(())
+    from.finish(loaded)
+}
+
+/// Copies a log that has no header from `start` on, as it is.
+pub(crate) fn copy_from(
+    journal: &dyn Journal,
+    loaded: &Loaded,
+    start: u64,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    Copier { journal, at: start, out }.finish(loaded)
 }
 
 /// Copies a journal, with replacements.
@@ -224,6 +238,16 @@ struct Copier<'a> {
 }
 
 impl Copier<'_> {
+    /// Copies the rest, without the end of a torn last line.
+    fn finish(mut self, loaded: &Loaded) -> io::Result<()> {
+        let end = if loaded.tail_counts { loaded.seen } else { loaded.complete };
+        self.copy_to(end)?;
+        if loaded.tail_counts {
+            self.out.write_all(b"\n")?;
+        }
+        Ok(())
+    }
+
     fn copy_to(&mut self, end: u64) -> io::Result<()> {
         let mut chunk = vec![0; (end.saturating_sub(self.at)).min(1 << 20) as usize];
         while self.at < end {

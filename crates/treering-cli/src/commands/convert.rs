@@ -76,7 +76,7 @@ fn beside(file: &Path, dialect: Dialect) -> PathBuf {
 }
 
 fn write(losses: &Losses, target: &Path, out: &mut Output) -> Result<(), Failure> {
-    let Losses { from, to, verified, .. } = losses;
+    let Losses { from, to, verified, ends, .. } = losses;
     writeln!(out, "{from} → {to}: {}", shell_word(target))?;
     let items = losses.items();
     let widest = items.iter().map(|(kind, _, _)| kind.chars().count()).max().unwrap_or(0).min(40);
@@ -91,19 +91,22 @@ fn write(losses: &Losses, target: &Path, out: &mut Output) -> Result<(), Failure
         let line = format!("{number:>8}  {word}  {}  {why}", pad(&safe_line(kind), widest));
         writeln!(out, "{}", line.trim_end())?;
     }
-    let read = count(*verified, "context", "contexts");
+    let read = match verified < ends {
+        true => format!("{verified} of {ends} contexts"),
+        false => count(*verified, "context", "contexts"),
+    };
     let end = out.paint(Style::Dim, &format!("read again: {read} the same"));
     writeln!(out, "{end}")?;
     Ok(())
 }
 
 fn write_json(losses: &Losses, target: &Path, out: &mut Output) -> Result<(), Failure> {
-    let Losses { from, to, verified, .. } = losses;
+    let Losses { from, to, verified, ends, .. } = losses;
     write!(out, "{{\"from\":\"{from}\",\"to\":\"{to}\",\"output\":")?;
     out.json_path(target)?;
     let (carried, adapted, left_out) = (losses.carried(), losses.adapted(), losses.left_out());
     write!(out, ",\"carried\":{carried},\"adapted\":{adapted},\"leftOut\":{left_out}")?;
-    write!(out, ",\"verifiedContexts\":{verified},\"items\":[")?;
+    write!(out, ",\"contexts\":{ends},\"verifiedContexts\":{verified},\"items\":[")?;
     for (at, (kind, fate, number)) in losses.items().into_iter().enumerate() {
         out.write_all(if at == 0 { b"{\"kind\":" } else { b",{\"kind\":" })?;
         json_string(out, kind)?;

@@ -13,7 +13,7 @@ pub(crate) use project::{contributes, edited, joined};
 pub(crate) use selected::{EditAt, Selected};
 
 use crate::entry::{Kind, Role};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::id::EntryId;
 use crate::json;
 use crate::snapshot::{Bodies, Snapshot};
@@ -21,6 +21,18 @@ use crate::tree::Node;
 use project::{Edit, edits, project};
 use select::{Selection, select, settings};
 use std::collections::{HashMap, HashSet, VecDeque};
+
+/// The thinking level where none was ever set.
+pub(crate) const NO_THINKING: &str = "off";
+
+/// Returns the thinking level and the model in force at a row. Costs nothing in the length of the path.
+pub(crate) fn settings_at(view: &Snapshot, row: u32) -> Result<(String, Option<Model>)> {
+    match settings(view, &mut Bodies::few(), row)? {
+        Ok(settings) => Ok(settings),
+        // Only a part of a log can be incomplete.
+        Err(_) => Err(Error::Storage(std::io::ErrorKind::UnexpectedEof.into())),
+    }
+}
 
 /// What the model sees at some leaf.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -179,7 +191,7 @@ impl Projection {
     pub(crate) fn plan(view: Snapshot, leaf: Option<u32>) -> Result<Option<Self>> {
         let mut bodies = Bodies::default();
         let (selection, (thinking_level, model)) = match leaf {
-            None => (Selection::default(), ("off".to_owned(), None)),
+            None => (Selection::default(), (NO_THINKING.to_owned(), None)),
             Some(leaf) => {
                 let selection = select(&view, &mut bodies, leaf)?;
                 let settings = settings(&view, &mut bodies, leaf)?;

@@ -1,7 +1,7 @@
 //! Which entries count: the latest compaction, what it keeps, what came after it; and what the whole path
 //! says about the settings. A tree that is only the end of a log may not know: then more of it is read.
 
-use super::Model;
+use super::{Model, NO_THINKING};
 use crate::entry::{Kind, Role};
 use crate::error::Result;
 use crate::json;
@@ -148,7 +148,7 @@ pub(super) fn settings(
             return Ok(Err(Incomplete));
         }
     }
-    Ok(Ok((level.unwrap_or_else(|| "off".into()), named)))
+    Ok(Ok((level.unwrap_or_else(|| NO_THINKING.into()), named)))
 }
 
 fn model(kind: Kind, body: &[u8]) -> Option<Model> {

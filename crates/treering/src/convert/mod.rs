@@ -12,13 +12,23 @@ mod verify;
 mod write;
 
 pub use report::{Fate, Losses};
-pub(crate) use write::{Item, Writer, name_of, path as write_path};
+pub(crate) use write::{Conversion, Item, Writer, name_of};
 
 use crate::dialect::Dialect;
 use crate::error::{Error, Result};
 use crate::fs::{self, NewFile};
 use crate::session::Session;
+use std::io;
 use std::path::Path;
+
+/// How much of a session is converted or forked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// The path to one entry.
+    Path,
+    /// Every entry.
+    Whole,
+}
 
 /// Choices for a conversion. All have defaults.
 #[derive(Debug, Clone, Default)]
@@ -65,8 +75,19 @@ pub fn convert_session(
         Some(leaf) => Some(session.tree().find(leaf)?),
         None => session.leaf(),
     };
-    let mut new = NewFile::beside(target).map_err(Error::io(target, "write"))?;
-    let losses = write::session(session, leaf, options, dialect, &mut new)?;
+    let extent = if options.leaf.is_some() { Extent::Path } else { Extent::Whole };
+    let conversion = Conversion::new(session, extent, leaf.as_ref(), session.header(), dialect)?;
+    write_new(target, &conversion)
+}
+
+/// Writes a conversion to a new file, which gets its name after it was proven.
+pub(crate) fn write_new(target: &Path, conversion: &Conversion<'_>) -> Result<Losses> {
+    let new = NewFile::beside(target).map_err(Error::io(target, "write"))?;
+    let mut out = io::BufWriter::with_capacity(1 << 20, new);
+    let mut losses = conversion.write(&mut out)?;
+    let new = out.into_inner().map_err(io::IntoInnerError::into_error);
+    let new = new.map_err(Error::io(target, "write"))?;
+    conversion.finish(&|| Session::open(new.path()), &mut losses)?;
     new.publish().map_err(Error::creating(target, "write"))?;
     Ok(losses)
 }

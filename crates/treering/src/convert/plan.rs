@@ -1,5 +1,6 @@
 //! Which entry of the source stands where in the result.
 
+use crate::context::{self, Model, NO_THINKING, contributes};
 use crate::dialect::{Codec, Dialect};
 use crate::entry::{Kind, NewEntry, Role};
 use crate::error::Result;
@@ -16,6 +17,8 @@ pub(super) enum Dropped {
     Damaged,
     /// A part of the message of another row.
     Joined(u32),
+    /// A reset whose summary is written as a compaction that keeps nothing, and so resets as well.
+    Summarized,
 }
 
 /// The rows to write, and what stands for those that are not.
@@ -25,8 +28,12 @@ pub(super) struct Plan {
     dropped: HashMap<u32, Dropped>,
     /// The further parts of a message.
     parts: HashMap<u32, Vec<u32>>,
-    /// How many messages follow a row's own.
+    /// How many entries follow a row's own.
     more: HashMap<u32, usize>,
+    /// Messages that sum up what stood before a reset, written as compactions.
+    summaries: HashSet<u32>,
+    /// Resets that are written as roots, and the settings in force there.
+    roots: HashMap<u32, Vec<NewEntry>>,
     /// Whether entries after a `leaf` entry hang on what it points to.
     skips_leaves: bool,
 }
@@ -36,6 +43,7 @@ impl Plan {
         view: &Snapshot,
         rows: Vec<u32>,
         header: Option<u32>,
+        leaf: Option<u32>,
         target: Dialect,
     ) -> Result<Self> {
         let tree = view.tree();
@@ -44,6 +52,8 @@ impl Plan {
             dropped: HashMap::new(),
             parts: HashMap::new(),
             more: HashMap::new(),
+            summaries: HashSet::new(),
+            roots: HashMap::new(),
             skips_leaves: target.codec().leaf_hangs_on_the_left(),
         };
         plan.dropped.extend(header.map(|row| (row, Dropped::Header)));
@@ -68,7 +78,68 @@ impl Plan {
                 Some(_) => {}
             }
         }
+        // These two have resets of their own.
+        if !matches!(target, Dialect::Omp | Dialect::ClaudeCode) {
+            plan.place_resets(view, leaf)?;
+        }
         Ok(plan)
+    }
+
+    /// Decides what becomes of resets in a dialect that has none. A compaction says the same if all that
+    /// follows the reset begins with a summary of what was before. Otherwise what follows must not hang
+    /// on what was before: it gets a root of its own.
+    fn place_resets(&mut self, view: &Snapshot, leaf: Option<u32>) -> Result<()> {
+        let tree = view.tree();
+        let mut is_written = vec![false; tree.nodes.len()];
+        for &row in self.rows.iter().filter(|row| !self.dropped.contains_key(row)) {
+            is_written[row as usize] = true;
+        }
+        let resets = self.rows.iter().copied();
+        let resets: Vec<u32> = resets.filter(|&row| tree.node(row).kind() == Kind::Reset).collect();
+        for reset in resets {
+            let mut summarized = true;
+            let mut below = vec![reset];
+            while let Some(row) = below.pop() {
+                let children = tree.children_index().of(row).iter().copied();
+                let children: Vec<u32> =
+                    children.filter(|&child| is_written[child as usize]).collect();
+                // Here the context is empty.
+                let is_end = children.is_empty() && tree.node(row).kind() != Kind::Leaf;
+                summarized &= !is_end && leaf != Some(row);
+                for child in children {
+                    let node = tree.node(child);
+                    match node.kind() {
+                        Kind::Reset | Kind::Compaction => {}
+                        _ if node.role() == Some(Role::CompactionSummary) => {
+                            self.summaries.insert(child);
+                        }
+                        _ if contributes(tree, child) => summarized = false,
+                        _ => below.push(child),
+                    }
+                }
+            }
+            if summarized {
+                self.dropped.insert(reset, Dropped::Summarized);
+                continue;
+            }
+            let settings = settings_at(view, reset)?;
+            if !settings.is_empty() {
+                self.more.insert(reset, settings.len());
+            }
+            self.roots.insert(reset, settings);
+        }
+        Ok(())
+    }
+
+    /// Returns whether a row's message is written as a compaction that keeps nothing.
+    pub(super) fn is_summary(&self, row: u32) -> bool {
+        self.summaries.contains(&row)
+    }
+
+    /// Returns the entries that say again which settings are in force at a reset that is written as a
+    /// root; `None` for any other row.
+    pub(super) fn root_settings(&self, row: u32) -> Option<&[NewEntry]> {
+        self.roots.get(&row).map(Vec::as_slice)
     }
 
     pub(super) fn dropped(&self, row: u32) -> Option<Dropped> {
@@ -86,6 +157,20 @@ impl Plan {
         }
         let path: HashSet<u32> = tree.ancestors(row).collect();
         path.iter().all(|row| self.parts(*row).iter().all(|part| path.contains(part)))
+    }
+
+    /// Returns the rows at which a branch of the result ends. Leaf entries are bookkeeping: a row with
+    /// nothing else below it is an end.
+    pub(super) fn ends<'a>(&'a self, tree: &'a Tree) -> impl Iterator<Item = u32> + 'a {
+        let mut is_written = vec![false; tree.nodes.len()];
+        for &row in &self.rows {
+            is_written[row as usize] = tree.node(row).kind() != Kind::Leaf;
+        }
+        let children = tree.children_index();
+        self.rows.iter().copied().filter(move |&row| {
+            is_written[row as usize]
+                && !children.of(row).iter().any(|&child| is_written[child as usize])
+        })
     }
 
     /// The id of the last entry that a row is written as: what its children hang on.
@@ -123,7 +208,7 @@ impl Plan {
         let row = tree.row(id);
         match row.and_then(|row| self.dropped.get(&row)) {
             Some(Dropped::Joined(first)) => tree.id_text(*first).to_owned(),
-            Some(Dropped::Header | Dropped::Damaged) => {
+            Some(Dropped::Header | Dropped::Damaged | Dropped::Summarized) => {
                 let next = row.and_then(|row| self.next_below(tree, row));
                 next.map_or(id.to_owned(), |row| tree.id_text(row).to_owned())
             }
@@ -137,6 +222,26 @@ impl Plan {
         let children = tree.children_index().of(row).iter().copied();
         children.filter(is_written).min()
     }
+}
+
+/// The settings in force at a row, as entries.
+fn settings_at(view: &Snapshot, row: u32) -> Result<Vec<NewEntry>> {
+    let (level, model) = context::settings_at(view, row)?;
+    let mut entries = Vec::new();
+    if level != NO_THINKING {
+        entries.push(NewEntry::thinking_level_change(&level));
+    }
+    if let Some(Model { provider, model_id }) = model {
+        let mut entry = NewEntry::of_type("model_change");
+        for (key, value) in [("provider", provider), ("modelId", model_id)] {
+            entry = match value {
+                Some(value) => entry.raw(key, &json::quoted(&value)),
+                None => entry,
+            };
+        }
+        entries.push(entry);
+    }
+    Ok(entries)
 }
 
 /// The part with which the message of a row begins.

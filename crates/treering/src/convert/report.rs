@@ -22,8 +22,11 @@ pub struct Losses {
     pub from: Dialect,
     /// Whose session it became.
     pub to: Dialect,
-    /// How many leaves were read again and gave the same context.
+    /// The number of contexts that were read again and compared: at the active leaf and at ends of
+    /// branches. All of them are the same.
     pub verified: usize,
+    /// The number of ends of branches, the active leaf among them.
+    pub ends: usize,
     items: BTreeMap<String, Kinds>,
 }
 
@@ -36,7 +39,7 @@ struct Kinds {
 
 impl Losses {
     pub(super) fn new(from: Dialect, to: Dialect) -> Self {
-        Losses { from, to, verified: 0, items: BTreeMap::new() }
+        Losses { from, to, verified: 0, ends: 0, items: BTreeMap::new() }
     }
 
     pub(crate) fn note(&mut self, kind: &str, fate: Fate) {

@@ -1,8 +1,7 @@
 //! Reads the result again, by the target's own rules.
 
 use super::plan::Plan;
-use super::write::CLEARED;
-use crate::context::Context;
+use crate::context::{Context, Projection};
 use crate::dialect::{Dialect, carry};
 use crate::entry::{Block, Kind, MessageView, Role};
 use crate::error::{Error, Result};
@@ -10,54 +9,89 @@ use crate::json;
 use crate::llm::Pairing;
 use crate::session::Session;
 use crate::snapshot::Snapshot;
-use std::path::Path;
 
-/// Leaves that are compared; more would only say the same again.
-const LEAVES: usize = 64;
+/// The fewest ends of branches that are compared, however long their paths are.
+const FEWEST: usize = 64;
 
-/// Compares what the model would see, at the active leaf and at the ends of other branches. Returns
-/// how many were compared.
+/// The number of entries on all compared paths after which no further end is compared: contexts share
+/// most of their entries, so the ends of a large tree would take quadratic time.
+const ENOUGH: usize = 1 << 20;
+
+/// The contexts that were compared, and those that there are.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Verified {
+    pub compared: usize,
+    pub ends: usize,
+}
+
+/// Compares what the model sees in the source and in the result: at the active leaf, and at the end of
+/// every branch, the newest first. Claude Code's format cannot say more than the active branch exactly,
+/// so only that is compared there.
+///
+/// # Errors
+///
+/// Fails with [`Error::Unfaithful`] at the first difference.
 pub(super) fn contexts(
     source: &Session,
     plan: &Plan,
     view: &Snapshot,
     leaf: Option<u32>,
-    path: &Path,
+    result: &Session,
     dialect: Dialect,
-) -> Result<usize> {
+) -> Result<Verified> {
     let tree = view.tree();
-    let result = Session::open(path)?;
-    if result.dialect() != dialect {
+    // Only a message tells Tau from Operator.
+    let is_untold = dialect == Dialect::Tau
+        && result.dialect() == Dialect::Operator
+        && !plan.rows.iter().any(|&row| tree.node(row).kind() == Kind::Message);
+    if result.dialect() != dialect && !is_untold {
         return Err(differs(format!("the result reads as {}", result.dialect())));
     }
-    let compare =
-        |theirs: &Context, ours: &Context, at: &str| match difference(theirs, ours, dialect) {
-            None => Ok(()),
-            Some(what) => Err(differs(format!("in the context at {at}, {what}"))),
-        };
-    let at = leaf.map(|row| tree.id(row));
-    let at = at.as_ref().map(|id| id.as_str());
-    compare(&source.context_at(at)?, &result.context()?, at.unwrap_or("the start"))?;
+    let (result_view, result_leaf) = result.view_and_leaf()?;
+    compare(view, leaf, &result_view, result_leaf, dialect)?;
     if !is_same_name(source.name(), result.name(), dialect) {
         return Err(differs("its name is another one".into()));
     }
-    let mut verified = 1;
-    if dialect != Dialect::ClaudeCode {
-        let written = plan.rows.iter().copied();
-        let is_end = |&row: &u32| {
-            // A leaf entry is bookkeeping, not a place where the conversation stood.
-            tree.node(row).kind() != Kind::Leaf && tree.children_index().of(row).is_empty()
-        };
-        let is_whole = |row: &u32| plan.has_whole_messages(tree, *row);
-        for row in written.filter(is_end).filter(is_whole).take(LEAVES) {
-            let Some(end) = plan.stand_in(tree, row) else { continue };
-            let id = tree.id(row);
-            let theirs = source.context_at(Some(id.as_str()))?;
-            compare(&theirs, &result.context_at(Some(&end))?, id.as_str())?;
-            verified += 1;
+    let ends: Vec<u32> = plan.ends(tree).filter(|&row| Some(row) != leaf).collect();
+    let mut verified = Verified { compared: 1, ends: ends.len() + 1 };
+    if dialect == Dialect::ClaudeCode {
+        return Ok(verified);
+    }
+    let mut walked = 0;
+    for row in ends.into_iter().rev() {
+        walked += tree.ancestors(row).count();
+        if walked > ENOUGH && verified.compared > FEWEST {
+            break;
         }
+        // A message that goes on elsewhere is one message in the result.
+        if !plan.has_whole_messages(tree, row) {
+            continue;
+        }
+        let Some(end) = plan.stand_in(tree, row) else { continue };
+        let end = result_view.tree().find_row(&end)?;
+        compare(view, Some(row), &result_view, Some(end), dialect)?;
+        verified.compared += 1;
     }
     Ok(verified)
+}
+
+fn compare(
+    before: &Snapshot,
+    at: Option<u32>,
+    after: &Snapshot,
+    result_at: Option<u32>,
+    dialect: Dialect,
+) -> Result<()> {
+    let (theirs, ours) = (before.clone().projection(at)?, after.clone().projection(result_at)?);
+    let difference = match dialect {
+        Dialect::ClaudeCode => spoken_difference(theirs, ours)?,
+        _ => difference(theirs, ours)?,
+    };
+    let place = at.map_or("the start".to_owned(), |row| before.tree().id(row).to_string());
+    match difference {
+        None => Ok(()),
+        Some(what) => Err(differs(format!("in the context at {place}, {what}"))),
+    }
 }
 
 /// omp's title slot cuts a long name; Tau never forgets one.
@@ -73,36 +107,36 @@ fn differs(what: String) -> Error {
     Error::Unfaithful(what)
 }
 
-/// What is not the same about two contexts.
-fn difference(theirs: &Context, ours: &Context, dialect: Dialect) -> Option<String> {
-    if dialect == Dialect::ClaudeCode {
-        let (theirs, ours) = (said(theirs), said(ours));
-        let place = theirs.iter().zip(&ours).position(|(a, b)| a != b);
-        let place = place.or((theirs.len() != ours.len()).then_some(theirs.len().min(ours.len())));
-        return place.map(|place| format!("message {} is another one", place + 1));
-    }
-    let messages = |context: &Context| -> Vec<Vec<u8>> {
-        let is_made_up = |json: &[u8]| {
-            json::get(json, "summary").and_then(json::string).as_deref() == Some(CLEARED)
-        };
-        let kept = context.messages.iter().filter(|message| !is_made_up(&message.json));
-        kept.map(|message| message.json.clone()).collect()
-    };
-    let (before, after) = (messages(theirs), messages(ours));
-    if before.len() != after.len() {
-        return Some(format!("there are {} messages instead of {}", after.len(), before.len()));
-    }
-    let place = before.iter().zip(&after).position(|(a, b)| !is_same_message(a, b));
-    if let Some(place) = place {
-        return Some(format!("message {} is another one", place + 1));
-    }
+/// Describes what is not the same about two contexts, read message by message.
+fn difference(mut theirs: Projection, mut ours: Projection) -> Result<Option<String>> {
     if theirs.thinking_level != ours.thinking_level {
-        return Some("the thinking level is another one".into());
+        return Ok(Some("the thinking level is another one".into()));
     }
-    let named = |context: &Context| {
-        context.model.clone().filter(|model| model.provider.is_some() || model.model_id.is_some())
+    let named = |projection: &Projection| {
+        let model = projection.model.clone();
+        model.filter(|model| model.provider.is_some() || model.model_id.is_some())
     };
-    (named(theirs) != named(ours)).then(|| "the model is another one".into())
+    if named(&theirs) != named(&ours) {
+        return Ok(Some("the model is another one".into()));
+    }
+    for number in 1.. {
+        match (theirs.next().transpose()?, ours.next().transpose()?) {
+            (None, None) => break,
+            (Some(before), Some(after)) if is_same_message(&before.json, &after.json) => {}
+            (Some(_), Some(_)) => return Ok(Some(format!("message {number} is another one"))),
+            (Some(_), None) => return Ok(Some(format!("message {number} is missing"))),
+            (None, Some(_)) => return Ok(Some(format!("message {number} was added"))),
+        }
+    }
+    Ok(None)
+}
+
+/// The same for Claude Code, whose format holds less: what was said, and by whom.
+fn spoken_difference(theirs: Projection, ours: Projection) -> Result<Option<String>> {
+    let (theirs, ours) = (said(&Context::collect(theirs)?), said(&Context::collect(ours)?));
+    let place = theirs.iter().zip(&ours).position(|(a, b)| a != b);
+    let place = place.or((theirs.len() != ours.len()).then_some(theirs.len().min(ours.len())));
+    Ok(place.map(|place| format!("message {} is another one", place + 1)))
 }
 
 /// Whether a message came through. Where it does not name its model, the result may.
@@ -126,7 +160,8 @@ fn said(context: &Context) -> Vec<(Role, Vec<String>)> {
     let mut all: Vec<(Role, Vec<String>)> = Vec::new();
     for message in context.to_llm(Pairing::Raw).messages {
         let view = MessageView::new(&message.json);
-        if view.role() == Role::System {
+        // Claude Code keeps no system prompt, and what a developer says to the model is part of it.
+        if matches!(view.role(), Role::System | Role::Other) {
             continue;
         }
         let mut parts: Vec<String> =

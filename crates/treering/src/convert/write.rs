@@ -2,68 +2,90 @@
 
 use super::plan::{Dropped, Plan, extra_id, with_references};
 use super::report::{Fate, Losses};
-use super::{ConvertOptions, verify};
+use super::{Extent, verify};
+use crate::context;
 use crate::dialect::{About, Dialect, Stamp, carry, claude, omp};
 use crate::entry::{Kind, NewEntry, Role};
 use crate::error::{Error, Result};
-use crate::fs::NewFile;
 use crate::header::Header;
 use crate::id::EntryId;
 use crate::json;
 use crate::session::Session;
 use crate::snapshot::{Bodies, Snapshot};
-use std::io::{self, Write};
-use std::path::Path;
+use std::io::Write;
 
-pub(super) fn session(
-    source: &Session,
-    leaf: Option<EntryId>,
-    options: &ConvertOptions,
+/// A conversion: what is written, and what it is written as.
+#[derive(Debug)]
+pub(crate) struct Conversion<'a> {
+    source: &'a Session,
+    view: Snapshot,
+    plan: Plan,
+    /// The row that becomes the active leaf.
+    leaf: Option<u32>,
+    header: Header,
     dialect: Dialect,
-    new: &mut NewFile,
-) -> Result<Losses> {
-    let (view, header_row) = source.view_and_header();
-    let tree = view.tree();
-    let rows: Vec<u32> = match (&options.leaf, &leaf) {
-        (Some(_), Some(leaf)) => tree.path_rows(tree.find_row(leaf.as_str())?),
-        _ => tree.live().collect(),
-    };
-    let mut losses = Losses::new(source.dialect(), dialect);
-    let plan = Plan::new(&view, rows, header_row, dialect)?;
-    let header = source.header();
-    let writer = Writer { view: &view, plan: &plan, header: &header, dialect };
-    let at = leaf.as_ref().and_then(|leaf| tree.row(leaf.as_str()));
-    let (path, target) = (&new.path().to_owned(), &new.target().to_owned());
-    let mut out = io::BufWriter::with_capacity(1 << 20, new);
-    match dialect {
-        Dialect::ClaudeCode => claude::export(&writer, source.name(), at, &mut out, &mut losses)?,
-        _ => writer.entries(&mut out, &mut losses)?,
-    }
-    out.flush().map_err(Error::io(target, "write"))?;
-    drop(out);
-    if dialect != Dialect::ClaudeCode {
-        let expected = at.and_then(|row| plan.stand_in(tree, row));
-        settle(path, source.name(), expected.as_deref())?;
-    }
-    losses.verified = verify::contexts(source, &plan, &view, at, path, dialect)?;
-    Ok(losses)
 }
 
-/// Writes a path as a session of treering's own format, with a header of its own.
-pub(crate) fn path(
-    view: &Snapshot,
-    rows: &[u32],
-    header: &Header,
-    mut out: &mut dyn Write,
-) -> Result<()> {
-    let plan = Plan::new(view, rows.to_vec(), None, Dialect::Pi)?;
-    let writer = Writer { view, plan: &plan, header, dialect: Dialect::Pi };
-    writer.entries(&mut out, &mut Losses::new(Dialect::Pi, Dialect::Pi))
+impl<'a> Conversion<'a> {
+    /// Plans the conversion of an extent of `source`, which stands at `leaf`, to `dialect`.
+    pub(crate) fn new(
+        source: &'a Session,
+        extent: Extent,
+        leaf: Option<&EntryId>,
+        header: Header,
+        dialect: Dialect,
+    ) -> Result<Self> {
+        let (view, header_row) = source.view_and_header();
+        let tree = view.tree();
+        let leaf = leaf.map(|leaf| tree.find_row(leaf.as_str())).transpose()?;
+        let rows = match (extent, leaf) {
+            (Extent::Path, Some(leaf)) => tree.path_rows(leaf),
+            (Extent::Path, None) => Vec::new(),
+            (Extent::Whole, _) => tree.live().collect(),
+        };
+        let plan = Plan::new(&view, rows, header_row, leaf, dialect)?;
+        Ok(Conversion { source, view, plan, leaf, header, dialect })
+    }
+
+    /// Writes the entries.
+    pub(crate) fn write(&self, mut out: &mut dyn Write) -> Result<Losses> {
+        let mut losses = Losses::new(self.source.dialect(), self.dialect);
+        let Conversion { view, plan, header, .. } = self;
+        let writer = Writer { view, plan, header, dialect: self.dialect };
+        match self.dialect {
+            Dialect::ClaudeCode => {
+                claude::export(&writer, self.source.name(), self.leaf, out, &mut losses)?;
+            }
+            _ => writer.entries(&mut out, &mut losses)?,
+        }
+        Ok(losses)
+    }
+
+    /// Gives what was written its name and its leaf, and compares it with the source. `open` opens it.
+    pub(crate) fn finish(
+        &self,
+        open: &dyn Fn() -> Result<Session>,
+        losses: &mut Losses,
+    ) -> Result<()> {
+        let tree = self.view.tree();
+        if self.dialect != Dialect::ClaudeCode {
+            let leaf = self.leaf.and_then(|row| self.plan.stand_in(tree, row));
+            settle(open, self.source.name(), leaf.as_deref())?;
+        }
+        let Conversion { source, view, plan, leaf, dialect, .. } = self;
+        let verified = verify::contexts(source, plan, view, *leaf, &open()?, *dialect)?;
+        (losses.verified, losses.ends) = (verified.compared, verified.ends);
+        Ok(())
+    }
 }
 
 /// Gives the result its name and its leaf, where they do not follow from the entries.
-fn settle(path: &Path, name: Option<String>, leaf: Option<&str>) -> Result<()> {
-    let session = Session::open(path)?;
+fn settle(
+    open: &dyn Fn() -> Result<Session>,
+    name: Option<String>,
+    leaf: Option<&str>,
+) -> Result<()> {
+    let session = open()?;
     let go = |session: &Session| match leaf {
         Some(leaf) if session.leaf().is_none_or(|now| now.as_str() != leaf) => {
             session.branch(leaf).map(drop)
@@ -72,7 +94,7 @@ fn settle(path: &Path, name: Option<String>, leaf: Option<&str>) -> Result<()> {
         _ => Ok(()),
     };
     go(&session)?;
-    if Session::open(path)?.name() != name {
+    if open()?.name() != name {
         session.set_name(name.as_deref().unwrap_or_default())?;
         // Operator looks for the name on the path: there the leaf stays where it was given.
         if session.dialect() != Dialect::Operator {
@@ -99,15 +121,11 @@ pub(crate) struct Item {
     pub parent: Option<String>,
     pub entry: NewEntry,
     pub millis: i64,
+    /// Whether it hides what is above it, and nothing stands for that.
+    pub is_reset: bool,
 }
 
 impl Item {
-    /// Whether it stands for a conversation that was cleared.
-    pub(crate) fn is_reset(&self) -> bool {
-        let summary = carry::member(&self.entry.fields, "summary").and_then(json::string);
-        self.entry.kind() == Kind::Compaction && summary.as_deref() == Some(CLEARED)
-    }
-
     /// The id of the row that it comes from.
     pub(crate) fn base(&self) -> &str {
         let extra = self.id.rsplit_once('.').filter(|_| self.row.is_none());
@@ -144,7 +162,7 @@ impl Writer<'_> {
         // The leaf as it would have been while the source was written.
         let mut left: Option<String> = None;
         self.each(losses, &mut |item, losses| {
-            let Item { row, id, parent, entry, millis } = item;
+            let Item { row, id, parent, entry, millis, .. } = item;
             let kind = entry.kind();
             let target = self.target_of(&entry);
             let parent = match kind {
@@ -178,8 +196,12 @@ impl Writer<'_> {
         for &row in &plan.rows {
             millis = tree.node(row).time().unwrap_or(millis);
             match plan.dropped(row) {
-                Some(Dropped::Header) => continue,
-                Some(Dropped::Joined(_)) => continue,
+                Some(Dropped::Header | Dropped::Joined(_)) => continue,
+                Some(Dropped::Summarized) => {
+                    let why = "the summary that follows it became a compaction that keeps nothing";
+                    losses.note("reset", Fate::Adapted(why));
+                    continue;
+                }
                 Some(Dropped::Damaged) => {
                     losses.note("damaged entry", Fate::LeftOut("it cannot be read"));
                     continue;
@@ -188,14 +210,19 @@ impl Writer<'_> {
             }
             let Some((entry, more)) = self.entry(&mut bodies, row)? else { continue };
             let (id, parent) = (tree.id_text(row).to_owned(), tree.node(row).parent);
-            let parent = plan.stand_in(tree, parent);
+            let settings = plan.root_settings(row);
+            let parent = plan.stand_in(tree, parent).filter(|_| settings.is_none());
             let entry = with_references(plan, tree, entry);
-            write(Item { row: Some(row), id: id.clone(), parent, entry, millis }, losses)?;
-            for (at, message) in more.into_iter().enumerate() {
-                let parent = if at == 0 { id.clone() } else { extra_id(&id, at) };
-                let entry = carry::native("message", [b",\"message\":", &*message].concat());
+            let (row, is_reset) = (Some(row), tree.node(row).kind() == Kind::Reset);
+            write(Item { row, id: id.clone(), parent, entry, millis, is_reset }, losses)?;
+            let messages = more
+                .into_iter()
+                .map(|message| carry::native("message", [b",\"message\":", &*message].concat()));
+            let settings = settings.unwrap_or_default().iter().cloned();
+            for (at, entry) in messages.chain(settings).enumerate() {
+                let parent = Some(if at == 0 { id.clone() } else { extra_id(&id, at) });
                 let id = extra_id(&id, at + 1);
-                write(Item { row: None, id, parent: Some(parent), entry, millis }, losses)?;
+                write(Item { row: None, id, parent, entry, millis, is_reset: false }, losses)?;
             }
         }
         Ok(())
@@ -217,9 +244,14 @@ impl Writer<'_> {
             let joined = crate::context::joined(whole, message);
             entry = carry::native("message", [b",\"message\":", &*joined].concat());
         }
+        if self.plan.is_summary(row) {
+            let message = carry::member(&entry.fields, "message").unwrap_or(b"{}");
+            return Ok(Some((compaction_of(message), more)));
+        }
         entry = match (node.kind(), self.dialect) {
-            (Kind::Reset, Dialect::Omp) => NewEntry::of_type("reset_boundary"),
-            (Kind::Reset, _) => NewEntry::compaction(CLEARED, None, 0),
+            (Kind::Reset, Dialect::Omp) => NewEntry::of_type(omp::RESET),
+            (Kind::Reset, Dialect::ClaudeCode) => NewEntry::compaction("", None, 0),
+            (Kind::Reset, _) => omp::wrapped(NewEntry::of_type(omp::RESET)),
             (_, Dialect::Omp) => omp::restored(entry),
             (Kind::Other, _) => omp::wrapped(entry),
             _ => entry,
@@ -234,7 +266,7 @@ impl Writer<'_> {
         if json::get(message, "provider").is_some() || json::get(message, "model").is_some() {
             return Ok(entry);
         }
-        let model = self.view.clone().projection(Some(row))?.model;
+        let (_, model) = context::settings_at(self.view, row)?;
         let mut message = message.to_vec();
         let model = model.map(|model| [("provider", model.provider), ("model", model.model_id)]);
         for (key, value) in model.into_iter().flatten() {
@@ -253,7 +285,10 @@ impl Writer<'_> {
     fn fate(&self, row: u32, entry: &NewEntry, line: &[u8]) -> Fate {
         let kind = self.view.tree().node(row).kind();
         if kind == Kind::Reset && self.dialect != Dialect::Omp {
-            return Fate::Adapted("a reset became a compaction that keeps nothing");
+            return Fate::Adapted("what follows it begins a tree of its own");
+        }
+        if self.plan.is_summary(row) {
+            return Fate::Adapted("the summary became a compaction that keeps nothing");
         }
         if kind == Kind::Other && entry.kind() == Kind::Custom {
             return Fate::Adapted("the agent has no such entry; it is kept as a custom one");
@@ -273,8 +308,11 @@ impl Writer<'_> {
     }
 }
 
-/// What stands for a conversation that was cleared.
-pub(super) const CLEARED: &str = "(The conversation was cleared here.)";
+/// A compaction that keeps nothing, with the summary of a message.
+fn compaction_of(message: &[u8]) -> NewEntry {
+    let tokens = json::get(message, "tokensBefore").unwrap_or(b"0");
+    NewEntry::compaction_of(json::get(message, "summary").unwrap_or(b"\"\""), tokens)
+}
 
 /// The header's id, where new roots hang on it.
 fn root_of(start: &[u8], dialect: Dialect) -> Option<String> {

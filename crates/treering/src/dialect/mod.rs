@@ -17,7 +17,7 @@ mod link;
 pub(crate) mod omp;
 mod operator;
 mod pi;
-mod python;
+pub(crate) mod python;
 mod receipt;
 pub(crate) mod stringify;
 mod tau;
@@ -278,6 +278,17 @@ pub(crate) trait Codec: Sync + fmt::Debug {
     /// Whether sessions have no header of their own: then [`header`](Codec::header) is asked about
     /// every record until it knows.
     fn is_headerless(&self) -> bool {
+        false
+    }
+
+    /// Returns whether the header is a record of its own that may be missing: then no other record says
+    /// who the session is, and nothing has to be read for its sake.
+    fn has_optional_header(&self) -> bool {
+        false
+    }
+
+    /// Returns whether the agent writes its files with Python's `json`, which has `NaN` and `Infinity`.
+    fn is_python(&self) -> bool {
         false
     }
 

@@ -9,6 +9,9 @@
 //! of digits or an ISO time as well; [`millis`] reads all of them.
 
 use crate::json;
+use memchr::memmem;
+use std::borrow::Cow;
+use std::ops::Range;
 
 const HEX: &[u8; 16] = b"0123456789abcdef";
 
@@ -119,6 +122,70 @@ fn write_unit(out: &mut Vec<u8>, unit: u16) {
     }
 }
 
+/// The numbers that Python's `json` writes and reads, and JSON does not have.
+const NOT_FINITE: [&[u8]; 3] = [b"-Infinity", b"Infinity", b"NaN"];
+
+/// Returns a record of Python's as JSON: with `null`, as JavaScript writes them, in the place of numbers
+/// that are not finite.
+pub(crate) fn standard(record: &[u8]) -> Cow<'_, [u8]> {
+    let (mut out, mut copied) = (Vec::new(), 0);
+    for place in not_finite(record) {
+        out.extend_from_slice(&record[copied..place.start]);
+        out.extend_from_slice(b"null");
+        copied = place.end;
+    }
+    if copied == 0 {
+        return Cow::Borrowed(record);
+    }
+    out.extend_from_slice(&record[copied..]);
+    Cow::Owned(out)
+}
+
+/// Returns the same with everything at its place, for readers that look for places: each such number
+/// becomes an empty object, which is no id, no time and no text.
+pub(crate) fn masked(record: &[u8]) -> Cow<'_, [u8]> {
+    let places = not_finite(record);
+    if places.is_empty() {
+        return Cow::Borrowed(record);
+    }
+    let mut masked = record.to_vec();
+    for place in places {
+        masked[place.clone()].fill(b' ');
+        masked[place.start..place.start + 2].copy_from_slice(b"{}");
+    }
+    Cow::Owned(masked)
+}
+
+/// The places of numbers that are not finite, outside of texts.
+fn not_finite(record: &[u8]) -> Vec<Range<usize>> {
+    let mut places = Vec::new();
+    if memmem::find(record, b"NaN").is_none() && memmem::find(record, b"Infinity").is_none() {
+        return places;
+    }
+    let mut at = 0;
+    while let Some(byte) = record.get(at) {
+        let word = match byte {
+            b'"' => match json::skip_string(record, at) {
+                Some(end) => {
+                    at = end;
+                    continue;
+                }
+                None => break,
+            },
+            b'-' | b'I' | b'N' => NOT_FINITE.iter().find(|word| record[at..].starts_with(word)),
+            _ => None,
+        };
+        match word {
+            Some(word) => {
+                places.push(at..at + word.len());
+                at += word.len();
+            }
+            None => at += 1,
+        }
+    }
+    places
+}
+
 /// Unix milliseconds as Python prints the float of seconds.
 pub(crate) fn seconds(millis: i64) -> Vec<u8> {
     // Rust and Python both print the shortest digits that mean the same float, and neither uses an
@@ -151,6 +218,27 @@ fn from_seconds(text: &str) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_that_are_not_finite_are_null() {
+        let record =
+            br#"{"a": NaN, "NaN": "Infinity \" NaN", "b": [-Infinity,Infinity,NaN], "c": -1}"#;
+        let standard = standard(record);
+        assert_eq!(
+            standard,
+            br#"{"a": null, "NaN": "Infinity \" NaN", "b": [null,null,null], "c": -1}"#.as_slice()
+        );
+        let masked = masked(record);
+        assert_eq!(masked.len(), record.len());
+        for json in [&standard, &masked] {
+            assert_eq!(json::skip_value(json, 0), Some(json.len()));
+        }
+        for same in [&br#"{"a": 1}"#[..], br#"{"a": "NaN"}"#, br#"{"a": "NaN"#, b""] {
+            assert!(matches!(super::standard(same), Cow::Borrowed(_)));
+            assert!(matches!(super::masked(same), Cow::Borrowed(_)));
+        }
+        assert_eq!(json::skip_value(&super::standard(b"{NaN: 1}"), 0), None, "not a value there");
+    }
     use proptest::prelude::*;
 
     fn dumped(json: &str) -> String {

@@ -121,6 +121,14 @@ impl NewEntry {
         .raw("tokensBefore", tokens_before.to_string().as_bytes())
     }
 
+    /// A compaction that keeps nothing, of JSON.
+    pub(crate) fn compaction_of(summary: &[u8], tokens_before: &[u8]) -> Self {
+        NewEntry::new(Kind::Compaction)
+            .raw("summary", summary)
+            .raw("firstKeptEntryId", KEEPS_NOTHING)
+            .raw("tokensBefore", tokens_before)
+    }
+
     /// A summary of the branch that was left at `from` (`None`: before the first entry).
     pub fn branch_summary(from: Option<&EntryId>, summary: &str) -> Self {
         let from = from.map_or("root", EntryId::as_str);

@@ -1,24 +1,24 @@
-//! A path as a session of its own.
+//! Forks: a path, or a whole session, as a session of its own.
+//!
+//! All forks are made here, for every caller. One in the dialect of its source copies records
+//! ([`copy`](super::copy)); one in another dialect is a [conversion](crate::convert). Either is read
+//! again, and must stand at the same entry and give the same context, before its file gets its name.
 
+use super::copy::{PathCopy, whole};
 use super::options::Creation;
 use super::state::{Place, State};
-use super::{Durability, Session};
-use crate::catalog;
-use crate::convert;
-use crate::dialect::omp::title;
-use crate::dialect::{About, Dialect, Stamp};
-use crate::entry::{Kind, NewEntry, Role};
+use super::{Durability, Session, SessionOptions};
+use crate::catalog::{self, Catalog};
+use crate::convert::{self, Conversion, Extent};
+use crate::dialect::Dialect;
+use crate::entry::{Kind, Role};
 use crate::error::{Error, Result};
 use crate::fs::{self, NewFile};
 use crate::header::Header;
-use crate::id::{EntryId, IdMaker, SessionId};
-use crate::json;
+use crate::id::{EntryId, SessionId};
 use crate::load::Loaded;
 use crate::log::{Journal, MemoryJournal};
 use crate::snapshot::{Bodies, Snapshot};
-use crate::tree::NONE;
-use std::borrow::Cow;
-use std::collections::HashMap;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -26,8 +26,16 @@ use std::sync::Arc;
 /// Choices for a fork. All have defaults.
 #[derive(Debug, Clone, Default)]
 pub struct ForkOptions {
-    /// The new session's directory; that of the source if `None`.
+    /// The new session's directory. By default that of the source, if the fork is in the source's
+    /// dialect, else the project's directory below [`root`](ForkOptions::root).
     pub dir: Option<PathBuf>,
+    /// The root directory of the caller's own sessions, with a directory for each project, as
+    /// [`Catalog`] has it. Forks in another dialect than their source go there: they do not belong among
+    /// the files of the source's agent.
+    pub root: Option<PathBuf>,
+    /// The new session's dialect. By default that of the source, or pi's if treering never writes the
+    /// source's.
+    pub dialect: Option<Dialect>,
     /// The new session's project; that of the source if `None`.
     pub cwd: Option<PathBuf>,
     /// The new session's id; a UUID if `None`.
@@ -43,6 +51,15 @@ impl Session {
     /// chained over what is left out. A fork without any conversation gets its file with its first
     /// message; a fork of a session in memory stays in memory.
     ///
+    /// The fork is read again before its file gets its name: it stands at the same entry as the source
+    /// at `leaf`, and gives the same context.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Error::NoForkDirectory`] if the fork is in another dialect than its source, as all
+    /// forks of Claude Code's and Codex's sessions are, and the options name neither a directory nor a
+    /// root.
+    ///
     /// ```
     /// use treering::{ForkOptions, Message, Session};
     /// # let dir = tempfile::tempdir()?;
@@ -55,54 +72,263 @@ impl Session {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn fork(&self, leaf: &str, options: ForkOptions) -> Result<Session> {
-        let (view, source, header_row) = {
-            let state = self.state();
-            (state.view(), state.path().map(Path::to_owned), state.loaded.header_row())
+        let tree = self.tree();
+        let row = tree.find_row(leaf)?;
+        // A fork at a leaf entry is one at its target: some dialects chain it to the leaf that was left.
+        let row = match tree.node(row).kind() {
+            Kind::Leaf if self.dialect().codec().leaf_hangs_on_the_left() => tree.leaf_target(row),
+            _ => Some(row),
         };
-        let leaf = view.tree().find_row(leaf)?;
-        let path = view.tree().path_rows(leaf);
-        let id = options.id.unwrap_or_else(SessionId::generate);
-        let cwd = options.cwd.unwrap_or_else(|| self.cwd().into());
-        let parent = source.as_deref().map(|path| absolute(path).to_string_lossy().into_owned());
-        let header = Header::new(&id, &cwd, parent.as_deref());
-        let fork = Fork {
-            // What treering never writes becomes a session of its own format.
-            dialect: if self.dialect().is_writable() { self.dialect() } else { Dialect::Pi },
-            is_copy: self.dialect().is_writable(),
-            name: self.name(),
-            header: &header,
-            header_row,
-        };
+        Fork::new(self, Extent::Path, row.map(|row| tree.id(row)), options)?.make()
+    }
 
-        let spoken =
-            |row: &u32| matches!(view.tree().node(*row).role(), Some(Role::User | Role::Assistant));
-        let directory =
-            options.dir.or_else(|| source.and_then(|path| path.parent().map(Into::into)));
-        match directory {
-            Some(directory) if options.creation == Creation::AtOnce || path.iter().any(spoken) => {
-                let target = directory.join(catalog::file_name(&header));
-                write_whole(&target, |out| fork.write(&view, &path, out))?;
-                let (creation, durability) = (options.creation, options.durability);
-                let options = super::SessionOptions { creation, durability, ..Default::default() };
+    /// Makes all of the session another one, which stands at the same entry.
+    pub(crate) fn fork_whole(&self, options: ForkOptions) -> Result<Session> {
+        Fork::new(self, Extent::Whole, self.leaf(), options)?.make()
+    }
+}
+
+/// A fork to be made.
+struct Fork<'a> {
+    source: &'a Session,
+    loaded: Loaded,
+    /// What is forked: the source, standing at the entry that the fork will stand at.
+    from: Standing,
+    extent: Extent,
+    header: Header,
+    dialect: Dialect,
+    /// The file; `None` in memory.
+    target: Option<PathBuf>,
+    creation: Creation,
+    durability: Durability,
+}
+
+/// A session at one of its entries.
+struct Standing {
+    view: Snapshot,
+    /// The header's row, where it is a node.
+    header: Option<u32>,
+    leaf: Option<u32>,
+}
+
+impl<'a> Fork<'a> {
+    fn new(
+        source: &'a Session,
+        extent: Extent,
+        leaf: Option<EntryId>,
+        options: ForkOptions,
+    ) -> Result<Self> {
+        let ForkOptions { dir, root, dialect, cwd, id, creation, durability } = options;
+        let (view, loaded) = {
+            let state = source.state();
+            (state.view(), state.loaded.clone())
+        };
+        let (own, path) = (loaded.dialect, source.path());
+        let leaf = leaf.map(|leaf| view.tree().find_row(leaf.as_str())).transpose()?;
+        let from = Standing { view, header: loaded.header_row(), leaf };
+        let default = if own.is_writable() { own } else { Dialect::Pi };
+        let dialect = dialect.unwrap_or(default);
+        if !dialect.is_writable() {
+            return Err(Error::ReadOnlyDialect(dialect));
+        }
+        let cwd = cwd.unwrap_or_else(|| source.cwd().into());
+        let id = id.unwrap_or_else(SessionId::generate);
+        let parent = path.as_deref().map(|path| absolute(path).to_string_lossy().into_owned());
+        let header = Header::new(&id, &cwd, parent.as_deref());
+        let directory = match (dir, &path) {
+            (Some(dir), _) => Some(dir),
+            (None, None) => None,
+            (None, Some(path)) if dialect == own => path.parent().map(Path::to_owned),
+            (None, Some(_)) => match root {
+                Some(root) => Some(Catalog::new(root).dir_for(&cwd)),
+                None => return Err(Error::NoForkDirectory { from: own, to: dialect }),
+            },
+        };
+        let target = directory.map(|directory| directory.join(catalog::file_name(&header)));
+        Ok(Fork { source, loaded, from, extent, header, dialect, target, creation, durability })
+    }
+
+    fn make(self) -> Result<Session> {
+        match &self.target {
+            Some(target) if self.creation == Creation::AtOnce || self.has_conversation() => {
+                self.write_file(target)?;
+                let (creation, durability) = (self.creation, self.durability);
+                let options = SessionOptions { creation, durability, ..Default::default() };
                 Session::open_with(target, options)
             }
-            directory => {
-                let mut bytes = Vec::new();
-                fork.write(&view, &path, &mut bytes).map_err(Error::Storage)?;
-                let memory = Arc::new(MemoryJournal::new(bytes));
-                let loaded = Loaded::read(&*memory).map_err(|error| error.at(None))?;
-                let place = match directory {
-                    None => Place::Elsewhere,
-                    Some(directory) => Place::Pending {
-                        path: directory.join(catalog::file_name(&header)),
-                        creation: options.creation,
-                        memory: Arc::clone(&memory),
-                    },
-                };
-                let state = State::with_header(place, memory as Arc<dyn Journal>, loaded, header)?;
-                Ok(Session::new(state, options.creation, options.durability))
+            _ => self.hold(),
+        }
+    }
+
+    fn rows(&self) -> Vec<u32> {
+        match self.extent {
+            Extent::Path => self.from.path(),
+            Extent::Whole => self.from.view.tree().live().collect(),
+        }
+    }
+
+    fn has_conversation(&self) -> bool {
+        let role = |row: u32| self.from.view.tree().node(row).role();
+        self.rows().into_iter().any(|row| matches!(role(row), Some(Role::User | Role::Assistant)))
+    }
+
+    /// Returns the conversion that makes the fork; `None` if records are copied.
+    fn conversion(&self) -> Result<Option<Conversion<'a>>> {
+        if self.dialect == self.loaded.dialect {
+            return Ok(None);
+        }
+        let leaf = self.from.leaf.map(|row| self.from.view.tree().id(row));
+        let header = self.header.clone();
+        Conversion::new(self.source, self.extent, leaf.as_ref(), header, self.dialect).map(Some)
+    }
+
+    fn write_file(&self, target: &Path) -> Result<()> {
+        if let Some(conversion) = self.conversion()? {
+            return convert::write_new(target, &conversion).map(drop);
+        }
+        let prove = |path: &Path| self.prove(&Session::open(path)?);
+        write_proven(target, |out| self.copy(out), prove)
+    }
+
+    /// Makes the fork in memory; it may get a file later.
+    fn hold(&self) -> Result<Session> {
+        let mut bytes = Vec::new();
+        let conversion = self.conversion()?;
+        let mut losses = match &conversion {
+            Some(conversion) => Some(conversion.write(&mut bytes)?),
+            None => self.copy(&mut bytes).map(|()| None).map_err(Error::Storage)?,
+        };
+        let memory = Arc::new(MemoryJournal::new(bytes));
+        let journal = || Arc::clone(&memory) as Arc<dyn Journal>;
+        let load = || -> Result<Loaded> {
+            let loaded = Loaded::read(&*memory).map_err(|error| error.at(None))?;
+            // The first records of a session do not always tell.
+            Ok(loaded.of_dialect(self.dialect))
+        };
+        let open = || {
+            let state =
+                State::with_header(Place::Elsewhere, journal(), load()?, self.header.clone())?;
+            Ok(Session::new(state, self.creation, Durability::None))
+        };
+        match (&conversion, &mut losses) {
+            (Some(conversion), Some(losses)) => conversion.finish(&open, losses)?,
+            _ => self.prove(&open()?)?,
+        }
+        let place = match &self.target {
+            None => Place::Elsewhere,
+            Some(path) => {
+                let (path, creation) = (path.clone(), self.creation);
+                Place::Pending { path, creation, memory: Arc::clone(&memory) }
+            }
+        };
+        let state = State::with_header(place, journal(), load()?, self.header.clone())?;
+        Ok(Session::new(state, self.creation, self.durability))
+    }
+
+    /// Writes the fork as a copy of records.
+    fn copy(&self, out: &mut dyn Write) -> io::Result<()> {
+        let (view, header) = (&self.from.view, &self.header);
+        match self.extent {
+            Extent::Whole => whole(view, &self.loaded, header, out),
+            Extent::Path => {
+                let (dialect, name) = (self.dialect, view.tree().name().map(str::to_owned));
+                let copy = PathCopy { dialect, name, header, header_row: self.from.header };
+                copy.write(view, &self.rows(), out)
             }
         }
+    }
+
+    /// Says why a context may differ although all records are the same.
+    fn explained(&self, error: Error) -> Error {
+        let directory =
+            |path: &Option<PathBuf>| path.as_deref().and_then(Path::parent).map(absolute);
+        let is_elsewhere = directory(&self.target) != directory(&self.source.path());
+        match error {
+            Error::Unfaithful(what) if self.dialect == Dialect::Omp && is_elsewhere => {
+                let why = "omp keeps images beside its sessions, out of reach of this directory";
+                Error::Unfaithful(format!("{what}; {why}"))
+            }
+            error => error,
+        }
+    }
+
+    /// Fails unless the fork stands where it should and gives the context of the source.
+    fn prove(&self, fork: &Session) -> Result<()> {
+        let (view, header) = fork.view_and_header();
+        let leaf = fork.leaf().and_then(|leaf| view.tree().row(leaf.as_str()));
+        let (from, mut to) = (&self.from, Standing { view, header, leaf });
+        let (theirs, ours) = (from.ids(from.sound_path()?), to.ids(to.path()));
+        if theirs != ours {
+            let end = |ids: &[&str]| ids.last().map_or("the start".to_owned(), |id| (*id).into());
+            let what = format!("it stands at {}, not at {}", end(&ours), end(&theirs));
+            return Err(Error::Unfaithful(what));
+        }
+        from.compare(&to).map_err(|error| self.explained(error))?;
+        if self.extent == Extent::Path {
+            return Ok(());
+        }
+        let all = |side: &Standing| side.view.tree().live().collect::<Vec<_>>();
+        if from.ids(all(from)) != to.ids(all(&to)) {
+            return Err(Error::Unfaithful("it has other entries".into()));
+        }
+        let tree = from.view.tree();
+        for end in tree.leaves().iter().rev().take(ENDS) {
+            let (view, leaf) = (from.view.clone(), tree.row(end.as_str()));
+            to.leaf = to.view.tree().row(end.as_str());
+            Standing { view, header: from.header, leaf }.compare(&to)?;
+        }
+        Ok(())
+    }
+}
+
+/// The number of ends of branches at which the contexts of a whole copy are compared. All records of a
+/// copy are those of its source, so that one mistake shows in many of them.
+const ENDS: usize = 64;
+
+impl Standing {
+    fn path(&self) -> Vec<u32> {
+        self.leaf.map(|leaf| self.view.tree().path_rows(leaf)).unwrap_or_default()
+    }
+
+    /// The path without damaged entries at its end, which are no places to stand at.
+    fn sound_path(&self) -> Result<Vec<u32>> {
+        let (mut path, mut bodies) = (self.path(), Bodies::few());
+        while let Some(&row) = path.last() {
+            if bodies.record(&self.view, row)?.is_some() {
+                break;
+            }
+            path.pop();
+        }
+        Ok(path)
+    }
+
+    /// The ids of rows, without the header, leaf entries, and labels, which a fork makes anew.
+    fn ids(&self, rows: Vec<u32>) -> Vec<&str> {
+        let tree = self.view.tree();
+        let is_entry = |row: &u32| !matches!(tree.node(*row).kind(), Kind::Label | Kind::Leaf);
+        let entries = rows.into_iter().filter(is_entry).filter(|row| Some(*row) != self.header);
+        entries.map(|row| tree.id_text(row)).collect()
+    }
+
+    /// Fails unless both contexts are the same. They are read message by message.
+    fn compare(&self, fork: &Standing) -> Result<()> {
+        let mut theirs = self.view.clone().projection(self.leaf)?;
+        let mut ours = fork.view.clone().projection(fork.leaf)?;
+        let differs = |what: String| Err(Error::Unfaithful(what));
+        if theirs.thinking_level != ours.thinking_level || theirs.model != ours.model {
+            return differs("the model or the thinking level is another one".into());
+        }
+        for number in 1.. {
+            let what = match (theirs.next().transpose()?, ours.next().transpose()?) {
+                (None, None) => break,
+                (Some(before), Some(after)) if before == after => continue,
+                (Some(_), Some(_)) => "is another one",
+                (Some(_), None) => "is missing",
+                (None, Some(_)) => "was added",
+            };
+            return differs(format!("message {number} of the context {what}"));
+        }
+        Ok(())
     }
 }
 
@@ -111,11 +337,22 @@ pub(crate) fn write_whole(
     target: &Path,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> Result<()> {
+    write_proven(target, write, |_| Ok(()))
+}
+
+/// As [`write_whole`], but the file gets its name only if `prove` finds nothing wrong with it.
+fn write_proven(
+    target: &Path,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    prove: impl FnOnce(&Path) -> Result<()>,
+) -> Result<()> {
     if fs::exists(target) {
         return Err(Error::AlreadyExists(target.to_owned()));
     }
-    let written = NewFile::beside(target).and_then(|new| filled(new, write)?.publish());
-    written.map(drop).map_err(Error::creating(target, "write"))
+    let new = NewFile::beside(target).and_then(|new| filled(new, write));
+    let new = new.map_err(Error::io(target, "write"))?;
+    prove(new.path())?;
+    new.publish().map(drop).map_err(Error::creating(target, "write"))
 }
 
 /// Fills a new file through a buffer.
@@ -126,164 +363,6 @@ pub(crate) fn filled(
     let mut out = io::BufWriter::with_capacity(1 << 20, new);
     write(&mut out)?;
     out.into_inner().map_err(io::IntoInnerError::into_error)
-}
-
-/// A session to be made of a path.
-pub(super) struct Fork<'a> {
-    pub dialect: Dialect,
-    /// Whether records are copied, because the source is of the same dialect.
-    pub is_copy: bool,
-    pub name: Option<String>,
-    pub header: &'a Header,
-    /// The row of the source's header, if that is a node.
-    pub header_row: Option<u32>,
-}
-
-impl Fork<'_> {
-    /// The path without its labels, re-chained, then the labels that are in force on it.
-    pub(super) fn write(
-        &self,
-        view: &Snapshot,
-        path: &[u32],
-        out: &mut dyn Write,
-    ) -> io::Result<()> {
-        if !self.is_copy {
-            return convert::write_path(view, path, self.header, out).map_err(io::Error::other);
-        }
-        let codec = self.dialect.codec();
-        let Header { id, cwd, parent_session, .. } = self.header;
-        let created = self.header.created().unwrap_or_else(crate::time::now);
-        let about = About { id, cwd, parent_session: parent_session.as_deref(), created };
-        let mut start = self.dialect.start(&about).map_err(io::Error::other)?;
-        // What the path says about the name comes along; omp looks for it in the slot only.
-        let own = self.name.as_deref();
-        let name = view.tree().name_given_by(path).unwrap_or(own);
-        if let (Dialect::Omp, Some(name)) = (self.dialect, name) {
-            let slot = title::slot(name, Some("user"), &crate::time::format(created));
-            start.splice(..slot.len().min(start.len()), slot);
-        }
-        out.write_all(&start)?;
-        let root = json::get(&start, codec.keys().id).filter(|_| codec.roots_hang_on_the_header());
-
-        let tree = view.tree();
-        let is_kept =
-            |row: &u32| tree.node(*row).kind() != Kind::Label && Some(*row) != self.header_row;
-        let kept: Vec<u32> = path.iter().copied().filter(is_kept).collect();
-        let moved = replacements(view, path);
-        let mut bodies = Bodies::with_images();
-        let mut parent = NONE;
-        for &row in &kept {
-            let body = match codec.is_native(tree.node(row).kind()) {
-                true => bodies.any(view, row).map_err(io::Error::other)?.map(Cow::into_owned),
-                false => bodies.record(view, row).map_err(io::Error::other)?.map(<[u8]>::to_vec),
-            };
-            // Known to be damaged, but its head can be read: it keeps its place.
-            let body = body.map_or_else(|| view.bytes(row), Ok)?;
-            let unchanged =
-                tree.node(row).parent == parent && tree.node(row).kind() != Kind::Compaction;
-            match unchanged && !(parent == NONE && root.is_some()) {
-                true => out.write_all(&body)?,
-                false => out.write_all(&rechained(view, &body, row, parent, root, &moved))?,
-            }
-            out.write_all(b"\n")?;
-            parent = row;
-        }
-        self.write_labels(view, &kept, out)
-    }
-
-    /// Fresh label entries, chained to the end, with the times the labels were set.
-    fn write_labels(&self, view: &Snapshot, kept: &[u32], out: &mut dyn Write) -> io::Result<()> {
-        let (tree, codec) = (view.tree(), self.dialect.codec());
-        let label = |&row: &u32| tree.label_literal(row).map(|(text, label)| (label, row, text));
-        let mut set: Vec<_> = kept.iter().filter_map(label).collect();
-        set.sort_unstable();
-        let mut ids = IdMaker::new();
-        let mut written: Vec<EntryId> = Vec::new();
-        for (label, target, text) in set {
-            let id = codec.make_id(&mut ids, &|id| {
-                tree.contains(id) || written.iter().any(|other| other == id)
-            });
-            let entry = NewEntry::label(&tree.id(target), None).with("label", text);
-            let entry = entry.map_err(io::Error::other)?;
-            let line = match self.dialect {
-                // Numeric ids and odd times go over as they are.
-                Dialect::Pi => {
-                    let parent = match (written.last(), kept.last()) {
-                        (Some(label), _) => json::quoted(label.as_str()),
-                        (None, Some(&last)) => tree.id_literal(last),
-                        (None, None) => b"null".to_vec(),
-                    };
-                    let stamp = view.bytes(label)?;
-                    let stamp = json::get(&stamp, "timestamp").unwrap_or(b"null");
-                    let mut line = Vec::new();
-                    entry.write_line(&mut line, id.as_str(), &parent, stamp);
-                    line
-                }
-                _ => {
-                    let last = kept.last().map(|&last| tree.id_text(last));
-                    let parent = written.last().map(EntryId::as_str).or(last);
-                    let millis = tree.node(label).time().unwrap_or_default();
-                    let stamp = Stamp { id: id.as_str(), parent, millis, left: None };
-                    let line = codec.encode(&entry, &stamp).unwrap_or_default();
-                    [&*line, b"\n"].concat()
-                }
-            };
-            out.write_all(&line)?;
-            written.push(id);
-        }
-        Ok(())
-    }
-}
-
-/// Which entry takes the place of each label that is left out: the next one on the path.
-fn replacements(view: &Snapshot, path: &[u32]) -> HashMap<String, EntryId> {
-    let tree = view.tree();
-    let mut moved = HashMap::new();
-    let mut next = None;
-    for &row in path.iter().rev() {
-        match tree.node(row).kind() {
-            Kind::Label => {
-                if let Some(next) = next {
-                    moved.insert(tree.id_text(row).to_owned(), tree.id(next));
-                }
-            }
-            _ => next = Some(row),
-        }
-    }
-    moved
-}
-
-fn rechained(
-    view: &Snapshot,
-    body: &[u8],
-    row: u32,
-    parent: u32,
-    root: Option<&[u8]>,
-    moved: &HashMap<String, EntryId>,
-) -> Vec<u8> {
-    let (tree, keys) = (view.tree(), view.codec().keys());
-    let parent_id = match parent {
-        NONE => root.map(<[u8]>::to_vec),
-        parent => Some(tree.id_literal(parent)),
-    };
-    let mut entry = match parent_id {
-        _ if tree.node(row).parent == parent && root.is_none() => body.to_vec(),
-        // Some dialects leave out what is null.
-        None if json::get(body, keys.parent).is_some() && view.codec().leaves_out_nulls() => {
-            json::without(body, &[keys.parent])
-        }
-        parent => json::with_member(body, keys.parent, parent.as_deref().unwrap_or(b"null")),
-    };
-    if tree.node(row).kind() != Kind::Compaction {
-        return entry;
-    }
-    for key in ["firstKeptEntryId", "firstKeptEntryUuid", "first_kept_entry_id"] {
-        let first_kept = json::get(&entry, key).and_then(json::string);
-        if let Some(moved) = first_kept.and_then(|id| moved.get(&*id)) {
-            entry = json::with_member(&entry, key, &json::quoted(moved.as_str()));
-        }
-    }
-    entry
 }
 
 /// The path with the current directory in front, if it is relative.

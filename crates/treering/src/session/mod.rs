@@ -5,6 +5,7 @@
 
 mod batch;
 mod commit;
+mod copy;
 mod fork;
 mod options;
 mod part;

@@ -6,7 +6,8 @@
 //! end.
 
 use super::Session;
-use super::fork::{Fork, absolute};
+use super::copy::PathCopy;
+use super::fork::absolute;
 use crate::dialect::Dialect;
 use crate::entry::{Kind, NewEntry};
 use crate::error::{Error, Result};
@@ -61,9 +62,8 @@ impl Session {
                 let header_row = state.loaded.header_row();
                 drop(state);
                 let path = view.tree().path_rows(view.tree().find_row(id)?);
-                let name = None;
-                let fork = Fork { dialect, is_copy: true, name, header: &header, header_row };
-                fork.write(&view, &path, out)
+                let copy = PathCopy { dialect, name: None, header: &header, header_row };
+                copy.write(&view, &path, out)
             }
             Part::Subtree(id) => {
                 let leaf = state.leaf.clone();

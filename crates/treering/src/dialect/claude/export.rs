@@ -116,7 +116,7 @@ impl Export<'_> {
     /// Decides where an entry will stand.
     fn place(&mut self, item: &Item) -> Result<()> {
         let place = match item.entry.kind() {
-            Kind::Compaction if item.is_reset() => Place::At(uuid_of(&item.id)),
+            Kind::Compaction if item.is_reset => Place::At(uuid_of(&item.id)),
             Kind::Compaction => match self.kept(item)?.len() {
                 0 => Place::At(uuid_of(&format!("{} summary", item.id))),
                 kept => Place::At(uuid_of(&format!("{} copy {kept}", item.id))),
@@ -178,7 +178,7 @@ impl Export<'_> {
         let parent = item.parent.as_deref().and_then(|parent| self.tail(parent));
         if item.entry.kind() == Kind::Compaction {
             self.compaction(item, parent.as_deref())?;
-            return Ok(Fate::Adapted(match item.is_reset() {
+            return Ok(Fate::Adapted(match item.is_reset {
                 true => "a boundary",
                 false => "a boundary, its summary, and copies of what it keeps",
             }));
@@ -210,7 +210,7 @@ impl Export<'_> {
                 ("compactMetadata", &about),
             ],
         )?;
-        if item.is_reset() {
+        if item.is_reset {
             return Ok(()); // Nothing stands for what was before.
         }
         let mut last = uuid_of(&format!("{} summary", item.id));

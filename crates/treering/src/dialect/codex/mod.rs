@@ -111,10 +111,11 @@ impl Codec for Codex {
 
     fn header(&self, record: &[u8]) -> Option<Header> {
         let Record::Meta(meta) = Record::read(record) else { return None };
-        let mut header = Header::parse(meta).or_else(|| {
-            let id = json::get(meta, "session_id").filter(|id| id.starts_with(b"\""))?;
-            Header::parse(&json::with_member(meta, "id", id))
-        })?;
+        let mut header =
+            Header::parse(meta).filter(|header| !header.id.is_empty()).or_else(|| {
+                let id = json::get(meta, "session_id").filter(|id| id.starts_with(b"\""))?;
+                Header::parse(&json::with_member(meta, "id", id))
+            })?;
         header.version = VERSION;
         header.parent_session = parent(meta);
         Some(header.standing_as(record))

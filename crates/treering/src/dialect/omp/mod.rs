@@ -54,7 +54,7 @@ impl Codec for Omp {
             "model_change" | "model_usage" | "usage" | "title_change" => {
                 Class::Entry(self.decode(record).entry.kind(), None)
             }
-            "reset_boundary" => Class::Entry(Kind::Reset, None),
+            RESET => Class::Entry(Kind::Reset, None),
             other => Class::Entry(Kind::of(other), None),
         }
     }
@@ -154,6 +154,9 @@ pub(crate) fn types() -> &'static [&'static str] {
 
 /// What the custom type of an entry begins with that stands for one of omp's own.
 const WRAPPED: &str = "omp:";
+
+/// The type of a reset.
+pub(crate) const RESET: &str = "reset_boundary";
 
 /// An entry of one of omp's own types, as other agents can hold it.
 pub(crate) fn wrapped(entry: NewEntry) -> NewEntry {

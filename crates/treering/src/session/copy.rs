@@ -1,0 +1,221 @@
+//! Sessions made of the records of another one of the same dialect.
+
+use crate::dialect::omp::title;
+use crate::dialect::{About, Dialect, Stamp, python};
+use crate::entry::{Kind, NewEntry};
+use crate::header::Header;
+use crate::id::{EntryId, IdMaker};
+use crate::json;
+use crate::load::{BOM, Loaded};
+use crate::log::scan;
+use crate::migrate;
+use crate::snapshot::{Bodies, Snapshot};
+use crate::tree::NONE;
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::io::{self, Write};
+
+/// Writes a copy of a whole log with `header` in the place of its own, byte for byte but for what an
+/// older version demands.
+pub(super) fn whole(
+    view: &Snapshot,
+    loaded: &Loaded,
+    header: &Header,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let journal = view.journal();
+    let start = loaded.dialect.start(&about(header)).map_err(io::Error::other)?;
+    if !loaded.header_span.is_empty() {
+        let own = loaded.header.as_ref().map(Header::raw).unwrap_or_default();
+        return migrate::copy(journal, loaded, &renewed(own, &start, loaded), out);
+    }
+    // The log has no header: it gets one, before everything else.
+    out.write_all(&start)?;
+    let mut first = [0; BOM.len()];
+    let got = scan::read_full(journal, 0, &mut first)?;
+    let skipped = if first.get(..got) == Some(BOM) { BOM.len() as u64 } else { 0 };
+    migrate::copy_from(journal, loaded, skipped, out)
+}
+
+/// The header `own` with what a new session's header, the last line of `start`, says about who it is.
+/// A header that is a node keeps its place in the tree.
+fn renewed(own: &[u8], start: &[u8], loaded: &Loaded) -> Vec<u8> {
+    const PARENTS: [&str; 3] = ["parentSession", "parent_session", "branchedFrom"];
+    const NEW: [&str; 7] =
+        ["version", "id", "timestamp", "cwd", "parentSession", "parent_session", "treering"];
+    let line = start.strip_suffix(b"\n").unwrap_or(start);
+    let new = line.rsplit(|&byte| byte == b'\n').next().unwrap_or(line);
+    let mut header = json::without(own, &PARENTS);
+    let is_node = loaded.header_row().is_some();
+    for key in NEW {
+        let is_kept = match key {
+            // Only what the copy upgrades gets another version.
+            "version" => !migrate::is_due(loaded),
+            "id" => is_node && loaded.codec().keys().id == "id",
+            _ => false,
+        };
+        if let Some(value) = json::get(new, key).filter(|_| !is_kept) {
+            header = migrate::with_head_member(&header, key, value);
+        }
+    }
+    if loaded.dialect == Dialect::Chimera { python::dumps(&header) } else { header }
+}
+
+fn about(header: &Header) -> About<'_> {
+    let created = header.created().unwrap_or_else(crate::time::now);
+    let parent_session = header.parent_session.as_deref();
+    About { id: &header.id, cwd: &header.cwd, parent_session, created }
+}
+
+/// A path as a session of its own, in the dialect of its source.
+pub(super) struct PathCopy<'a> {
+    pub dialect: Dialect,
+    /// The source's name.
+    pub name: Option<String>,
+    pub header: &'a Header,
+    /// The row of the source's header, if that is a node.
+    pub header_row: Option<u32>,
+}
+
+impl PathCopy<'_> {
+    /// The path without its labels, re-chained, then the labels that are in force on it.
+    pub(super) fn write(
+        &self,
+        view: &Snapshot,
+        path: &[u32],
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        let codec = self.dialect.codec();
+        let about = about(self.header);
+        let created = about.created;
+        let mut start = self.dialect.start(&about).map_err(io::Error::other)?;
+        // What the path says about the name comes along; omp looks for it in the slot only.
+        let own = self.name.as_deref();
+        let name = view.tree().name_given_by(path).unwrap_or(own);
+        if let (Dialect::Omp, Some(name)) = (self.dialect, name) {
+            let slot = title::slot(name, Some("user"), &crate::time::format(created));
+            start.splice(..slot.len().min(start.len()), slot);
+        }
+        out.write_all(&start)?;
+        let root = json::get(&start, codec.keys().id).filter(|_| codec.roots_hang_on_the_header());
+
+        let tree = view.tree();
+        let is_kept =
+            |row: &u32| tree.node(*row).kind() != Kind::Label && Some(*row) != self.header_row;
+        let kept: Vec<u32> = path.iter().copied().filter(is_kept).collect();
+        let moved = replacements(view, path);
+        let mut bodies = Bodies::with_images();
+        let mut parent = NONE;
+        for &row in &kept {
+            let body = match codec.is_native(tree.node(row).kind()) {
+                true => bodies.any(view, row).map_err(io::Error::other)?.map(Cow::into_owned),
+                false => bodies.record(view, row).map_err(io::Error::other)?.map(<[u8]>::to_vec),
+            };
+            // Known to be damaged, but its head can be read: it keeps its place.
+            let body = body.map_or_else(|| view.bytes(row), Ok)?;
+            let unchanged =
+                tree.node(row).parent == parent && tree.node(row).kind() != Kind::Compaction;
+            match unchanged && !(parent == NONE && root.is_some()) {
+                true => out.write_all(&body)?,
+                false => out.write_all(&rechained(view, &body, row, parent, root, &moved))?,
+            }
+            out.write_all(b"\n")?;
+            parent = row;
+        }
+        self.write_labels(view, &kept, out)
+    }
+
+    /// Fresh label entries, chained to the end, with the times the labels were set.
+    fn write_labels(&self, view: &Snapshot, kept: &[u32], out: &mut dyn Write) -> io::Result<()> {
+        let (tree, codec) = (view.tree(), self.dialect.codec());
+        let label = |&row: &u32| tree.label_literal(row).map(|(text, label)| (label, row, text));
+        let mut set: Vec<_> = kept.iter().filter_map(label).collect();
+        set.sort_unstable();
+        let mut ids = IdMaker::new();
+        let mut written: Vec<EntryId> = Vec::new();
+        for (label, target, text) in set {
+            let id = codec.make_id(&mut ids, &|id| {
+                tree.contains(id) || written.iter().any(|other| other == id)
+            });
+            let entry = NewEntry::label(&tree.id(target), None).with("label", text);
+            let entry = entry.map_err(io::Error::other)?;
+            let line = match self.dialect {
+                // Numeric ids and odd times go over as they are.
+                Dialect::Pi => {
+                    let parent = match (written.last(), kept.last()) {
+                        (Some(label), _) => json::quoted(label.as_str()),
+                        (None, Some(&last)) => tree.id_literal(last),
+                        (None, None) => b"null".to_vec(),
+                    };
+                    let stamp = view.bytes(label)?;
+                    let stamp = json::get(&stamp, "timestamp").unwrap_or(b"null");
+                    let mut line = Vec::new();
+                    entry.write_line(&mut line, id.as_str(), &parent, stamp);
+                    line
+                }
+                _ => {
+                    let last = kept.last().map(|&last| tree.id_text(last));
+                    let parent = written.last().map(EntryId::as_str).or(last);
+                    let millis = tree.node(label).time().unwrap_or_default();
+                    let stamp = Stamp { id: id.as_str(), parent, millis, left: None };
+                    let line = codec.encode(&entry, &stamp).unwrap_or_default();
+                    [&*line, b"\n"].concat()
+                }
+            };
+            out.write_all(&line)?;
+            written.push(id);
+        }
+        Ok(())
+    }
+}
+
+/// Which entry takes the place of each label that is left out: the next one on the path.
+fn replacements(view: &Snapshot, path: &[u32]) -> HashMap<String, EntryId> {
+    let tree = view.tree();
+    let mut moved = HashMap::new();
+    let mut next = None;
+    for &row in path.iter().rev() {
+        match tree.node(row).kind() {
+            Kind::Label => {
+                if let Some(next) = next {
+                    moved.insert(tree.id_text(row).to_owned(), tree.id(next));
+                }
+            }
+            _ => next = Some(row),
+        }
+    }
+    moved
+}
+
+fn rechained(
+    view: &Snapshot,
+    body: &[u8],
+    row: u32,
+    parent: u32,
+    root: Option<&[u8]>,
+    moved: &HashMap<String, EntryId>,
+) -> Vec<u8> {
+    let (tree, keys) = (view.tree(), view.codec().keys());
+    let parent_id = match parent {
+        NONE => root.map(<[u8]>::to_vec),
+        parent => Some(tree.id_literal(parent)),
+    };
+    let mut entry = match parent_id {
+        _ if tree.node(row).parent == parent && root.is_none() => body.to_vec(),
+        // Some dialects leave out what is null.
+        None if json::get(body, keys.parent).is_some() && view.codec().leaves_out_nulls() => {
+            json::without(body, &[keys.parent])
+        }
+        parent => json::with_member(body, keys.parent, parent.as_deref().unwrap_or(b"null")),
+    };
+    if tree.node(row).kind() != Kind::Compaction {
+        return entry;
+    }
+    for key in ["firstKeptEntryId", "firstKeptEntryUuid", "first_kept_entry_id"] {
+        let first_kept = json::get(&entry, key).and_then(json::string);
+        if let Some(moved) = first_kept.and_then(|id| moved.get(&*id)) {
+            entry = json::with_member(&entry, key, &json::quoted(moved.as_str()));
+        }
+    }
+    entry
+}
