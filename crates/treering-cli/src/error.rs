@@ -158,6 +158,7 @@ fn hint(error: &Error, path: Option<&Path>) -> Option<String> {
         Error::ReadOnly { .. } => {
             format!("look at it with `treering tree {file}`; a newer treering can write to it")
         }
+        Error::NoForkDirectory { .. } => "name a directory with `--dir DIR`".to_owned(),
         Error::DuplicateEntry(_) => "leave \"id\" out and the entry gets a new one".to_owned(),
         Error::InvalidEntry(_) => {
             "an entry is a JSON object on one line, such as {\"type\":\"custom\",\"customType\":\"note\"}"

@@ -1,10 +1,12 @@
 //! The models that the configuration, the environment and the command line give.
 
 use crate::config::Config;
+use crate::shelf;
+use std::path::Path;
 use std::sync::Arc;
 use treering::Session;
 use treering_agent::{
-    AgentSession, ChatModel, ConfigError, Provider, Summarizer, SummarizerConfig,
+    AgentSession, AgentSettings, ChatModel, ConfigError, Provider, Summarizer, SummarizerConfig,
 };
 
 /// Whom one can talk to.
@@ -52,7 +54,11 @@ impl Models {
 
     /// A session ready for whatever summarises, if anything does.
     pub(crate) fn agent(&self, session: Session, config: &Config) -> AgentSession {
-        let agent = AgentSession::new(session).with_settings(config.compaction.settings());
+        let settings = AgentSettings {
+            sessions_root: shelf::places().own().map(Path::to_owned),
+            ..config.compaction.settings()
+        };
+        let agent = AgentSession::new(session).with_settings(settings);
         match self.summarizer() {
             Ok(summarizer) => agent.with_summarizer(summarizer),
             // Whoever asks for a summary is told.

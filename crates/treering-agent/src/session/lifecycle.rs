@@ -50,7 +50,8 @@ impl AgentSession {
     pub async fn new_session(&self, cancel: &CancellationToken) -> Result<Replaced, AgentError> {
         let guard = self.busy.begin(Operation::Switch, cancel)?;
         let before = BeforeSwitch { reason: SwitchReason::New, target: None };
-        let done = self.replace(&guard, before, |old| begin_beside(old, None)).await;
+        let root = self.settings().sessions_root.clone();
+        let done = self.replace(&guard, before, |old| begin_beside(old, None, root)).await;
         drop(guard);
         self.act().await;
         done
@@ -107,13 +108,14 @@ impl AgentSession {
             Outcome::Proceed(_) => {}
         }
         let source = Arc::clone(&old);
+        let root = self.settings().sessions_root.clone();
         let new = look(&old, move |old| match leaf {
             Some(leaf) => {
                 let SessionOptions { creation, durability, .. } = old.options();
-                let options = ForkOptions { creation, durability, ..Default::default() };
+                let options = ForkOptions { root, creation, durability, ..Default::default() };
                 old.fork(leaf.as_str(), options)
             }
-            None => begin_beside(old, source.path()),
+            None => begin_beside(old, source.path(), root),
         });
         let new = new.await?;
         let file = new.path();
@@ -175,13 +177,24 @@ impl AgentSession {
     }
 }
 
-/// A new session for the project of `old`, in the same directory; in memory if that is in memory.
-fn begin_beside(old: &Session, parent: Option<PathBuf>) -> Result<Session, treering::Error> {
+/// Begins a session for the project of `old`: in memory if that is in memory, in the same directory if
+/// treering writes sessions of its dialect, else below `root`.
+fn begin_beside(
+    old: &Session,
+    parent: Option<PathBuf>,
+    root: Option<PathBuf>,
+) -> Result<Session, treering::Error> {
     let options = SessionOptions { parent_session: parent, ..old.options() };
-    match options.dir.clone() {
-        Some(dir) => Catalog::new(dir).create(old.cwd(), options),
-        None => Ok(Session::in_memory(old.cwd())),
-    }
+    let Some(beside) = options.dir.clone() else {
+        return Ok(Session::in_memory(old.cwd()));
+    };
+    let (from, to) = (old.dialect(), options.dialect);
+    let dir = match root {
+        _ if from == to => beside,
+        Some(root) => Catalog::new(root).dir_for(old.cwd()),
+        None => return Err(treering::Error::NoForkDirectory { from, to }),
+    };
+    Catalog::new(&dir).create(old.cwd(), SessionOptions { dir: Some(dir.clone()), ..options })
 }
 
 /// The last entry a fork keeps (`None`: none at all), and what goes into the editor.

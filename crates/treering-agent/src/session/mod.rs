@@ -36,6 +36,7 @@ use crate::hooks::{Event, HookRunner, Hooks, InfoChanged, Start, StartReason};
 use crate::summarizer::{Summarizer, SummaryError};
 use busy::{Busy, Guard};
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
@@ -52,6 +53,9 @@ pub struct AgentSettings {
     pub context_window: u64,
     /// The window of particular models, by `provider/model`.
     pub context_windows: BTreeMap<String, u64>,
+    /// The root directory of the agent's own sessions, with a directory for each project. Forks of
+    /// sessions that treering reads but never writes go there; without it, they fail.
+    pub sessions_root: Option<PathBuf>,
 }
 
 impl Default for AgentSettings {
@@ -61,6 +65,7 @@ impl Default for AgentSettings {
             branch_reserve_tokens: 16_384,
             context_window: 200_000,
             context_windows: BTreeMap::new(),
+            sessions_root: None,
         }
     }
 }

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use treering::{Creation, Durability, Error, Session, SessionOptions};
 use treering_agent::{
-    AgentError, AgentSession, CancellationToken, Decision, Event, ForkPosition, Forked, Operation,
-    Replaced, StartReason, SwitchReason,
+    AgentError, AgentSession, AgentSettings, CancellationToken, Decision, Event, ForkPosition,
+    Forked, Operation, Replaced, StartReason, SwitchReason,
 };
 
 fn none() -> CancellationToken {
@@ -301,4 +301,40 @@ async fn names_and_labels() {
     agent.label(forest.a1.as_str(), Some("good")).unwrap();
     agent.set_name("x").await.unwrap();
     assert_eq!(agent.running(), Some(Operation::Turn));
+}
+
+#[tokio::test]
+async fn forks_of_files_that_are_never_written_go_below_the_agents_own_root() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("claude.jsonl");
+    let record = r#"{"type":"user","uuid":"u1","parentUuid":null,"sessionId":"s","cwd":"/project","timestamp":"2026-01-05T09:00:01.000Z","message":{"role":"user","content":"hello"}}"#;
+    std::fs::write(&file, format!("{record}\n")).unwrap();
+    let files = || std::fs::read_dir(dir.path()).unwrap().count();
+    let agent = AgentSession::new(Session::open(&file).unwrap());
+    for refused in [
+        agent.fork("u1", ForkPosition::At, &none()).await.err(),
+        agent.fork("u1", ForkPosition::Before, &none()).await.err(),
+        agent.clone_session(&none()).await.err(),
+        agent.new_session(&none()).await.err(),
+    ] {
+        let is_told = matches!(refused, Some(AgentError::Session(Error::NoForkDirectory { .. })));
+        assert!(is_told, "{refused:?}");
+    }
+    assert_eq!(files(), 1, "nothing beside it");
+    let root = dir.path().join("own");
+    let own = treering::Catalog::new(&root).dir_for("/project");
+    let settings = AgentSettings { sessions_root: Some(root), ..Default::default() };
+    for position in [ForkPosition::At, ForkPosition::Before] {
+        let agent = AgentSession::new(Session::open(&file).unwrap());
+        let agent = agent.with_settings(settings.clone());
+        let (path, _) = forked(agent.fork("u1", position, &none()).await);
+        assert_eq!(path.unwrap().parent(), Some(&*own), "{position:?}");
+        append(&agent, user("more"));
+        assert_eq!(agent.session().dialect(), treering::Dialect::Pi);
+    }
+    let agent = AgentSession::new(Session::open(&file).unwrap()).with_settings(settings);
+    let (path, _) = forked(agent.clone_session(&none()).await);
+    assert_eq!(path.unwrap().parent(), Some(&*own));
+    assert_eq!(agent.context().unwrap().messages.len(), 1);
+    assert_eq!(files(), 2, "the session and the agent's own root");
 }

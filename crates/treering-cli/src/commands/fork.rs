@@ -3,12 +3,15 @@
 use crate::error::Failure;
 use crate::output::Output;
 use crate::redaction::{self, Redaction};
+use crate::shelf;
 use std::path::{Path, PathBuf};
-use treering::{Creation, ForkOptions, Session};
+use treering::{Catalog, Creation, Dialect, ForkOptions, Session};
 
 /// Make the path to an entry a session of its own
 ///
-/// Prints the path of the new file.
+/// The fork is read again, and must give the same context, before its file gets its name. Forks of
+/// Claude Code's and Codex's sessions are sessions of treering's own format: they do not go among those
+/// agents' files, but into treering's own directory. Prints the path of the new file.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The session file
@@ -16,9 +19,13 @@ pub(crate) struct Args {
     /// The last entry of the new session (an id or its beginning); the leaf if not given
     #[arg(long, value_name = "ID")]
     at: Option<String>,
-    /// The directory of the new file; that of FILE if not given
+    /// The directory of the new file; if not given, that of FILE, or the project's in treering's own
+    /// directory if the new session is another agent's
     #[arg(long)]
     dir: Option<PathBuf>,
+    /// The agent whose session the fork becomes: pi, uuid, omp, chimera, operator or tau
+    #[arg(long, value_name = "AGENT")]
+    to: Option<Dialect>,
     /// The project the new session belongs to; that of FILE if not given
     #[arg(long, value_name = "DIR")]
     cwd: Option<PathBuf>,
@@ -36,7 +43,9 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     let leaf = session.leaf().map(|leaf| leaf.to_string());
     let at = args.at.clone().or(leaf).ok_or_else(|| nothing("there is no entry at the leaf"))?;
     let options = ForkOptions {
-        dir: args.dir.clone().or_else(|| redactor.as_ref().map(|_| directory(&args.file))),
+        dir: args.dir.clone().or_else(|| redactor.as_ref().and_then(|_| beside(args, &session))),
+        root: shelf::places().own().map(Path::to_owned),
+        dialect: args.to,
         cwd: args.cwd.as_deref().map(absolute).transpose()?,
         creation: Creation::AtOnce,
         ..ForkOptions::default()
@@ -52,9 +61,18 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     }
 }
 
-/// Where a fork goes if nobody says: a redacted session does not know where it comes from.
-fn directory(file: &Path) -> PathBuf {
-    file.parent().map(Path::to_owned).unwrap_or_default()
+/// Returns the directory of the fork of a redacted session, which does not know its own file.
+fn beside(args: &Args, session: &Session) -> Option<PathBuf> {
+    let own = session.dialect();
+    let target = args.to.unwrap_or(if own.is_writable() { own } else { Dialect::default() });
+    match target == own {
+        true => args.file.parent().map(Path::to_owned),
+        false => {
+            let root = shelf::places().own().map(Path::to_owned)?;
+            let cwd = args.cwd.clone().unwrap_or_else(|| session.cwd().into());
+            Some(Catalog::new(root).dir_for(cwd))
+        }
+    }
 }
 
 /// The directory as a header names it.

@@ -24,11 +24,11 @@ fn a_conversion_says_what_became_of_everything() {
            1  adapted   message (assistant)   the agent sees its text; the rest is kept where only treering reads it
            1  carried   message (toolResult)
            2  carried   message (user)
-    read again: 3 contexts the same
+    read again: 2 contexts the same
     ");
     assert!(place.read("c.chimera.jsonl").starts_with("{\"type\": \"header\", "));
     let report = place.run(&["convert", "c.jsonl", "--to", "pi", "-o", "p.jsonl", "--json"]).ok();
-    insta::assert_snapshot!(report, @r#"{"from":"claude-code","to":"pi","output":"p.jsonl","carried":4,"adapted":0,"leftOut":0,"verifiedContexts":3,"items":[{"kind":"message (assistant)","fate":"carried","count":1},{"kind":"message (toolResult)","fate":"carried","count":1},{"kind":"message (user)","fate":"carried","count":2}]}"#);
+    insta::assert_snapshot!(report, @r#"{"from":"claude-code","to":"pi","output":"p.jsonl","carried":4,"adapted":0,"leftOut":0,"contexts":2,"verifiedContexts":2,"items":[{"kind":"message (assistant)","fate":"carried","count":1},{"kind":"message (toolResult)","fate":"carried","count":1},{"kind":"message (user)","fate":"carried","count":2}]}"#);
     let only = place.run(&["convert", "c.jsonl", "--to", "omp", "--leaf", "a1", "--json"]).json();
     assert_eq!((&only[0]["carried"], &only[0]["output"]), (&2.into(), &"c.omp.jsonl".into()));
     assert_eq!(place.read("c.jsonl"), CLAUDE);
@@ -140,4 +140,30 @@ fn what_cannot_be_done_is_said() {
     assert_eq!(place.read("taken.jsonl"), "mine");
     assert_eq!(place.read("c.jsonl"), CLAUDE);
     assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 2, "nothing is left behind");
+}
+
+#[test]
+fn forks_of_files_that_are_never_written_go_to_treerings_own_directory() {
+    let place = claude();
+    let before = std::fs::read_dir(place.path()).unwrap().count();
+    let data = if cfg!(windows) { "LOCALAPPDATA" } else { "XDG_DATA_HOME" };
+    let run = |args: &[&str]| {
+        let output = place.command(args).env(data, place.file("data")).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        std::path::PathBuf::from(String::from_utf8(output.stdout).unwrap().trim_end())
+    };
+    let own = place.file("data").join("treering").join("sessions").join("--p--");
+    for args in [&["fork", "c.jsonl"][..], &["fork", "c.jsonl", "--redact"]] {
+        assert_eq!(run(args).parent(), Some(&*own), "{args:?}");
+    }
+    assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), before + 1, "no file beside it");
+    let file = run(&["fork", "c.jsonl", "--to", "omp", "--dir", "omp"]);
+    assert!(file.starts_with("omp"), "{}", file.display());
+    let shown = |file: &std::path::Path| {
+        let context = place.run(&["context", "--json", file.to_str().unwrap()]).ok();
+        context.matches(r#""role":"#).count()
+    };
+    assert_eq!(shown(&file), shown(std::path::Path::new("c.jsonl")));
+    let refused = place.run(&["fork", "c.jsonl", "--to", "codex"]).failed();
+    assert!(refused.contains("codex sessions are never modified"), "{refused}");
 }
