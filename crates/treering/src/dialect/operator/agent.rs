@@ -2,9 +2,9 @@
 //!
 //! Both give the summary of the latest compaction, what it keeps, and the rest, in their own message
 //! shape. They differ in what a compaction keeps. Operator's keeps nothing if the entry it names is
-//! not on the path above it. Tau starts at the named entry wherever it is and goes on to the leaf, so
-//! if it is nowhere, even what follows the compaction is gone; and every compaction on the way gives
-//! its summary, the latest first.
+//! not on the path above it. Tau starts at the named entry wherever it is and goes on to the leaf:
+//! every compaction on the way gives its summary, the latest first, and if the named entry is not on the
+//! path, the context is empty.
 
 use super::object::{Object, Parts, array};
 use super::{Style, kind};
@@ -32,8 +32,11 @@ pub(crate) fn context(path: &mut Path<'_>, style: Style) -> Result<AgentContext>
         Style::Tau => start.unwrap_or(path.len())..path.len(),
     };
     for &at in survey.compactions.iter().rev() {
-        // The latest is there even where it keeps nothing.
-        if at == compaction || style == Style::Tau && kept.contains(&at) {
+        let is_given = match style {
+            Style::Operator => at == compaction,
+            Style::Tau => kept.contains(&at),
+        };
+        if is_given {
             context.messages.extend(path.record(at)?.map(compaction_summary));
         }
     }

@@ -238,7 +238,7 @@ fn compactions_keep_what_each_agent_thinks() {
     assert_eq!(names(&Operator, "b"), "dbe");
     assert_eq!(names(&Tau, "b"), "dcbe");
     assert_eq!(names(&Operator, "nowhere"), "de");
-    assert_eq!(names(&Tau, "nowhere"), "d");
+    assert_eq!(names(&Tau, "nowhere"), "");
     let context = Operator.agent_context(&mut path("b")).unwrap().unwrap();
     assert_eq!(
         context.messages[0],
