@@ -1,8 +1,9 @@
 //! Which dialect a session is in: told by its first records, never by its name.
 //!
-//! Some records settle it (a title slot is omp's, a `payload` is Codex's), others only lean one way: a
-//! header like pi's may be omp's, Operator's or Tau's as well, until an entry says more. Damaged lines
-//! say nothing. What nothing speaks against is pi's.
+//! Some records settle it (a title slot is omp's, a `payload` is Codex's), unless a header follows that
+//! says otherwise. Others only lean one way: a header like pi's may be omp's, Operator's or Tau's as well,
+//! and then the entries after it are counted, so that a record that strayed in from another agent does not
+//! decide. Damaged lines say nothing. What nothing speaks against is pi's.
 
 use super::operator::is_tau;
 use super::{Dialect, codex, omp};
@@ -54,37 +55,108 @@ enum Leaning {
 fn of_bytes(bytes: &[u8]) -> Option<Dialect> {
     let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
     let mut leaning = Leaning::Nothing;
-    for line in lines(bytes).take(RECORDS) {
-        if leaning == Leaning::Pi && is_plain(line) {
+    let mut seen = AfterPi::default();
+    let mut records = lines(bytes).take(RECORDS);
+    while let Some(line) = records.next() {
+        if leaning == Leaning::Pi {
+            seen.take(line);
             continue;
         }
         let record = Record::of(line);
         if leaning == Leaning::Operator {
-            if record.is_message() {
+            if record.has_contents() {
                 return Some(operator_or_tau(line));
             }
             continue;
         }
-        if let Some(dialect) = record.certain(leaning) {
-            return Some(dialect);
+        let certain = record.certain(leaning);
+        let is_operators = certain.is_none() && record.is_operators(leaning);
+        // A record of another agent may have strayed before the header: the header counts.
+        let may_be_stray = is_operators || certain.is_some_and(|dialect| dialect != Dialect::Omp);
+        let is_header = |line: &[u8]| line.starts_with(HEADER);
+        if may_be_stray && !is_header(line) && records.clone().take(STRAYS).any(is_header) {
+            continue;
         }
-        if record.is_operators(leaning) {
+        if certain.is_some() {
+            return certain;
+        }
+        if is_operators {
             if record.is_message() {
                 return Some(operator_or_tau(line));
             }
             leaning = Leaning::Operator;
         } else if record.type_is("session") || record.has("parentId") {
             leaning = Leaning::Pi;
+            seen.pi += usize::from(record.has("parentId"));
         }
     }
     match leaning {
         Leaning::Nothing => None,
-        Leaning::Pi => Some(Dialect::Pi),
+        Leaning::Pi => Some(seen.dialect()),
         Leaning::Operator => Some(Dialect::Operator),
     }
 }
 
-fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+/// The beginning of the header of agents whose sessions have one, as they write it.
+const HEADER: &[u8] = b"{\"type\":\"session\"";
+
+/// How many records after one of another agent are searched for a header.
+const STRAYS: usize = 8;
+
+/// The records after a header or an entry such as pi writes. One record of another agent does not make
+/// the session that agent's: most of them must be.
+#[derive(Debug, Default)]
+struct AfterPi<'a> {
+    /// Entries that pi could have written.
+    pi: usize,
+    /// Of these, changes of the model in the form that omp does not use.
+    pi_models: usize,
+    /// Entries that only omp writes.
+    omp: usize,
+    uuid: usize,
+    operator: usize,
+    /// The first message of Operator or Tau.
+    message: Option<&'a [u8]>,
+}
+
+impl<'a> AfterPi<'a> {
+    fn take(&mut self, line: &'a [u8]) {
+        if is_plain(line) {
+            self.pi += 1;
+            return;
+        }
+        let record = Record::of(line);
+        match record.certain(Leaning::Pi) {
+            Some(Dialect::Omp) => self.omp += 1,
+            Some(_) => self.uuid += 1,
+            None if record.is_operators(Leaning::Pi) => {
+                self.operator += 1;
+                if record.is_message() {
+                    self.message.get_or_insert(line);
+                }
+            }
+            None if record.has("parentId") => {
+                self.pi += 1;
+                self.pi_models += usize::from(record.type_is("model_change"));
+            }
+            None => {}
+        }
+    }
+
+    fn dialect(&self) -> Dialect {
+        let natives = self.pi + self.omp;
+        match () {
+            () if self.operator > natives.max(self.uuid) => {
+                self.message.map_or(Dialect::Operator, operator_or_tau)
+            }
+            () if self.uuid > natives => Dialect::Uuid,
+            () if self.omp > 1 || self.omp == 1 && self.pi_models == 0 => Dialect::Omp,
+            () => Dialect::Pi,
+        }
+    }
+}
+
+fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> + Clone {
     let mut rest = Some(bytes);
     std::iter::from_fn(move || {
         let text = rest?;
