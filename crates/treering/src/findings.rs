@@ -72,6 +72,10 @@ pub enum Problem {
     TornTail,
     /// A second header, as left by two programs that created the same file.
     SecondHeader,
+    /// A second title slot.
+    SecondTitle,
+    /// The header has no id: the session has that of its file.
+    NoSessionId,
     /// Entries stand before the header.
     HeaderNotFirst,
     /// A later line has the same id; this one is not shown.
@@ -143,6 +147,8 @@ impl Problem {
             Problem::Glued => "glued-lines",
             Problem::TornTail => "torn-last-line",
             Problem::SecondHeader => "second-header",
+            Problem::SecondTitle => "second-title",
+            Problem::NoSessionId => "no-session-id",
             Problem::HeaderNotFirst => "header-not-first",
             Problem::Duplicate(_) => "duplicate-id",
             Problem::LostParent(_) => "missing-parent",
@@ -186,6 +192,8 @@ impl Problem {
             | Problem::MissingBlob { .. }
             | Problem::BadBlob { .. } => Severity::Error,
             Problem::SecondHeader
+            | Problem::SecondTitle
+            | Problem::NoSessionId
             | Problem::NoId(_)
             | Problem::MissingTarget(_)
             | Problem::MissingFirstKept(_)
@@ -239,7 +247,8 @@ impl Problem {
             }
             Problem::Glued => "repair gives every entry a line of its own",
             Problem::TornTail => "append goes on safely; repair removes the fragment",
-            Problem::SecondHeader => "repair moves it to a file of its own",
+            Problem::SecondHeader | Problem::SecondTitle => "repair moves it to a file of its own",
+            Problem::NoSessionId => "repair writes the id into it",
             Problem::HeaderNotFirst => "repair puts the header first",
             Problem::Duplicate(_) => "repair keeps both, the earlier one under a new id",
             Problem::LostParent(_) | Problem::Circle(_) | Problem::Unreachable { .. } => {
@@ -282,6 +291,13 @@ impl fmt::Display for Problem {
                 write!(f, "the last line was cut short: the next append will fence it off")
             }
             Problem::SecondHeader => write!(f, "a second session header: ignored"),
+            Problem::SecondTitle => write!(f, "a second title slot: the first one counts"),
+            Problem::NoSessionId => {
+                write!(
+                    f,
+                    "the header has no id: the name of the file counts; other agents refuse it"
+                )
+            }
             Problem::HeaderNotFirst => {
                 write!(f, "the header stands after entries: other agents take the file for none")
             }

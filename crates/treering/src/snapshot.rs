@@ -3,6 +3,7 @@
 use crate::context::Projection;
 use crate::dialect::Codec;
 use crate::dialect::omp::blobs;
+use crate::dialect::python;
 use crate::entry::{Entry, Kind, NewEntry, Role};
 use crate::error::{Error, Result};
 use crate::json;
@@ -72,6 +73,11 @@ impl Snapshot {
         Ok(bytes)
     }
 
+    /// A record as JSON: Python writes numbers that JSON does not have.
+    fn standard<'a>(&self, record: &'a [u8]) -> Cow<'a, [u8]> {
+        if self.codec.is_python() { python::standard(record) } else { Cow::Borrowed(record) }
+    }
+
     pub(crate) fn codec(&self) -> &'static dyn Codec {
         self.codec
     }
@@ -129,7 +135,7 @@ impl Snapshot {
 
     pub(crate) fn entry(&self, row: u32) -> Result<Entry> {
         let bytes = self.bytes(row).map_err(Error::Storage)?;
-        Ok(self.entry_of(row, &bytes, Images::Referenced))
+        Ok(self.entry_of(row, &self.standard(&bytes), Images::Referenced))
     }
 
     /// Several entries, each read when it is asked for.
@@ -227,6 +233,8 @@ impl Snapshot {
 #[derive(Debug, Clone)]
 pub(crate) struct Bodies {
     window: Vec<u8>,
+    /// The last record, where it had to be made JSON.
+    standard: Vec<u8>,
     start: u64,
     /// How much is read at a time.
     step: u64,
@@ -246,7 +254,8 @@ const WINDOW: u64 = 128 * 1024;
 
 impl Default for Bodies {
     fn default() -> Self {
-        Bodies { window: Vec::new(), start: 0, step: WINDOW, images: Images::Referenced }
+        let (window, standard, images) = (Vec::new(), Vec::new(), Images::Referenced);
+        Bodies { window, standard, start: 0, step: WINDOW, images }
     }
 }
 
@@ -271,7 +280,7 @@ impl Bodies {
         Bodies { images: Images::Referenced, ..self }
     }
 
-    /// The row's bytes as they stand in the log.
+    /// The row's bytes as they stand in the log, but always JSON.
     fn read(&mut self, view: &Snapshot, row: u32) -> Result<&[u8]> {
         let node = *view.tree.node(row);
         let end = node.offset + node.len;
@@ -287,7 +296,14 @@ impl Bodies {
             self.start = start;
         }
         let from = (node.offset - self.start) as usize;
-        Ok(self.window.get(from..from + node.len as usize).unwrap_or_default())
+        let bytes = self.window.get(from..from + node.len as usize).unwrap_or_default();
+        match view.standard(bytes) {
+            Cow::Borrowed(bytes) => Ok(bytes),
+            Cow::Owned(standard) => {
+                self.standard = standard;
+                Ok(&self.standard)
+            }
+        }
     }
 
     pub(crate) fn entry(&mut self, view: &Snapshot, row: u32) -> Result<Entry> {

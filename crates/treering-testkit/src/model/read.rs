@@ -9,7 +9,7 @@ use std::ops::Range;
 const HEADER_WITHIN: usize = 64;
 
 /// The longest id, quotes not counted.
-const LONGEST_ID: usize = 512;
+const LONGEST_ID: usize = 32 * 1024;
 
 /// The version whose shape the model speaks about.
 const VERSION: u64 = 3;
@@ -89,7 +89,13 @@ impl Reader {
 
     /// The first header counts.
     fn header(&mut self, object: &Object) {
-        let Some((_, Value::String(_))) = object.get("id") else { return };
+        let is_text = |key: &str| matches!(object.get(key), Some((_, Value::String(_))));
+        let is_versioned =
+            object.get("version").and_then(|(_, value)| value.as_f64()).is_some_and(|v| v >= 1.0);
+        let may_lack_id = object.get("id").is_none() && is_text("cwd") && is_versioned;
+        if !is_text("id") && !may_lack_id {
+            return;
+        }
         if self.model.header.is_some() {
             return;
         }

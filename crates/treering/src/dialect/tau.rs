@@ -30,6 +30,10 @@ impl Codec for Tau {
         true
     }
 
+    fn is_python(&self) -> bool {
+        true
+    }
+
     fn leaves_out_nulls(&self) -> bool {
         true
     }

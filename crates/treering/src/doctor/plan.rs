@@ -38,6 +38,8 @@ pub(super) struct Plan {
     /// The lines of what cannot be an entry.
     pub rejected: Vec<u64>,
     pub moves_header: bool,
+    /// The header gets the id that the session is known by.
+    pub names_header: bool,
     /// The repaired log is of the current version.
     pub upgrades: bool,
 }
@@ -47,6 +49,8 @@ impl Plan {
         let rows = loaded.tree.nodes.len();
         let mut plan = Plan { keep: vec![false; rows], ..Plan::default() };
         plan.moves_header = is_header_misplaced(loaded);
+        let header = loaded.header.as_ref().filter(|_| !loaded.header_span.is_empty());
+        plan.names_header = header.is_some_and(|header| header.own_id().is_empty());
         plan.look_at_lines(journal, loaded)?;
         if is_mere_list(loaded) {
             return Ok(plan);
@@ -70,6 +74,7 @@ impl Plan {
             && self.split == 0
             && self.rejected.is_empty()
             && !self.moves_header
+            && !self.names_header
     }
 
     fn look_at_lines(&mut self, journal: &dyn Journal, loaded: &Loaded) -> Result<()> {

@@ -107,12 +107,14 @@ pub struct Repair {
 const WRITE: &str = "write the repaired session";
 
 /// The codes of what a repair leaves none of.
-const REPAIRED: [&str; 11] = [
+const REPAIRED: [&str; 13] = [
     "damaged-line",
     "damaged-entry",
     "glued-lines",
     "torn-last-line",
     "second-header",
+    "second-title",
+    "no-session-id",
     "header-not-first",
     "duplicate-id",
     "missing-parent",

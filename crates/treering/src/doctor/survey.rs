@@ -5,12 +5,13 @@
 //! healthy is healthy, and what is not is known piece by piece. The pieces are those of
 //! [`crate::entry::head::split`]; whether a piece is an entry, the loaded tree says.
 
-use crate::dialect::Class;
+use crate::dialect::{Class, python};
 use crate::entry::head::{self, ParentKey, What};
 use crate::json;
 use crate::load::{BOM, Loaded};
 use crate::log::Journal;
 use crate::log::scan::{self, Bytes};
+use std::borrow::Cow;
 use std::io;
 use std::ops::Range;
 
@@ -35,6 +36,8 @@ pub(super) enum Piece {
     SecondHeader(Option<u32>),
     /// A whole record that is no part of the tree.
     Side,
+    /// A title slot after another one.
+    SecondTitle,
     /// Not a whole record.
     Fragment,
     /// The same at the end of a file that has no newline there.
@@ -78,7 +81,7 @@ pub(super) fn lines(
     mut each: impl FnMut(&Line<'_>) -> io::Result<()>,
 ) -> io::Result<()> {
     let parent_key = ParentKey::of(loaded.codec());
-    let mut surveyor = Surveyor { loaded, next_row: 0, parts: Vec::new() };
+    let mut surveyor = Surveyor { loaded, next_row: 0, titled: false, parts: Vec::new() };
     let mut number = 0;
     scan::lines(journal, 0, loaded.seen, &parent_key, |line| {
         number += 1;
@@ -104,6 +107,8 @@ struct Surveyor<'a> {
     loaded: &'a Loaded,
     /// The first row that does not stand before the line at hand.
     next_row: u32,
+    /// Whether a title slot was seen.
+    titled: bool,
     parts: Vec<Part>,
 }
 
@@ -111,6 +116,9 @@ impl Surveyor<'_> {
     /// Fills `parts`.
     fn look_at(&mut self, bytes: &[u8], offset: u64, terminated: bool) {
         self.parts.clear();
+        let is_python = self.loaded.codec().is_python();
+        let masked = if is_python { python::masked(bytes) } else { Cow::Borrowed(bytes) };
+        let bytes = &*masked;
         let start = json::skip_space(bytes, 0);
         if start == bytes.len() {
             return;
@@ -159,6 +167,12 @@ impl Surveyor<'_> {
                         Piece::SecondHeader(row)
                     }
                     (_, Some(row)) => Piece::Entry(row),
+                    (_, None) if codec.title(record).is_some() => {
+                        match std::mem::replace(&mut self.titled, true) {
+                            true => Piece::SecondTitle,
+                            false => Piece::Side,
+                        }
+                    }
                     (_, None) => Piece::Side,
                 }
             }

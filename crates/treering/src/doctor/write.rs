@@ -126,6 +126,9 @@ pub(super) fn edited<'a>(
         let version = VERSION.to_string();
         record = Cow::Owned(with_head_member(&record, "version", version.as_bytes()));
     }
+    if let (Piece::Header(_), true, Some(header)) = (what, plan.names_header, &loaded.header) {
+        record = Cow::Owned(with_head_member(&record, "id", &json::quoted(&header.id)));
+    }
     let Some(row) = what.row() else { return record };
     let (tree, keys) = (&loaded.tree, loaded.codec().keys());
     if plan.upgrades {

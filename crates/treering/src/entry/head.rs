@@ -59,8 +59,11 @@ pub(crate) enum What<'a> {
     Damaged,
 }
 
-/// Ids longer than this are not ids.
+/// The longest id that is written, and that the quick readers read. Agents use 8 to 36 bytes.
 pub(crate) const MAX_ID: usize = 512;
+
+/// The longest id that is read: what is longer is no id. The limit keeps the index small.
+const LONGEST_ID: usize = 32 * 1024;
 
 /// Finds the key that names an entry's parent.
 #[derive(Debug, Clone)]
@@ -261,7 +264,7 @@ pub(crate) fn role_name(record: &[u8]) -> Option<Cow<'_, str>> {
 
 /// An id or parent id: a non-empty string, or a number's own digits.
 pub(crate) fn name(literal: &[u8]) -> Option<Name<'_>> {
-    if literal.len() > MAX_ID + 2 {
+    if literal.len() > LONGEST_ID + 2 {
         return None;
     }
     match literal.first()? {

@@ -5,6 +5,7 @@ mod odd;
 mod title;
 
 use crate::dialect::omp;
+use crate::dialect::python;
 use crate::dialect::{self, Codec, Dialect, Glance, Linker};
 use crate::entry::Kind;
 use crate::entry::head::{self, Head, ParentKey, Segment, What};
@@ -16,6 +17,7 @@ use crate::log::Journal;
 use crate::log::scan::{self, Bytes, Line};
 use crate::migrate;
 use crate::tree::{Row, Taken, Tree};
+use std::borrow::Cow;
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -134,6 +136,9 @@ impl Loaded {
 
     /// Says which file this is, for what is kept beside it.
     pub(crate) fn at(mut self, path: &Path) -> Self {
+        if let Some(header) = self.header.as_mut().filter(|header| header.id.is_empty()) {
+            header.take_id_of(path);
+        }
         if self.dialect == Dialect::Omp {
             self.blobs = omp::blobs::directories(path).into();
         }
@@ -299,11 +304,12 @@ impl Loaded {
     ) -> Result<(), LoadError> {
         for line in seen.lines() {
             let rows = self.tree.nodes.len();
+            let is_known = self.header.is_some() || self.codec().has_optional_header();
             let outcome = match line.head {
-                ahead::Head::Entry(head) if self.header.is_some() => {
+                ahead::Head::Entry(head) if is_known => {
                     self.entry(head, line.offset, line.len, None, false)
                 }
-                ahead::Head::Side if self.header.is_some() => Taken::Plainly,
+                ahead::Head::Side if is_known => Taken::Plainly,
                 _ => {
                     let mut bytes = vec![0; usize::try_from(line.len).map_err(io::Error::other)?];
                     scan::read_full(journal, line.offset, &mut bytes)?;
@@ -340,7 +346,9 @@ impl Loaded {
                 &held
             }
         };
-        let is_unknown = self.header.is_none() && self.codec().is_headerless();
+        let codec = self.codec();
+        let is_unknown =
+            self.header.is_none() && codec.is_headerless() && !codec.has_optional_header();
         let is_numbered = self.shape != Some(Shape::Tree) && !self.codec().is_chain();
         if line.terminated && !is_unknown && !is_numbered {
             match self.glance(bytes) {
@@ -381,6 +389,8 @@ impl Loaded {
     ) -> Result<Taken, LoadError> {
         let mut segments: Vec<Segment<'_>> = Vec::new();
         let codec = self.codec();
+        let masked = if codec.is_python() { python::masked(bytes) } else { Cow::Borrowed(bytes) };
+        let bytes = &*masked;
         head::split(bytes, codec, |segment| segments.push(segment));
         let number = self.lines + 1;
         if self.header.is_none() && number > HEADER_WITHIN && !codec.is_headerless() {
@@ -440,6 +450,9 @@ impl Loaded {
         let codec = self.codec();
         match (&self.header, codec.header(raw)) {
             (None, Some(header)) => {
+                if header.id.is_empty() {
+                    self.find(number, Problem::NoSessionId);
+                }
                 if header.version > codec.version() {
                     self.find(number, Problem::FutureVersion(header.version));
                 }
@@ -460,7 +473,10 @@ impl Loaded {
             linker.side(record);
         }
         if let Some(title) = self.codec().title(record) {
-            self.title.get_or_insert(title);
+            match &self.title {
+                None => self.title = Some(title),
+                Some(_) => self.find(self.lines + 1, Problem::SecondTitle),
+            }
         }
     }
 
@@ -478,7 +494,7 @@ impl Loaded {
         let lacks_id = shape == Shape::Tree && head.id.is_none();
         if shape == Shape::Chain || head.id.is_none() {
             head.id = None;
-            let session = self.header.as_ref().map_or("", |header| header.id.as_str());
+            let session = self.header.as_ref().map_or("", Header::own_id);
             derived = Some(crate::id::derived(session, self.lines + 1, |id| tree.contains(id)));
         }
         let previous;

@@ -313,3 +313,125 @@ fn new_sessions_of_every_dialect_are_what_they_say() {
         assert!(report.findings.is_empty(), "{dialect}: {:?}", report.findings);
     }
 }
+
+/// Tau's session with these entries after a message of its own.
+fn tau(lines: &[&str]) -> Session {
+    let header = r#"{"type":"session","version":3,"id":"s","timestamp":1767603600.5,"cwd":"/p"}"#;
+    let message = |id: &str, parent: &str| {
+        format!(
+            r#"{{"id":"{id}","timestamp":1.5,"parent_id":{parent},"type":"message","message":{{"contents":[{{"type":"text","content":"{id}"}}],"id":"m{id}","timestamp":1.5,"role":"user"}}}}"#
+        )
+    };
+    let mut text = format!("{header}\n{}\n", message("a", "null"));
+    let mut last = "a".to_owned();
+    for line in lines {
+        let (id, more) = line.split_once(' ').unwrap_or((line, ""));
+        text.push_str(&match more.split_once(' ') {
+            Some(("keeps", first)) => format!(
+                r#"{{"id":"{id}","timestamp":1.5,"parent_id":"{last}","type":"compaction","summary":"sum {id}","first_kept_entry_id":"{first}","tokens_before":1}}"#
+            ),
+            _ => message(id, &format!("\"{last}\"")),
+        });
+        text.push('\n');
+        last = id.to_owned();
+    }
+    let session = open(text);
+    assert_eq!(session.dialect(), Dialect::Tau);
+    session
+}
+
+/// What Tau's own context holds: the text of messages, the summaries of compactions.
+fn taus(session: &Session) -> String {
+    let leaf = session.leaf();
+    let context = session.agent_context_at(leaf.as_ref().map(|leaf| leaf.as_str())).unwrap();
+    let said = |message: &Vec<u8>| -> String {
+        let value: Value = serde_json::from_slice(message).unwrap();
+        let text = value["summary"].as_str().or(value["contents"][0]["content"].as_str());
+        text.unwrap_or("?").to_owned()
+    };
+    context.unwrap().messages.iter().map(said).collect::<Vec<_>>().join(", ")
+}
+
+#[test]
+fn taus_context_is_empty_if_the_first_kept_entry_is_not_on_the_path() {
+    assert_eq!(taus(&tau(&["b", "c keeps b", "d"])), "sum c, b, d");
+    assert_eq!(taus(&tau(&["b", "c keeps nowhere", "d"])), "", "not even the summary");
+    // An entry after the compaction is found, but the compaction is not among what follows it.
+    assert_eq!(taus(&tau(&["b", "c keeps d", "d", "e"])), "d, e");
+    assert_eq!(taus(&tau(&["b", "c keeps c", "d"])), "sum c, d");
+}
+
+#[test]
+fn taus_context_has_the_summaries_of_all_compactions_that_are_kept() {
+    let session = tau(&["b", "c keeps b", "d", "e keeps c", "f"]);
+    assert_eq!(taus(&session), "sum e, sum c, d, f", "the latest first");
+    let session = tau(&["b", "c keeps b", "d", "e keeps d", "f"]);
+    assert_eq!(taus(&session), "sum e, d, f", "the older one is not kept");
+    let session = tau(&["b", "c keeps b", "d", "e keeps b", "f"]);
+    assert_eq!(taus(&session), "sum e, sum c, b, d, f");
+}
+
+#[test]
+fn a_record_that_strayed_in_from_another_agent_does_not_decide() {
+    let entry = |id: &str| {
+        format!(
+            r#"{{"type":"message","id":"{id}","parentId":null,"timestamp":"2026-01-05T09:00:00.000Z","message":{{"role":"user","content":"{id}"}}}}"#
+        )
+    };
+    let strays = [
+        r#"{"type":"user","uuid":"u","parentUuid":null,"sessionId":"s","cwd":"/","message":{"role":"user","content":"x"}}"#,
+        r#"{"type":"note","uuid":"u","parentUuid":null}"#,
+        r#"{"type": "message", "id": "f", "parent_id": null, "timestamp": 1.5, "message": {"role": "user", "content": "x"}}"#,
+        r#"{"id":"f","timestamp":1.5,"parent_id":"a","type":"message","message":{"role":"user","contents":[],"id":"m","timestamp":1.5}}"#,
+        r#"{"timestamp":"2026-01-05T09:00:00.000Z","type":"session_meta","payload":{"id":"s","cwd":"/"}}"#,
+        r#"{"id":"f","timestamp":1.5,"type":"model_change","model_id":"m","provider_id":"p"}"#,
+    ];
+    let (a, b) = (entry("a"), entry("b"));
+    for stray in strays {
+        for lines in [
+            [stray, HEADER, &a, &b],
+            [HEADER, stray, &a, &b],
+            [HEADER, &a, stray, &b],
+            [HEADER, &a, &b, stray],
+        ] {
+            let session = open(lines.join("\n") + "\n");
+            assert_eq!(session.dialect(), Dialect::Pi, "{lines:#?}");
+            assert!(session.tree().contains("a") && session.tree().contains("b"), "{lines:#?}");
+        }
+    }
+    let model = r#"{"type":"model_change","id":"m","parentId":"a","timestamp":"2026-01-05T09:00:00.000Z","provider":"acme","modelId":"oak"}"#;
+    let omp = r#"{"type":"mode_change","id":"x","parentId":"m","timestamp":"2026-01-05T09:00:00.000Z","mode":"plan"}"#;
+    let lines = [HEADER, &a, model, omp, &b].join("\n") + "\n";
+    assert_eq!(open(lines).dialect(), Dialect::Pi, "pi's own entry speaks against omp");
+    let lines = [HEADER, &a, omp, omp, &b].join("\n") + "\n";
+    assert_eq!(open(lines).dialect(), Dialect::Omp);
+}
+
+#[test]
+fn a_session_without_an_id_has_that_of_its_file() {
+    let chimera = r#"{"type": "message", "id": "aaaaaaaaaaa1", "parent_id": null, "timestamp": 1.5, "message": {"role": "user", "content": "x"}}"#;
+    let pi = r#"{"type":"session","version":3,"timestamp":"2026-01-05T09:00:00.000Z","cwd":"/p"}"#;
+    for (text, dialect) in [(chimera, Dialect::Chimera), (pi, Dialect::Pi)] {
+        let (_dir, path) = in_file("0a1b2c3d4e5f.jsonl", &format!("{text}\n"));
+        let session = Session::open(&path).unwrap();
+        assert_eq!((session.dialect(), session.id().as_str()), (dialect, "0a1b2c3d4e5f"));
+        assert_eq!(treering::info(&path).unwrap().id, "0a1b2c3d4e5f");
+        session.append(Message::user("more")).unwrap();
+        assert_eq!(Session::open(&path).unwrap().id(), "0a1b2c3d4e5f");
+        let found = treering::Catalog::new(path.parent().unwrap()).find_by_id("0a1b2c3d4e5f");
+        assert_eq!(found.unwrap(), Some(path));
+    }
+}
+
+#[test]
+fn ids_of_any_reasonable_length_link_entries() {
+    for length in [1, 36, 512, 513, 5_000, 30_000] {
+        let (parent, child) = ("p".repeat(length), "c".repeat(length));
+        let lines =
+            [crate::support::user(&parent, None), crate::support::user(&child, Some(&parent))];
+        let session = open(crate::support::file(&lines));
+        assert_eq!(session.tree().path(&child).unwrap().len(), 2, "{length}");
+        assert_eq!(session.context().unwrap().messages.len(), 2, "{length}");
+        assert!(session.findings().unwrap().is_empty(), "{length}");
+    }
+}

@@ -120,10 +120,42 @@ fn escaped_text_is_the_text() {
     }
 }
 
-/// Python writes them without being asked; JSON has no such values.
+/// Python writes and reads them; JSON has no such values.
 #[test]
-fn a_line_with_nan_is_reported_and_nothing_else_is_lost() {
-    for dialect in Dialect::ALL {
+fn numbers_that_are_not_finite_are_null_where_the_writer_is_python() {
+    for dialect in [Dialect::Chimera, Dialect::Operator, Dialect::Tau] {
+        for value in ["NaN", "Infinity", "-Infinity"] {
+            let more = format!(r#","extra":[{value}, "{value}"]"#);
+            let lines = [
+                under(dialect, "a1", None, "\"first\"", ""),
+                under(dialect, "b2", Some("a1"), "\"second\"", &more),
+                under(dialect, "c3", Some("b2"), "\"third\"", ""),
+            ];
+            let session = session(dialect, &lines);
+            let codes: Vec<&str> =
+                session.examine().unwrap().iter().map(|finding| finding.code()).collect();
+            assert!(!codes.iter().any(|code| code.starts_with("damaged")), "{dialect}: {codes:?}");
+            let context = session.context().unwrap();
+            let texts = context
+                .messages
+                .iter()
+                .map(|message| treering::MessageView::new(&message.json).text());
+            assert_eq!(join(texts), "first second third", "{dialect} {value}");
+            let entry = session.entry("b2").unwrap();
+            let agents = session.agent_context_at(Some("c3")).unwrap().unwrap();
+            for json in [context.to_json(), entry.raw().to_vec(), agents.to_json()] {
+                let valid: Result<serde_json::Value, _> = serde_json::from_slice(&json);
+                assert!(valid.is_ok(), "{dialect}: {}", String::from_utf8_lossy(&json));
+            }
+            assert!(!entry.is_damaged());
+        }
+    }
+}
+
+#[test]
+fn a_line_with_nan_is_damaged_where_the_writer_is_not_python() {
+    let pythons = [Dialect::Chimera, Dialect::Operator, Dialect::Tau];
+    for dialect in Dialect::ALL.into_iter().filter(|dialect| !pythons.contains(dialect)) {
         for value in ["NaN", "Infinity", "-Infinity"] {
             let lines = [
                 under(dialect, "a1", None, "\"first\"", ""),

@@ -301,3 +301,39 @@ proptest! {
         prop_assert!(outcome.is_ok(), "see above");
     }
 }
+
+/// A title slot as omp writes it.
+fn title_slot(title: &str) -> String {
+    let start = format!(
+        r#"{{"type":"title","v":1,"title":"{title}","updatedAt":"2026-01-05T09:00:00.000Z","pad":""#
+    );
+    format!("{start}{}\"}}\n", " ".repeat(255 - 2 - start.len()))
+}
+
+#[test]
+fn a_second_title_slot_and_a_header_without_an_id_are_found_and_repaired() {
+    let without_id = HEADER.replace(r#""id":"s1","#, "");
+    let body = format!("{}\n", user("a", None));
+    for (text, code, id) in [
+        (
+            format!("{}{}{HEADER}\n{body}", title_slot("one"), title_slot("two")),
+            "second-title",
+            "s1",
+        ),
+        (format!("{without_id}\n{body}"), "no-session-id", "s"),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("s.jsonl");
+        std::fs::write(&path, &text).unwrap();
+        let codes = |path: &Path| -> Vec<&'static str> {
+            examine(path).unwrap().findings.iter().map(|one| one.code()).collect()
+        };
+        assert_eq!(codes(&path), [code]);
+        let fixed = dir.path().join("fixed.jsonl");
+        let options = RepairOptions { to: RepairTo::Path(fixed.clone()) };
+        repair(&path, options).unwrap();
+        assert!(codes(&fixed).is_empty(), "{:?}", codes(&fixed));
+        let session = Session::open(&fixed).unwrap();
+        assert_eq!((session.id().as_str(), session.tree().contains("a")), (id, true));
+    }
+}

@@ -45,6 +45,14 @@ impl Codec for Chimera {
         true
     }
 
+    fn has_optional_header(&self) -> bool {
+        true
+    }
+
+    fn is_python(&self) -> bool {
+        true
+    }
+
     fn roots_hang_on_the_header(&self) -> bool {
         true
     }

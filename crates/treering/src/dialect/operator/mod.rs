@@ -58,6 +58,10 @@ impl Codec for Operator {
         true
     }
 
+    fn is_python(&self) -> bool {
+        true
+    }
+
     fn leaves_out_nulls(&self) -> bool {
         true
     }
