@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use treering::{Appended, Journal, JournalError, MemoryJournal};
+use treering::{Appended, End, Journal, JournalError, MemoryJournal};
 
 /// What happens to one append.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -220,10 +220,12 @@ impl Journal for Faulty {
         self.inner.read_at(offset, buffer)
     }
 
-    fn append(&self, expected: u64, lines: &[u8]) -> Result<Appended, JournalError> {
+    fn append(&self, end: &End, lines: &[u8]) -> Result<Appended, JournalError> {
         let mut plan = self.plan();
-        if self.inner.len()? != expected {
-            return self.inner.append(expected, lines); // Moved: not an attempt that could fail.
+        let read_at = |offset, buffer: &mut [u8]| self.inner.read_at(offset, buffer);
+        let expected = end.length();
+        if self.inner.len()? != expected || !end.is_in(read_at)? {
+            return self.inner.append(end, lines); // Moved: not an attempt that could fail.
         }
         let fault = plan.next_append(lines.len());
         let reaches = match fault {
@@ -233,7 +235,7 @@ impl Journal for Faulty {
         };
         let appended = match reaches {
             0 => Appended { start: expected },
-            count => self.inner.append(expected, &lines[..count])?,
+            count => self.inner.append(end, &lines[..count])?,
         };
         if fault != AppendFault::Works {
             plan.counts.failed_appends += 1;

@@ -4,7 +4,7 @@
 //! [`Journal`] for the promises they check.
 
 use std::sync::Arc;
-use treering::{Journal, JournalError, Message, NewEntry, Session};
+use treering::{End, Journal, JournalError, Message, NewEntry, Session};
 
 /// What a journal must do. `make` gives an empty one each time.
 pub fn journal(make: impl Fn() -> Arc<dyn Journal>) {
@@ -30,9 +30,9 @@ fn contents(journal: &dyn Journal) -> Vec<u8> {
 fn appends_are_read_back(journal: &dyn Journal) {
     assert!(journal.is_empty().expect("is_empty"));
     assert_eq!(journal.read_at(0, &mut [0; 8]).expect("read at the end"), 0);
-    let first = journal.append(0, b"one\n").expect("the first append");
+    let first = journal.append(&End::from(0), b"one\n").expect("the first append");
     assert_eq!(first.start, 0);
-    let second = journal.append(4, b"two\nthree\n").expect("the second append");
+    let second = journal.append(&End::from(4), b"two\nthree\n").expect("the second append");
     assert_eq!(second.start, 4);
     assert!(!journal.is_empty().expect("is_empty"));
     assert_eq!(contents(journal), b"one\ntwo\nthree\n");
@@ -47,9 +47,9 @@ fn appends_are_read_back(journal: &dyn Journal) {
 }
 
 fn writers_must_know_the_length(journal: &dyn Journal) {
-    journal.append(0, b"one\n").expect("append");
+    journal.append(&End::from(0), b"one\n").expect("append");
     for wrong in [0, 3, 5, 1000] {
-        match journal.append(wrong, b"two\n") {
+        match journal.append(&End::from(wrong), b"two\n") {
             Err(JournalError::Moved(length)) => assert_eq!(length, 4),
             other => panic!("append at {wrong} of 4 bytes: {other:?}"),
         }
@@ -58,13 +58,13 @@ fn writers_must_know_the_length(journal: &dyn Journal) {
 }
 
 fn the_end_can_be_taken_back(journal: &dyn Journal) {
-    journal.append(0, b"one\n").expect("append");
-    journal.append(4, b"two\n").expect("append");
+    journal.append(&End::from(0), b"one\n").expect("append");
+    journal.append(&End::from(4), b"two\n").expect("append");
     assert!(!journal.take_back(4, 0).expect("take back what moved on"), "somebody built on it");
     assert_eq!(contents(journal), b"one\ntwo\n");
     assert!(journal.take_back(8, 4).expect("take back"));
     assert_eq!(contents(journal), b"one\n");
-    journal.append(4, b"new\n").expect("append after taking back");
+    journal.append(&End::from(4), b"new\n").expect("append after taking back");
     assert_eq!(contents(journal), b"one\nnew\n");
 }
 
@@ -78,7 +78,7 @@ fn many_writers_lose_nothing(journal: Arc<dyn Journal>) {
                 for number in 0..LINES {
                     let line = format!("{writer}:{number}\n");
                     let mut length = journal.len().expect("len");
-                    while let Err(error) = journal.append(length, line.as_bytes()) {
+                    while let Err(error) = journal.append(&End::from(length), line.as_bytes()) {
                         match error {
                             JournalError::Moved(now) => length = now,
                             other => panic!("append: {other}"),

@@ -13,6 +13,7 @@ use crate::load::Loaded;
 use crate::log::{Held, Joined, Listed};
 use crate::session::{Creation, ForkOptions, Session, SessionOptions, absolute};
 use crate::snapshot::{Bodies, Snapshot};
+use crate::time;
 use crate::usage;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -122,10 +123,12 @@ impl Catalog {
     pub fn create(&self, cwd: impl AsRef<Path>, mut options: SessionOptions) -> Result<Session> {
         let cwd = absolute(cwd.as_ref());
         let id = options.id.take().unwrap_or_else(SessionId::generate);
-        let header = Header::new(&id, &cwd, None);
-        let path = self.dir(&cwd, &options).join(file_name(&header));
+        // The clock is read once: the name of the file and its header tell the same time.
+        let created = time::now();
+        let name = file_name_at(&time::format(created), id.as_str());
+        let path = self.dir(&cwd, &options).join(name);
         options.id = Some(id);
-        Session::create_at(path, cwd, options)
+        Session::create_with(&path, &cwd, options, created)
     }
 
     /// The project's latest session, or a new one.
@@ -239,7 +242,11 @@ pub fn list_dir(directory: impl AsRef<Path>, progress: impl FnMut(Progress)) -> 
 
 /// The file name of a new session.
 pub(crate) fn file_name(header: &Header) -> String {
-    format!("{}_{}.jsonl", header.timestamp.replace([':', '.'], "-"), header.id)
+    file_name_at(&header.timestamp, &header.id)
+}
+
+fn file_name_at(timestamp: &str, id: &str) -> String {
+    format!("{}_{id}.jsonl", timestamp.replace([':', '.'], "-"))
 }
 
 fn belongs(session_cwd: &str, cwd: &Path) -> bool {

@@ -120,7 +120,24 @@ pub enum Error {
     /// The session's file was deleted while it was open. Nothing was written.
     #[error("{}: the session's file was deleted", .0.display())]
     Deleted(PathBuf),
-    /// The new session's file exists already: somebody else created it.
+    /// The session's file was replaced by another session while it was open. Nothing was written.
+    #[error("{}: the file holds another session now: {found:?} instead of {expected:?}", path.display())]
+    Replaced {
+        /// The file.
+        path: PathBuf,
+        /// The id of the session that is open.
+        expected: String,
+        /// The id of the session that the file holds.
+        found: String,
+    },
+    /// The session's name is in a title line that is not the one oh-my-pi rewrites in place, so that it
+    /// cannot be changed.
+    #[error(
+        "{}: the session cannot be named: its title line is not the 256 bytes that oh-my-pi keeps for it",
+        .0.display()
+    )]
+    NotNameable(PathBuf),
+    /// The new session's file exists already: another process created it.
     #[error("{}: the file exists already", .0.display())]
     AlreadyExists(PathBuf),
     /// A repair would not have done what it promises. Nothing was changed.

@@ -86,7 +86,7 @@ pub use llm::{
     CacheControl, ContextRepair, LlmContext, Pairing, ProviderRequest, RequestOptions, Tool,
 };
 pub use log::{
-    Appended, Journal, JournalError, LineFilter, MemoryJournal, UnpackLimits, decompress,
+    Appended, End, Journal, JournalError, LineFilter, MemoryJournal, UnpackLimits, decompress,
 };
 pub use migrate::Upgrade;
 pub use session::{

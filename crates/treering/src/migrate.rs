@@ -1,8 +1,8 @@
 //! Older versions, as the current one would have written them.
 //!
 //! The invariant of an upgrade: at every moment the path names either the complete old file or the
-//! complete new one. The new file is written beside the old, synced, and renamed over it; a copy of
-//! the old one is kept. Whatever is not an entry (damaged lines, blank lines) is carried over byte
+//! complete new one. The new file is written beside the old, synced, and renamed over it; the old one
+//! is kept, and what agents append to it meanwhile is brought over. Whatever is not an entry (damaged lines, blank lines) is carried over byte
 //! for byte, and entries change only where the version demands it.
 
 use crate::dialect::Dialect;
@@ -11,8 +11,8 @@ use crate::error::{Error, Result};
 use crate::fs::{self, NewFile};
 use crate::header::VERSION;
 use crate::json::{self, Members};
-use crate::load::{Loaded, Shape};
-use crate::log::{Journal, free, replace, scan};
+use crate::load::{LoadError, Loaded, Shape};
+use crate::log::{Carrier, FileJournal, Journal, check_replaceable, replace, scan};
 use crate::session::filled;
 use crate::snapshot::{Bodies, Snapshot};
 use crate::tree::{NONE, Node, Tree};
@@ -169,55 +169,50 @@ fn has_pis_versions(dialect: Dialect) -> bool {
 
 /// Upgrades the file at `path`, of which `loaded` is everything. The caller holds the file's lock.
 /// Returns where the old file was kept.
-pub(crate) fn upgrade(path: &Path, journal: &dyn Journal, loaded: &Loaded) -> Result<PathBuf> {
-    upgrade_at(path, journal, loaded).map_err(Error::io(path, "upgrade"))
+pub(crate) fn upgrade(path: &Path, file: &FileJournal, loaded: &Loaded) -> Result<PathBuf> {
+    upgrade_at(path, file, loaded).map_err(Error::io(path, "upgrade"))
 }
 
-fn upgrade_at(path: &Path, journal: &dyn Journal, loaded: &Loaded) -> io::Result<PathBuf> {
+fn upgrade_at(path: &Path, file: &FileJournal, loaded: &Loaded) -> io::Result<PathBuf> {
+    check_replaceable(file)?;
     // A link to the session must stay one.
     let path = &fs::canonicalize(path)?;
     let header = loaded.header.as_ref().map_or(&b"{}"[..], |header| header.raw());
     let header = with_head_member(header, "version", VERSION.to_string().as_bytes());
-    let new = filled(NewFile::beside(path)?, |out| copy(journal, loaded, &header, out))?;
+    let mut copied = 0;
+    let new = filled(NewFile::beside(path)?, |out| {
+        copied = copy(file, loaded, &header, out)?;
+        Ok(())
+    })?;
     let version = loaded.header.as_ref().map_or(0, |header| header.declared.max(1));
-    let backup = free(fs::beside(path, format!(".v{version}.bak")));
-    replace(new, &backup)?;
-    Ok(backup)
+    let backup = fs::beside(path, format!(".v{version}.bak"));
+    let mut take = |from| copy_rest(file, from);
+    replace(new, Carrier::new(file, copied, &mut take)?, backup)
 }
 
 /// Copies a log with `header` in the place of its own and its entries as the current version has
-/// them. Everything else is copied as it is; only the end of a torn last line is left behind.
+/// them. Everything else is copied as it is; only the end of a torn last line is left behind. Returns how
+/// far the log was copied.
 pub(crate) fn copy(
     journal: &dyn Journal,
     loaded: &Loaded,
     header: &[u8],
     out: &mut dyn Write,
-) -> io::Result<()> {
-    let shape = loaded.shape.unwrap_or(Shape::Tree);
-    let version = match loaded.header.as_ref() {
-        Some(header) if has_pis_versions(loaded.dialect) => header.version,
-        _ => VERSION,
-    };
+) -> io::Result<u64> {
     let mut from = Copier { journal, at: 0, out };
-    let mut header = Some(header);
-    for (row, node) in loaded.tree.nodes.iter().enumerate() {
-        if node.offset > loaded.header_span.start
-            && let Some(header) = header.take()
-        {
-            from.replace(&loaded.header_span, header)?;
-        }
-        let span = node.offset..node.offset + node.len;
-        let is_header = span == loaded.header_span;
-        if is_header || shape == Shape::Tree && version >= VERSION && !node.has(Node::DERIVED) {
-            continue; // Copied with what is around it.
-        }
-        let bytes = from.read(&span)?;
-        from.replace(&span, &entry(&loaded.tree, row as u32, shape, version, &bytes))?;
-    }
-    if let Some(header) = header.take() {
-        from.replace(&loaded.header_span, header)?;
-    }
-    from.finish(loaded)
+    from.copy(loaded, Some(header))
+}
+
+/// Returns what `copy` would write for the part of a log from an offset on, and how far that goes.
+pub(crate) fn copy_rest(journal: &dyn Journal, from: u64) -> io::Result<(Vec<u8>, u64)> {
+    let loaded = Loaded::read(journal).map_err(|error| match error {
+        LoadError::Io(error) => error,
+        LoadError::NoHeader(reason) => io::Error::other(reason),
+    })?;
+    let mut out = Vec::new();
+    let mut rest = Copier { journal, at: from, out: &mut out };
+    let end = rest.copy(&loaded, None)?;
+    Ok((out, end))
 }
 
 /// Copies a log that has no header from `start` on, as it is.
@@ -227,7 +222,7 @@ pub(crate) fn copy_from(
     start: u64,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    Copier { journal, at: start, out }.finish(loaded)
+    Copier { journal, at: start, out }.finish(loaded).map(drop)
 }
 
 /// Copies a journal, with replacements.
@@ -238,14 +233,42 @@ struct Copier<'a> {
 }
 
 impl Copier<'_> {
-    /// Copies the rest, without the end of a torn last line.
-    fn finish(mut self, loaded: &Loaded) -> io::Result<()> {
+    /// Copies the log from here on.
+    fn copy(&mut self, loaded: &Loaded, mut header: Option<&[u8]>) -> io::Result<u64> {
+        let shape = loaded.shape.unwrap_or(Shape::Tree);
+        let version = match loaded.header.as_ref() {
+            Some(header) if has_pis_versions(loaded.dialect) => header.version,
+            _ => VERSION,
+        };
+        let first = loaded.tree.nodes.partition_point(|node| node.offset < self.at);
+        for (row, node) in loaded.tree.nodes.iter().enumerate().skip(first) {
+            if node.offset > loaded.header_span.start
+                && let Some(header) = header.take()
+            {
+                self.replace(&loaded.header_span, header)?;
+            }
+            let span = node.offset..node.offset + node.len;
+            let is_header = span == loaded.header_span;
+            if is_header || shape == Shape::Tree && version >= VERSION && !node.has(Node::DERIVED) {
+                continue; // Copied with what is around it.
+            }
+            let bytes = self.read(&span)?;
+            self.replace(&span, &entry(&loaded.tree, row as u32, shape, version, &bytes))?;
+        }
+        if let Some(header) = header.take() {
+            self.replace(&loaded.header_span, header)?;
+        }
+        self.finish(loaded)
+    }
+
+    /// Copies the rest, without the end of a torn last line. Returns how far the log was copied.
+    fn finish(&mut self, loaded: &Loaded) -> io::Result<u64> {
         let end = if loaded.tail_counts { loaded.seen } else { loaded.complete };
         self.copy_to(end)?;
         if loaded.tail_counts {
             self.out.write_all(b"\n")?;
         }
-        Ok(())
+        Ok(end)
     }
 
     fn copy_to(&mut self, end: u64) -> io::Result<()> {

@@ -16,7 +16,10 @@ use crate::fs::{self, NewFile};
 use crate::id::EntryId;
 use crate::json;
 use crate::load::Loaded;
-use crate::log::{FileJournal, Journal, JournalError, free, lock, replace};
+use crate::log::{
+    Carrier, FileJournal, Journal, JournalError, check_replaceable, free, lock, replace,
+    whole_lines,
+};
 use crate::session::{Session, filled, storage};
 use crate::snapshot::{Bodies, Snapshot};
 use crate::tree::NONE;
@@ -166,8 +169,8 @@ pub fn repair(path: impl AsRef<Path>, options: RepairOptions) -> Result<Repair> 
 /// A session that is to be repaired.
 struct Patient<'a> {
     path: &'a Path,
+    file: Arc<FileJournal>,
     journal: Arc<dyn Journal>,
-    is_packed: bool,
     loaded: Loaded,
     view: Snapshot,
     plan: Plan,
@@ -181,12 +184,11 @@ struct Targets {
 
 impl<'a> Patient<'a> {
     fn read(path: &'a Path, file: Arc<FileJournal>) -> Result<Self> {
-        let is_packed = file.is_packed();
-        let journal: Arc<dyn Journal> = file;
+        let journal = Arc::clone(&file) as Arc<dyn Journal>;
         let loaded = Loaded::read(&*journal).map_err(|error| error.at(Some(path)))?.at(path);
         let view = Snapshot::new(&loaded, Arc::clone(&journal), false);
         let plan = Plan::make(&*journal, &view, &loaded)?;
-        Ok(Patient { path, journal, is_packed, loaded, view, plan })
+        Ok(Patient { path, file, journal, loaded, view, plan })
     }
 
     fn repair(self, to: &RepairTo) -> Result<Repair> {
@@ -270,11 +272,14 @@ impl<'a> Patient<'a> {
             RepairTo::InPlace if !dialect.is_writable() => {
                 return Err(Error::ReadOnlyDialect(dialect));
             }
-            RepairTo::InPlace if self.is_packed => {
+            RepairTo::InPlace if self.file.is_packed() => {
                 let error = io::Error::new(io::ErrorKind::Unsupported, "the file is compressed");
                 return Err(Error::io(self.path, "repair in place")(error));
             }
-            RepairTo::InPlace => self.path.to_owned(),
+            RepairTo::InPlace => {
+                check_replaceable(&self.file).map_err(Error::io(self.path, "repair in place"))?;
+                self.path.to_owned()
+            }
             RepairTo::Path(path) => path.clone(),
             RepairTo::Beside => {
                 self.path.with_file_name(format!("{}.repaired.jsonl", stem(self.path)))
@@ -411,12 +416,19 @@ impl<'a> Patient<'a> {
     fn put(&self, to: &RepairTo, new: NewFile) -> Result<Option<PathBuf>> {
         let output = new.target().to_owned();
         if *to == RepairTo::InPlace {
-            let backup = free(fs::beside(&output, ".bak"));
-            replace(new, &backup).map_err(Error::io(&output, "replace"))?;
-            return Ok(Some(backup));
+            let replaced = self.replace(new).map_err(Error::io(&output, "replace"))?;
+            return Ok(Some(replaced));
         }
         new.publish().map_err(Error::creating(&output, "write"))?;
         Ok(None)
+    }
+
+    fn replace(&self, new: NewFile) -> io::Result<PathBuf> {
+        let (file, loaded) = (&*self.file, &self.loaded);
+        let repaired = if loaded.tail_counts { loaded.seen } else { loaded.complete };
+        let backup = fs::beside(new.target(), ".bak");
+        let mut take = |from| whole_lines(file, from);
+        replace(new, Carrier::new(file, repaired, &mut take)?, backup)
     }
 }
 

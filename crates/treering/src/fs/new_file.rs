@@ -88,22 +88,24 @@ impl NewFile {
     pub fn publish(mut self) -> io::Result<File> {
         self.file()?.sync_all()?;
         self.put()?;
-        self.sync_names()
+        self.sync_names()?;
+        self.into_file()
     }
 
     /// As [`publish`](NewFile::publish), without waiting for the disk. Returns the directories that have
     /// to be synced for the name to survive a power failure.
     pub(crate) fn publish_unsynced(mut self) -> io::Result<(File, Vec<PathBuf>)> {
         self.put()?;
-        let file = self.file.take().ok_or(io::ErrorKind::NotFound)?;
-        Ok((file, std::mem::take(&mut self.unsynced)))
+        let unsynced = std::mem::take(&mut self.unsynced);
+        Ok((self.into_file()?, unsynced))
     }
 
     /// As [`publish`](NewFile::publish), but takes the place of a file that has the name.
     pub fn publish_replacing(mut self) -> io::Result<File> {
         self.file()?.sync_all()?;
         self.rename()?;
-        self.sync_names()
+        self.sync_names()?;
+        self.into_file()
     }
 
     /// As [`publish_replacing`](NewFile::publish_replacing), without waiting for the disk: for what can be
@@ -146,13 +148,16 @@ impl NewFile {
         self.path.clear();
     }
 
-    pub(crate) fn sync_names(mut self) -> io::Result<File> {
-        // The file is in its place whatever happens now.
-        let file = self.file.take().ok_or(io::ErrorKind::NotFound)?;
+    /// Syncs the directories that got new names.
+    pub(crate) fn sync_names(&mut self) -> io::Result<()> {
         for directory in std::mem::take(&mut self.unsynced) {
             super::sync_dir(&directory)?;
         }
-        Ok(file)
+        Ok(())
+    }
+
+    fn into_file(mut self) -> io::Result<File> {
+        self.file.take().ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 }
 

@@ -13,8 +13,8 @@ use crate::error::{Error, Result};
 use crate::findings::{Finding, Problem};
 use crate::header::{Header, VERSION};
 use crate::id::EntryId;
-use crate::log::Journal;
 use crate::log::scan::{self, Bytes, Line};
+use crate::log::{End, Journal};
 use crate::migrate;
 use crate::tree::{Row, Taken, Tree};
 use std::borrow::Cow;
@@ -56,8 +56,10 @@ pub(crate) struct Loaded {
     pub complete: u64,
     /// The number of lines up to `complete`.
     lines: u64,
-    /// The last bytes before `complete`: other bytes there mean that the log was rewritten.
-    mark: Vec<u8>,
+    /// Where the last line begins.
+    last_line: u64,
+    /// The end of what was seen: other bytes there mean that the log was rewritten.
+    pub end: End,
     /// The unterminated last line brought entries.
     pub tail_counts: bool,
     /// Where a session keeps what is too large for its records.
@@ -119,7 +121,8 @@ impl Loaded {
             seen: 0,
             complete: 0,
             lines: 0,
-            mark: Vec::new(),
+            last_line: 0,
+            end: End::default(),
             tail_counts: false,
             blobs: Arc::default(),
             title: None,
@@ -220,17 +223,17 @@ impl Loaded {
     ) -> Result<Option<Range<u32>>, LoadError> {
         let length = journal.len()?;
         let before = self.tree.nodes.len() as u32;
+        let unchanged = length >= self.seen
+            && self.end.is_in(|offset, buffer| journal.read_at(offset, buffer))?;
+        if !unchanged {
+            return Ok(None);
+        }
         self.reread_title(journal)?;
         if length == self.seen {
             return Ok(Some(before..before));
         }
-        let mut mark = vec![0; self.mark.len()];
-        let start = self.complete - mark.len() as u64;
-        let unchanged = length > self.seen
-            && scan::read_full(journal, start, &mut mark)? == mark.len()
-            && mark == self.mark;
         let is_linked = self.codec().linker().is_some();
-        if !unchanged || self.tail_counts || self.header.is_none() || is_linked {
+        if self.tail_counts || self.header.is_none() || is_linked {
             return Ok(None);
         }
         self.findings.retain(|finding| finding.problem != Problem::TornTail);
@@ -259,10 +262,7 @@ impl Loaded {
         } else {
             self.read_lines(journal, to, &mut taken)?;
         }
-        let mut mark = vec![0; self.complete.min(64) as usize];
-        let start = self.complete - mark.len() as u64;
-        scan::read_full(journal, start, &mut mark)?;
-        self.mark = mark;
+        self.end = End::read(journal, self.last_line, self.seen)?;
         Ok(taken)
     }
 
@@ -279,14 +279,15 @@ impl Loaded {
             if self.line(journal, line)? == Taken::Unsettled {
                 *taken = Taken::Unsettled;
             }
-            self.passed(offset + len, terminated, rows);
+            self.passed(offset..offset + len, terminated, rows);
             Ok::<(), LoadError>(())
         })
     }
 
-    /// Notes that a line was taken in, which ends at `end` and came after so many rows.
-    fn passed(&mut self, end: u64, terminated: bool, rows: usize) {
-        self.seen = end + u64::from(terminated);
+    /// Notes that the line at `span` was taken in, which came after so many rows.
+    fn passed(&mut self, span: Range<u64>, terminated: bool, rows: usize) {
+        self.last_line = span.start;
+        self.seen = span.end + u64::from(terminated);
         if terminated {
             self.complete = self.seen;
             self.lines += 1;
@@ -321,7 +322,7 @@ impl Loaded {
             if outcome == Taken::Unsettled {
                 *taken = Taken::Unsettled;
             }
-            self.passed(line.offset + line.len, line.terminated, rows);
+            self.passed(line.offset..line.offset + line.len, line.terminated, rows);
         }
         Ok(())
     }
@@ -562,7 +563,10 @@ impl Loaded {
         self.seen = self.complete;
         self.lines += memchr::memchr_iter(b'\n', lines).count() as u64;
         self.tail_counts = false;
-        self.mark = lines[lines.len().saturating_sub(64)..].to_vec();
+        let above = &lines[..lines.len().saturating_sub(1)];
+        let last = memchr::memrchr(b'\n', above).map_or(0, |newline| newline + 1);
+        self.last_line = start + last as u64;
+        self.end.set(self.last_line, &lines[last..]);
         self.findings.retain(|finding| finding.problem != Problem::TornTail);
     }
 

@@ -12,6 +12,11 @@ impl Loaded {
         self.title.is_some()
     }
 
+    /// Returns whether there is a title that says something: it counts more than names in entries.
+    pub(crate) fn is_titled(&self) -> bool {
+        self.title.as_ref().is_some_and(|title| !title.is_empty())
+    }
+
     /// The session's name, where it is not simply the last that was given: some dialects keep it
     /// outside of the entries, others look for it on the path, or never clear it.
     pub(crate) fn take_title(&mut self) {

@@ -4,12 +4,14 @@
 //! take no lock. The file is opened for appending, so that even a program that takes no lock cannot
 //! be overwritten: at worst two of its lines change places.
 
-use super::journal::{Appended, Journal, JournalError};
-use super::zstd;
+use super::journal::{Appended, End, Journal, JournalError};
+use super::{scan, zstd};
+use crate::dialect::omp::title;
 use crate::error::{Error, Result};
 use crate::fs::{self, Access, File, NewFile, is_not_regular};
 use std::fs::TryLockError;
 use std::io::{self, Seek, Write};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -109,24 +111,79 @@ impl FileJournal {
         }
     }
 
-    /// Replaces the first bytes, if the file is still at its path: omp keeps a session's title in a
-    /// line of fixed length that it rewrites in place.
-    pub(crate) fn overwrite_start(&self, new: &[u8]) -> Result<(), JournalError> {
+    /// Replaces omp's title slot at the start of the file. Returns false, and changes nothing, if the file
+    /// does not begin with exactly such a slot.
+    pub(crate) fn overwrite_title(&self, slot: &[u8; title::SLOT]) -> Result<bool, JournalError> {
         let _lock = lock(&self.file)?;
-        if !self.writable || !self.is_at(&self.path) {
+        if !self.writable {
+            return Err(io::Error::from(io::ErrorKind::PermissionDenied).into());
+        }
+        // The file of this journal only ever appends.
+        let file = match fs::open(&self.path, Access::Write) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Err(JournalError::Gone);
+            }
+            file => file?,
+        };
+        if file.metadata()?.id != self.file.metadata()?.id {
             return Err(JournalError::Gone);
         }
-        // Our own descriptor only ever appends.
-        let mut file = fs::open(&self.path, Access::Write)?;
-        Ok(file.write_all(new)?)
+        let mut found = [0; title::SLOT];
+        let got = scan::read_full(self, 0, &mut found)?;
+        if got < found.len() || !title::is_slot(&found) {
+            return Ok(false);
+        }
+        if let Err(error) = (&file).write_all(slot) {
+            // Half a slot is worse than the old one.
+            let _ = (&file).rewind().and_then(|()| (&file).write_all(&found));
+            return Err(error.into());
+        }
+        Ok(true)
+    }
+
+    /// Writes lines at the end of the file, in one piece. Returns where they end.
+    fn write_lines(&self, lines: &[u8]) -> io::Result<u64> {
+        let mut fenced;
+        let mut bytes = lines;
+        let mut rest = bytes;
+        // What is written of `bytes`.
+        let mut own: Option<Range<u64>> = None;
+        loop {
+            let count = match (&self.file).write(rest) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Ok(0) => Err(io::ErrorKind::WriteZero.into()),
+                written => written,
+            };
+            let count = count.inspect_err(|_| self.undo(own.clone()))?;
+            // Where an appending write landed is where the cursor stands after it.
+            let end = (&self.file).stream_position()?;
+            let start = end.saturating_sub(count as u64);
+            rest = &rest[count..];
+            own = match own {
+                Some(own) if own.end != start => {
+                    // A line of a program that takes no lock stands between two pieces of ours. The
+                    // pieces are lost; the lines are written once more, on lines of their own.
+                    fenced = [b"\n", lines].concat();
+                    bytes = &fenced;
+                    rest = bytes;
+                    None
+                }
+                Some(own) => Some(own.start..end),
+                None => Some(start..end),
+            };
+            if rest.is_empty() {
+                return Ok(end);
+            }
+        }
     }
 
     /// Removes what a failed write left, if it is certain to be ours; else leaves it torn, which the
     /// next writer sees and fences off.
-    fn undo(&self, start: u64) {
-        let landed = (&self.file).stream_position().unwrap_or(u64::MAX);
-        if landed >= start && self.len().is_ok_and(|length| length == landed) {
-            let _ = self.file.set_len(start);
+    fn undo(&self, own: Option<Range<u64>>) {
+        if let Some(own) = own
+            && self.len().is_ok_and(|length| length == own.end)
+        {
+            let _ = self.file.set_len(own.start);
         }
     }
 }
@@ -140,7 +197,7 @@ impl Journal for FileJournal {
         self.file.read_at(offset, buffer)
     }
 
-    fn append(&self, expected: u64, lines: &[u8]) -> Result<Appended, JournalError> {
+    fn append(&self, end: &End, lines: &[u8]) -> Result<Appended, JournalError> {
         if !self.writable {
             return Err(io::Error::from(io::ErrorKind::PermissionDenied).into());
         }
@@ -151,16 +208,13 @@ impl Journal for FileJournal {
         if fs::metadata(&self.path).map(|there| there.id).ok() != Some(metadata.id) {
             return Err(JournalError::Gone);
         }
-        if metadata.len != expected {
+        let is_known = metadata.len == end.length()
+            && end.is_in(|offset, buffer| self.file.read_at(offset, buffer))?;
+        if !is_known {
             return Err(JournalError::Moved(metadata.len));
         }
-        if let Err(error) = (&self.file).write_all(lines) {
-            self.undo(expected);
-            return Err(error.into());
-        }
-        // Where an appending write landed is where the cursor stands after it.
-        let end = (&self.file).stream_position()?;
-        Ok(Appended { start: end.saturating_sub(lines.len() as u64) })
+        let landed = self.write_lines(lines)?;
+        Ok(Appended { start: landed.saturating_sub(lines.len() as u64) })
     }
 
     fn sync(&self) -> io::Result<()> {

@@ -4,7 +4,7 @@
 //! other log, needs no memory, and is gone with the process. Lines stay lines: numbers, order and the
 //! newline at the end are those of the source, and omp's title slot keeps its length.
 
-use super::journal::{Appended, Journal, JournalError};
+use super::journal::{Appended, End, Journal, JournalError};
 use super::scan::{self, Bytes};
 use crate::dialect::Dialect;
 use crate::dialect::omp::title;
@@ -238,7 +238,7 @@ impl Journal for Filtered {
         self.file.read_at(offset, buffer)
     }
 
-    fn append(&self, _: u64, _: &[u8]) -> Result<Appended, JournalError> {
+    fn append(&self, _: &End, _: &[u8]) -> Result<Appended, JournalError> {
         Err(io::Error::from(io::ErrorKind::PermissionDenied).into())
     }
 

@@ -5,7 +5,7 @@
 //! decompressed, in memory: a list must not fill the disk with the content of an archive.
 
 use super::file::{FileJournal, Opened};
-use super::journal::{Appended, Journal, JournalError};
+use super::journal::{Appended, End, Journal, JournalError};
 use super::scan::{PAGE, page_start};
 use super::zstd;
 use crate::error::{Error, Result};
@@ -119,7 +119,7 @@ impl Journal for Held {
         Some(self.bytes())
     }
 
-    fn append(&self, _: u64, _: &[u8]) -> Result<Appended, JournalError> {
+    fn append(&self, _: &End, _: &[u8]) -> Result<Appended, JournalError> {
         Err(io::Error::from(io::ErrorKind::ReadOnlyFilesystem).into())
     }
 
@@ -210,7 +210,7 @@ mod tests {
     #[test]
     fn nothing_can_be_written_to_it() {
         let (file, journal) = open(b"line\n");
-        assert!(journal.append(5, b"more\n").is_err());
+        assert!(journal.append(&End::from(5), b"more\n").is_err());
         assert!(!journal.take_back(5, 0).unwrap());
         assert_eq!(std::fs::read(file.path()).unwrap(), b"line\n");
     }

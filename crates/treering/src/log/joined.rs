@@ -4,7 +4,7 @@
 //! rows point to never moves. Whoever wants what was written since joins them again.
 
 use super::file::FileJournal;
-use super::journal::{Appended, Journal, JournalError};
+use super::journal::{Appended, End, Journal, JournalError};
 use crate::error::Result;
 use std::io;
 use std::path::Path;
@@ -89,7 +89,7 @@ impl Journal for Joined {
         part.file.read_at(inside, &mut buffer[..room])
     }
 
-    fn append(&self, _: u64, _: &[u8]) -> Result<Appended, JournalError> {
+    fn append(&self, _: &End, _: &[u8]) -> Result<Appended, JournalError> {
         Err(io::Error::from(io::ErrorKind::PermissionDenied).into())
     }
 

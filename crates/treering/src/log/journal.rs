@@ -8,7 +8,7 @@ use std::io;
 /// 1. bytes below [`len`](Journal::len) never change;
 /// 2. an append is all or nothing: after an error, none of its bytes will ever be read as part of
 ///    the log, or what is left of them ends without a newline and the next reader sees a torn line;
-/// 3. an append happens only at the length the writer knows, so nobody appends without having seen
+/// 3. an append happens only at the end the writer knows, so nobody appends without having seen
 ///    what came before.
 ///
 /// Offsets are plain `u64`: a store that is not a file numbers its bytes as if it were one.
@@ -30,8 +30,8 @@ pub trait Journal: Send + Sync + std::fmt::Debug {
         None
     }
 
-    /// Appends whole lines, if the journal's length is `expected`.
-    fn append(&self, expected: u64, lines: &[u8]) -> Result<Appended, JournalError>;
+    /// Appends whole lines, if the journal ends with `end`.
+    fn append(&self, end: &End, lines: &[u8]) -> Result<Appended, JournalError>;
 
     /// Makes everything appended so far survive a power failure.
     fn sync(&self) -> io::Result<()>;
@@ -39,6 +39,88 @@ pub trait Journal: Send + Sync + std::fmt::Debug {
     /// Takes back the end of the log, from `length` on, if the journal's length is still `expected`
     /// (so nobody has built on it). Used after a failed [`sync`](Journal::sync).
     fn take_back(&self, expected: u64, length: u64) -> io::Result<bool>;
+}
+
+/// The end of a journal as a writer knows it: the length, and the start of the last line.
+///
+/// The length alone does not tell: an append that was taken back and made again may be just as long. Entries
+/// have their ids at the start of their lines.
+///
+/// ```
+/// use treering::{End, Journal, MemoryJournal};
+/// let journal = MemoryJournal::default();
+/// journal.append(&End::from(0), b"one\n")?;
+/// assert!(journal.append(&End::from(0), b"two\n").is_err());
+/// assert!(journal.append(&End::from(4), b"two\n").is_ok());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct End {
+    length: u64,
+    /// Where the last line begins, and its first bytes.
+    offset: u64,
+    start: Vec<u8>,
+}
+
+/// The number of bytes of the last line that are compared.
+const SAMPLE: usize = 256;
+
+/// The end of a journal of this length, of which nothing else is known.
+impl From<u64> for End {
+    fn from(length: u64) -> Self {
+        End { length, ..End::default() }
+    }
+}
+
+impl End {
+    /// Returns the length of the journal.
+    pub fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// Returns whether the journal still has these bytes where they were seen. It may be longer.
+    pub fn is_in(
+        &self,
+        mut read_at: impl FnMut(u64, &mut [u8]) -> io::Result<usize>,
+    ) -> io::Result<bool> {
+        let mut buffer = [0; SAMPLE];
+        let Some(buffer) = buffer.get_mut(..self.start.len()) else { return Ok(false) };
+        let got = read_sample(self.offset, buffer, &mut read_at)?;
+        Ok(got == buffer.len() && *buffer == *self.start)
+    }
+
+    /// Moves to the end of `line`, the journal's last, which begins at `offset`.
+    pub(crate) fn set(&mut self, offset: u64, line: &[u8]) {
+        (self.length, self.offset) = (offset + line.len() as u64, offset);
+        self.start.clear();
+        self.start.extend_from_slice(&line[..line.len().min(SAMPLE)]);
+    }
+
+    /// Reads the end of what a journal has up to `length`, the last line of which begins at `offset`.
+    pub(crate) fn read(journal: &dyn Journal, offset: u64, length: u64) -> io::Result<Self> {
+        let sampled = length.saturating_sub(offset).min(SAMPLE as u64);
+        let mut start = vec![0; sampled as usize];
+        let mut read_at = |offset, buffer: &mut [u8]| journal.read_at(offset, buffer);
+        let got = read_sample(offset, &mut start, &mut read_at)?;
+        start.truncate(got);
+        Ok(End { length, offset, start })
+    }
+}
+
+/// Reads until the buffer is full, or there is no more.
+fn read_sample(
+    offset: u64,
+    buffer: &mut [u8],
+    read_at: &mut impl FnMut(u64, &mut [u8]) -> io::Result<usize>,
+) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match read_at(offset + filled as u64, &mut buffer[filled..])? {
+            0 => break,
+            count => filled += count,
+        }
+    }
+    Ok(filled)
 }
 
 /// Where appended bytes landed. Usually at the expected length; later if a writer that takes no
@@ -53,7 +135,7 @@ pub struct Appended {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum JournalError {
-    /// The journal is not as long as the writer thought: read on, then try again.
+    /// The journal does not end as the writer thought: read on, then try again. Its length is given.
     #[error("the journal has moved to {0} bytes")]
     Moved(u64),
     /// The journal was deleted or replaced by another.

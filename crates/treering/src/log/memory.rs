@@ -1,6 +1,7 @@
 //! A journal in memory: sessions that leave no file, and sessions that have none yet.
 
-use super::journal::{Appended, Journal, JournalError};
+use super::journal::{Appended, End, Journal, JournalError};
+use crate::dialect::omp::title;
 use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -21,10 +22,14 @@ impl MemoryJournal {
         self.bytes().clone()
     }
 
-    /// Replaces the first bytes.
-    pub(crate) fn overwrite_start(&self, new: &[u8]) {
-        if let Some(start) = self.bytes().get_mut(..new.len()) {
-            start.copy_from_slice(new);
+    /// Replaces the title slot at the start. Returns false if there is none.
+    pub(crate) fn overwrite_title(&self, slot: &[u8; title::SLOT]) -> bool {
+        match self.bytes().get_mut(..slot.len()) {
+            Some(start) if title::is_slot(start) => {
+                start.copy_from_slice(slot);
+                true
+            }
+            _ => false,
         }
     }
 
@@ -33,23 +38,26 @@ impl MemoryJournal {
     }
 }
 
+fn read(bytes: &[u8], offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+    let start = usize::try_from(offset).map_or(bytes.len(), |offset| offset.min(bytes.len()));
+    let count = buffer.len().min(bytes.len() - start);
+    buffer[..count].copy_from_slice(&bytes[start..start + count]);
+    Ok(count)
+}
+
 impl Journal for MemoryJournal {
     fn len(&self) -> io::Result<u64> {
         Ok(self.bytes().len() as u64)
     }
 
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
-        let bytes = self.bytes();
-        let start = usize::try_from(offset).map_or(bytes.len(), |offset| offset.min(bytes.len()));
-        let count = buffer.len().min(bytes.len() - start);
-        buffer[..count].copy_from_slice(&bytes[start..start + count]);
-        Ok(count)
+        read(&self.bytes(), offset, buffer)
     }
 
-    fn append(&self, expected: u64, lines: &[u8]) -> Result<Appended, JournalError> {
+    fn append(&self, end: &End, lines: &[u8]) -> Result<Appended, JournalError> {
         let mut bytes = self.bytes();
         let start = bytes.len() as u64;
-        if start != expected {
+        if start != end.length() || !end.is_in(|offset, buffer| read(&bytes, offset, buffer))? {
             return Err(JournalError::Moved(start));
         }
         bytes.extend_from_slice(lines);

@@ -1,8 +1,28 @@
-//! Putting a new file in the place of an old one, so that a path always names one or the other.
+//! Putting a new file in the place of an old one without losing what others write meanwhile.
+//!
+//! The old file keeps a name, as the backup: nothing that was ever written to it is gone. treering's own
+//! writers wait for its lock and then find that the path leads elsewhere. Agents take no lock. What they
+//! append to the old file until shortly after the exchange is brought over by a [`Carrier`].
 
-use crate::fs::{self, NewFile};
-use std::io;
+use super::file::FileJournal;
+use super::journal::{End, Journal};
+use super::scan;
+use crate::fs::{self, File, NewFile};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How often what arrived is brought over before the exchange, which ends it.
+const ROUNDS: usize = 16;
+
+/// A program that had opened the old file before the exchange may write to it a little later: the old
+/// file is watched until nothing has come for this long …
+const QUIET: Duration = Duration::from_millis(20);
+
+/// … and no longer than this.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+const LOOK: Duration = Duration::from_millis(2);
 
 /// Returns the path, or one with a number after it: the first that nothing has yet.
 pub(crate) fn free(path: PathBuf) -> PathBuf {
@@ -15,10 +35,181 @@ pub(crate) fn free(path: PathBuf) -> PathBuf {
     free
 }
 
-/// Puts `new` in the place of the file that has its name, and keeps that one under the name `backup`. The
-/// caller holds the lock of the old file.
-pub(crate) fn replace(new: NewFile, backup: &Path) -> io::Result<()> {
-    fs::hard_link(new.target(), backup)?;
-    new.publish_replacing()?;
+/// Fails if a file must not be replaced: one that its owner protected against writing is left alone, also
+/// by a user whom permissions do not stop.
+pub(crate) fn check_replaceable(old: &FileJournal) -> io::Result<()> {
+    if old.file().metadata()?.is_write_protected() {
+        let reason = "the file is write-protected; `chmod u+w` makes it writable";
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, reason));
+    }
     Ok(())
+}
+
+/// Turns what was appended to an old log, from the given offset on, into lines of the new one. Returns
+/// them, and how far the old log is taken into account with them.
+pub(crate) type Take<'a> = dyn FnMut(u64) -> io::Result<(Vec<u8>, u64)> + 'a;
+
+/// Brings over what others append to a file that is being replaced.
+pub(crate) struct Carrier<'a> {
+    old: &'a FileJournal,
+    /// How far the old file is in the new one.
+    end: End,
+    take: &'a mut Take<'a>,
+}
+
+impl<'a> Carrier<'a> {
+    /// A carrier for an `old` file of which everything up to `carried` is in the new one.
+    pub(crate) fn new(
+        old: &'a FileJournal,
+        carried: u64,
+        take: &'a mut Take<'a>,
+    ) -> io::Result<Self> {
+        let end = End::read(old, carried.saturating_sub(SAMPLE), carried)?;
+        Ok(Carrier { old, end, take })
+    }
+
+    /// Appends to `new` what arrived since. Returns false if nothing did.
+    fn bring(&mut self, new: &File) -> io::Result<bool> {
+        let carried = self.end.length();
+        let length = self.old.len()?;
+        if length < carried || !self.end.is_in(|offset, buffer| self.old.read_at(offset, buffer))? {
+            return Err(io::Error::other("another program rewrote the file meanwhile"));
+        }
+        if length == carried {
+            return Ok(false);
+        }
+        let from = self.skip_newline(carried)?;
+        let (lines, carried) = (self.take)(from)?;
+        if lines.is_empty() {
+            return Ok(false); // Half a line: the rest of it is on its way.
+        }
+        let mut new = new;
+        new.write_all(&lines)?;
+        self.end = End::read(self.old, carried.saturating_sub(SAMPLE), carried)?;
+        Ok(true)
+    }
+
+    /// A last line without a newline got one in the new file. Here its own may follow.
+    fn skip_newline(&self, carried: u64) -> io::Result<u64> {
+        let mut around = [0; 2];
+        let start = carried.saturating_sub(1);
+        let got = scan::read_full(self.old, start, &mut around)?;
+        match around {
+            [_, _] if carried == 0 || got < 2 => Ok(carried),
+            [b'\n', _] => Ok(carried),
+            [_, b'\n'] => Ok(carried + 1),
+            _ => Err(io::Error::other("another program is writing to the file")),
+        }
+    }
+
+    /// Brings over what arrives until the old file is quiet.
+    pub(crate) fn settle(&mut self, new: &File) -> io::Result<()> {
+        let (mut quiet, mut waited) = (Duration::ZERO, Duration::ZERO);
+        let mut brought = self.bring(new)?;
+        while quiet < QUIET && waited < PATIENCE {
+            fs::sleep(LOOK);
+            waited += LOOK;
+            let arrived = self.bring(new)?;
+            brought |= arrived;
+            quiet = if arrived { Duration::ZERO } else { quiet + LOOK };
+        }
+        if brought { new.sync_data() } else { Ok(()) }
+    }
+
+    /// Brings over what has arrived, and gives `new` the attributes of the old file.
+    pub(crate) fn complete(&mut self, new: &File) -> io::Result<()> {
+        for _ in 0..ROUNDS {
+            if !self.bring(new)? {
+                break;
+            }
+        }
+        new.set_attributes(&self.old.file().metadata()?)
+    }
+}
+
+/// The number of bytes that tell whether the old file was rewritten.
+const SAMPLE: u64 = 256;
+
+/// Takes whole lines as they are.
+pub(crate) fn whole_lines(old: &dyn Journal, from: u64) -> io::Result<(Vec<u8>, u64)> {
+    let length = usize::try_from(old.len()?.saturating_sub(from)).map_err(io::Error::other)?;
+    let mut lines = vec![0; length];
+    let got = scan::read_full(old, from, &mut lines)?;
+    let whole = memchr::memrchr(b'\n', &lines[..got]).map_or(0, |newline| newline + 1);
+    lines.truncate(whole);
+    Ok((lines, from + whole as u64))
+}
+
+/// Puts `new` in the place of the file that has its name, and keeps that one, under `backup` or a name
+/// like it, which is returned. The caller holds the lock of the old file.
+///
+/// # Errors
+///
+/// If the error says so, the file was replaced all the same; else nothing has changed.
+pub(crate) fn replace(
+    mut new: NewFile,
+    mut carrier: Carrier<'_>,
+    backup: PathBuf,
+) -> io::Result<PathBuf> {
+    carrier.complete(new.file()?)?;
+    new.file()?.sync_all()?;
+    // Other writers of treering that find the new file wait until everything is in it. The lock is
+    // released when the file is closed.
+    new.file()?.try_lock().map_err(io::Error::from)?;
+    let backup = keep(carrier.old, new.target(), backup)?;
+    let exchanged = carrier.bring(new.file()?).and_then(|_| {
+        if !carrier.old.is_at(new.target()) {
+            return Err(io::Error::other("another program replaced the file meanwhile"));
+        }
+        new.rename()
+    });
+    if let Err(error) = exchanged {
+        let _ = fs::remove_file(&backup);
+        return Err(error);
+    }
+    // What arrived is brought over whether or not the exchange is on disk.
+    let synced = new.sync_names();
+    let settled = new.file().and_then(|file| carrier.settle(file));
+    synced.and(settled).map(|()| backup.clone()).map_err(|error| {
+        let what =
+            format!("replaced, but not completely: {error}; the old file is {}", backup.display());
+        io::Error::new(error.kind(), what)
+    })
+}
+
+/// Gives the file at `path` a second name, so that it outlives the exchange.
+fn keep(old: &FileJournal, path: &Path, backup: PathBuf) -> io::Result<PathBuf> {
+    loop {
+        let name = free(backup.clone());
+        match fs::hard_link(path, &name) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+            Err(error) if fs::is_linkless(&error) => return copy(old, name),
+            linked => linked?,
+        }
+        if old.is_at(&name) {
+            return Ok(name);
+        }
+        fs::remove_file(&name)?;
+        return Err(io::Error::other("another program replaced the file meanwhile"));
+    }
+}
+
+/// Where files have one name only, the backup is a copy. What is written to the old file later is lost
+/// with it, which is why it is watched.
+fn copy(old: &FileJournal, name: PathBuf) -> io::Result<PathBuf> {
+    let mut new = NewFile::beside(&name)?;
+    let mut buffer = vec![0; 1 << 18];
+    let mut at = 0;
+    loop {
+        match scan::read_full(old, at, &mut buffer)? {
+            0 => break,
+            got => {
+                new.write_all(&buffer[..got])?;
+                at += got as u64;
+            }
+        }
+    }
+    new.file()?.set_attributes(&old.file().metadata()?)?;
+    new.publish()?;
+    Ok(name)
 }

@@ -17,7 +17,7 @@ pub(crate) struct GroupCommit {
     state: Mutex<Progress>,
     /// The fate of some appends became known.
     changed: Condvar,
-    /// An append came while somebody gathers.
+    /// As many appends came as a thread waits for.
     arrived: Condvar,
 }
 
@@ -30,9 +30,11 @@ struct Progress {
     /// The appends in between, oldest first.
     waiting: VecDeque<Append>,
     syncing: bool,
-    /// Whoever is about to sync waits for more appends to come.
-    gathering: bool,
-    /// How many appends the last sync was for, and how long it took.
+    /// The number of appends that the thread which is about to sync waits for.
+    gathering: Option<u64>,
+    /// The threads that wait for an append, and the one that syncs.
+    inside: u64,
+    /// The threads that waited when the last sync ended, and how long it took.
     last: (u64, Duration),
     /// Appends whose sync failed: after one ticket and up to another.
     failed: Vec<(u64, u64, Failure)>,
@@ -47,17 +49,22 @@ pub(crate) struct Append {
     pub leaf: Option<EntryId>,
 }
 
-#[derive(Debug, Clone, Copy)]
+/// A failed sync, for everyone who waited for it.
+#[derive(Debug, Clone)]
 struct Failure {
-    kind: io::ErrorKind,
+    cause: Arc<io::Error>,
     taken_back: bool,
 }
 
 impl Failure {
-    fn error(self) -> Error {
+    fn error(&self) -> Error {
+        let cause = match self.cause.raw_os_error() {
+            Some(code) => io::Error::from_raw_os_error(code),
+            None => io::Error::new(self.cause.kind(), self.cause.to_string()),
+        };
         match self.taken_back {
-            true => Error::Storage(self.kind.into()),
-            false => Error::NotDurable(self.kind.into()),
+            true => Error::Storage(cause),
+            false => Error::NotDurable(cause),
         }
     }
 }
@@ -72,7 +79,8 @@ impl GroupCommit {
         let mut progress = self.progress();
         progress.written += 1;
         progress.waiting.push_back(append);
-        if progress.gathering {
+        let waiting = progress.written - progress.settled;
+        if progress.gathering.is_some_and(|members| waiting >= members) {
             self.arrived.notify_one();
         }
         progress.written
@@ -83,10 +91,14 @@ impl GroupCommit {
         self.progress().written
     }
 
-    /// The end of the log that can be taken back: our own appends, with nobody else's in between.
-    /// From which ticket on, and what that part begins with. Called under the session's lock.
-    pub(crate) fn own_end(&self) -> Option<(u64, Append)> {
+    /// Returns the end of a log of this length that can be taken back: appends of this session, with
+    /// those of others neither in between nor after them. Also returns the ticket before the first of
+    /// them. Called under the session's lock.
+    pub(crate) fn own_end(&self, length: u64) -> Option<(u64, Append)> {
         let progress = self.progress();
+        if progress.waiting.back().is_none_or(|last| last.span.end != length) {
+            return None;
+        }
         let mut first: Option<&Append> = None;
         let mut ticket = progress.written;
         for append in progress.waiting.iter().rev() {
@@ -108,14 +120,11 @@ impl GroupCommit {
         take_back: impl FnOnce() -> TakenBack,
     ) -> Result<()> {
         let mut progress = self.progress();
+        progress.inside += 1;
         let target = loop {
-            let failed =
-                progress.failed.iter().find(|(from, to, _)| ticket > *from && ticket <= *to);
-            if let Some((_, _, failure)) = failed {
-                return Err(failure.error());
-            }
             if progress.settled >= ticket {
-                return Ok(());
+                progress.inside -= 1;
+                return progress.outcome(ticket);
             }
             if !progress.syncing {
                 progress.syncing = true;
@@ -124,42 +133,42 @@ impl GroupCommit {
             }
             progress = self.changed.wait(progress).unwrap_or_else(PoisonError::into_inner);
         };
-        let group = target - progress.settled;
         drop(progress);
         let start = Instant::now();
         let result = journal.sync();
         let took = start.elapsed();
         // Outside the lock: it needs the session's, which others hold while they number appends.
-        let failed = result.as_ref().err().map(|error| (error.kind(), take_back()));
+        let failed = result.err().map(|error| (Arc::new(error), take_back()));
         let mut progress = self.progress();
         progress.syncing = false;
-        progress.last = (group, took);
+        progress.last = (progress.inside, took);
+        progress.inside -= 1;
         match failed {
             None => progress.settle(target),
-            Some((kind, TakenBack { after, upto })) => {
+            Some((cause, TakenBack { after, upto })) => {
                 let settled = progress.settled;
-                let fate = |taken_back| Failure { kind, taken_back };
+                let fate = |taken_back| Failure { cause: Arc::clone(&cause), taken_back };
                 progress.failed.push((settled, after.max(settled), fate(false)));
                 progress.failed.push((after.max(settled), upto, fate(true)));
                 progress.settle(upto);
             }
         }
+        let outcome = progress.outcome(ticket);
         drop(progress);
         self.changed.notify_all();
-        let progress = self.progress();
-        let failed = progress.failed.iter().find(|(from, to, _)| ticket > *from && ticket <= *to);
-        failed.map_or(Ok(()), |(_, _, failure)| Err(failure.error()))
+        outcome
     }
 }
 
 impl GroupCommit {
-    /// Waits until as many appends have come as the last sync was for: those who waited for it have
-    /// just been woken and are about to append again. Not for long, and not if nobody else did.
+    /// Waits until there are as many appends as threads that waited when the last sync ended. Some of
+    /// those were woken and are about to append again; with a sync for the others alone, the threads
+    /// would form two groups that take turns. Does not wait for long, and never for a single thread.
     fn gather<'a>(&'a self, mut progress: MutexGuard<'a, Progress>) -> MutexGuard<'a, Progress> {
-        let (group, took) = progress.last;
-        let deadline = Instant::now() + (took / 2).min(PATIENCE);
-        progress.gathering = true;
-        while progress.written - progress.settled < group {
+        let (members, took) = progress.last;
+        let deadline = Instant::now() + took.min(PATIENCE);
+        progress.gathering = Some(members);
+        while progress.written - progress.settled < members {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 break;
@@ -167,7 +176,7 @@ impl GroupCommit {
             let waited = self.arrived.wait_timeout(progress, left);
             progress = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
-        progress.gathering = false;
+        progress.gathering = None;
         progress
     }
 }
@@ -183,6 +192,12 @@ pub(crate) struct TakenBack {
 }
 
 impl Progress {
+    /// Returns what became of an append that is settled.
+    fn outcome(&self, ticket: u64) -> Result<()> {
+        let failed = self.failed.iter().find(|(from, to, _)| ticket > *from && ticket <= *to);
+        failed.map_or(Ok(()), |(_, _, failure)| Err(failure.error()))
+    }
+
     fn settle(&mut self, upto: u64) {
         while self.settled < upto {
             self.settled += 1;

@@ -156,13 +156,21 @@ impl Session {
         cwd: impl AsRef<Path>,
         options: SessionOptions,
     ) -> Result<Session> {
-        let path = path.as_ref();
+        Session::create_with(path.as_ref(), cwd.as_ref(), options, crate::time::now())
+    }
+
+    /// As [`create_at`](Session::create_at), with the time of creation in Unix milliseconds.
+    pub(crate) fn create_with(
+        path: &Path,
+        cwd: &Path,
+        options: SessionOptions,
+        created: i64,
+    ) -> Result<Session> {
         if fs::exists(path) {
             return Err(Error::AlreadyExists(path.to_owned()));
         }
         let id = options.id.unwrap_or_else(SessionId::generate);
-        let cwd = cwd.as_ref().to_string_lossy();
-        let created = crate::time::now();
+        let cwd = cwd.to_string_lossy();
         let parent = options.parent_session.as_deref().map(Path::to_string_lossy);
         let about =
             About { id: id.as_str(), cwd: &cwd, parent_session: parent.as_deref(), created };

@@ -57,7 +57,7 @@ impl Session {
         let cwd = &state.header().cwd;
         let header = Header::new(&SessionId::generate(), Path::new(cwd), source.as_deref());
         let written = match part {
-            Part::All => migrate::copy(&*state.journal, &state.loaded, header.raw(), out),
+            Part::All => migrate::copy(&*state.journal, &state.loaded, header.raw(), out).map(drop),
             Part::Branch(id) => {
                 let header_row = state.loaded.header_row();
                 drop(state);

@@ -1,20 +1,21 @@
 //! Another project for a session: its file with another directory in the header.
 //!
 //! The header changes in one member; every other byte is copied. All of it happens under the file's lock,
-//! and the old name is given up only when the new file is complete: who appends meanwhile waits, and then
-//! finds that the file is gone. Nothing can land in the old file after it was copied.
+//! and the old name is given up only when the new file is complete: a session of treering that appends
+//! meanwhile waits, and then finds that the file is gone. What agents, which take no lock, append to the old
+//! file meanwhile is brought over.
 
 use super::state::{Opened, storage};
-use super::{absolute, filled, write_whole};
+use super::{absolute, filled};
 use crate::dialect::Dialect;
 use crate::error::{Error, Result};
 use crate::fs::{self, NewFile};
 use crate::header::VERSION;
 use crate::json;
 use crate::load::Loaded;
-use crate::log::{Journal, free, lock, replace};
+use crate::log::{Carrier, FileJournal, check_replaceable, lock, replace};
 use crate::migrate::{self, with_head_member};
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// Gives the session at `path` to the project `cwd`, as the file `target`. What becomes of the old file
@@ -49,18 +50,30 @@ pub fn relocate(
     if !opened.file.is_at(path) {
         return Err(Error::Deleted(path.to_owned()));
     }
+    let file = &*opened.file;
     // What was appended before the lock was ours belongs to it.
-    let journal: &dyn Journal = &*opened.file;
-    let loaded = Loaded::read(journal).map_err(|error| error.at(Some(path)))?;
-    let write = |out: &mut dyn Write| write_moved(journal, &loaded, &cwd.to_string_lossy(), out);
+    let loaded = Loaded::read(file).map_err(|error| error.at(Some(path)))?;
+    let cwd = cwd.to_string_lossy();
     if absolute(path) == absolute(target) {
-        return in_place(path, write).map(Some).map_err(Error::io(path, "replace"));
+        return in_place(path, file, &loaded, &cwd).map(Some).map_err(Error::io(path, "replace"));
     }
-    write_whole(target, write)?;
+    if fs::exists(target) {
+        return Err(Error::AlreadyExists(target.to_owned()));
+    }
+    let (new, copied) = moved(target, file, &loaded, &cwd).map_err(Error::io(target, "write"))?;
+    let mut take = |from| migrate::copy_rest(file, from);
+    let carrier = Carrier::new(file, copied, &mut take);
+    let mut carrier = carrier.map_err(Error::io(path, "read"))?;
+    let published = new.file().and_then(|file| carrier.complete(file)).and_then(|()| new.publish());
+    let new = published.map_err(Error::creating(target, "write"))?;
+    // Other writers of treering that find the new file wait until everything is in it. The lock is
+    // released when the file is closed; nobody else can have it.
+    let _ = new.try_lock();
     if let Err(error) = retire(path) {
         let _ = fs::remove_file(target);
         return Err(Error::io(path, "give up")(error));
     }
+    carrier.settle(&new).map_err(Error::io(target, "bring over what was appended meanwhile"))?;
     Ok(None)
 }
 
@@ -75,28 +88,32 @@ impl Opened {
     }
 }
 
-fn write_moved(
-    journal: &dyn Journal,
+/// Writes the session with another project in its header. Returns the file, and how far the old one was
+/// copied.
+fn moved(
+    target: &Path,
+    file: &FileJournal,
     loaded: &Loaded,
     cwd: &str,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+) -> io::Result<(NewFile, u64)> {
     let header = loaded.header.as_ref().map_or(&b"{}"[..], |header| header.raw());
     let mut header = with_head_member(header, "cwd", &json::quoted(cwd));
     if migrate::is_due(loaded) {
         header = with_head_member(&header, "version", VERSION.to_string().as_bytes());
     }
-    migrate::copy(journal, loaded, &header, out)
+    let mut copied = 0;
+    let new = filled(NewFile::beside(target)?, |out| {
+        copied = migrate::copy(file, loaded, &header, out)?;
+        Ok(())
+    })?;
+    Ok((new, copied))
 }
 
-fn in_place(
-    path: &Path,
-    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-) -> io::Result<PathBuf> {
+fn in_place(path: &Path, file: &FileJournal, loaded: &Loaded, cwd: &str) -> io::Result<PathBuf> {
+    check_replaceable(file)?;
     // A link to the session must stay one.
     let path = &fs::canonicalize(path)?;
-    let new = filled(NewFile::beside(path)?, write)?;
-    let backup = free(fs::beside(path, ".bak"));
-    replace(new, &backup)?;
-    Ok(backup)
+    let (new, copied) = moved(path, file, loaded, cwd)?;
+    let mut take = |from| migrate::copy_rest(file, from);
+    replace(new, Carrier::new(file, copied, &mut take)?, fs::beside(path, ".bak"))
 }

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::header::Header;
 use crate::id::{EntryId, IdMaker};
 use crate::load::{LoadError, Loaded};
-use crate::log::{FileJournal, Joined, Journal, JournalError, MemoryJournal, lock};
+use crate::log::{FileJournal, Joined, Journal, JournalError, MemoryJournal, lock, scan};
 use crate::migrate::{self, Upgrade};
 use crate::snapshot::Snapshot;
 use crate::tree::Node;
@@ -192,7 +192,9 @@ impl State {
         self.go_over_to(fresh)
     }
 
+    /// Goes over to what was read of the file, unless that is another session.
     fn go_over_to(&mut self, fresh: Loaded) -> Result<Vec<EntryId>> {
+        self.check_same(&fresh)?;
         let old = std::mem::replace(&mut self.loaded, fresh);
         self.unwritten_header = self.loaded.header.is_none();
         if self.unwritten_header {
@@ -205,8 +207,27 @@ impl State {
         Ok(tree.ids().filter(|id| !old.tree.contains(id.as_str())).collect())
     }
 
-    /// The path names another file than the one that is open: an upgrade, or a rewrite by somebody
-    /// else. Goes over to it, once it was read.
+    /// Fails if `fresh` is not a later state of this session but another one.
+    fn check_same(&self, fresh: &Loaded) -> Result<()> {
+        let (Some(old), Some(new)) = (&self.loaded.header, &fresh.header) else { return Ok(()) };
+        let first = |loaded: &Loaded| loaded.tree.ids().next();
+        let is_same = match old.id.is_empty() && new.id.is_empty() {
+            // Sessions that have no id are told apart by their first entries.
+            true => match (first(&self.loaded), first(fresh)) {
+                (Some(old), Some(new)) => old == new,
+                _ => true,
+            },
+            false => old.id == new.id,
+        };
+        if is_same || self.unwritten_header {
+            return Ok(());
+        }
+        let path = self.path().unwrap_or(Path::new("(memory)")).to_owned();
+        Err(Error::Replaced { path, expected: old.id.clone(), found: new.id.clone() })
+    }
+
+    /// The path names another file than the one that is open: an upgrade, or a rewrite by another
+    /// program. Goes over to it, once it was read and found to be the same session.
     fn reopen(&mut self) -> Result<Vec<EntryId>> {
         let Place::File { path, .. } = &self.place else { return Ok(Vec::new()) };
         let path = path.clone();
@@ -216,6 +237,7 @@ impl State {
             }
             opened => opened?,
         };
+        self.check_same(&opened.loaded)?;
         (self.journal, self.joined) = (opened.journal, opened.joined);
         self.place = Place::File { path, file: opened.file };
         self.go_over_to(opened.loaded)
@@ -243,7 +265,7 @@ impl State {
                 self.create_file(&batch.bytes)?;
                 Ok(length)
             } else {
-                self.journal.append(length, &batch.bytes).map(|appended| appended.start)
+                self.journal.append(&self.loaded.end, &batch.bytes).map(|appended| appended.start)
             };
             match result {
                 Ok(start) => {
@@ -303,24 +325,48 @@ impl State {
         Err(Error::LeafMoved { expected: expected.map(EntryId::from), actual })
     }
 
+    /// Fails if the session's name stands where it cannot be changed: then an entry that gives another
+    /// name would change nothing.
+    pub(crate) fn check_nameable(&self) -> Result<()> {
+        if self.loaded.dialect != Dialect::Omp || !self.loaded.is_titled() {
+            return Ok(());
+        }
+        let mut start = [0; title::SLOT];
+        let got = scan::read_full(&*self.journal, 0, &mut start).map_err(Error::Storage)?;
+        match &self.place {
+            Place::Pending { .. } | Place::File { .. } if title::is_slot(&start[..got]) => Ok(()),
+            _ => Err(self.not_nameable()),
+        }
+    }
+
+    fn not_nameable(&self) -> Error {
+        Error::NotNameable(self.path().unwrap_or(Path::new("(memory)")).to_owned())
+    }
+
     /// Writes the session's name to the place outside of its entries, where there is one.
     pub(crate) fn retitle(&mut self) -> Result<()> {
         if self.loaded.dialect != Dialect::Omp || !self.loaded.has_title() {
             return Ok(());
         }
         let name = self.loaded.tree.last_given_name().unwrap_or_default().to_owned();
-        let name = name.as_str();
         let now = crate::time::format(crate::time::now());
-        let slot = title::slot(name, Some("user").filter(|_| !name.is_empty()), &now);
-        match &self.place {
-            Place::Pending { memory, .. } => memory.overwrite_start(&slot),
+        let slot = title::slot(&name, Some("user").filter(|_| !name.is_empty()), &now);
+        let title = title::parse(&slot);
+        let (Ok(slot), Some(title)) = (<&[u8; title::SLOT]>::try_from(&*slot), title) else {
+            return Err(self.not_nameable());
+        };
+        let replaced = match &self.place {
+            Place::Pending { memory, .. } => memory.overwrite_title(slot),
             Place::File { path, file } => {
-                file.overwrite_start(&slot).map_err(|error| storage(error, path))?;
+                file.overwrite_title(slot).map_err(|error| storage(error, path))?
             }
-            Place::Elsewhere => return Ok(()),
-        }
-        if let Some(title) = title::parse(&slot) {
+            Place::Elsewhere => false,
+        };
+        if replaced {
             self.loaded.retitled(&title.title);
+        } else if self.loaded.is_titled() {
+            // There was a slot when the entry was written, and it is gone.
+            return Err(self.not_nameable());
         }
         Ok(())
     }
@@ -360,7 +406,7 @@ impl State {
             };
         };
         if !migrate::is_due(&self.loaded) {
-            return Ok(Upgraded { foreign, upgrade: None }); // Perhaps somebody else just did it.
+            return Ok(Upgraded { foreign, upgrade: None }); // Perhaps another process just did it.
         }
         let (path, file) = (path.clone(), Arc::clone(file));
         let mut upgrade = None;
@@ -369,7 +415,7 @@ impl State {
             if file.is_at(&path) {
                 foreign.extend(self.catch_up()?);
                 let mut done = migrate::outlook(&self.view(), &self.loaded)?;
-                let backup = migrate::upgrade(&path, &*self.journal, &self.loaded)?;
+                let backup = migrate::upgrade(&path, &file, &self.loaded)?;
                 if let Some(done) = &mut done {
                     done.backup = Some(backup);
                 }
@@ -387,7 +433,7 @@ impl State {
             return Ok(());
         }
         let mut bytes = vec![0; usize::try_from(self.loaded.seen).unwrap_or(usize::MAX)];
-        let got = crate::log::scan::read_full(&**file, 0, &mut bytes).map_err(Error::Storage)?;
+        let got = scan::read_full(&**file, 0, &mut bytes).map_err(Error::Storage)?;
         bytes.truncate(got);
         let file = Arc::new(FileJournal::create(path, &bytes)?);
         self.journal = Arc::clone(&file) as Arc<dyn Journal>;

@@ -81,8 +81,12 @@ impl Session {
             flusher.check()?;
         }
         let mut state = self.state();
+        let names = entries.iter().any(|entry| entry.kind() == Kind::SessionInfo);
+        if names {
+            state.check_nameable()?;
+        }
         let Written { ids, span, leaf, foreign } = state.append(entries, expect)?;
-        if entries.iter().any(|entry| entry.kind() == Kind::SessionInfo) {
+        if names {
             state.retitle()?;
         }
         let journal = Arc::clone(&state.journal);
@@ -116,7 +120,7 @@ impl Session {
         let mut state = self.state();
         // Appends are numbered under the session's lock: no other can be affected.
         let upto = self.commit.last_ticket();
-        let Some((after, first)) = self.commit.own_end() else {
+        let Some((after, first)) = self.commit.own_end(state.loaded.seen) else {
             return TakenBack { after: upto, upto };
         };
         let done = state.journal.take_back(state.loaded.seen, first.span.start);

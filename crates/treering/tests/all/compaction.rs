@@ -8,9 +8,9 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use treering::{
-    Appended, BRANCH_SUMMARY_PREAMBLE, CompactionSettings, ContextMessage, Journal, JournalError,
-    MemoryJournal, Model, ModelSettings, Preparation, Prepared, Session, SessionOptions,
-    branch_budget,
+    Appended, BRANCH_SUMMARY_PREAMBLE, CompactionSettings, ContextMessage, End, Journal,
+    JournalError, MemoryJournal, Model, ModelSettings, Preparation, Prepared, Session,
+    SessionOptions, branch_budget,
 };
 
 fn message(id: &str, parent: Option<&str>, message: Value) -> String {
@@ -338,8 +338,8 @@ impl Journal for Counted {
         Ok(got)
     }
 
-    fn append(&self, expected: u64, lines: &[u8]) -> Result<Appended, JournalError> {
-        self.0.append(expected, lines)
+    fn append(&self, end: &End, lines: &[u8]) -> Result<Appended, JournalError> {
+        self.0.append(end, lines)
     }
 
     fn sync(&self) -> io::Result<()> {

@@ -118,10 +118,10 @@ fn what_others_have_built_on_is_not_taken_back() {
         }
         fn append(
             &self,
-            expected: u64,
+            end: &treering::End,
             lines: &[u8],
         ) -> Result<treering::Appended, treering::JournalError> {
-            self.0.append(expected, lines)
+            self.0.append(end, lines)
         }
         fn sync(&self) -> std::io::Result<()> {
             // While the disk is busy failing, another process appends.

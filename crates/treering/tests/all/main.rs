@@ -41,6 +41,7 @@ mod picks;
 mod processes;
 mod providers;
 mod relocate;
+mod replacing;
 mod samples;
 mod scale;
 mod seam;

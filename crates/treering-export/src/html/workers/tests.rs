@@ -6,7 +6,7 @@ use crate::{Error, Export};
 use proptest::prelude::*;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
-use treering::{Appended, Journal, JournalError, MemoryJournal, NewEntry, Session};
+use treering::{Appended, End, Journal, JournalError, MemoryJournal, NewEntry, Session};
 use treering_testkit::generate::{self, Plan};
 use treering_testkit::mutate::mutate;
 use treering_testkit::rng::Rng;
@@ -158,8 +158,8 @@ impl Journal for Unreadable {
         self.inner.read_at(offset, buffer)
     }
 
-    fn append(&self, expected: u64, lines: &[u8]) -> Result<Appended, JournalError> {
-        self.inner.append(expected, lines)
+    fn append(&self, end: &End, lines: &[u8]) -> Result<Appended, JournalError> {
+        self.inner.append(end, lines)
     }
 
     fn sync(&self) -> io::Result<()> {

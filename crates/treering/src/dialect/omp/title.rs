@@ -31,6 +31,12 @@ pub(crate) fn parse(line: &[u8]) -> Option<Title> {
     Some(Title { title: text("title")?.into_owned(), source: source.map(|name| name.into_owned()) })
 }
 
+/// Returns whether these bytes are a title slot, exactly: one line of the right length, and a complete
+/// title record.
+pub(crate) fn is_slot(bytes: &[u8]) -> bool {
+    bytes.len() == SLOT && memchr::memchr(b'\n', bytes) == Some(SLOT - 1) && parse(bytes).is_some()
+}
+
 /// The title slot for `title`, newline included.
 pub(crate) fn slot(title: &str, source: Option<&str>, updated_at: &str) -> Vec<u8> {
     let empty = line("", source, updated_at, 0);
