@@ -169,6 +169,12 @@ fn hint(error: &Error, path: Option<&Path>) -> Option<String> {
             format!("somebody else was faster; `treering context {file}` shows where the session is now, `--expect-leaf {leaf}` goes on from there")
         }
         Error::Deleted(_) => "nothing was written; restore the file, or use `append --recreate`".to_owned(),
+        Error::Replaced { .. } => {
+            "nothing was written; open the session that is there, or restore the file".to_owned()
+        }
+        Error::NotNameable(_) => {
+            format!("nothing was written; `treering fork {file}` makes a copy that can be named")
+        }
         Error::NotOnPath { .. } => {
             format!("`treering tree {file}` shows the branches; `treering goto {file} ID` changes to another")
         }

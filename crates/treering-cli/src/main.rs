@@ -19,6 +19,7 @@ mod pager;
 mod progress;
 mod pulse;
 mod redaction;
+mod replaced;
 mod shelf;
 mod short;
 mod signals;

@@ -2,6 +2,7 @@
 
 use crate::error::Failure;
 use crate::output::{self, Output, json_string};
+use crate::replaced;
 use crate::text::{count, safe_line, safe_path};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -10,7 +11,8 @@ use treering::{Session, Upgrade};
 /// Bring session files of old versions to the current one
 ///
 /// The new file is written beside the old one and takes its place when it is complete; the old one is
-/// kept. Files that are current are left alone.
+/// kept. Files that are current are left alone, and so are files that are write-protected or were written
+/// to within the last 10 seconds: an agent may still have them open.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The session files
@@ -19,6 +21,9 @@ pub(crate) struct Args {
     /// Say what would change, and change nothing
     #[arg(long)]
     dry_run: bool,
+    /// Replace a file although it was written to within the last 10 seconds
+    #[arg(long)]
+    force: bool,
     /// One JSON object per file and line: path, from, to, entries, compactions, backup; or path and
     /// error
     #[arg(long)]
@@ -28,30 +33,42 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     let mut all_done = true;
     for file in &args.files {
-        let session = Session::open(file);
-        let upgrade = session.and_then(|session| match args.dry_run {
-            true => session.planned_upgrade(),
-            false => session.upgrade(),
-        });
-        match upgrade {
+        match upgrade(file, args) {
             Ok(upgrade) if args.json => write_json(file, upgrade.as_ref(), out)?,
             Ok(upgrade) => write(file, upgrade.as_ref(), args.dry_run, out)?,
-            Err(error) if args.files.len() == 1 => return Err(error.into()),
-            Err(error) => {
+            Err(error) if args.files.len() == 1 => return Err(error),
+            Err(failure) => {
+                let error = match failure {
+                    Failure::Library(error) => error.to_string(),
+                    Failure::Message { what, .. } => what,
+                    failure => return Err(failure),
+                };
                 all_done = false;
                 if args.json {
                     out.write_all(b"{\"path\":")?;
                     out.json_path(file)?;
                     out.write_all(b",\"error\":")?;
-                    json_string(out, &error.to_string())?;
+                    json_string(out, &error)?;
                     out.write_all(b"}\n")?;
                 }
                 out.finish()?;
-                output::complain("error", &safe_line(&error.to_string()));
+                output::complain("error", &safe_line(&error));
             }
         }
     }
     if all_done { Ok(()) } else { Err(Failure::Said) }
+}
+
+fn upgrade(file: &Path, args: &Args) -> Result<Option<Upgrade>, Failure> {
+    let session = Session::open(file)?;
+    let planned = session.planned_upgrade()?;
+    if args.dry_run || planned.is_none() {
+        return Ok(planned);
+    }
+    if !args.force {
+        replaced::check_idle(file)?;
+    }
+    Ok(session.upgrade()?)
 }
 
 fn write(

@@ -4,6 +4,7 @@ use super::{fork, rm};
 use crate::clock;
 use crate::error::Failure;
 use crate::output::{self, Output};
+use crate::replaced;
 use crate::text::{safe_path, shell_word};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -24,6 +25,9 @@ pub(crate) struct Args {
     /// Also if there is no such directory
     #[arg(long)]
     missing: bool,
+    /// Also if it was written to within the last 10 seconds
+    #[arg(long)]
+    force: bool,
     /// One JSON object: path, output, cwd, kept (where the old file is now)
     #[arg(long)]
     json: bool,
@@ -32,7 +36,10 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     let cwd = directory(args)?;
     // Looked at and let go of again: the library takes the lock itself.
-    drop(hold(&args.file, Recent::Refused, clock::now())?);
+    drop(hold(&args.file, Recent::Accepted, clock::now())?);
+    if !args.force {
+        replaced::check_idle(&args.file)?;
+    }
     let (dialect, old) = {
         let session = Session::open(&args.file)?;
         (session.dialect(), session.cwd())

@@ -134,7 +134,7 @@ fn a_repair_for_programs_and_elsewhere() {
 fn in_place_the_old_file_is_kept() {
     let place = broken();
     let before = place.read("s.jsonl");
-    let out = place.run(&["doctor", "s.jsonl", "--repair", "--in-place"]).ok();
+    let out = place.run(&["doctor", "s.jsonl", "--repair", "--in-place", "--force"]).ok();
     assert!(out.lines().next().unwrap().ends_with("s.jsonl.bak"), "{out}");
     assert_eq!(place.read("s.jsonl.bak"), before);
     place.run(&["tree", "s.jsonl"]).ok();

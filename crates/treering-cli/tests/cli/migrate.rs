@@ -21,7 +21,7 @@ fn an_old_file_is_upgraded_and_kept() {
     insta::assert_snapshot!(planned, @"s.jsonl: no version → version 3: 2 entries rewritten (1 compaction); not yet, this is a dry run");
     assert_eq!(place.read("s.jsonl"), V1, "nothing was written");
     assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 1);
-    let done = place.run(&["migrate", "s.jsonl"]).ok();
+    let done = place.run(&["migrate", "s.jsonl", "--force"]).ok();
     let expected = planned.strip_suffix("; not yet, this is a dry run\n").unwrap();
     assert!(done.starts_with(expected) && done.ends_with("s.jsonl.v1.bak\n"), "{done}");
     assert_eq!(place.read("s.jsonl.v1.bak"), V1);
@@ -41,8 +41,29 @@ fn several_files_for_programs() {
                      "backup": null});
     assert_eq!(reports, [current, old]);
     place.write("none.jsonl", b"hello\n");
-    let ran = place.run(&["migrate", "none.jsonl", "old.jsonl"]);
+    let ran = place.run(&["migrate", "none.jsonl", "old.jsonl", "--force"]);
     assert_eq!((ran.code, ran.stdout.lines().count()), (1, 1), "the others are done all the same");
     assert!(ran.stderr.starts_with("error: none.jsonl: not a session"), "{}", ran.stderr);
     place.run(&["migrate", "gone.jsonl"]).failed();
+}
+
+#[test]
+fn a_file_that_was_just_written_to_is_not_replaced() {
+    let place = Place::empty();
+    place.write("s.jsonl", V1.as_bytes());
+    for args in [
+        &["migrate", "s.jsonl"][..],
+        &["doctor", "s.jsonl", "--repair", "--in-place"],
+        &["move", "s.jsonl", "/"],
+    ] {
+        let error = place.run(args).failed();
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(error, @r"
+            error: s.jsonl: it was written to a moment ago
+            hint: end what writes to it and try again in 10 seconds, or pass `--force`
+            ");
+        }
+        assert_eq!(place.read("s.jsonl"), V1);
+    }
+    assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 1);
 }

@@ -9,7 +9,7 @@ mod quiet;
 mod trash;
 
 pub use pack::is_same;
-pub use quiet::{Recent, hold, idle};
+pub use quiet::{Recent, check_idle, hold, idle};
 pub use trash::Trash;
 
 use std::io;

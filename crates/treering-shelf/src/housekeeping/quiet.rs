@@ -40,6 +40,16 @@ pub fn hold(path: &Path, recent: Recent, now: i64) -> Result<File, Refusal> {
     Ok(file)
 }
 
+/// Refuses a session that was written to a moment before `now`, in Unix milliseconds: an agent that takes no
+/// lock may be about to write to it again.
+pub fn check_idle(path: &Path, now: i64) -> Result<(), Refusal> {
+    let metadata = fs::metadata(path).map_err(|error| Reason::Io(error).of(path))?;
+    match (-MOMENT..MOMENT).contains(&idle(metadata.modified, now)) {
+        true => Err(Reason::Recent.of(path)),
+        false => Ok(()),
+    }
+}
+
 /// Returns for how long nothing was written to a file that was last written at `modified`, in
 /// milliseconds.
 pub fn idle(modified: SystemTime, now: i64) -> i64 {

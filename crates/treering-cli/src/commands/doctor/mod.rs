@@ -8,11 +8,12 @@ mod total;
 use crate::error::Failure;
 use crate::output::{self, Output};
 use crate::progress::Meter;
+use crate::replaced;
 use crate::shelf;
 use crate::text::safe_line;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use total::Total;
-use treering::{Progress, RepairOptions, RepairTo};
+use treering::{Progress, Repair, RepairOptions, RepairTo};
 use treering_shelf::Shelf;
 
 /// Find out what is wrong with session files, and repair them
@@ -40,6 +41,9 @@ pub(crate) struct Args {
     /// Replace the file, and keep the old one as NAME.jsonl.bak
     #[arg(long, requires = "repair", conflicts_with = "output")]
     in_place: bool,
+    /// Replace a file although it was written to within the last 10 seconds
+    #[arg(long, requires = "in_place")]
+    force: bool,
     /// Where the repaired copy goes, instead of beside the file
     #[arg(long, short, value_name = "PATH", requires = "repair")]
     output: Option<PathBuf>,
@@ -81,13 +85,11 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     for (done, file) in files.into_iter().enumerate() {
         meter.show(Progress { done, total });
         let looked = match args.repair {
-            true => treering::repair(&file, RepairOptions { to: args.to() })
-                .map_err(Failure::from)
-                .and_then(|done| {
-                    meter.clear();
-                    sum.add(&done.remaining);
-                    repair::write(&done, detail, args.json, out)
-                }),
+            true => args.repair(&file).and_then(|done| {
+                meter.clear();
+                sum.add(&done.remaining);
+                repair::write(&done, detail, args.json, out)
+            }),
             false => treering::examine(&file).map_err(Failure::from).and_then(|diagnosis| {
                 meter.clear();
                 sum.add(&diagnosis.findings);
@@ -108,6 +110,12 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
                 out.finish()?;
                 output::complain("error", &safe_line(&error.to_string()));
             }
+            Err(Failure::Message { what, .. }) => {
+                meter.clear();
+                health = Health::Ill;
+                out.finish()?;
+                output::complain("error", &safe_line(&what));
+            }
             Err(failure) => return Err(failure),
         }
     }
@@ -122,6 +130,13 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
 }
 
 impl Args {
+    fn repair(&self, file: &Path) -> Result<Repair, Failure> {
+        if self.in_place && !self.force {
+            replaced::check_idle(file)?;
+        }
+        Ok(treering::repair(file, RepairOptions { to: self.to() })?)
+    }
+
     fn to(&self) -> RepairTo {
         match &self.output {
             _ if self.in_place => RepairTo::InPlace,
