@@ -10,7 +10,7 @@ import { Treering } from "./lib/treering.mjs";
 
 const SCRIPTS = {
   corpus: 0, "pi-writes": 200, "treering-writes": 150, fork: 100, llm: 60, compaction: 300,
-  "chimera-writes": 150, "treering-in-chimera": 150, "omp-writes": 150, "treering-in-omp": 150,
+  "chimera-writes": 150, "treering-in-chimera": 150, "omp-writes": 150, "treering-in-omp": 150, replacing: 12,
 };
 const CHECKS = Object.keys(SCRIPTS);
 // The agent other than pi that a check is about.
@@ -39,7 +39,7 @@ mkdirSync(work, { recursive: true });
 
 const [pi15, pi73] = await Promise.all(["1.5.0", "0.73.1"].map((version) => Pi.start(version, options.cache)));
 const setup = {
-  pi15, pi73, work,
+  pi15, pi73, work, cache: options.cache,
   treering: options["self-check"] ? new StandIn(pi15, work) : new Treering(resolve(binary)),
   corpus: process.env.CONFORMANCE_CORPUS ?? join(repository, "../shared/corpus"),
   seed: number("the seed", options.seed ?? process.env.CONFORMANCE_SEED, 1),
@@ -49,7 +49,7 @@ const reports = [];
 const peers = {};
 for (const name of CHECKS.filter((c) => !options.check || c === options.check)) {
   const agent = agentOf(name);
-  if (agent && options["self-check"]) continue;
+  if ((agent || name === "replacing") && options["self-check"]) continue;
   if (agent) peers[agent] ??= await startPeer(agent, resolve(options.cache));
   if (agent && !peers[agent]) {
     console.error(`CONFORMANCE NOT CHECKED: ${name}: ${agent} is not installed`);

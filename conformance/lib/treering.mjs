@@ -27,6 +27,10 @@ export class Treering {
     return await out;
   }
 
+  /** Any command, for its effect. */
+  command(args) {
+    return this.#run(args);
+  }
   async context(file, leaf) {
     return JSON.parse(await this.#run(["context", file, "--json", ...at(leaf)]));
   }
