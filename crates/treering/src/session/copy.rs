@@ -27,7 +27,7 @@ pub(super) fn whole(
     let start = loaded.dialect.start(&about(header)).map_err(io::Error::other)?;
     if !loaded.header_span.is_empty() {
         let own = loaded.header.as_ref().map(Header::raw).unwrap_or_default();
-        return migrate::copy(journal, loaded, &renewed(own, &start, loaded), out);
+        return migrate::copy(journal, loaded, &renewed(own, &start, loaded), out).map(drop);
     }
     // The log has no header: it gets one, before everything else.
     out.write_all(&start)?;

@@ -15,7 +15,7 @@ mod through;
 mod write;
 
 pub use fork::ForkOptions;
-pub(crate) use fork::{absolute, filled, write_whole};
+pub(crate) use fork::{absolute, filled};
 pub use options::{Creation, Durability, LeafMoves, SessionOptions};
 pub use part::Part;
 pub use relocate::relocate;
