@@ -11,9 +11,9 @@ pub enum AgentError {
     /// Something else is going on that must end first.
     #[error("{wanted} has to wait: {running} is under way")]
     Busy {
-        /// What is going on.
+        /// The operation under way.
         running: Operation,
-        /// What was asked for.
+        /// The operation that was refused.
         wanted: Operation,
     },
     /// The session itself refused, or there is no such entry.
@@ -43,7 +43,7 @@ pub enum AgentError {
 }
 
 impl AgentError {
-    /// Whether somebody wanted it so.
+    /// Returns whether the caller or a handler stopped the operation.
     pub fn is_cancelled(&self) -> bool {
         matches!(self, AgentError::Summary(SummaryError::Cancelled))
     }

@@ -72,12 +72,12 @@ pub(crate) fn run<T>(
     done.map_err(failure)
 }
 
-/// What an operation that was stopped says.
+/// Returns the message of an operation that was stopped.
 pub(crate) fn stopped() -> Failure {
     Failure::message("stopped: nothing was changed")
 }
 
-/// What an operation says that an extension did not want.
+/// Returns the message of an operation that a handler cancelled.
 pub(crate) fn unwanted(hook: &str) -> Failure {
     Failure::message(format!("{hook} said no: nothing was changed"))
 }

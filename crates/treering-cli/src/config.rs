@@ -17,7 +17,7 @@ use treering_agent::{CompactionConfig, ConfigError, SummarizerConfig};
 /// The largest settings file that is read.
 const MAX_SIZE: u64 = 1024 * 1024;
 
-/// What can be configured.
+/// The configuration.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Config {
@@ -28,7 +28,7 @@ pub(crate) struct Config {
     pub(crate) compaction: CompactionConfig,
 }
 
-/// How output looks.
+/// The look of output.
 #[derive(Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Ui {
@@ -77,7 +77,7 @@ impl DoubleEscapeChoice {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum ThemeChoice {
-    /// Whatever suits the terminal, as far as it tells.
+    /// The theme that suits the terminal, as far as it is known.
     #[default]
     Auto,
     Dark,
@@ -139,7 +139,7 @@ impl Colour {
     }
 }
 
-/// How lists say when something was.
+/// The format of times in lists.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum TimeStyle {
@@ -178,8 +178,8 @@ pub(crate) fn file() -> Option<PathBuf> {
 }
 
 impl Config {
-    /// What is configured, for what must not fail because of it: a file that is wrong is complained
-    /// about, once, and does not count.
+    /// Returns the configuration for callers that must not fail because of it: an invalid file is
+    /// reported about, once, and does not count.
     pub(crate) fn current() -> &'static Config {
         static CURRENT: OnceLock<(Config, Option<Failure>)> = OnceLock::new();
         static COMPLAINED: AtomicBool = AtomicBool::new(false);
@@ -196,7 +196,7 @@ impl Config {
         config
     }
 
-    /// What counts, a line each. Nothing that could be secret.
+    /// Returns the settings in force, a line each. Nothing that could be secret.
     pub(crate) fn describe(&self) -> Vec<String> {
         let list = |dirs: &[PathBuf]| {
             let dirs: Vec<String> = dirs.iter().map(|dir| format!("{dir:?}")).collect();

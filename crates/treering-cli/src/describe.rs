@@ -21,7 +21,7 @@ pub(crate) fn name(entry: &Entry) -> String {
     }
 }
 
-/// How the name of an entry looks.
+/// Returns the style of an entry's name.
 pub(crate) fn style(kind: Kind, role: Option<Role>) -> Style {
     match (kind, role) {
         (Kind::Message, Some(role)) => role_style(role),
@@ -41,7 +41,7 @@ pub(crate) fn role_style(role: Role) -> Style {
     }
 }
 
-/// What an entry says, on one line of at most `width` columns.
+/// Returns the summary line of an entry, in at most `width` columns.
 pub(crate) fn gist(entry: &Entry, width: usize) -> String {
     let text: Cow<'_, str> = match entry.body() {
         Body::Message(message) => message_gist(message, entry.role()).into(),
@@ -154,10 +154,10 @@ fn is_true(message: MessageView<'_>, key: &str) -> bool {
     message.get(key) == Some(b"true")
 }
 
-/// How much of a tool call is shown.
+/// The amount of a tool call that is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Calls {
-    /// What fits on one line.
+    /// The part that fits on one line.
     OneLine,
     /// All of it.
     Whole,

@@ -12,7 +12,7 @@ pub(crate) const USAGE: u8 = 2;
 /// The exit code for everything else that did not work or was not found.
 pub(crate) const FAILED: u8 = 1;
 
-/// How long an id may be to be compared with others, and how many near ones are named.
+/// The longest id that is compared with others, and the number of near ones that are named.
 const MAX_COMPARED: usize = 64;
 const MAX_NEAR: usize = 3;
 
@@ -27,7 +27,7 @@ pub(crate) enum Failure {
     Message { what: String, hint: Option<String> },
     /// The same, about a command line that makes no sense.
     Usage { what: String, hint: String },
-    /// Nobody takes the output.
+    /// The output is closed.
     Stdout(io::Error),
     /// The same, of a command that may have changed files before it.
     Report(io::Error),
@@ -115,7 +115,7 @@ pub(crate) fn report(failure: &Failure, file: Option<&Path>) {
     }
 }
 
-/// Ids of the session that somebody may have meant: one slip of the finger away.
+/// Ids of the session that the user may have meant: one typing error away.
 fn near(id: &str, file: &Path) -> Vec<String> {
     let wanted: Vec<char> = id.chars().take(MAX_COMPARED + 1).collect();
     if !(4..=MAX_COMPARED).contains(&wanted.len()) {

@@ -21,7 +21,7 @@ use treering_tui::runtime::{ChatSetup, End, First, Sessions, Setup, TreeSetup, r
 use treering_tui::theme::Theme;
 use treering_tui::zone::Zone;
 
-/// What somebody reads who has no model to talk to.
+/// The message for users without a model.
 const NO_MODEL: &str = "\
 There is no model to answer: WHY.
 
@@ -42,7 +42,7 @@ Your text is still in the editor. Everything but answering works: `!commands`, t
 labels, exports.
 ";
 
-/// What is shown at first.
+/// The first screen.
 #[derive(Debug)]
 pub(crate) enum Show {
     /// All sessions.
@@ -72,7 +72,7 @@ fn is_dumb(terminal: Option<&str>) -> bool {
     }
 }
 
-/// Shows the interface until somebody leaves it.
+/// Shows the interface until the user leaves it.
 pub(crate) fn show(
     first: Show,
     config: Config,
@@ -103,7 +103,7 @@ pub(crate) fn show(
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime = runtime.map_err(|error| Failure::message(format!("cannot start: {error}")))?;
     let end = run(&setup, &house, first, runtime.handle());
-    // Whatever is still being read is read for nobody.
+    // Background reads are abandoned.
     runtime.shutdown_background();
     match end.map_err(|error| Failure::message(format!("the terminal: {error}")))? {
         End::Left { session, has_drafts } => {

@@ -1,14 +1,14 @@
 //! The last session of each directory, for `treering -c`.
 //!
 //! A file of lines `directory<TAB>session`, the latest last, in `treering/last` of `XDG_STATE_HOME` or
-//! of `.local/state` in the home directory. Losing it costs nothing but the memory: nobody is told if it
+//! of `.local/state` in the home directory. Losing it costs nothing else: no error is shown if it
 //! cannot be read or written.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use treering::fs::NewFile;
 
-/// So many directories are remembered.
+/// The number of directories that are remembered.
 const MANY: usize = 500;
 
 /// The size above which the file is ignored; 500 lines of the longest paths are below it.

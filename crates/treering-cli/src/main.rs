@@ -94,7 +94,7 @@ fn main() -> ExitCode {
     }
     let done = located.and_then(|()| command.run(&mut out)).and_then(|()| out.finish());
     if done.is_err() {
-        // What was said before it failed comes first.
+        // Output from before the failure comes first.
         let _ = out.finish();
     }
     let done = match done {

@@ -18,7 +18,7 @@ pub(crate) struct Models {
 }
 
 impl Models {
-    /// What is configured, and what comes before it.
+    /// The configuration, and the options that override it.
     pub(crate) fn new(config: &Config, provider: Option<Provider>, model: Option<String>) -> Self {
         Models { file: config.summarizer.clone(), provider, model }
     }
@@ -43,7 +43,7 @@ impl Models {
         }
     }
 
-    /// By what somebody typed: the name of a model, behind that of a provider if it is another one.
+    /// Selects a model by its name, after that of its provider if it is another one.
     pub(crate) fn named(&self, name: &str) -> Result<Arc<dyn ChatModel>, ConfigError> {
         let parts = name.split_once('/');
         let provider = parts.and_then(|(provider, _)| Provider::parse(provider));
@@ -61,7 +61,7 @@ impl Models {
         let agent = AgentSession::new(session).with_settings(settings);
         match self.summarizer() {
             Ok(summarizer) => agent.with_summarizer(summarizer),
-            // Whoever asks for a summary is told.
+            // The error appears when a summary is asked for.
             Err(_) => agent,
         }
     }

@@ -8,13 +8,13 @@ use std::fmt::Write as _;
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 use std::path::Path;
 
-/// How wide lines may be where there is no terminal to ask.
+/// The line width without a terminal.
 const USUAL_WIDTH: usize = 100;
 
 /// Narrower than this nothing can be read, and lines are broken by the terminal.
 const NARROWEST: usize = 40;
 
-/// What a piece of text is; how that looks is decided here and nowhere else.
+/// The meaning of a piece of text; its look is decided here and nowhere else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Style {
     Id,
@@ -74,14 +74,14 @@ impl Output {
         Output { out, pager: None, terminal, colours, width, replaced: 0 }
     }
 
-    /// From now on everything goes through a pager, if there is somebody at a terminal to use it.
+    /// Sends everything through a pager from now on, if there is a terminal.
     pub(crate) fn page(&mut self) {
         if self.terminal {
             self.pager = Pager::start().map(BufWriter::new);
         }
     }
 
-    /// How many columns a line has.
+    /// Returns the number of columns of a line.
     pub(crate) fn width(&self) -> usize {
         self.width.unwrap_or(USUAL_WIDTH)
     }
@@ -214,7 +214,7 @@ pub(crate) fn complain(kind: &str, text: &str) {
     } else {
         let _ = write!(line, "{kind}: {text}");
     }
-    // Whoever closed stderr does not want to know.
+    // A closed standard error is no failure.
     let _ = writeln!(stderr, "{line}");
 }
 

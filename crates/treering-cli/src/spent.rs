@@ -5,7 +5,7 @@ use treering::Usage;
 
 pub(crate) use treering_tui::amount::{cost, tokens};
 
-/// Appends a usage as a JSON object. What nobody knows is `null`.
+/// Appends a usage as a JSON object. Unknown values are `null`.
 pub(crate) fn json_usage(out: &mut impl Write, usage: &Usage) -> io::Result<()> {
     let Usage { requests, input, output, cache_read, cache_write, cost, unpriced, .. } = usage;
     write!(

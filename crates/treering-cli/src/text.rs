@@ -28,8 +28,8 @@ pub(crate) fn safe_bytes(bytes: &[u8]) -> String {
     out
 }
 
-/// How many columns the text takes when all of it is printed. The interface has its own measure, of
-/// what it draws: it leaves out what is piled up on a character.
+/// Returns the number of columns of the text when all of it is printed. The interface has its own
+/// measure, of what it draws: it leaves out what is piled up on a character.
 pub(crate) fn columns(text: &str) -> usize {
     text.width()
 }

@@ -40,10 +40,10 @@ pub use stats::usage_facts;
 use std::io::{self, Write};
 use treering::{Part, Session};
 
-/// What to export, and how much of it. All have defaults.
+/// The options of an export. All have defaults.
 #[derive(Debug, Clone, Default)]
 pub struct Export {
-    /// Which entries.
+    /// The entries to export.
     pub part: Part,
     /// Markdown: with what the model thought.
     pub thinking: bool,

@@ -19,7 +19,7 @@ use std::fmt::Write as _;
 use std::io::Write;
 use treering::{Block, Body, MessageView, Role, Session, Stats};
 
-/// How much of a tool result is shown, unless all is wanted.
+/// The longest part of a tool result that is shown, unless all is wanted.
 const MAX_LINES: usize = 40;
 const MAX_BYTES: usize = 4000;
 
@@ -81,7 +81,7 @@ struct Turn<'a> {
     export: &'a Export,
     calls: &'a mut Calls,
     out: &'a mut String,
-    /// Whose turn it was last: answers of several entries have one heading.
+    /// The role of the last turn: answers of several entries have one heading.
     last: &'a mut Option<&'static str>,
 }
 
@@ -236,7 +236,7 @@ impl Turn<'_> {
         self.prose(summary);
     }
 
-    /// What a tool printed, cut short unless all is wanted.
+    /// Writes the output of a tool, cut short unless all is wanted.
     fn output(&mut self, title: &str, text: &str) {
         let text = text.trim_matches('\n');
         let end = match self.export.full {

@@ -11,7 +11,7 @@ use treering::{MessageView, Stats, Usage};
 #[derive(Debug, Default)]
 pub(crate) struct Numbers {
     pub time: Option<i64>,
-    /// Who answered, as `provider/model`.
+    /// The model that answered, as `provider/model`.
     pub model: Option<String>,
 }
 
@@ -41,7 +41,8 @@ pub(crate) fn facts(stats: &Stats) -> Vec<String> {
     facts
 }
 
-/// What one answer used, in a few words each: `7.6k in`, `120 out`, `45.9k cached`, `$0.02`.
+/// Returns the usage of one answer, in a few words each: `7.6k in`, `120 out`, `45.9k cached`,
+/// `$0.02`.
 pub fn usage_facts(usage: &[u8]) -> Vec<String> {
     let [input, output, read, write, cost] =
         MessageView::new(usage).get_all(["input", "output", "cacheRead", "cacheWrite", "cost"]);

@@ -49,7 +49,7 @@ pub(crate) const fn may_hide(byte: u8) -> bool {
         || matches!(byte, 0xc2 | 0xcd | 0xd8 | 0xdb | 0xdc | 0xe0..=0xe3 | 0xef..=0xf4)
 }
 
-/// What is shown instead of a character; `None` for one that may be shown itself. Line breaks and
+/// Returns the replacement of a character; `None` for one that may be shown itself. Line breaks and
 /// tabs may.
 pub fn stand_in(character: char) -> Option<Cow<'static, str>> {
     match character {
@@ -173,7 +173,7 @@ pub fn cost(usage: &Usage) -> String {
     }
 }
 
-/// How long ago, in the largest unit that gives a number: `5 min`, `3 d`.
+/// Returns an age in the largest unit that gives a number: `5 min`, `3 d`.
 pub fn age(millis: i64) -> String {
     let seconds = millis.max(0) / 1000;
     match seconds {

@@ -69,7 +69,7 @@ impl Filters {
     }
 }
 
-/// Who or what an entry is by, in the words of a query.
+/// The role or type of an entry, in the words of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Speaker {
     User,

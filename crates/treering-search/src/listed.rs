@@ -8,7 +8,7 @@ use crate::query::Query;
 use crate::term::Term;
 use treering::SessionInfo;
 
-/// How well a session fits a query. The greater, the better.
+/// The rank of a session for a query. The greater, the better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Rank {
     name: u32,
@@ -17,7 +17,8 @@ pub struct Rank {
 }
 
 impl Query {
-    /// How well a listed session fits; `None` if it does not. `now` is in Unix milliseconds.
+    /// Returns the rank of a listed session; `None` if it does not match. `now` is in Unix
+    /// milliseconds.
     ///
     /// ```
     /// # let dir = tempfile::tempdir()?;

@@ -8,7 +8,7 @@
 use crate::filter::{Filters, Since, ToolName, agent, role_of};
 use crate::term::{BadPattern, Case, Term};
 
-/// What to search for.
+/// A query.
 ///
 /// ```
 /// use treering_search::{Case, Query};
@@ -28,9 +28,9 @@ pub struct Query {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message} (at character {})", at + 1)]
 pub struct QueryError {
-    /// How many characters come before the place.
+    /// The number of characters before the error.
     pub at: usize,
-    /// What is wrong there.
+    /// The error.
     pub message: String,
 }
 

@@ -19,7 +19,7 @@ const LARGE: u64 = 32 * 1024 * 1024;
 
 const ZSTD: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
 
-/// What the bytes must hold: one fragment somewhere, and the others on the same line.
+/// The fragments that the bytes must hold: one somewhere, and the others on the same line.
 #[derive(Debug)]
 pub(crate) struct Probe<'a> {
     lead: &'a Fragment,
@@ -68,7 +68,7 @@ impl<'a> Probe<'a> {
     }
 }
 
-/// What a look at a file's bytes tells.
+/// The result of scanning a file's bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Look {
     /// It cannot match.
@@ -77,7 +77,7 @@ pub(crate) enum Look {
     Maybe,
 }
 
-/// How much was read, beside the answer.
+/// The number of bytes that were read, beside the answer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Looked {
     pub look: Look,
@@ -148,7 +148,7 @@ fn look_in(
     let aligned = buffer.as_ptr().align_offset(PAGE);
     // `align_offset` may decline to answer; alignment is only a matter of speed.
     let chunk = room + if aligned < PAGE { aligned } else { 0 };
-    // What lies across the boundary to the part before belongs to this one.
+    // A match across the boundary to the part before belongs to this one.
     let before = part.start.min(overlap as u64);
     file.seek(SeekFrom::Start(part.start - before))?;
     let mut kept = before as usize;

@@ -1,4 +1,4 @@
-//! What is already known about files: rebuilt at any time, trusted never.
+//! The cache of what is known about files: rebuilt at any time, never trusted.
 //!
 //! One file for all sessions, read and written as a whole; it holds what a list says and no more. An
 //! entry counts only while its file has the same size, time and identity, the cache only while its
@@ -40,7 +40,7 @@ struct Entry {
     present: bool,
 }
 
-/// What is known, and whether that has changed.
+/// The cached facts, and whether they have changed.
 #[derive(Debug, Default)]
 pub(crate) struct Cache {
     bytes: Vec<u8>,
@@ -49,7 +49,7 @@ pub(crate) struct Cache {
 }
 
 impl Cache {
-    /// What a file holds; nothing if it is not there, or not as it should be.
+    /// Reads a cache file; empty if it is missing or invalid.
     pub(crate) fn load(file: &Path) -> Self {
         let bytes = fs::read(file, MAX_FILE).unwrap_or_default();
         Cache::parse(bytes).unwrap_or_default()
@@ -80,7 +80,7 @@ impl Cache {
         Some(Cache { bytes, entries, changed: false })
     }
 
-    /// What is known about a file, if it still is what it was.
+    /// Returns the cached facts about a file, if it is unchanged.
     pub(crate) fn get(&mut self, path: &Path, stamp: Stamp) -> Option<Known> {
         let entry = self.entries.get_mut(path)?;
         entry.present = true;
@@ -136,7 +136,8 @@ fn heading() -> String {
     format!("treering shelf {FORMAT} {}\n", env!("CARGO_PKG_VERSION"))
 }
 
-/// Tells an accident from what was written. Not against malice: whoever can write here can do worse.
+/// Detects accidental damage. It is no protection against malice: a user who can write here can do
+/// worse.
 pub(crate) fn checksum(bytes: &[u8]) -> u64 {
     const PRIME: u64 = 0x9E37_79B9_7F4A_7C15;
     let mut sum = bytes.len() as u64;

@@ -12,7 +12,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// What tells whether a file is still the one it was.
+/// The stamp that tells whether a file is unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Stamp {
     pub(crate) size: u64,
@@ -25,7 +25,7 @@ pub struct Stamp {
 }
 
 impl Stamp {
-    /// What a file system says about a file.
+    /// The metadata of a file.
     pub fn of(metadata: &Metadata) -> Self {
         let (device, inode) = identity(metadata);
         let modified = metadata.modified().map_or(0, unix_nanos);
@@ -80,12 +80,12 @@ pub(crate) struct Found {
     pub(crate) stamp: Stamp,
 }
 
-/// What was found, and directories that could not be read.
+/// The files that were found, and the directories that could not be read.
 #[derive(Debug, Default)]
 pub(crate) struct Files {
     pub(crate) found: Vec<Found>,
     pub(crate) unreadable: Vec<(PathBuf, io::Error)>,
-    /// What treering itself left unfinished.
+    /// Unfinished files of treering itself.
     pub(crate) leftovers: Vec<PathBuf>,
     /// Directories and files met before, by what the file system calls them.
     seen: HashSet<(u64, u64)>,

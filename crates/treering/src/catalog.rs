@@ -42,7 +42,7 @@ pub struct Catalog {
 pub struct SessionInfo {
     /// The session's file.
     pub path: PathBuf,
-    /// Whose way of writing it is in.
+    /// The dialect of the session.
     pub agent: Dialect,
     /// Its id.
     pub id: String,
@@ -54,11 +54,11 @@ pub struct SessionInfo {
     pub parent_session: Option<String>,
     /// When it was created, in Unix milliseconds.
     pub created: Option<i64>,
-    /// When somebody last said something in it, in Unix milliseconds.
+    /// The time of the last message, in Unix milliseconds.
     pub modified: i64,
-    /// How many messages it has, on all branches.
+    /// The number of messages, on all branches.
     pub message_count: usize,
-    /// How many entries, on all branches.
+    /// The number of entries, on all branches.
     pub entry_count: usize,
     /// How many branches it has: those for which [`Branch::is_counted`](crate::Branch::is_counted)
     /// holds.
@@ -70,7 +70,7 @@ pub struct SessionInfo {
     pub tokens: Option<u64>,
     /// What it cost in dollars, as far as the file says so.
     pub cost: Option<f64>,
-    /// How many oddities reading it came across; [`examine`](crate::examine) looks for more.
+    /// The number of findings of reading; [`examine`](crate::examine) looks for more.
     pub finding_count: usize,
     /// The text of its first user message; empty if there is none.
     pub first_message: String,
@@ -91,7 +91,7 @@ pub struct Listing {
     pub skipped: Vec<(PathBuf, Error)>,
 }
 
-/// How far listing has come.
+/// The progress of listing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
     /// Files looked at.
@@ -291,11 +291,11 @@ fn list_files(files: Vec<PathBuf>, mut progress: impl FnMut(Progress)) -> Listin
     listing
 }
 
-/// How long a result may wait for others to be handed over with it: waking the receiver for every
-/// small session would take longer than reading it.
+/// The longest time that a result waits for others to be handed over with it: waking the receiver
+/// for every small session would take longer than reading it.
 const HAND_OVER: Duration = Duration::from_millis(10);
 
-/// What a list says about each of these files. They are read on all cores, in this order; `each` is
+/// Reads what a list shows of each of these files, on all cores, in this order; `each` is
 /// called here, as they become known.
 ///
 /// ```
@@ -325,7 +325,7 @@ pub fn infos(files: &[PathBuf], mut each: impl FnMut(&Path, Result<SessionInfo>,
                         since = Instant::now();
                     }
                 }
-                // Nobody listening is no reason to do anything.
+                // A receiver that is gone needs nothing.
                 let _ = found.send(batch);
             });
         }
@@ -336,7 +336,7 @@ pub fn infos(files: &[PathBuf], mut each: impl FnMut(&Path, Result<SessionInfo>,
     });
 }
 
-/// What a list says about the session at `path`.
+/// Returns what a list shows of the session at `path`.
 pub fn info(path: &Path) -> Result<SessionInfo> {
     let Listed { mut journal, cut } = Held::open(path)?;
     let mut loaded = Loaded::read(&*journal).map_err(|error| error.at(Some(path)))?;
@@ -368,7 +368,7 @@ pub fn info(path: &Path) -> Result<SessionInfo> {
 }
 
 impl Session {
-    /// What a list says about this session, without its tokens and cost: see
+    /// Returns what a list shows of this session, without its tokens and cost: see
     /// [`stats`](Session::stats).
     ///
     /// ```

@@ -17,9 +17,9 @@ pub enum Error {
     Io {
         /// The file or directory.
         path: PathBuf,
-        /// What was being done.
+        /// The action that failed.
         action: &'static str,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// The storage behind a session failed.
@@ -30,7 +30,7 @@ pub enum Error {
     NotASession {
         /// The file.
         path: PathBuf,
-        /// What was found instead of a header.
+        /// The reason.
         reason: String,
     },
     /// The session is of a version this release can read but must not write.
@@ -69,7 +69,7 @@ pub enum Error {
     /// More than one entry starts like this.
     #[error("{prefix:?} is ambiguous: {}", candidates.join(", "))]
     AmbiguousEntry {
-        /// What was asked for.
+        /// The prefix that was asked for.
         prefix: String,
         /// Some of the ids it could mean.
         candidates: Vec<String>,
@@ -85,7 +85,7 @@ pub enum Error {
         /// Where the path leads.
         leaf: Option<EntryId>,
     },
-    /// What an entry contributes to the context cannot be changed in this way.
+    /// The contribution of an entry to the context cannot be changed in this way.
     #[error("{entry} cannot be edited in this context: {reason}")]
     NotEditable {
         /// The entry.
@@ -145,7 +145,7 @@ pub enum Error {
     NotRepaired {
         /// The file.
         path: PathBuf,
-        /// What would be wrong.
+        /// The reason.
         reason: String,
     },
     /// Another process holds the file's lock and does not let go.

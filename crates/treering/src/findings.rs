@@ -1,4 +1,4 @@
-//! What is odd about a log: found while reading it, or by looking for it ([`crate::doctor`]). Never a
+//! Findings about a log, made while reading it or by looking for them ([`crate::doctor`]). Never a
 //! reason to fail.
 //!
 //! Everything that can be said about a finding is said here: its code, how bad it is, the entry, what
@@ -19,11 +19,11 @@ use std::fmt;
 pub struct Finding {
     /// The line; `None` where it is not about one.
     pub line: Option<u64>,
-    /// What it is.
+    /// The problem.
     pub problem: Problem,
 }
 
-/// How bad a finding is.
+/// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
     /// Worth knowing; nothing is wrong.
@@ -108,7 +108,7 @@ pub enum Problem {
     OldVersion(u64),
     /// The header has no version, but the entries are a tree.
     NoVersion,
-    /// Records of a type nobody knows here: the agent has moved on. The line is the first one's.
+    /// Records of an unknown type: the agent is newer than treering. The line is the first one's.
     UnknownType { name: String, count: u64 },
     /// Something kept in a file of its own that is not there.
     MissingBlob { entry: EntryId, name: String },
@@ -127,19 +127,19 @@ pub enum Problem {
 }
 
 impl Finding {
-    /// What it is, in a word that does not change.
+    /// Returns the code of the finding, a word that does not change.
     pub fn code(&self) -> &'static str {
         self.problem.code()
     }
 
-    /// How bad it is.
+    /// Returns the severity.
     pub fn severity(&self) -> Severity {
         self.problem.severity()
     }
 }
 
 impl Problem {
-    /// What it is, in a word that does not change.
+    /// Returns the code of the problem, a word that does not change.
     pub fn code(&self) -> &'static str {
         match self {
             Problem::Damaged => "damaged-line",
@@ -176,7 +176,7 @@ impl Problem {
         }
     }
 
-    /// How bad it is.
+    /// Returns the severity.
     pub fn severity(&self) -> Severity {
         match self {
             Problem::Damaged
@@ -239,7 +239,7 @@ impl Problem {
         }
     }
 
-    /// What can be done about it, where something can.
+    /// Returns advice on what to do, where something can be done.
     pub fn advice(&self) -> Option<&'static str> {
         Some(match self {
             Problem::Damaged | Problem::DamagedEntry(_) => {

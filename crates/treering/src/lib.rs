@@ -99,7 +99,7 @@ pub use usage::{Added, Branch, Cost, Ledger, Purpose, Stats, Usage};
 use std::path::Path;
 use std::sync::Arc;
 
-/// What the model sees at the active leaf of a session file, without opening the session: the file
+/// Returns the context at the active leaf of a session file without opening the session: the file
 /// is read from its end, and only as far as the answer needs. Exactly what
 /// [`Session::open`] and [`Session::context`] would say.
 pub fn active_context(path: impl AsRef<Path>) -> Result<Context> {

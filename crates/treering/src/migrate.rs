@@ -121,7 +121,7 @@ fn hook_to_custom(entry: Cow<'_, [u8]>) -> Cow<'_, [u8]> {
     }
 }
 
-/// What an upgrade of a session's file changes.
+/// The changes of an upgrade of a session's file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Upgrade {
@@ -129,15 +129,15 @@ pub struct Upgrade {
     pub from: u64,
     /// The version it gets.
     pub to: u64,
-    /// How many entries are rewritten.
+    /// The number of entries that are rewritten.
     pub entries: usize,
-    /// How many of them are compactions that name an entry by its id now.
+    /// The number of compactions among them that now name an entry by its id.
     pub compactions: usize,
     /// Where the old file is kept, once it was upgraded.
     pub backup: Option<PathBuf>,
 }
 
-/// What an upgrade would change; `None` if none is due.
+/// Returns the changes that an upgrade would make; `None` if none is due.
 pub(crate) fn outlook(view: &Snapshot, loaded: &Loaded) -> Result<Option<Upgrade>> {
     let Some(header) = loaded.header.as_ref().filter(|_| is_due(loaded)) else { return Ok(None) };
     let shape = loaded.shape.unwrap_or(Shape::Tree);

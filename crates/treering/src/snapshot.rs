@@ -45,7 +45,7 @@ impl Snapshot {
         }
     }
 
-    /// How long the log is.
+    /// Returns the length of the log.
     pub(crate) fn size(&self) -> io::Result<u64> {
         self.journal.len()
     }
@@ -98,7 +98,7 @@ impl Snapshot {
                 Images::Inlined => self.with_blobs(entry),
             };
         }
-        // What is not a whole object is not understood: it stays as it is, and is found damaged.
+        // A record that is not a whole object stays as it is, and is found damaged.
         let start = json::skip_space(bytes, 0);
         let end = json::skip_value(bytes, start).filter(|_| bytes.get(start) == Some(&b'{'));
         let Some(end) = end else { return Cow::Borrowed(bytes) };
@@ -236,7 +236,7 @@ pub(crate) struct Bodies {
     /// The last record, where it had to be made JSON.
     standard: Vec<u8>,
     start: u64,
-    /// How much is read at a time.
+    /// The number of bytes that are read at a time.
     step: u64,
     images: Images,
 }
@@ -286,7 +286,7 @@ impl Bodies {
         let end = node.offset + node.len;
         if node.offset < self.start || end > self.start + self.window.len() as u64 {
             let want = node.len.max(self.step);
-            // Whoever goes back will want what stands before it next.
+            // A reader that goes back will want the bytes before it next.
             let is_before = node.offset < self.start;
             let start = if is_before { end.saturating_sub(want) } else { node.offset };
             let want = if is_before { end - start } else { want };

@@ -18,10 +18,10 @@ use treering::{
     prefix_request, summary_request,
 };
 
-/// How to compact.
+/// Options of a compaction.
 #[derive(Debug, Clone, Default)]
 pub struct CompactOptions {
-    /// What the summary should pay attention to.
+    /// Instructions for the summary.
     pub instructions: Option<String>,
     /// Why.
     pub reason: CompactReason,
@@ -31,7 +31,7 @@ pub struct CompactOptions {
     pub cancel: CancellationToken,
 }
 
-/// What became of a compaction.
+/// The outcome of a compaction.
 #[derive(Debug, Clone)]
 pub enum Compaction {
     /// Nothing: the leaf is a compaction.
@@ -60,7 +60,7 @@ pub struct Compacted {
     pub tokens_before: u64,
     /// Its estimated size now.
     pub tokens_after: u64,
-    /// What the summary cost.
+    /// The usage of the summary.
     pub usage: Option<Usage>,
     /// Whether it is the active leaf of the file. It is not if the leaf was moved to another branch
     /// while the summary was being written: the leaf stays there.

@@ -7,7 +7,7 @@
 
 use treering::{EntryId, Error, Kind, LeafMoves, NewEntry, Session, Tree};
 
-/// How often an append is tried when others write at the same time.
+/// The number of attempts to append while others write.
 const ATTEMPTS: usize = 64;
 
 /// A kind of late entry: it decides which entries that came meanwhile it may go behind.

@@ -12,7 +12,7 @@ use std::sync::{Arc, PoisonError};
 use tokio_util::sync::CancellationToken;
 use treering::{Body, Catalog, EntryId, ForkOptions, Role, Session, SessionOptions};
 
-/// What became of a change of sessions.
+/// The outcome of a change of sessions.
 #[derive(Debug, Clone)]
 pub enum Replaced {
     /// Nothing: a handler, named here, said no.
@@ -26,7 +26,7 @@ pub enum Replaced {
     Done,
 }
 
-/// What became of a fork.
+/// The outcome of a fork.
 #[derive(Debug, Clone)]
 pub enum Forked {
     /// Nothing: a handler, named here, said no.

@@ -11,18 +11,18 @@ use crate::summarizer::SummaryError;
 use tokio_util::sync::CancellationToken;
 use treering::{Entry, EntryId, Merge, MergePlan, MergeSummary, Selection, Usage, branch_budget};
 
-/// How to merge.
+/// Options of a merge.
 #[derive(Debug, Clone, Default)]
 pub struct MergeOptions {
     /// Whether the messages themselves are copied, instead of a summary of them.
     pub full: bool,
-    /// What the summary should pay attention to.
+    /// Instructions for the summary.
     pub custom_instructions: Option<String>,
     /// Cancels it.
     pub cancel: CancellationToken,
 }
 
-/// What became of a merge.
+/// The outcome of a merge.
 #[derive(Debug, Clone)]
 pub enum MergeOutcome {
     /// Nothing: this branch has all of the other one.
@@ -41,9 +41,9 @@ pub struct MergedBranch {
     pub entry: Entry,
     /// The copies, oldest first.
     pub copies: Vec<EntryId>,
-    /// What was brought.
+    /// The entries that were merged.
     pub plan: MergePlan,
-    /// What the summary cost.
+    /// The usage of the summary.
     pub usage: Option<Usage>,
 }
 

@@ -42,12 +42,12 @@ use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 use treering::{CompactionSettings, Context, EntryId, Model, Session};
 
-/// How an agent wants its sessions handled.
+/// Settings of an agent's sessions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentSettings {
     /// When to compact, and how much to keep.
     pub compaction: CompactionSettings,
-    /// How much of the summarizer's window a branch summary must leave free.
+    /// The part of the summarizer's window that a branch summary must leave free, in tokens.
     pub branch_reserve_tokens: u64,
     /// The window of the agent's model, in tokens.
     pub context_window: u64,
@@ -131,7 +131,7 @@ impl AgentSession {
         self
     }
 
-    /// With somebody who can summarise.
+    /// Sets the summarizer.
     pub fn with_summarizer(self, summarizer: Arc<dyn Summarizer>) -> Self {
         self.set_summarizer(Some(summarizer));
         self
@@ -148,7 +148,7 @@ impl AgentSession {
         *self.settings.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(settings);
     }
 
-    /// Somebody else who summarises from now on, or nobody.
+    /// Replaces the summarizer; `None` removes it.
     pub fn set_summarizer(&self, summarizer: Option<Arc<dyn Summarizer>>) {
         *self.summarizer.write().unwrap_or_else(PoisonError::into_inner) = summarizer;
     }
@@ -171,7 +171,7 @@ impl AgentSession {
     }
 }
 
-/// What is there.
+/// Returns the session.
 impl AgentSession {
     /// The session that is active now: to read, and to append to during a turn.
     pub fn session(&self) -> Arc<Session> {
@@ -188,12 +188,12 @@ impl AgentSession {
         summarizer.clone().ok_or(SummaryError::NotConfigured)
     }
 
-    /// What the model sees now.
+    /// Returns the context at the leaf.
     pub fn context(&self) -> Result<Context, AgentError> {
         Ok(self.session().context()?)
     }
 
-    /// What is going on, if anything.
+    /// Returns the operation under way, if any.
     pub fn running(&self) -> Option<Operation> {
         self.busy.running()
     }

@@ -23,7 +23,7 @@ use treering::{EntryId, NewEntry, Session};
 const MAX_BYTES: usize = 50 * 1024;
 const MAX_LINES: usize = 2000;
 
-/// What a command left running may print after its shell has ended is waited for so long.
+/// The time to wait for output of processes that a command left running after its shell ended.
 const GRACE: Duration = Duration::from_millis(200);
 
 /// Called with what a command prints, as it comes. It must not block.
@@ -147,7 +147,7 @@ async fn run(command: &str, cwd: &str, output: &mut Output) -> Result<Option<i32
                 status = Some(ended);
                 patience = tokio::time::Instant::now() + GRACE;
             }
-            // Whoever holds the pipes open has been left running on purpose.
+            // A process that holds the pipes open was left running on purpose.
             () = tokio::time::sleep_until(patience), if has_ended => break,
         }
     }
@@ -182,7 +182,7 @@ async fn read(from: &mut Option<impl AsyncRead + Unpin>, buffer: &mut [u8]) -> u
     count
 }
 
-/// What a command printed so far.
+/// The output of a command so far.
 struct Output {
     on_output: Option<OnOutput>,
     /// A character or an escape sequence may arrive in pieces: one filter for each of the outputs.
@@ -195,7 +195,7 @@ struct Output {
     path: PathBuf,
 }
 
-/// What is kept of an output.
+/// The part of an output that is kept.
 struct Kept {
     text: String,
     is_cut: bool,

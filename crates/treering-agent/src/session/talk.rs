@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio_util::sync::CancellationToken;
 use treering::{EntryId, Error, Message, Model, NewEntry, Session, Usage};
 
-/// How an answer ended.
+/// The end of an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ending {
     /// As the model meant it to.
@@ -46,17 +46,17 @@ impl Ending {
 /// A turn that was written down.
 #[derive(Debug, Clone)]
 pub struct Said {
-    /// What the user said.
+    /// The entry of the user's message.
     pub question: EntryId,
-    /// What the model answered.
+    /// The entry of the answer.
     pub answer: EntryId,
     /// The text of the answer, as far as it came.
     pub text: String,
-    /// What it cost, if the server said so.
+    /// The usage, if the server reported it.
     pub usage: Option<Usage>,
     /// The model, as it was asked for.
     pub model: String,
-    /// How the answer ended.
+    /// The end of the answer.
     pub ending: Ending,
 }
 
@@ -91,8 +91,8 @@ enum Content<'a> {
 }
 
 impl AgentSession {
-    /// Says something to a model and writes down what it answers. `on_delta` sees the answer as it
-    /// comes. An answer that fails, or that somebody stops, is an answer as well: see
+    /// Sends a message to a model and records its answer. `on_delta` sees the answer as it
+    /// comes. An answer that fails, or is stopped, is recorded as well: see
     /// [`Said::ending`]. An error means that nothing was said, or that the session could not be
     /// written.
     ///
@@ -131,7 +131,7 @@ impl AgentSession {
         }
         let said = self.take_turn(model, question, on_delta, cancel).await?;
         if said.ending == Ending::Whole {
-            // Whatever becomes of it is no failure of the turn.
+            // A failure here is no failure of the turn.
             let _ = self.make_room(model, cancel).await;
         }
         Ok(said)

@@ -66,7 +66,7 @@ impl Anthropic {
         let mut concessions = Vec::new();
         if let Some(thinking) = request.thinking {
             let budget = budget(thinking);
-            // What is thought counts as said.
+            // Thinking counts as output.
             body["max_tokens"] = json!(longest.saturating_add(budget));
             body["thinking"] = json!({ "type": "enabled", "budget_tokens": budget });
             let changes = vec![("thinking", Value::Null), ("max_tokens", json!(longest))];
@@ -104,7 +104,7 @@ impl ChatModel for Anthropic {
     }
 }
 
-/// How many tokens may be spent on it. The API takes no less than the least of these.
+/// Returns the budget of thinking tokens. The API takes no less than the least of these.
 fn budget(thinking: Thinking) -> u64 {
     match thinking {
         Thinking::Minimal => 1024,
@@ -134,7 +134,7 @@ fn message(turn: &ChatTurn) -> Value {
     json!({ "role": role, "content": blocks })
 }
 
-/// What was heard so far.
+/// The answer so far.
 #[derive(Default)]
 struct Answer {
     model: Option<String>,

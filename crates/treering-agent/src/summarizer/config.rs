@@ -1,4 +1,4 @@
-//! Which summarizer, with which key: from a file and the environment.
+//! Configures the summarizer and its key from a file and the environment.
 //!
 //! This is the only place in the crate that reads the environment, and it does so through a function
 //! that tests replace. The environment wins over the file, so that one run can differ. With nothing
@@ -35,7 +35,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Who summarises.
+/// The kind of summarizer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Provider {
@@ -45,7 +45,7 @@ pub enum Provider {
     OpenAi,
     /// An external command.
     Command,
-    /// Nobody: quotations.
+    /// No model: quotations.
     Extractive,
 }
 
@@ -75,7 +75,7 @@ enum CommandLine {
     Direct(Vec<String>),
 }
 
-/// Which summarizer to use; see the module for the file and the variables.
+/// The configuration of the summarizer; see the module for the file and the variables.
 ///
 /// ```
 /// use treering_agent::{SummarizerConfig, Summarizer};
@@ -107,7 +107,7 @@ pub struct SummarizerConfig {
     retries: Option<u32>,
 }
 
-/// What is wrong with a configuration. Says where, never quotes: a line may hold a key.
+/// An error in a configuration. It names the place and never quotes: a line may hold a key.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConfigError {
@@ -119,7 +119,7 @@ pub enum ConfigError {
     Toml {
         /// The line, from 1.
         line: usize,
-        /// What is wrong.
+        /// The problem.
         message: String,
     },
     /// A value is missing or impossible.

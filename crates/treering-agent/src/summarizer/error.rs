@@ -15,7 +15,7 @@ pub enum SummaryError {
     /// Nothing happened for too long.
     #[error("the model timed out after {} s, {waiting}", limit.as_secs_f64())]
     Timeout {
-        /// What was being waited for.
+        /// The step that took too long.
         waiting: Waiting,
         /// For how long.
         limit: Duration,
@@ -25,7 +25,7 @@ pub enum SummaryError {
     Http {
         /// The HTTP status.
         status: u16,
-        /// What the server said.
+        /// The message of the server.
         message: String,
     },
     /// The server could not be reached, or the connection was lost.
@@ -57,7 +57,7 @@ pub enum SummaryError {
     /// The external command could not be run, or failed.
     #[error("the summarizer command {0}")]
     Command(String),
-    /// There is nobody to ask.
+    /// No summarizer is configured.
     #[error(
         "no summarizer is configured; choose one of anthropic (needs ANTHROPIC_API_KEY), openai \
          (needs OPENAI_API_KEY, or OPENAI_BASE_URL of a compatible server, and a model), command \
@@ -99,7 +99,7 @@ impl SummaryError {
     }
 }
 
-/// What a [`SummaryError::Timeout`] was waiting for.
+/// The step that a [`SummaryError::Timeout`] waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Waiting {

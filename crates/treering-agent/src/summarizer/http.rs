@@ -1,8 +1,8 @@
-//! Asking a server and reading its stream of events; what all HTTP summarizers share.
+//! Sends requests to a server and reads its stream of events; shared by all HTTP summarizers.
 //!
 //! One request is a POST whose answer is a stream of server-sent events. This module owns
 //! connections, timeouts, attempts and cancellation; what the events mean is the business of a
-//! [`Reader`]. An attempt is repeated only while nobody has seen any of its text.
+//! [`Reader`]. An attempt is repeated only before any of its text was shown.
 //!
 //! Proxies and certificates are found by the client's standard means: `HTTPS_PROXY`, `HTTP_PROXY`,
 //! `ALL_PROXY` and `NO_PROXY`; the system's certificate store, or, if set, the file `SSL_CERT_FILE`
@@ -23,10 +23,10 @@ use tokio_util::sync::CancellationToken;
 
 /// The largest event taken; real ones are a few hundred bytes.
 const EVENT_LIMIT: usize = 1 << 20;
-/// How much of a refusal is read.
+/// The number of bytes of a refusal that are read.
 const REFUSAL_LIMIT: usize = 64 << 10;
 
-/// How long to wait for what.
+/// Timeouts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Timeouts {
     /// For a connection.
@@ -60,10 +60,10 @@ pub enum Proxy {
     Direct,
 }
 
-/// How to talk to servers.
+/// The HTTP client.
 #[derive(Debug, Clone, Default)]
 pub struct HttpOptions {
-    /// How long to wait.
+    /// The timeouts.
     pub timeouts: Timeouts,
     /// When to ask again.
     pub retry: Retry,
@@ -78,12 +78,12 @@ pub struct Http {
     options: HttpOptions,
 }
 
-/// What is sent.
+/// A request.
 pub(crate) struct Post<'a> {
     pub(crate) url: String,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Value,
-    /// What is done without, one after the other, if the server refuses it.
+    /// Members that are dropped, one after the other, if the server refuses them.
     pub(crate) concessions: Vec<Concession>,
     /// Taken out of the errors that the server reports, never out of its answer.
     pub(crate) key: Option<&'a Secret>,
@@ -93,7 +93,7 @@ pub(crate) struct Post<'a> {
 pub(crate) struct Concession {
     /// The words by which a refusal is known to be about it.
     pub(crate) about: &'static [&'static str],
-    /// What becomes of the body's members then; those that become null are left out.
+    /// The new values of the body's members; those that are null are removed.
     pub(crate) changes: Vec<(&'static str, Value)>,
 }
 
@@ -111,7 +111,7 @@ impl Post<'_> {
     }
 }
 
-/// What the events of one answer mean. One reader per attempt.
+/// Interprets the events of one answer. One reader per attempt.
 pub(crate) trait Reader: Default + Send {
     /// Takes an event; text goes to the sink.
     fn event(&mut self, event: &SseEvent, sink: &mut Sink) -> Result<Flow, SummaryError>;
@@ -259,7 +259,7 @@ impl Http {
         })
     }
 
-    /// What a client error means.
+    /// Converts a client error.
     fn lost(&self, error: reqwest::Error) -> SummaryError {
         if error.is_builder() {
             return SummaryError::Protocol(format!(
@@ -274,7 +274,7 @@ impl Http {
         SummaryError::Connection(explain(error))
     }
 
-    /// What a status other than success means.
+    /// Converts a status other than success.
     async fn refusal(&self, mut response: reqwest::Response) -> Failure {
         let status = response.status().as_u16();
         let header = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok());
@@ -300,7 +300,7 @@ fn is_event_stream(response: &reqwest::Response) -> bool {
     header.is_none_or(|value| value.as_bytes().starts_with(b"text/event-stream"))
 }
 
-/// What a refusal says, for people: the message in its JSON if there is one, else its text.
+/// Returns the message of a refusal: the one in its JSON if there is one, else its text.
 fn message(body: &str) -> String {
     let value = serde_json::from_str::<Value>(body).unwrap_or_default();
     let places = ["/error/message", "/message", "/error", "/detail"];

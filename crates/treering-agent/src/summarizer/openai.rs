@@ -129,7 +129,7 @@ fn message(turn: &ChatTurn) -> Value {
     json!({ "role": role, "content": parts })
 }
 
-/// What was heard so far.
+/// The answer so far.
 #[derive(Default)]
 struct Answer {
     model: Option<String>,

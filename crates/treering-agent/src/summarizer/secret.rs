@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A key. It shows itself to nobody: neither `Debug` nor `Display` nor serialisation gives it away.
+/// A key. Neither `Debug` nor `Display` nor serialization shows it.
 ///
 /// ```
 /// let key = treering_agent::Secret::new("sk-123");

@@ -1,4 +1,4 @@
-//! What happens to a branch while its summary is being written.
+//! Changes of a branch while its summary is being written.
 
 use crate::compact::{done, keep_a_turn, talk};
 use crate::support::handlers::seen;
@@ -120,7 +120,7 @@ async fn branches_of_others_are_left_alone() {
     let compacted = done(compaction);
     assert_eq!(compacted.entry.parent(), Some(&race.ids[5]));
     race.stays(&to, &compacted);
-    // What is said here next makes this branch the active one again.
+    // The next message here makes this branch the active one again.
     let next = race.agent.session().append(user("next")).unwrap();
     assert_eq!(race.home.reopened().leaf(), Some(next));
     race.agrees();

@@ -189,7 +189,7 @@ async fn forks_before_at_and_of_everything() {
         assert_eq!((&before.entry, before.position), (entry, position));
         assert_eq!((&shutdown.session, &fork.session), (&old, &new.id()));
         assert_eq!((fork.previous.as_ref(), start.reason), (Some(&home.path), StartReason::Fork));
-        // What is said in the fork stays in the fork.
+        // Messages in the fork stay in the fork.
         append(&agent, user("more"));
         let again = Session::open(file.unwrap()).unwrap();
         assert_eq!((again.id(), again.header().parent_session), (new.id(), parent));

@@ -24,7 +24,7 @@ enum When {
     AtTheSummary,
 }
 
-/// What happens while a summary is being written.
+/// An event while a summary is being written.
 #[derive(Debug, Clone, Copy)]
 enum Meanwhile {
     Nothing,
@@ -122,7 +122,8 @@ struct Account {
     leaf: Option<String>,
 }
 
-/// What a step adds: kinds and parents in order; `None` as a parent is the line added before.
+/// The entries that a step adds: kinds and parents in order; `None` as a parent is the line added
+/// before.
 type Added = Vec<(&'static str, Option<Option<String>>)>;
 
 impl Account {
@@ -170,7 +171,7 @@ impl Account {
         path.into_iter().skip(1).find(|id| self.line(id).role == "user")
     }
 
-    /// What a move adds.
+    /// Returns the entries that a move adds.
     fn moves(&mut self, destination: Option<String>, summary: bool, label: bool) -> Added {
         let mut added: Added = Vec::new();
         if summary {
@@ -489,7 +490,8 @@ impl World {
         self.account.take_in(&self.agent.session(), &added);
     }
 
-    /// What a merge brings is proved elsewhere; here, that it comes as one chain under the leaf, once.
+    /// Other tests check the content of a merge; this one, that it comes as one chain under the
+    /// leaf, once.
     async fn merge(&mut self, from: u16, full: bool, stop: Option<When>) {
         let Some(from) = self.account.pick(from) else { return };
         // No handler is asked about a merge.

@@ -112,9 +112,9 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
 struct Writer<'a> {
     args: &'a Args,
     session: Option<Session>,
-    /// What the leaf must be, if that was asked for.
+    /// The expected leaf, if one was given.
     expected: Option<Option<EntryId>>,
-    /// Nobody reads the ids any more. The entries are still wanted.
+    /// The reader of the ids is gone. The entries are still written.
     unheard: bool,
 }
 
@@ -175,7 +175,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Who an assistant's message is from.
+    /// Returns the provider and model of an assistant's message.
     fn speaker(&mut self) -> Result<(String, String), Failure> {
         if let Some(model) = &self.args.model {
             return Ok(model.clone());

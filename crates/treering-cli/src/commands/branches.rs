@@ -56,7 +56,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     warn_of_findings(&session, &args.file, out)
 }
 
-/// What a branch is called: the label nearest to its end, and the last thing that was said on it.
+/// Returns the title of a branch: the label nearest to its end, and its last message.
 struct Title {
     label: Option<String>,
     text: String,
@@ -76,7 +76,7 @@ fn title(branch: &Branch, tree: &Tree, reader: &mut Reader) -> Result<Title, Fai
             let entry = reader.entry(at.as_str())?;
             let gist = describe::gist(&entry, 200);
             match entry.role() {
-                // What a tool returned, only if nobody said anything.
+                // The result of a tool counts only if there is no message.
                 Some(Role::ToolResult) => result = result.or(Some(gist)),
                 _ => title.text = gist,
             }

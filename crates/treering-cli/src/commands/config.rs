@@ -79,7 +79,7 @@ fn write_json(path: &Path, exists: bool, config: &Config, out: &mut Output) -> R
     Ok(())
 }
 
-/// The file may come to hold a key: nobody else may read it.
+/// The file may hold a key: other users must not read it.
 fn init(path: &Path, out: &mut Output) -> Result<(), Failure> {
     let made = NewFile::beside(path).and_then(|mut new| {
         new.write_all(DEFAULTS.as_bytes())?;

@@ -51,7 +51,7 @@ enum Provider {
     OpenaiResponses,
 }
 
-/// Whose rules decide what is in a context.
+/// The rules that decide what is in a context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
 enum View {
     #[default]

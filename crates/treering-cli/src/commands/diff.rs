@@ -120,7 +120,7 @@ impl Shown<'_> {
         json_strings(out, &lists.read)?;
         out.write_all(b",\"modifiedFiles\":")?;
         json_strings(out, &lists.modified)?;
-        // What is finite is JSON as Rust writes it.
+        // Finite numbers are JSON as Rust writes them.
         write!(out, ",\"tokens\":{},\"usage\":", side.tokens)?;
         json_usage(out, &side.usage)?;
         out.write_all(b"}")?;
@@ -141,7 +141,7 @@ impl Shown<'_> {
     }
 }
 
-/// What it cost, if anybody was asked for it.
+/// The usage, if a model was asked.
 fn paid(usage: &Usage) -> String {
     match cost(usage) {
         known if known.is_empty() => known,

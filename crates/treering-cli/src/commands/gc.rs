@@ -1,6 +1,6 @@
 //! `treering gc`
 //!
-//! Only what nobody can miss: sessions in which nothing was said, copies of sessions that are elsewhere
+//! It removes only sessions without messages, copies of sessions that are elsewhere
 //! byte for byte, and what treering left unfinished. Nothing that was written to within the last hour, and
 //! nothing that is locked. Whatever goes, goes to the trash.
 
@@ -21,7 +21,7 @@ use treering::{Catalog, Kind, Progress, Session, SessionInfo};
 use treering_shelf::housekeeping::{self, Recent};
 use treering_shelf::{Contents, Places, Shelf};
 
-/// How long a file must have been left alone, in milliseconds.
+/// The time that a file must have been left alone, in milliseconds.
 const LEFT_ALONE: i64 = 3_600_000;
 
 /// Find sessions and files nobody can miss, and move them to the trash
@@ -104,7 +104,7 @@ struct Item {
 }
 
 impl Item {
-    /// The file, if it has been left alone long enough and is nobody's now.
+    /// Returns the file, if it has been left alone long enough and is not locked.
     fn of(path: PathBuf, reason: Reason) -> Option<Self> {
         let metadata = fs::symlink_metadata(&path).ok().filter(|metadata| metadata.is_file())?;
         let is_old = housekeeping::idle(metadata.modified, clock::now()) >= LEFT_ALONE;
@@ -155,7 +155,7 @@ impl Item {
     }
 }
 
-/// Sessions in which nobody said anything, and files that were to become one.
+/// Returns sessions without messages, and files that were to become one.
 fn empty(contents: &Contents) -> Vec<Item> {
     let silent = contents
         .sessions
@@ -168,7 +168,7 @@ fn empty(contents: &Contents) -> Vec<Item> {
     all.filter_map(|path| Item::of(path.clone(), Reason::Empty)).collect()
 }
 
-/// Whether a file holds nothing that anybody said or named: settings at most.
+/// Returns whether a file holds neither messages nor names: settings at most.
 fn is_empty(path: &Path) -> bool {
     let Ok(session) = Session::open(path) else { return false };
     let tree = session.tree();
@@ -207,7 +207,7 @@ fn duplicates<'a>(sessions: impl Iterator<Item = &'a SessionInfo>, places: &Plac
     items
 }
 
-/// How usual a session's place is: where its agent keeps it for its project, or somewhere in the agent's
+/// Ranks a session's place: where its agent keeps it for its project, or somewhere in the agent's
 /// place, or anywhere.
 fn rank(session: &SessionInfo, places: &Places) -> u8 {
     let dir = session.path.parent().unwrap_or(Path::new(""));

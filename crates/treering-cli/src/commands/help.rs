@@ -43,7 +43,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     if wanted == KEYS {
         return write_keys(out);
     }
-    // `config` is both; whoever wants the command's options can ask the command.
+    // `config` is both a topic and a command; `treering config --help` shows the command's options.
     if let Some((_, _, text)) = TOPICS.iter().find(is_it) {
         return write_topic(text, out);
     }

@@ -93,7 +93,7 @@ pub(crate) enum Command {
     Help(help::Args),
 }
 
-/// What is done without a command.
+/// The action without a command.
 impl Default for Command {
     fn default() -> Self {
         Command::Open(open::Args::default())
@@ -285,7 +285,7 @@ impl std::str::FromStr for Position {
     }
 }
 
-/// How many oddities are worth showing to somebody who asked for something else.
+/// The number of findings that other commands show.
 const MAX_WARNINGS: usize = 5;
 
 /// Says on stderr what is odd about the session, after what was asked for.

@@ -67,7 +67,7 @@ fn beside(file: &Path) -> PathBuf {
     file.with_file_name(format!("{stem}.redacted.jsonl"))
 }
 
-/// How many places of a kind are worth showing.
+/// The number of places of a kind that are shown.
 const MOST_PLACES: usize = 5;
 
 fn write(

@@ -118,7 +118,7 @@ impl Counted {
     }
 }
 
-/// How wide the first column may be.
+/// The largest width of the first column.
 const NAME: usize = 36;
 
 const HEADINGS: [&str; 7] =

@@ -106,7 +106,7 @@ fn write_json(session: &Session, out: &mut Output) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What a tree shows besides the conversation.
+/// The entries that a tree shows besides the conversation.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Shown {
     pub(super) all: bool,

@@ -44,7 +44,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
         false => shelf::places().only(args.dir.iter().cloned()),
     };
     let project = (!args.all && args.dir.is_empty()).then(|| shelf::project(&places));
-    // What happens while the shelf is read must not be missed.
+    // Changes during the first read must not be missed.
     let mut watch = Watch::new(places.clone());
     let contents = shelf::read(&Shelf::new(places));
     let mut watched = Watched { project, json: args.json, titles: HashMap::new() };
@@ -66,7 +66,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
 /// Up to which size a session without a name or message is read again when it grows, in bytes.
 const MAX_READ_AGAIN: u64 = 1 << 20;
 
-/// What is remembered of a session.
+/// The remembered state of a session.
 #[derive(Debug, Clone)]
 struct Title {
     agent: &'static str,
@@ -162,7 +162,7 @@ impl Line<'_> {
         }
     }
 
-    /// How many lines were added.
+    /// The number of lines that were added.
     fn lines(&self) -> Option<u64> {
         match self.change {
             FileChange::Grown { from, to } => line_ends(self.path, from, to).ok(),
@@ -219,7 +219,7 @@ impl Line<'_> {
     }
 }
 
-/// How many lines end between two places of a file.
+/// Returns the number of lines that end between two offsets of a file.
 fn line_ends(path: &Path, from: u64, to: u64) -> io::Result<u64> {
     let mut file = treering::fs::open(path, Access::Read)?;
     file.seek(SeekFrom::Start(from))?;

@@ -1,4 +1,4 @@
-//! What makes the tool pleasant: help, configuration, completions, times, colours, suggestions.
+//! Help, configuration, completions, times, colors, suggestions.
 
 use crate::support::{Place, header, user};
 use serde_json::json;
@@ -34,7 +34,7 @@ fn a_topic_that_does_not_exist_may_be_a_slip() {
     "#);
 }
 
-/// What a topic says about commands must be true.
+/// The statements of a topic about commands must be true.
 #[test]
 fn commands_named_in_topics_exist() {
     let place = Place::empty();

@@ -1,4 +1,4 @@
-//! Whatever a session holds, it is shown and never obeyed.
+//! Hostile content is shown and never obeyed.
 
 use crate::support::{Place, assistant, entry, header, message};
 use serde_json::{Value, json};

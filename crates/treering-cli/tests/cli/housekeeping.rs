@@ -1,4 +1,4 @@
-//! Removing, archiving, moving, clearing away: nothing is lost that somebody may want back.
+//! Removing, archiving, moving, clearing away: nothing is lost that a user may want back.
 
 use crate::support::{Place, Ran, entry, header, story, user};
 use serde_json::{Value, json};
@@ -21,7 +21,7 @@ fn shown(place: &Place, text: &str) -> String {
     text.replace(real.to_str().unwrap(), "HERE").replace(place.path().to_str().unwrap(), "HERE")
 }
 
-/// A file that nobody has written to for years.
+/// A file that was not written to for years.
 fn old(place: &Place, name: &str, text: &str) {
     place.write(name, text.as_bytes());
     let file = File::options().append(true).open(place.file(name)).unwrap();

@@ -1,5 +1,5 @@
-//! What the commands promise: output for people and for programs, exit codes, and what must never
-//! happen. One test binary, so that it links once.
+//! The promises of the commands: output for people and for programs, exit codes, and what must
+//! never happen. One test binary, so that it links once.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "how a test fails")]
 
@@ -39,7 +39,7 @@ mod support;
 mod tree;
 mod usage;
 
-/// A file of tests that nobody names would never run.
+/// A file of tests that is not declared here would never run.
 #[test]
 fn every_file_is_part_of_this_binary() {
     let here = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli");

@@ -35,7 +35,7 @@ fn machine() -> Place {
     );
     let claude = r#"{"parentUuid":null,"isSidechain":false,"cwd":"/elsewhere/proj","sessionId":"5e55","type":"user","message":{"role":"user","content":"Look."},"uuid":"u1","timestamp":"2026-01-05T09:41:00.000Z"}"#;
     place.write("home/.claude/projects/-p/5e55.jsonl", format!("{claude}\n").as_bytes());
-    // What was written to just now would not be remembered.
+    // A file that was just written would not be remembered.
     for name in ["home/.claude/projects/-p/5e55.jsonl".into(), format!("{dir}/1.jsonl")] {
         let file = File::options().append(true).open(place.file(&name)).unwrap();
         file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000)).unwrap();
@@ -200,7 +200,7 @@ fn a_file_is_always_a_file() {
         place.write(name, story.as_bytes());
         assert!(run(&place, &["tree", name]).ok().contains("I am a file."), "{name}");
     }
-    // What looks like a path is one, and a new session may have any name.
+    // An argument that looks like a path is one, and a new session may have any name.
     assert!(run(&place, &["tree", "1111aaaa-tea.jsonl"]).failed().contains("1111aaaa-tea.jsonl"));
     assert!(!place.file("home/.cache").exists(), "nothing had to be looked up");
     run(&place, &["append", "brand-new", "--user", "x"]).ok();

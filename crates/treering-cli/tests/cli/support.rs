@@ -8,7 +8,7 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// What a run of the program left.
+/// The result of a run of the program.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Ran {
     pub code: i32,
@@ -75,7 +75,7 @@ impl Place {
         let mut command = Command::new(env!("CARGO_BIN_EXE_treering"));
         command.args(args).current_dir(self.path()).env_remove("NO_COLOR");
         command.env_remove("CLICOLOR_FORCE").env_remove("COLUMNS").env("TERM", "xterm-256color");
-        // Nor may the sessions of whoever runs the tests.
+        // Nor may the sessions of the user who runs the tests.
         for (name, _) in std::env::vars_os() {
             let name = name.to_string_lossy();
             let agents = ["PI_", "OMP_", "CHIMERA_", "CLAUDE_", "CODEX_", "XDG_", "TREERING_"];

@@ -180,7 +180,7 @@ fn tool_result(
     }
 }
 
-/// What a tool printed: folded if there is much of it.
+/// Writes the output of a tool, folded if there is much of it.
 fn output(out: &mut String, title: impl FnOnce(&mut String), text: &str, is_error: bool) {
     let text = text.trim_matches('\n');
     let lines = memchr::memchr_iter(b'\n', text.as_bytes()).count() + 1;

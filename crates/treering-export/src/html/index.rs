@@ -35,7 +35,7 @@ impl Index {
         let comma = if self.rows > 0 { "," } else { "" };
         self.ids.push_str(comma);
         escape::json(&mut self.ids, item.entry.id);
-        // How many rows further up: mostly 1.
+        // The distance to the parent in rows: mostly 1.
         let up = item.parent.map_or(0, |parent| self.rows - parent);
         let _ = write!(self.parents, "{comma}{up}");
         self.kinds.push(kind);

@@ -73,7 +73,7 @@ fn write_at(pace: Pace, export: &Export, session: &Session, out: &mut impl Write
     Ok(out.write_all(b"</script>\n</body>\n</html>\n")?)
 }
 
-/// What has to be done in order.
+/// The work that has to be done in order.
 #[derive(Debug, Default)]
 struct Page {
     index: Index,
@@ -118,7 +118,7 @@ fn head(title: &str, out: &mut impl Write) -> Result<()> {
     Ok(out.write_all(BODY.as_bytes())?)
 }
 
-/// How a policy names a script or a style.
+/// Returns the name of a script or a style in a policy.
 fn hash(text: &str) -> String {
     const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let digest = Sha256::digest(text.as_bytes());

@@ -1,4 +1,4 @@
-//! What is done to session files as files: thrown away, compressed, brought back.
+//! Actions on session files as files: delete to the trash, compress, restore.
 //!
 //! Nothing is pulled from under a writer (`quiet`), what goes can come back (`trash`), and what is
 //! compressed was read again before the original goes (`pack`). Nothing here looks at the environment or
@@ -34,7 +34,7 @@ pub enum Reason {
     /// It leads to this file.
     #[error("it is a link")]
     Link(PathBuf),
-    /// Somebody has locked it.
+    /// The file is locked.
     #[error("another process is writing to it")]
     Locked,
     /// Not every agent locks what it writes.
@@ -49,7 +49,7 @@ pub enum Reason {
     /// Compressed, it would not be found.
     #[error("its name does not end in .jsonl")]
     Name,
-    /// What it was to become is there.
+    /// The target exists already.
     #[error("it exists already")]
     Exists,
     /// Somebody wrote to it while it was compressed.

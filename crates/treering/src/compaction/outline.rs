@@ -1,8 +1,8 @@
-//! The projected context, entry by entry: what planning looks at.
+//! The projected context, entry by entry, as planning needs it.
 //!
-//! What the entries are, and mostly who speaks, the tree knows. An entry is read when somebody asks
-//! for more than that, and only its measures are kept: planning looks at the newest entries, so that
-//! it costs what is kept of a context, not what there is of it.
+//! The tree knows the types of entries, and mostly their roles. An entry is read only when a caller
+//! asks for more than that, and only its measures are kept: planning looks at the newest entries,
+//! so that it costs what is kept of a context, not what there is of it.
 
 use super::estimate::{estimate_tokens, usage};
 use crate::context::{ContextMessage, EditAt, Projection, Selected, contributes};
@@ -18,7 +18,7 @@ pub(super) struct Outline {
     parts: HashMap<usize, Part>,
 }
 
-/// What an entry contributes, measured.
+/// The measured contribution of an entry.
 #[derive(Debug, Default)]
 pub(super) struct Part {
     pub(super) messages: Vec<Measured>,
@@ -30,7 +30,7 @@ pub(super) struct Part {
 pub(super) struct Measured {
     pub(super) role: Role,
     pub(super) tokens: u64,
-    /// What a provider counted up to here, if this is an answer that says so.
+    /// The provider's count up to here, if this is an answer that has one.
     pub(super) usage: Option<u64>,
 }
 
@@ -67,7 +67,7 @@ impl Outline {
         self.row(at).map_or(Kind::Other, |row| self.view().tree().node(row).kind())
     }
 
-    /// Who speaks in the entry, where the tree knows it.
+    /// Returns the role of the entry, where the tree knows it.
     pub(super) fn known_role(&self, at: usize) -> Option<Role> {
         self.view().tree().node(self.row(at)?).role()
     }
@@ -78,7 +78,7 @@ impl Outline {
         edited.max(self.projection.number_old())
     }
 
-    /// What an entry contributes.
+    /// Returns the contribution of an entry.
     pub(super) fn part(&mut self, at: usize) -> Result<&Part> {
         if !self.parts.contains_key(&at) {
             self.projection.go_to(at);
@@ -150,7 +150,7 @@ impl Outline {
     }
 }
 
-/// Who speaks in one of an entry's messages. What the tree knows need not be read.
+/// Returns the role of one of an entry's messages. Roles that the tree knows are not read.
 fn role(projection: &Projection, row: u32, place: usize, message: &ContextMessage) -> Role {
     let node = projection.view().tree().node(row);
     match (node.kind(), node.role()) {

@@ -34,7 +34,7 @@ pub(crate) fn settings_at(view: &Snapshot, row: u32) -> Result<(String, Option<M
     }
 }
 
-/// What the model sees at some leaf.
+/// The context at a leaf: the messages and settings that the model sees.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Context {
     /// The messages, oldest first.
@@ -57,7 +57,7 @@ pub struct ContextMessage {
 /// A model, as the session names it. A field that the session leaves out is `None`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Model {
-    /// Who serves it.
+    /// The provider that serves it.
     pub provider: Option<String>,
     /// Its id.
     pub model_id: Option<String>,
@@ -141,7 +141,7 @@ pub struct Projection {
     selection: Selection,
     edits: HashMap<String, Edit>,
     bodies: Bodies,
-    /// How many of the selected entries were projected.
+    /// The number of selected entries that were projected.
     done: usize,
     /// Selected entries further on that are part of a message handed out already.
     joined: HashSet<u32>,
@@ -256,8 +256,8 @@ impl Projection {
         self.edits.contains_key(id)
     }
 
-    /// What a projection's messages are put into to make the JSON of [`Context::to_json`]: what comes
-    /// before them, and what after. Between messages goes a comma.
+    /// Returns the JSON around a projection's messages in [`Context::to_json`]: the part
+    /// before them, and the part after. Between messages goes a comma.
     pub fn json_frame(&self) -> (&'static [u8], Vec<u8>) {
         (JSON_START, json_end(&self.thinking_level, self.model.as_ref()))
     }

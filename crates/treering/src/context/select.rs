@@ -1,5 +1,6 @@
-//! Which entries count: the latest compaction, what it keeps, what came after it; and what the whole path
-//! says about the settings. A tree that is only the end of a log may not know: then more of it is read.
+//! Selects the entries that count (the latest compaction, what it keeps, what came after it) and
+//! what the whole path says about the settings. A tree that is only the end of a log may not know:
+//! then more of it is read.
 
 use super::{Model, NO_THINKING};
 use crate::entry::{Kind, Role};
@@ -21,7 +22,7 @@ pub(super) struct Selection {
     pub rows: Vec<u32>,
     /// The first of them is a compaction that stands for what came before.
     pub compacted: bool,
-    /// How many of them are that compaction and what it keeps.
+    /// The number of them that are that compaction and what it keeps.
     pub old: usize,
 }
 
@@ -109,7 +110,7 @@ fn latest_compaction(
     Ok(None)
 }
 
-/// What a row's parent inherited.
+/// Returns the value that a row's parent inherited.
 fn above(view: &Snapshot, row: u32, inherited: impl Fn(&Node) -> u32) -> u32 {
     match view.tree().node(row).parent {
         NONE => NONE,

@@ -1,4 +1,4 @@
-//! Which entry of the source stands where in the result.
+//! Decides where each entry of the source stands in the result.
 
 use crate::context::{self, Model, NO_THINKING, contributes};
 use crate::dialect::{Codec, Dialect};
@@ -181,7 +181,7 @@ impl Plan {
         }
     }
 
-    /// What the children of a row hang on: the nearest row at or above it that is written.
+    /// Returns the parent of a row's children: the nearest row at or above it that is written.
     pub(super) fn stand_in(&self, tree: &Tree, row: u32) -> Option<String> {
         let mut at = row;
         // Every step goes up, or from a leaf entry to its target: the number of rows bounds them.
@@ -252,7 +252,7 @@ fn first_part(tree: &Tree, row: u32) -> Option<u32> {
     tree.ancestors(row).skip(1).find(is_first)
 }
 
-/// How many messages there are in a record besides its first.
+/// Returns the number of messages in a record besides its first.
 fn more(codec: &dyn Codec, record: &[u8]) -> usize {
     if codec.is_native(Kind::Message) { 0 } else { codec.decode(record).more.len() }
 }

@@ -1,9 +1,9 @@
-//! What a conversion did with what it found.
+//! The report of a conversion.
 
 use crate::dialect::Dialect;
 use std::collections::BTreeMap;
 
-/// What became of something.
+/// The outcome of a conversion for one kind of entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fate {
@@ -18,9 +18,9 @@ pub enum Fate {
 /// The loss report of a conversion.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Losses {
-    /// Whose session it was.
+    /// The dialect of the source.
     pub from: Dialect,
-    /// Whose session it became.
+    /// The dialect of the result.
     pub to: Dialect,
     /// The number of contexts that were read again and compared: at the active leaf and at ends of
     /// branches. All of them are the same.
@@ -71,17 +71,17 @@ impl Losses {
         all
     }
 
-    /// How many things were carried exactly.
+    /// Returns the number of entries that were carried exactly.
     pub fn carried(&self) -> usize {
         self.items.values().map(|kinds| kinds.carried).sum()
     }
 
-    /// How many the target agent sees in another form.
+    /// Returns the number of entries that the target agent sees in another form.
     pub fn adapted(&self) -> usize {
         self.items.values().flat_map(|kinds| kinds.adapted.values()).sum()
     }
 
-    /// How many are not in the result.
+    /// Returns the number of entries that are not in the result.
     pub fn left_out(&self) -> usize {
         self.items.values().flat_map(|kinds| kinds.left_out.values()).sum()
     }

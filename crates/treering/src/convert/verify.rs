@@ -154,7 +154,7 @@ fn is_same_message(before: &[u8], after: &[u8]) -> bool {
     carry::same_members(before, &json::without(&after, &["provider", "model"]))
 }
 
-/// What was said, and by whom: what every agent's format can hold. Consecutive messages of the user
+/// Returns roles and texts, which every agent's format can hold. Consecutive messages of the user
 /// are one: providers join them anyway.
 fn said(context: &Context) -> Vec<(Role, Vec<String>)> {
     let mut all: Vec<(Role, Vec<String>)> = Vec::new();

@@ -104,7 +104,7 @@ fn settle(
     session.sync()
 }
 
-/// What is needed to write any entry.
+/// The state that is needed to write any entry.
 #[derive(Debug)]
 pub(crate) struct Writer<'a> {
     pub(super) view: &'a Snapshot,
@@ -277,7 +277,7 @@ impl Writer<'_> {
         Ok(carry::native("message", [b",\"message\":", &*message].concat()))
     }
 
-    /// What a label or leaf entry is about.
+    /// Returns the target of a label or leaf entry.
     fn target_of(&self, entry: &NewEntry) -> Option<String> {
         entry.target().map(|target| target.to_string())
     }
@@ -321,7 +321,7 @@ fn root_of(start: &[u8], dialect: Dialect) -> Option<String> {
     id.and_then(json::string).map(|id| id.into_owned())
 }
 
-/// What a report calls an entry: its type, and who speaks.
+/// Returns the name of an entry in reports: its type and role.
 pub(crate) fn name_of(entry: &NewEntry) -> String {
     let role =
         carry::member(&entry.fields, "message").and_then(|message| json::get(message, "role"));

@@ -1,4 +1,4 @@
-//! Which dialect a session is in: told by its first records, never by its name.
+//! Detects the dialect of a session from its first records, never from its name.
 //!
 //! Some records settle it (a title slot is omp's, a `payload` is Codex's), unless a header follows that
 //! says otherwise. Others only lean one way: a header like pi's may be omp's, Operator's or Tau's as well,
@@ -12,10 +12,10 @@ use crate::log::{Journal, scan};
 use std::borrow::Cow;
 use std::io;
 
-/// How much is looked at: usually the first, the second if the first holds nothing telling.
+/// The number of bytes that are read: the second only if the first decides nothing.
 const WINDOWS: [usize; 2] = [16 * 1024, 1024 * 1024];
 
-/// How many records are looked at.
+/// The number of records that are read.
 const RECORDS: usize = 64;
 
 /// The dialect of a journal's session. What is no session at all counts as pi's, whose reader says
@@ -42,7 +42,7 @@ pub(crate) fn detect(journal: &dyn Journal) -> io::Result<Dialect> {
     Ok(dialect.unwrap_or(Dialect::Pi))
 }
 
-/// What the records so far make likely.
+/// The likely dialect after the records so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Leaning {
     Nothing,
@@ -201,7 +201,7 @@ impl<'a> Record<'a> {
         Record { bytes, members: found }
     }
 
-    /// What follows a key.
+    /// Returns the value of a key.
     fn get(&self, key: &str) -> Option<&'a [u8]> {
         let found = self.members.iter().find(|(name, _)| json::key_is(name, key));
         found.and_then(|&(_, start)| self.bytes.get(start..))
@@ -293,7 +293,7 @@ impl<'a> Record<'a> {
                 ])
     }
 
-    /// Messages of Operator and Tau have `contents`; everybody else's have `content`.
+    /// Messages of Operator and Tau have `contents`; those of all others have `content`.
     fn has_contents(&self) -> bool {
         let message = self.get("message").filter(|_| self.is_message());
         message.is_some_and(|rest| {

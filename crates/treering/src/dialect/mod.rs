@@ -39,7 +39,7 @@ use crate::json::{self, Members};
 use std::fmt;
 use std::str::FromStr;
 
-/// Whose way of writing a session is in.
+/// The format that an agent writes its sessions in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 #[non_exhaustive]
 pub enum Dialect {
@@ -149,10 +149,10 @@ pub(crate) struct Keys {
     pub time: &'static str,
 }
 
-/// What a record is, as far as the tree is concerned.
+/// The class of a record, as far as the tree is concerned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Class {
-    /// Who the session is.
+    /// The session's header.
     Header,
     /// The same, and a node of the tree as well.
     HeaderNode,
@@ -161,7 +161,7 @@ pub(crate) enum Class {
     Side,
 }
 
-/// What a quick look at a line tells.
+/// The result of a quick look at a line.
 #[derive(Debug)]
 pub(crate) enum Glance<'a> {
     /// It begins with an entry's head, which takes so many bytes.
@@ -180,7 +180,7 @@ pub(crate) struct Decoded {
     pub more: Vec<Vec<u8>>,
 }
 
-/// What an entry gets from the session it is written to.
+/// The parts of an entry that come from the session it is written to.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Stamp<'a> {
     pub id: &'a str,
@@ -191,7 +191,7 @@ pub(crate) struct Stamp<'a> {
     pub left: Option<&'a str>,
 }
 
-/// What a new session's header says.
+/// The content of a new session's header.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct About<'a> {
     pub id: &'a str,
@@ -236,7 +236,7 @@ pub(crate) trait Codec: Sync + fmt::Debug {
         head::timestamp(literal)
     }
 
-    /// What a record is. `type_name` is its `type`, empty if it has none.
+    /// Classifies a record. `type_name` is its `type`, empty if it has none.
     fn classify(&self, type_name: &str, record: &[u8]) -> Class;
 
     /// The types of records that this agent is known to write and treering has no kind for. What is
@@ -250,7 +250,7 @@ pub(crate) trait Codec: Sync + fmt::Debug {
         &[]
     }
 
-    /// What a record says about itself that only this dialect's linker understands.
+    /// Returns facts about a record that only this dialect's linker understands.
     fn marks(&self, record: &[u8]) -> Marks {
         let _ = record;
         Marks::default()
@@ -326,7 +326,7 @@ pub(crate) trait Codec: Sync + fmt::Debug {
     /// An entry in treering's shape. Never fails: what it does not understand it carries over.
     fn decode(&self, record: &[u8]) -> Decoded;
 
-    /// What a record says about the request behind it, and its entry does not.
+    /// Returns metadata of the request behind a record that its entry does not have.
     fn receipt(&self, record: &[u8]) -> Receipt {
         let _ = record;
         Receipt::default()
@@ -340,8 +340,8 @@ pub(crate) trait Codec: Sync + fmt::Debug {
     /// this dialect's files.
     fn encode_header(&self, about: &About<'_>) -> Option<Vec<u8>>;
 
-    /// What the agent itself would send to its model, in its own shape; `None` if that is the same
-    /// as treering's own view.
+    /// Returns what the agent itself would send to its model, in its own shape; `None` if that is
+    /// the same as treering's own view.
     fn agent_context(&self, path: &mut agent::Path<'_>) -> Result<Option<AgentContext>>;
 }
 

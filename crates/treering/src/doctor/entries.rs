@@ -1,4 +1,4 @@
-//! What is odd about entries that are whole: what is in them, not where they stand.
+//! Finds oddities in the content of whole entries.
 
 use super::tools::Tools;
 use crate::dialect::Dialect;
@@ -16,7 +16,7 @@ use std::collections::HashMap;
 const LARGE: u64 = 1 << 20;
 /// In files of this size and more, so is an entry that is a tenth of it.
 const LARGE_FILE: u64 = 10 << 20;
-/// How many of them are named.
+/// The number of them that are named.
 const MAX_LARGE: usize = 5;
 
 /// Problems, and the offset of the line each is on.
@@ -140,7 +140,7 @@ impl Look<'_> {
     }
 }
 
-/// How often types occur that nobody knows, and where first. Bounded, whatever a file makes up.
+/// The number of occurrences of unknown types, with the first line of each. Bounded for any file.
 #[derive(Debug, Default)]
 pub(super) struct Unknown(HashMap<String, (u64, u64)>);
 

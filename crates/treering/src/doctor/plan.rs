@@ -1,9 +1,9 @@
-//! What a repair will change: decided once, before anything is written.
+//! Plans a repair: everything is decided once, before anything is written.
 //!
-//! What is whole stays. An entry whose parent is gone, or whose parents lead in a circle, is linked to
-//! the nearest earlier entry in the file that is not below it; without one it becomes a root. A
-//! damaged entry goes, and what hung on it hangs on its parent. Of several lines with one id the last
-//! keeps it, as reading has it; the others get ids of their own, unless they are copies.
+//! Whole entries stay. An entry whose parent is gone, or whose parents lead in a circle, is linked
+//! to the nearest earlier entry in the file that is not below it; without one it becomes a root. A
+//! damaged entry goes, and what hung on it hangs on its parent. Of several lines with one id the
+//! last keeps it, as reading has it; the others get ids of their own, unless they are copies.
 
 use super::is_header_misplaced;
 use super::nearest::{Line, Tops};
@@ -21,7 +21,7 @@ use std::collections::{HashMap, HashSet};
 
 #[derive(Debug, Default)]
 pub(super) struct Plan {
-    /// Which rows stay.
+    /// The rows that stay.
     pub keep: Vec<bool>,
     /// Every row's parent in the repaired log.
     pub parents: Vec<u32>,
@@ -182,7 +182,7 @@ impl<'a> Links<'a> {
         let mut links = Links { plan, view, parents, changed, lost: vec![false; rows] };
         let owners = links.owners();
         let header = loaded.root_parent().and_then(|id| tree.row(id.as_str())).unwrap_or(NONE);
-        // What stands in for a row that goes; nothing if that is lost as well.
+        // The rows that replace removed ones; `None` if the replacement is lost as well.
         let mut stand_ins: HashMap<u32, Option<u32>> = HashMap::new();
         let mut bodies = Bodies::default();
         let is_linked = loaded.codec().linker().is_some();
@@ -233,7 +233,7 @@ impl<'a> Links<'a> {
         (place(owner) == place(gone)).then_some(owner)
     }
 
-    /// What a child of a row that goes hangs on instead; nothing if that is not known.
+    /// Returns the new parent of a removed row's child; `None` if it is not known.
     fn stand_in(
         &self,
         gone: u32,

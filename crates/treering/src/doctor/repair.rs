@@ -66,17 +66,17 @@ pub struct Renamed {
     pub from: EntryId,
 }
 
-/// What a repair did.
+/// The report of a repair.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Repair {
     /// The file.
     pub path: PathBuf,
-    /// Whose way of writing it is in.
+    /// The dialect of the session.
     pub dialect: Dialect,
     /// The repaired session; `None` if there was nothing to repair.
     pub output: Option<PathBuf>,
-    /// What was there before, if it was replaced.
+    /// The path of the original file, if it was replaced.
     pub backup: Option<PathBuf>,
     /// Where the pieces went that cannot be entries, if there were any.
     pub rejects: Option<PathBuf>,
@@ -84,7 +84,7 @@ pub struct Repair {
     pub before: Measure,
     /// The session as it is now.
     pub after: Measure,
-    /// How many branches have more above their ends than before, or were invisible.
+    /// The number of branches that have more above their ends than before, or were invisible.
     pub contexts_gained: usize,
     /// Entries with another parent.
     pub relinked: Vec<Relinked>,
@@ -102,11 +102,11 @@ pub struct Repair {
     pub moved_header: bool,
     /// Whether the session was brought to the current version.
     pub upgraded: bool,
-    /// What is still odd: what a repair has no rule for.
+    /// The findings for which a repair has no rule.
     pub remaining: Vec<Finding>,
 }
 
-/// What is being done when it fails.
+/// The action that error messages name.
 const WRITE: &str = "write the repaired session";
 
 /// The codes of what a repair leaves none of.
@@ -212,7 +212,7 @@ impl<'a> Patient<'a> {
         Ok(repair)
     }
 
-    /// What is going to be done.
+    /// Returns the report of the planned changes.
     fn report(&self, before: Measure) -> Result<Repair> {
         let (tree, plan) = (self.view.tree(), &self.plan);
         let mut relinked = Vec::with_capacity(plan.relinked.len());
@@ -452,7 +452,7 @@ fn stem(path: &Path) -> String {
 }
 
 impl Repair {
-    /// What the repaired session itself says about the repair.
+    /// Returns the note about the repair that the repaired session holds.
     fn to_note(&self) -> Vec<u8> {
         let quoted = |text: Option<&str>| text.map_or(b"null".to_vec(), json::quoted);
         let list = |items: Vec<Vec<u8>>| [b"[", &*items.join(&b","[..]), b"]"].concat();

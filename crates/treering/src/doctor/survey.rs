@@ -23,7 +23,7 @@ pub(super) struct Part {
     pub what: Piece,
 }
 
-/// What a piece of a line is.
+/// The class of a piece of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Piece {
     /// A whole entry.

@@ -19,7 +19,7 @@ use memchr::memmem;
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// What the tree needs to know of an entry.
+/// The facts about an entry that the tree needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Head<'a> {
     pub kind: Kind,
@@ -81,7 +81,7 @@ impl ParentKey {
         self.0.find(bytes)
     }
 
-    /// How much a buffer must overlap the one before it for a key not to be missed between them.
+    /// Returns the overlap of consecutive buffers that keeps a key from being missed between them.
     pub(crate) fn overlap(&self) -> usize {
         self.0.needle().len() - 1
     }
@@ -171,7 +171,7 @@ pub(crate) fn quick_named<'a>(
         time: crate::time::parse(time.as_bytes()),
         marks: Marks::default(),
     };
-    // A role nobody knows may be an old name or stand twice: let the thorough reader see it.
+    // An unknown role may be an old name or stand twice: the thorough reader decides.
     (role != Some(Role::Other)).then_some((head, at))
 }
 
@@ -188,7 +188,7 @@ pub(crate) fn split<'a>(line: &'a [u8], codec: &dyn Codec, mut each: impl FnMut(
                 (What::Damaged, glued(line, end, codec).unwrap_or(line.len()))
             }
             (What::Damaged | What::DamagedEntry(_), _) => {
-                // What follows a fragment is not part of it: its head is read without.
+                // The bytes after a fragment are not part of it: its head is read without them.
                 let stop = glued(line, at + 1, codec).unwrap_or(line.len());
                 (object(&line[..stop], at, codec).0, stop)
             }

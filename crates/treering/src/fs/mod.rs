@@ -87,8 +87,8 @@ impl Metadata {
         self.kind == FileKind::File
     }
 
-    /// Returns whether the permissions let nobody write, not even the owner. The superuser can write such
-    /// a file all the same.
+    /// Returns whether the permissions let no user write, not even the owner. The superuser can
+    /// write such a file all the same.
     pub fn is_write_protected(&self) -> bool {
         self.mode & 0o222 == 0
     }

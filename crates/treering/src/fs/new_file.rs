@@ -134,7 +134,7 @@ impl NewFile {
                 removed
             }
             Err(error) if is_linkless(&error) => {
-                // An empty file reserves the name; renaming over it takes nothing from anybody else.
+                // An empty file reserves the name; renaming over it replaces only that file.
                 drop(super::open(&self.target, Access::CreateNew)?);
                 self.rename().inspect_err(|_| drop(super::remove_file(&self.target)))
             }
@@ -174,7 +174,7 @@ impl Write for NewFile {
 impl Drop for NewFile {
     fn drop(&mut self) {
         if self.file.take().is_some() && !self.path.as_os_str().is_empty() {
-            // It is of no use to anybody; an error here cannot be told to anybody either.
+            // The file is of no use any more, and a destructor cannot report an error.
             let _ = super::remove_file(&self.path);
             forget(&self.path);
         }

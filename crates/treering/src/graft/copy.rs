@@ -20,7 +20,7 @@ use crate::snapshot::{Bodies, Snapshot};
 use crate::tree::{Node, Tree};
 use std::collections::{HashMap, HashSet};
 
-/// What becomes of an entry that is on the path already.
+/// The treatment of an entry that is on the path already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Repeated {
     /// It is not copied again.
@@ -41,9 +41,9 @@ pub(super) struct Source {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Copies {
     pub(super) entries: Vec<Copy>,
-    /// What is on the target's path already, and as which entry.
+    /// Entries that are on the target's path already, each with the entry that it is there.
     pub(super) skipped: Vec<(EntryId, EntryId)>,
-    /// What was chosen and is no part of a conversation.
+    /// Chosen entries that are no part of a conversation.
     pub(super) left_out: Vec<EntryId>,
     /// Calls without a result, with their entry.
     pub(super) unanswered: Vec<(EntryId, String)>,
@@ -96,7 +96,7 @@ impl Copies {
                 entries.push(NewEntry::context_edit(target, content)?);
             }
         }
-        // Whatever happens to the session's leaf meanwhile, this is where they belong.
+        // The copies belong here, even if the session's leaf moves meanwhile.
         if let Some(first) = entries.first_mut() {
             *first = first.clone().under(leaf);
         }
@@ -123,12 +123,12 @@ struct Copying<'a> {
     path: Vec<u32>,
     chosen: Vec<bool>,
     pairs: Pairs,
-    /// Which groups something is chosen of, by their first entry.
+    /// The groups that contain a chosen entry, by their first entry.
     groups: HashSet<usize>,
     bodies: Bodies,
 }
 
-/// What of a group the target's path lacks.
+/// The part of a group that the target's path lacks.
 enum Missing {
     Nothing,
     /// Results of the call it ends with.
@@ -267,8 +267,8 @@ impl<'a> Copying<'a> {
         Ok(out)
     }
 
-    /// What of a group has to be copied; the rest is reported. `may_complete`: nothing else follows
-    /// the call at the end of the target's path yet.
+    /// Returns the part of a group that has to be copied; the rest is reported. `may_complete`:
+    /// nothing else follows the call at the end of the target's path yet.
     fn missing(
         &mut self,
         group: &[usize],

@@ -15,7 +15,7 @@ use crate::json;
 use crate::session::Session;
 use crate::snapshot::Bodies;
 
-/// What stands before a stored summary of a merged branch.
+/// The text that precedes a stored summary of a merged branch.
 pub const MERGE_SUMMARY_PREAMBLE: &str =
     "Work done on another branch of this conversation was merged here.\nSummary of that work:\n\n";
 
@@ -28,7 +28,7 @@ pub enum Merge {
     NothingNew,
 }
 
-/// What a merge brings.
+/// A planned merge: the entries that are new to this branch.
 #[derive(Debug, Clone)]
 pub struct MergePlan {
     /// The leaf it was planned for; `None` is before the first entry.
@@ -40,8 +40,8 @@ pub struct MergePlan {
     /// The last entry of the other path that this branch has already, because both share it or
     /// because an earlier merge brought it.
     pub base: Option<EntryId>,
-    /// What is new, oldest first: the other path below `base`, without copies of what this branch has
-    /// and without merges of it.
+    /// The new entries, oldest first: the other path below `base`, without copies of what this
+    /// branch has and without merges of it.
     pub entries: Vec<EntryId>,
     /// The messages for a summarizer, oldest first: those that fit the budget.
     pub messages: Vec<ContextMessage>,
@@ -56,7 +56,7 @@ pub struct MergePlan {
 pub struct MergeSummary<'a> {
     /// The summary, as it will be stored: see [`MergePlan::compose`].
     pub text: &'a str,
-    /// What it cost, as JSON.
+    /// The usage of the summary, as JSON.
     pub usage: Option<&'a [u8]>,
     /// A JSON object of the caller's; the lists of files if there is none. The record of the merge is
     /// added to it.
@@ -127,7 +127,7 @@ impl MergePlan {
 
 /// Merging branches.
 impl Session {
-    /// What merging the branch that ends at `other` into this one would bring, with as many of its
+    /// Plans the merge of the branch that ends at `other` into this one, with as many of its
     /// newest messages for a summarizer as fit into `budget` tokens (see
     /// [`branch_budget`](crate::branch_budget)). Changes nothing.
     ///
@@ -186,7 +186,7 @@ impl Session {
         self.append(plan.entry(summary)?.under(plan.into.clone()))
     }
 
-    /// What [`merge_full`](Session::merge_full) would copy. Changes nothing.
+    /// Plans [`merge_full`](Session::merge_full) and changes nothing.
     pub fn plan_full_merge(&self, plan: &MergePlan) -> Result<Pick> {
         Ok(Pick::new(plan.into.clone(), self.merge_copies(plan)?))
     }

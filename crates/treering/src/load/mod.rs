@@ -31,7 +31,7 @@ pub(crate) const MAX_FINDINGS: usize = 1000;
 
 pub(crate) const BOM: &[u8] = b"\xEF\xBB\xBF";
 
-/// How entries of a file are linked.
+/// The way entries of a file are linked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shape {
     /// Entries name their parents.
@@ -40,7 +40,7 @@ pub(crate) enum Shape {
     Chain,
 }
 
-/// What has been read of a journal.
+/// The state of a journal after reading it.
 #[derive(Debug, Clone)]
 pub(crate) struct Loaded {
     pub dialect: Dialect,
@@ -50,9 +50,9 @@ pub(crate) struct Loaded {
     pub header_span: Range<u64>,
     pub shape: Option<Shape>,
     pub tree: Arc<Tree>,
-    /// How far the journal was looked at.
+    /// The length of the journal that was read.
     pub seen: u64,
-    /// How far it is made of whole, terminated lines.
+    /// The length that consists of whole, terminated lines.
     pub complete: u64,
     /// The number of lines up to `complete`.
     lines: u64,
@@ -152,7 +152,7 @@ impl Loaded {
         self.dialect.codec()
     }
 
-    /// What reading a journal of nothing but this header would give.
+    /// Returns the state after reading a journal of nothing but this header.
     pub(crate) fn of_header(header: Header) -> Self {
         let length = header.raw().len() as u64;
         let mut loaded = Loaded::new(Dialect::Pi);
@@ -428,8 +428,8 @@ impl Loaded {
                         taken = Taken::Unsettled;
                     }
                 }
-                // Torn at the very end: a write that is still under way, or was cut short. Nobody
-                // was told that this entry exists.
+                // Torn at the very end: a write that is still under way, or was cut short. It was
+                // never acknowledged.
                 What::DamagedEntry(_) | What::Damaged if is_tail => {
                     self.find(number, Problem::TornTail);
                 }
@@ -540,7 +540,7 @@ impl Loaded {
         }
     }
 
-    /// What a new root hangs on: nothing, unless the dialect's header is a node.
+    /// Returns the parent of a new root: none, unless the dialect's header is a node.
     pub(crate) fn root_parent(&self) -> Option<EntryId> {
         let row = self.header_row().filter(|_| self.codec().roots_hang_on_the_header());
         row.map(|row| self.tree.id(row))

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// How long to wait for another process's lock. Locks are held for microseconds; one that is held
+/// The longest wait for another process's lock. Locks are held for microseconds; one that is held
 /// this long belongs to a stopped process.
 pub(crate) const LOCK_PATIENCE: Duration = Duration::from_secs(10);
 

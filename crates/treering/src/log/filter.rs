@@ -58,7 +58,7 @@ pub trait LineFilter: Send + Sync + fmt::Debug {
     }
 }
 
-/// What a log is after a filter. Only read.
+/// A log as it reads after a filter. It is read-only.
 #[derive(Debug)]
 pub(crate) struct Filtered {
     file: File,
@@ -68,7 +68,7 @@ pub(crate) struct Filtered {
 impl Filtered {
     /// Passes every line of `source` through `filter`, twice: once to look, once to filter.
     pub(crate) fn new(source: &dyn Journal, filter: &dyn LineFilter) -> io::Result<Self> {
-        // What is written meanwhile is not part of it.
+        // Bytes that are written meanwhile are not part of it.
         let length = source.len()?;
         let marks = look(source, filter, length)?;
         let mut out = BufWriter::with_capacity(1 << 20, fs::nameless()?);

@@ -40,7 +40,7 @@ pub(crate) struct Held {
 }
 
 thread_local! {
-    /// What the file before this one was read into.
+    /// The buffer of the file before this one.
     static SPARE: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
@@ -77,7 +77,7 @@ impl Held {
     }
 
     fn read(file: &File, len: usize) -> io::Result<Self> {
-        // What was used once is large enough for all others: clearing memory takes time, too.
+        // A used buffer is large enough for all others: clearing memory takes time, too.
         let mut room = SPARE.take();
         room.resize(MOST as usize + PAGE, 0);
         let mut held = Held { start: page_start(&room), room, len: 0 };

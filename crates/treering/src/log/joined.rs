@@ -1,7 +1,7 @@
 //! Several files read as one log: a session, and what its subagents wrote beside it.
 //!
 //! A snapshot: the files count with the length they had when they were joined, so that what a tree's
-//! rows point to never moves. Whoever wants what was written since joins them again.
+//! rows point to never moves. Later writes are seen by joining the files again.
 
 use super::file::FileJournal;
 use super::journal::{Appended, End, Journal, JournalError};

@@ -13,7 +13,7 @@ use std::io;
 ///
 /// Offsets are plain `u64`: a store that is not a file numbers its bytes as if it were one.
 pub trait Journal: Send + Sync + std::fmt::Debug {
-    /// How many bytes there are.
+    /// Returns the length in bytes.
     fn len(&self) -> io::Result<u64>;
 
     /// Whether there is nothing.
@@ -37,7 +37,7 @@ pub trait Journal: Send + Sync + std::fmt::Debug {
     fn sync(&self) -> io::Result<()>;
 
     /// Takes back the end of the log, from `length` on, if the journal's length is still `expected`
-    /// (so nobody has built on it). Used after a failed [`sync`](Journal::sync).
+    /// (so no other append follows it). Used after a failed [`sync`](Journal::sync).
     fn take_back(&self, expected: u64, length: u64) -> io::Result<bool>;
 }
 

@@ -11,7 +11,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Which appends are on disk. Appends are numbered; a ticket is such a number.
+/// Tracks which appends are on disk. Appends are numbered; a ticket is such a number.
 #[derive(Debug, Default)]
 pub(crate) struct GroupCommit {
     state: Mutex<Progress>,

@@ -42,7 +42,7 @@ pub struct ForkOptions {
     pub id: Option<SessionId>,
     /// When the new session's file is created, if the path holds no message yet.
     pub creation: Creation,
-    /// What appends to the new session promise.
+    /// The durability of appends to the new session.
     pub durability: Durability,
 }
 

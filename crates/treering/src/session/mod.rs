@@ -39,7 +39,7 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// What other writers did to a session.
+/// A change of a session by other writers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
     /// The entries they appended, in file order.
@@ -270,7 +270,7 @@ impl Session {
         self.state().header().clone()
     }
 
-    /// Whose way of writing the session is in.
+    /// Returns the dialect of the session file.
     pub fn dialect(&self) -> Dialect {
         self.state().loaded.dialect
     }
@@ -301,14 +301,14 @@ impl Session {
         self.tree().name().map(str::to_owned)
     }
 
-    /// What was odd about the file when it was read, by line. Bodies were not looked at: see
+    /// Returns the findings of reading the file, by line. Bodies were not read: see
     /// [`examine`](Session::examine).
     pub fn findings(&self) -> Result<Vec<Finding>> {
         let state = self.state();
         state.loaded.findings(&*state.journal, Vec::new()).map_err(Error::Storage)
     }
 
-    /// What is odd about the file, by line, after reading all of it: see
+    /// Reads all of the file and returns the findings, by line: see
     /// [`examine`](crate::examine).
     pub fn examine(&self) -> Result<Vec<Finding>> {
         let state = self.state();
@@ -383,18 +383,18 @@ impl Session {
         self.view().entries_where(wanted)
     }
 
-    /// What the model sees at the leaf.
+    /// Returns the context at the leaf: what the model sees.
     pub fn context(&self) -> Result<Context> {
         Context::collect(self.projection()?)
     }
 
-    /// What the model would see at another leaf; `None` is before the first entry.
+    /// Returns the context at another leaf; `None` is before the first entry.
     pub fn context_at(&self, leaf: Option<&str>) -> Result<Context> {
         Context::collect(self.projection_at(leaf)?)
     }
 
-    /// What the agent that wrote the session would itself send to its model at a leaf, in its own
-    /// shape. `None` if that is the same as [`context_at`](Session::context_at), as for pi.
+    /// Returns what the agent that wrote the session would itself send to its model at a leaf, in
+    /// its own shape. `None` if that is the same as [`context_at`](Session::context_at), as for pi.
     pub fn agent_context_at(&self, leaf: Option<&str>) -> Result<Option<AgentContext>> {
         let view = self.view();
         let row = leaf.map(|leaf| view.tree().find_row(leaf)).transpose()?;

@@ -1,4 +1,4 @@
-//! What a caller may choose about a session.
+//! The options of sessions.
 
 use crate::dialect::Dialect;
 use crate::entry::{Kind, NewEntry};
@@ -20,7 +20,7 @@ pub enum Creation {
     AtOnce,
 }
 
-/// What an append promises when it returns.
+/// The guarantee of an append when it returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Durability {
@@ -39,7 +39,7 @@ impl Durability {
     pub const BATCHED: Durability = Durability::Batched(Duration::from_millis(100));
 }
 
-/// What an append does to the leaves; see
+/// The effect of an append on the leaves; see
 /// [`append_to_branch`](crate::Session::append_to_branch).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LeafMoves<'a> {
@@ -87,9 +87,9 @@ pub struct SessionOptions {
     pub dir: Option<PathBuf>,
     /// When the new session's file is created.
     pub creation: Creation,
-    /// What appends promise.
+    /// The durability of appends.
     pub durability: Durability,
-    /// Whose way of writing a new session is in.
+    /// The dialect of a new session.
     pub dialect: Dialect,
     /// The session that a new one comes from: its file.
     pub parent_session: Option<PathBuf>,

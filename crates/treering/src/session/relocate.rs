@@ -51,7 +51,7 @@ pub fn relocate(
         return Err(Error::Deleted(path.to_owned()));
     }
     let file = &*opened.file;
-    // What was appended before the lock was ours belongs to it.
+    // Entries that were appended before the lock was taken belong to it.
     let loaded = Loaded::read(file).map_err(|error| error.at(Some(path)))?;
     let cwd = cwd.to_string_lossy();
     if absolute(path) == absolute(target) {

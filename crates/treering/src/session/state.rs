@@ -75,7 +75,7 @@ pub(crate) struct State {
     pub(super) scratch: Vec<u8>,
 }
 
-/// What an append did.
+/// The result of an append.
 pub(crate) struct Written {
     pub ids: Vec<EntryId>,
     /// Where in the log they are.
@@ -86,13 +86,13 @@ pub(crate) struct Written {
     pub foreign: Vec<EntryId>,
 }
 
-/// What an upgrade did, and the entries of other writers that were taken in on the way.
+/// The result of an upgrade, and the entries of other writers that were read on the way.
 pub(crate) struct Upgraded {
     pub foreign: Vec<EntryId>,
     pub upgrade: Option<Upgrade>,
 }
 
-/// What a writer assumes about the session's newest entry.
+/// The writer's expectation about the session's newest entry.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Expect<'a> {
     /// Nothing: if others moved on, this becomes a branch.
@@ -165,7 +165,7 @@ impl State {
 
     pub(super) fn catch_up(&mut self) -> Result<Vec<EntryId>> {
         if self.unwritten_header {
-            // Whatever is there now, it was not when the header was made up.
+            // The journal was empty when the header was made up.
             return match self.journal.is_empty().map_err(Error::Storage)? {
                 true => Ok(Vec::new()),
                 false => self.reload(),
@@ -246,7 +246,7 @@ impl State {
     /// Writes entries as one write, after taking in what others wrote. On failure nothing changed.
     pub(crate) fn append(&mut self, entries: &[NewEntry], expect: Expect<'_>) -> Result<Written> {
         let mut foreign = Vec::new();
-        // Every round makes way for somebody else's append; nobody is that unlucky for long.
+        // Every round reads another writer's append; the limit only ends an endless race.
         for _ in 0..10_000 {
             self.check_writable()?;
             if migrate::is_due(&self.loaded) {

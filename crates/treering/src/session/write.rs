@@ -1,5 +1,5 @@
-//! Writing: appends, and everything that is one. Whoever waits for the disk waits without the session's
-//! lock.
+//! Writing: appends, and everything that is one. A thread that waits for the disk does not hold the
+//! session's lock.
 
 use super::Session;
 use super::commit::{Append, Flusher, TakenBack};
@@ -25,14 +25,14 @@ impl Session {
         self.write(entries, Expect::Nothing)
     }
 
-    /// Appends to `leaf`, provided that it is still the session's active leaf, whoever wrote last;
+    /// Appends to `leaf`, provided that it is still the session's active leaf;
     /// else fails with [`Error::LeafMoved`].
     pub fn append_expecting(
         &self,
         leaf: Option<&str>,
         entries: &[NewEntry],
     ) -> Result<Vec<EntryId>> {
-        // What others did must be known before the first attempt, not after it.
+        // The entries of others must be read before the first attempt, not after it.
         self.refresh()?;
         self.write(entries, Expect::Leaf(leaf))
     }
@@ -115,7 +115,8 @@ impl Session {
         Ok(())
     }
 
-    /// After a failed sync: removes what may not be on disk, as far as nobody has built on it.
+    /// Removes, after a failed sync, what may not be on disk, unless another writer has appended
+    /// since.
     fn take_back(&self) -> TakenBack {
         let mut state = self.state();
         // Appends are numbered under the session's lock: no other can be affected.
@@ -229,7 +230,7 @@ impl Session {
         Ok(upgraded.upgrade)
     }
 
-    /// What [`upgrade`](Session::upgrade) would change. Changes nothing.
+    /// Plans [`upgrade`](Session::upgrade) and changes nothing.
     pub fn planned_upgrade(&self) -> Result<Option<Upgrade>> {
         let state = self.state();
         migrate::outlook(&state.view(), &state.loaded)

@@ -33,11 +33,11 @@ pub struct TreeItem<'a> {
     pub id: &'a str,
     /// Its parent in the tree.
     pub parent: Option<&'a str>,
-    /// How many entries are above it.
+    /// The number of entries above it.
     pub depth: usize,
     /// Its type.
     pub kind: Kind,
-    /// Who speaks, if it is a message.
+    /// The role, if it is a message.
     pub role: Option<Role>,
     /// Its label.
     pub label: Option<&'a str>,
@@ -45,11 +45,11 @@ pub struct TreeItem<'a> {
     pub label_json: Option<&'a [u8]>,
     /// When the label was set, in Unix milliseconds.
     pub label_time: Option<i64>,
-    /// How many children it has.
+    /// The number of children.
     pub children: usize,
     /// Whether it is part of a conversation that another agent had on behalf of this one.
     pub sidechain: bool,
-    /// How many bytes its record has.
+    /// The number of bytes of its record.
     pub bytes: u64,
 }
 
@@ -58,7 +58,7 @@ pub struct TreeItem<'a> {
 pub struct TreeWalk<'a> {
     tree: &'a Tree,
     children: &'a Children,
-    /// Which rows have a label: most do not, and need not be looked up.
+    /// The rows with a label: most have none, and need no lookup.
     labelled: Vec<bool>,
     /// Rows still to visit, and their depth.
     stack: Vec<(u32, usize)>,
@@ -200,7 +200,7 @@ impl Tree {
         rows.map(|row| self.id(row)).collect()
     }
 
-    /// How many children every row has, not counting `leaf` entries that nobody went on from.
+    /// Returns the number of children of every row, not counting `leaf` entries without children.
     pub(crate) fn continuations(&self) -> Vec<u32> {
         let mut counts: Vec<u32> = vec![0; self.nodes.len()];
         for row in self.live() {
@@ -219,7 +219,7 @@ impl Tree {
         counts
     }
 
-    /// How many entries are above `id`.
+    /// Returns the number of entries above `id`.
     pub fn depth(&self, id: &str) -> Result<usize> {
         Ok(self.ancestors(self.find_row(id)?).count() - 1)
     }
@@ -242,8 +242,9 @@ impl Tree {
         shared.checked_sub(1).map(|last| a[last])
     }
 
-    /// What is left behind when the leaf moves from `from` to `to`: the entries of `from`'s path
-    /// below the deepest common ancestor, oldest first. `None` means before the first entry.
+    /// Returns the entries that are abandoned when the leaf moves from `from` to `to`: those of
+    /// `from`'s path below the deepest common ancestor, oldest first. `None` means before the first
+    /// entry.
     pub fn abandoned(&self, from: Option<&str>, to: Option<&str>) -> Result<Vec<EntryId>> {
         let path = |id: Option<&str>| -> Result<Vec<u32>> {
             id.map_or(Ok(Vec::new()), |id| Ok(self.path_rows(self.find_row(id)?)))

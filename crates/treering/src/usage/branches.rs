@@ -30,13 +30,13 @@ pub struct Branch {
     pub is_said: bool,
     /// The branch point at which it left other branches; `None` if it goes back to its root alone.
     pub since: Option<EntryId>,
-    /// How many entries it has after that.
+    /// The number of entries after the branch point.
     pub own_entries: u64,
-    /// How many entries the whole path has.
+    /// The number of entries of the whole path.
     pub entries: u64,
-    /// What was used after the branch point.
+    /// The usage after the branch point.
     pub own: Usage,
-    /// What the whole path used.
+    /// The usage of the whole path.
     pub usage: Usage,
     /// When the last of its own entries that has a time was written, in Unix milliseconds.
     pub time: Option<i64>,
@@ -118,7 +118,7 @@ pub(super) fn of(session: &Session) -> Result<Vec<Branch>> {
     Ok(found.into_iter().map(|(_, branch)| branch).collect())
 }
 
-/// What each row used; most used nothing.
+/// Returns the usage of each row; most have none.
 fn events(view: &Snapshot) -> Result<Events> {
     let namer = Namer::default();
     let mut surveyor = Surveyor::new(view, &namer, "");
@@ -179,9 +179,9 @@ struct Walk<'a> {
     events: &'a Events,
     /// The events that stand in more than one row.
     repeated: HashSet<Key, foldhash::fast::RandomState>,
-    /// What each of those amounts to on the current path.
+    /// The usage of each event on the current path.
     on_path: HashMap<Key, Usage, foldhash::fast::RandomState>,
-    /// What they amounted to before, as far as the walk may have to go back there.
+    /// The previous values, to restore them when the walk goes back.
     undo: Vec<(Key, Option<Usage>)>,
     /// Where the walk will come back to.
     forks: Vec<Fork>,

@@ -13,7 +13,7 @@ use crate::snapshot::Snapshot;
 use crate::tree::{NONE, Node};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// What is in a session, or in several, and what it used.
+/// The content and usage of a session, or of several.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stats {
@@ -24,13 +24,13 @@ pub struct Stats {
     /// The same by model, as `provider/model`. A summary counts for the model that was in force; what
     /// nothing names is under an empty name.
     pub by_model: BTreeMap<String, Usage>,
-    /// What the paths to the active leaves used.
+    /// The usage of the paths to the active leaves.
     pub active: Usage,
-    /// What other branches used.
+    /// The usage of other branches.
     pub abandoned: Usage,
-    /// What subagents used on branches of their own.
+    /// The usage of subagents on branches of their own.
     pub sidechains: Usage,
-    /// How many entries there are.
+    /// The number of entries.
     pub entries: u64,
     /// How many branches there are: those for which [`Branch::is_counted`](crate::Branch::is_counted)
     /// holds.
@@ -38,10 +38,10 @@ pub struct Stats {
     /// How many times older context was replaced by a summary: compaction entries, and summaries that
     /// are messages (Claude Code).
     pub compactions: u64,
-    /// How many messages there are by role. Parts of a message are not counted for themselves; roles
+    /// The number of messages by role. Parts of a message are not counted for themselves; roles
     /// that treering does not know are under `other`.
     pub messages: BTreeMap<&'static str, u64>,
-    /// How often each tool was called.
+    /// The number of calls of each tool.
     pub tools: BTreeMap<String, u64>,
     /// The time of the oldest entry, in Unix milliseconds.
     pub first: Option<i64>,
@@ -49,13 +49,13 @@ pub struct Stats {
     pub last: Option<i64>,
 }
 
-/// What a session brought to a [`Ledger`].
+/// The contribution of a session to a [`Ledger`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Added {
-    /// What it used.
+    /// The usage of the session.
     pub usage: Usage,
-    /// How much of that the ledger had already.
+    /// The part of it that the ledger had already.
     pub shared: Usage,
 }
 
@@ -113,7 +113,7 @@ pub struct Ledger {
     calls: BTreeMap<u32, u64>,
     /// Entries that were counted. Nothing if there will be only one session.
     seen: Option<HashSet<Key, foldhash::fast::RandomState>>,
-    /// What needs no second look: everything but usage and tools.
+    /// The counts that need no second pass: everything but usage and tools.
     stats: Stats,
     shared: Usage,
     sessions: u64,
@@ -191,7 +191,7 @@ impl Ledger {
         }
     }
 
-    /// What the sessions are, and used.
+    /// Returns the content and usage of the sessions.
     pub fn stats(&self) -> Stats {
         let mut stats = self.stats.clone();
         for event in self.counted.values() {
@@ -211,12 +211,12 @@ impl Ledger {
         stats
     }
 
-    /// What would have been counted again if copies were counted.
+    /// Returns the usage that would have been counted again if copies were counted.
     pub fn shared(&self) -> Usage {
         self.shared
     }
 
-    /// How many sessions were added.
+    /// Returns the number of sessions that were added.
     pub fn sessions(&self) -> u64 {
         self.sessions
     }
@@ -302,8 +302,8 @@ impl Ledger {
 }
 
 impl Counted {
-    /// Takes in another account of the same event. What it was for, and which model, is said by
-    /// whoever speaks first.
+    /// Merges another record of the same event. Its purpose and model are those of
+    /// the first record.
     fn join(&mut self, other: Counted) {
         self.usage = self.usage.same_event(other.usage);
         self.standing = self.standing.max(other.standing);

@@ -1,4 +1,4 @@
-//! What a session used: tokens, money, requests, by model and by branch.
+//! The usage of sessions: tokens, money, requests, by model and by branch.
 //!
 //! An *event* is one request to a model that an entry speaks of: an answer, the call that wrote a
 //! summary, a title. The same event may stand in a file more than once (Claude Code writes an answer as
@@ -27,7 +27,7 @@ pub(crate) use survey::of_rows;
 use crate::error::Result;
 use crate::session::{Part, Session};
 
-/// What a request to a model was for.
+/// The purpose of a request to a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Purpose {
@@ -53,9 +53,9 @@ impl Purpose {
     }
 }
 
-/// What was used.
+/// Usage.
 impl Session {
-    /// What an entry says was used to make it; `None` if it says nothing, or if it is a copy of
+    /// Returns the usage that an entry records; `None` if it records none, or if it is a copy of
     /// another entry of the session. The records of one answer of Claude Code each have the usage of
     /// the answer so far.
     ///
@@ -74,19 +74,19 @@ impl Session {
         survey::of_entry(&self.view(), id)
     }
 
-    /// What the path from the root to `leaf` used, each event once.
+    /// Returns the usage of the path from the root to `leaf`, each event once.
     pub fn branch_usage(&self, leaf: &str) -> Result<Usage> {
         Ok(self.branch_stats(leaf)?.usage)
     }
 
-    /// What is on the path from the root to `leaf`, and what it used. Only the path is read.
+    /// Returns the content and usage of the path from the root to `leaf`. Only the path is read.
     pub fn branch_stats(&self, leaf: &str) -> Result<Stats> {
         let mut ledger = Ledger::of_one();
         ledger.add_branch(self, leaf)?;
         Ok(ledger.stats())
     }
 
-    /// What is in the session, all branches included, and what it used, each event once.
+    /// Returns the content and usage of the session, all branches included, each event once.
     ///
     /// ```
     /// use treering::{Message, Session};

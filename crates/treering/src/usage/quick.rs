@@ -21,7 +21,7 @@ use crate::tree::Node;
 use memchr::memmem::{self, Finder};
 use std::collections::HashMap;
 
-/// How much of an answer's end is looked at first.
+/// The number of bytes at the end of an answer that are read first.
 const END: u64 = 640;
 
 /// How much of its beginning: what comes before the message.
@@ -160,7 +160,7 @@ impl Ends<'_> {
     }
 }
 
-/// What the last `usage` in the end of a record says, if it is a member of the object that is the
+/// Returns the last `usage` in the end of a record, if it is a member of the object that is the
 /// record's last member. A key cannot be mistaken for text: in text its quotes would be escaped.
 fn at_end(end: &[u8], key: &Finder<'_>) -> Option<Option<Usage>> {
     // Finding all of them is quicker than looking backwards.

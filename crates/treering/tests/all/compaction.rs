@@ -71,7 +71,7 @@ fn is_too_small(session: &Session, keep: u64) -> bool {
     matches!(session.prepare_compaction(&keeping(keep)).unwrap(), Preparation::TooSmall)
 }
 
-/// What is kept from, what is summarised, and the beginning of a split turn.
+/// Returns the first kept entry, the summarized entries, and the beginning of a split turn.
 fn cut(session: &Session, keep: u64) -> (String, String, String) {
     let plan = prepared(session, keep);
     assert_eq!(plan.is_split_turn, !plan.turn_prefix.is_empty());

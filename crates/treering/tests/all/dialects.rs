@@ -1,4 +1,4 @@
-//! What each agent that keeps a tree does differently: how its sessions are known, what its own
+//! The differences between agents that keep a tree: how their sessions are detected, what their own
 //! records mean, and the values that Python's and JavaScript's libraries trip over.
 
 use crate::support::{HEADER, join, open, sources, try_open};

@@ -1,4 +1,4 @@
-//! What an append promises about the disk. Counted at the seam; nothing here sleeps.
+//! The durability of appends. Syncs are counted at the seam; nothing here sleeps.
 
 use crate::support::outline;
 use std::sync::{Arc, Mutex};

@@ -36,7 +36,7 @@ pub(crate) fn still() -> Still {
 }
 
 impl Still {
-    /// How far the test has moved the clock.
+    /// The offset of the test's clock.
     pub(crate) fn elapsed(&self) -> Duration {
         self.began.elapsed()
     }

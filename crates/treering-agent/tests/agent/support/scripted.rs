@@ -7,7 +7,7 @@ use treering_agent::{
     CancellationToken, Request, Summarizer, Summary, SummaryError, SummaryFuture, Usage,
 };
 
-/// What becomes of one request.
+/// The reaction to one request.
 #[derive(Debug, Clone)]
 pub(crate) enum Play {
     /// This text, at no known cost.

@@ -1,4 +1,4 @@
-//! What an examination found, for people and for programs.
+//! Prints findings, for people and for programs.
 
 use super::alike::{Row, together};
 use super::{Detail, Health};

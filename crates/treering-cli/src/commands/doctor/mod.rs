@@ -56,7 +56,7 @@ enum Health {
     Ill,
 }
 
-/// How much is said about a file.
+/// The amount of detail about a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Detail {
     /// Everything: it is the only one. Findings that are alike are put together.

@@ -1,4 +1,4 @@
-//! What a repair did, for people and for programs.
+//! Prints the report of a repair, for people and for programs.
 
 use super::finding::{write_findings, write_groups};
 use super::{Detail, Health};
@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use treering::{Finding, Measure, Relinked, Renamed, Repair, Severity};
 
-/// How many changes of a kind are worth listing.
+/// The number of changes of a kind that are listed.
 const MAX_LISTED: usize = 20;
 
 pub(super) fn write(

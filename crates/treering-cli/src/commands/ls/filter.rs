@@ -1,4 +1,4 @@
-//! Which sessions a list shows, and in which order.
+//! Filters and sorts the sessions of a list.
 
 use std::cmp::Reverse;
 use treering::SessionInfo;

@@ -134,7 +134,7 @@ fn shelf(args: &Args, places: Places) -> Shelf {
     }
 }
 
-/// Whose sessions are asked for.
+/// The sessions that are asked for.
 #[derive(Debug)]
 enum Wanted {
     Project(Project),
@@ -175,9 +175,9 @@ fn project(args: &Args, places: &Places) -> Result<Option<Wanted>, Failure> {
     Ok(Some(Wanted::Project(Project::new(dir))))
 }
 
-/// The sessions of a directory somebody named.
+/// Returns the sessions of a directory that was named.
 fn in_directory(dir: &Path) -> Result<Contents, Failure> {
-    // The library takes a missing directory for an empty one; somebody who typed it does not.
+    // The library takes a missing directory for an empty one; a user who typed it does not.
     if let Err(error) = std::fs::read_dir(dir) {
         return Err(Failure::message(format!("{}: {error}", dir.display())));
     }
@@ -261,10 +261,10 @@ fn say_nothing_found(args: &Args, places: &Places, project: Option<&Wanted>, fou
     output::complain("hint", hint);
 }
 
-/// How many files that are no sessions are worth naming.
+/// The number of files that are no sessions that are named.
 const MAX_SKIPPED: usize = 5;
 
-/// Says what was left out. Where agents keep their sessions, files that are none are nobody's mistake,
+/// Reports what was left out. Where agents keep their sessions, other files are normal,
 /// and a number is enough.
 fn warn_of_skipped(skipped: &[Skipped], is_directory: bool) {
     let (none, unreadable): (Vec<&Skipped>, Vec<&Skipped>) =

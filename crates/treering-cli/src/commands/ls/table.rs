@@ -13,7 +13,7 @@ use std::io::Write;
 use std::path::Path;
 use treering::SessionInfo;
 
-/// What a list is of, which decides what it has to say.
+/// The kind of list, which decides its columns.
 #[derive(Debug)]
 pub(super) enum Shown<'a> {
     /// The files in a directory.
@@ -24,20 +24,20 @@ pub(super) enum Shown<'a> {
         ids: HashMap<&'a str, &'a str>,
         project: Option<&'a Path>,
         home: Option<&'a Path>,
-        /// How much is odd about each is asked for.
+        /// The number of findings is asked for.
         findings: bool,
     },
 }
 
-/// How a list says when a session was used.
+/// The format of times in a list.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum When {
-    /// How long ago, seen from this time.
+    /// The age, seen from this time.
     Ago(i64),
     Iso,
 }
 
-/// How a column gives way.
+/// The way a column shrinks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Width {
     /// It stays as it is.

@@ -1,6 +1,6 @@
 //! The command lines of the snapshots.
 
-/// What is tried of every command, one line after the other, in a directory of its own.
+/// The lines that are tried of every command, in a directory of its own.
 pub(super) const COMMANDS: &str = r#"
 [open]
 open
@@ -340,7 +340,7 @@ merge s.jsonl b4
 fork s.jsonl --redact-pattern x
 "#;
 
-/// How hostile content is looked at.
+/// The commands that show hostile content.
 pub(super) const LOOKS: &str = r#"
 tree FILE --all
 log FILE

@@ -115,7 +115,7 @@ impl Codec for Chimera {
     }
 }
 
-/// What a record is, and with it where its fields stand.
+/// The kind of a record, which decides where its fields stand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Shape {
     Message,
@@ -155,7 +155,7 @@ impl Shape {
     }
 }
 
-/// The field without which an entry of a kind is none. Anybody may call a type `leaf`; only an
+/// Returns the field that an entry of a kind must have. Any program may call a type `leaf`; only an
 /// entry that says where to moves the leaf.
 fn mark(kind: Kind) -> Option<&'static str> {
     Some(match kind {
@@ -191,7 +191,7 @@ fn native_name(type_name: &str) -> Cow<'_, str> {
     }
 }
 
-/// Who speaks in a message record.
+/// Returns the role of a message record.
 fn role(record: &[u8]) -> Option<Role> {
     let role = json::get(json::get(record, "message")?, "role")?;
     Some(role_of(&json::string(role)?))

@@ -105,7 +105,7 @@ enum Place {
 struct Export<'a> {
     writer: &'a Writer<'a>,
     out: &'a mut dyn Write,
-    /// What became of the messages that edits on the active path changed.
+    /// The messages that edits on the active path changed, as they are now.
     edited: HashMap<String, Option<Vec<u8>>>,
     places: HashMap<String, Place>,
     /// Records that something said hangs on.
@@ -128,7 +128,7 @@ impl Export<'_> {
         Ok(())
     }
 
-    /// What decides whether an entry would be read as part of the active path.
+    /// Returns the facts that decide whether an entry would be read as part of the active path.
     fn seen(&self, item: Item, active: &HashSet<String>) -> Seen {
         let said = self.said(&item);
         let role = said.as_deref().map(|message| MessageView::new(message).role());

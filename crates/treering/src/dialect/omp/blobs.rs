@@ -207,7 +207,7 @@ fn hash(literal: &[u8]) -> Option<&str> {
     std::str::from_utf8(digits).ok()
 }
 
-/// Which images a value holds, by the name of the member it belongs to (through arrays).
+/// The images that a value holds, by the name of the member it belongs to (through arrays).
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     Content,
@@ -226,7 +226,7 @@ struct Open {
     data: Option<Range<usize>>,
     result: Option<Range<usize>>,
     url: Option<Range<usize>>,
-    /// How many references had been found before it.
+    /// The number of references found before it.
     before: usize,
 }
 
@@ -311,7 +311,7 @@ impl Open {
             Place::Elsewhere => false,
         };
         if let Some(literal) = self.data.filter(is_reference).filter(|_| holds_image) {
-            // What else such a block holds is not looked at.
+            // The other members of such a block are ignored.
             found.truncate(self.before);
             found.push(Reference { literal, is_text: false });
             return;

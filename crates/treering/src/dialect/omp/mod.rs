@@ -40,7 +40,7 @@ impl Codec for Omp {
     }
 
     fn quick<'a>(&self, line: &'a [u8]) -> Option<(Head<'a>, usize)> {
-        // What these are does not stand in their head.
+        // The head of these does not tell their kind.
         let judged_by_body = [Kind::ModelChange, Kind::Usage, Kind::Other];
         head::quick(line).filter(|(head, _)| !judged_by_body.contains(&head.kind))
     }
@@ -152,7 +152,7 @@ pub(crate) fn types() -> &'static [&'static str] {
     &KNOWN[2..]
 }
 
-/// What the custom type of an entry begins with that stands for one of omp's own.
+/// The prefix of the custom type of an entry that stands for one of omp's own.
 const WRAPPED: &str = "omp:";
 
 /// The type of a reset.

@@ -9,7 +9,7 @@ use crate::json;
 /// The length of the slot, newline included.
 pub(crate) const SLOT: usize = 256;
 
-/// What a title slot says. An empty title is no title.
+/// The content of a title slot. An empty title is no title.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Title {
     pub title: String,

@@ -1,4 +1,4 @@
-//! What Operator and Tau themselves make of a path.
+//! Builds the contexts that Operator and Tau themselves build.
 //!
 //! Both give the summary of the latest compaction, what it keeps, and the rest, in their own message
 //! shape. They differ in what a compaction keeps. Operator's keeps nothing if the entry it names is
@@ -44,7 +44,7 @@ pub(crate) fn context(path: &mut Path<'_>, style: Style) -> Result<AgentContext>
     Ok(context)
 }
 
-/// What a first walk down the path finds.
+/// The findings of a first walk down the path.
 #[derive(Default)]
 struct Survey {
     thinking_level: Option<Vec<u8>>,

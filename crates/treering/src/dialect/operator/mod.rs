@@ -32,7 +32,7 @@ use std::borrow::Cow;
 #[derive(Debug)]
 pub(crate) struct Operator;
 
-/// Whose habits to follow where the two differ.
+/// The agent whose rules apply where the two differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Style {
     Operator,
@@ -169,7 +169,7 @@ pub(super) fn encode_header(about: &About<'_>) -> Vec<u8> {
 
 /// The head of a line that starts with id, time, parent and type, as both agents write it.
 pub(super) fn quick(line: &[u8]) -> Option<(Head<'_>, usize)> {
-    // What a record carries decides what it is, and stands at its end.
+    // An embedded entry decides what a record is, and stands at its end.
     if memchr::memmem::find(line, b"\"treering\"").is_some() {
         return None;
     }
@@ -212,8 +212,8 @@ pub(super) fn quick(line: &[u8]) -> Option<(Head<'_>, usize)> {
     (usual && named).then_some((head, line.len() - rest.len()))
 }
 
-/// Who speaks in a message whose members begin here, and what follows: Tau says it after everything
-/// that was said.
+/// Returns the role of a message whose members begin here, and the rest: Tau writes it after
+/// everything that was said.
 fn role_after_contents(message: &[u8]) -> Option<(&str, &[u8])> {
     let contents = message.strip_prefix(b"\"contents\":")?;
     let rest = contents.get(json::leap_value(contents, 0)?..)?;
