@@ -8,6 +8,7 @@ mod export;
 mod fork;
 mod leaves;
 mod list;
+mod redact;
 mod screen;
 mod search;
 mod shelf;
@@ -43,6 +44,7 @@ pub(crate) const GROUPS: &[Group] = &[
     Group { name: "search", rows: search::rows },
     Group { name: "fork", rows: fork::rows },
     Group { name: "export", rows: export::rows },
+    Group { name: "redact", rows: redact::rows },
     Group { name: "shapes", rows: tree::shapes },
     Group { name: "dialects", rows: dialects::rows },
     Group { name: "compaction", rows: compaction::rows },
