@@ -290,11 +290,13 @@ impl Standing {
         self.leaf.map(|leaf| self.view.tree().path_rows(leaf)).unwrap_or_default()
     }
 
-    /// The path without damaged entries at its end, which are no places to stand at.
+    /// The path without damaged entries at its end, which are no places to stand at, also where a label
+    /// hangs on one.
     fn sound_path(&self) -> Result<Vec<u32>> {
         let (mut path, mut bodies) = (self.path(), Bodies::few());
         while let Some(&row) = path.last() {
-            if bodies.record(&self.view, row)?.is_some() {
+            let is_label = self.view.tree().node(row).kind() == Kind::Label;
+            if !is_label && bodies.record(&self.view, row)?.is_some() {
                 break;
             }
             path.pop();
