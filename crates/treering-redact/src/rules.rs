@@ -347,11 +347,7 @@ impl Trigger {
 
 /// Returns whether the `\u00` at `at` spells a printable character or begins a color code.
 fn spells_character(raw: &[u8], at: usize) -> bool {
-    match raw.get(at + 4..at + 6) {
-        Some([b'2'..=b'7', _]) => true,
-        Some([b'1', b'b' | b'B']) => true,
-        _ => false,
-    }
+    matches!(raw.get(at + 4..at + 6), Some([b'2'..=b'7', _] | [b'1', b'b' | b'B']))
 }
 
 /// Returns whether a percent sign or an escape character hides something.
