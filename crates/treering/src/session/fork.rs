@@ -257,7 +257,7 @@ impl<'a> Fork<'a> {
         let (view, header) = fork.view_and_header();
         let leaf = fork.leaf().and_then(|leaf| view.tree().row(leaf.as_str()));
         let (from, mut to) = (&self.from, Standing { view, header, leaf });
-        let (theirs, ours) = (from.ids(from.sound_path()?), to.ids(to.path()));
+        let (theirs, ours) = (from.ids(from.sound_path()?), to.ids(to.sound_path()?));
         if theirs != ours {
             let end = |ids: &[&str]| ids.last().map_or("the start".to_owned(), |id| (*id).into());
             let what = format!("it stands at {}, not at {}", end(&ours), end(&theirs));
@@ -291,12 +291,12 @@ impl Standing {
     }
 
     /// The path without damaged entries at its end, which are no places to stand at, also where a label
-    /// hangs on one.
+    /// or a leaf entry hangs on one.
     fn sound_path(&self) -> Result<Vec<u32>> {
         let (mut path, mut bodies) = (self.path(), Bodies::few());
         while let Some(&row) = path.last() {
-            let is_label = self.view.tree().node(row).kind() == Kind::Label;
-            if !is_label && bodies.record(&self.view, row)?.is_some() {
+            let is_note = matches!(self.view.tree().node(row).kind(), Kind::Label | Kind::Leaf);
+            if !is_note && bodies.record(&self.view, row)?.is_some() {
                 break;
             }
             path.pop();
