@@ -144,7 +144,8 @@ impl fmt::Display for NotRegular {
 
 impl std::error::Error for NotRegular {}
 
-#[cfg(all(test, unix))]
+#[cfg(unix)]
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::fs;

@@ -403,9 +403,9 @@ mod tests {
         assert_eq!(error.kind(), io::ErrorKind::FileTooLarge);
         assert!(error.to_string().ends_with("larger than 1048576 bytes"), "{error}");
         assert!(length <= (1 << 20) + (256 << 10), "{length}");
-        let whole = UnpackLimits::of_size(40 * 128 << 10);
+        let whole = UnpackLimits::of_size((40 * 128) << 10);
         assert!(
-            matches!(decompressed(&packed, whole), (Ok(()), length) if length == 40 * 128 << 10)
+            matches!(decompressed(&packed, whole), (Ok(()), length) if length == (40 * 128) << 10)
         );
     }
 

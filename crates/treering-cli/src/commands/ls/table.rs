@@ -86,10 +86,10 @@ impl Column {
     }
 }
 
-/// How much of a title must be there to be worth reading.
+/// The least width of a readable title.
 const TITLE: usize = 30;
 
-/// How much of the last column.
+/// The least width of the last column.
 const LAST: usize = 12;
 
 pub(super) fn write(
@@ -269,10 +269,10 @@ mod tests {
             table.iter().map(|column| column.heading).collect::<Vec<_>>().join(" ")
         };
         assert_eq!(headings(200), "AGE MESSAGES SIZE COST TITLE LAST");
-        assert_eq!(headings(66), "AGE MESSAGES SIZE COST TITLE LAST");
-        assert_eq!(headings(65), "AGE MESSAGES COST TITLE LAST");
-        assert_eq!(headings(57), "AGE MESSAGES TITLE LAST");
-        assert_eq!(headings(40), "AGE TITLE LAST");
+        assert_eq!(headings(78), "AGE MESSAGES SIZE COST TITLE LAST");
+        assert_eq!(headings(77), "AGE MESSAGES COST TITLE LAST");
+        assert_eq!(headings(69), "AGE MESSAGES TITLE LAST");
+        assert_eq!(headings(61), "AGE TITLE LAST");
     }
 
     #[test]
