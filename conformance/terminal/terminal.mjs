@@ -50,14 +50,25 @@ export class Terminal {
   }
 
   // The shell waits for a command again.
-  async prompt() { return this.see(screen => screen.trimEnd().endsWith('\n$') || screen.trimEnd() === '$', '(the prompt)'); }
+  // A command that was typed before the shell was ready leaves two prompts on one line.
+  async prompt() { return this.see(screen => /(^|\n)(\$ )?\$$/.test(screen.trimEnd()), '(the prompt)'); }
+
+  // Presses Escape and waits until it had an effect: a key that follows at once would be taken for Alt and that key.
+  async escape() {
+    const before = this.screen();
+    this.keys('Escape');
+    await this.see(screen => screen !== before, '(after Escape)');
+  }
 
   async gone(text) { return this.see(screen => !screen.includes(text), `(waited for ${JSON.stringify(text)} to go)`); }
 
   close() {
     try { this.tmux('kill-server'); } catch { /* it is gone already */ }
-    // What ran in it may still be writing its last file.
-    rmSync(this.dir, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
+    // A program that ran in it may still be writing its last file.
+    for (let attempt = 0; ; attempt += 1) {
+      try { return rmSync(this.dir, { recursive: true, force: true }); } catch (error) { if (attempt === 100) throw error; }
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 50);
+    }
   }
 }
 

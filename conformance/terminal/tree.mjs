@@ -147,12 +147,18 @@ export async function tree_leaves_nothing_behind_when_widths_are_unsure() {
         const before = terminal.screen();
         terminal.keys(key);
         await terminal.see(screen => (position ? screen.includes(position) : screen !== before), `(after ${key})`);
+        // A whole frame has one selected row, the one that its title names.
+        await terminal.see(screen => {
+          const [, number] = /(\d+)\/40 ·/.exec(screen) ?? [];
+          const selected = screen.split('\n').filter(line => line.startsWith('›'));
+          return selected.length === 1 && (columns < 80 || selected[0].includes(` ${number - 1} `));
+        }, `(a whole frame after ${key})`);
         const drawn = await settled(terminal);
         // A terminal that was reset is drawn on anew when the program is continued.
         terminal.tmux('send-keys', '-R', '-t', 'main');
         await terminal.gone('/40 ·');
         process.kill(children(terminal)[0], 'SIGCONT');
-        await terminal.see('/40 ·');
+        await terminal.see(screen => screen.includes('/40 ·') && screen.trimEnd().split('\n').length === rows, '(a whole screen)');
         const fresh = await settled(terminal);
         frames += 1;
         if (fresh !== drawn) different.push(`--- ${key}: drawn\n${drawn}--- fresh\n${fresh}`);
@@ -162,10 +168,14 @@ export async function tree_leaves_nothing_behind_when_widths_are_unsure() {
   }
 }
 
-// The screen once two looks at it are the same.
+// The screen once several looks in a row are the same: a loaded machine may pause in the middle of a frame.
 async function settled(terminal) {
-  let last = terminal.screen();
-  return terminal.see(screen => { const is_same = screen === last; last = screen; return is_same; });
+  let [last, same] = [terminal.screen(), 0];
+  return terminal.see(screen => {
+    same = screen === last ? same + 1 : 0;
+    last = screen;
+    return same === 8;
+  });
 }
 
 export async function tree_reads_a_file_again_that_was_cut_off() {
