@@ -20,7 +20,7 @@ pub(crate) fn open_unlinked(path: &Path) -> io::Result<File> {
 ///
 /// # Errors
 ///
-/// Fails like [`open`](super::open), and with [`io::ErrorKind::FileTooLarge`] for a larger file.
+/// Fails like `open`, and with [`io::ErrorKind::FileTooLarge`] for a larger file.
 pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     read_limited(&super::open(path, Access::Read)?, limit)
 }
