@@ -103,7 +103,7 @@ impl PathCopy<'_> {
         let is_kept =
             |row: &u32| tree.node(*row).kind() != Kind::Label && Some(*row) != self.header_row;
         let kept: Vec<u32> = path.iter().copied().filter(is_kept).collect();
-        let moved = replacements(view, path);
+        let moved = replacements(view, path, is_kept);
         let mut bodies = Bodies::with_images();
         let mut parent = NONE;
         for &row in &kept {
@@ -169,19 +169,21 @@ impl PathCopy<'_> {
     }
 }
 
-/// Which entry takes the place of each label that is left out: the next one on the path.
-fn replacements(view: &Snapshot, path: &[u32]) -> HashMap<String, EntryId> {
+/// Returns the entry that replaces each one that is left out, a label or a header that is a node: the next
+/// one on the path.
+fn replacements(
+    view: &Snapshot,
+    path: &[u32],
+    is_kept: impl Fn(&u32) -> bool,
+) -> HashMap<String, EntryId> {
     let tree = view.tree();
     let mut moved = HashMap::new();
     let mut next = None;
     for &row in path.iter().rev() {
-        match tree.node(row).kind() {
-            Kind::Label => {
-                if let Some(next) = next {
-                    moved.insert(tree.id_text(row).to_owned(), tree.id(next));
-                }
-            }
-            _ => next = Some(row),
+        if is_kept(&row) {
+            next = Some(row);
+        } else if let Some(next) = next {
+            moved.insert(tree.id_text(row).to_owned(), tree.id(next));
         }
     }
     moved
@@ -211,6 +213,17 @@ fn rechained(
     if tree.node(row).kind() != Kind::Compaction {
         return entry;
     }
+    entry = with_first_kept(entry, moved);
+    // The entry in treering's shape that a record embeds names the same one.
+    if let Some(embedded) = json::get(&entry, "treering").filter(|value| value.starts_with(b"{")) {
+        let embedded = with_first_kept(embedded.to_vec(), moved);
+        entry = json::with_member(&entry, "treering", &embedded);
+    }
+    entry
+}
+
+/// Returns a compaction whose first kept entry, if it is left out, is the one that replaces it.
+fn with_first_kept(mut entry: Vec<u8>, moved: &HashMap<String, EntryId>) -> Vec<u8> {
     for key in ["firstKeptEntryId", "firstKeptEntryUuid", "first_kept_entry_id"] {
         let first_kept = json::get(&entry, key).and_then(json::string);
         if let Some(moved) = first_kept.and_then(|id| moved.get(&*id)) {
