@@ -10,6 +10,7 @@ mod select;
 mod selected;
 
 pub(crate) use project::{contributes, edited, joined};
+pub(crate) use select::Models;
 pub(crate) use selected::{EditAt, Selected};
 
 use crate::entry::{Kind, Role};
@@ -25,7 +26,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 /// The thinking level where none was ever set.
 pub(crate) const NO_THINKING: &str = "off";
 
-/// Returns the thinking level and the model in force at a row. Costs nothing in the length of the path.
+/// Returns the thinking level and the model in force at a row.
 pub(crate) fn settings_at(view: &Snapshot, row: u32) -> Result<(String, Option<Model>)> {
     match settings(view, &mut Bodies::few(), row)? {
         Ok(settings) => Ok(settings),

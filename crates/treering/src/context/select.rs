@@ -9,6 +9,8 @@ use crate::json;
 use crate::snapshot::{Bodies, Snapshot};
 use crate::tree::{NONE, Node};
 use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::Arc;
 
 /// The tree at hand is only the end of a log, and the answer lies further up.
 pub(super) struct Incomplete;
@@ -135,12 +137,7 @@ pub(super) fn settings(
     }
     let mut row = tree.node(leaf).model;
     while row != NONE && named.is_none() {
-        named = bodies.whole(view, row)?.and_then(|body| model(tree.node(row).kind(), &body));
-        // Some agents' messages do not say who wrote them; pi's always do, and then it counts.
-        let is_unnamed = |model: &Model| model.provider.is_none() && model.model_id.is_none();
-        if named.as_ref().is_some_and(is_unnamed) && !view.codec().is_native(Kind::Message) {
-            named = None;
-        }
+        named = named_by(view, bodies, row)?;
         row = above(view, row, |node| node.model);
     }
     if view.is_partial() && (level.is_none() || named.is_none()) {
@@ -150,6 +147,45 @@ pub(super) fn settings(
         }
     }
     Ok(Ok((level.unwrap_or_else(|| NO_THINKING.into()), named)))
+}
+
+/// The model that an entry names.
+fn named_by(view: &Snapshot, bodies: &mut Bodies, row: u32) -> Result<Option<Model>> {
+    let kind = view.tree().node(row).kind();
+    let named = bodies.whole(view, row)?.and_then(|body| model(kind, &body));
+    // Some agents' messages do not say who wrote them; pi's always do, and then it counts.
+    let counts = |model: &Model| {
+        let is_unnamed = model.provider.is_none() && model.model_id.is_none();
+        !is_unnamed || view.codec().is_native(Kind::Message)
+    };
+    Ok(named.filter(counts))
+}
+
+/// The models in force at many rows of one tree. In a session whose messages do not name their models,
+/// every look would lead up to the root; what one of them found, the others need not look for again.
+#[derive(Debug, Default)]
+pub(crate) struct Models {
+    found: HashMap<u32, Option<Arc<Model>>>,
+    bodies: Bodies,
+}
+
+impl Models {
+    /// Returns the model in force at a row.
+    pub(crate) fn at(&mut self, view: &Snapshot, row: u32) -> Result<Option<Arc<Model>>> {
+        let mut asked = Vec::new();
+        let (mut row, mut found) = (view.tree().node(row).model, None);
+        while row != NONE && found.is_none() {
+            if let Some(known) = self.found.get(&row) {
+                found.clone_from(known);
+                break;
+            }
+            asked.push(row);
+            found = named_by(view, &mut self.bodies, row)?.map(Arc::new);
+            row = above(view, row, |node| node.model);
+        }
+        self.found.extend(asked.into_iter().map(|row| (row, found.clone())));
+        Ok(found)
+    }
 }
 
 fn model(kind: Kind, body: &[u8]) -> Option<Model> {

@@ -3,7 +3,7 @@
 use super::plan::{Dropped, Plan, extra_id, with_references};
 use super::report::{Fate, Losses};
 use super::{Extent, verify};
-use crate::context;
+use crate::context::Models;
 use crate::dialect::{About, Dialect, Stamp, carry, claude, omp};
 use crate::entry::{Kind, NewEntry, Role};
 use crate::error::{Error, Result};
@@ -12,6 +12,7 @@ use crate::id::EntryId;
 use crate::json;
 use crate::session::Session;
 use crate::snapshot::{Bodies, Snapshot};
+use std::cell::RefCell;
 use std::io::Write;
 
 /// A conversion: what is written, and what it is written as.
@@ -51,7 +52,8 @@ impl<'a> Conversion<'a> {
     pub(crate) fn write(&self, mut out: &mut dyn Write) -> Result<Losses> {
         let mut losses = Losses::new(self.source.dialect(), self.dialect);
         let Conversion { view, plan, header, .. } = self;
-        let writer = Writer { view, plan, header, dialect: self.dialect };
+        let models = RefCell::default();
+        let writer = Writer { view, plan, header, dialect: self.dialect, models };
         match self.dialect {
             Dialect::ClaudeCode => {
                 claude::export(&writer, self.source.name(), self.leaf, out, &mut losses)?;
@@ -111,6 +113,7 @@ pub(crate) struct Writer<'a> {
     pub(super) plan: &'a Plan,
     pub(super) header: &'a Header,
     pub(super) dialect: Dialect,
+    models: RefCell<Models>,
 }
 
 /// An entry to be written, in treering's shape.
@@ -266,12 +269,14 @@ impl Writer<'_> {
         if json::get(message, "provider").is_some() || json::get(message, "model").is_some() {
             return Ok(entry);
         }
-        let (_, model) = context::settings_at(self.view, row)?;
+        let model = self.models.borrow_mut().at(self.view, row)?;
         let mut message = message.to_vec();
-        let model = model.map(|model| [("provider", model.provider), ("model", model.model_id)]);
-        for (key, value) in model.into_iter().flatten() {
+        let named = model
+            .iter()
+            .flat_map(|model| [("provider", &model.provider), ("model", &model.model_id)]);
+        for (key, value) in named {
             if let Some(value) = value {
-                message = json::with_member(&message, key, &json::quoted(&value));
+                message = json::with_member(&message, key, &json::quoted(value));
             }
         }
         Ok(carry::native("message", [b",\"message\":", &*message].concat()))
