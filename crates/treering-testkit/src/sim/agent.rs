@@ -71,7 +71,7 @@ impl Agent {
         let line = self.lines.pop()?;
         let file = disk.content_mut(inode);
         file.data.extend_from_slice(&line);
-        file.modified = now;
+        (file.modified, file.changed) = (now, now);
         self.written.push(line);
         if self.habit == Habit::OpensEachTime {
             self.open = None;

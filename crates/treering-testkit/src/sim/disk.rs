@@ -20,6 +20,8 @@ pub struct Content {
     pub owner: (u32, u32),
     /// The time of the last write.
     pub modified: SystemTime,
+    /// The time of the last change of any kind.
+    pub changed: SystemTime,
     /// The handle that holds the lock.
     pub(super) lock: Option<u64>,
 }
@@ -68,7 +70,8 @@ impl Disk {
     pub(super) fn create(&mut self, data: &[u8], modified: SystemTime) -> Inode {
         let (data, durable) = (data.to_vec(), Vec::new());
         let (mode, owner) = (0o600, (1000, 1000));
-        self.files.push(Content { data, durable, mode, owner, modified, lock: None });
+        let changed = modified;
+        self.files.push(Content { data, durable, mode, owner, modified, changed, lock: None });
         self.files.len() - 1
     }
 

@@ -34,7 +34,7 @@ fn not_found() -> io::Error {
 }
 
 fn metadata(disk: &Disk, inode: Inode) -> Metadata {
-    let Content { data, mode, owner, modified, .. } = disk.content(inode);
+    let Content { data, mode, owner, modified, changed, .. } = disk.content(inode);
     Metadata {
         kind: FileKind::File,
         len: data.len() as u64,
@@ -43,6 +43,7 @@ fn metadata(disk: &Disk, inode: Inode) -> Metadata {
         mode: *mode,
         owner: Some(*owner),
         modified: *modified,
+        changed: *changed,
     }
 }
 
@@ -101,6 +102,7 @@ impl FileSystem for Process {
                 mode: 0o700,
                 owner: Some((1000, 1000)),
                 modified: state.clock,
+                changed: state.clock,
             }),
         }
     }
@@ -120,6 +122,7 @@ impl FileSystem for Process {
             return Err(io::ErrorKind::AlreadyExists.into());
         }
         state.disk.rename(vec![(to.to_owned(), Some(Named::File(inode)))]);
+        state.change(inode);
         Ok(())
     }
 
@@ -128,13 +131,15 @@ impl FileSystem for Process {
         let inode = state.disk.file(from).ok_or_else(not_found)?;
         state.check_directory(to)?;
         state.disk.rename(vec![(from.to_owned(), None), (to.to_owned(), Some(Named::File(inode)))]);
+        state.change(inode);
         Ok(())
     }
 
     fn remove_file(&self, path: &Path) -> io::Result<()> {
         let mut state = self.world.call(self.pid, "unlink", Others::Act)?;
-        state.disk.file(path).ok_or_else(not_found)?;
+        let inode = state.disk.file(path).ok_or_else(not_found)?;
         state.disk.rename(vec![(path.to_owned(), None)]);
+        state.change(inode);
         Ok(())
     }
 
@@ -173,6 +178,12 @@ impl FileSystem for Process {
 }
 
 impl State {
+    /// Notes that a file changed in another way than by a write.
+    fn change(&mut self, inode: Inode) {
+        let now = self.clock;
+        self.disk.content_mut(inode).changed = now;
+    }
+
     fn check_directory(&self, path: &Path) -> io::Result<()> {
         match path.parent().map(|parent| self.disk.get(parent)) {
             Some(Some(Named::Directory)) => Ok(()),
@@ -249,7 +260,7 @@ impl Handle for Open {
             file.data.resize(end, 0);
         }
         file.data[start..end].copy_from_slice(&bytes[..count]);
-        file.modified = now;
+        (file.modified, file.changed) = (now, now);
         *cursor = end as u64;
         Ok(count)
     }
@@ -279,25 +290,28 @@ impl Handle for Open {
         let now = state.clock;
         let file = state.disk.content_mut(self.inode);
         file.data.resize(len as usize, 0);
-        file.modified = now;
+        (file.modified, file.changed) = (now, now);
         Ok(())
     }
 
     fn set_mode(&self, mode: u32) -> io::Result<()> {
         let mut state = self.world.call(self.pid, "chmod", Others::Act)?;
         state.disk.content_mut(self.inode).mode = mode;
+        state.change(self.inode);
         Ok(())
     }
 
     fn set_owner(&self, owner: (u32, u32)) -> io::Result<()> {
         let mut state = self.world.call(self.pid, "chown", Others::Act)?;
         state.disk.content_mut(self.inode).owner = owner;
+        state.change(self.inode);
         Ok(())
     }
 
     fn set_modified(&self, time: SystemTime) -> io::Result<()> {
         let mut state = self.world.call(self.pid, "utimes", Others::Act)?;
         state.disk.content_mut(self.inode).modified = time;
+        state.change(self.inode);
         Ok(())
     }
 

@@ -79,6 +79,9 @@ pub struct Metadata {
     pub owner: Option<(u32, u32)>,
     /// The time of the last write.
     pub modified: SystemTime,
+    /// The time of the last change of any kind: a write, a new name, other permissions. The time of the
+    /// last write where the system does not tell.
+    pub changed: SystemTime,
 }
 
 impl Metadata {

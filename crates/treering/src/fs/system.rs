@@ -79,8 +79,20 @@ pub(super) fn metadata(metadata: &std::fs::Metadata) -> Metadata {
         links: metadata.nlink(),
         mode: metadata.mode() & 0o7777,
         owner: Some((metadata.uid(), metadata.gid())),
-        modified: metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH),
+        modified: time(metadata.mtime(), metadata.mtime_nsec()),
+        changed: time(metadata.ctime(), metadata.ctime_nsec()),
     }
+}
+
+#[cfg(unix)]
+fn time(seconds: i64, nanos: i64) -> SystemTime {
+    let whole = Duration::from_secs(seconds.unsigned_abs());
+    let whole = match seconds >= 0 {
+        true => SystemTime::UNIX_EPOCH.checked_add(whole),
+        false => SystemTime::UNIX_EPOCH.checked_sub(whole),
+    };
+    let nanos = Duration::from_nanos(u64::try_from(nanos).unwrap_or_default());
+    whole.and_then(|time| time.checked_add(nanos)).unwrap_or(SystemTime::UNIX_EPOCH)
 }
 
 #[cfg(not(unix))]
@@ -96,6 +108,7 @@ pub(super) fn metadata(metadata: &std::fs::Metadata) -> Metadata {
         mode: if metadata.permissions().readonly() { 0o400 } else { 0o600 },
         owner: None,
         modified: metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH),
+        changed: metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH),
     }
 }
 

@@ -8,17 +8,21 @@ use super::journal::{Appended, End, Journal, JournalError};
 use super::{scan, zstd};
 use crate::dialect::omp::title;
 use crate::error::{Error, Result};
-use crate::fs::{self, Access, File, NewFile, is_not_regular};
+use crate::fs::{self, Access, File, Metadata, NewFile, is_not_regular};
 use std::fs::TryLockError;
 use std::io::{self, Seek, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime};
 
 /// The longest wait for another process's lock. Locks are held for microseconds; one that is held
 /// this long belongs to a stopped process.
 pub(crate) const LOCK_PATIENCE: Duration = Duration::from_secs(10);
+
+/// For how long an append trusts that the path still names the file. Shorter than a replaced file is
+/// watched for appends.
+const MOMENT: Duration = Duration::from_millis(5);
 
 /// A [`Journal`] that is a file.
 #[derive(Debug)]
@@ -28,6 +32,8 @@ pub(crate) struct FileJournal {
     packed: Option<File>,
     path: PathBuf,
     writable: bool,
+    /// The time at which the path was last known to name this file.
+    checked: Mutex<SystemTime>,
     /// Directories that got a new name when the file was created, until they are synced.
     unsynced_directories: Mutex<Vec<PathBuf>>,
 }
@@ -77,8 +83,9 @@ impl FileJournal {
             None => (file, None, writable),
         };
         let path = std::path::absolute(path).map_err(Error::io(path, "open"))?;
-        let unsynced_directories = Mutex::default();
-        Ok(FileJournal { file, packed, path, writable, unsynced_directories })
+        let (checked, unsynced_directories) =
+            (Mutex::new(SystemTime::UNIX_EPOCH), Mutex::default());
+        Ok(FileJournal { file, packed, path, writable, checked, unsynced_directories })
     }
 
     /// Creates the file, which must not exist. It appears with its first bytes or not at all.
@@ -88,9 +95,9 @@ impl FileJournal {
             new.publish_unsynced()
         });
         let (file, unsynced) = created.map_err(Error::creating(path, "create"))?;
-        let unsynced_directories = Mutex::new(unsynced);
+        let (checked, unsynced_directories) = (Mutex::new(fs::now()), Mutex::new(unsynced));
         let path = std::path::absolute(path).map_err(Error::io(path, "create"))?;
-        Ok(FileJournal { file, packed: None, path, writable: true, unsynced_directories })
+        Ok(FileJournal { file, packed: None, path, writable: true, checked, unsynced_directories })
     }
 
     pub(crate) fn file(&self) -> &File {
@@ -139,6 +146,22 @@ impl FileJournal {
             return Err(error.into());
         }
         Ok(true)
+    }
+
+    fn checked(&self) -> MutexGuard<'_, SystemTime> {
+        self.checked.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns whether something other than an append may have happened to the file since its path was
+    /// looked up. A rename or a link changes the status time alone, a write both times alike; but the
+    /// clocks of file systems are coarse, and another write hides it. A moment later the path is looked up
+    /// in any case. treering itself watches a file that it replaced for longer than that.
+    fn may_have_changed(&self, metadata: &Metadata) -> bool {
+        let since = fs::now().duration_since(*self.checked());
+        metadata.links != 1
+            || metadata.changed != metadata.modified
+            // A clock that was set back tells nothing.
+            || since.map_or(true, |since| since >= MOMENT)
     }
 
     /// Writes lines at the end of the file, in one piece. Returns where they end.
@@ -203,15 +226,19 @@ impl Journal for FileJournal {
         }
         let _lock = lock(&self.file)?;
         let metadata = self.file.metadata()?;
-        // The file may have been replaced, and its old content may still have a name: only the path
-        // tells where new entries are looked for.
-        if fs::metadata(&self.path).map(|there| there.id).ok() != Some(metadata.id) {
-            return Err(JournalError::Gone);
-        }
-        let is_known = metadata.len == end.length()
-            && end.is_in(|offset, buffer| self.file.read_at(offset, buffer))?;
-        if !is_known {
-            return Err(JournalError::Moved(metadata.len));
+        let is_as_long = metadata.len == end.length();
+        if !is_as_long || !end.is_own() || self.may_have_changed(&metadata) {
+            // The file may have been replaced, and its old content may still have a name: only the path
+            // tells where new entries are looked for.
+            if fs::metadata(&self.path).map(|there| there.id).ok() != Some(metadata.id) {
+                return Err(JournalError::Gone);
+            }
+            let is_known =
+                is_as_long && end.is_in(|offset, buffer| self.file.read_at(offset, buffer))?;
+            if !is_known {
+                return Err(JournalError::Moved(metadata.len));
+            }
+            *self.checked() = fs::now();
         }
         let landed = self.write_lines(lines)?;
         Ok(Appended { start: landed.saturating_sub(lines.len() as u64) })

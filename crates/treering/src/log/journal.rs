@@ -60,6 +60,8 @@ pub struct End {
     /// Where the last line begins, and its first bytes.
     offset: u64,
     start: Vec<u8>,
+    /// Whether the writer wrote the last line itself. Then no other writer takes it back.
+    is_own: bool,
 }
 
 /// The number of bytes of the last line that are compared.
@@ -78,6 +80,10 @@ impl End {
         self.length
     }
 
+    pub(crate) fn is_own(&self) -> bool {
+        self.is_own
+    }
+
     /// Returns whether the journal still has these bytes where they were seen. It may be longer.
     pub fn is_in(
         &self,
@@ -89,9 +95,9 @@ impl End {
         Ok(got == buffer.len() && *buffer == *self.start)
     }
 
-    /// Moves to the end of `line`, the journal's last, which begins at `offset`.
+    /// Moves to the end of `line`, which the writer has just appended at `offset`.
     pub(crate) fn set(&mut self, offset: u64, line: &[u8]) {
-        (self.length, self.offset) = (offset + line.len() as u64, offset);
+        (self.length, self.offset, self.is_own) = (offset + line.len() as u64, offset, true);
         self.start.clear();
         self.start.extend_from_slice(&line[..line.len().min(SAMPLE)]);
     }
@@ -103,7 +109,7 @@ impl End {
         let mut read_at = |offset, buffer: &mut [u8]| journal.read_at(offset, buffer);
         let got = read_sample(offset, &mut start, &mut read_at)?;
         start.truncate(got);
-        Ok(End { length, offset, start })
+        Ok(End { length, offset, start, is_own: false })
     }
 }
 

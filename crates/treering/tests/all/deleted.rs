@@ -97,6 +97,13 @@ fn file_replaced_by_another_state_of_the_session() {
     assert_eq!(session.id(), "s1");
 }
 
+/// Makes sure that the file's times differ, as they do when a moment passes between a write and a
+/// rename: clocks of file systems are too coarse to rely on in a test.
+fn age(file: &Path) {
+    let file = std::fs::File::options().append(true).open(file).unwrap();
+    file.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
+}
+
 #[test]
 fn file_renamed_and_another_put_in_its_place() {
     // As editors do that keep a backup: the open file lives on under another name.
@@ -106,6 +113,7 @@ fn file_renamed_and_another_put_in_its_place() {
     let backup = file.with_extension("jsonl~");
     std::fs::rename(&file, &backup).unwrap();
     std::fs::write(&file, &copy).unwrap();
+    age(&backup);
     let id = session.append(Message::user("three")).unwrap();
     assert!(
         Session::open(&file).unwrap().tree().contains(id.as_str()),
@@ -122,6 +130,7 @@ fn file_deleted_that_has_another_name() {
     std::fs::hard_link(&file, &link).unwrap();
     let before = std::fs::read(&file).unwrap();
     std::fs::remove_file(&file).unwrap();
+    age(&link);
     let refused = session.append(Message::user("three"));
     assert!(matches!(refused, Err(Error::Deleted(_))), "{refused:?}");
     assert_eq!(std::fs::read(&link).unwrap(), before, "nothing is written");

@@ -82,7 +82,8 @@ pub(crate) fn problems(scenario: &Scenario, ledger: &Ledger) -> Vec<String> {
             && original[from..scenario.before.len()] == scenario.before[from..];
         check(is_kept, "bytes of the original file changed".to_owned());
         let is_reachable = names.iter().any(|(_, inode, data)| {
-            *inode == scenario.inode || data.starts_with(&scenario.before[from..])
+            *inode == scenario.inode
+                || data.get(from..).is_some_and(|data| data.starts_with(&scenario.before[from..]))
         });
         check(is_reachable || is_replaced, "the original file has no name".to_owned());
     }
