@@ -53,7 +53,7 @@ impl Default for Ui {
     }
 }
 
-/// What two presses of Esc do in the chat.
+/// The action of two presses of Esc in the chat.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum DoubleEscapeChoice {

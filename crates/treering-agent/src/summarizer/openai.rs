@@ -156,7 +156,7 @@ struct Choice {
 struct Delta {
     content: Option<String>,
     tool_calls: Option<Vec<Value>>,
-    /// What the model thinks, under the name that the server has for it.
+    /// Thinking, under the name that the server has for it.
     #[serde(flatten)]
     other: serde_json::Map<String, Value>,
 }

@@ -1,4 +1,4 @@
-//! What a model thinks before it answers: shown as it arrives, kept as a block of its own.
+//! Thinking before an answer: shown as it arrives, kept as a block of its own.
 
 use crate::support::server::{Server, Step};
 use crate::support::talk::{json_of, lines};

@@ -33,7 +33,7 @@ pub struct Status {
     pub read_only: Option<String>,
 }
 
-/// What two presses of Esc do.
+/// The action of two presses of Esc.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum DoubleEscape {
     /// Show the tree.

@@ -64,7 +64,7 @@ pub(crate) fn delta(api: Api, text: &str) -> String {
     }
 }
 
-/// What the model thinks; `field` is the name that an OpenAI-compatible server has for it.
+/// Returns an event with thinking; `field` is the name that an OpenAI-compatible server has for it.
 pub(crate) fn thinking(api: Api, field: &str, pieces: &[&str]) -> String {
     let delta = |delta: Value| {
         named(

@@ -34,7 +34,7 @@ impl<'a> Row<'a> {
         self.first.line.map_or("file".to_owned(), |line| format!("line {line}"))
     }
 
-    /// What they say.
+    /// The text that they share.
     pub(super) fn what(&self) -> String {
         let (what, lines) = (self.first.problem.to_string(), ranges(&self.lines));
         match (self.is_rest, self.count) {

@@ -1,4 +1,4 @@
-//! What was found in all files together.
+//! Prints the totals of the findings in several files.
 
 use super::finding::{severities, tally};
 use crate::error::Failure;

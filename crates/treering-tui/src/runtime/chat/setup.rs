@@ -17,7 +17,7 @@ pub struct ChatSetup {
     pub theme: Theme,
     /// Its keys.
     pub bindings: Bindings<Action>,
-    /// What two presses of Esc do.
+    /// The action of two presses of Esc.
     pub double_escape: DoubleEscape,
     inner: Arc<Inner>,
 }
