@@ -48,20 +48,8 @@ impl Header {
             field("parentSession", parent);
         }
         raw.push(b'}');
-        let (id, parent_session, title) = (id.to_string(), parent.map(str::to_owned), None);
-        let (version, declared) = (VERSION, VERSION);
-        let is_named_by_file = false;
-        Header {
-            id,
-            version,
-            timestamp,
-            cwd,
-            parent_session,
-            title,
-            declared,
-            is_named_by_file,
-            raw,
-        }
+        let (id, parent_session) = (id.to_string(), parent.map(str::to_owned));
+        Header { id, timestamp, cwd, parent_session, raw, ..Header::unknown() }
     }
 
     /// The header of another agent's session: what its codec read in `raw`.

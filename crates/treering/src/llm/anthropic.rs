@@ -1,6 +1,6 @@
 //! Contexts as Anthropic's Messages API takes them.
 
-use super::request::{Part, Refused, Speaker, Turn, Turns, member, quoted};
+use super::request::{Part, Refused, Speaker, Turn, Turns, member, quoted, refuse_misplaced};
 use super::{CacheControl, ContextRepair, ProviderRequest, RequestOptions};
 use crate::context::Context;
 
@@ -31,12 +31,7 @@ impl Context {
         let mut turns = Turns::read(&llm, options);
         turns.retain(|speaker, part| match (speaker, part) {
             (_, Part::Thinking { signature: None, .. }) => Err(Refused::Thinking),
-            (Speaker::Assistant, Part::Image { .. }) => Err(Refused::Block("image")),
-            (Speaker::System, Part::Image { .. }) => Err(Refused::Block("image")),
-            (Speaker::User | Speaker::System | Speaker::Tool { .. }, Part::Call { .. }) => {
-                Err(Refused::Block("toolCall"))
-            }
-            _ => Ok(()),
+            (speaker, part) => refuse_misplaced(speaker, part),
         });
         turns.rename_calls(LONGEST_CALL_ID);
         let Turns { turns, mut repairs } = turns;

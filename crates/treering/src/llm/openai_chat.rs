@@ -1,6 +1,6 @@
 //! Contexts as OpenAI's Chat Completions API, and the many servers compatible with it, take them.
 
-use super::request::{Part, Refused, Speaker, Turn, Turns, member, quoted};
+use super::request::{Part, Refused, Speaker, Turn, Turns, member, quoted, refuse_misplaced};
 use super::{ProviderRequest, RequestOptions};
 use crate::context::Context;
 
@@ -28,13 +28,7 @@ impl Context {
         let mut turns = Turns::read(&llm, options);
         turns.retain(|speaker, part| match (speaker, part) {
             (_, Part::Thinking { .. }) => Err(Refused::Thinking),
-            (Speaker::Assistant | Speaker::System, Part::Image { .. }) => {
-                Err(Refused::Block("image"))
-            }
-            (Speaker::User | Speaker::System | Speaker::Tool { .. }, Part::Call { .. }) => {
-                Err(Refused::Block("toolCall"))
-            }
-            _ => Ok(()),
+            (speaker, part) => refuse_misplaced(speaker, part),
         });
         turns.rename_calls(LONGEST_CALL_ID);
         let mut messages = Vec::new();

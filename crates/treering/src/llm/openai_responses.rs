@@ -1,6 +1,6 @@
 //! Contexts as OpenAI's Responses API takes them.
 
-use super::request::{Part, Refused, Speaker, Turn, Turns, member, quoted};
+use super::request::{Part, Refused, Speaker, Turn, Turns, member, quoted, refuse_misplaced};
 use super::{ProviderRequest, RequestOptions};
 use crate::context::Context;
 use crate::json;
@@ -32,13 +32,7 @@ impl Context {
                 Some(item) if is_reasoning_item(item) => Ok(()),
                 _ => Err(Refused::Thinking),
             },
-            (Speaker::Assistant | Speaker::System, Part::Image { .. }) => {
-                Err(Refused::Block("image"))
-            }
-            (Speaker::User | Speaker::System | Speaker::Tool { .. }, Part::Call { .. }) => {
-                Err(Refused::Block("toolCall"))
-            }
-            _ => Ok(()),
+            (speaker, part) => refuse_misplaced(speaker, part),
         });
         turns.rename_calls(LONGEST_CALL_ID);
         let items: Vec<String> = turns.turns.iter().flat_map(items).collect();

@@ -286,6 +286,16 @@ pub(super) enum Refused {
     Block(&'static str),
 }
 
+/// Refuses the parts that no provider takes in a message of this speaker.
+pub(super) fn refuse_misplaced(speaker: &Speaker<'_>, part: &Part<'_>) -> Result<(), Refused> {
+    match (speaker, part) {
+        (Speaker::Assistant | Speaker::System, Part::Image { .. }) => Err(Refused::Block("image")),
+        (Speaker::Assistant, _) => Ok(()),
+        (_, Part::Call { .. }) => Err(Refused::Block("toolCall")),
+        _ => Ok(()),
+    }
+}
+
 impl Speaker<'_> {
     fn role(&self) -> &'static str {
         match self {
