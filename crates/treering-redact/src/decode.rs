@@ -192,7 +192,9 @@ impl Decoded<'_> {
         if self.is_same() {
             return span.clone();
         }
-        self.start(span.start)..self.end(span.end)
+        let start = self.start(span.start);
+        // An empty span between codes that stand for nothing starts after them and ends before them.
+        start..self.end(span.end).max(start)
     }
 
     /// Returns where the byte at `at` comes from. Codes that stand for nothing are left before it.
@@ -285,6 +287,13 @@ mod tests {
 
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn an_empty_span_between_codes_is_empty_in_the_source() {
+        let decoded = decode(b"\x1b[1;31m\x1b[1;31m", Coding::Color);
+        assert_eq!(decoded.bytes.as_ref(), b"");
+        assert_eq!(decoded.source(&(0..0)), 14..14);
+    }
 
     proptest! {
         /// Every decoded byte leads back to bytes that decode to it.
