@@ -12,7 +12,9 @@
 
 use std::io::{BufRead, Write};
 use std::sync::Arc;
-use treering::{Branch, Selection, Session};
+use treering::Session;
+use treering::merge::Selection;
+use treering::usage::Branch;
 use treering_agent::*;
 
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;

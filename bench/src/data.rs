@@ -175,7 +175,7 @@ fn write_sessions(dir: &Path, count: u64) {
         if number == count / 2 {
             bytes.extend(rare_message(&stats.leaf));
         }
-        let stamp = treering::format_time(start).replace([':', '.'], "-");
+        let stamp = treering::time::format(start).replace([':', '.'], "-");
         let name = format!("{stamp}_{}.jsonl", stats.session);
         std::fs::write(dir.join(name), bytes).unwrap();
     }

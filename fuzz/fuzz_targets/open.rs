@@ -4,7 +4,9 @@
 
 use libfuzzer_sys::fuzz_target;
 use std::sync::Arc;
-use treering::{Journal, MemoryJournal, Message, Pairing, Session};
+use treering::{Message, Session};
+use treering::provider::Pairing;
+use treering::storage::{Journal, MemoryJournal};
 
 fuzz_target!(|bytes: &[u8]| {
     // Half of the inputs get a header for free: without one, everything is refused.

@@ -4,7 +4,9 @@
 
 use libfuzzer_sys::fuzz_target;
 use std::sync::Arc;
-use treering::{MemoryJournal, Pairing, Session};
+use treering::Session;
+use treering::provider::Pairing;
+use treering::storage::MemoryJournal;
 
 /// First lines that settle, or nearly settle, whose session it is.
 const STARTS: [&str; 12] = [

@@ -7,7 +7,8 @@ use crate::table::{self, Row};
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::Path;
-use treering::{Creation, Durability, Message, Session, SessionOptions};
+use treering::session::{Creation, Durability};
+use treering::{Message, Session, SessionOptions};
 
 /// The number of bytes of text in a message.
 const BYTES: usize = 1024;

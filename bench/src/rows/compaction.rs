@@ -5,9 +5,8 @@ use crate::data::Shape;
 use crate::measure::{self, Stat, ms};
 use crate::table::{self, Row};
 use std::path::Path;
-use treering::{
-    CompactionPlan, CompactionSettings, Message, NewEntry, Preparation, Session, SessionOptions,
-};
+use treering::compaction::{CompactionPlan, CompactionSettings, Preparation};
+use treering::{Message, NewEntry, Session, SessionOptions};
 
 pub(crate) fn rows(bench: &Bench) -> Vec<Row> {
     // All of them are in the context: nothing was compacted before.

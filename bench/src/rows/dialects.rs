@@ -3,7 +3,8 @@
 use crate::Bench;
 use crate::measure::{self, ms};
 use crate::table::{self, Row};
-use treering::{ConvertOptions, Dialect, Session};
+use treering::convert::ConvertOptions;
+use treering::{Dialect, Session};
 
 /// The same session in every dialect that can be written: how many bytes a second are read.
 pub(crate) fn rows(bench: &Bench) -> Vec<Row> {
@@ -17,7 +18,8 @@ pub(crate) fn rows(bench: &Bench) -> Vec<Row> {
         // Not the name of what the agents themselves were given to read.
         let other = file.path.with_extension(format!("as-{dialect}.jsonl"));
         if !other.exists() {
-            treering::convert(&file.path, &other, dialect, &ConvertOptions::default()).unwrap();
+            treering::convert::convert(&file.path, &other, dialect, &ConvertOptions::default())
+                .unwrap();
         }
         let size = |path| std::fs::metadata(path).unwrap().len() as f64 / 1e6;
         let (native, foreign) = (size(&file.path), size(&other));

@@ -14,7 +14,7 @@ pub(crate) fn rows(bench: &Bench) -> Vec<Row> {
     for _ in 0..bench.rounds(5) {
         whole.run(&command);
         inside.push(ms(|| {
-            let listing = treering::list_dir(&dir, |_| {}).unwrap();
+            let listing = treering::catalog::list_dir(&dir, |_| {}).unwrap();
             assert_eq!(listing.sessions.len(), sessions);
         }));
         for asked in &mut asked {

@@ -8,7 +8,10 @@ use crate::summarizer::{OnDelta, Request, Summarizer, Summary, SummaryError, Sum
 use std::fmt;
 use std::pin::Pin;
 use tokio_util::sync::CancellationToken;
-use treering::{Block, Context, MessageView, Pairing, Role, Usage};
+use treering::entry::{Block, MessageView};
+use treering::provider::Pairing;
+use treering::usage::Usage;
+use treering::{Context, Role};
 
 /// The side that speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

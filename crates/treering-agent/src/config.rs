@@ -15,7 +15,7 @@
 use crate::session::AgentSettings;
 use serde::Deserialize;
 use std::collections::BTreeMap;
-use treering::ModelSettings;
+use treering::compaction::ModelSettings;
 
 /// When to compact, as a configuration file says it; see the module for an example.
 ///
@@ -77,7 +77,7 @@ impl CompactionConfig {
 mod tests {
     use super::*;
     use crate::ConfigError;
-    use treering::Model;
+    use treering::context::Model;
 
     #[test]
     fn a_file_gives_settings() {

@@ -41,4 +41,4 @@ pub use summarizer::{
     SummarizerConfig, Summary, SummaryError, SummaryFuture, Timeouts, Waiting,
 };
 pub use tokio_util::sync::CancellationToken;
-pub use treering::Usage;
+pub use treering::usage::Usage;

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 /// Unix milliseconds: now, or what `TREERING_NOW` says now is.
 pub(crate) fn now() -> i64 {
     let pretended = std::env::var("TREERING_NOW").ok();
-    if let Some(time) = pretended.and_then(|text| treering::parse_time(&text)) {
+    if let Some(time) = pretended.and_then(|text| treering::time::parse(&text)) {
         return time;
     }
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();

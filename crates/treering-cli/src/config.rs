@@ -241,7 +241,7 @@ fn read(path: &Path) -> io::Result<String> {
     if path == Path::new("/dev/null") {
         return Ok(String::new());
     }
-    treering::fs::read_text(path, MAX_SIZE)
+    treering::internal::fs::read_text(path, MAX_SIZE)
 }
 
 fn wrong(path: &Path, error: &ConfigError) -> Failure {

@@ -6,7 +6,9 @@ use crate::output::{Output, Style};
 use crate::text::{blob_name, excerpt, first_line, fit, safe, safe_bytes, safe_line, size};
 use std::borrow::Cow;
 use std::io::Write;
-use treering::{Block, Body, Entry, Kind, MessageView, Role, summary_line};
+use treering::branch_summary::summary_line;
+use treering::entry::{Block, Body, MessageView};
+use treering::{Entry, Kind, Role};
 
 /// What an entry is called in lists: the role for a message, the type for everything else. Nobody's are
 /// longer than this, but a file may hold anything.

@@ -6,7 +6,7 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use treering::fs::NewFile;
+use treering::internal::fs::NewFile;
 
 /// The number of directories that are remembered.
 const MANY: usize = 500;
@@ -36,7 +36,7 @@ pub(crate) fn remember(dir: &Path, session: &Path) {
 }
 
 fn read(file: &Path) -> Option<String> {
-    treering::fs::read_text(file, MAX_SIZE).ok()
+    treering::internal::fs::read_text(file, MAX_SIZE).ok()
 }
 
 /// The lines with a new last one.

@@ -102,7 +102,7 @@ fn main() -> ExitCode {
         done => done,
     };
     // The terminal interface may end while it writes a file in the background.
-    drop(treering::fs::remove_unfinished());
+    drop(treering::internal::fs::remove_unfinished());
     exit(done, command.file())
 }
 

@@ -3,7 +3,7 @@
 use crate::text::size;
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
-use treering::Progress;
+use treering::catalog::Progress;
 
 /// Says how far something is, if it takes long and stderr is a terminal.
 #[derive(Debug)]

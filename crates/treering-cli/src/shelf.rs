@@ -10,7 +10,7 @@ use crate::output;
 use crate::progress::Meter;
 use crate::text::{age, excerpt, safe_line, shell_word};
 use std::path::{Path, PathBuf};
-use treering::SessionInfo;
+use treering::catalog::SessionInfo;
 use treering_shelf::{AddressError, Contents, Places, Project, Scope, Shelf, resolve};
 
 /// Returns the places of this machine. What the environment says comes before what is configured.

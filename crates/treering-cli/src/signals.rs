@@ -31,7 +31,7 @@ pub(crate) fn heed(own: Own) {
     let Ok(mut signals) = signal_hook::iterator::Signals::new(signals) else { return };
     std::thread::spawn(move || {
         if let Some(signal) = signals.forever().next() {
-            let _no_more = treering::fs::remove_unfinished();
+            let _no_more = treering::internal::fs::remove_unfinished();
             let _ = signal_hook::low_level::emulate_default_handler(signal);
             // Not reached: that ended the process.
             std::process::exit(128 + signal);

@@ -1,7 +1,7 @@
 //! Tokens and money, for people and for programs.
 
 use std::io::{self, Write};
-use treering::Usage;
+use treering::usage::Usage;
 
 pub(crate) use treering_tui::amount::{cost, tokens};
 

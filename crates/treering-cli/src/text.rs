@@ -73,7 +73,7 @@ pub(crate) fn pad(text: &str, width: usize) -> String {
 pub(crate) fn time(unix_millis: Option<i64>) -> String {
     const UNKNOWN: &str = "-                   ";
     let Some(millis) = unix_millis else { return UNKNOWN.to_owned() };
-    let iso = treering::format_time(millis);
+    let iso = treering::time::format(millis);
     match (iso.get(..10), iso.get(11..19)) {
         (Some(day), Some(clock)) => format!("{day} {clock}Z"),
         _ => UNKNOWN.to_owned(),

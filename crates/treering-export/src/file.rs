@@ -2,7 +2,7 @@
 
 use std::io::{self, BufWriter};
 use std::path::Path;
-use treering::fs::{self, FileKind, NewFile};
+use treering::internal::fs::{self, FileKind, NewFile};
 
 /// The name of a document that is made of a session's file: without what says that it is a session.
 ///

@@ -5,7 +5,9 @@ use crate::text::{excerpt, first_line};
 use crate::tool::Call;
 use std::borrow::Cow;
 use std::collections::HashMap;
-use treering::{Block, Body, Entry, MessageView, Role, summary_line};
+use treering::branch_summary::summary_line;
+use treering::entry::{Block, Body, MessageView};
+use treering::{Entry, Role};
 
 /// The calls seen so far by their ids, in short: a result is shown by the call it answers.
 #[derive(Debug, Default)]
@@ -214,7 +216,10 @@ mod tests {
     #[test]
     fn a_summary_is_shown_by_what_it_says() {
         let session = treering::Session::in_memory("/project");
-        let text = format!("{}## Goal\n**Fix** the parser", treering::BRANCH_SUMMARY_PREAMBLE);
+        let text = format!(
+            "{}## Goal\n**Fix** the parser",
+            treering::branch_summary::BRANCH_SUMMARY_PREAMBLE
+        );
         let branch = treering::NewEntry::branch_summary(None, &text);
         let compaction = treering::NewEntry::compaction("## Goal\n\nFix the parser", None, 1);
         for entry in [branch, compaction] {

@@ -2,7 +2,8 @@
 
 use crate::{Error, Export, Result};
 use std::io::Write;
-use treering::{ConvertOptions, Dialect, Session};
+use treering::convert::ConvertOptions;
+use treering::{Dialect, Session};
 
 pub(crate) fn write(export: &Export, session: &Session, out: &mut impl Write) -> Result<()> {
     if session.dialect() == Dialect::Pi {
@@ -12,6 +13,6 @@ pub(crate) fn write(export: &Export, session: &Session, out: &mut impl Write) ->
     let directory = tempfile::tempdir()?;
     let converted = directory.path().join("converted.jsonl");
     let source = session.path().ok_or_else(|| Error::Write(std::io::ErrorKind::NotFound.into()))?;
-    treering::convert(source, &converted, Dialect::Pi, &ConvertOptions::default())?;
+    treering::convert::convert(source, &converted, Dialect::Pi, &ConvertOptions::default())?;
     Ok(Session::open(&converted)?.write_part(&export.part, out)?)
 }

@@ -38,7 +38,8 @@ pub use look::{Fields, of_message};
 pub use stats::usage_facts;
 
 use std::io::{self, Write};
-use treering::{Part, Session};
+use treering::Session;
+use treering::session::Part;
 
 /// The options of an export. All have defaults.
 #[derive(Debug, Clone, Default)]
@@ -87,7 +88,8 @@ impl Export {
     /// A session of its own, in the format that pi and treering share.
     ///
     /// ```
-    /// use treering::{Message, Part, Session};
+    /// use treering::{Message, Session};
+    /// use treering::session::Part;
     /// use treering_export::Export;
     /// # let dir = tempfile::tempdir()?;
     /// let session = Session::in_memory("/project");

@@ -3,7 +3,8 @@
 
 use crate::text::first_line;
 use std::borrow::Cow;
-use treering::{Block, Body, Entry, MessageView, Role};
+use treering::entry::{Block, Body, MessageView};
+use treering::{Entry, Role};
 
 /// An entry and what an export wants to know of it.
 #[derive(Debug)]
@@ -113,5 +114,5 @@ impl<'a> Fields<'a> {
 
 /// Returns the text of a string; nothing for anything else.
 fn text(literal: Option<&[u8]>) -> Cow<'_, str> {
-    literal.and_then(treering::json_text).unwrap_or_default()
+    literal.and_then(treering::internal::json_text).unwrap_or_default()
 }

@@ -17,7 +17,9 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io::Write;
-use treering::{Block, Body, MessageView, Role, Session, Stats};
+use treering::entry::{Block, Body, MessageView};
+use treering::usage::Stats;
+use treering::{Role, Session};
 
 /// The longest part of a tool result that is shown, unless all is wanted.
 const MAX_LINES: usize = 40;
@@ -64,7 +66,7 @@ pub(crate) fn write(export: &Export, session: &Session, out: &mut impl Write) ->
 fn meta(session: &Session, stats: &Stats, models: &BTreeSet<String>) -> String {
     let mut facts = Vec::new();
     if let Some(first) = stats.first {
-        let iso = treering::format_time(first);
+        let iso = treering::time::format(first);
         facts.push(iso.get(..16).unwrap_or_default().replace('T', " ") + " UTC");
     }
     facts.extend(stats::facts(stats));

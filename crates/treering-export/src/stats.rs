@@ -1,10 +1,11 @@
 //! What a session amounts to, in words: messages, calls, tokens, money.
 //!
-//! The numbers are those of [`treering::Stats`], which counts each event once; nothing is added up here.
+//! The numbers are those of [`treering::usage::Stats`], which counts each event once; nothing is added up here.
 
 use crate::look::Look;
 use crate::text::{cost, tokens};
-use treering::{MessageView, Stats, Usage};
+use treering::entry::MessageView;
+use treering::usage::{Stats, Usage};
 
 /// What the index keeps of one entry. Found without any other entry, so that many can be looked at
 /// together.

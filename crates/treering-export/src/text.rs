@@ -5,7 +5,7 @@
 //! not being the text's own.
 
 use std::borrow::Cow;
-use treering::Usage;
+use treering::usage::Usage;
 
 /// Characters that do something other than being seen: C1 controls, text direction, formatting,
 /// blanks of no width, tags. Joiners, which scripts and emoji need, are not among them.
@@ -349,7 +349,7 @@ mod tests {
     #[test]
     fn unknown_costs_are_not_nothing() {
         let of = |requests, unpriced, dollars| {
-            let cost = treering::Cost::from_dollars(dollars).unwrap();
+            let cost = treering::usage::Cost::from_dollars(dollars).unwrap();
             super::cost(&Usage { requests, unpriced, cost, ..Usage::default() })
         };
         assert_eq!(of(0, 0, 0.0), "");

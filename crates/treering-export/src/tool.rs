@@ -9,7 +9,7 @@ use serde::de::{MapAccess, Visitor};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::fmt;
-use treering::MessageView;
+use treering::entry::MessageView;
 
 /// The arguments of a call, as they are shown.
 #[derive(Debug, PartialEq, Eq)]
@@ -78,7 +78,7 @@ impl<'a> Call<'a> {
     }
 
     fn text(&self, key: &str) -> Option<Cow<'a, str>> {
-        treering::json_text(self.get(key)?)
+        treering::internal::json_text(self.get(key)?)
     }
 
     /// Returns the first of several that is there.

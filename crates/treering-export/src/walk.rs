@@ -2,7 +2,9 @@
 
 use crate::Result;
 use std::sync::Arc;
-use treering::{EntryId, Part, Session, Tree, TreeItem};
+use treering::session::Part;
+use treering::tree::TreeItem;
+use treering::{EntryId, Session, Tree};
 
 /// The entries to export.
 #[derive(Debug)]

@@ -8,7 +8,8 @@
 //! report says them.
 //!
 //! ```
-//! use treering::{Creation, Message, Session, SessionOptions};
+//! use treering::{Message, Session, SessionOptions};
+//! use treering::session::Creation;
 //! use treering_redact::{Options, Redactor};
 //! # let dir = tempfile::tempdir()?;
 //! # let path = dir.path().join("a.jsonl");
@@ -71,7 +72,8 @@ use std::hash::BuildHasher;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use treering::{Entry, LineFilter, Session};
+use treering::storage::LineFilter;
+use treering::{Entry, Session};
 use value::Strength;
 
 /// What is looked for besides secrets.

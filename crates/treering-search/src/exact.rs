@@ -8,7 +8,8 @@ use crate::filter::Filters;
 use crate::query::Query;
 use std::borrow::Cow;
 use std::collections::HashMap;
-use treering::{Block, Body, Entry, MessageView, Role, strings};
+use treering::entry::{Block, Body, MessageView, strings};
+use treering::{Entry, Role};
 
 /// The part of an entry that a text is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -143,7 +144,7 @@ impl<'a> Pieces<'a> {
             *entry.id() == text
                 || entry.parent().is_some_and(|parent| *parent == text)
                 || entry.type_name() == text
-                || entry.time().is_some_and(|time| treering::format_time(time) == text)
+                || entry.time().is_some_and(|time| treering::time::format(time) == text)
         };
         self.all(part, entry.raw(), None);
         self.out.retain(|piece| !is_place(&piece.text));

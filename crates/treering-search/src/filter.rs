@@ -161,7 +161,7 @@ impl ToolName {
 pub fn agent(name: &str) -> Result<Dialect, String> {
     match name.to_lowercase().as_str() {
         "claude" => Ok(Dialect::ClaudeCode),
-        name => name.parse().map_err(|error: treering::UnknownDialect| error.to_string()),
+        name => name.parse().map_err(|error: treering::dialect::UnknownDialect| error.to_string()),
     }
 }
 

@@ -6,7 +6,7 @@
 
 use crate::query::Query;
 use crate::term::Term;
-use treering::SessionInfo;
+use treering::catalog::SessionInfo;
 
 /// The rank of a session for a query. The greater, the better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]

@@ -9,7 +9,7 @@ use memchr::{memchr, memrchr};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use treering::fs::{Access, File, open};
+use treering::internal::fs::{Access, File, open};
 
 const PAGE: usize = 4096;
 const CHUNK: usize = 256 * 1024;

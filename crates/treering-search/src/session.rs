@@ -7,7 +7,8 @@ use crate::state::{BranchState, States};
 use crate::touched;
 use std::collections::HashSet;
 use std::path::Path;
-use treering::{Entry, EntryId, Kind, Result, Role, Session, SessionInfo};
+use treering::catalog::SessionInfo;
+use treering::{Entry, EntryId, Kind, Result, Role, Session};
 
 /// The hits in a session.
 #[derive(Debug, Clone)]

@@ -1,7 +1,8 @@
 //! The branch state of an entry: whether the model still sees it, and if not, why.
 
 use std::collections::{HashMap, HashSet};
-use treering::{EntryId, Kind, Projection, Result, Session};
+use treering::context::Projection;
+use treering::{EntryId, Kind, Result, Session};
 
 /// The branch state of an entry, at the session's active leaf.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

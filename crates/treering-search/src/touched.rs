@@ -5,7 +5,8 @@
 
 use crate::fragment::Fragment;
 use crate::term::Case;
-use treering::{Block, Entry, Kind, MessageView, strings};
+use treering::entry::{Block, MessageView, strings};
+use treering::{Entry, Kind};
 
 /// The path that `file:` asks for.
 #[derive(Debug, Clone)]

@@ -8,7 +8,7 @@
 use crate::project::Project;
 use std::cmp::Reverse;
 use std::collections::HashMap;
-use treering::SessionInfo;
+use treering::catalog::SessionInfo;
 
 /// The number of sessions that an ambiguous address lists, and of suggestions.
 const LISTED: usize = 10;

@@ -18,7 +18,7 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use treering::fs::{self, NewFile};
+use treering::internal::fs::{self, NewFile};
 
 pub(crate) use crate::record::Known;
 

@@ -2,7 +2,7 @@
 //! fit is no record.
 
 use std::path::{Path, PathBuf};
-use treering::SessionInfo;
+use treering::catalog::SessionInfo;
 
 /// What is known about a file.
 #[derive(Debug, Clone, PartialEq)]

@@ -9,7 +9,8 @@ use crate::places::Places;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
-use treering::{Error, Progress, SessionInfo};
+use treering::Error;
+use treering::catalog::{Progress, SessionInfo};
 
 /// How much of a first message or a name is kept: more than any list shows.
 const TEXT: usize = 1024;
@@ -115,7 +116,7 @@ impl Shelf {
 
     /// What a shelf says about one session.
     pub fn info(path: &Path) -> Result<SessionInfo, Error> {
-        treering::info(path).map(shortened)
+        treering::catalog::info(path).map(shortened)
     }
 
     /// Finds all sessions. `step` is called for each file as soon as it is known what it is.
@@ -185,7 +186,7 @@ impl<F: FnMut(Step<'_>)> Reading<F> {
         let stamps: HashMap<&Path, Stamp> =
             unknown.iter().map(|(path, stamp)| (&**path, *stamp)).collect();
         let files: Vec<PathBuf> = unknown.iter().map(|(path, _)| path.clone()).collect();
-        treering::infos(&files, |path, result, _| {
+        treering::catalog::infos(&files, |path, result, _| {
             let known = match result {
                 Ok(info) => Known::Session(Box::new(shortened(info))),
                 Err(Error::NotASession { reason, .. }) => Known::NoSession(reason),

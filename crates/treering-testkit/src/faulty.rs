@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use treering::{Appended, End, Journal, JournalError, MemoryJournal};
+use treering::storage::{Appended, End, Journal, JournalError, MemoryJournal};
 
 /// What happens to one append.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

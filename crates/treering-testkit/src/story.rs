@@ -4,7 +4,8 @@
 //! [`Journal`] for the promises they check.
 
 use std::sync::Arc;
-use treering::{End, Journal, JournalError, Message, NewEntry, Session};
+use treering::storage::{End, Journal, JournalError};
+use treering::{Message, NewEntry, Session};
 
 /// What a journal must do. `make` gives an empty one each time.
 pub fn journal(make: impl Fn() -> Arc<dyn Journal>) {

@@ -43,7 +43,7 @@ impl Zone {
     fn format(&self, millis: i64, pattern: &str) -> String {
         // Times that no calendar has are shown as the library shows them.
         let Ok(time) = Timestamp::from_millisecond(millis) else {
-            return treering::format_time(millis);
+            return treering::time::format(millis);
         };
         let mark = if self.0 == TimeZone::UTC || self.0.is_unknown() { " UTC" } else { "" };
         format!("{}{mark}", time.to_zoned(self.0.clone()).strftime(pattern))

@@ -8,8 +8,8 @@ use crate::compaction::{FileOps, conversation_text, estimate_tokens};
 use crate::context::{ContextMessage, Edits};
 use crate::entry::{Kind, NewEntry, Role};
 use crate::error::Result;
-use crate::graft::MERGE_SUMMARY_PREAMBLE;
 use crate::id::EntryId;
+use crate::merge::MERGE_SUMMARY_PREAMBLE;
 use crate::session::Session;
 use crate::snapshot::{Bodies, Snapshot};
 use crate::tree::Tree;
@@ -26,7 +26,7 @@ const OPENINGS: [&str; 2] = [
 /// Returns a summary without the fixed sentences that agents put before it.
 ///
 /// ```
-/// use treering::{BRANCH_SUMMARY_PREAMBLE, summary_substance};
+/// use treering::branch_summary::{BRANCH_SUMMARY_PREAMBLE, summary_substance};
 /// let stored = format!("{BRANCH_SUMMARY_PREAMBLE}The cache was tried.");
 /// assert_eq!(summary_substance(&stored), "The cache was tried.");
 /// ```
@@ -48,7 +48,7 @@ pub fn summary_substance(summary: &str) -> &str {
 ///
 /// ```
 /// let summary = "## Goal\nFix the parser\n\n## Progress\n- [x] Tests";
-/// assert_eq!(treering::summary_line(summary), "Fix the parser");
+/// assert_eq!(treering::branch_summary::summary_line(summary), "Fix the parser");
 /// ```
 pub fn summary_line(summary: &str) -> &str {
     let lines =
@@ -85,7 +85,7 @@ pub struct AbandonedBranch {
 /// needs. 0 means that there is no limit.
 ///
 /// ```
-/// assert_eq!(treering::branch_budget(None, 16_384), 111_616);
+/// assert_eq!(treering::branch_summary::branch_budget(None, 16_384), 111_616);
 /// ```
 pub fn branch_budget(context_window: Option<u64>, reserve_tokens: u64) -> u64 {
     context_window
@@ -146,7 +146,8 @@ impl Session {
     /// (see [`branch_budget`]).
     ///
     /// ```
-    /// use treering::{Message, Session, branch_budget};
+    /// use treering::{Message, Session};
+    /// use treering::branch_summary::branch_budget;
     /// let session = Session::in_memory("/project");
     /// let start = session.append(Message::user("Name a colour."))?;
     /// let red = session.append(Message::assistant("acme", "m", "Red."))?;

@@ -60,7 +60,7 @@ pub struct SessionInfo {
     pub message_count: usize,
     /// The number of entries, on all branches.
     pub entry_count: usize,
-    /// How many branches it has: those for which [`Branch::is_counted`](crate::Branch::is_counted)
+    /// How many branches it has: those for which [`Branch::is_counted`](crate::usage::Branch::is_counted)
     /// holds.
     pub branch_count: usize,
     /// How many times older context was replaced by a summary.
@@ -70,7 +70,7 @@ pub struct SessionInfo {
     pub tokens: Option<u64>,
     /// What it cost in dollars, as far as the file says so.
     pub cost: Option<f64>,
-    /// The number of findings of reading; [`examine`](crate::examine) looks for more.
+    /// The number of findings of reading; [`examine`](crate::doctor::examine) looks for more.
     pub finding_count: usize,
     /// The text of its first user message; empty if there is none.
     pub first_message: String,
@@ -300,7 +300,7 @@ const HAND_OVER: Duration = Duration::from_millis(10);
 ///
 /// ```
 /// let mut bad = 0;
-/// treering::infos(&["nowhere.jsonl".into()], |_, info, progress| {
+/// treering::catalog::infos(&["nowhere.jsonl".into()], |_, info, progress| {
 ///     bad += usize::from(info.is_err());
 ///     assert_eq!(progress.total, 1);
 /// });

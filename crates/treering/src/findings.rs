@@ -10,7 +10,7 @@ use std::fmt;
 /// Something odd in a session's file, with the line it is on (counted from 1).
 ///
 /// ```
-/// use treering::{Finding, Problem, Severity};
+/// use treering::findings::{Finding, Problem, Severity};
 /// let finding = Finding { line: Some(3), problem: Problem::Damaged };
 /// assert_eq!((finding.code(), finding.severity()), ("damaged-line", Severity::Error));
 /// assert_eq!(finding.to_string(), "line 3: damaged: not a JSON object");

@@ -23,79 +23,87 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Data flows one way: bytes ([`Journal`]) → lines → entries ([`Entry`]) → tree ([`Tree`]) → path →
-//! context ([`Context`]) → provider messages ([`LlmContext`]). Writes go the other way through one
+//! Data flows one way: bytes ([`storage`]) → lines → entries ([`entry`]) → tree ([`tree`]) → path →
+//! context ([`context`]) → provider messages ([`provider`]). Writes go the other way through one
 //! door, [`Session::append_all`]. The library is synchronous, prints nothing, reads no environment and
 //! knows no home directory.
+//!
+//! The root holds the types that every program uses. Everything else is in a module named after its
+//! job.
 
-mod branch_summary;
-mod catalog;
-mod compaction;
-mod context;
-mod context_edit;
-mod convert;
-mod dialect;
-mod diff;
-mod doctor;
-mod entry;
+pub mod branch_summary;
+pub mod catalog;
+pub mod compaction;
+pub mod context;
+pub mod context_edit;
+pub mod convert;
+pub mod dialect;
+pub mod diff;
+pub mod doctor;
+pub mod entry;
 mod error;
-mod findings;
-#[doc(hidden)]
-pub mod fs;
-mod graft;
-mod header;
+pub mod findings;
+mod fs;
+pub mod header;
 mod id;
 mod json;
 mod llm;
 mod load;
 mod log;
-mod migrate;
-mod session;
+pub mod merge;
+pub mod migrate;
+pub mod session;
 mod snapshot;
-mod time;
-mod tree;
-mod usage;
+pub mod time;
+pub mod tree;
+pub mod usage;
 
-pub use branch_summary::{
-    AbandonedBranch, BRANCH_SUMMARY_PREAMBLE, branch_budget, summary_line, summary_substance,
-};
-pub use catalog::{Catalog, Listing, Progress, SessionInfo, info, infos, list_dir};
-pub use compaction::{
-    CompactionPlan, CompactionSettings, ContextTokens, FileLists, FileOps, ModelSettings,
-    Preparation, Prepared, SUMMARIZER_ROLE, branch_request, conversation_text, estimate_tokens,
-    prefix_request, summary_request,
-};
-pub use context::{Context, ContextMessage, Model, Projection};
-pub use context_edit::EditPlan;
-pub use convert::{ConvertOptions, Fate, Losses, convert, convert_session};
-pub use dialect::{AgentContext, Dialect, UnknownDialect};
-pub use diff::{Diff, Side};
-pub use doctor::{
-    Diagnosis, Measure, Relinked, Renamed, Repair, RepairOptions, RepairTo, examine, repair,
-};
-pub use entry::{Block, Body, Entry, Kind, Message, MessageView, NewEntry, Role, strings};
+pub use catalog::Catalog;
+pub use context::Context;
+pub use dialect::Dialect;
+pub use entry::{Entry, Kind, Message, NewEntry, Role};
 pub use error::{Error, Result};
-pub use findings::{Finding, Place, Problem, Severity};
-pub use graft::{
-    MERGE_SUMMARY_PREAMBLE, Merge, MergePlan, MergeSummary, Merged, Origin, Pick, Repeated,
-    Selection,
-};
-pub use header::{Header, VERSION};
+pub use header::Header;
 pub use id::{EntryId, SessionId};
-pub use llm::{
-    CacheControl, ContextRepair, LlmContext, Pairing, ProviderRequest, RequestOptions, Tool,
-};
-pub use log::{
-    Appended, End, Journal, JournalError, LineFilter, MemoryJournal, UnpackLimits, decompress,
-};
-pub use migrate::Upgrade;
-pub use session::{
-    Change, Creation, Durability, ForkOptions, LeafMoves, Part, Reader, Session, SessionOptions,
-    relocate,
-};
-pub use tree::{Tree, TreeItem, TreeWalk};
-pub use usage::{Added, Branch, Cost, Ledger, Purpose, Stats, Usage};
+pub use session::{ForkOptions, Session, SessionOptions};
+pub use tree::Tree;
 
+/// Requests of model providers, built from a context.
+pub mod provider {
+    pub use crate::llm::{
+        CacheControl, ContextRepair, LlmContext, Pairing, ProviderRequest, RequestOptions, Tool,
+    };
+}
+
+/// Where the bytes of a session are kept, and how they are read: journals, filters, archives.
+pub mod storage {
+    pub use crate::log::{
+        Appended, End, Journal, JournalError, LineFilter, MemoryJournal, UnpackLimits, decompress,
+    };
+}
+
+/// Items shared with the sibling crates of this workspace. They are not part of the public API and
+/// may change in any release.
+#[doc(hidden)]
+pub mod internal {
+    /// The file system as treering uses it.
+    pub mod fs {
+        pub use crate::fs::*;
+    }
+
+    /// Returns the text of a JSON string literal, quotes included; `None` if it is something else.
+    /// Anything that a `String` cannot hold becomes U+FFFD.
+    ///
+    /// ```
+    /// assert_eq!(treering::internal::json_text(br#""a\nb""#).as_deref(), Some("a\nb"));
+    /// ```
+    pub fn json_text(literal: &[u8]) -> Option<std::borrow::Cow<'_, str>> {
+        crate::json::string(literal)
+    }
+}
+
+use crate::context::Projection;
+use crate::storage::Journal;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -114,36 +122,6 @@ pub fn active_projection(path: impl AsRef<Path>) -> Result<Projection> {
         Some(projection) => Ok(projection),
         None => Session::open(path)?.projection(),
     }
-}
-
-/// The text of a JSON string literal, quotes included; `None` if it is something else. What no
-/// `String` can hold becomes U+FFFD.
-///
-/// ```
-/// assert_eq!(treering::json_text(br#""a\nb""#).as_deref(), Some("a\nb"));
-/// ```
-pub fn json_text(literal: &[u8]) -> Option<std::borrow::Cow<'_, str>> {
-    json::string(literal)
-}
-
-/// A time as sessions write it: ISO 8601, in UTC, with milliseconds.
-///
-/// ```
-/// assert_eq!(treering::format_time(1_767_603_620_226), "2026-01-05T09:00:20.226Z");
-/// ```
-pub fn format_time(unix_millis: i64) -> String {
-    time::format(unix_millis)
-}
-
-/// Unix milliseconds of an ISO 8601 time or date, which is in UTC unless it says otherwise.
-///
-/// ```
-/// assert_eq!(treering::parse_time("2026-01-05"), Some(1_767_571_200_000));
-/// assert_eq!(treering::parse_time("2026-01-05T10:00:20.226+01:00"), Some(1_767_603_620_226));
-/// assert_eq!(treering::parse_time("yesterday"), None);
-/// ```
-pub fn parse_time(text: &str) -> Option<i64> {
-    time::parse(text.as_bytes())
 }
 
 /// The README's example compiles.

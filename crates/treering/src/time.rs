@@ -26,8 +26,14 @@ pub(crate) fn uuid() -> uuid::Uuid {
     uuid::Uuid::new_v7(stamp)
 }
 
-/// `2026-01-02T03:04:05.678Z`. Years outside 0–9999 are clamped, as no file has them.
-pub(crate) fn format(millis: i64) -> String {
+/// Formats Unix milliseconds as sessions write a time: ISO 8601, in UTC, with milliseconds.
+///
+/// Years outside 0–9999 are clamped.
+///
+/// ```
+/// assert_eq!(treering::time::format(1_767_603_620_226), "2026-01-05T09:00:20.226Z");
+/// ```
+pub fn format(millis: i64) -> String {
     let millis = millis.clamp(-62_167_219_200_000, 253_402_300_799_999);
     let (days, rest) = (millis.div_euclid(86_400_000), millis.rem_euclid(86_400_000));
     let (year, month, day) = civil(days);
@@ -62,8 +68,17 @@ fn civil(days: i64) -> (i64, i64, i64) {
     (year_of_era + era * 400 + i64::from(month <= 2), month, day)
 }
 
-/// Unix milliseconds of an ISO 8601 timestamp, or `None` if it is none.
-pub(crate) fn parse(text: &[u8]) -> Option<i64> {
+/// Parses an ISO 8601 time or date, in UTC unless it names an offset, into Unix milliseconds.
+///
+/// ```
+/// use treering::time::parse;
+///
+/// assert_eq!(parse("2026-01-05"), Some(1_767_571_200_000));
+/// assert_eq!(parse("2026-01-05T10:00:20.226+01:00"), Some(1_767_603_620_226));
+/// assert_eq!(parse("yesterday"), None);
+/// ```
+pub fn parse(text: impl AsRef<[u8]>) -> Option<i64> {
+    let text = text.as_ref();
     parse_usual(text).or_else(|| parse_any(std::str::from_utf8(text).ok()?))
 }
 

@@ -3,7 +3,7 @@
 #![allow(missing_docs, clippy::unwrap_used, reason = "tests")]
 
 use std::io::Write;
-use treering::fs::{NewFile, remove_unfinished};
+use treering::internal::fs::{NewFile, remove_unfinished};
 
 #[test]
 fn unfinished_files_are_removed_and_no_others() {

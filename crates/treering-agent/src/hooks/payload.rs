@@ -3,7 +3,8 @@
 use crate::summarizer::RetryNotice;
 use std::path::PathBuf;
 use std::sync::Arc;
-use treering::{Entry, EntryId, Prepared, Session};
+use treering::compaction::Prepared;
+use treering::{Entry, EntryId, Session};
 
 /// Why a session started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

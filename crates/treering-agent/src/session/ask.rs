@@ -9,7 +9,9 @@ use super::AgentSession;
 use crate::hooks::HookRunner;
 use crate::summarizer::{Conversation, OnDelta, Request, Summarizer, SummaryError};
 use tokio_util::sync::CancellationToken;
-use treering::{ContextMessage, SUMMARIZER_ROLE, Usage, branch_request, conversation_text};
+use treering::compaction::{SUMMARIZER_ROLE, branch_request, conversation_text};
+use treering::context::ContextMessage;
+use treering::usage::Usage;
 
 /// Makes the request from a text and the summary of what came before it.
 pub(super) type MakeRequest<'a> = &'a (dyn Fn(&str, Option<&str>) -> String + Send + Sync);

@@ -13,10 +13,12 @@ use crate::hooks::{
 use crate::summarizer::{Summarizer, SummaryError};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
-use treering::{
-    CompactionSettings, Entry, EntryId, Model, NewEntry, Preparation, Prepared, Session, Usage,
-    prefix_request, summary_request,
+use treering::compaction::{
+    CompactionSettings, Preparation, Prepared, prefix_request, summary_request,
 };
+use treering::context::Model;
+use treering::usage::Usage;
+use treering::{Entry, EntryId, NewEntry, Session};
 
 /// Options of a compaction.
 #[derive(Debug, Clone, Default)]
@@ -266,7 +268,9 @@ impl CompactingOverride {
     /// The request for the history, as handlers want it.
     fn request(&self, text: &str, previous: Option<&str>, focus: Option<&str>) -> String {
         let mut request = match self.prompt.as_deref().filter(|prompt| !prompt.is_empty()) {
-            Some(prompt) => treering::branch_request(text, previous, Some(prompt), true),
+            Some(prompt) => {
+                treering::compaction::branch_request(text, previous, Some(prompt), true)
+            }
             None => summary_request(text, previous, focus),
         };
         for more in &self.context {

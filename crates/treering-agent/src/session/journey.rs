@@ -6,9 +6,10 @@ use crate::error::AgentError;
 use crate::hooks::{BeforeTree, Outcome, SuppliedSummary, TreeMove, TreeOverride};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
-use treering::{
-    AbandonedBranch, Body, Branch, Entry, EntryId, NewEntry, Role, Session, Usage, branch_budget,
-};
+use treering::branch_summary::{AbandonedBranch, branch_budget};
+use treering::entry::Body;
+use treering::usage::{Branch, Usage};
+use treering::{Entry, EntryId, NewEntry, Role, Session};
 
 /// Options of a move.
 #[derive(Debug, Clone, Default)]

@@ -5,7 +5,8 @@
 //! that was moved elsewhere meanwhile, by this process or by another one, stays there. That holds for
 //! the file's leaf and for the session's own leaf, each on its own.
 
-use treering::{EntryId, Error, Kind, LeafMoves, NewEntry, Session, Tree};
+use treering::session::LeafMoves;
+use treering::{EntryId, Error, Kind, NewEntry, Session, Tree};
 
 /// The number of attempts to append while others write.
 const ATTEMPTS: usize = 64;

@@ -10,7 +10,8 @@ use crate::hooks::{
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError};
 use tokio_util::sync::CancellationToken;
-use treering::{Body, Catalog, EntryId, ForkOptions, Role, Session, SessionOptions};
+use treering::entry::Body;
+use treering::{Catalog, EntryId, ForkOptions, Role, Session, SessionOptions};
 
 /// The outcome of a change of sessions.
 #[derive(Debug, Clone)]

@@ -9,7 +9,10 @@ use crate::error::AgentError;
 use crate::hooks::TreeMove;
 use crate::summarizer::SummaryError;
 use tokio_util::sync::CancellationToken;
-use treering::{Entry, EntryId, Merge, MergePlan, MergeSummary, Selection, Usage, branch_budget};
+use treering::branch_summary::branch_budget;
+use treering::merge::{Merge, MergePlan, MergeSummary, Selection};
+use treering::usage::Usage;
+use treering::{Entry, EntryId};
 
 /// Options of a merge.
 #[derive(Debug, Clone, Default)]

@@ -40,7 +40,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
-use treering::{CompactionSettings, Context, EntryId, Model, Session};
+use treering::compaction::CompactionSettings;
+use treering::context::Model;
+use treering::{Context, EntryId, Session};
 
 /// Settings of an agent's sessions.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -16,7 +16,7 @@ use std::process::Stdio;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio_util::sync::CancellationToken;
-use treering::fs::{self, Access, File};
+use treering::internal::fs::{self, Access, File};
 use treering::{EntryId, NewEntry, Session};
 
 /// So much of the end of an output is kept, in bytes and in lines.

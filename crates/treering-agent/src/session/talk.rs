@@ -16,7 +16,9 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio_util::sync::CancellationToken;
-use treering::{EntryId, Error, Message, Model, NewEntry, Session, Usage};
+use treering::context::Model;
+use treering::usage::Usage;
+use treering::{EntryId, Error, Message, NewEntry, Session};
 
 /// The end of an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
-use treering::Usage;
+use treering::usage::Usage;
 
 /// Summaries by a model behind the Anthropic Messages API.
 #[derive(Debug, Clone)]

@@ -158,7 +158,7 @@ impl SummarizerConfig {
 
     /// Reads a configuration file, if it exists, and the environment.
     pub fn load(file: Option<&Path>) -> Result<Self, ConfigError> {
-        let config = match file.map(|file| treering::fs::read_text(file, MAX_SIZE)) {
+        let config = match file.map(|file| treering::internal::fs::read_text(file, MAX_SIZE)) {
             Some(Ok(text)) => Self::from_toml(&text)?,
             Some(Err(error)) if error.kind() != std::io::ErrorKind::NotFound => {
                 return Err(error.into());

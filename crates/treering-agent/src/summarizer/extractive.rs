@@ -8,7 +8,8 @@
 use super::{Conversation, Request, Summarizer, Summary, SummaryFuture};
 use std::collections::{BTreeMap, VecDeque};
 use tokio_util::sync::CancellationToken;
-use treering::{Block, MessageView, Role};
+use treering::Role;
+use treering::entry::{Block, MessageView};
 
 /// Summaries by quotation, offline.
 #[derive(Debug, Clone)]

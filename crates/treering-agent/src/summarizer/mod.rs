@@ -38,7 +38,7 @@ use std::fmt;
 use std::pin::Pin;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
-use treering::Usage;
+use treering::usage::Usage;
 
 /// The answer of [`Summarizer::summarize`], still to come.
 pub type SummaryFuture<'a> =
@@ -148,7 +148,7 @@ impl fmt::Debug for Request {
 /// A conversation as data.
 #[derive(Debug, Clone, Default)]
 pub struct Conversation {
-    /// The messages in treering's own shape, oldest first: [`treering::ContextMessage::json`].
+    /// The messages in treering's own shape, oldest first: [`treering::context::ContextMessage::json`].
     pub messages: Vec<Vec<u8>>,
     /// The summary that an earlier compaction left, to be carried on.
     pub previous_summary: Option<String>,

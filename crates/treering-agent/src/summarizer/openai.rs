@@ -14,7 +14,7 @@ use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
-use treering::Usage;
+use treering::usage::Usage;
 
 /// Summaries by a model behind an OpenAI-compatible server.
 #[derive(Debug, Clone)]

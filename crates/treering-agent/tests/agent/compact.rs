@@ -8,7 +8,8 @@ use crate::support::talk::{
 use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
-use treering::{CompactionSettings, EntryId, ModelSettings, NewEntry, Session};
+use treering::compaction::{CompactionSettings, ModelSettings};
+use treering::{EntryId, NewEntry, Session};
 use treering_agent::{
     AgentError, AgentSession, AgentSettings, CancellationToken, CompactOptions, CompactReason,
     Compacted, Compaction, Event, Operation, SummaryError, Waiting,

@@ -5,7 +5,8 @@ use crate::support::handlers::seen;
 use crate::support::scripted::{Play, Scripted};
 use crate::support::talk::{Home, answer, lines, user};
 use std::sync::Arc;
-use treering::{CompactionSettings, EntryId, Error, NewEntry, Session};
+use treering::compaction::CompactionSettings;
+use treering::{EntryId, Error, NewEntry, Session};
 use treering_agent::{
     AgentError, AgentSession, AgentSettings, CancellationToken, Compacted, Compaction, Event,
 };

@@ -5,7 +5,8 @@ use crate::support::handlers::{Extension, names, seen};
 use crate::support::talk::{Home, append, lines, user};
 use std::path::PathBuf;
 use std::sync::Arc;
-use treering::{Creation, Durability, Error, Session, SessionOptions};
+use treering::session::{Creation, Durability};
+use treering::{Error, Session, SessionOptions};
 use treering_agent::{
     AgentError, AgentSession, AgentSettings, CancellationToken, Decision, Event, ForkPosition,
     Forked, Operation, Replaced, StartReason, SwitchReason,

@@ -3,7 +3,8 @@
 use crate::support::handlers::names;
 use crate::support::scripted::{Play, Scripted};
 use crate::support::talk::{Home, answer, append, call, json_of, result, user};
-use treering::{EntryId, Selection};
+use treering::EntryId;
+use treering::merge::Selection;
 use treering_agent::{
     AgentError, AgentSession, MergeOptions, MergeOutcome, Operation, SummaryError,
 };

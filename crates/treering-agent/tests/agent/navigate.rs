@@ -4,7 +4,8 @@ use crate::support::handlers::{Extension, names, seen};
 use crate::support::scripted::{Play, Scripted};
 use crate::support::talk::{Home, answer, append, call, counted, json_of, lines, result, user};
 use serde_json::json;
-use treering::{BRANCH_SUMMARY_PREAMBLE, EntryId, Error, NewEntry, Session};
+use treering::branch_summary::BRANCH_SUMMARY_PREAMBLE;
+use treering::{EntryId, Error, NewEntry, Session};
 use treering_agent::{
     AgentError, AgentSession, BranchSummary, CancellationToken, CompactOptions, Event,
     ForkPosition, Moved, NavigateOptions, Navigation, Operation, SummaryError,

@@ -6,7 +6,8 @@ use serde_json::json;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tempfile::TempDir;
-use treering::{Creation, Dialect, EntryId, NewEntry, Session, SessionOptions};
+use treering::session::Creation;
+use treering::{Dialect, EntryId, NewEntry, Session, SessionOptions};
 use treering_agent::{AgentSession, BranchSummary, NavigateOptions, Navigation};
 
 fn file(content: &str) -> (TempDir, PathBuf) {

@@ -4,7 +4,9 @@ use crate::support::talk::json_of;
 use serde_json::Value;
 use std::sync::{Arc, Mutex};
 use tempfile::TempDir;
-use treering::{MessageView, Pairing, Session};
+use treering::Session;
+use treering::entry::MessageView;
+use treering::provider::Pairing;
 use treering_agent::ShellContext::{Excluded, Included};
 use treering_agent::{
     AgentError, AgentSession, CancellationToken, OnOutput, Operation, ShellContext, ShellRun,

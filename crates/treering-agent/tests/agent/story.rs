@@ -11,7 +11,8 @@ use serde_json::Value;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use treering::{Context, NewEntry, Pairing, Session};
+use treering::provider::Pairing;
+use treering::{Context, NewEntry, Session};
 use treering_agent::{
     AgentError, AgentSession, BranchSummary, CancellationToken, CompactOptions, Compaction,
     ForkPosition, Forked, MergeOptions, MergeOutcome, NavigateOptions, Navigation,

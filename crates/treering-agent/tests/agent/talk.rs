@@ -7,7 +7,8 @@ use crate::support::wire::{answer, begin, delta, head, refusal, whole};
 use crate::support::{Api, BOTH, chat_model, still};
 use serde_json::Value;
 use std::sync::{Arc, Mutex};
-use treering::{CompactionSettings, Session};
+use treering::Session;
+use treering::compaction::CompactionSettings;
 use treering_agent::{
     AgentError, AgentSession, AgentSettings, CancellationToken, Delta, Ending, OnDelta, Operation,
     Said, SummaryError,

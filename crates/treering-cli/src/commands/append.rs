@@ -7,10 +7,9 @@ use crate::output::Output;
 use crate::text::{safe_line, shell_word};
 use std::io::{self, BufRead, ErrorKind, Write};
 use std::path::PathBuf;
-use treering::{
-    Creation, Dialect, Durability, EntryId, Error, Message, Model, NewEntry, Session,
-    SessionOptions,
-};
+use treering::context::Model;
+use treering::session::{Creation, Durability};
+use treering::{Dialect, EntryId, Error, Message, NewEntry, Session, SessionOptions};
 
 /// Append entries to a session; a file that does not exist is created
 ///

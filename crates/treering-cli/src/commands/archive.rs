@@ -7,7 +7,8 @@ use crate::progress::Meter;
 use crate::text::{safe_line, safe_path, shell_word, size};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
-use treering::{Dialect, UnpackLimits};
+use treering::Dialect;
+use treering::storage::UnpackLimits;
 use treering_shelf::housekeeping::{self, Exchanged, Reason};
 
 /// Compress sessions that are done

@@ -10,7 +10,9 @@ use crate::spent::{cost, json_usage, tokens};
 use crate::text::{age, columns, fit, pad, safe_line};
 use std::io::Write;
 use std::path::PathBuf;
-use treering::{Branch, Kind, Reader, Role, Session, Tree};
+use treering::session::Reader;
+use treering::usage::Branch;
+use treering::{Kind, Role, Session, Tree};
 
 /// List the branches, newest first, and what each used
 ///
@@ -185,7 +187,7 @@ fn write_json(
     json_string_or_null(out, branch.since.as_ref().map(|id| id.as_str()))?;
     write!(out, ",\"ownEntries\":{},\"entries\":{}", branch.own_entries, branch.entries)?;
     out.write_all(b",\"time\":")?;
-    json_string_or_null(out, branch.time.map(treering::format_time).as_deref())?;
+    json_string_or_null(out, branch.time.map(treering::time::format).as_deref())?;
     out.write_all(b",\"own\":")?;
     json_usage(out, &branch.own)?;
     out.write_all(b",\"path\":")?;

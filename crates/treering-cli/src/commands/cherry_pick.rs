@@ -7,7 +7,8 @@ use crate::short::ShortIds;
 use crate::text::{count, safe_line};
 use std::io::{self, Write};
 use std::path::PathBuf;
-use treering::{EntryId, Pick, Repeated, Selection, Session};
+use treering::merge::{Pick, Repeated, Selection};
+use treering::{EntryId, Session};
 
 /// Copy entries of another branch to the leaf
 ///

@@ -8,10 +8,12 @@ use crate::output::{self, Output, Style, json_string, json_string_or_null, json_
 use crate::text::{count, excerpt, safe_line};
 use std::io::{self, Write};
 use std::path::PathBuf;
-use treering::{
-    ContextMessage, ContextTokens, FileLists, MessageView, Preparation, Prepared, Session,
-    conversation_text, estimate_tokens,
+use treering::Session;
+use treering::compaction::{
+    ContextTokens, FileLists, Preparation, Prepared, conversation_text, estimate_tokens,
 };
+use treering::context::ContextMessage;
+use treering::entry::MessageView;
 use treering_agent::{CompactOptions, Compacted, Compaction};
 
 /// Replace the older part of the context by a summary

@@ -6,7 +6,7 @@ use crate::output::{self, Output, json_string, json_strings};
 use crate::text::{safe_line, safe_path};
 use std::io::{self, Write};
 use std::path::Path;
-use treering::fs::NewFile;
+use treering::internal::fs::NewFile;
 
 /// Show the configuration file, or begin one
 ///

@@ -7,9 +7,10 @@ use crate::output::{self, Output, Style};
 use crate::text::{count, safe_bytes, safe_line, time};
 use std::io::Write;
 use std::path::PathBuf;
-use treering::{
-    Context, ContextMessage, MessageView, Pairing, Projection, RequestOptions, Session,
-};
+use treering::context::{ContextMessage, Projection};
+use treering::entry::MessageView;
+use treering::provider::{Pairing, RequestOptions};
+use treering::{Context, Session};
 
 /// Show what the model sees
 ///

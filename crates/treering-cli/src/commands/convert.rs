@@ -7,7 +7,8 @@ use crate::text::{count, pad, safe_line, shell_word};
 use std::collections::HashSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use treering::{ConvertOptions, Dialect, Fate, Losses};
+use treering::Dialect;
+use treering::convert::{ConvertOptions, Fate, Losses};
 use treering_redact::Redactor;
 
 /// Write a session as another agent would have written it
@@ -39,7 +40,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     let target = args.output.clone().unwrap_or_else(|| beside(&args.file, args.to));
     let options = ConvertOptions { leaf: args.leaf.clone() };
     let losses = match args.redaction.redactor()? {
-        None => treering::convert(&args.file, &target, args.to, &options)?,
+        None => treering::convert::convert(&args.file, &target, args.to, &options)?,
         Some(redactor) => redacted(&redactor, args, &target, &options)?,
     };
     match args.json {
@@ -56,7 +57,7 @@ fn redacted(
     options: &ConvertOptions,
 ) -> Result<Losses, Failure> {
     let session = redactor.open(&args.file)?;
-    let losses = treering::convert_session(&session, target, args.to, options)?;
+    let losses = treering::convert::convert_session(&session, target, args.to, options)?;
     let mut report = redactor.report();
     if let Some(leaf) = &args.leaf {
         let path = session.path_to(leaf)?.map(|entry| Ok(entry?.id().to_string()));

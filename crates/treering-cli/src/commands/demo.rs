@@ -7,7 +7,8 @@ use crate::output::{Output, Style};
 use crate::text::{safe_line, shell_word};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
-use treering::{Creation, NewEntry, Session, SessionOptions};
+use treering::session::Creation;
+use treering::{NewEntry, Session, SessionOptions};
 
 /// Write a small session to play with, and show it
 #[derive(Debug, clap::Args)]

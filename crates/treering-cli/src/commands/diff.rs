@@ -9,7 +9,9 @@ use crate::spent::{cost, json_usage};
 use crate::text::{count, safe_line};
 use std::io::Write;
 use std::path::PathBuf;
-use treering::{EntryId, Session, Side, Usage};
+use treering::diff::Side;
+use treering::usage::Usage;
+use treering::{EntryId, Session};
 
 /// Compare two branches: what each did since they parted
 ///

@@ -6,7 +6,8 @@ use crate::short::ShortIds;
 use crate::text::count;
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
-use treering::{EditPlan, EntryId, Session};
+use treering::context_edit::EditPlan;
+use treering::{EntryId, Session};
 
 /// Change what entries contribute to the context
 ///

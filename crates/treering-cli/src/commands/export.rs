@@ -7,7 +7,8 @@ use crate::text::{shell_word, size};
 use std::collections::HashSet;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
-use treering::{Part, Session};
+use treering::Session;
+use treering::session::Part;
 use treering_export::{Existing, Export, document_name, write_file};
 
 /// Write a session as a document to read, share or go on from

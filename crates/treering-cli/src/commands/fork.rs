@@ -5,7 +5,8 @@ use crate::output::Output;
 use crate::redaction::{self, Redaction};
 use crate::shelf;
 use std::path::{Path, PathBuf};
-use treering::{Catalog, Creation, Dialect, ForkOptions, Session};
+use treering::session::Creation;
+use treering::{Catalog, Dialect, ForkOptions, Session};
 
 /// Make the path to an entry a session of its own
 ///

@@ -16,8 +16,9 @@ use std::collections::{HashMap, HashSet};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
-use treering::fs;
-use treering::{Catalog, Kind, Progress, Session, SessionInfo};
+use treering::catalog::{Progress, SessionInfo};
+use treering::internal::fs;
+use treering::{Catalog, Kind, Session};
 use treering_shelf::housekeeping::{self, Recent};
 use treering_shelf::{Contents, Places, Shelf};
 

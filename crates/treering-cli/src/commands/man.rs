@@ -7,7 +7,7 @@ use clap_mangen::Man;
 use std::collections::VecDeque;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use treering::fs::NewFile;
+use treering::internal::fs::NewFile;
 
 /// Write the manual pages
 ///

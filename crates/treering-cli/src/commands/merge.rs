@@ -6,7 +6,9 @@ use crate::output::{Output, Style, json_string, json_string_or_null};
 use crate::text::{count, excerpt, safe_line};
 use std::io::Write;
 use std::path::PathBuf;
-use treering::{EntryId, Merge, MergePlan, MessageView, Session};
+use treering::entry::MessageView;
+use treering::merge::{Merge, MergePlan};
+use treering::{EntryId, Session};
 use treering_agent::{AgentSession, MergeOptions, MergeOutcome, MergedBranch};
 
 /// Bring another branch's work into this one

@@ -6,7 +6,8 @@ use crate::replaced;
 use crate::text::{count, safe_line, safe_path};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use treering::{Session, Upgrade};
+use treering::Session;
+use treering::migrate::Upgrade;
 
 /// Bring session files of old versions to the current one
 ///

@@ -60,7 +60,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
         Err(Failure::Message { what, .. }) => Err(io::Error::other(what)),
         Err(_) => Err(io::Error::other("it cannot be moved to the trash")),
     };
-    let backup = treering::relocate(&args.file, &cwd, &target, retire)?;
+    let backup = treering::session::relocate(&args.file, &cwd, &target, retire)?;
     let kept = trashed.or(backup);
     write(args, &target, &cwd, kept.as_deref(), out)
 }

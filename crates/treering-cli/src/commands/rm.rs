@@ -7,7 +7,7 @@ use crate::output::{self, Output};
 use crate::text::{count, safe_path};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use treering::fs::{self, File};
+use treering::internal::fs::{self, File};
 use treering_shelf::housekeeping::{Recent, Trash, hold};
 
 /// Move sessions to the trash
@@ -38,7 +38,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
         .iter()
         .map(|path| {
             let file = hold(path, recent, clock::now())?;
-            treering::info(path)?;
+            treering::catalog::info(path)?;
             Ok((path.as_path(), file))
         })
         .collect::<Result<_, Failure>>()?;

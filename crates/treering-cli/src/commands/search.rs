@@ -247,7 +247,7 @@ fn state(state: &BranchState) -> (&'static str, &'static str, Style) {
 fn write_json(session: &SessionHits, out: &mut Output) -> Result<(), Failure> {
     let info = &session.info;
     let path = info.path.to_string_lossy();
-    let modified = treering::format_time(info.modified);
+    let modified = treering::time::format(info.modified);
     let fields = [
         ("path", Some(&*path)),
         ("agent", Some(info.agent.name())),
@@ -266,7 +266,7 @@ fn write_json(session: &SessionHits, out: &mut Output) -> Result<(), Failure> {
             BranchState::Abandoned(leaf) => Some(leaf.as_str()),
             _ => None,
         };
-        let time = hit.time.map(treering::format_time);
+        let time = hit.time.map(treering::time::format);
         let fields = [
             ("id", hit.entry.as_ref().map(|id| id.as_str())),
             ("role", Some(hit.name.as_str())),

@@ -7,7 +7,8 @@ use crate::output::{Output, Style};
 use crate::text::{safe_bytes, safe_line};
 use std::io::Write;
 use std::path::PathBuf;
-use treering::{Body, Entry, Kind, MessageView, Session};
+use treering::entry::{Body, MessageView};
+use treering::{Entry, Kind, Session};
 
 /// Show one entry, all of it
 #[derive(Debug, clap::Args)]
@@ -53,7 +54,7 @@ fn write_head(session: &Session, entry: &Entry, out: &mut Output) -> Result<(), 
     }
     field("type", &entry.type_name())?;
     match entry.time() {
-        Some(time) => field("time", &treering::format_time(time))?,
+        Some(time) => field("time", &treering::time::format(time))?,
         None => field("time", "unknown")?,
     }
     if let Some(label) = tree.label(id) {

@@ -8,7 +8,9 @@ use crate::text::{columns, count, excerpt, fit, fit_end, pad, safe_line, time};
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use treering::{Added, ContextTokens, Ledger, Purpose, Session, Stats, Usage};
+use treering::Session;
+use treering::compaction::ContextTokens;
+use treering::usage::{Added, Ledger, Purpose, Stats, Usage};
 
 /// Show what sessions hold and what they used: messages, tokens, cost, models, tools
 ///
@@ -293,7 +295,7 @@ fn write_json(report: &Report, out: &mut Output) -> Result<(), Failure> {
     }
     for (key, time) in [("first", stats.first), ("last", stats.last)] {
         write!(out, ",\"{key}\":")?;
-        json_string_or_null(out, time.map(treering::format_time).as_deref())?;
+        json_string_or_null(out, time.map(treering::time::format).as_deref())?;
     }
     out.write_all(b",\"contextTokens\":")?;
     match report.context {

@@ -9,7 +9,9 @@ use crate::short::ShortIds;
 use crate::text::{columns, fit, pad, safe_line};
 use std::io::Write;
 use std::path::PathBuf;
-use treering::{Dialect, EntryId, Kind, Reader, Role, Session, Tree, TreeItem};
+use treering::session::Reader;
+use treering::tree::TreeItem;
+use treering::{Dialect, EntryId, Kind, Role, Session, Tree};
 
 /// Show all branches
 ///

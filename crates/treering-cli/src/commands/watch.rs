@@ -12,8 +12,8 @@ use crate::text::{columns, count, excerpt, fit, pad, safe_line, time};
 use std::collections::HashMap;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use treering::SessionInfo;
-use treering::fs::Access;
+use treering::catalog::SessionInfo;
+use treering::internal::fs::Access;
 use treering_shelf::{Event, FileChange, Project, Shelf, Watch};
 
 /// Watch sessions: new ones, and those that grow
@@ -124,7 +124,7 @@ impl Watched {
         let fresh = match event.change {
             FileChange::Gone => None,
             _ if !is_unnamed => None,
-            _ => treering::info(path).ok().map(|info| Title::of(&info)),
+            _ => treering::catalog::info(path).ok().map(|info| Title::of(&info)),
         };
         let was_known = self.titles.contains_key(path) || event.change == FileChange::Gone;
         if let Some(title) = &fresh {
@@ -195,7 +195,7 @@ impl Line<'_> {
     }
 
     fn write_json(&self, out: &mut Output) -> Result<(), Failure> {
-        let time = treering::format_time(self.now);
+        let time = treering::time::format(self.now);
         let path = self.path.to_string_lossy();
         let fields = [
             ("{\"time\":", &*time),
@@ -221,7 +221,7 @@ impl Line<'_> {
 
 /// Returns the number of lines that end between two offsets of a file.
 fn line_ends(path: &Path, from: u64, to: u64) -> io::Result<u64> {
-    let mut file = treering::fs::open(path, Access::Read)?;
+    let mut file = treering::internal::fs::open(path, Access::Read)?;
     file.seek(SeekFrom::Start(from))?;
     let mut rest = file.take(to.saturating_sub(from));
     let mut buffer = vec![0; 64 * 1024];

@@ -27,7 +27,7 @@ impl Said {
         Said::new(counts, listed["tokens"].as_u64().unwrap_or_default(), &listed["cost"])
     }
 
-    fn by_library(info: &treering::SessionInfo) -> Self {
+    fn by_library(info: &treering::catalog::SessionInfo) -> Self {
         let counts = [&json!(info.branch_count), &json!(info.compaction_count)];
         Said::new(counts, info.tokens.unwrap_or_default(), &json!(info.cost))
     }
@@ -70,7 +70,7 @@ fn compare(place: &Place, dir: &Path) -> Vec<(PathBuf, Said)> {
         let page = Said::by_page(&index(&place.read("page.html")));
         assert_eq!(said, page, "ls and the page: {path}");
         std::fs::remove_file(place.file("page.html")).unwrap();
-        let info = treering::info(Path::new(path)).unwrap();
+        let info = treering::catalog::info(Path::new(path)).unwrap();
         assert_eq!(said, Said::by_library(&info), "ls and the library: {path}");
         let open = treering::Session::open(path).unwrap().info().unwrap();
         let counts = (open.branch_count as u64, open.compaction_count as u64);

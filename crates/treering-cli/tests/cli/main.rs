@@ -14,11 +14,11 @@ mod dialects;
 mod doctor;
 mod export;
 mod following;
-mod grafts;
 mod hostile;
 mod housekeeping;
 mod log;
 mod ls;
+mod merges;
 mod migrate;
 mod moves;
 #[cfg(unix)]

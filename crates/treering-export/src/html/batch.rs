@@ -8,7 +8,7 @@ use super::{SEPARATOR, entry, escape};
 use crate::gist::{Calls, Gist};
 use crate::look::Look;
 use crate::stats::Numbers;
-use treering::Reader;
+use treering::session::Reader;
 
 /// The pieces of some entries, one behind the other.
 #[derive(Debug, Default)]

@@ -7,7 +7,8 @@ use crate::diff;
 use crate::look::{Fields, Look, of_message};
 use crate::text::{excerpt, pretty_json, tokens};
 use crate::tool::{self, Arguments, Call};
-use treering::{Block, Body, MessageView, Role};
+use treering::Role;
+use treering::entry::{Block, Body, MessageView};
 
 /// Results longer than this are folded.
 const FOLD_LINES: usize = 14;

@@ -9,7 +9,8 @@ use crate::text::{excerpt, visible};
 use crate::walk::Item;
 use std::collections::HashMap;
 use std::fmt::Write as _;
-use treering::{Session, Stats};
+use treering::Session;
+use treering::usage::Stats;
 
 /// The columns, row by row.
 #[derive(Debug, Default)]

@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
-use treering::Reader;
+use treering::session::Reader;
 
 /// The limits of the work.
 #[derive(Debug, Clone, Copy)]

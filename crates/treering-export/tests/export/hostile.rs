@@ -2,7 +2,7 @@
 
 use crate::support::{fixture, html, index, markdown, of, pieces};
 use pulldown_cmark::{Event, Parser, Tag};
-use treering::Part;
+use treering::session::Part;
 use treering_export::Export;
 
 /// Every tag that a piece may hold, without its attributes.

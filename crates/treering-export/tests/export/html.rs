@@ -2,7 +2,8 @@
 
 use crate::support::{branch, fixture, html, index, of, pieces, subtree};
 use serde_json::json;
-use treering::{Message, Part, Session};
+use treering::session::Part;
+use treering::{Message, Session};
 
 #[test]
 fn an_entry_is_a_piece_and_a_row() {

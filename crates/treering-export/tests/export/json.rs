@@ -2,7 +2,8 @@
 
 use crate::support::{branch, fixture, of, subtree};
 use serde_json::{Value, json};
-use treering::{Part, Session};
+use treering::Session;
+use treering::session::Part;
 use treering_export::Export;
 
 fn document(export: &Export, session: &Session) -> Value {

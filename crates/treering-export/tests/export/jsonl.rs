@@ -2,7 +2,8 @@
 
 use crate::support::{branch, fixture, of, subtree};
 use proptest::prelude::*;
-use treering::{Context, EntryId, Kind, Part, Session};
+use treering::session::Part;
+use treering::{Context, EntryId, Kind, Session};
 use treering_export::Export;
 use treering_testkit::generate::small;
 
@@ -93,7 +94,8 @@ fn another_agents_session_becomes_one_of_ours() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("chimera.jsonl");
     let source = fixture("rich.jsonl").path().unwrap();
-    treering::convert(source, &file, treering::Dialect::Chimera, &Default::default()).unwrap();
+    treering::convert::convert(source, &file, treering::Dialect::Chimera, &Default::default())
+        .unwrap();
     let session = Session::open(&file).unwrap();
     let (_dir, copy) = reopened(&branch("a6"), &session);
     assert_eq!(copy.dialect(), treering::Dialect::Pi);

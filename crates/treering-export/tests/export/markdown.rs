@@ -2,7 +2,8 @@
 
 use crate::support::{branch, fixture, markdown, of};
 use serde_json::json;
-use treering::{Message, NewEntry, Part, Session};
+use treering::session::Part;
+use treering::{Message, NewEntry, Session};
 use treering_export::Export;
 
 #[test]

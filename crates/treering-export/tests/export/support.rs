@@ -1,7 +1,8 @@
 //! Sessions to export, and exports as text.
 
 use std::path::PathBuf;
-use treering::{Part, Session};
+use treering::Session;
+use treering::session::Part;
 use treering_export::Export;
 
 /// Returns a session file beside the tests.

@@ -2,7 +2,7 @@
 
 use crate::{hex, lower, random, redactor, upper};
 use serde_json::{Value, json};
-use treering::LineFilter;
+use treering::storage::LineFilter;
 
 /// Texts that stand here as they are.
 const TEXTS: &[&str] = &[

@@ -2,7 +2,7 @@
 
 use crate::{random, redactor, thorough};
 use serde_json::{Value, json};
-use treering::LineFilter;
+use treering::storage::LineFilter;
 
 fn token() -> String {
     format!("ghp_{}", random(7, 36))

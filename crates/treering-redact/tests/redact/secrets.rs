@@ -5,7 +5,7 @@
 use crate::{hex, lower, random, redactor, upper};
 use serde_json::{Value, json};
 use std::sync::LazyLock;
-use treering::LineFilter;
+use treering::storage::LineFilter;
 use treering_redact::Redactor;
 
 /// A text with `{}` where the secret stands, and the secret.

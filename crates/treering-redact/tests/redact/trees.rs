@@ -3,7 +3,8 @@
 use crate::{random, redactor, thorough, upper};
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use treering::{Kind, LineFilter, Message, Session};
+use treering::storage::LineFilter;
+use treering::{Kind, Message, Session};
 use treering_testkit::generate;
 
 /// Returns a secret, and a text that has it, as they stand inside of a JSON string.

@@ -14,8 +14,9 @@ pub use trash::Trash;
 
 use std::io;
 use std::path::{Path, PathBuf};
-use treering::fs::{self, File};
-use treering::{Dialect, UnpackLimits};
+use treering::Dialect;
+use treering::internal::fs::{self, File};
+use treering::storage::UnpackLimits;
 
 /// Why a file was left as it was.
 #[derive(Debug, thiserror::Error)]
@@ -104,7 +105,7 @@ impl Reason {
 pub fn discard(path: &Path, trash: Option<&Trash>, now: i64) -> Result<Option<PathBuf>, Refusal> {
     let _held = hold(path, Recent::Refused, now)?;
     let refuse = |reason: Reason| reason.of(path);
-    treering::info(path).map_err(|error| refuse(error.into()))?;
+    treering::catalog::info(path).map_err(|error| refuse(error.into()))?;
     match trash {
         Some(trash) => trash.take(path, now).map(Some).map_err(|error| refuse(error.into())),
         None => remove(path).map(|()| None).map_err(|error| refuse(error.into())),
@@ -143,7 +144,8 @@ pub fn archive(
         return Err(Reason::Name.of(path));
     }
     let file = hold(path, Recent::Refused, now)?;
-    let agent = treering::info(path).map_err(|error| Reason::Session(error).of(path))?.agent;
+    let agent =
+        treering::catalog::info(path).map_err(|error| Reason::Session(error).of(path))?.agent;
     let mut target = path.to_owned().into_os_string();
     target.push(".zst");
     let make = |file: &File, target: &Path| pack::pack(file, target, progress);

@@ -7,8 +7,8 @@
 use ruzstd::encoding::{CompressionLevel, FrameCompressor};
 use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
 use std::path::Path;
-use treering::UnpackLimits;
-use treering::fs::{self, Access, File, NewFile};
+use treering::internal::fs::{self, Access, File, NewFile};
+use treering::storage::UnpackLimits;
 
 /// Is told how many bytes were looked at, and of how many.
 type Progress<'a> = &'a mut dyn FnMut(u64, u64);
@@ -20,7 +20,7 @@ pub(super) fn pack(file: &File, target: &Path, progress: Progress<'_>) -> io::Re
         let mut packed = BufReader::new(rewound(new)?);
         let mut same = Same::new(BufReader::new(Metered::new(rewound(file)?, progress)?));
         // Fails for what could not be read later.
-        treering::decompress(&mut packed, &mut same, UnpackLimits::default())?;
+        treering::storage::decompress(&mut packed, &mut same, UnpackLimits::default())?;
         same.finish()
     })
 }
@@ -35,7 +35,7 @@ pub(super) fn unpack(
     make(file, target, |new| {
         let mut out = BufWriter::with_capacity(1 << 20, new);
         let packed = Metered::new(rewound(file)?, progress)?;
-        treering::decompress(&mut BufReader::new(packed), &mut out, limits)?;
+        treering::storage::decompress(&mut BufReader::new(packed), &mut out, limits)?;
         out.flush()
     })
 }

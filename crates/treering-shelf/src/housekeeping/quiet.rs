@@ -7,7 +7,7 @@ use super::{Reason, Refusal};
 use std::fs::TryLockError;
 use std::path::Path;
 use std::time::SystemTime;
-use treering::fs::{self, Access, File};
+use treering::internal::fs::{self, Access, File};
 
 /// How long after a write a session may still be in use, in milliseconds.
 const MOMENT: i64 = 10_000;

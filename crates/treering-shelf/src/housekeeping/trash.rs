@@ -6,7 +6,7 @@
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use treering::fs::{self, Access, NewFile};
+use treering::internal::fs::{self, Access, NewFile};
 
 /// How many files of one name the trash takes.
 const MAX_SAME: usize = 10_000;
@@ -96,7 +96,7 @@ fn describe(path: &Path, now: i64) -> String {
             _ => encoded.push_str(&format!("%{byte:02X}")),
         }
     }
-    let time = treering::format_time(now);
+    let time = treering::time::format(now);
     let time = time.get(..19).unwrap_or(&time);
     format!("[Trash Info]\nPath={encoded}\nDeletionDate={time}\n")
 }

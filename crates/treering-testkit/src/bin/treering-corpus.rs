@@ -9,7 +9,8 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use treering::{Dialect, Problem, Role, Session};
+use treering::findings::Problem;
+use treering::{Dialect, Role, Session};
 use treering_testkit::canonical;
 
 fn main() -> ExitCode {

@@ -128,7 +128,7 @@ fn fill(directory: &Path, plan: &Plan, count: u64, kb: f64) -> Result<(), Failur
         };
         let mut session = Vec::with_capacity(size + 64 * 1024);
         let stats = generate::session(&mut session, &plan)?;
-        let stamp = treering::format_time(plan.start).replace([':', '.'], "-");
+        let stamp = treering::time::format(plan.start).replace([':', '.'], "-");
         let path = directory.join(format!("{stamp}_{}.jsonl", stats.session));
         let mut file = File::create(&path)?;
         file.write_all(&session)?;

@@ -91,7 +91,7 @@ impl Small {
             0 => "\"not a time\"".into(),
             1 => self.time.to_string(),
             2 => "null".into(),
-            _ => format!("\"{}\"", treering::format_time(self.time)),
+            _ => format!("\"{}\"", treering::time::format(self.time)),
         }
     }
 

@@ -19,7 +19,7 @@ use std::io;
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
-use treering::fs::{self, FileSystem};
+use treering::internal::fs::{self, FileSystem};
 
 /// The number of a process.
 pub type Pid = usize;

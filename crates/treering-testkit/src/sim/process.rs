@@ -7,7 +7,7 @@ use std::io::{self, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
-use treering::fs::{Access, File, FileId, FileKind, FileSystem, Handle, Metadata};
+use treering::internal::fs::{Access, File, FileId, FileKind, FileSystem, Handle, Metadata};
 
 #[derive(Debug)]
 pub(super) struct Process {

@@ -6,7 +6,8 @@ use super::transcript::Block;
 use crate::page::{Line, Page};
 use crate::text::{fit, safe_line};
 use crate::theme::Tone;
-use treering::{Body, Entry, Kind, MessageView, Role};
+use treering::entry::{Body, MessageView};
+use treering::{Entry, Kind, Role};
 use treering_export::{Calls, Gist};
 
 /// How much is shown of what tools and commands return.
@@ -194,7 +195,7 @@ impl Maker {
 
     /// The blocks of a message, its texts in their way.
     fn content(&mut self, message: MessageView<'_>, write: fn(&mut Maker, &str)) {
-        use treering::Block;
+        use treering::entry::Block;
         for block in message.blocks() {
             match block {
                 Block::Text(text) => write(self, &text),

@@ -84,7 +84,7 @@ pub(super) fn write_diff(writer: &mut Writer, before: &str, old: &str, new: &str
 fn write_member(writer: &mut Writer, (key, raw): &(String, &[u8])) {
     let name = Span::new(Tone::Name, &format!("{BLANKS}{}: ", excerpt(key, 80)));
     let after = BLANKS.len() + INDENT;
-    let text = treering::json_text(raw);
+    let text = treering::internal::json_text(raw);
     let is_long = |text: &str| text.len() > 4 * MAX_ABOUT || text.contains('\n');
     match text {
         Some(text) if is_long(&text) => {

@@ -5,7 +5,10 @@ use super::entry::{heading, write_message};
 use super::writer::Writer;
 use super::{Line, Span};
 use crate::theme::Tone;
-use treering::{Context, ContextMessage, MessageView, Role, estimate_tokens};
+use treering::compaction::estimate_tokens;
+use treering::context::ContextMessage;
+use treering::entry::MessageView;
+use treering::{Context, Role};
 use treering_export::text::{excerpt, short_number};
 
 /// The columns of a bar.

@@ -28,7 +28,8 @@ use crate::zone::Zone;
 use entry::Around;
 use std::sync::Arc;
 use table::Table;
-use treering::{Context, Entry, MessageView, Session};
+use treering::entry::MessageView;
+use treering::{Context, Entry, Session};
 use writer::Writer;
 
 /// A piece of a line.

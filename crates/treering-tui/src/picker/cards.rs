@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use treering::SessionInfo;
+use treering::catalog::SessionInfo;
 use treering_search::{Query, Rank};
 
 /// The known facts about a session.

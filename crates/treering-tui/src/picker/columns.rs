@@ -4,7 +4,7 @@
 use crate::amount::tokens;
 use crate::text::{fit_end, project};
 use std::path::Path;
-use treering::SessionInfo;
+use treering::catalog::SessionInfo;
 use treering_export::text::{age, size};
 
 /// What a column says of a session. The title is none of them: it has what they leave.

@@ -15,7 +15,7 @@ use crate::keys::Bindings;
 use crate::page::{Page, Reader};
 use crate::theme::Theme;
 use std::path::{Path, PathBuf};
-use treering::{Progress, SessionInfo};
+use treering::catalog::{Progress, SessionInfo};
 use treering_shelf::Project;
 
 /// The order of the list.

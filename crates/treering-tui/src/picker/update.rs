@@ -9,7 +9,7 @@ use crate::page::Page;
 use crate::{Notice, Screen};
 use ratatui::Frame;
 use std::path::{Path, PathBuf};
-use treering::{Progress, SessionInfo};
+use treering::catalog::{Progress, SessionInfo};
 
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq)]

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
-use treering::fs::{NewFile, create_private_dir};
+use treering::internal::fs::{NewFile, create_private_dir};
 
 /// Changes within this time are written together.
 const DELAY: Duration = Duration::from_secs(1);

@@ -30,7 +30,7 @@ pub struct ContextTokens {
 /// Returns the estimated tokens of a message, given its JSON.
 ///
 /// ```
-/// assert_eq!(treering::estimate_tokens(br#"{"role":"user","content":"hello"}"#), 2);
+/// assert_eq!(treering::compaction::estimate_tokens(br#"{"role":"user","content":"hello"}"#), 2);
 /// ```
 pub fn estimate_tokens(message: &[u8]) -> u64 {
     units_of_message(message).div_ceil(4)

@@ -92,7 +92,7 @@ impl FileLists {
     /// Returns the lists as they are appended to a summary; empty if there is nothing to list.
     ///
     /// ```
-    /// let lists = treering::FileLists { read: vec!["a".into()], modified: vec![] };
+    /// let lists = treering::compaction::FileLists { read: vec!["a".into()], modified: vec![] };
     /// assert_eq!(lists.to_text(), "\n\n<read-files>\na\n</read-files>");
     /// ```
     pub fn to_text(&self) -> String {

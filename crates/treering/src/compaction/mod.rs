@@ -33,7 +33,7 @@ use std::collections::BTreeMap;
 /// When to compact, and how much to keep.
 ///
 /// ```
-/// let settings = treering::CompactionSettings::default();
+/// let settings = treering::compaction::CompactionSettings::default();
 /// assert!(settings.should_compact(190_000, 200_000));
 /// assert!(!settings.should_compact(150_000, 200_000));
 /// ```
@@ -95,7 +95,8 @@ impl Session {
     /// others.
     ///
     /// ```
-    /// use treering::{Message, Preparation, Session, CompactionSettings};
+    /// use treering::{Message, Session};
+    /// use treering::compaction::{Preparation, CompactionSettings};
     /// let session = Session::in_memory("/project");
     /// session.append(Message::user(&"long ago ".repeat(20_000)))?;
     /// session.append(Message::assistant("acme", "m", "Yes."))?;

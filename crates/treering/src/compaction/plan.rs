@@ -22,7 +22,8 @@ pub enum Preparation {
 /// Where a compaction would cut. What it would summarise is read when it is asked for.
 ///
 /// ```
-/// use treering::{CompactionSettings, Message, Session};
+/// use treering::{Message, Session};
+/// use treering::compaction::CompactionSettings;
 /// let session = Session::in_memory("/project");
 /// session.append(Message::user("Name a colour."))?;
 /// session.append(Message::user("Another one."))?;

@@ -67,7 +67,8 @@ const SPLIT_TURN: &str = "\n\n---\n\n**Turn Context (split turn):**\n\n";
 /// Messages as one text for a summarizer.
 ///
 /// ```
-/// use treering::{Message, Session, conversation_text};
+/// use treering::{Message, Session};
+/// use treering::compaction::conversation_text;
 /// let session = Session::in_memory("/project");
 /// session.append(Message::user("Name a colour."))?;
 /// session.append(Message::assistant("acme", "m", "Red."))?;

@@ -1,9 +1,9 @@
 //! A session of one agent as a session of another.
 //!
-//! Every entry is brought into treering's shape and from there into the target's ([`plan`] says which
+//! Every entry is brought into treering's shape and from there into the target's (`plan` says which
 //! entry stands where, [`write`] writes them). The report says per kind what was carried exactly, what
 //! had to be adapted, and what was left out and why. Nothing is claimed that was not checked: the
-//! result is read again by the target's rules, and must give the same contexts ([`verify`]) before it
+//! result is read again by the target's rules, and must give the same contexts (`verify`) before it
 //! gets its name.
 
 mod plan;
@@ -40,13 +40,14 @@ pub struct ConvertOptions {
 /// Writes the session at `source` to the new file `target`, in another agent's way of writing.
 ///
 /// ```
-/// use treering::{ConvertOptions, Dialect, Message, Session};
+/// use treering::{Dialect, Message, Session};
+/// use treering::convert::ConvertOptions;
 /// # let dir = tempfile::tempdir()?;
 /// let (from, to) = (dir.path().join("pi.jsonl"), dir.path().join("chimera.jsonl"));
 /// let session = Session::create_at(&from, "/project", Default::default())?;
 /// session.append(Message::user("hello"))?;
 ///
-/// let losses = treering::convert(&from, &to, Dialect::Chimera, &ConvertOptions::default())?;
+/// let losses = treering::convert::convert(&from, &to, Dialect::Chimera, &ConvertOptions::default())?;
 /// assert_eq!(losses.left_out(), 0);
 /// assert_eq!(Session::open(&to)?.context()?, session.context()?);
 /// # Ok::<(), Box<dyn std::error::Error>>(())

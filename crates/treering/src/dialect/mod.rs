@@ -1,10 +1,10 @@
 //! Dialects: how each agent writes a session, and how that becomes treering's own shape.
 //!
-//! A dialect is a [`Codec`], one file or folder each; a new agent is one new file and one line in
-//! [`Dialect::codec`]. A codec answers questions about one record at a time: what is it
-//! ([`Codec::classify`]), what is it in treering's shape ([`Codec::decode`]), how would this agent
-//! have written an entry ([`Codec::encode`]); and what would this agent itself make of a path
-//! ([`Codec::agent_context`]). Everything else — lines, the tree, damage, the rules of the context —
+//! A dialect is a `Codec`, one file or folder each; a new agent is one new file and one line in
+//! `Dialect::codec`. A codec answers questions about one record at a time: what is it
+//! (`Codec::classify`), what is it in treering's shape (`Codec::decode`), how would this agent
+//! have written an entry (`Codec::encode`); and what would this agent itself make of a path
+//! (`Codec::agent_context`). Everything else — lines, the tree, damage, the rules of the context —
 //! is the same for all and knows no dialect.
 
 pub(crate) mod agent;
@@ -272,7 +272,7 @@ pub(crate) trait Codec: Sync + fmt::Debug {
 
     /// The newest version of this dialect that treering writes.
     fn version(&self) -> u64 {
-        crate::VERSION
+        crate::header::VERSION
     }
 
     /// Whether sessions have no header of their own: then [`header`](Codec::header) is asked about

@@ -56,7 +56,8 @@ impl Codec for Pi {
     }
 
     fn encode_header(&self, about: &About<'_>) -> Option<Vec<u8>> {
-        let mut raw = format!("{{\"type\":\"session\",\"version\":{}", crate::VERSION).into_bytes();
+        let mut raw =
+            format!("{{\"type\":\"session\",\"version\":{}", crate::header::VERSION).into_bytes();
         let mut field = |key: &str, value: &str| {
             raw.extend_from_slice(format!(",\"{key}\":").as_bytes());
             json::write_string(&mut raw, value);

@@ -1,9 +1,9 @@
 //! Diagnoses and repairs session files.
 //!
 //! [`examine`] reads every byte and writes nothing. It reports the findings of loading, those of a
-//! look at every line ([`survey`]) and every entry ([`entries`], [`tools`]), and how much of
-//! the history broken links keep from the active leaf ([`history`]). [`repair`] makes a copy in
-//! which nothing that can be read is lost and every link holds: [`plan`] decides, [`write`] copies,
+//! look at every line (`survey`) and every entry (`entries`, `tools`), and how much of
+//! the history broken links keep from the active leaf (`history`). [`repair`] makes a copy in
+//! which nothing that can be read is lost and every link holds: `plan` decides, [`write`] copies,
 //! and the copy is read again before it is reported as good.
 //!
 //! Both work on every dialect, through its codec.
@@ -74,7 +74,7 @@ impl Diagnosis {
 ///     r#"{"type":"message","id":"a","parentId":"gone","timestamp":"2026-01-05T09:00:01.000Z","#,
 ///     r#""message":{"role":"user","content":"hello"}}"#, "\n",
 /// ))?;
-/// let diagnosis = treering::examine(&path)?;
+/// let diagnosis = treering::doctor::examine(&path)?;
 /// assert!(!diagnosis.is_healthy());
 /// assert_eq!(diagnosis.findings[0].code(), "missing-parent");
 /// assert_eq!(diagnosis.findings[0].line, Some(2));

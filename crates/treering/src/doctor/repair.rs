@@ -142,13 +142,13 @@ const REPAIRED: [&str; 13] = [
 /// #     r#"{"type":"message","id":"b","parentId":"gone","timestamp":"2026-01-05T09:00:01.000Z","#,
 /// #     r#""message":{"role":"user","content":"still there?"}}"#, "\n",
 /// # ))?;
-/// let repair = treering::repair(&path, Default::default())?;
+/// let repair = treering::doctor::repair(&path, Default::default())?;
 /// assert_eq!((repair.before.messages, repair.after.messages), (1, 2));
 /// assert_eq!(repair.relinked[0].to.as_ref().unwrap().as_str(), "a");
 /// let repaired = repair.output.unwrap();
 /// assert_eq!(repaired, dir.path().join("s.repaired.jsonl"));
-/// assert!(treering::examine(&repaired)?.is_healthy());
-/// assert_eq!(treering::repair(&repaired, Default::default())?.output, None);
+/// assert!(treering::doctor::examine(&repaired)?.is_healthy());
+/// assert_eq!(treering::doctor::repair(&repaired, Default::default())?.output, None);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn repair(path: impl AsRef<Path>, options: RepairOptions) -> Result<Repair> {

@@ -11,7 +11,7 @@ impl<'a> MessageView<'a> {
     /// Returns the blocks of the content, and the raw JSON of other fields.
     ///
     /// ```
-    /// let message = treering::MessageView::new(br#"{"role":"user","content":"hi","n":1}"#);
+    /// let message = treering::entry::MessageView::new(br#"{"role":"user","content":"hi","n":1}"#);
     /// let (blocks, [n, usage]) = message.parts(["n", "usage"]);
     /// assert_eq!((blocks.len(), n, usage), (1, Some(&b"1"[..]), None));
     /// ```

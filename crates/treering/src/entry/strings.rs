@@ -8,7 +8,7 @@ use std::borrow::Cow;
 ///
 /// ```
 /// let arguments = br#"{"command":"ls \u00e9","env":[{"HOME":"/root"}],"n":1}"#;
-/// let texts: Vec<_> = treering::strings(arguments).collect();
+/// let texts: Vec<_> = treering::entry::strings(arguments).collect();
 /// assert_eq!(texts, ["ls é", "/root"]);
 /// ```
 pub fn strings(json: &[u8]) -> impl Iterator<Item = Cow<'_, str>> {

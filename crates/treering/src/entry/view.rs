@@ -246,7 +246,7 @@ impl<'a> MessageView<'a> {
     /// Returns the raw JSON of several fields, read in one go.
     ///
     /// ```
-    /// let message = treering::MessageView::new(br#"{"role":"user","content":"hi"}"#);
+    /// let message = treering::entry::MessageView::new(br#"{"role":"user","content":"hi"}"#);
     /// assert_eq!(message.get_all(["content", "usage"]), [Some(&b"\"hi\""[..]), None]);
     /// ```
     pub fn get_all<const N: usize>(&self, keys: [&str; N]) -> [Option<&'a [u8]>; N] {

@@ -19,7 +19,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// use std::io::Write;
 /// # let dir = tempfile::tempdir()?;
 /// let target = dir.path().join("report.txt");
-/// let mut file = treering::fs::NewFile::beside(&target)?;
+/// let mut file = treering::internal::fs::NewFile::beside(&target)?;
 /// file.write_all(b"done\n")?;
 /// assert!(!target.exists());
 /// file.publish()?;

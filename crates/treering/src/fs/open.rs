@@ -57,7 +57,7 @@ pub(crate) fn read_limited(file: &File, limit: u64) -> io::Result<Vec<u8>> {
 /// Returns whether opening failed because the path names something other than a regular file.
 ///
 /// ```
-/// use treering::fs::{Access, is_not_regular, open};
+/// use treering::internal::fs::{Access, is_not_regular, open};
 /// let error = open(std::env::temp_dir().as_ref(), Access::Read).unwrap_err();
 /// assert!(is_not_regular(&error));
 /// assert_eq!(error.to_string(), "it is a directory, not a regular file");

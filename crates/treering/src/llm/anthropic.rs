@@ -18,7 +18,8 @@ impl Context {
     /// with its signature, or left out and reported without one.
     ///
     /// ```
-    /// use treering::{Message, RequestOptions, Session};
+    /// use treering::{Message, Session};
+    /// use treering::provider::RequestOptions;
     /// let session = Session::in_memory("/project");
     /// session.append(Message::user("hello"))?;
     /// let request = session.context()?.to_anthropic(&RequestOptions::new().with_system("Be brief."));

@@ -146,7 +146,8 @@ impl Context {
     /// Returns the context as user, assistant, tool result, system and developer messages.
     ///
     /// ```
-    /// use treering::{NewEntry, Pairing, Session};
+    /// use treering::{NewEntry, Session};
+    /// use treering::provider::Pairing;
     /// let session = Session::in_memory("/project");
     /// session.append(NewEntry::message(
     ///     br#"{"role":"bashExecution","command":"true","output":"","exitCode":0}"#,

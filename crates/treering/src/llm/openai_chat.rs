@@ -16,7 +16,8 @@ impl Context {
     /// user message.
     ///
     /// ```
-    /// use treering::{Message, RequestOptions, Session};
+    /// use treering::{Message, Session};
+    /// use treering::provider::RequestOptions;
     /// let session = Session::in_memory("/project");
     /// session.append(Message::user("hello"))?;
     /// let request = session.context()?.to_openai_chat(&RequestOptions::new());

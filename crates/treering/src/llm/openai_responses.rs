@@ -15,7 +15,8 @@ impl Context {
     /// signature is the API's own reasoning item, or left out and reported.
     ///
     /// ```
-    /// use treering::{Message, RequestOptions, Session};
+    /// use treering::{Message, Session};
+    /// use treering::provider::RequestOptions;
     /// let session = Session::in_memory("/project");
     /// session.append(Message::user("hello"))?;
     /// let request = session.context()?.to_openai_responses(&RequestOptions::new());

@@ -23,7 +23,7 @@ pub struct ProviderRequest {
 /// The parts of a request that do not come from the context.
 ///
 /// ```
-/// use treering::{CacheControl, RequestOptions, Tool};
+/// use treering::provider::{CacheControl, RequestOptions, Tool};
 /// let options = RequestOptions::new()
 ///     .with_system("You are terse.")
 ///     .with_tool(Tool::new("now", "Returns the time.", r#"{"type":"object","properties":{}}"#))

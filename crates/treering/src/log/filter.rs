@@ -19,7 +19,9 @@ use std::io::{self, BufWriter, Write};
 ///
 /// ```
 /// use std::borrow::Cow;
-/// use treering::{Creation, LineFilter, Message, Session, SessionOptions};
+/// use treering::{Message, Session, SessionOptions};
+/// use treering::session::Creation;
+/// use treering::storage::LineFilter;
 ///
 /// #[derive(Debug)]
 /// struct Louder;

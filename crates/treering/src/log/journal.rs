@@ -47,7 +47,7 @@ pub trait Journal: Send + Sync + std::fmt::Debug {
 /// have their ids at the start of their lines.
 ///
 /// ```
-/// use treering::{End, Journal, MemoryJournal};
+/// use treering::storage::{End, Journal, MemoryJournal};
 /// let journal = MemoryJournal::default();
 /// journal.append(&End::from(0), b"one\n")?;
 /// assert!(journal.append(&End::from(0), b"two\n").is_err());

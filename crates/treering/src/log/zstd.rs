@@ -22,7 +22,7 @@ const MAGIC: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
 /// Limits on the size of the content of a compressed session.
 ///
 /// ```
-/// let limits = treering::UnpackLimits::default();
+/// let limits = treering::storage::UnpackLimits::default();
 /// assert_eq!((limits.size, limits.ratio), (4 << 30, 1000));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -212,7 +212,8 @@ impl Session {
     /// durability, and dialect. Its id and the session it comes from are its own.
     ///
     /// ```
-    /// use treering::{Durability, Session, SessionOptions};
+    /// use treering::{Session, SessionOptions};
+    /// use treering::session::Durability;
     /// # let dir = tempfile::tempdir()?;
     /// let options = SessionOptions { durability: Durability::Each, ..Default::default() };
     /// let first = Session::create_at(dir.path().join("1.jsonl"), "/project", options)?;
@@ -309,7 +310,7 @@ impl Session {
     }
 
     /// Reads all of the file and returns the findings, by line: see
-    /// [`examine`](crate::examine).
+    /// [`examine`](crate::doctor::examine).
     pub fn examine(&self) -> Result<Vec<Finding>> {
         let state = self.state();
         crate::doctor::findings(&state.journal, &state.loaded)

@@ -70,7 +70,8 @@ impl LeafMoves<'_> {
 /// Choices for creating or opening a session. All have defaults.
 ///
 /// ```
-/// use treering::{Creation, Durability, SessionId, SessionOptions};
+/// use treering::{SessionId, SessionOptions};
+/// use treering::session::{Creation, Durability};
 /// let options = SessionOptions {
 ///     id: Some(SessionId::new("nightly-build")?),
 ///     creation: Creation::AtOnce,

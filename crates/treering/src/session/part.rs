@@ -39,7 +39,8 @@ impl Session {
     /// Sessions of other dialects must be [converted](crate::convert) first.
     ///
     /// ```
-    /// use treering::{Message, Part, Session};
+    /// use treering::{Message, Session};
+    /// use treering::session::Part;
     /// let session = Session::in_memory("/project");
     /// let question = session.append(Message::user("Tea or coffee?"))?;
     /// let mut lines = Vec::new();

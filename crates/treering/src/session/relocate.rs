@@ -31,7 +31,7 @@ use std::path::{Path, PathBuf};
 /// let (old, new) = (dir.path().join("old.jsonl"), dir.path().join("new.jsonl"));
 /// let session = treering::Session::create_at(&old, "/from", Default::default())?;
 /// session.append(treering::Message::user("hello"))?;
-/// treering::relocate(&old, "/to", &new, |old| std::fs::remove_file(old))?;
+/// treering::session::relocate(&old, "/to", &new, |old| std::fs::remove_file(old))?;
 /// assert_eq!(treering::Session::open(&new)?.cwd(), "/to");
 /// assert!(!old.exists());
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -16,7 +16,7 @@ impl Session {
     /// Opens a session as it reads after `filter`: every line of its log passes it. The result is a
     /// snapshot that is only read, in no file that has a name; it can be forked
     /// ([`ForkOptions::dir`](crate::ForkOptions) says where to), converted
-    /// ([`convert_session`](crate::convert_session)) and copied ([`copy_to`](Session::copy_to)) like
+    /// ([`convert_session`](crate::convert::convert_session)) and copied ([`copy_to`](Session::copy_to)) like
     /// any other. Its forks do not name the file that they come from.
     ///
     /// A filter may change what entries say, not what they are: a result whose tree is another one is

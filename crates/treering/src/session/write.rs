@@ -48,7 +48,8 @@ impl Session {
     /// [`Error::LeafMoved`] if the file's leaf is not the expected one.
     ///
     /// ```
-    /// use treering::{LeafMoves, Message, Session};
+    /// use treering::{Message, Session};
+    /// use treering::session::LeafMoves;
     /// let session = Session::in_memory("/project");
     /// let question = session.append(Message::user("Name a color."))?;
     /// let other = session.append(Message::user("Never mind."))?;

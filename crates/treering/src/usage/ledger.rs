@@ -32,7 +32,7 @@ pub struct Stats {
     pub sidechains: Usage,
     /// The number of entries.
     pub entries: u64,
-    /// How many branches there are: those for which [`Branch::is_counted`](crate::Branch::is_counted)
+    /// How many branches there are: those for which [`Branch::is_counted`](crate::usage::Branch::is_counted)
     /// holds.
     pub branches: u64,
     /// How many times older context was replaced by a summary: compaction entries, and summaries that
@@ -80,7 +80,8 @@ struct Counted {
 /// entries, and what was paid once is not paid again.
 ///
 /// ```
-/// use treering::{ForkOptions, Ledger, NewEntry, Session};
+/// use treering::{ForkOptions, NewEntry, Session};
+/// use treering::usage::Ledger;
 /// let session = Session::in_memory("/project");
 /// let answer = session.append(NewEntry::from_json(
 ///     br#"{"type":"message","message":{"role":"assistant","content":[],"usage":{"output":5}}}"#,

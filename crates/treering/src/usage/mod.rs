@@ -3,10 +3,10 @@
 //! An *event* is one request to a model that an entry speaks of: an answer, the call that wrote a
 //! summary, a title. The same event may stand in a file more than once (Claude Code writes an answer as
 //! several records that repeat its usage, Codex repeats its counts) and in several files (forks copy
-//! entries), so [`event`] gives each one a name, and everything here counts names, not entries.
+//! entries), so `event` gives each one a name, and everything here counts names, not entries.
 //!
-//! [`read`] reads the numbers of an entry, [`survey`] reads the events of a session in one pass,
-//! [`ledger`] counts them, [`branches`] sums them up along every path. Nothing here estimates: what a
+//! `read` reads the numbers of an entry, `survey` reads the events of a session in one pass,
+//! `ledger` counts them, `branches` sums them up along every path. Nothing here estimates: what a
 //! context would cost is the business of `compaction`.
 
 mod branches;

@@ -13,7 +13,7 @@ use std::ops::{Add, AddAssign};
 /// Tokens and money used by one request, or by many.
 ///
 /// ```
-/// use treering::Usage;
+/// use treering::usage::Usage;
 /// let one = Usage { requests: 1, input: 10, output: 5, ..Usage::default() };
 /// let two = one + one;
 /// assert_eq!((two.requests, two.total()), (2, 30));
@@ -126,7 +126,7 @@ impl Sum for Usage {
 /// An amount of money in dollars, exact to a millionth of a millionth.
 ///
 /// ```
-/// # use treering::Cost;
+/// # use treering::usage::Cost;
 /// assert_eq!(Cost::from_dollars(0.1).unwrap().to_string(), "0.1");
 /// assert_eq!(Cost::from_dollars(-1.0), None);
 /// ```

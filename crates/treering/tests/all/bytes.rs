@@ -2,7 +2,8 @@
 
 use crate::support::{HEADER, Leaf, assert_agrees, assistant, entry, file, open, path, user};
 use std::sync::Arc;
-use treering::{ForkOptions, MemoryJournal, Message, NewEntry, Session, SessionOptions};
+use treering::storage::MemoryJournal;
+use treering::{ForkOptions, Message, NewEntry, Session, SessionOptions};
 
 /// Text that does not survive being decoded and encoded again.
 const ODD: &[&[u8]] = &[
@@ -65,7 +66,7 @@ fn they_survive_a_context_and_an_upgrade() {
     for (message, text) in context.messages[1..].iter().zip(ODD) {
         assert!(contains(&message.json, text), "{}", text.escape_ascii());
     }
-    let llm = context.to_llm(treering::Pairing::Raw);
+    let llm = context.to_llm(treering::provider::Pairing::Raw);
     assert!(contains(&llm.messages[1].json, ODD[0]));
 
     let directory = tempfile::tempdir().unwrap();
@@ -100,7 +101,7 @@ fn summaries_and_extensions_keep_their_bytes_on_the_way_to_a_provider() {
             r#","message":{"role":"bashExecution","command":"\udc00","output":"\udfff","exitCode":0}"#,
         ),
     ];
-    let llm = open(file(&lines)).context().unwrap().to_llm(treering::Pairing::Raw);
+    let llm = open(file(&lines)).context().unwrap().to_llm(treering::provider::Pairing::Raw);
     assert!(contains(&llm.messages[1].json, br"<summary>\nhalf \ud83d pair</summary>"));
     assert!(contains(&llm.messages[2].json, br#""text":"\ud800""#));
     assert!(contains(&llm.messages[3].json, br"Ran `\udc00`\n```\n\udfff\n```"));

@@ -3,7 +3,8 @@
 use crate::support::HEADER;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
-use treering::{Catalog, Creation, Message, Session, SessionOptions};
+use treering::session::Creation;
+use treering::{Catalog, Message, Session, SessionOptions};
 
 fn session(catalog: &Catalog, cwd: &str, text: &str) -> Session {
     let session = catalog.create(cwd, SessionOptions::default()).unwrap();
@@ -102,9 +103,10 @@ fn files_that_are_no_sessions_are_skipped_and_said_so() {
     std::fs::write(directory.join("notes.txt"), "not looked at").unwrap();
     std::fs::create_dir(directory.join("dir.jsonl")).unwrap();
     let mut seen = Vec::new();
-    let listing =
-        treering::list_dir(&directory, |progress| seen.push((progress.done, progress.total)))
-            .unwrap();
+    let listing = treering::catalog::list_dir(&directory, |progress| {
+        seen.push((progress.done, progress.total))
+    })
+    .unwrap();
     assert_eq!(listing.sessions.len(), 1);
     let skipped: Vec<_> =
         listing.skipped.iter().map(|(path, _)| path.file_name().unwrap()).collect();
@@ -152,6 +154,6 @@ fn an_open_session_says_the_same_as_a_list() {
     session.append(Message::assistant("acme", "m", "hi")).unwrap();
     session.set_name("Tea").unwrap();
     let info = session.info().unwrap();
-    assert_eq!(info, treering::info(&path).unwrap());
+    assert_eq!(info, treering::catalog::info(&path).unwrap());
     assert_eq!((info.message_count, info.name.as_deref()), (2, Some("Tea")));
 }

@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use treering::{
-    Appended, BRANCH_SUMMARY_PREAMBLE, CompactionSettings, ContextMessage, End, Journal,
-    JournalError, MemoryJournal, Model, ModelSettings, Preparation, Prepared, Session,
-    SessionOptions, branch_budget,
-};
+use treering::branch_summary::{BRANCH_SUMMARY_PREAMBLE, branch_budget};
+use treering::compaction::{CompactionSettings, ModelSettings, Preparation, Prepared};
+use treering::context::{ContextMessage, Model};
+use treering::storage::{Appended, End, Journal, JournalError, MemoryJournal};
+use treering::{Session, SessionOptions};
 
 fn message(id: &str, parent: Option<&str>, message: Value) -> String {
     entry("message", id, parent, &format!(r#","message":{message}"#))

@@ -6,7 +6,7 @@ use crate::support::join;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::collections::HashMap;
-use treering::Preparation;
+use treering::compaction::Preparation;
 
 /// An entry as it is appended: its type and fields. Its id is its place.
 type Appended = (&'static str, Value);

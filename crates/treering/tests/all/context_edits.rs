@@ -3,7 +3,8 @@
 use crate::support::{
     assistant, calls, compaction, entry, file, join, label, open, result, sources, user, written,
 };
-use treering::{Error, Pairing, Session};
+use treering::provider::Pairing;
+use treering::{Error, Session};
 
 fn story() -> Vec<String> {
     vec![
@@ -84,7 +85,11 @@ fn tokens_are_counted() {
     let session = open(file(&story()));
     let tokens = |session: &Session| -> u64 {
         let context = session.context().unwrap();
-        context.messages.iter().map(|message| treering::estimate_tokens(&message.json)).sum()
+        context
+            .messages
+            .iter()
+            .map(|message| treering::compaction::estimate_tokens(&message.json))
+            .sum()
     };
     let before = tokens(&session);
     let plan = session.plan_drop(&["c"]).unwrap();

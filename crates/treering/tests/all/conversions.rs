@@ -3,9 +3,10 @@
 
 use crate::samples;
 use std::path::Path;
-use treering::{
-    Block, Context, ConvertOptions, Dialect, Error, MessageView, Pairing, Role, Session,
-};
+use treering::convert::ConvertOptions;
+use treering::entry::{Block, MessageView};
+use treering::provider::Pairing;
+use treering::{Context, Dialect, Error, Role, Session};
 
 const TARGETS: [Dialect; 7] = [
     Dialect::Pi,
@@ -56,7 +57,7 @@ fn convert_all(file: &Path) -> Vec<(Dialect, Result<usize, String>)> {
     let one = |dialect: Dialect| {
         let target = dir.path().join(format!("{dialect}.jsonl"));
         let options = ConvertOptions::default();
-        let losses = match treering::convert(file, &target, dialect, &options) {
+        let losses = match treering::convert::convert(file, &target, dialect, &options) {
             Ok(losses) => losses,
             Err(Error::Unfaithful(what)) => return Err(what),
             Err(error) => panic!("{} to {dialect}: {error}", file.display()),

@@ -2,7 +2,8 @@
 
 use crate::support::{HEADER, outline};
 use std::path::Path;
-use treering::{Catalog, Creation, Error, Message, NewEntry, Session, SessionId, SessionOptions};
+use treering::session::Creation;
+use treering::{Catalog, Error, Message, NewEntry, Session, SessionId, SessionOptions};
 
 fn create(file: &Path, creation: Creation) -> Session {
     let options = SessionOptions { creation, ..SessionOptions::default() };

@@ -35,7 +35,7 @@ fn exercise(session: &Session) {
         assert!(tree.contains(entry.id().as_str()));
     }
     let context = session.context().unwrap();
-    let llm = context.to_llm(treering::Pairing::Strict);
+    let llm = context.to_llm(treering::provider::Pairing::Strict);
     assert!(llm.messages.len() + llm.repairs.len() >= llm.messages.len());
     for finding in session.findings().unwrap() {
         assert!(!finding.to_string().is_empty());

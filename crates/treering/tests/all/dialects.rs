@@ -4,7 +4,8 @@
 use crate::support::{HEADER, join, open, sources, try_open};
 use serde_json::Value;
 use tempfile::TempDir;
-use treering::{Creation, Dialect, Error, Message, NewEntry, Session, SessionOptions};
+use treering::session::Creation;
+use treering::{Dialect, Error, Message, NewEntry, Session, SessionOptions};
 use treering_testkit::model;
 
 /// A title slot as omp writes it.
@@ -214,7 +215,11 @@ fn blobs_are_read_where_they_are_and_reported_where_not() {
         value["content"][0]["data"].as_str().unwrap().to_owned()
     };
     let found = |code: &str| {
-        treering::examine(&path).unwrap().findings.iter().any(|finding| finding.code() == code)
+        treering::doctor::examine(&path)
+            .unwrap()
+            .findings
+            .iter()
+            .any(|finding| finding.code() == code)
     };
     assert_eq!(data(), format!("blob:sha256:{hash}"), "what is not there stays a reference");
     assert!(found("missing-blob"));
@@ -281,7 +286,7 @@ fn operators_headers_and_times_come_in_several_shapes() {
             let session = open(&text);
             assert_eq!(session.dialect(), Dialect::Operator, "{text}");
             assert_eq!(session.header().parent_session.as_deref(), Some("q"));
-            let found = session.entry("a1").unwrap().time().map(treering::format_time);
+            let found = session.entry("a1").unwrap().time().map(treering::time::format);
             assert_eq!(found.as_deref(), expected, "{text}");
         }
     }
@@ -309,7 +314,7 @@ fn new_sessions_of_every_dialect_are_what_they_say() {
         assert_eq!((session.dialect(), session.cwd().as_str()), (dialect, "/p"));
         assert_eq!(session.name().as_deref(), Some("named"), "{dialect}");
         assert_eq!(session.context().unwrap().messages.len(), 2, "{dialect}");
-        let report = treering::examine(&path).unwrap();
+        let report = treering::doctor::examine(&path).unwrap();
         assert!(report.findings.is_empty(), "{dialect}: {:?}", report.findings);
     }
 }
@@ -415,7 +420,7 @@ fn a_session_without_an_id_has_that_of_its_file() {
         let (_dir, path) = in_file("0a1b2c3d4e5f.jsonl", &format!("{text}\n"));
         let session = Session::open(&path).unwrap();
         assert_eq!((session.dialect(), session.id().as_str()), (dialect, "0a1b2c3d4e5f"));
-        assert_eq!(treering::info(&path).unwrap().id, "0a1b2c3d4e5f");
+        assert_eq!(treering::catalog::info(&path).unwrap().id, "0a1b2c3d4e5f");
         session.append(Message::user("more")).unwrap();
         assert_eq!(Session::open(&path).unwrap().id(), "0a1b2c3d4e5f");
         let found = treering::Catalog::new(path.parent().unwrap()).find_by_id("0a1b2c3d4e5f");

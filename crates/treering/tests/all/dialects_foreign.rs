@@ -3,7 +3,10 @@
 use crate::support::{join, open, sources};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
-use treering::{Dialect, Error, Message, MessageView, Pairing, Repeated, Selection, Session};
+use treering::entry::MessageView;
+use treering::merge::{Repeated, Selection};
+use treering::provider::Pairing;
+use treering::{Dialect, Error, Message, Session};
 use treering_testkit::model;
 
 /// Returns a record of Claude Code's.
@@ -383,7 +386,7 @@ fn a_packed_rollout_is_the_same_session() {
     let (ours, theirs) = (Session::open(&plain).unwrap(), Session::open(&packed).unwrap());
     assert_eq!(theirs.context().unwrap(), ours.context().unwrap());
     assert_eq!(treering::active_context(&packed).unwrap(), ours.context().unwrap());
-    assert_eq!(treering::info(&packed).unwrap().agent, Dialect::Codex);
+    assert_eq!(treering::catalog::info(&packed).unwrap().agent, Dialect::Codex);
     assert_read_only(&plain, Dialect::Codex);
     assert_read_only(&packed, Dialect::Codex);
 }
@@ -403,9 +406,10 @@ fn a_result_that_was_left_does_not_come_back_in_an_export() {
     session.append(message(result)).unwrap();
     session.branch(call.as_str()).unwrap();
     session.append(Message::user("never mind")).unwrap();
-    let losses = treering::convert(&from, &to, Dialect::ClaudeCode, &Default::default()).unwrap();
-    let is_result = |(kind, fate, _): &(&str, treering::Fate, usize)| {
-        *kind == "message (toolResult)" && matches!(fate, treering::Fate::LeftOut(_))
+    let losses =
+        treering::convert::convert(&from, &to, Dialect::ClaudeCode, &Default::default()).unwrap();
+    let is_result = |(kind, fate, _): &(&str, treering::convert::Fate, usize)| {
+        *kind == "message (toolResult)" && matches!(fate, treering::convert::Fate::LeftOut(_))
     };
     assert!(losses.items().iter().any(is_result), "{losses:?}");
     assert_eq!(texts(&Session::open(&to).unwrap()), "ask  never mind");

@@ -6,10 +6,10 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::Path;
 use tempfile::TempDir;
-use treering::{
-    Context, ConvertOptions, Creation, Dialect, EntryId, Kind, NewEntry, Pairing, Session,
-    SessionOptions, convert,
-};
+use treering::convert::{ConvertOptions, convert};
+use treering::provider::Pairing;
+use treering::session::Creation;
+use treering::{Context, Dialect, EntryId, Kind, NewEntry, Session, SessionOptions};
 use treering_testkit::model;
 use treering_testkit::rng::Rng;
 
@@ -191,7 +191,7 @@ impl Worked {
 }
 
 fn messages(context: &Context) -> Vec<(String, Value)> {
-    let one = |message: &treering::ContextMessage| {
+    let one = |message: &treering::context::ContextMessage| {
         (message.entry.to_string(), model::value(&message.json).unwrap())
     };
     context.messages.iter().map(one).collect()
@@ -400,10 +400,10 @@ fn generated_sessions_come_back_with_the_same_contexts() {
 fn said(context: &Context) -> Vec<(String, String)> {
     let mut all: Vec<(String, String)> = Vec::new();
     for message in context.to_llm(Pairing::Raw).messages {
-        let view = treering::MessageView::new(&message.json);
+        let view = treering::entry::MessageView::new(&message.json);
         let calls = view.blocks().into_iter().filter_map(|block| match block {
-            treering::Block::ToolCall { id, name, .. } => Some(format!("→{id} {name}")),
-            treering::Block::Text(text) if !text.is_empty() => Some(text.into_owned()),
+            treering::entry::Block::ToolCall { id, name, .. } => Some(format!("→{id} {name}")),
+            treering::entry::Block::Text(text) if !text.is_empty() => Some(text.into_owned()),
             _ => None,
         });
         let text = calls.collect::<Vec<_>>().join("|");

@@ -115,7 +115,7 @@ fn escaped_text_is_the_text() {
         let text = r#""\u0041\u00fc \ud83d\ude00\n\/""#;
         let session = session(dialect, &[under(dialect, "a1", None, text, "")]);
         let json = last(&session);
-        let message = treering::MessageView::new(json.as_bytes());
+        let message = treering::entry::MessageView::new(json.as_bytes());
         assert_eq!(message.text(), "Aü 😀\n/", "{dialect}");
     }
 }
@@ -139,7 +139,7 @@ fn numbers_that_are_not_finite_are_null_where_the_writer_is_python() {
             let texts = context
                 .messages
                 .iter()
-                .map(|message| treering::MessageView::new(&message.json).text());
+                .map(|message| treering::entry::MessageView::new(&message.json).text());
             assert_eq!(join(texts), "first second third", "{dialect} {value}");
             let entry = session.entry("b2").unwrap();
             let agents = session.agent_context_at(Some("c3")).unwrap().unwrap();
@@ -170,7 +170,7 @@ fn a_line_with_nan_is_damaged_where_the_writer_is_not_python() {
             let texts = context
                 .messages
                 .iter()
-                .map(|message| treering::MessageView::new(&message.json).text());
+                .map(|message| treering::entry::MessageView::new(&message.json).text());
             assert_eq!(join(texts), "first third", "{dialect} {value}");
         }
     }

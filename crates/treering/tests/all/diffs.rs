@@ -41,7 +41,7 @@ fn each_side_is_what_the_other_has_not() {
         let all = session.context_at(Some("s")).unwrap().messages;
         let all = all.into_iter().chain(session.context_at(Some("c2")).unwrap().messages);
         all.filter(|m| ids.contains(&m.entry.as_str()))
-            .map(|m| treering::estimate_tokens(&m.json))
+            .map(|m| treering::compaction::estimate_tokens(&m.json))
             .sum()
     };
     assert_eq!(diff.a.tokens, sum(&["c", "r", "c2"]));

@@ -2,7 +2,9 @@
 
 use crate::support::{HEADER, compaction, entry, file, label, leaf, user};
 use std::path::{Path, PathBuf};
-use treering::{Diagnosis, Error, Repair, RepairOptions, Severity, examine, repair};
+use treering::Error;
+use treering::doctor::{Diagnosis, Repair, RepairOptions, examine, repair};
+use treering::findings::Severity;
 
 /// A session file in a directory of its own.
 pub(crate) struct Scratch {
@@ -47,7 +49,7 @@ impl Scratch {
 
 /// `line code` for everything found.
 fn codes(diagnosis: &Diagnosis) -> Vec<String> {
-    let code = |finding: &treering::Finding| match finding.line {
+    let code = |finding: &treering::findings::Finding| match finding.line {
         Some(line) => format!("{line} {}", finding.code()),
         None => finding.code().to_owned(),
     };
@@ -348,7 +350,7 @@ const KEPT: [&str; 12] = [
     "empty-file",
 ];
 
-fn once_each(findings: &[treering::Finding]) -> Vec<&'static str> {
+fn once_each(findings: &[treering::findings::Finding]) -> Vec<&'static str> {
     let mut codes: Vec<&'static str> = Vec::new();
     for finding in findings {
         if !codes.contains(&finding.code()) {

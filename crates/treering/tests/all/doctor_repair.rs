@@ -4,7 +4,8 @@ use crate::doctor::Scratch;
 use crate::support::{HEADER, assistant, cases, file, join, user};
 use proptest::prelude::*;
 use std::path::Path;
-use treering::{EntryId, Error, RepairOptions, RepairTo, Session, examine, repair};
+use treering::doctor::{RepairOptions, RepairTo, examine, repair};
+use treering::{EntryId, Error, Session};
 use treering_testkit::generate::small;
 use treering_testkit::mutate::mutate;
 use treering_testkit::rng::Rng;
@@ -167,13 +168,13 @@ fn in_place_the_old_file_is_kept_and_older_backups_too() {
     let scratch = Scratch::new(&text);
     std::fs::write(scratch.dir.path().join("s.jsonl.bak"), "older").unwrap();
     let options = RepairOptions { to: RepairTo::InPlace };
-    let repair = treering::repair(scratch.path(), options.clone()).unwrap();
+    let repair = treering::doctor::repair(scratch.path(), options.clone()).unwrap();
     assert_eq!(repair.output, Some(std::fs::canonicalize(scratch.path()).unwrap()));
     assert_eq!(std::fs::read_to_string(repair.backup.unwrap()).unwrap(), text);
     assert_eq!(std::fs::read(scratch.path()).unwrap(), file(&[user("a", None)]).into_bytes());
     let names = ["s.jsonl", "s.jsonl.bak", "s.jsonl.bak.2", "s.rejects.txt"];
     assert_eq!(scratch.files(), names);
-    let again = treering::repair(scratch.path(), options).unwrap();
+    let again = treering::doctor::repair(scratch.path(), options).unwrap();
     assert_eq!((again.output, scratch.files().len()), (None, 4));
 }
 
@@ -260,11 +261,11 @@ fn check(scratch: &Scratch) {
         done => done.unwrap(),
     };
     let Some(output) = &repair.output else {
-        let left = diagnosis.findings.iter().map(treering::Finding::code);
+        let left = diagnosis.findings.iter().map(treering::findings::Finding::code);
         assert!(!left.clone().any(|code| code == "missing-parent"), "{:?}", join(left));
         return;
     };
-    let again = treering::repair(output, RepairOptions::default()).unwrap();
+    let again = treering::doctor::repair(output, RepairOptions::default()).unwrap();
     assert_eq!(again.output, None, "repaired once is repaired: {again:?}");
     let after = Session::open(output).unwrap();
     for (id, raw) in old {

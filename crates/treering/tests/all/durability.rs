@@ -3,7 +3,8 @@
 use crate::support::outline;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use treering::{Durability, EntryId, Error, Message, NewEntry, Session, SessionOptions};
+use treering::session::Durability;
+use treering::{EntryId, Error, Message, NewEntry, Session, SessionOptions};
 use treering_testkit::faulty::{Faulty, Rates, SyncFault};
 
 fn open(journal: &Arc<Faulty>, durability: Durability) -> Session {
@@ -109,7 +110,7 @@ fn a_failed_sync_takes_back_only_what_is_our_own() {
 fn what_others_have_built_on_is_not_taken_back() {
     #[derive(Debug)]
     struct Meddler(Arc<Faulty>);
-    impl treering::Journal for Meddler {
+    impl treering::storage::Journal for Meddler {
         fn len(&self) -> std::io::Result<u64> {
             self.0.len()
         }
@@ -118,9 +119,9 @@ fn what_others_have_built_on_is_not_taken_back() {
         }
         fn append(
             &self,
-            end: &treering::End,
+            end: &treering::storage::End,
             lines: &[u8],
-        ) -> Result<treering::Appended, treering::JournalError> {
+        ) -> Result<treering::storage::Appended, treering::storage::JournalError> {
             self.0.append(end, lines)
         }
         fn sync(&self) -> std::io::Result<()> {

@@ -8,7 +8,9 @@ use crate::support::{
 };
 use std::io::Write;
 use std::sync::Arc;
-use treering::{Error, MemoryJournal, Message, Problem, Session, SessionOptions};
+use treering::findings::Problem;
+use treering::storage::MemoryJournal;
+use treering::{Error, Message, Session, SessionOptions};
 use treering_testkit::faulty::{AppendFault, Faulty};
 
 fn problems(session: &Session) -> Vec<(u64, Problem)> {

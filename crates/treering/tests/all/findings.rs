@@ -1,7 +1,8 @@
 //! Findings are reported with their lines and never stop anything.
 
 use crate::support::{compaction, entry, file, label, leaf, open, user};
-use treering::{EntryId, Problem};
+use treering::EntryId;
+use treering::findings::Problem;
 
 fn found(text: &str) -> Vec<(u64, Problem)> {
     let findings = open(text).findings().unwrap();

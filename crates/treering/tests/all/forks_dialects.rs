@@ -3,14 +3,15 @@
 
 use crate::samples;
 use std::path::Path;
+use treering::entry::MessageView;
+use treering::session::Creation;
 use treering::{
-    Catalog, Context, Creation, Dialect, Error, ForkOptions, Message, MessageView, Role, Session,
-    SessionOptions,
+    Catalog, Context, Dialect, Error, ForkOptions, Message, Role, Session, SessionOptions,
 };
 
 /// What the model sees: every message's role, content and summary.
 fn seen(context: &Context) -> Vec<(Role, Vec<u8>)> {
-    let of = |message: &treering::ContextMessage| {
+    let of = |message: &treering::context::ContextMessage| {
         let view = MessageView::new(&message.json);
         let parts = ["content", "summary"].map(|key| view.get(key).unwrap_or_default().to_vec());
         (view.role(), parts.concat())
@@ -20,7 +21,7 @@ fn seen(context: &Context) -> Vec<(Role, Vec<u8>)> {
 
 /// The same where dialects write JSON differently: the texts.
 fn spoken(context: &Context) -> Vec<(Role, String)> {
-    let of = |message: &treering::ContextMessage| {
+    let of = |message: &treering::context::ContextMessage| {
         let view = MessageView::new(&message.json);
         let summary = view.field("summary").map(|summary| summary.into_owned());
         (view.role(), summary.unwrap_or_else(|| view.text()))
@@ -67,7 +68,7 @@ fn fork_all(file: &Path) -> usize {
         forks += 1;
     }
     let written = Session::open(whole.path().unwrap()).unwrap();
-    if source.header().version > treering::VERSION {
+    if source.header().version > treering::header::VERSION {
         return forks; // A version that is only read stays one.
     }
     written.append(Message::user("more")).unwrap();

@@ -2,7 +2,7 @@
 
 use crate::support::{compaction, entry, file, open, user};
 use serde_json::{Value, json};
-use treering::{ContextRepair, LlmContext, Pairing};
+use treering::provider::{ContextRepair, LlmContext, Pairing};
 
 fn llm(lines: &[String], pairing: Pairing) -> LlmContext {
     open(file(lines)).context().unwrap().to_llm(pairing)

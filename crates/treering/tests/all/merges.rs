@@ -3,9 +3,8 @@
 use crate::support::{
     assistant, calls, entry, file, join, leaf, open, path, result, sources, user, written,
 };
-use treering::{
-    Error, Kind, MERGE_SUMMARY_PREAMBLE, Merge, MergePlan, MergeSummary, Message, Session,
-};
+use treering::merge::{MERGE_SUMMARY_PREAMBLE, Merge, MergePlan, MergeSummary};
+use treering::{Error, Kind, Message, Session};
 
 /// `m1 m2` and `s1 s2 s3` below `a`; the leaf is `m2`.
 fn story() -> Vec<String> {

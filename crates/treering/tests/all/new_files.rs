@@ -2,8 +2,9 @@
 
 use std::io::Write;
 use std::path::Path;
-use treering::fs::NewFile;
-use treering::{ConvertOptions, Dialect, Error, ForkOptions, Message, Session};
+use treering::convert::ConvertOptions;
+use treering::internal::fs::NewFile;
+use treering::{Dialect, Error, ForkOptions, Message, Session};
 
 fn names(dir: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(dir).unwrap();
@@ -107,13 +108,14 @@ fn files_with_the_names_of_former_temporaries_are_left_alone() {
     }
 
     let options = ConvertOptions::default();
-    treering::convert_session(&source, at("converted.jsonl"), Dialect::Tau, &options).unwrap();
+    treering::convert::convert_session(&source, at("converted.jsonl"), Dialect::Tau, &options)
+        .unwrap();
     source.copy_to(at("copy.jsonl")).unwrap();
     source.fork(hello.as_str(), ForkOptions::default()).unwrap();
-    let in_place = treering::RepairOptions { to: treering::RepairTo::InPlace };
-    treering::repair(at("repaired.jsonl"), in_place).unwrap();
+    let in_place = treering::doctor::RepairOptions { to: treering::doctor::RepairTo::InPlace };
+    treering::doctor::repair(at("repaired.jsonl"), in_place).unwrap();
     Session::open(at("upgraded.jsonl")).unwrap().upgrade().unwrap().unwrap();
-    treering::relocate(at("moved.jsonl"), "/q", at("moved.jsonl"), |_| Ok(())).unwrap();
+    treering::session::relocate(at("moved.jsonl"), "/q", at("moved.jsonl"), |_| Ok(())).unwrap();
 
     for name in taken {
         assert!(at(name).symlink_metadata().is_ok(), "{name} is gone");
@@ -132,7 +134,12 @@ fn two_conversions_to_one_file_do_not_acknowledge_each_other() {
     let convert = |text: &str| {
         let session = Session::in_memory("/p");
         session.append(Message::user(text)).unwrap();
-        treering::convert_session(&session, &target, Dialect::Tau, &ConvertOptions::default())
+        treering::convert::convert_session(
+            &session,
+            &target,
+            Dialect::Tau,
+            &ConvertOptions::default(),
+        )
     };
     let results: Vec<_> = std::thread::scope(|scope| {
         let threads: Vec<_> =

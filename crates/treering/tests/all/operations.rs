@@ -6,7 +6,8 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use std::path::PathBuf;
 use std::sync::Arc;
-use treering::{EntryId, ForkOptions, MemoryJournal, Message, NewEntry, Session, SessionOptions};
+use treering::storage::MemoryJournal;
+use treering::{EntryId, ForkOptions, Message, NewEntry, Session, SessionOptions};
 
 #[derive(Debug, Clone)]
 enum Op {

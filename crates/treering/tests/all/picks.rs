@@ -4,10 +4,9 @@ use crate::support::{
     assistant, calls, compaction, entry, file, join, label, leaf, open, path, result, sources, user,
 };
 use tempfile::TempDir;
-use treering::{
-    Dialect, Error, ForkOptions, NewEntry, Pairing, Pick, Repeated, Selection, Session,
-    SessionOptions,
-};
+use treering::merge::{Pick, Repeated, Selection};
+use treering::provider::Pairing;
+use treering::{Dialect, Error, ForkOptions, NewEntry, Session, SessionOptions};
 
 /// `a` is the root; `m` on one branch of it, everything else on the other.
 fn story() -> Vec<String> {

@@ -4,8 +4,10 @@ use crate::support::{cases, entry, file, open};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::collections::HashSet;
-use treering::{
-    CacheControl, Context, ContextRepair, Model, Pairing, ProviderRequest, RequestOptions, Tool,
+use treering::Context;
+use treering::context::Model;
+use treering::provider::{
+    CacheControl, ContextRepair, Pairing, ProviderRequest, RequestOptions, Tool,
 };
 
 /// Returns a context of these messages, each an entry `e0`, `e1` … below the one before it.

@@ -4,7 +4,8 @@ use std::fs;
 use std::io;
 use std::path::PathBuf;
 use tempfile::TempDir;
-use treering::{Error, Message, Session, relocate};
+use treering::session::relocate;
+use treering::{Error, Message, Session};
 
 const HEADER: &str =
     r#"{"type":"session","version":3,"id":"s","x":1.50,"cwd":"/from","y":"\ud800"}"#;

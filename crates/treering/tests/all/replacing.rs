@@ -5,7 +5,8 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
-use treering::{Dialect, Error, Message, RepairOptions, RepairTo, Session, SessionOptions};
+use treering::doctor::{RepairOptions, RepairTo};
+use treering::{Dialect, Error, Message, Session, SessionOptions};
 
 const HEADER: &str =
     r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-05T09:00:00.000Z","cwd":"/p"}"#;
@@ -37,7 +38,7 @@ fn what_an_agent_appends_while_a_file_moves_is_brought_over() {
     let (dir, old) = file(&format!("{HEADER}\n{}\n", entry("a", "first")));
     let new = dir.path().join("new.jsonl");
     let held = Cell::new(Some(fs::OpenOptions::new().append(true).open(&old).unwrap()));
-    treering::relocate(&old, "/q", &new, |path| {
+    treering::session::relocate(&old, "/q", &new, |path| {
         appended(path, &entry("b", "by its path"));
         fs::remove_file(path)?;
         let mut held = held.take().unwrap();
@@ -56,9 +57,9 @@ fn the_backup_is_the_old_file_itself() {
         let (_dir, path) = file(&format!("{header}\n{}\ngarbage\n", entry("a", "first")));
         let mut held = fs::OpenOptions::new().append(true).open(&path).unwrap();
         let backup = match verb {
-            "repair" => treering::repair(&path, in_place()).unwrap().backup.unwrap(),
+            "repair" => treering::doctor::repair(&path, in_place()).unwrap().backup.unwrap(),
             "upgrade" => Session::open(&path).unwrap().upgrade().unwrap().unwrap().backup.unwrap(),
-            _ => treering::relocate(&path, "/q", &path, |_| Ok(())).unwrap().unwrap(),
+            _ => treering::session::relocate(&path, "/q", &path, |_| Ok(())).unwrap().unwrap(),
         };
         writeln!(held, "{}", entry("late", "long after")).unwrap();
         let kept = fs::read_to_string(&backup).unwrap();
@@ -98,17 +99,18 @@ fn permissions_owner_and_time_are_kept() {
         let about = fs::metadata(&path).unwrap();
         let other = dir.path().join("other.jsonl");
         let result = match verb {
-            "repair" => treering::repair(&path, in_place()).unwrap().output.unwrap(),
+            "repair" => treering::doctor::repair(&path, in_place()).unwrap().output.unwrap(),
             "upgrade" => {
                 Session::open(&path).unwrap().upgrade().unwrap().unwrap();
                 path.clone()
             }
             "move" => {
-                treering::relocate(&path, "/q", &path, |_| Ok(())).unwrap();
+                treering::session::relocate(&path, "/q", &path, |_| Ok(())).unwrap();
                 path.clone()
             }
             _ => {
-                treering::relocate(&path, "/q", &other, |old| fs::remove_file(old)).unwrap();
+                treering::session::relocate(&path, "/q", &other, |old| fs::remove_file(old))
+                    .unwrap();
                 other
             }
         };
@@ -128,10 +130,10 @@ fn a_write_protected_file_is_left_alone() {
     let (dir, path) = file(&text);
     fs::set_permissions(&path, fs::Permissions::from_mode(0o400)).unwrap();
     let errors = [
-        treering::repair(&path, in_place()).map(drop).unwrap_err(),
+        treering::doctor::repair(&path, in_place()).map(drop).unwrap_err(),
         Session::open(&path).unwrap().upgrade().map(drop).unwrap_err(),
         Session::open(&path).unwrap().append(Message::user("x")).map(drop).unwrap_err(),
-        treering::relocate(&path, "/q", &path, |_| Ok(())).map(drop).unwrap_err(),
+        treering::session::relocate(&path, "/q", &path, |_| Ok(())).map(drop).unwrap_err(),
     ];
     for error in errors {
         assert!(error.to_string().contains("write-protected"), "{error}");

@@ -2,7 +2,8 @@
 //! files of the corpus.
 
 use std::path::{Path, PathBuf};
-use treering::{Creation, Dialect, Message, NewEntry, Session, SessionOptions};
+use treering::session::Creation;
+use treering::{Dialect, Message, NewEntry, Session, SessionOptions};
 
 /// Writes the samples below `dir`. Those of writable dialects are written by treering itself.
 pub(crate) fn write_all(dir: &Path) -> Vec<PathBuf> {

@@ -105,7 +105,7 @@ fn a_header_of_two_megabytes() {
     std::fs::write(&path, file(&[user("a", None)]).replace(HEADER, &header)).unwrap();
     let session = Session::open(&path).unwrap();
     assert_eq!((session.cwd().as_str(), session.tree().len()), ("/project", 1));
-    assert_eq!(treering::info(&path).unwrap().id, "s1", "it is listed as well");
+    assert_eq!(treering::catalog::info(&path).unwrap().id, "s1", "it is listed as well");
     assert_tail_agrees(&path);
 }
 

@@ -4,7 +4,8 @@
 use crate::support::{Leaf, assert_agrees, assert_own_line, cases, outline};
 use proptest::prelude::*;
 use std::sync::Arc;
-use treering::{Durability, EntryId, Message, NewEntry, Session, SessionOptions};
+use treering::session::Durability;
+use treering::{EntryId, Message, NewEntry, Session, SessionOptions};
 use treering_testkit::faulty::{Faulty, Rates};
 use treering_testkit::rng::Rng;
 

@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use treering::{Creation, Durability, Journal, MemoryJournal, Session, SessionOptions};
+use treering::session::{Creation, Durability};
+use treering::storage::{Journal, MemoryJournal};
+use treering::{Session, SessionOptions};
 use treering_testkit::faulty::Faulty;
 use treering_testkit::story;
 

@@ -3,7 +3,8 @@
 use proptest::test_runner::{Config, RngSeed};
 use std::path::Path;
 use std::sync::Arc;
-use treering::{Context, Kind, MemoryJournal, Session, SessionOptions};
+use treering::storage::MemoryJournal;
+use treering::{Context, Kind, Session, SessionOptions};
 use treering_testkit::model::{self, Model};
 use treering_testkit::rng::Rng;
 

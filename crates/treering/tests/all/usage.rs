@@ -4,7 +4,8 @@ use crate::support::{HEADER, cases, entry, file, leaf, open, user};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use treering::{Branch, ForkOptions, Ledger, Purpose, Session, Usage};
+use treering::usage::{Branch, Ledger, Purpose, Usage};
+use treering::{ForkOptions, Session};
 
 /// Tokens as input/output/read/written, then the cost, `?` if it is unknown.
 fn shown(usage: &Usage) -> String {

@@ -2,7 +2,8 @@
 
 use crate::support::{HEADER, Leaf, assert_agrees, file, path, sources, try_open, user};
 use std::path::{Path, PathBuf};
-use treering::{Error, Message, Problem, Session};
+use treering::findings::Problem;
+use treering::{Error, Message, Session};
 
 fn put(directory: &Path, text: impl AsRef<[u8]>) -> PathBuf {
     let file = directory.join("s.jsonl");
@@ -213,7 +214,7 @@ fn not_a_session_at_all() {
         let refused = Session::open(&file);
         assert!(matches!(refused, Err(Error::NotASession { .. })), "{shown}: {refused:?}");
         assert!(treering::active_context(&file).is_err(), "{shown}");
-        assert!(treering::info(&file).is_err(), "{shown}");
+        assert!(treering::catalog::info(&file).is_err(), "{shown}");
         assert_eq!(std::fs::read(&file).unwrap(), bytes, "{shown}: untouched");
     }
     let refused = Session::open(directory.path());

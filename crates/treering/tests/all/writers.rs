@@ -4,7 +4,8 @@ use crate::support::{join, outline, path, user};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
-use treering::{Creation, EntryId, Error, LeafMoves, Message, NewEntry, Session, SessionOptions};
+use treering::session::{Creation, LeafMoves};
+use treering::{EntryId, Error, Message, NewEntry, Session, SessionOptions};
 
 /// A file with one entry, and two sessions on it.
 fn two(directory: &Path) -> (PathBuf, Session, Session, EntryId) {

@@ -5,10 +5,10 @@ use crate::files::{self, Start};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
-use treering::{
-    ConvertOptions, Dialect, Durability, Error, ForkOptions, Message, RepairOptions, RepairTo,
-    Session, SessionOptions,
-};
+use treering::convert::ConvertOptions;
+use treering::doctor::{RepairOptions, RepairTo};
+use treering::session::Durability;
+use treering::{Dialect, Error, ForkOptions, Message, Session, SessionOptions};
 use treering_testkit::rng::Rng;
 use treering_testkit::sim::{Agent, Crash, Faults, Habit, Inode, World};
 
@@ -216,20 +216,22 @@ impl Scenario {
             }
             Verb::Upgrade => Session::open(PATH)?.upgrade().map(drop),
             Verb::RepairInPlace => {
-                treering::repair(PATH, RepairOptions { to: RepairTo::InPlace }).map(drop)
+                treering::doctor::repair(PATH, RepairOptions { to: RepairTo::InPlace }).map(drop)
             }
             Verb::RepairBeside => {
                 let to = RepairTo::Path(TARGET.into());
-                treering::repair(PATH, RepairOptions { to }).map(drop)
+                treering::doctor::repair(PATH, RepairOptions { to }).map(drop)
             }
-            Verb::MoveInPlace => treering::relocate(PATH, "/q", PATH, |_| Ok(())).map(drop),
+            Verb::MoveInPlace => {
+                treering::session::relocate(PATH, "/q", PATH, |_| Ok(())).map(drop)
+            }
             Verb::MoveElsewhere => {
-                let retire = |old: &Path| treering::fs::rename(old, Path::new(TRASH));
-                treering::relocate(PATH, "/q", TARGET, retire).map(drop)
+                let retire = |old: &Path| treering::internal::fs::rename(old, Path::new(TRASH));
+                treering::session::relocate(PATH, "/q", TARGET, retire).map(drop)
             }
             Verb::Convert => {
                 let options = ConvertOptions::default();
-                treering::convert(PATH, TARGET, Dialect::Tau, &options).map(drop)
+                treering::convert::convert(PATH, TARGET, Dialect::Tau, &options).map(drop)
             }
             Verb::Fork => {
                 let session = Session::open(PATH)?;

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
-use treering::{Catalog, Creation, Durability, Message, Session, SessionOptions};
+use treering::session::{Creation, Durability};
+use treering::{Catalog, Message, Session, SessionOptions};
 use treering_testkit::sim::{Faults, World};
 
 fn run<T: Send>(world: &Arc<World>, body: impl FnOnce() -> T + Send) -> T {

@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::sync::Arc;
 use tempfile::TempDir;
-use treering::{Context, Entry, EntryId, Message, MessageView, NewEntry, Session};
+use treering::entry::MessageView;
+use treering::{Context, Entry, EntryId, Message, NewEntry, Session};
 use treering_agent::AgentSession;
 use treering_testkit::faulty::Faulty;
 

@@ -1,6 +1,6 @@
 //! Findings that are alike, put together: a file that lacks one thing often lacks it on every line.
 
-use treering::Finding;
+use treering::findings::Finding;
 
 /// How many findings of one kind are shown before the rest is only counted.
 const MAX_OF_A_KIND: usize = 5;

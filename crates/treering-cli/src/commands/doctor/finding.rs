@@ -7,7 +7,9 @@ use crate::output::{Output, Style, json_string, json_string_or_null};
 use crate::text::{count, pad, safe_line, shell_word, size};
 use std::io::{self, Write};
 use std::path::Path;
-use treering::{Diagnosis, Error, Finding, Severity};
+use treering::Error;
+use treering::doctor::Diagnosis;
+use treering::findings::{Finding, Severity};
 
 const SEVERITIES: [Severity; 3] = [Severity::Error, Severity::Warning, Severity::Note];
 

@@ -13,7 +13,8 @@ use crate::shelf;
 use crate::text::safe_line;
 use std::path::{Path, PathBuf};
 use total::Total;
-use treering::{Progress, Repair, RepairOptions, RepairTo};
+use treering::catalog::Progress;
+use treering::doctor::{Repair, RepairOptions, RepairTo};
 use treering_shelf::Shelf;
 
 /// Find out what is wrong with session files, and repair them
@@ -90,11 +91,13 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
                 sum.add(&done.remaining);
                 repair::write(&done, detail, args.json, out)
             }),
-            false => treering::examine(&file).map_err(Failure::from).and_then(|diagnosis| {
-                meter.clear();
-                sum.add(&diagnosis.findings);
-                finding::write(&diagnosis, detail, args.json, out)
-            }),
+            false => {
+                treering::doctor::examine(&file).map_err(Failure::from).and_then(|diagnosis| {
+                    meter.clear();
+                    sum.add(&diagnosis.findings);
+                    finding::write(&diagnosis, detail, args.json, out)
+                })
+            }
         };
         match looked {
             Ok(Health::Healthy) => {}
@@ -134,7 +137,7 @@ impl Args {
         if self.in_place && !self.force {
             replaced::check_idle(file)?;
         }
-        Ok(treering::repair(file, RepairOptions { to: self.to() })?)
+        Ok(treering::doctor::repair(file, RepairOptions { to: self.to() })?)
     }
 
     fn to(&self) -> RepairTo {

@@ -7,7 +7,8 @@ use crate::output::{Output, Style, json_string, json_string_or_null};
 use crate::text::{count, safe_line};
 use std::io::{self, Write};
 use std::path::Path;
-use treering::{Finding, Measure, Relinked, Renamed, Repair, Severity};
+use treering::doctor::{Measure, Relinked, Renamed, Repair};
+use treering::findings::{Finding, Severity};
 
 /// The number of changes of a kind that are listed.
 const MAX_LISTED: usize = 20;

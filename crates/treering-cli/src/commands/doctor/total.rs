@@ -5,7 +5,7 @@ use crate::error::Failure;
 use crate::output::{Output, Style};
 use crate::text::count;
 use std::io::Write;
-use treering::{Finding, Severity};
+use treering::findings::{Finding, Severity};
 
 #[derive(Debug, Default)]
 pub(super) struct Total {

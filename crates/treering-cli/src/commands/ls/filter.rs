@@ -1,7 +1,7 @@
 //! Filters and sorts the sessions of a list.
 
 use std::cmp::Reverse;
-use treering::SessionInfo;
+use treering::catalog::SessionInfo;
 
 /// The order of a list. The newest come first, the largest, the dearest; names as in a dictionary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]

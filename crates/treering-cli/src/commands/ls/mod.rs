@@ -13,7 +13,8 @@ use filter::Sort;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use table::{Shown, When};
-use treering::{Dialect, SessionInfo};
+use treering::Dialect;
+use treering::catalog::SessionInfo;
 use treering_search::Since;
 use treering_shelf::{Contents, Places, Project, Shelf, Skipped};
 
@@ -186,8 +187,8 @@ fn in_directory(dir: &Path) -> Result<Contents, Failure> {
 }
 
 fn write_json(session: &SessionInfo, out: &mut Output) -> Result<(), Failure> {
-    let created = session.created.map(treering::format_time);
-    let modified = treering::format_time(session.modified);
+    let created = session.created.map(treering::time::format);
+    let modified = treering::time::format(session.modified);
     let path = session.path.to_string_lossy();
     let fields = [
         ("path", Some(&*path)),

@@ -11,7 +11,7 @@ use crate::text::{self, age, columns, excerpt, fit, fit_end, pad, safe_line, siz
 use std::collections::HashMap;
 use std::io::Write;
 use std::path::Path;
-use treering::SessionInfo;
+use treering::catalog::SessionInfo;
 
 /// The kind of list, which decides its columns.
 #[derive(Debug)]

@@ -4,7 +4,8 @@ use super::super::Page;
 use super::super::diff::{Side, side_by_side};
 use super::{shown, tones};
 use std::sync::Arc;
-use treering::{MemoryJournal, Session, SessionOptions};
+use treering::storage::MemoryJournal;
+use treering::{Session, SessionOptions};
 
 /// Returns an entry of every kind that has a page of its own.
 fn session() -> Session {

@@ -4,7 +4,8 @@ use super::super::writer::MAX_LINES;
 use super::super::{Line, Page, Reader};
 use super::shown;
 use crate::text::safe_line;
-use treering::{MemoryJournal, Session, SessionOptions};
+use treering::storage::MemoryJournal;
+use treering::{Session, SessionOptions};
 
 fn is_harmless(page: &Page) -> bool {
     let lines =

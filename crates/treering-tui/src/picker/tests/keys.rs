@@ -7,7 +7,7 @@ use crate::testing::press;
 use crate::theme::Tone;
 use crate::{Happening, Mouse};
 use std::path::PathBuf;
-use treering::{Progress, SessionInfo};
+use treering::catalog::{Progress, SessionInfo};
 
 #[test]
 fn keys_move_sort_filter_and_search() {

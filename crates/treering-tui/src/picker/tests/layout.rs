@@ -6,7 +6,7 @@ use crate::testing::press;
 use proptest::prelude::*;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use treering::SessionInfo;
+use treering::catalog::SessionInfo;
 
 /// Sessions with parents by path, by id, by nothing or by nonsense: themselves and rings included.
 fn family() -> impl Strategy<Value = Vec<SessionInfo>> {

@@ -5,7 +5,8 @@ mod layout;
 mod screens;
 
 use super::{Event, Scope, Start, State, update};
-use treering::{Dialect, SessionInfo};
+use treering::Dialect;
+use treering::catalog::SessionInfo;
 use treering_shelf::Project;
 
 /// The time of all tests, in Unix milliseconds.

@@ -5,7 +5,7 @@ use super::{knowing, sample, session, start};
 use crate::page::{Line, Page};
 use crate::testing::{press, resized as screen};
 use crate::theme::Tone;
-use treering::{Progress, SessionInfo};
+use treering::catalog::{Progress, SessionInfo};
 
 fn after(keys: &str) -> State {
     press(knowing(sample()), keys).0

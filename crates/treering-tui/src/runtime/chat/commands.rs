@@ -6,7 +6,9 @@ use crate::Notice;
 use crate::chat::{Command, Event, Summary};
 use std::path::Path;
 use std::sync::Arc;
-use treering::{EntryId, Kind, NewEntry, Part, Role, Selection, Session};
+use treering::merge::Selection;
+use treering::session::Part;
+use treering::{EntryId, Kind, NewEntry, Role, Session};
 use treering_agent::{
     AgentError, AgentSession, BranchSummary, CancellationToken, CompactOptions, Compaction,
     ForkPosition, Forked, MergeOptions, MergeOutcome, NavigateOptions, Navigation, Replaced,

@@ -6,7 +6,9 @@ use crate::amount::{cost, tokens};
 use crate::page::{Line, Page, Span};
 use crate::text::safe_line;
 use crate::theme::Tone;
-use treering::{Branch, EntryId, Error, Kind, Reader, Role, Session, Tree, Usage};
+use treering::session::Reader;
+use treering::usage::{Branch, Usage};
+use treering::{EntryId, Error, Kind, Role, Session, Tree};
 use treering_export::{Calls, Gist};
 
 /// No list is longer.

@@ -16,7 +16,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
-use treering::{MessageView, Session, SessionOptions};
+use treering::entry::MessageView;
+use treering::{Session, SessionOptions};
 use treering_agent::{
     AgentSession, CancellationToken, ChatAnswer, ChatFuture, ChatModel, ChatRequest, Delta,
     Extractive, SummaryError, Usage,

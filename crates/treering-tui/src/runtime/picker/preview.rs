@@ -9,7 +9,10 @@ use crate::page::{Line, Page};
 use crate::picker::Event;
 use crate::theme::Tone;
 use std::sync::mpsc::{Sender, channel};
-use treering::{Block, ContextMessage, MessageView, Model, Role, SessionInfo, active_projection};
+use treering::catalog::SessionInfo;
+use treering::context::{ContextMessage, Model};
+use treering::entry::{Block, MessageView};
+use treering::{Role, active_projection};
 use treering_export::text::{age, size};
 
 /// How many entries at the end are looked at, and how many messages of them are shown.

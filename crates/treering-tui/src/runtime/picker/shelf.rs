@@ -3,7 +3,7 @@
 use crate::picker::Event;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
-use treering::SessionInfo;
+use treering::catalog::SessionInfo;
 use treering_shelf::{FileChange, Shelf, Watch};
 
 /// So often what was found is told: as often as an eye can follow.

@@ -8,7 +8,11 @@ use crate::tree::{Effect, Event, Outline};
 use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
-use treering::{Body, CompactionSettings, Entry, EntryId, Part, Role, Selection, Session};
+use treering::compaction::CompactionSettings;
+use treering::entry::Body;
+use treering::merge::Selection;
+use treering::session::Part;
+use treering::{Entry, EntryId, Role, Session};
 use treering_agent::{
     AgentError, AgentSession, CancellationToken, CompactOptions, Compaction, Event as Told,
     ForkPosition, Forked, MergeOptions, MergeOutcome, NavigateOptions, Navigation,

@@ -5,9 +5,10 @@ use crate::page::{Line, Page};
 use crate::text::safe_line;
 use crate::theme::Tone;
 use crate::tree::{Sheet, Subject};
-use treering::{
-    CompactionSettings, Diff, EntryId, MessageView, Preparation, Result, Session, estimate_tokens,
-};
+use treering::compaction::{CompactionSettings, Preparation, estimate_tokens};
+use treering::diff::Diff;
+use treering::entry::MessageView;
+use treering::{EntryId, Result, Session};
 use treering_export::text::short_number;
 
 /// The longest beginning of a message that is shown on one line.
@@ -33,7 +34,7 @@ pub(super) fn diff(session: &Session, a: &str, b: &str, width: usize) -> Result<
     Ok(Sheet { subject: Subject::Diff(a.to_owned(), b.to_owned()), title, page })
 }
 
-fn what_it_did(side: &treering::Side) -> String {
+fn what_it_did(side: &treering::diff::Side) -> String {
     let files = side.file_ops.lists();
     let (read, changed) = (files.read.len(), files.modified.len());
     format!(

@@ -11,7 +11,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
-use treering::{Error, Finding, Session, Severity, strings};
+use treering::entry::strings;
+use treering::findings::{Finding, Severity};
+use treering::{Error, Session};
 
 /// The interval at which a session is polled for entries of other writers.
 const LOOK: Duration = Duration::from_millis(500);

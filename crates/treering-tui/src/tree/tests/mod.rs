@@ -7,7 +7,8 @@ mod screens;
 use super::{Event, Gist, Outline, State, read_all, update};
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use treering::{MemoryJournal, Session, SessionOptions};
+use treering::storage::MemoryJournal;
+use treering::{Session, SessionOptions};
 
 pub(super) fn session(bytes: &[u8]) -> Session {
     let journal = Arc::new(MemoryJournal::new(bytes.to_vec()));

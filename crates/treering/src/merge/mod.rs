@@ -8,15 +8,15 @@
 
 mod copy;
 mod known;
-mod merge;
 mod pairs;
 mod pick;
+mod plan;
 mod target;
 
 pub use copy::Repeated;
 pub(crate) use copy::same;
-pub use merge::{MERGE_SUMMARY_PREAMBLE, Merge, MergePlan, MergeSummary, Merged};
 pub use pick::{Pick, Selection};
+pub use plan::{MERGE_SUMMARY_PREAMBLE, Merge, MergePlan, MergeSummary, Merged};
 
 use crate::entry::{Entry, Kind};
 use crate::json;

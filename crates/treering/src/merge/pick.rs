@@ -9,7 +9,7 @@ use crate::session::Session;
 /// The entries to pick: one, or all from one entry to another below it.
 ///
 /// ```
-/// use treering::Selection;
+/// use treering::merge::Selection;
 /// assert_eq!(Selection::range("a1", "b2"), "a1..b2".parse().unwrap());
 /// assert_eq!(Selection::entry("a1"), "a1".parse().unwrap());
 /// ```
@@ -57,7 +57,7 @@ pub struct Pick {
     /// Selected entries that are no part of a conversation: settings, labels, prompts, compactions,
     /// entries that cannot be read.
     pub left_out: Vec<EntryId>,
-    /// Calls without a result: entry and call. [`Pairing::Strict`](crate::Pairing::Strict) makes
+    /// Calls without a result: entry and call. [`Pairing::Strict`](crate::provider::Pairing::Strict) makes
     /// up results for them.
     pub unanswered: Vec<(EntryId, String)>,
     /// The estimated size of what is copied.
@@ -94,7 +94,8 @@ impl Session {
     /// copied again. Returns the ids of the copies.
     ///
     /// ```
-    /// use treering::{Message, Selection, Session};
+    /// use treering::{Message, Session};
+    /// use treering::merge::Selection;
     /// let session = Session::in_memory("/project");
     /// let start = session.append(Message::user("Name a colour."))?;
     /// let red = session.append(Message::assistant("acme", "m", "Red."))?;

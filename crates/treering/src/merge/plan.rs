@@ -129,10 +129,11 @@ impl MergePlan {
 impl Session {
     /// Plans the merge of the branch that ends at `other` into this one, with as many of its
     /// newest messages for a summarizer as fit into `budget` tokens (see
-    /// [`branch_budget`](crate::branch_budget)). Changes nothing.
+    /// [`branch_budget`](crate::branch_summary::branch_budget)). Changes nothing.
     ///
     /// ```
-    /// use treering::{Merge, Message, Session};
+    /// use treering::{Message, Session};
+    /// use treering::merge::Merge;
     /// let session = Session::in_memory("/project");
     /// let start = session.append(Message::user("Name a colour."))?;
     /// let red = session.append(Message::assistant("acme", "m", "Red."))?;

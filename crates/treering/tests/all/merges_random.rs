@@ -5,10 +5,10 @@ use crate::support::{cases, outline, result, user, written};
 use proptest::prelude::*;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
-use treering::{
-    ContextRepair, EntryId, Kind, MemoryJournal, Merge, MergeSummary, NewEntry, Pairing, Pick,
-    Repeated, Selection, Session, SessionOptions,
-};
+use treering::merge::{Merge, MergeSummary, Pick, Repeated, Selection};
+use treering::provider::{ContextRepair, Pairing};
+use treering::storage::MemoryJournal;
+use treering::{EntryId, Kind, NewEntry, Session, SessionOptions};
 use treering_testkit::rng::Rng;
 
 struct World {
