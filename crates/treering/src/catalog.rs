@@ -6,12 +6,14 @@
 use crate::dialect::Dialect;
 use crate::entry::{Kind, Role, content_text};
 use crate::error::{Error, Result};
+use crate::fork::ForkOptions;
+use crate::fs;
 use crate::header::Header;
 use crate::id::SessionId;
 use crate::json;
 use crate::load::Loaded;
 use crate::log::{Held, Joined, Listed};
-use crate::session::{Creation, ForkOptions, Session, SessionOptions, absolute};
+use crate::session::{Creation, Session, SessionOptions, location};
 use crate::snapshot::{Bodies, Snapshot};
 use crate::time;
 use crate::usage;
@@ -108,10 +110,7 @@ impl Catalog {
 
     /// The directory of a project's sessions.
     pub fn dir_for(&self, cwd: impl AsRef<Path>) -> PathBuf {
-        let cwd = absolute(cwd.as_ref());
-        let cwd = cwd.to_string_lossy();
-        let inner = cwd.strip_prefix(['/', '\\']).unwrap_or(&cwd).replace(['/', '\\', ':'], "-");
-        self.root.join(format!("--{inner}--"))
+        location::project_directory(&self.root, cwd.as_ref())
     }
 
     fn dir(&self, cwd: &Path, options: &SessionOptions) -> PathBuf {
@@ -121,11 +120,11 @@ impl Catalog {
     /// A new session for a project. Its file comes with its first message, unless the options say
     /// otherwise.
     pub fn create(&self, cwd: impl AsRef<Path>, mut options: SessionOptions) -> Result<Session> {
-        let cwd = absolute(cwd.as_ref());
+        let cwd = fs::absolute(cwd.as_ref());
         let id = options.id.take().unwrap_or_else(SessionId::generate);
         // The clock is read once: the name of the file and its header tell the same time.
         let created = time::now();
-        let name = file_name_at(&time::format(created), id.as_str());
+        let name = location::file_name(&time::format(created), id.as_str());
         let path = self.dir(&cwd, &options).join(name);
         options.id = Some(id);
         Session::create_with(&path, &cwd, options, created)
@@ -137,7 +136,7 @@ impl Catalog {
         cwd: impl AsRef<Path>,
         options: SessionOptions,
     ) -> Result<Session> {
-        let cwd = absolute(cwd.as_ref());
+        let cwd = fs::absolute(cwd.as_ref());
         let mut files: Vec<(SystemTime, PathBuf)> = session_files(&self.dir(&cwd, &options))?
             .into_iter()
             .filter_map(|path| Some((path.metadata().ok()?.modified().ok()?, path)))
@@ -161,7 +160,7 @@ impl Catalog {
         cwd: impl AsRef<Path>,
         options: SessionOptions,
     ) -> Result<Session> {
-        let (source, cwd) = (absolute(source.as_ref()), absolute(cwd.as_ref()));
+        let (source, cwd) = (fs::absolute(source.as_ref()), fs::absolute(cwd.as_ref()));
         let session = Session::open(&source)?;
         if session.view().size().map_err(Error::io(&source, "read"))? == 0 {
             let reason = "it is empty".to_owned();
@@ -194,7 +193,7 @@ impl Catalog {
 
     /// The sessions of a project, newest first. `progress` is called as files are read.
     pub fn list(&self, cwd: impl AsRef<Path>, progress: impl FnMut(Progress)) -> Result<Listing> {
-        let cwd = absolute(cwd.as_ref());
+        let cwd = fs::absolute(cwd.as_ref());
         let mut listing = list_dir(self.dir_for(&cwd), progress)?;
         listing.sessions.retain(|session| belongs(&session.cwd, &cwd));
         Ok(listing)
@@ -240,17 +239,8 @@ pub fn list_dir(directory: impl AsRef<Path>, progress: impl FnMut(Progress)) -> 
     Ok(list_files(session_files(directory.as_ref())?, progress))
 }
 
-/// The file name of a new session.
-pub(crate) fn file_name(header: &Header) -> String {
-    file_name_at(&header.timestamp, &header.id)
-}
-
-fn file_name_at(timestamp: &str, id: &str) -> String {
-    format!("{}_{id}.jsonl", timestamp.replace([':', '.'], "-"))
-}
-
 fn belongs(session_cwd: &str, cwd: &Path) -> bool {
-    !session_cwd.is_empty() && absolute(Path::new(session_cwd)) == cwd
+    !session_cwd.is_empty() && fs::absolute(Path::new(session_cwd)) == cwd
 }
 
 fn read_header(path: &Path) -> Option<Header> {

@@ -43,6 +43,7 @@ pub mod doctor;
 pub mod entry;
 mod error;
 pub mod findings;
+pub mod fork;
 mod fs;
 pub mod header;
 mod id;
@@ -63,9 +64,10 @@ pub use context::Context;
 pub use dialect::Dialect;
 pub use entry::{Entry, Kind, Message, NewEntry, Role};
 pub use error::{Error, Result};
+pub use fork::ForkOptions;
 pub use header::Header;
 pub use id::{EntryId, SessionId};
-pub use session::{ForkOptions, Session, SessionOptions};
+pub use session::{Session, SessionOptions};
 pub use tree::Tree;
 
 /// Requests of model providers, built from a context.
@@ -118,7 +120,7 @@ pub fn active_context(path: impl AsRef<Path>) -> Result<Context> {
 pub fn active_projection(path: impl AsRef<Path>) -> Result<Projection> {
     let path = path.as_ref();
     let journal: Arc<dyn Journal> = Arc::new(log::FileJournal::open(path)?);
-    match log::tail::projection(&journal, path)? {
+    match context::tail::projection(&journal, path)? {
         Some(projection) => Ok(projection),
         None => Session::open(path)?.projection(),
     }

@@ -5,121 +5,20 @@
 //! is kept, and what agents append to it meanwhile is brought over. Whatever is not an entry (damaged lines, blank lines) is carried over byte
 //! for byte, and entries change only where the version demands it.
 
-use crate::dialect::Dialect;
-use crate::entry::{Kind, Role};
+use crate::dialect::{Dialect, versions};
+use crate::entry::Kind;
 use crate::error::{Error, Result};
 use crate::fs::{self, NewFile};
 use crate::header::VERSION;
-use crate::json::{self, Members};
-use crate::load::{LoadError, Loaded, Shape};
+use crate::json::{self, with_head_member};
+use crate::load::{LoadError, Loaded};
 use crate::log::{Carrier, FileJournal, Journal, check_replaceable, replace, scan};
-use crate::session::filled;
 use crate::snapshot::{Bodies, Snapshot};
-use crate::tree::{NONE, Node, Tree};
+use crate::tree::{Node, Shape};
 use std::borrow::Cow;
 use std::io::{self, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-
-/// An entry of an older version as the current one has it.
-pub(crate) fn entry<'a>(
-    tree: &Tree,
-    row: u32,
-    shape: Shape,
-    version: u64,
-    bytes: &'a [u8],
-) -> Cow<'a, [u8]> {
-    let node = tree.node(row);
-    let mut entry = Cow::Borrowed(bytes);
-    if node.has(Node::DERIVED) {
-        if shape == Shape::Chain {
-            let parent = match node.parent {
-                NONE => b"null".to_vec(),
-                parent => json::quoted(tree.id_text(parent)),
-            };
-            entry = Cow::Owned(with_head_member(&entry, "parentId", &parent));
-        }
-        let id = json::quoted(tree.id_text(row));
-        entry = Cow::Owned(with_head_member(&entry, "id", &id));
-    }
-    if shape == Shape::Chain && node.kind() == Kind::Compaction {
-        entry = first_kept_by_id(tree, entry);
-    }
-    if shape == Shape::Chain && node.kind() == Kind::BranchSummary && popped_to(&entry).is_some() {
-        let left = row.checked_sub(1).map(|row| json::quoted(tree.id_text(row)));
-        let from = left.unwrap_or_else(|| b"\"root\"".to_vec());
-        let summary = json::with_member(&entry, "fromId", &from);
-        let summary = with_head_member(&summary, "type", b"\"branch_summary\"");
-        entry = Cow::Owned(json::without(&summary, &["backToIndex"]));
-    }
-    if version < 3 && node.role() == Some(Role::Custom) {
-        entry = hook_to_custom(entry);
-    }
-    entry
-}
-
-/// Sets a member of the head: wherever it stands (a repeated one everywhere, so that all readers see
-/// the same), else right after `type`, where readers expect it.
-pub(crate) fn with_head_member(entry: &[u8], key: &str, value: &[u8]) -> Vec<u8> {
-    let start = json::skip_space(entry, 0);
-    let mut place = None;
-    let (mut out, mut copied) = (Vec::new(), 0);
-    for member in Members::new(entry, start) {
-        if json::key_is(member.key, key) {
-            out.extend_from_slice(&entry[copied..member.value.start]);
-            out.extend_from_slice(value);
-            copied = member.value.end;
-        }
-        if json::key_is(member.key, "type") {
-            place = Some(member.whole.end);
-        }
-    }
-    if copied > 0 {
-        out.extend_from_slice(&entry[copied..]);
-        return out;
-    }
-    let Some(place) = place else { return json::with_member(entry, key, value) };
-    let name = json::quoted(key);
-    [&entry[..place], b",", &name, b":", value, &entry[place..]].concat()
-}
-
-/// Version 1 counted entries, the header being 0.
-fn first_kept_by_id<'a>(tree: &Tree, entry: Cow<'a, [u8]>) -> Cow<'a, [u8]> {
-    let mut members = Members::new(&entry, json::skip_space(&entry, 0));
-    let Some(member) = members.find(|member| json::key_is(member.key, "firstKeptEntryIndex"))
-    else {
-        return entry;
-    };
-    let index = crate::entry::number(&entry[member.value]).filter(|index| *index >= 1.0);
-    let row = index.map_or(NONE, |index| index as u32 - 1);
-    if tree.nodes.get(row as usize).is_none() {
-        return entry; // The header, or nothing: no entry is named, so nothing is kept.
-    }
-    let renamed = [b"\"firstKeptEntryId\":", &*json::quoted(tree.id_text(row))].concat();
-    Cow::Owned([&entry[..member.whole.start], &renamed, &entry[member.whole.end..]].concat())
-}
-
-/// Returns how many entries stay in the context of a `stack_pop`, with which agents went back before
-/// there were branches: those up to the one it names, the header being 0. `None` for other entries.
-pub(crate) fn popped_to(entry: &[u8]) -> Option<usize> {
-    if json::get(entry, "type")? != b"\"stack_pop\"" {
-        return None;
-    }
-    let index = crate::entry::number(json::get(entry, "backToIndex")?)?;
-    (index >= 0.0).then_some(index as usize)
-}
-
-/// Version 2 called the role `hookMessage`.
-fn hook_to_custom(entry: Cow<'_, [u8]>) -> Cow<'_, [u8]> {
-    let Some(message) = json::get(&entry, "message") else { return entry };
-    match json::get(message, "role") {
-        Some(b"\"hookMessage\"") => {
-            let message = json::with_member(message, "role", b"\"custom\"");
-            Cow::Owned(json::with_member(&entry, "message", &message))
-        }
-        _ => entry,
-    }
-}
 
 /// The changes of an upgrade of a session's file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -145,7 +44,9 @@ pub(crate) fn outlook(view: &Snapshot, loaded: &Loaded) -> Result<Option<Upgrade
     let mut bodies = Bodies::default();
     for row in 0..loaded.tree.nodes.len() as u32 {
         let Some(record) = bodies.record(view, row)? else { continue };
-        if let Cow::Owned(new) = entry(&loaded.tree, row, shape, header.version, record) {
+        if let Cow::Owned(new) =
+            versions::upgraded(&loaded.tree, row, shape, header.version, record)
+        {
             entries += 1;
             let is_compaction = loaded.tree.node(row).kind() == Kind::Compaction;
             let names_one = |entry| json::get(entry, "firstKeptEntryId").is_some();
@@ -180,7 +81,7 @@ fn upgrade_at(path: &Path, file: &FileJournal, loaded: &Loaded) -> io::Result<Pa
     let header = loaded.header.as_ref().map_or(&b"{}"[..], |header| header.raw());
     let header = with_head_member(header, "version", VERSION.to_string().as_bytes());
     let mut copied = 0;
-    let new = filled(NewFile::beside(path)?, |out| {
+    let new = NewFile::beside(path)?.fill(|out| {
         copied = copy(file, loaded, &header, out)?;
         Ok(())
     })?;
@@ -253,7 +154,10 @@ impl Copier<'_> {
                 continue; // Copied with what is around it.
             }
             let bytes = self.read(&span)?;
-            self.replace(&span, &entry(&loaded.tree, row as u32, shape, version, &bytes))?;
+            self.replace(
+                &span,
+                &versions::upgraded(&loaded.tree, row as u32, shape, version, &bytes),
+            )?;
         }
         if let Some(header) = header.take() {
             self.replace(&loaded.header_span, header)?;

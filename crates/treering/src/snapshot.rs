@@ -1,16 +1,14 @@
 //! A session as it is at one moment: its tree, and where the bodies are.
 
-use crate::context::Projection;
 use crate::dialect::Codec;
 use crate::dialect::omp::blobs;
-use crate::dialect::python;
+use crate::dialect::{python, versions};
 use crate::entry::{Entry, Kind, NewEntry, Role};
 use crate::error::{Error, Result};
 use crate::json;
-use crate::load::{Loaded, Shape};
+use crate::load::Loaded;
 use crate::log::{Journal, scan};
-use crate::migrate;
-use crate::tree::{NONE, Node, Tree};
+use crate::tree::{NONE, Node, Shape, Tree};
 use std::borrow::Cow;
 use std::io;
 use std::path::PathBuf;
@@ -92,7 +90,7 @@ impl Snapshot {
         more: &mut Vec<Vec<u8>>,
     ) -> Cow<'a, [u8]> {
         if self.codec.is_native(self.tree.node(row).kind()) {
-            let entry = migrate::entry(&self.tree, row, self.shape, self.version, bytes);
+            let entry = versions::upgraded(&self.tree, row, self.shape, self.version, bytes);
             return match images {
                 Images::Referenced => entry,
                 Images::Inlined => self.with_blobs(entry),
@@ -217,15 +215,6 @@ impl Snapshot {
         let leaf = self.file_leaf()?;
         let known = leaf.is_some() || self.tree.file_leaf_row().is_none();
         Ok(known.then_some(leaf))
-    }
-
-    /// The context at a row; `None` is before the first entry.
-    pub(crate) fn projection(self, leaf: Option<u32>) -> Result<Projection> {
-        match Projection::plan(self, leaf)? {
-            Some(projection) => Ok(projection),
-            // Only a part of a log can be incomplete.
-            None => Err(Error::Storage(io::ErrorKind::UnexpectedEof.into())),
-        }
     }
 }
 

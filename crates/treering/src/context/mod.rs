@@ -8,6 +8,7 @@
 mod project;
 mod select;
 mod selected;
+pub(crate) mod tail;
 
 pub(crate) use project::{contributes, edited, joined};
 pub(crate) use select::Models;
@@ -32,6 +33,17 @@ pub(crate) fn settings_at(view: &Snapshot, row: u32) -> Result<(String, Option<M
         Ok(settings) => Ok(settings),
         // Only a part of a log can be incomplete.
         Err(_) => Err(Error::Storage(std::io::ErrorKind::UnexpectedEof.into())),
+    }
+}
+
+impl Snapshot {
+    /// Returns the context at a row; `None` is before the first entry.
+    pub(crate) fn projection(self, leaf: Option<u32>) -> Result<Projection> {
+        match Projection::plan(self, leaf)? {
+            Some(projection) => Ok(projection),
+            // Only a part of a log can be incomplete.
+            None => Err(Error::Storage(std::io::ErrorKind::UnexpectedEof.into())),
+        }
     }
 }
 

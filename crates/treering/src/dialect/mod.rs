@@ -22,6 +22,7 @@ mod receipt;
 pub(crate) mod stringify;
 mod tau;
 mod uuid;
+pub(crate) mod versions;
 
 pub use agent::AgentContext;
 pub(crate) use detect::detect;

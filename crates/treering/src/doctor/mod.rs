@@ -28,6 +28,7 @@ use crate::header::VERSION;
 use crate::load::{Loaded, MAX_FINDINGS};
 use crate::log::{FileJournal, Journal};
 use crate::migrate;
+use crate::session::Session;
 use crate::snapshot::Snapshot;
 use entries::{Found, Unknown};
 use std::path::{Path, PathBuf};
@@ -94,8 +95,17 @@ pub fn examine(path: impl AsRef<Path>) -> Result<Diagnosis> {
     })
 }
 
+impl Session {
+    /// Reads all of the file and returns the findings, by line: see
+    /// [`examine`](crate::doctor::examine).
+    pub fn examine(&self) -> Result<Vec<Finding>> {
+        let state = self.state();
+        findings(&state.journal, &state.loaded)
+    }
+}
+
 /// Everything odd about a log that was loaded.
-pub(crate) fn findings(journal: &Arc<dyn Journal>, loaded: &Loaded) -> Result<Vec<Finding>> {
+fn findings(journal: &Arc<dyn Journal>, loaded: &Loaded) -> Result<Vec<Finding>> {
     let view = Snapshot::new(loaded, Arc::clone(journal), false);
     let mut found = about_the_header(loaded);
     let mut text = Text::default();

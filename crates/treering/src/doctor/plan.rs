@@ -12,11 +12,11 @@ use crate::entry::head;
 use crate::error::{Error, Result};
 use crate::id::{EntryId, IdMaker};
 use crate::json;
-use crate::load::{Loaded, Shape};
+use crate::load::Loaded;
 use crate::log::Journal;
 use crate::migrate;
 use crate::snapshot::{Bodies, Snapshot};
-use crate::tree::{NONE, Node};
+use crate::tree::{NONE, Node, Shape};
 use std::collections::{HashMap, HashSet};
 
 #[derive(Debug, Default)]

@@ -20,7 +20,7 @@ use crate::log::{
     Carrier, FileJournal, Journal, JournalError, check_replaceable, free, lock, replace,
     whole_lines,
 };
-use crate::session::{Session, filled, storage};
+use crate::session::{Session, storage};
 use crate::snapshot::{Bodies, Snapshot};
 use crate::tree::NONE;
 use std::io::{self, BufWriter, Write};
@@ -297,7 +297,7 @@ impl<'a> Patient<'a> {
         let Targets { output, rejects: rejects_path } = targets;
         let new = NewFile::beside(output).map_err(Error::io(output, WRITE))?;
         let mut rejects: Option<BufWriter<NewFile>> = None;
-        let new = filled(new, |out| {
+        let new = new.fill(|out| {
             write::log(&*self.journal, &self.loaded, &self.plan, out, &mut |line, bytes| {
                 let file = match &mut rejects {
                     Some(file) => file,

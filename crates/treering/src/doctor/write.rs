@@ -3,12 +3,12 @@
 
 use super::plan::Plan;
 use super::survey::{self, Line, Part, Piece};
+use crate::dialect::versions;
 use crate::header::VERSION;
-use crate::json;
-use crate::load::{BOM, Loaded, Shape};
+use crate::json::{self, with_head_member};
+use crate::load::{BOM, Loaded};
 use crate::log::{Journal, scan};
-use crate::migrate::{self, with_head_member};
-use crate::tree::{NONE, Node};
+use crate::tree::{NONE, Node, Shape};
 use std::borrow::Cow;
 use std::io::{self, Write};
 
@@ -135,7 +135,7 @@ pub(super) fn edited<'a>(
         let shape = loaded.shape.unwrap_or(Shape::Tree);
         let version = loaded.header.as_ref().map_or(VERSION, |header| header.version);
         // Only borrowed from what it was given, so that it may take its place.
-        let upgraded = migrate::entry(tree, row, shape, version, &record).into_owned();
+        let upgraded = versions::upgraded(tree, row, shape, version, &record).into_owned();
         record = Cow::Owned(upgraded);
     } else if tree.node(row).has(Node::DERIVED) && !super::plan::is_mere_list(loaded) {
         let id = json::quoted(tree.id_text(row));

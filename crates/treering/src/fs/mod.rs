@@ -233,3 +233,8 @@ pub fn nameless() -> io::Result<File> {
     System.remove_file(&path)?;
     Ok(file)
 }
+
+/// Returns the path with the current directory in front, if it is relative.
+pub(crate) fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}

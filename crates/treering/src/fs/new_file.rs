@@ -78,6 +78,16 @@ impl NewFile {
         self.file.as_ref().ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
+    /// Fills the file with what `write` writes, through a buffer.
+    pub(crate) fn fill(
+        self,
+        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> io::Result<Self> {
+        let mut out = io::BufWriter::with_capacity(1 << 20, self);
+        write(&mut out)?;
+        out.into_inner().map_err(io::IntoInnerError::into_error)
+    }
+
     /// Gives the file its name, which nothing may have yet. Content, name and new directories are on disk
     /// when this returns.
     ///

@@ -501,5 +501,30 @@ pub(crate) fn with_member(bytes: &[u8], key: &str, value: &[u8]) -> Vec<u8> {
     out
 }
 
+/// Sets a member of the head of a record: wherever it stands (a repeated one everywhere, so that all
+/// readers see the same), else right after `type`, where readers expect it.
+pub(crate) fn with_head_member(entry: &[u8], key: &str, value: &[u8]) -> Vec<u8> {
+    let start = skip_space(entry, 0);
+    let mut place = None;
+    let (mut out, mut copied) = (Vec::new(), 0);
+    for member in Members::new(entry, start) {
+        if key_is(member.key, key) {
+            out.extend_from_slice(&entry[copied..member.value.start]);
+            out.extend_from_slice(value);
+            copied = member.value.end;
+        }
+        if key_is(member.key, "type") {
+            place = Some(member.whole.end);
+        }
+    }
+    if copied > 0 {
+        out.extend_from_slice(&entry[copied..]);
+        return out;
+    }
+    let Some(place) = place else { return with_member(entry, key, value) };
+    let name = quoted(key);
+    [&entry[..place], b",", &name, b":", value, &entry[place..]].concat()
+}
+
 #[cfg(test)]
 mod tests;

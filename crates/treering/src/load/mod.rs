@@ -6,7 +6,7 @@ mod title;
 
 use crate::dialect::omp;
 use crate::dialect::python;
-use crate::dialect::{self, Codec, Dialect, Glance, Linker};
+use crate::dialect::{self, Codec, Dialect, Glance, Linker, versions};
 use crate::entry::Kind;
 use crate::entry::head::{self, Head, ParentKey, Segment, What};
 use crate::error::{Error, Result};
@@ -15,8 +15,7 @@ use crate::header::{Header, VERSION};
 use crate::id::EntryId;
 use crate::log::scan::{self, Bytes, Line};
 use crate::log::{End, Journal};
-use crate::migrate;
-use crate::tree::{Row, Taken, Tree};
+use crate::tree::{Row, Shape, Taken, Tree};
 use std::borrow::Cow;
 use std::io;
 use std::ops::Range;
@@ -30,15 +29,6 @@ const HEADER_WITHIN: u64 = 64;
 pub(crate) const MAX_FINDINGS: usize = 1000;
 
 pub(crate) const BOM: &[u8] = b"\xEF\xBB\xBF";
-
-/// The way entries of a file are linked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Shape {
-    /// Entries name their parents.
-    Tree,
-    /// Every entry continues the one before it.
-    Chain,
-}
 
 /// The state of a journal after reading it.
 #[derive(Debug, Clone)]
@@ -500,7 +490,7 @@ impl Loaded {
         }
         let previous;
         if shape == Shape::Chain {
-            let popped = body.and_then(migrate::popped_to);
+            let popped = body.and_then(versions::popped_to);
             if popped.is_some() {
                 head.kind = Kind::BranchSummary;
             }

@@ -1,10 +1,11 @@
 //! The findings of reading a log, with their lines.
 
-use super::{Loaded, MAX_FINDINGS, Shape};
+use super::{Loaded, MAX_FINDINGS};
 use crate::entry::Kind;
 use crate::findings::{Finding, Problem};
 use crate::json;
 use crate::log::{Journal, scan};
+use crate::tree::Shape;
 use std::io;
 
 impl Loaded {

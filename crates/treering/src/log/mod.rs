@@ -11,7 +11,6 @@ mod journal;
 mod memory;
 mod replace;
 pub(crate) mod scan;
-pub(crate) mod tail;
 mod zstd;
 
 pub(crate) use file::{FileJournal, LOCK_PATIENCE, lock};

@@ -17,7 +17,7 @@ use std::io::{self, Write};
 
 /// Writes a copy of a whole log with `header` in the place of its own, byte for byte but for what an
 /// older version demands.
-pub(super) fn whole(
+pub(crate) fn whole(
     view: &Snapshot,
     loaded: &Loaded,
     header: &Header,
@@ -55,7 +55,7 @@ fn renewed(own: &[u8], start: &[u8], loaded: &Loaded) -> Vec<u8> {
             _ => false,
         };
         if let Some(value) = json::get(new, key).filter(|_| !is_kept) {
-            header = migrate::with_head_member(&header, key, value);
+            header = json::with_head_member(&header, key, value);
         }
     }
     if loaded.dialect == Dialect::Chimera { python::dumps(&header) } else { header }
@@ -68,7 +68,7 @@ fn about(header: &Header) -> About<'_> {
 }
 
 /// A path as a session of its own, in the dialect of its source.
-pub(super) struct PathCopy<'a> {
+pub(crate) struct PathCopy<'a> {
     pub dialect: Dialect,
     /// The source's name.
     pub name: Option<String>,
@@ -79,7 +79,7 @@ pub(super) struct PathCopy<'a> {
 
 impl PathCopy<'_> {
     /// The path without its labels, re-chained, then the labels that are in force on it.
-    pub(super) fn write(
+    pub(crate) fn write(
         &self,
         view: &Snapshot,
         path: &[u32],

@@ -5,17 +5,16 @@
 
 mod batch;
 mod commit;
-mod copy;
-mod fork;
+pub(crate) mod copy;
+pub(crate) mod location;
 mod options;
 mod part;
+pub(crate) mod publish;
 mod relocate;
-mod state;
+pub(crate) mod state;
 mod through;
 mod write;
 
-pub use fork::ForkOptions;
-pub(crate) use fork::{absolute, filled};
 pub use options::{Creation, Durability, LeafMoves, SessionOptions};
 pub use part::Part;
 pub use relocate::relocate;
@@ -122,7 +121,7 @@ impl Reader {
 
 /// Opening and creating.
 impl Session {
-    fn new(state: State, creation: Creation, durability: Durability) -> Self {
+    pub(crate) fn new(state: State, creation: Creation, durability: Durability) -> Self {
         let commit = GroupCommit::default();
         let (state, flusher, listeners) = (Mutex::new(state), OnceLock::new(), Mutex::default());
         Session { state, creation, durability, commit, flusher, listeners }
@@ -233,7 +232,7 @@ impl Session {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -307,13 +306,6 @@ impl Session {
     pub fn findings(&self) -> Result<Vec<Finding>> {
         let state = self.state();
         state.loaded.findings(&*state.journal, Vec::new()).map_err(Error::Storage)
-    }
-
-    /// Reads all of the file and returns the findings, by line: see
-    /// [`examine`](crate::doctor::examine).
-    pub fn examine(&self) -> Result<Vec<Finding>> {
-        let state = self.state();
-        crate::doctor::findings(&state.journal, &state.loaded)
     }
 }
 

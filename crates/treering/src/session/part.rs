@@ -7,10 +7,10 @@
 
 use super::Session;
 use super::copy::PathCopy;
-use super::fork::absolute;
 use crate::dialect::Dialect;
 use crate::entry::{Kind, NewEntry};
 use crate::error::{Error, Result};
+use crate::fs;
 use crate::header::Header;
 use crate::id::{EntryId, IdMaker, SessionId};
 use crate::json;
@@ -54,7 +54,7 @@ impl Session {
         if dialect != Dialect::Pi {
             return Err(Error::ReadOnlyDialect(dialect));
         }
-        let source = state.path().map(|path| absolute(path).to_string_lossy().into_owned());
+        let source = state.path().map(|path| fs::absolute(path).to_string_lossy().into_owned());
         let cwd = &state.header().cwd;
         let header = Header::new(&SessionId::generate(), Path::new(cwd), source.as_deref());
         let written = match part {

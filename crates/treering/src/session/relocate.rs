@@ -6,15 +6,14 @@
 //! file meanwhile is brought over.
 
 use super::state::{Opened, storage};
-use super::{absolute, filled};
 use crate::dialect::Dialect;
 use crate::error::{Error, Result};
 use crate::fs::{self, NewFile};
 use crate::header::VERSION;
-use crate::json;
+use crate::json::{self, with_head_member};
 use crate::load::Loaded;
 use crate::log::{Carrier, FileJournal, check_replaceable, lock, replace};
-use crate::migrate::{self, with_head_member};
+use crate::migrate;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -43,7 +42,7 @@ pub fn relocate(
     retire: impl FnOnce(&Path) -> io::Result<()>,
 ) -> Result<Option<PathBuf>> {
     let (path, target) = (path.as_ref(), target.as_ref());
-    let cwd = absolute(cwd.as_ref());
+    let cwd = fs::absolute(cwd.as_ref());
     let opened = Opened::at(path)?;
     opened.check()?;
     let _lock = lock(opened.file.file()).map_err(|error| storage(error, path))?;
@@ -54,7 +53,7 @@ pub fn relocate(
     // Entries that were appended before the lock was taken belong to it.
     let loaded = Loaded::read(file).map_err(|error| error.at(Some(path)))?;
     let cwd = cwd.to_string_lossy();
-    if absolute(path) == absolute(target) {
+    if fs::absolute(path) == fs::absolute(target) {
         return in_place(path, file, &loaded, &cwd).map(Some).map_err(Error::io(path, "replace"));
     }
     if fs::exists(target) {
@@ -102,7 +101,7 @@ fn moved(
         header = with_head_member(&header, "version", VERSION.to_string().as_bytes());
     }
     let mut copied = 0;
-    let new = filled(NewFile::beside(target)?, |out| {
+    let new = NewFile::beside(target)?.fill(|out| {
         copied = migrate::copy(file, loaded, &header, out)?;
         Ok(())
     })?;

@@ -1,6 +1,6 @@
 //! A session read through a filter, and copied as a whole.
 
-use super::fork::write_whole;
+use super::publish::write_whole;
 use super::state::{Opened, Place, State};
 use super::{Creation, Durability, Session};
 use crate::error::{Error, Result};

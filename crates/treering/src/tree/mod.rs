@@ -60,6 +60,15 @@ pub struct Tree {
     children: OnceLock<Arc<walk::Children>>,
 }
 
+/// The way entries of a file are linked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// Entries name their parents.
+    Tree,
+    /// Every entry continues the one before it.
+    Chain,
+}
+
 /// A label in force.
 #[derive(Debug, Clone)]
 struct Label {

@@ -1,23 +1,22 @@
 //! Forks: a path, or a whole session, as a session of its own.
 //!
 //! All forks are made here, for every caller. One in the dialect of its source copies records
-//! ([`copy`](super::copy)); one in another dialect is a [conversion](crate::convert). Either is read
+//! ([`session::copy`](crate::session::copy)); one in another dialect is a [conversion](crate::convert). Either is read
 //! again, and must stand at the same entry and give the same context, before its file gets its name.
 
-use super::copy::{PathCopy, whole};
-use super::options::Creation;
-use super::state::{Place, State};
-use super::{Durability, Session, SessionOptions};
-use crate::catalog::{self, Catalog};
 use crate::convert::{self, Conversion, Extent};
 use crate::dialect::Dialect;
 use crate::entry::{Kind, Role};
 use crate::error::{Error, Result};
-use crate::fs::{self, NewFile};
+use crate::fs;
 use crate::header::Header;
 use crate::id::{EntryId, SessionId};
 use crate::load::Loaded;
 use crate::log::{Journal, MemoryJournal};
+use crate::session::copy::{PathCopy, whole};
+use crate::session::publish::write_verified;
+use crate::session::state::{Place, State};
+use crate::session::{Creation, Durability, Session, SessionOptions, location};
 use crate::snapshot::{Bodies, Snapshot};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -30,7 +29,7 @@ pub struct ForkOptions {
     /// dialect, else the project's directory below [`root`](ForkOptions::root).
     pub dir: Option<PathBuf>,
     /// The root directory of the caller's own sessions, with a directory for each project, as
-    /// [`Catalog`] has it. Forks in another dialect than their source go there: they do not belong among
+    /// [`Catalog`](crate::Catalog) has it. Forks in another dialect than their source go there: they do not belong among
     /// the files of the source's agent.
     pub root: Option<PathBuf>,
     /// The new session's dialect. By default that of the source, or pi's if treering never writes the
@@ -133,18 +132,19 @@ impl<'a> Fork<'a> {
         }
         let cwd = cwd.unwrap_or_else(|| source.cwd().into());
         let id = id.unwrap_or_else(SessionId::generate);
-        let parent = path.as_deref().map(|path| absolute(path).to_string_lossy().into_owned());
+        let parent = path.as_deref().map(|path| fs::absolute(path).to_string_lossy().into_owned());
         let header = Header::new(&id, &cwd, parent.as_deref());
         let directory = match (dir, &path) {
             (Some(dir), _) => Some(dir),
             (None, None) => None,
             (None, Some(path)) if dialect == own => path.parent().map(Path::to_owned),
             (None, Some(_)) => match root {
-                Some(root) => Some(Catalog::new(root).dir_for(&cwd)),
+                Some(root) => Some(location::project_directory(&root, &cwd)),
                 None => return Err(Error::NoForkDirectory { from: own, to: dialect }),
             },
         };
-        let target = directory.map(|directory| directory.join(catalog::file_name(&header)));
+        let target = directory
+            .map(|directory| directory.join(location::file_name(&header.timestamp, &header.id)));
         Ok(Fork { source, loaded, from, extent, header, dialect, target, creation, durability })
     }
 
@@ -187,7 +187,7 @@ impl<'a> Fork<'a> {
             return convert::write_new(target, &conversion).map(drop);
         }
         let prove = |path: &Path| self.prove(&Session::open(path)?);
-        write_proven(target, |out| self.copy(out), prove)
+        write_verified(target, |out| self.copy(out), prove)
     }
 
     /// Makes the fork in memory; it may get a file later.
@@ -241,7 +241,7 @@ impl<'a> Fork<'a> {
     /// Says why a context may differ although all records are the same.
     fn explained(&self, error: Error) -> Error {
         let directory =
-            |path: &Option<PathBuf>| path.as_deref().and_then(Path::parent).map(absolute);
+            |path: &Option<PathBuf>| path.as_deref().and_then(Path::parent).map(fs::absolute);
         let is_elsewhere = directory(&self.target) != directory(&self.source.path());
         match error {
             Error::Unfaithful(what) if self.dialect == Dialect::Omp && is_elsewhere => {
@@ -332,42 +332,4 @@ impl Standing {
         }
         Ok(())
     }
-}
-
-/// Writes a file that appears complete or not at all, and must not exist.
-pub(crate) fn write_whole(
-    target: &Path,
-    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-) -> Result<()> {
-    write_proven(target, write, |_| Ok(()))
-}
-
-/// As [`write_whole`], but the file gets its name only if `prove` finds nothing wrong with it.
-fn write_proven(
-    target: &Path,
-    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-    prove: impl FnOnce(&Path) -> Result<()>,
-) -> Result<()> {
-    if fs::exists(target) {
-        return Err(Error::AlreadyExists(target.to_owned()));
-    }
-    let new = NewFile::beside(target).and_then(|new| filled(new, write));
-    let new = new.map_err(Error::io(target, "write"))?;
-    prove(new.path())?;
-    new.publish().map(drop).map_err(Error::creating(target, "write"))
-}
-
-/// Fills a new file through a buffer.
-pub(crate) fn filled(
-    new: NewFile,
-    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-) -> io::Result<NewFile> {
-    let mut out = io::BufWriter::with_capacity(1 << 20, new);
-    write(&mut out)?;
-    out.into_inner().map_err(io::IntoInnerError::into_error)
-}
-
-/// The path with the current directory in front, if it is relative.
-pub(crate) fn absolute(path: &Path) -> PathBuf {
-    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }

@@ -1,4 +1,4 @@
-//! The end of a log first: where the active context usually is.
+//! Reads the active context from the end of a log.
 //!
 //! Entries at the end decide: the last line of an id wins, the last entry is the leaf, a parent
 //! mostly stands just before its child. So a tree made of the last lines alone gives the right
@@ -6,13 +6,12 @@
 //! walk that runs into an entry whose parent is not among those lines has to look further. The
 //! window then grows, and at some size reading everything is cheaper.
 
-use super::journal::Journal;
-use super::scan;
-use crate::context::Projection;
+use super::Projection;
 use crate::error::{Error, Result};
-use crate::load::{LoadError, Loaded, Shape};
+use crate::load::{LoadError, Loaded};
+use crate::log::{Journal, scan};
 use crate::snapshot::Snapshot;
-use crate::tree::Node;
+use crate::tree::{Node, Shape};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
