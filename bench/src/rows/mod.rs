@@ -6,12 +6,12 @@ mod context;
 mod dialects;
 mod export;
 mod fork;
+mod index;
 mod leaves;
 mod list;
 mod redact;
 mod screen;
 mod search;
-mod shelf;
 mod tree;
 
 use crate::Bench;
@@ -40,7 +40,7 @@ pub(crate) const GROUPS: &[Group] = &[
     Group { name: "append", rows: append::plain },
     Group { name: "durable", rows: append::durable },
     Group { name: "list", rows: list::rows },
-    Group { name: "shelf", rows: shelf::rows },
+    Group { name: "index", rows: index::rows },
     Group { name: "search", rows: search::rows },
     Group { name: "fork", rows: fork::rows },
     Group { name: "export", rows: export::rows },

@@ -5,7 +5,7 @@ use crate::text::{safe_line, shell_word};
 use std::io;
 use std::path::Path;
 use treering::{EntryId, Error, Session};
-use treering_shelf::housekeeping::{Reason, Refusal};
+use treering_index::housekeeping::{Reason, Refusal};
 
 /// The exit code for a command line that makes no sense.
 pub(crate) const USAGE: u8 = 2;
@@ -125,7 +125,7 @@ fn near(id: &str, file: &Path) -> Vec<String> {
     let tree = session.tree();
     let is_near = |known: &EntryId| {
         let known: Vec<char> = known.as_str().chars().take(wanted.len()).collect();
-        treering_shelf::distance(&wanted, &known) <= 1 + usize::from(is_swapped(&wanted, &known))
+        treering_index::distance(&wanted, &known) <= 1 + usize::from(is_swapped(&wanted, &known))
     };
     tree.ids().filter(is_near).take(MAX_NEAR).map(|id| id.to_string()).collect()
 }

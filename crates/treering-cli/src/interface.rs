@@ -6,14 +6,14 @@ use crate::error::Failure;
 use crate::models::Models;
 use crate::output::{self, Output};
 use crate::text::{safe_line, shell_word};
-use crate::{last, shelf};
+use crate::{last, sessions};
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use treering::{Catalog, Session, SessionOptions};
 use treering_agent::AgentSession;
-use treering_shelf::Shelf;
-use treering_shelf::housekeeping::Trash;
+use treering_index::SessionIndex;
+use treering_index::housekeeping::Trash;
 use treering_tui::chat::DoubleEscape;
 use treering_tui::keys::{Action, Bindings};
 use treering_tui::runtime::picker::PickerSetup;
@@ -140,9 +140,9 @@ fn setup(config: &Config, models: &Models, out: &Output) -> Result<Setup, Failur
         DoubleEscapeChoice::Fork => DoubleEscape::Fork,
         DoubleEscapeChoice::None => DoubleEscape::Nothing,
     };
-    let shelf = Shelf::new(shelf::places());
+    let index = SessionIndex::new(sessions::places());
     let trash = Trash::from_env(|name| std::env::var_os(name)).ok();
-    let mut picker = PickerSetup::new(shelf, &current_dir()?, trash);
+    let mut picker = PickerSetup::new(index, &current_dir()?, trash);
     picker.theme = theme;
     picker.bindings = bindings("picker", &config.keys.picker)?;
     picker.now = crate::clock::now;
@@ -207,7 +207,7 @@ pub(crate) fn open(file: &Path) -> Result<Session, Failure> {
 
 /// A new session for the current directory, among treering's own.
 pub(crate) fn begin() -> Result<Session, Failure> {
-    let places = shelf::places();
+    let places = sessions::places();
     let own = places.own().ok_or_else(|| {
         let what = "there is no home directory to keep the session in";
         Failure::with_hint(what, "name a file: `treering chat --new FILE.jsonl`")

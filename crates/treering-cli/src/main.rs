@@ -20,7 +20,7 @@ mod progress;
 mod pulse;
 mod redaction;
 mod replaced;
-mod shelf;
+mod sessions;
 mod short;
 mod signals;
 mod spent;

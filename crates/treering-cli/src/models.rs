@@ -1,7 +1,7 @@
 //! The models that the configuration, the environment and the command line give.
 
 use crate::config::Config;
-use crate::shelf;
+use crate::sessions;
 use std::path::Path;
 use std::sync::Arc;
 use treering::Session;
@@ -55,7 +55,7 @@ impl Models {
     /// A session ready for whatever summarises, if anything does.
     pub(crate) fn agent(&self, session: Session, config: &Config) -> AgentSession {
         let settings = AgentSettings {
-            sessions_root: shelf::places().own().map(Path::to_owned),
+            sessions_root: sessions::places().own().map(Path::to_owned),
             ..config.compaction.settings()
         };
         let agent = AgentSession::new(session).with_settings(settings);

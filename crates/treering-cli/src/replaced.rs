@@ -3,7 +3,7 @@
 use crate::clock;
 use crate::error::Failure;
 use std::path::Path;
-use treering_shelf::housekeeping::{Reason, check_idle as check};
+use treering_index::housekeeping::{Reason, check_idle as check};
 
 /// Refuses a file that was written to a moment ago. An agent that takes no lock may have it open, and what
 /// it writes later would go to the old file.

@@ -2,16 +2,16 @@
 //! where to look: `TREERING_SESSIONS`.
 
 use std::path::PathBuf;
-use treering_shelf::housekeeping::Trash;
-use treering_shelf::{Places, Shelf};
+use treering_index::housekeeping::Trash;
+use treering_index::{Places, SessionIndex};
 use treering_tui::runtime::Desk;
 use treering_tui::runtime::picker::{PickerSetup, pick};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let var = |name: &str| std::env::var_os(name);
-    let shelf = Shelf::new(Places::from_env(var));
+    let index = SessionIndex::new(Places::from_env(var));
     let cwd = std::env::current_dir()?;
-    let setup = PickerSetup::new(shelf, &cwd, Trash::from_env(var).ok());
+    let setup = PickerSetup::new(index, &cwd, Trash::from_env(var).ok());
     let open = std::env::args_os().nth(1).map(PathBuf::from);
     let outcome = pick(&mut Desk::open()?, &setup, open.as_deref(), None)?;
     eprintln!("{outcome:?}");

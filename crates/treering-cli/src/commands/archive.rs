@@ -9,7 +9,7 @@ use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use treering::Dialect;
 use treering::storage::UnpackLimits;
-use treering_shelf::housekeeping::{self, Exchanged, Reason};
+use treering_index::housekeeping::{self, Exchanged, Reason};
 
 /// Compress sessions that are done
 ///

@@ -3,7 +3,7 @@
 use crate::error::Failure;
 use crate::output::Output;
 use crate::redaction::{self, Redaction};
-use crate::shelf;
+use crate::sessions;
 use std::path::{Path, PathBuf};
 use treering::session::Creation;
 use treering::{Catalog, Dialect, ForkOptions, Session};
@@ -45,7 +45,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     let at = args.at.clone().or(leaf).ok_or_else(|| nothing("there is no entry at the leaf"))?;
     let options = ForkOptions {
         dir: args.dir.clone().or_else(|| redactor.as_ref().and_then(|_| beside(args, &session))),
-        root: shelf::places().own().map(Path::to_owned),
+        root: sessions::places().own().map(Path::to_owned),
         dialect: args.to,
         cwd: args.cwd.as_deref().map(absolute).transpose()?,
         creation: Creation::AtOnce,
@@ -69,7 +69,7 @@ fn beside(args: &Args, session: &Session) -> Option<PathBuf> {
     match target == own {
         true => args.file.parent().map(Path::to_owned),
         false => {
-            let root = shelf::places().own().map(Path::to_owned)?;
+            let root = sessions::places().own().map(Path::to_owned)?;
             let cwd = args.cwd.clone().unwrap_or_else(|| session.cwd().into());
             Some(Catalog::new(root).dir_for(cwd))
         }

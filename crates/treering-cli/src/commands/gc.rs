@@ -9,7 +9,7 @@ use crate::clock;
 use crate::error::Failure;
 use crate::output::{self, Output, Style, json_string, json_string_or_null};
 use crate::progress::Meter;
-use crate::shelf;
+use crate::sessions;
 use crate::text::{count, safe_line, size};
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
@@ -19,8 +19,8 @@ use std::time::SystemTime;
 use treering::catalog::{Progress, SessionInfo};
 use treering::internal::fs;
 use treering::{Catalog, Kind, Session};
-use treering_shelf::housekeeping::{self, Recent};
-use treering_shelf::{Contents, Places, Shelf};
+use treering_index::housekeeping::{self, Recent};
+use treering_index::{Contents, Places, SessionIndex};
 
 /// The time that a file must have been left alone, in milliseconds.
 const LEFT_ALONE: i64 = 3_600_000;
@@ -49,16 +49,16 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     let places = match args.dir.is_empty() {
-        true => shelf::places(),
-        false => shelf::places().only(args.dir.iter().cloned()),
+        true => sessions::places(),
+        false => sessions::places().only(args.dir.iter().cloned()),
     };
-    let shelf = Shelf::new(places);
-    let contents = shelf::read(&shelf);
+    let index = SessionIndex::new(places);
+    let contents = sessions::read(&index);
     let mut items = empty(&contents);
     let gone: HashSet<PathBuf> = items.iter().map(|item| item.path.clone()).collect();
     let rest = contents.sessions.iter().filter(|session| !gone.contains(&session.path));
-    items.extend(duplicates(rest, shelf.places()));
-    items.extend(shelf.leftovers().into_iter().filter_map(unfinished));
+    items.extend(duplicates(rest, index.places()));
+    items.extend(index.leftovers().into_iter().filter_map(unfinished));
     items.sort_by(|a, b| a.path.cmp(&b.path));
     let mut told = Vec::new();
     for item in items {

@@ -3,7 +3,7 @@
 use crate::error::Failure;
 use crate::output::{Output, Style};
 use std::io::Write;
-use treering_shelf::distance;
+use treering_index::distance;
 
 /// Explain a topic or a command
 ///

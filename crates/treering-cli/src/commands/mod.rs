@@ -42,7 +42,7 @@ pub(crate) use open::go_on;
 
 use crate::error::Failure;
 use crate::output::{self, Output};
-use crate::shelf::{self, Unknown};
+use crate::sessions::{self, Unknown};
 use crate::signals;
 use crate::text::{safe_line, shell_word};
 use std::iter;
@@ -211,7 +211,7 @@ impl Command {
             Command::Chat(args) if args.new => Unknown::IsAPath,
             _ => Unknown::Fails,
         };
-        self.files().into_iter().try_for_each(|file| shelf::locate(file, unknown))
+        self.files().into_iter().try_for_each(|file| sessions::locate(file, unknown))
     }
 
     /// All its session arguments.

@@ -9,7 +9,7 @@ use crate::text::{safe_path, shell_word};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use treering::{Catalog, Dialect, Session};
-use treering_shelf::housekeeping::{Recent, hold};
+use treering_index::housekeeping::{Recent, hold};
 
 /// Give a session to another project
 ///

@@ -5,7 +5,7 @@ use crate::error::Failure;
 use crate::interface::{self, Show};
 use crate::models::Models;
 use crate::output::Output;
-use crate::{last, shelf};
+use crate::{last, sessions};
 use std::path::PathBuf;
 
 /// Open the terminal interface: the tree of a session, or all sessions
@@ -33,7 +33,7 @@ pub(crate) fn go_on(out: &mut Output) -> Result<(), Failure> {
         Some(file) => file,
         None => {
             let mut latest = PathBuf::from("@latest");
-            shelf::locate(&mut latest, shelf::Unknown::Fails).map_err(|_| {
+            sessions::locate(&mut latest, sessions::Unknown::Fails).map_err(|_| {
                 let what = "there is no session of this directory to go on with";
                 Failure::with_hint(what, "`treering chat` begins one, `treering` lists all")
             })?;

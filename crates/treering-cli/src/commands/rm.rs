@@ -8,7 +8,7 @@ use crate::text::{count, safe_path};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use treering::internal::fs::{self, File};
-use treering_shelf::housekeeping::{Recent, Trash, hold};
+use treering_index::housekeeping::{Recent, Trash, hold};
 
 /// Move sessions to the trash
 ///

@@ -4,17 +4,17 @@ use crate::clock;
 use crate::describe;
 use crate::error::Failure;
 use crate::output::{self, Output, Style, json_string, json_string_or_null};
-use crate::shelf;
+use crate::sessions;
 use crate::text::{age, columns, count, excerpt, fit_end, pad, safe_line, size};
 use std::io::{self, IsTerminal, Write};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
+use treering_index::SessionIndex;
 use treering_search::{
     BranchState, Case, Found, Hit, Options, Query, SessionHits, Snippet, Sort, Summary, search,
 };
-use treering_shelf::Shelf;
 
 /// Search sessions: all branches, also what was abandoned or compacted away
 ///
@@ -122,7 +122,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
 /// Returns the files to search: those given, all in the directories given, or all there are.
 fn files(given: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     if given.is_empty() {
-        return Ok(Shelf::new(shelf::places()).files());
+        return Ok(SessionIndex::new(sessions::places()).files());
     }
     let mut found = Vec::new();
     for path in given {
@@ -130,7 +130,7 @@ fn files(given: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
         match std::fs::metadata(path).map_err(about)?.is_dir() {
             true => {
                 std::fs::read_dir(path).map_err(about)?;
-                found.extend(Shelf::new(shelf::places().only([path.clone()])).files());
+                found.extend(SessionIndex::new(sessions::places().only([path.clone()])).files());
             }
             false => found.push(path.clone()),
         }

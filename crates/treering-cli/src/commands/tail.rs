@@ -13,7 +13,7 @@ use crate::text::safe_line;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use treering::{Entry, EntryId, Error, Session};
-use treering_shelf::{FileChange, Stamp};
+use treering_index::{FileChange, Stamp};
 
 /// Follow a session: its last entries, then new ones as they come
 ///

@@ -7,14 +7,14 @@ use crate::clock;
 use crate::error::Failure;
 use crate::output::{self, Output, Style, json_string, json_string_or_null};
 use crate::pulse::{Patience, Pulse};
-use crate::shelf;
+use crate::sessions;
 use crate::text::{columns, count, excerpt, fit, pad, safe_line, time};
 use std::collections::HashMap;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use treering::catalog::SessionInfo;
 use treering::internal::fs::Access;
-use treering_shelf::{Event, FileChange, Project, Shelf, Watch};
+use treering_index::{Event, FileChange, Project, SessionIndex, Watch};
 
 /// Watch sessions: new ones, and those that grow
 ///
@@ -40,13 +40,13 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     let mut pulse = Pulse::new(&args.patience)?;
     let places = match args.dir.is_empty() {
-        true => shelf::places(),
-        false => shelf::places().only(args.dir.iter().cloned()),
+        true => sessions::places(),
+        false => sessions::places().only(args.dir.iter().cloned()),
     };
-    let project = (!args.all && args.dir.is_empty()).then(|| shelf::project(&places));
+    let project = (!args.all && args.dir.is_empty()).then(|| sessions::project(&places));
     // Changes during the first read must not be missed.
     let mut watch = Watch::new(places.clone());
-    let contents = shelf::read(&Shelf::new(places));
+    let contents = sessions::read(&SessionIndex::new(places));
     let mut watched = Watched { project, json: args.json, titles: HashMap::new() };
     for session in &contents.sessions {
         watched.titles.insert(session.path.clone(), Title::of(session));

@@ -16,6 +16,7 @@ mod export;
 mod following;
 mod hostile;
 mod housekeeping;
+mod index;
 mod log;
 mod ls;
 mod merges;
@@ -27,7 +28,6 @@ mod pipes;
 mod readme;
 mod redaction;
 mod search;
-mod shelf;
 mod show;
 mod snapshots;
 #[cfg(unix)]

@@ -16,7 +16,7 @@ use crate::page::{Page, Reader};
 use crate::theme::Theme;
 use std::path::{Path, PathBuf};
 use treering::catalog::{Progress, SessionInfo};
-use treering_shelf::Project;
+use treering_index::Project;
 
 /// The order of the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]

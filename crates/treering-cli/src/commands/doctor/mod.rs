@@ -9,13 +9,13 @@ use crate::error::Failure;
 use crate::output::{self, Output};
 use crate::progress::Meter;
 use crate::replaced;
-use crate::shelf;
+use crate::sessions;
 use crate::text::safe_line;
 use std::path::{Path, PathBuf};
 use total::Total;
 use treering::catalog::Progress;
 use treering::doctor::{Repair, RepairOptions, RepairTo};
-use treering_shelf::Shelf;
+use treering_index::SessionIndex;
 
 /// Find out what is wrong with session files, and repair them
 ///
@@ -158,7 +158,7 @@ fn files(paths: &[PathBuf]) -> (Vec<PathBuf>, bool) {
             all.push(path.clone());
             continue;
         }
-        let (files, skipped) = Shelf::new(shelf::places().only([path.clone()])).find();
+        let (files, skipped) = SessionIndex::new(sessions::places().only([path.clone()])).find();
         for skipped in skipped {
             let what = format!("{}: {}", skipped.path.to_string_lossy(), skipped.reason);
             output::complain("warning", &safe_line(&what));

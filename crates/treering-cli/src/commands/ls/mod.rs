@@ -7,7 +7,7 @@ use crate::clock;
 use crate::config::{Config, TimeStyle};
 use crate::error::Failure;
 use crate::output::{self, Output, json_string, json_string_or_null};
-use crate::shelf;
+use crate::sessions;
 use crate::text::{count, safe_line};
 use filter::Sort;
 use std::io::Write;
@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
 use table::{Shown, When};
 use treering::Dialect;
 use treering::catalog::SessionInfo;
+use treering_index::{Contents, Places, Project, SessionIndex, Skipped};
 use treering_search::Since;
-use treering_shelf::{Contents, Places, Project, Shelf, Skipped};
 
 /// List sessions: those of this project, wherever agents keep them
 ///
@@ -76,7 +76,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     let project = project(args, &places)?;
     let contents = match &args.directory {
         Some(dir) => in_directory(dir)?,
-        None => shelf::read(&shelf(args, places.clone())),
+        None => sessions::read(&index(args, places.clone())),
     };
     let wanted = |session: &&SessionInfo| {
         project.as_ref().is_none_or(|project| project.has(&session.cwd)) && args.wants(session, now)
@@ -93,8 +93,8 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     } else {
         let shown = match &args.directory {
             Some(dir) => Shown::Directory(dir),
-            None => Shown::Shelf {
-                ids: treering_shelf::short_ids(&contents.sessions),
+            None => Shown::SessionIndex {
+                ids: treering_index::short_ids(&contents.sessions),
                 project: project.as_ref().and_then(Wanted::root),
                 home: places.home(),
                 findings: args.findings,
@@ -123,15 +123,15 @@ impl Args {
 
 fn places(args: &Args) -> Places {
     match args.dir.is_empty() {
-        true => shelf::places(),
-        false => shelf::places().only(args.dir.iter().cloned()),
+        true => sessions::places(),
+        false => sessions::places().only(args.dir.iter().cloned()),
     }
 }
 
-fn shelf(args: &Args, places: Places) -> Shelf {
+fn index(args: &Args, places: Places) -> SessionIndex {
     match args.no_cache {
-        true => Shelf::new(places).with_cache(None),
-        false => Shelf::new(places),
+        true => SessionIndex::new(places).with_cache(None),
+        false => SessionIndex::new(places),
     }
 }
 
@@ -165,7 +165,7 @@ impl Wanted {
 fn project(args: &Args, places: &Places) -> Result<Option<Wanted>, Failure> {
     let Some(dir) = &args.project else {
         let everything = args.all || args.directory.is_some();
-        return Ok((!everything).then(|| Wanted::Project(shelf::project(places))));
+        return Ok((!everything).then(|| Wanted::Project(sessions::project(places))));
     };
     // One that is gone may still have sessions.
     let is_name = dir.components().count() == 1 && !dir.is_dir();
@@ -182,8 +182,8 @@ fn in_directory(dir: &Path) -> Result<Contents, Failure> {
     if let Err(error) = std::fs::read_dir(dir) {
         return Err(Failure::message(format!("{}: {error}", dir.display())));
     }
-    let places = shelf::places().only([dir.to_owned()]);
-    Ok(shelf::read(&Shelf::new(places).with_cache(None)))
+    let places = sessions::places().only([dir.to_owned()]);
+    Ok(sessions::read(&SessionIndex::new(places).with_cache(None)))
 }
 
 fn write_json(session: &SessionInfo, out: &mut Output) -> Result<(), Failure> {
@@ -248,7 +248,7 @@ fn say_nothing_found(args: &Args, places: &Places, project: Option<&Wanted>, fou
         return output::complain("hint", hint);
     }
     let (there, missing): (Vec<_>, Vec<_>) = places.iter().partition(|place| place.dir.is_dir());
-    let list = |places: &[&treering_shelf::Place]| {
+    let list = |places: &[&treering_index::Place]| {
         places.iter().map(|place| show(&place.dir)).collect::<Vec<_>>().join(", ")
     };
     output::complain("note", "no sessions on this machine");

@@ -19,7 +19,7 @@ pub(super) enum Shown<'a> {
     /// The files in a directory.
     Directory(&'a Path),
     /// Sessions from anywhere, perhaps of one project.
-    Shelf {
+    SessionIndex {
         /// The beginnings of ids that are enough.
         ids: HashMap<&'a str, &'a str>,
         project: Option<&'a Path>,
@@ -148,7 +148,7 @@ fn table(sessions: &[&SessionInfo], shown: &Shown<'_>, when: When) -> Vec<Column
         cells(&|session| excerpt(session.name.as_deref().unwrap_or(&session.first_message), 200));
     let title = Column::new("NAME OR FIRST MESSAGE", Width::Title, title);
     let mut table = vec![age.right(), messages];
-    if let Shown::Shelf { findings, .. } = shown {
+    if let Shown::SessionIndex { findings, .. } = shown {
         table.extend(numbers(sessions, *findings));
     }
     table.extend([size, agent]);
@@ -156,7 +156,7 @@ fn table(sessions: &[&SessionInfo], shown: &Shown<'_>, when: When) -> Vec<Column
         Shown::Directory(dir) => {
             Column::new("FILE", Width::Last, cells(&|session| file(session, dir)))
         }
-        Shown::Shelf { ids, project, home, .. } => {
+        Shown::SessionIndex { ids, project, home, .. } => {
             let ids =
                 cells(&|session| excerpt(ids.get(&*session.id).copied().unwrap_or_default(), 16));
             table.push(Column {

@@ -7,7 +7,7 @@ mod screens;
 use super::{Event, Scope, Start, State, update};
 use treering::Dialect;
 use treering::catalog::SessionInfo;
-use treering_shelf::Project;
+use treering_index::Project;
 
 /// The time of all tests, in Unix milliseconds.
 const NOW: i64 = 1_767_603_620_000;

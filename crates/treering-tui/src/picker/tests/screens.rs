@@ -216,7 +216,7 @@ fn why_there_is_nothing() {
     ");
     let mut elsewhere = start();
     elsewhere.scope = super::super::Scope::Project;
-    elsewhere.project = treering_shelf::Project::new("/nowhere");
+    elsewhere.project = treering_index::Project::new("/nowhere");
     let state = State::new(elsewhere);
     let (state, _) = update(state, Event::Found(sample(), Some(Progress { done: 6, total: 99 })));
     insta::assert_snapshot!(screen(state.clone(), 60, 6), @r"

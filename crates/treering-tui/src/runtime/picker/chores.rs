@@ -10,8 +10,8 @@ use treering::storage::UnpackLimits;
 use treering::{Dialect, Session};
 use treering_export::text::size;
 use treering_export::{Existing, Export, document_name, write_file};
-use treering_shelf::Shelf;
-use treering_shelf::housekeeping::{Refusal, Trash, archive, discard, unarchive};
+use treering_index::SessionIndex;
+use treering_index::housekeeping::{Refusal, Trash, archive, discard, unarchive};
 
 /// What is to be done.
 #[derive(Debug)]
@@ -120,12 +120,12 @@ fn rename(path: &Path, name: &str) -> Result<Vec<Event>, String> {
     let in_words = |error: treering::Error| error.to_string();
     Session::open(path).and_then(|session| session.set_name(name)).map_err(in_words)?;
     let note = if name.is_empty() { "the name was cleared" } else { "renamed" };
-    let session = Shelf::info(path).map_err(in_words)?;
+    let session = SessionIndex::info(path).map_err(in_words)?;
     Ok(vec![Event::Found(vec![session], None), Event::Notice(note.to_owned())])
 }
 
 fn moved(from: PathBuf, to: &Path) -> Result<Event, String> {
-    let session = Shelf::info(to).map_err(|error| error.to_string())?;
+    let session = SessionIndex::info(to).map_err(|error| error.to_string())?;
     Ok(Event::Moved(from, Box::new(session)))
 }
 

@@ -1,9 +1,9 @@
-//! The session picker's office: it reads the shelf, does what is to be done to sessions, and notices
+//! The session picker's office: it reads the index, does what is to be done to sessions, and notices
 //! what others do to them.
 
 mod chores;
+mod index;
 mod preview;
-mod shelf;
 
 use super::clipboard;
 use super::desk::{Desk, Office, Post};
@@ -16,8 +16,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::Sender;
 use std::time::SystemTime;
-use treering_shelf::housekeeping::Trash;
-use treering_shelf::{Project, Shelf};
+use treering_index::housekeeping::Trash;
+use treering_index::{Project, SessionIndex};
 
 /// How a picker was left.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,7 +41,7 @@ pub enum Outcome {
 #[derive(Debug, Clone)]
 pub struct PickerSetup {
     /// The sessions.
-    pub shelf: Shelf,
+    pub index: SessionIndex,
     /// The project that somebody works on.
     pub project: Project,
     /// Whose sessions are listed at first.
@@ -60,10 +60,10 @@ pub struct PickerSetup {
 
 impl PickerSetup {
     /// Everything as usual for somebody in the directory `cwd`.
-    pub fn new(shelf: Shelf, cwd: &Path, trash: Option<Trash>) -> Self {
+    pub fn new(index: SessionIndex, cwd: &Path, trash: Option<Trash>) -> Self {
         PickerSetup {
-            project: Project::around(cwd, shelf.places().home()),
-            shelf,
+            project: Project::around(cwd, index.places().home()),
+            index,
             scope: Scope::default(),
             trash,
             export_dir: cwd.to_owned(),
@@ -95,7 +95,7 @@ pub fn pick(
     let mut state = State::new(Start {
         project: setup.project.clone(),
         scope: setup.scope,
-        home: setup.shelf.places().home().map(Path::to_owned),
+        home: setup.index.places().home().map(Path::to_owned),
         open: open.map(Path::to_owned),
         has_trash: setup.trash.is_some(),
         now: (setup.now)(),
@@ -103,8 +103,8 @@ pub fn pick(
     state.bindings = setup.bindings.clone();
     state.theme = setup.theme;
     let mut clerk = Clerk::new(setup, open, &post.events);
-    shelf::read(setup.shelf.clone(), post.events.clone());
-    let _watched = shelf::watch(&setup.shelf, setup.now, post.events.clone());
+    index::read(setup.index.clone(), post.events.clone());
+    let _watched = index::watch(&setup.index, setup.now, post.events.clone());
     desk.run(state, &mut clerk, &post)
 }
 

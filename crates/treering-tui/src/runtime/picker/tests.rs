@@ -6,7 +6,7 @@ use crate::page::Line;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 use treering::{Message, Session};
-use treering_shelf::Places;
+use treering_index::Places;
 
 /// Later than any file: nothing was written to a moment ago.
 fn later() -> i64 {
@@ -30,8 +30,8 @@ fn setup(dir: &Path) -> PickerSetup {
         "HOME" => Some(dir.into()),
         _ => None,
     });
-    let shelf = Shelf::new(places).with_cache(None);
-    PickerSetup { now: later, ..PickerSetup::new(shelf, dir, trash.ok()) }
+    let index = SessionIndex::new(places).with_cache(None);
+    PickerSetup { now: later, ..PickerSetup::new(index, dir, trash.ok()) }
 }
 
 fn worker(dir: &Path) -> Worker {
@@ -46,7 +46,7 @@ fn sessions_are_found_and_then_there_are_no_more() {
     let paths =
         ["a", "b"].map(|name| talk(&dir.path().join("sessions"), &format!("{name}.jsonl"), name));
     let (events, inbox) = channel();
-    shelf::read(setup(dir.path()).shelf, events);
+    index::read(setup(dir.path()).index, events);
     let mut found = Vec::new();
     for event in inbox {
         match event {
@@ -129,7 +129,7 @@ fn the_open_session_stays_whatever_it_is_called() {
 fn a_preview_says_what_it_amounts_to_and_what_was_said_last() {
     let dir = tempfile::tempdir().unwrap();
     let path = talk(dir.path(), "talk.jsonl", "Which pot?\u{1b}[2J");
-    let info = Shelf::info(&path).unwrap();
+    let info = SessionIndex::info(&path).unwrap();
     let text = |page: crate::page::Page| page.lines.iter().map(Line::text).collect::<Vec<_>>();
     let lines = text(preview::page(&info, later()));
     assert!(lines[0].starts_with("2 messages · 2 entries · 1 branch · "), "{lines:?}");

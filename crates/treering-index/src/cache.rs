@@ -7,7 +7,7 @@
 //! wins, and the other's work is done again some day.
 //!
 //! ```text
-//! "treering shelf FORMAT VERSION\n"
+//! "treering index FORMAT VERSION\n"
 //! (path, size, modified, device, inode, beside, body)*  strings and bodies with their length, u32, before them
 //! checksum, u64                                         of everything before it; all numbers little-endian
 //! ```
@@ -133,7 +133,7 @@ impl Cache {
 }
 
 fn heading() -> String {
-    format!("treering shelf {FORMAT} {}\n", env!("CARGO_PKG_VERSION"))
+    format!("treering index {FORMAT} {}\n", env!("CARGO_PKG_VERSION"))
 }
 
 /// Detects accidental damage. It is no protection against malice: a user who can write here can do
@@ -217,7 +217,7 @@ mod tests {
     fn another_version_is_no_cache() {
         let mut bytes = filled().to_bytes();
         bytes.truncate(bytes.len() - 8);
-        let at = "treering shelf ".len();
+        let at = "treering index ".len();
         bytes[at] = b'9';
         let sum = checksum(&bytes);
         put_u64(&mut bytes, sum);

@@ -17,7 +17,7 @@ impl Project {
     /// Returns the directory and what is below it.
     ///
     /// ```
-    /// use treering_shelf::Project;
+    /// use treering_index::Project;
     /// let project = Project::new("/home/me/tea");
     /// assert!(project.has("/home/me/tea/pot") && !project.has("/home/me/teapot"));
     /// ```

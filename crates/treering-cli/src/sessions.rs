@@ -1,7 +1,7 @@
-//! The sessions of this machine, for commands: the shelf with a meter, and what a session argument means.
+//! The sessions of this machine, for commands: the index with a meter, and what a session argument means.
 //!
 //! A session argument is a path if there is such a file, or if it looks like one. Anything else is looked
-//! up on the shelf, and only then is the shelf read.
+//! up in the index, and only then is the index read.
 
 use crate::clock;
 use crate::config::Config;
@@ -11,7 +11,7 @@ use crate::progress::Meter;
 use crate::text::{age, excerpt, safe_line, shell_word};
 use std::path::{Path, PathBuf};
 use treering::catalog::SessionInfo;
-use treering_shelf::{AddressError, Contents, Places, Project, Scope, Shelf, resolve};
+use treering_index::{AddressError, Contents, Places, Project, Scope, SessionIndex, resolve};
 
 /// Returns the places of this machine. What the environment says comes before what is configured.
 pub(crate) fn places() -> Places {
@@ -31,10 +31,10 @@ pub(crate) fn places() -> Places {
     }
 }
 
-/// Reads a shelf, and says how far it is if that takes long.
-pub(crate) fn read(shelf: &Shelf) -> Contents {
+/// Reads an index, and says how far it is if that takes long.
+pub(crate) fn read(index: &SessionIndex) -> Contents {
     let mut meter = Meter::new();
-    let contents = shelf.read(|step| meter.show(step.progress));
+    let contents = index.read(|step| meter.show(step.progress));
     meter.clear();
     contents
 }
@@ -57,9 +57,9 @@ pub(crate) enum Unknown {
 /// Puts the session's path in the place of whatever names it.
 pub(crate) fn locate(argument: &mut PathBuf, unknown: Unknown) -> Result<(), Failure> {
     let Some(text) = reference(argument) else { return Ok(()) };
-    let shelf = Shelf::new(places());
-    let contents = read(&shelf);
-    match resolve(text, &contents.sessions, &project(shelf.places())) {
+    let index = SessionIndex::new(places());
+    let contents = read(&index);
+    match resolve(text, &contents.sessions, &project(index.places())) {
         Ok(session) => *argument = session.path.clone(),
         Err(AddressError::Unknown { .. })
             if unknown == Unknown::IsAPath && !text.starts_with('@') => {}

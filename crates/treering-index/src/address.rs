@@ -74,7 +74,7 @@ fn count(has: usize, scope: Scope) -> String {
 /// Returns the session that `text` names. `sessions` are all there are, newest first.
 ///
 /// ```
-/// use treering_shelf::{AddressError, Project, resolve};
+/// use treering_index::{AddressError, Project, resolve};
 /// let nothing = resolve("tea", &[], &Project::new("/home/me/tea"));
 /// assert!(matches!(nothing, Err(AddressError::Unknown { .. })));
 /// ```
@@ -189,7 +189,7 @@ fn near(text: &str, sessions: &[SessionInfo]) -> Vec<String> {
 ///
 /// ```
 /// let chars = |text: &str| text.chars().collect::<Vec<_>>();
-/// assert_eq!(treering_shelf::distance(&chars("kitten"), &chars("sitting")), 3);
+/// assert_eq!(treering_index::distance(&chars("kitten"), &chars("sitting")), 3);
 /// ```
 pub fn distance(a: &[char], b: &[char]) -> usize {
     let mut row: Vec<usize> = (0..=b.len()).collect();

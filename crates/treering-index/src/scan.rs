@@ -1,4 +1,4 @@
-//! What is on the shelf: every session of all places, with what a list says about it.
+//! What is in the index: every session of all places, with what a list says about it.
 //!
 //! What the cache knows is handed out at once; the rest is read on all cores and handed out as it
 //! becomes known, the file written to last first, so that a list can be shown while it grows.
@@ -25,12 +25,12 @@ const AHEAD: i64 = 3_600_000_000_000;
 
 /// All sessions of some places.
 #[derive(Debug, Clone)]
-pub struct Shelf {
+pub struct SessionIndex {
     places: Places,
     cache: Option<PathBuf>,
 }
 
-/// One more thing known while a shelf is read.
+/// One more thing known while an index is read.
 #[derive(Debug)]
 pub struct Step<'a> {
     /// How far reading has come.
@@ -50,7 +50,7 @@ pub struct Skipped {
     pub is_no_session: bool,
 }
 
-/// What is on a shelf.
+/// What is in an index.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Contents {
     /// The sessions, newest first. Of a long name or first message only the beginning.
@@ -61,17 +61,17 @@ pub struct Contents {
     pub read: usize,
 }
 
-impl Shelf {
-    /// The shelf of these places, with their cache.
+impl SessionIndex {
+    /// The index of these places, with their cache.
     pub fn new(places: Places) -> Self {
         let cache = places.cache_file().map(Path::to_owned);
-        Shelf { places, cache }
+        SessionIndex { places, cache }
     }
 
     /// With a cache in another file, or with none.
     #[must_use]
     pub fn with_cache(self, cache: Option<PathBuf>) -> Self {
-        Shelf { cache, ..self }
+        SessionIndex { cache, ..self }
     }
 
     /// The places it looks in.
@@ -106,7 +106,7 @@ impl Shelf {
         for entry in dir.and_then(|dir| dir.read_dir().ok()).into_iter().flatten().flatten() {
             let name = entry.file_name();
             let name = name.to_str().unwrap_or_default();
-            if name.starts_with("shelf.") && name.ends_with(".tmp") {
+            if name.starts_with("index.") && name.ends_with(".tmp") {
                 found.push(entry.path());
             }
         }
@@ -114,7 +114,7 @@ impl Shelf {
         found
     }
 
-    /// What a shelf says about one session.
+    /// What an index says about one session.
     pub fn info(path: &Path) -> Result<SessionInfo, Error> {
         treering::catalog::info(path).map(shortened)
     }
@@ -143,7 +143,7 @@ impl Shelf {
     }
 }
 
-/// A shelf while it is read.
+/// An index while it is read.
 struct Reading<F> {
     contents: Contents,
     progress: Progress,

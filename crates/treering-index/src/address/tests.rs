@@ -26,7 +26,7 @@ fn session(number: i64, id: &str, name: Option<&str>, cwd: &str) -> SessionInfo 
 }
 
 /// Newest first; one to four are the project's.
-fn shelf() -> Vec<SessionInfo> {
+fn index() -> Vec<SessionInfo> {
     vec![
         session(0, "ff00", Some("Tea"), "/other"),
         session(1, "aa11", Some("Fix the parser"), "/p"),
@@ -43,7 +43,7 @@ fn shelf() -> Vec<SessionInfo> {
 
 #[test]
 fn a_table_of_addresses() {
-    let (all, project) = (shelf(), Project::new("/p"));
+    let (all, project) = (index(), Project::new("/p"));
     let table = [
         ("@latest", 1),
         ("@1", 1),
@@ -75,7 +75,7 @@ fn a_table_of_addresses() {
 
 #[test]
 fn several_are_a_question() {
-    let (all, project) = (shelf(), Project::new("/p"));
+    let (all, project) = (index(), Project::new("/p"));
     for (text, expected) in [("aa", vec![1, 2]), ("fix", vec![1, 4]), ("twin", vec![7, 8])] {
         let Err(AddressError::Ambiguous { count, candidates, .. }) = resolve(text, &all, &project)
         else {
@@ -94,7 +94,7 @@ fn several_are_a_question() {
 
 #[test]
 fn too_far_back_is_told() {
-    let (all, project) = (shelf(), Project::new("/p"));
+    let (all, project) = (index(), Project::new("/p"));
     let why = |text| resolve(text, &all, &project).unwrap_err().to_string();
     assert_eq!(why("@5"), "there is no \"@5\": this project has 4 sessions");
     assert_eq!(why("@0"), "there is no \"@0\": this project has 4 sessions");
@@ -107,7 +107,7 @@ fn too_far_back_is_told() {
 
 #[test]
 fn near_ones_are_suggested() {
-    let (all, project) = (shelf(), Project::new("/p"));
+    let (all, project) = (index(), Project::new("/p"));
     let near = |text: &str| match resolve(text, &all, &project) {
         Err(AddressError::Unknown { near, .. }) => near,
         other => panic!("{text}: {other:?}"),

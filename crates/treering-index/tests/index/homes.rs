@@ -93,7 +93,7 @@ fn the_newest_comes_first_and_all_are_told_one_by_one() {
     home.write(".pi/agent/sessions/none.jsonl", "nothing\n");
     for round in 0..2 {
         let (mut told, mut steps) = (Vec::new(), Vec::new());
-        let contents = home.shelf().read(|step| {
+        let contents = home.index().read(|step| {
             steps.push((step.progress.done, step.progress.total));
             told.extend(step.session.map(|session| session.id.clone()));
         });

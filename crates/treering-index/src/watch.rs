@@ -63,7 +63,7 @@ impl Stamp {
 ///
 /// ```
 /// # let dir = tempfile::tempdir()?;
-/// use treering_shelf::{FileChange, Places, Watch};
+/// use treering_index::{FileChange, Places, Watch};
 /// let mut watch = Watch::new(Places::default().only([dir.path().to_owned()]));
 /// std::fs::write(dir.path().join("new.jsonl"), "{}\n")?;
 /// let events = watch.look();

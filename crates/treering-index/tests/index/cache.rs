@@ -11,7 +11,7 @@ fn what_is_known_is_not_read_again() {
     let known = home.read();
     assert_eq!(known.read, 0);
     assert_eq!(known.skipped.len(), 1, "{:?}", known.skipped);
-    let fresh = home.shelf().with_cache(None).read(|_| {});
+    let fresh = home.index().with_cache(None).read(|_| {});
     assert_eq!((&known.sessions, &known.skipped), (&fresh.sessions, &fresh.skipped));
     assert_eq!((fresh.read, known.sessions[0].tokens), (3, Some(70)));
 }
@@ -92,7 +92,7 @@ fn a_cache_that_cannot_be_is_no_mistake() {
     assert_eq!(home.reads(&["first"]), 1);
     assert_eq!(home.reads(&["first"]), 1);
     let in_a_file = home.at(".pi/agent/sessions/--p--/one.jsonl/cache");
-    assert_eq!(home.shelf().with_cache(Some(in_a_file)).read(|_| {}).sessions.len(), 1);
+    assert_eq!(home.index().with_cache(Some(in_a_file)).read(|_| {}).sessions.len(), 1);
 }
 
 #[test]
@@ -100,8 +100,8 @@ fn files_that_are_gone_are_forgotten_and_others_are_not() {
     let home = Home::new();
     home.pi("one", "first");
     home.write("elsewhere/two.jsonl", &pi("two", "second"));
-    let elsewhere = home.shelf().places().clone().only([home.at("elsewhere")]);
-    let elsewhere = treering_shelf::Shelf::new(elsewhere);
+    let elsewhere = home.index().places().clone().only([home.at("elsewhere")]);
+    let elsewhere = treering_index::SessionIndex::new(elsewhere);
     assert_eq!(elsewhere.read(|_| {}).read, 1);
     assert_eq!(home.reads(&["first"]), 1);
     assert_eq!(elsewhere.read(|_| {}).read, 0, "still known after another place was looked at");
@@ -131,18 +131,18 @@ fn it_quotes_conversations_and_is_nobody_elses_business() {
 
 /// Not a test of its own: what the processes of the next one do.
 #[test]
-fn reads_the_shelf_that_it_is_told_to() {
-    let Some(home) = std::env::var_os("SHELF_TEST_HOME") else { return };
+fn reads_the_index_that_it_is_told_to() {
+    let Some(home) = std::env::var_os("INDEX_TEST_HOME") else { return };
     let name = if cfg!(windows) { "USERPROFILE" } else { "HOME" };
-    let places = treering_shelf::Places::from_env(|var| match var {
+    let places = treering_index::Places::from_env(|var| match var {
         "XDG_CACHE_HOME" => Some(std::path::Path::new(&home).join("cache").into()),
         var => (var == name).then(|| home.clone()),
     });
-    let shelf = treering_shelf::Shelf::new(places);
+    let index = treering_index::SessionIndex::new(places);
     for round in 0..20 {
-        assert_eq!(shelf.read(|_| {}).sessions.len(), 30, "{round}");
+        assert_eq!(index.read(|_| {}).sessions.len(), 30, "{round}");
         if round % 5 == 0 {
-            let _ = std::fs::remove_file(shelf.places().cache_file().unwrap());
+            let _ = std::fs::remove_file(index.places().cache_file().unwrap());
         }
     }
 }
@@ -155,8 +155,8 @@ fn processes_at_the_same_time_do_not_disturb_each_other() {
     }
     let run = || {
         let mut command = Command::new(std::env::current_exe().unwrap());
-        command.args(["--exact", "cache::reads_the_shelf_that_it_is_told_to"]);
-        command.env("SHELF_TEST_HOME", home.path()).stdout(std::process::Stdio::null());
+        command.args(["--exact", "cache::reads_the_index_that_it_is_told_to"]);
+        command.env("INDEX_TEST_HOME", home.path()).stdout(std::process::Stdio::null());
         command.spawn().unwrap()
     };
     let processes: Vec<_> = (0..2).map(|_| run()).collect();
@@ -166,5 +166,5 @@ fn processes_at_the_same_time_do_not_disturb_each_other() {
     assert_eq!(home.read().sessions.len(), 30);
     let left = std::fs::read_dir(home.cache_file().parent().unwrap()).unwrap().flatten();
     let left: Vec<_> = left.map(|entry| entry.file_name()).collect();
-    assert_eq!(left, ["shelf"], "no half-written files are left");
+    assert_eq!(left, ["index"], "no half-written files are left");
 }

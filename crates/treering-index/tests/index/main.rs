@@ -9,7 +9,7 @@ mod support;
 /// A file of tests that is not declared here would never run.
 #[test]
 fn every_file_is_part_of_this_binary() {
-    let here = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/shelf");
+    let here = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/index");
     let main = std::fs::read_to_string(here.join("main.rs")).unwrap();
     for file in std::fs::read_dir(here).unwrap() {
         let name = file.unwrap().file_name().into_string().unwrap();

@@ -92,7 +92,7 @@ impl Reason {
 /// written to, or was a moment before `now`, stays where it is.
 ///
 /// ```
-/// use treering_shelf::housekeeping::discard;
+/// use treering_index::housekeeping::discard;
 /// # let dir = tempfile::tempdir()?;
 /// let file = dir.path().join("session.jsonl");
 /// let session = treering::Session::create_at(&file, "/project", Default::default())?;

@@ -4,7 +4,7 @@ use crate::picker::Event;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 use treering::catalog::SessionInfo;
-use treering_shelf::{FileChange, Shelf, Watch};
+use treering_index::{FileChange, SessionIndex, Watch};
 
 /// So often what was found is told: as often as an eye can follow.
 const FRAME: Duration = Duration::from_millis(40);
@@ -13,12 +13,12 @@ const LOOK: Duration = Duration::from_secs(3);
 /// The size above which a file is not read again while it grows.
 const MAX_SIZE: u64 = 64 << 20;
 
-/// Reads a shelf and tells what is found: all that is known already at once, the rest as it is read.
-pub(super) fn read(shelf: Shelf, events: Sender<Event>) {
+/// Reads an index and tells what is found: all that is known already at once, the rest as it is read.
+pub(super) fn read(index: SessionIndex, events: Sender<Event>) {
     std::thread::spawn(move || {
         let mut found: Vec<SessionInfo> = Vec::new();
         let mut told = Instant::now();
-        let contents = shelf.read(|step| {
+        let contents = index.read(|step| {
             found.extend(step.session.cloned());
             if told.elapsed() >= FRAME {
                 told = Instant::now();
@@ -37,9 +37,9 @@ pub(super) fn read(shelf: Shelf, events: Sender<Event>) {
 }
 
 /// Tells what time it is and what happens to session files, until what is returned is dropped.
-pub(super) fn watch(shelf: &Shelf, now: fn() -> i64, events: Sender<Event>) -> Sender<()> {
+pub(super) fn watch(index: &SessionIndex, now: fn() -> i64, events: Sender<Event>) -> Sender<()> {
     let (stop, stopped) = channel();
-    let places = shelf.places().clone();
+    let places = index.places().clone();
     std::thread::spawn(move || {
         let mut watch = Watch::new(places);
         while stopped.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
@@ -51,7 +51,7 @@ pub(super) fn watch(shelf: &Shelf, now: fn() -> i64, events: Sender<Event>) -> S
                 match event.change {
                     FileChange::Gone => gone.push(event.path),
                     FileChange::Grown { to, .. } if to > MAX_SIZE => {}
-                    _ => found.extend(Shelf::info(&event.path)),
+                    _ => found.extend(SessionIndex::info(&event.path)),
                 }
             }
             if !gone.is_empty() {

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 use tempfile::TempDir;
-use treering_shelf::{Contents, Places, Shelf};
+use treering_index::{Contents, Places, SessionIndex};
 
 pub(crate) struct Home {
     dir: TempDir,
@@ -53,12 +53,12 @@ impl Home {
         })
     }
 
-    pub(crate) fn shelf(&self) -> Shelf {
-        Shelf::new(self.places())
+    pub(crate) fn index(&self) -> SessionIndex {
+        SessionIndex::new(self.places())
     }
 
     pub(crate) fn read(&self) -> Contents {
-        self.shelf().read(|_| {})
+        self.index().read(|_| {})
     }
 
     /// Returns how many files had to be read for a list with these first messages.
@@ -73,7 +73,7 @@ impl Home {
     }
 
     pub(crate) fn cache_file(&self) -> PathBuf {
-        self.at("cache/treering/shelf")
+        self.at("cache/treering/index")
     }
 }
 

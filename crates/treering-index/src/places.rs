@@ -54,14 +54,14 @@ impl Places {
     /// place where the environment is looked at.
     ///
     /// ```
-    /// use treering_shelf::Places;
+    /// use treering_index::Places;
     /// let places = Places::from_env(|name| (name == "CODEX_HOME").then(|| "/data/codex".into()));
     /// assert!(places.iter().any(|place| place.dir.ends_with("codex/archived_sessions")));
     /// ```
     pub fn from_env(var: impl Fn(&str) -> Option<OsString>) -> Self {
         let env = Env { var: &var };
         let home = env.home();
-        let cache = env.cache_dir().map(|dir| dir.join("treering").join("shelf"));
+        let cache = env.cache_dir().map(|dir| dir.join("treering").join("index"));
         let mut places = Places { places: Vec::new(), own: None, home, cache };
         match env.set(SESSIONS) {
             Some(list) => {
@@ -338,11 +338,11 @@ mod tests {
     #[cfg(target_os = "linux")]
     fn the_cache_is_where_caches_are() {
         let file = |vars: &[_]| places(vars).cache_file().map(Path::to_owned);
-        assert_eq!(file(&[("HOME", "/h")]), Some("/h/.cache/treering/shelf".into()));
+        assert_eq!(file(&[("HOME", "/h")]), Some("/h/.cache/treering/index".into()));
         let vars = [("HOME", "/h"), ("XDG_CACHE_HOME", "/c")];
-        assert_eq!(file(&vars), Some("/c/treering/shelf".into()));
+        assert_eq!(file(&vars), Some("/c/treering/index".into()));
         let vars = [("HOME", "/h"), ("XDG_CACHE_HOME", "relative")];
-        assert_eq!(file(&vars), Some("/h/.cache/treering/shelf".into()));
+        assert_eq!(file(&vars), Some("/h/.cache/treering/index".into()));
         assert_eq!(file(&[]), None);
     }
 }

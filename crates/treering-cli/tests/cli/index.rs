@@ -140,14 +140,14 @@ fn as_json_there_is_everything() {
 #[test]
 fn with_and_without_a_cache_it_says_the_same() {
     let place = machine();
-    let cache = place.file("home/.cache/treering/shelf");
+    let cache = place.file("home/.cache/treering/index");
     let plain = run(&place, &["ls", "--all", "--json", "--no-cache"]).ok();
     assert!(!cache.exists());
     for _ in 0..3 {
         assert_eq!(run(&place, &["ls", "--all", "--json"]).ok(), plain);
     }
     assert!(cache.exists() || cfg!(not(target_os = "linux")));
-    place.write("home/.cache/treering/shelf", b"rubbish");
+    place.write("home/.cache/treering/index", b"rubbish");
     assert_eq!(run(&place, &["ls", "--all", "--json"]).ok(), plain);
 }
 
