@@ -217,11 +217,24 @@ fn is_interrupted(place: &Place, args: &[&str], name: &str, number: i32) -> bool
     false
 }
 
+/// Returns whether this process ignores a signal. Its children inherit that, as under `nohup` and in background jobs
+/// of a script, and a program that is started so leaves the signal ignored.
+fn is_ignored(number: i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    mask >> (number - 1) & 1 == 1
+}
+
 #[test]
 fn a_command_that_is_stopped_leaves_no_unfinished_file() {
     let place = Place::empty();
     place.write("a.jsonl", session("apple", 20_000).as_bytes());
     for (name, number) in [("INT", 2), ("TERM", 15), ("HUP", 1)] {
+        if is_ignored(number) {
+            eprintln!("SIG{name} is ignored in this environment: not tried");
+            continue;
+        }
         let args = ["export", "a.jsonl", "-o", "out.html"];
         assert!(is_interrupted(&place, &args, name, number), "{name}: it was always faster");
     }
