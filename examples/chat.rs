@@ -76,7 +76,7 @@ async fn run(agent: &AgentSession, command: &str) -> Outcome<String> {
             agent.branches()?.iter().map(line).collect::<Vec<_>>().join("\n")
         }
         "goto" => moved(agent.navigate(argument, NavigateOptions::default()).await?),
-        "switch" => moved(agent.switch(argument).await?),
+        "switch" => moved(agent.navigate(argument, NavigateOptions::exact()).await?),
         "pop" => moved(agent.pop(None, NavigateOptions::default()).await?),
         "compact" => match agent.compact(CompactOptions::default()).await? {
             Compaction::Done(done) => {

@@ -27,12 +27,12 @@ pub use error::AgentError;
 pub use hooks::{
     BeforeCompact, BeforeFork, BeforeSwitch, BeforeTree, Compact, CompactFailed, CompactOverride,
     CompactReason, Compacting, CompactingOverride, Decision, Event, Fork, ForkPosition, HookError,
-    HookFuture, HookRunner, Hooks, InfoChanged, Outcome, Shutdown, Start, StartReason,
+    HookFuture, HookRunner, Hooks, InfoChanged, Outcome, Shutdown, Start, StartReason, StreamDelta,
     SuppliedSummary, Switch, SwitchReason, TreeMove, TreeOverride,
 };
 pub use session::{
-    AgentSession, AgentSettings, BranchSummary, CompactOptions, Compacted, Compaction, Ending,
-    Forked, MergeOptions, MergeOutcome, MergedBranch, Moved, NavigateOptions, Navigation, OnOutput,
+    AgentSession, AgentSettings, CompactOptions, Compacted, Compaction, Ending, Forked,
+    MergeOptions, MergeOutcome, MergedBranch, Moved, NavigateOptions, Navigation, OnOutput,
     Operation, Replaced, Said, SessionActions, ShellContext, ShellRun, Turn,
 };
 pub use summarizer::{

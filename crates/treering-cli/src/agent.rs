@@ -7,7 +7,9 @@ use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 use treering::Session;
-use treering_agent::{AgentError, AgentSession, CancellationToken, Event, Provider, SummaryError};
+use treering_agent::{
+    AgentError, AgentSession, CancellationToken, Event, Provider, StreamDelta, SummaryError,
+};
 
 /// Who summarises, and what to pay attention to.
 #[derive(Debug, Clone, clap::Args)]
@@ -51,7 +53,7 @@ pub(crate) fn run<T>(
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::message(format!("cannot start: {error}")))?;
     let cancel = CancellationToken::new();
-    let mut events = agent.subscribe();
+    let (mut events, mut deltas) = (agent.subscribe(), agent.subscribe_deltas());
     let mut waiting = Waiting::new();
     let done = runtime.block_on(async {
         let work = operation(&cancel);
@@ -64,7 +66,8 @@ pub(crate) fn run<T>(
                         cancel.cancel();
                     }
                 }
-                Ok(event) = events.recv() => waiting.show(&event),
+                Ok(event) = events.recv() => waiting.event(&event),
+                Ok(delta) = deltas.recv() => waiting.delta(&delta),
             }
         }
     });
@@ -110,10 +113,8 @@ impl Waiting {
         Waiting { terminal, next: Instant::now(), characters: 0, shown: false }
     }
 
-    fn show(&mut self, event: &Event) {
+    fn event(&mut self, event: &Event) {
         match event {
-            Event::SummaryText(text) => self.characters += text.chars().count(),
-            Event::SummaryRestarted => self.characters = 0,
             Event::AutoRetry(notice) => {
                 self.clear();
                 crate::output::complain("warning", &safe_line(&notice.to_string()));
@@ -121,12 +122,20 @@ impl Waiting {
             Event::HookFailed { hook, error, .. } => {
                 crate::output::complain("warning", &safe_line(&format!("{hook}: {error}")));
             }
+            _ => {}
+        }
+    }
+
+    fn delta(&mut self, delta: &StreamDelta) {
+        match delta {
+            StreamDelta::SummaryText(text) => self.characters += text.chars().count(),
+            StreamDelta::SummaryRestarted => self.characters = 0,
             _ => return,
         }
         if self.terminal && Instant::now() >= self.next {
             self.next = Instant::now() + Duration::from_millis(100);
             self.shown = true;
-            let _ = write!(io::stderr(), "\rsummarising … {} characters", self.characters);
+            let _ = write!(io::stderr(), "\rsummarizing … {} characters", self.characters);
         }
     }
 

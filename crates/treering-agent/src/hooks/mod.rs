@@ -16,7 +16,8 @@ mod runner;
 pub use payload::{
     BeforeCompact, BeforeFork, BeforeSwitch, BeforeTree, Compact, CompactFailed, CompactOverride,
     CompactReason, Compacting, CompactingOverride, Event, Fork, ForkPosition, InfoChanged,
-    Shutdown, Start, StartReason, SuppliedSummary, Switch, SwitchReason, TreeMove, TreeOverride,
+    Shutdown, Start, StartReason, StreamDelta, SuppliedSummary, Switch, SwitchReason, TreeMove,
+    TreeOverride,
 };
 pub use runner::{HookRunner, Outcome};
 

@@ -240,6 +240,22 @@ pub struct Shutdown {
     pub session: String,
 }
 
+/// Text that a model streams, for observers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum StreamDelta {
+    /// More text of an answer.
+    AnswerText(Arc<str>),
+    /// More of the model's thinking before or within an answer.
+    AnswerThinking(Arc<str>),
+    /// The answer is requested again: its text and thinking so far are void.
+    AnswerRestarted,
+    /// More text of a summary.
+    SummaryText(Arc<str>),
+    /// The summary is requested again: its text so far is void.
+    SummaryRestarted,
+}
+
 /// An event for observers.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
@@ -258,10 +274,6 @@ pub enum Event {
     SessionCompactFailed(Arc<CompactFailed>),
     SessionInfoChanged(Arc<InfoChanged>),
     SessionShutdown(Arc<Shutdown>),
-    /// A summary is being written: more of its text.
-    SummaryText(Arc<str>),
-    /// The summary has to be asked for again: its text so far is void.
-    SummaryRestarted,
     /// A model is asked again, for an answer or a summary, after a pause that begins now.
     AutoRetry(Arc<RetryNotice>),
     /// A handler failed, and was passed over.
@@ -294,8 +306,6 @@ impl Event {
             Event::SessionCompactFailed(_) => "session_compact_failed",
             Event::SessionInfoChanged(_) => "session_info_changed",
             Event::SessionShutdown(_) => "session_shutdown",
-            Event::SummaryText(_) => "summary_text",
-            Event::SummaryRestarted => "summary_restarted",
             Event::AutoRetry(_) => "auto_retry_start",
             Event::HookFailed { .. } => "hook_failed",
         }

@@ -6,13 +6,19 @@ use crate::summarizer::{Delta, OnDelta, RetryNotice};
 use std::any::Any;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 use std::task::Poll;
 use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 
-/// The number of events that a subscriber may lag behind before it misses some.
-const BACKLOG: usize = 256;
+/// The number of events that a subscriber may lag behind before it misses some. A turn has a few events
+/// per round; streamed text has a channel of its own.
+const EVENT_BACKLOG: usize = 1024;
+/// The number of pieces of text that a subscriber may lag behind before it misses some.
+const DELTA_BACKLOG: usize = 4096;
+
+/// Handlers with their names, in the order of registration.
+type Handlers = [(Arc<str>, Arc<dyn Hooks>)];
 
 /// The answer of the handlers to a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,21 +34,27 @@ pub enum Outcome<T> {
     Aborted,
 }
 
-/// The handlers of a session, and those who look on.
+/// Calls the handlers of a session and broadcasts its events.
 pub struct HookRunner {
-    handlers: Vec<(Arc<str>, Arc<dyn Hooks>)>,
+    handlers: RwLock<Arc<Handlers>>,
     events: broadcast::Sender<Event>,
+    deltas: broadcast::Sender<StreamDelta>,
 }
 
 impl Default for HookRunner {
     fn default() -> Self {
-        HookRunner { handlers: Vec::new(), events: broadcast::Sender::new(BACKLOG) }
+        HookRunner {
+            handlers: RwLock::new(Arc::new([])),
+            events: broadcast::Sender::new(EVENT_BACKLOG),
+            deltas: broadcast::Sender::new(DELTA_BACKLOG),
+        }
     }
 }
 
 impl fmt::Debug for HookRunner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<&str> = self.handlers.iter().map(|(name, _)| &**name).collect();
+        let handlers = self.handlers();
+        let names: Vec<&str> = handlers.iter().map(|(name, _)| &**name).collect();
         f.debug_struct("HookRunner").field("handlers", &names).finish_non_exhaustive()
     }
 }
@@ -51,9 +63,9 @@ macro_rules! facts {
     ($($(#[$doc:meta])* $hook:ident: $variant:ident($payload:ty);)*) => {$(
         $(#[$doc])*
         pub async fn $hook(&self, payload: $payload) {
-            let payload = Arc::new(payload);
+            let (payload, handlers) = (Arc::new(payload), self.handlers());
             let event = Event::$variant(payload.clone());
-            self.tell(event, |hooks| hooks.$hook(&payload)).await;
+            self.tell(&handlers, event, |hooks| hooks.$hook(&payload)).await;
         }
     )*};
 }
@@ -66,36 +78,55 @@ macro_rules! questions {
             payload: $payload,
             abort: &CancellationToken,
         ) -> Outcome<$answer> {
-            let payload = Arc::new(payload);
+            let (payload, handlers) = (Arc::new(payload), self.handlers());
             let event = Event::$variant(payload.clone());
-            self.ask(event, abort, |hooks| hooks.$hook(&payload, abort)).await
+            self.ask(&handlers, event, abort, |hooks| hooks.$hook(&payload, abort)).await
         }
     )*};
 }
 
 impl HookRunner {
-    /// Adds handlers after those that are there. `name` stands for them in reports.
-    pub fn register(&mut self, name: impl Into<Arc<str>>, hooks: Arc<dyn Hooks>) {
-        self.handlers.push((name.into(), hooks));
+    /// Adds handlers, which are called after those registered before. `name` identifies them in
+    /// reports. Handlers may be added at any time; an event whose handlers are being called at that
+    /// moment does not reach the new ones.
+    pub fn register(&self, name: impl Into<Arc<str>>, hooks: Arc<dyn Hooks>) {
+        let mut handlers = self.handlers.write().unwrap_or_else(PoisonError::into_inner);
+        let added = std::iter::once((name.into(), hooks));
+        *handlers = handlers.iter().cloned().chain(added).collect();
     }
 
-    /// Returns all events from now on. A subscriber that falls behind is told how many it missed;
-    /// it never blocks the session.
+    fn handlers(&self) -> Arc<Handlers> {
+        Arc::clone(&self.handlers.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Returns a receiver of all events from now on. Streamed text is not among them: see
+    /// [`subscribe_deltas`](HookRunner::subscribe_deltas). A subscriber that falls far behind is told
+    /// how many events it missed; it never blocks the session.
     pub fn subscribe(&self) -> broadcast::Receiver<Event> {
         self.events.subscribe()
     }
 
+    /// Returns a receiver of all text that models stream from now on. It is a channel of its own, so
+    /// that a slow reader of text never misses an event.
+    pub fn subscribe_deltas(&self) -> broadcast::Receiver<StreamDelta> {
+        self.deltas.subscribe()
+    }
+
     /// Broadcasts a summary as it arrives.
     pub(crate) fn summary_deltas(&self) -> OnDelta {
-        let events = self.events.clone();
+        let (events, deltas) = (self.events.clone(), self.deltas.clone());
         Box::new(move |delta| {
-            let event = match delta {
-                Delta::Text(text) => Event::SummaryText(text.into()),
-                Delta::Restart => Event::SummaryRestarted,
-                Delta::Retry(notice) => Event::AutoRetry(Arc::new(notice.clone())),
-                Delta::Thinking(_) | Delta::ThinkingEnd(_) => return,
+            // An error means that there is no subscriber.
+            let _ = match delta {
+                Delta::Text(text) => {
+                    deltas.send(StreamDelta::SummaryText(text.into())).map(drop).ok()
+                }
+                Delta::Restart => deltas.send(StreamDelta::SummaryRestarted).map(drop).ok(),
+                Delta::Retry(notice) => {
+                    events.send(Event::AutoRetry(Arc::new(notice.clone()))).map(drop).ok()
+                }
+                _ => None,
             };
-            let _ = events.send(event);
         })
     }
 
@@ -139,10 +170,15 @@ impl HookRunner {
         session_shutdown: SessionShutdown(Shutdown);
     }
 
-    async fn tell<'a>(&'a self, event: Event, call: impl Fn(&'a dyn Hooks) -> HookFuture<'a, ()>) {
+    async fn tell<'a>(
+        &self,
+        handlers: &'a Handlers,
+        event: Event,
+        call: impl Fn(&'a dyn Hooks) -> HookFuture<'a, ()>,
+    ) {
         let name = event.name();
         self.publish(event);
-        for (hook, hooks) in &self.handlers {
+        for (hook, hooks) in handlers {
             if let Err(failure) = contained(|| call(&**hooks)).await {
                 self.report(hook, name, failure);
             }
@@ -150,7 +186,8 @@ impl HookRunner {
     }
 
     async fn ask<'a, T>(
-        &'a self,
+        &self,
+        handlers: &'a Handlers,
         event: Event,
         abort: &CancellationToken,
         call: impl Fn(&'a dyn Hooks) -> HookFuture<'a, Decision<T>>,
@@ -158,7 +195,7 @@ impl HookRunner {
         let name = event.name();
         self.publish(event);
         let mut answer = None;
-        for (hook, hooks) in &self.handlers {
+        for (hook, hooks) in handlers {
             let decision = tokio::select! {
                 biased;
                 () = abort.cancelled() => return Outcome::Aborted,
@@ -175,7 +212,7 @@ impl HookRunner {
         if abort.is_cancelled() { Outcome::Aborted } else { Outcome::Proceed(answer) }
     }
 
-    fn publish(&self, event: Event) {
+    pub(crate) fn publish(&self, event: Event) {
         // An error means that there is no subscriber.
         let _ = self.events.send(event);
     }

@@ -50,7 +50,7 @@ impl Hooks for Scripted {
 }
 
 fn runner(script: &[(&'static str, Does)]) -> (HookRunner, Log) {
-    let (mut runner, log) = (HookRunner::default(), Log::default());
+    let (runner, log) = (HookRunner::default(), Log::default());
     for (name, does) in script {
         runner.register(*name, Arc::new(Scripted(name, does.clone(), log.clone())));
     }
@@ -158,12 +158,36 @@ async fn facts_reach_everyone_in_order() {
 }
 
 #[tokio::test]
-async fn a_slow_subscriber_holds_nobody_up() {
+async fn a_slow_subscriber_does_not_block_the_session() {
     let runner = HookRunner::default();
     let mut events = runner.subscribe();
-    for _ in 0..BACKLOG + 5 {
+    for _ in 0..EVENT_BACKLOG + 5 {
         runner.session_info_changed(InfoChanged { name: None }).await;
     }
     assert!(matches!(events.try_recv(), Err(broadcast::error::TryRecvError::Lagged(5))));
     assert!(events.try_recv().is_ok());
+}
+
+#[tokio::test]
+async fn handlers_can_be_added_after_the_first_event() {
+    let (runner, log) = runner(&[("a", PASS)]);
+    runner.session_info_changed(InfoChanged { name: None }).await;
+    runner.register("b", Arc::new(Scripted("b", PASS, log.clone())));
+    runner.session_info_changed(InfoChanged { name: None }).await;
+    assert_eq!(*log.lock().unwrap(), ["a None", "a None", "b None"]);
+}
+
+#[tokio::test]
+async fn streamed_text_displaces_no_event() {
+    let runner = HookRunner::default();
+    let (mut events, mut deltas) = (runner.subscribe(), runner.subscribe_deltas());
+    runner.session_info_changed(InfoChanged { name: None }).await;
+    let mut on_delta = runner.summary_deltas();
+    for _ in 0..DELTA_BACKLOG + EVENT_BACKLOG {
+        on_delta(Delta::Text("word "));
+    }
+    assert_eq!(events.try_recv().unwrap().name(), "session_info_changed");
+    assert!(events.try_recv().is_err());
+    assert!(matches!(deltas.try_recv(), Err(broadcast::error::TryRecvError::Lagged(_))));
+    assert_eq!(deltas.try_recv().unwrap(), StreamDelta::SummaryText("word ".into()));
 }

@@ -4,7 +4,7 @@
 //! another one and waited for it would wait for itself. So it asks, and goes on; the session acts when
 //! the operation that called the handler has ended.
 
-use super::{AgentSession, BranchSummary};
+use super::{AgentSession, NavigateOptions};
 use crate::error::AgentError;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,14 +20,15 @@ const AT_ONCE: usize = 16;
 /// use std::sync::Arc;
 /// use treering::{Message, Session};
 /// use treering_agent::{
-///     AgentSession, BranchSummary, HookFuture, Hooks, InfoChanged, SessionActions,
+///     AgentSession, HookFuture, Hooks, InfoChanged, NavigateOptions, SessionActions,
 /// };
 /// /// Goes back to an entry as soon as the session gets a name.
 /// struct Back(SessionActions, String);
 /// impl Hooks for Back {
 ///     fn session_info_changed<'a>(&'a self, _event: &'a InfoChanged) -> HookFuture<'a, ()> {
-///         let summary = BranchSummary::Given("Nothing came of it.".into());
-///         self.0.branch_in_place(&self.1, summary);
+///         let mut options = NavigateOptions::exact();
+///         options.given_summary = Some("Nothing came of it.".into());
+///         self.0.navigate(&self.1, options);
 ///         Box::pin(async { Ok(()) })
 ///     }
 /// }
@@ -49,18 +50,17 @@ pub struct SessionActions(Arc<Mutex<VecDeque<Action>>>);
 #[derive(Debug)]
 struct Action {
     entry: String,
-    summary: BranchSummary,
+    options: NavigateOptions,
 }
 
 impl SessionActions {
-    /// Asks for the leaf to move to an entry of the same file, with a summary of what is left behind
-    /// or without one, as [`AgentSession::branch_here`] does.
+    /// Asks for a navigation to an entry of the same file, as [`AgentSession::navigate`] does it.
     ///
-    /// Returns at once. The leaf moves when the operation that called the handler has ended, and the
-    /// handlers are told as for every move. A move that fails is reported as
+    /// Returns at once. The leaf moves when the operation that called the handler has ended, and
+    /// handlers are called as for every navigation. A navigation that fails is reported as
     /// [`Event::HookFailed`](crate::Event::HookFailed) of the handler `actions`.
-    pub fn branch_in_place(&self, entry: impl Into<String>, summary: BranchSummary) {
-        self.queue().push_back(Action { entry: entry.into(), summary });
+    pub fn navigate(&self, entry: impl Into<String>, options: NavigateOptions) {
+        self.queue().push_back(Action { entry: entry.into(), options });
     }
 
     fn queue(&self) -> MutexGuard<'_, VecDeque<Action>> {
@@ -82,11 +82,11 @@ impl AgentSession {
     pub(super) async fn act(&self) {
         for _ in 0..AT_ONCE {
             let Some(action) = self.actions.next() else { return };
-            match self.go_now(&action.entry, action.summary.clone().into()).await {
+            match self.navigate_only(&action.entry, action.options.clone()).await {
                 Ok(_) => {}
                 // The operation that was faster acts at its end.
                 Err(AgentError::Busy { .. }) => return self.actions.queue().push_front(action),
-                Err(error) => self.hooks.action_failed("branch_in_place", &error),
+                Err(error) => self.hooks.action_failed("navigate", &error),
             }
         }
     }

@@ -2,8 +2,8 @@
 
 use super::ask::{Answer, Asker, Question};
 use super::busy::{Guard, Operation};
-use super::journey::with_usage;
 use super::late::Late;
+use super::navigate::with_usage;
 use super::{AgentSession, look};
 use crate::error::AgentError;
 use crate::hooks::{
@@ -98,17 +98,17 @@ impl AgentSession {
 
     /// Compacts if the context has grown past the threshold: to be called after each turn and before
     /// each prompt. `None` if there was no need, or nothing to compact.
-    pub async fn check(
+    pub async fn compact_if_needed(
         &self,
         cancel: &CancellationToken,
     ) -> Result<Option<Compaction>, AgentError> {
         let model = look(&self.session(), |session| Ok(session.projection()?.model)).await?;
         let window = self.settings().window_of(model.as_ref());
-        self.check_for(model.as_ref(), window, cancel).await
+        self.compact_if_needed_for(model.as_ref(), window, cancel).await
     }
 
     /// The same for a model with this window, whatever the session was used with before.
-    pub(super) async fn check_for(
+    pub(super) async fn compact_if_needed_for(
         &self,
         model: Option<&Model>,
         window: u64,

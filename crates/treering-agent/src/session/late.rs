@@ -17,7 +17,7 @@ pub(super) enum Late {
     /// A compaction keeps everything that came meanwhile in the context. Behind another compaction it
     /// would undo that one.
     Compaction,
-    /// An answer, the record of a command, or a merge. It goes behind all that this session appended
+    /// An answer, the record of a command, a merge, a label or a name. It goes behind all that this session appended
     /// to the branch. A conversation that another process continued there stays its own branch, but
     /// labels, names and the like do not separate the entry from what it belongs to.
     Reply,

@@ -1,7 +1,7 @@
 //! [`AgentSession`]: a session as an agent uses it.
 //!
 //! It owns the session that is active now, the settings, the summarizer and the handlers, and lets
-//! one operation run at a time (`busy`). `journey` moves the leaf, `compact` compacts, `lifecycle`
+//! one operation run at a time (`busy`). `navigate` moves the leaf, `compact` compacts, `lifecycle`
 //! replaces the session by another, `merge` brings branches together, `ask` talks to the summarizer
 //! for all of them. `talk` is a turn with a model, `shell` a command that the user runs. `late`
 //! writes what the last four made while the leaf may have moved.
@@ -15,26 +15,27 @@ mod actions;
 mod ask;
 mod busy;
 mod compact;
-mod journey;
 mod late;
 mod lifecycle;
 mod merge;
+mod navigate;
 mod shell;
 mod talk;
 
 pub use actions::SessionActions;
 pub use busy::{Operation, Turn};
 pub use compact::{CompactOptions, Compacted, Compaction};
-pub use journey::{BranchSummary, Moved, NavigateOptions, Navigation};
 pub use lifecycle::{Forked, Replaced};
 pub use merge::{MergeOptions, MergeOutcome, MergedBranch};
+pub use navigate::{Moved, NavigateOptions, Navigation};
 pub use shell::{OnOutput, ShellContext, ShellRun};
 pub use talk::{Ending, Said};
 
 use crate::error::AgentError;
-use crate::hooks::{Event, HookRunner, Hooks, InfoChanged, Start, StartReason};
+use crate::hooks::{Event, HookRunner, Hooks, InfoChanged, Start, StartReason, StreamDelta};
 use crate::summarizer::{Summarizer, SummaryError};
 use busy::{Busy, Guard};
+use late::Late;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -42,7 +43,7 @@ use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 use treering::compaction::CompactionSettings;
 use treering::context::Model;
-use treering::{Context, EntryId, Session};
+use treering::{Context, EntryId, NewEntry, Session};
 
 /// Settings of an agent's sessions.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -115,7 +116,7 @@ pub struct AgentSession {
 
 /// Setting up.
 impl AgentSession {
-    /// A session with the usual settings, no summarizer and no handlers.
+    /// Creates a session with default settings, no summarizer and no handlers.
     pub fn new(session: Session) -> Self {
         AgentSession {
             session: RwLock::new(Arc::new(session)),
@@ -127,7 +128,7 @@ impl AgentSession {
         }
     }
 
-    /// With other settings.
+    /// Sets the settings.
     pub fn with_settings(self, settings: AgentSettings) -> Self {
         self.set_settings(settings);
         self
@@ -139,13 +140,20 @@ impl AgentSession {
         self
     }
 
-    /// With handlers, called after those that are there already. `name` stands for them in reports.
-    pub fn with_hooks(mut self, name: impl Into<Arc<str>>, hooks: Arc<dyn Hooks>) -> Self {
-        self.hooks.register(name, hooks);
+    /// Adds handlers, as [`add_hooks`](AgentSession::add_hooks) does.
+    pub fn with_hooks(self, name: impl Into<Arc<str>>, hooks: Arc<dyn Hooks>) -> Self {
+        self.add_hooks(name, hooks);
         self
     }
 
-    /// Other settings from now on.
+    /// Adds handlers, which are called after those added before. `name` identifies them in reports.
+    ///
+    /// Handlers can be added at any time. They stay when another session takes the place of this one.
+    pub fn add_hooks(&self, name: impl Into<Arc<str>>, hooks: Arc<dyn Hooks>) {
+        self.hooks.register(name, hooks);
+    }
+
+    /// Replaces the settings.
     pub fn set_settings(&self, settings: AgentSettings) {
         *self.settings.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(settings);
     }
@@ -155,9 +163,15 @@ impl AgentSession {
         *self.summarizer.write().unwrap_or_else(PoisonError::into_inner) = summarizer;
     }
 
-    /// All events from now on, for a user interface.
+    /// Returns a receiver of all events from now on.
     pub fn subscribe(&self) -> broadcast::Receiver<Event> {
         self.hooks.subscribe()
+    }
+
+    /// Returns a receiver of the text that models stream from now on, in a channel of its own, so that
+    /// a slow reader of text misses no event.
+    pub fn subscribe_deltas(&self) -> broadcast::Receiver<StreamDelta> {
+        self.hooks.subscribe_deltas()
     }
 
     /// Tells the handlers that the agent has started with this session.
@@ -214,20 +228,28 @@ impl AgentSession {
         self.busy.stop()
     }
 
-    /// Names the session; empty takes the name away.
+    /// Names the session; an empty name removes the name.
+    ///
+    /// The entry is written on the branch of this session's leaf. It does not change which branch of
+    /// the file is active.
     pub async fn set_name(&self, name: &str) -> Result<(), AgentError> {
         let session = self.session();
-        session.set_name(name)?;
+        let entry = NewEntry::session_info(name);
+        Late::Reply.attach(&session, session.leaf().as_ref(), &entry)?;
         self.hooks.session_info_changed(InfoChanged { name: session.name() }).await;
         self.act().await;
         Ok(())
     }
 
-    /// Labels an entry; `None` takes the label away.
+    /// Labels an entry; `None` or an empty label removes the label.
+    ///
+    /// The entry is written on the branch of this session's leaf. It does not change which branch of
+    /// the file is active.
     pub fn label(&self, entry: &str, label: Option<&str>) -> Result<EntryId, AgentError> {
         let session = self.session();
         let entry = find(&session, entry)?;
-        Ok(session.label(entry.as_str(), label)?)
+        let entry = NewEntry::label(&entry, label.filter(|label| !label.is_empty()));
+        Ok(Late::Reply.attach(&session, session.leaf().as_ref(), &entry)?.id)
     }
 
     /// Takes the place of an operation that will write to the session, so that it fails now if it

@@ -185,7 +185,7 @@ impl AgentSession {
         let name = name_of(model);
         let settings = self.settings();
         let own = name.full_name().and_then(|name| settings.context_windows.get(&name).copied());
-        self.check_for(Some(&name), own.unwrap_or(model.context_window()), cancel).await
+        self.compact_if_needed_for(Some(&name), own.unwrap_or(model.context_window()), cancel).await
     }
 }
 

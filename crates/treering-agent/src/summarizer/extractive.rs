@@ -186,7 +186,9 @@ impl Found {
             Role::BashExecution => self.bash(message),
             Role::BranchSummary | Role::CompactionSummary => {
                 let summary = message.field("summary").unwrap_or_default();
-                self.context.push(quote(&summary, self.max_quote * 4));
+                // A quotation of the fixed sentences before a summary would push its content out.
+                let summary = treering::branch_summary::summary_substance(&summary);
+                self.context.push(quote(summary, self.max_quote * 4));
             }
             Role::Custom => self.context.push(quote(&message.text(), self.max_quote)),
             _ => {}
@@ -254,7 +256,8 @@ impl Found {
     }
 
     fn write(self, conversation: &Conversation) -> String {
-        let previous = conversation.previous_summary.as_deref().unwrap_or_default().trim();
+        let previous = conversation.previous_summary.as_deref().unwrap_or_default();
+        let previous = treering::branch_summary::summary_substance(previous).trim();
         if self.is_empty() && previous.is_empty() {
             return String::new();
         }

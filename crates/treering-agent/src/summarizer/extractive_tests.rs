@@ -113,3 +113,19 @@ proptest! {
         prop_assert_eq!(extractive.extract(&conversation), extractive.extract(&conversation));
     }
 }
+
+#[test]
+fn preambles_of_earlier_summaries_are_not_quoted() {
+    let preamble = treering::branch_summary::BRANCH_SUMMARY_PREAMBLE;
+    let message =
+        |role: &str, text: String| serde_json::json!({ "role": role, "summary": text }).to_string();
+    let branch = message("branchSummary", format!("{preamble}The cache was tried."));
+    let merge = treering::merge::MERGE_SUMMARY_PREAMBLE;
+    let merge = message("compactionSummary", format!("{merge}The parser was merged."));
+    let mut conversation = conversation(&[&branch, &merge]);
+    conversation.previous_summary = Some(format!("{preamble}The first attempt."));
+    let text = Extractive::default().extract(&conversation);
+    assert!(text.contains("- The cache was tried.\n- The parser was merged.\n"), "{text}");
+    assert!(text.contains("> The first attempt."), "{text}");
+    assert!(!text.contains("explored a different"), "{text}");
+}

@@ -1,6 +1,7 @@
 //! Actions that handlers ask for while an operation runs.
 
 use crate::compact::{keep_a_turn, talk};
+use crate::navigate::{exact_with_summary, given};
 use crate::support::handlers::{names, seen};
 use crate::support::scripted::Scripted;
 use crate::support::talk::{Home, append, json_of, lines, user};
@@ -8,22 +9,22 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use treering::Session;
 use treering_agent::{
-    AgentSession, BranchSummary, CancellationToken, Compact, Event, ForkPosition, HookFuture,
-    Hooks, SessionActions, Start, TreeMove,
+    AgentSession, CancellationToken, Compact, Event, ForkPosition, HookFuture, Hooks,
+    NavigateOptions, SessionActions, Start, TreeMove,
 };
 
 /// Asks to go to an entry whenever one of these things happens.
 struct Asks {
     actions: SessionActions,
     to: String,
-    summary: BranchSummary,
+    options: NavigateOptions,
     /// How often a move is answered with another one.
     moves: AtomicUsize,
 }
 
 impl Asks {
     fn asks(&self) -> HookFuture<'_, ()> {
-        self.actions.branch_in_place(&self.to, self.summary.clone());
+        self.actions.navigate(&self.to, self.options.clone());
         Box::pin(async { Ok(()) })
     }
 }
@@ -47,25 +48,25 @@ impl Hooks for Asks {
     }
 }
 
-fn asking(agent: AgentSession, to: &str, summary: BranchSummary, moves: usize) -> AgentSession {
+fn asking(agent: AgentSession, to: &str, options: NavigateOptions, moves: usize) -> AgentSession {
     let (actions, to) = (agent.actions(), to.to_owned());
-    agent.with_hooks("asks", Arc::new(Asks { actions, to, summary, moves: moves.into() }))
+    agent.with_hooks("asks", Arc::new(Asks { actions, to, options, moves: moves.into() }))
 }
 
 #[tokio::test]
 async fn a_handler_branches_in_place_with_a_summary_after_a_compaction() {
-    for summary in [BranchSummary::Given("Given.".into()), BranchSummary::Ask(None)] {
+    for options in [given("Given."), exact_with_summary(None)] {
         let (home, session) = Home::new();
         let ids = talk(&session, 1..=3);
         let agent = AgentSession::new(session).with_summarizer(Scripted::plays([]));
-        let agent = asking(agent, ids[1].as_str(), summary.clone(), 0);
+        let agent = asking(agent, ids[1].as_str(), options.clone(), 0);
         let mut events = agent.subscribe();
         agent.compact(keep_a_turn()).await.unwrap();
         let leaf = agent.session().leaf().unwrap();
         let entry = agent.session().entry(leaf.as_str()).unwrap();
         let json = json_of(&entry);
         assert_eq!((entry.parent(), &json["type"]), (Some(&ids[1]), &"branch_summary".into()));
-        let text = if summary == BranchSummary::Ask(None) { "Summary 2" } else { "Given." };
+        let text = if options.summarize { "Summary 2" } else { "Given." };
         assert!(json["summary"].as_str().unwrap().contains(text), "{json}");
         assert_eq!(home.reopened().leaf(), Some(leaf));
         let told = names(&mut events);
@@ -80,7 +81,7 @@ async fn an_action_follows_every_kind_of_operation() {
     let agent = AgentSession::new(Session::in_memory("/project"));
     let first = append(&agent, user("first"));
     append(&agent, user("second"));
-    let agent = asking(agent, first.as_str(), BranchSummary::None, 0);
+    let agent = asking(agent, first.as_str(), NavigateOptions::exact(), 0);
     agent.start().await;
     assert_eq!(agent.session().leaf(), Some(first.clone()));
     let third = append(&agent, user("third"));
@@ -93,13 +94,13 @@ async fn an_action_follows_every_kind_of_operation() {
 async fn an_action_that_fails_is_reported() {
     let agent = AgentSession::new(Session::in_memory("/project"));
     append(&agent, user("first"));
-    let agent = asking(agent, "nowhere", BranchSummary::None, 0);
+    let agent = asking(agent, "nowhere", NavigateOptions::exact(), 0);
     let mut events = agent.subscribe();
     agent.start().await;
     let Some(Event::HookFailed { hook, event, error, panicked }) = seen(&mut events).pop() else {
         panic!("no report")
     };
-    assert_eq!((&*hook, event, panicked), ("actions", "branch_in_place", false));
+    assert_eq!((&*hook, event, panicked), ("actions", "navigate", false));
     assert!(error.contains("nowhere"), "{error}");
 }
 
@@ -108,8 +109,8 @@ async fn handlers_that_answer_every_move_with_another_do_not_hold_up_the_session
     let agent = AgentSession::new(Session::in_memory("/project"));
     let first = append(&agent, user("first"));
     append(&agent, user("second"));
-    let given = BranchSummary::Given("Again.".into());
-    let agent = asking(agent, first.as_str(), given, usize::MAX);
+    let options = given("Again.");
+    let agent = asking(agent, first.as_str(), options, usize::MAX);
     agent.start().await;
     assert_eq!(agent.session().tree().len(), 2 + 16);
     assert_eq!(agent.running(), None);

@@ -131,7 +131,7 @@ async fn past_the_threshold() {
                 .with_summarizer(Scripted::plays([]))
                 .with_settings(settings);
             let mut events = agent.subscribe();
-            let checked = agent.check(&CancellationToken::new()).await.unwrap();
+            let checked = agent.compact_if_needed(&CancellationToken::new()).await.unwrap();
             assert_eq!(checked.is_some(), is_due && enabled, "{model} {tokens} {enabled}");
             if let Some(compaction) = checked {
                 assert_eq!(done(Ok(compaction)).first_kept, kept);
@@ -140,7 +140,7 @@ async fn past_the_threshold() {
                 };
                 assert_eq!(told.reason, CompactReason::Threshold);
                 // A context that a summary cannot make smaller is not compacted again.
-                let again = agent.check(&CancellationToken::new()).await.unwrap();
+                let again = agent.compact_if_needed(&CancellationToken::new()).await.unwrap();
                 assert!(again.is_none());
             }
             assert_eq!(names(&mut events), Vec::<&str>::new());
@@ -166,7 +166,7 @@ async fn nothing_to_compact() {
     // Past the threshold, but with nothing to gain.
     let settings = AgentSettings { context_window: 1, ..Default::default() };
     agent.set_settings(settings);
-    assert!(agent.check(&CancellationToken::new()).await.unwrap().is_none());
+    assert!(agent.compact_if_needed(&CancellationToken::new()).await.unwrap().is_none());
 }
 
 fn every_error() -> Vec<SummaryError> {

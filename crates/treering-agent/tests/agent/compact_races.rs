@@ -149,7 +149,7 @@ async fn an_automatic_compaction_takes_no_leaf_along() {
         race.summarizer.go();
         to
     };
-    let (compaction, to) = tokio::join!(race.agent.check(&cancel), meanwhile);
+    let (compaction, to) = tokio::join!(race.agent.compact_if_needed(&cancel), meanwhile);
     let Ok(Some(Compaction::Done(compacted))) = compaction else { panic!("{compaction:?}") };
     assert_eq!(compacted.entry.parent(), Some(&race.ids[5]));
     race.stays(&to, &compacted);

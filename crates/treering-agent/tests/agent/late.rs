@@ -116,6 +116,28 @@ async fn a_conversation_of_another_process_below_the_question_is_its_own_branch(
     assert_eq!(scene.others().leaf(), others.leaf());
 }
 
+#[tokio::test]
+async fn a_label_and_a_name_take_back_no_move_of_another_process() {
+    let scene = scene();
+    let own = scene.agent.session().leaf().unwrap();
+    scene.others().branch(scene.other.as_str()).unwrap();
+    let label = scene.agent.label(scene.start.as_str(), Some("here")).unwrap();
+    assert_eq!(scene.parent(&label), own);
+    assert_eq!(scene.others().leaf(), Some(scene.other.clone()));
+    scene.agent.set_name("Colors").await.unwrap();
+    let others = scene.others();
+    assert_eq!(others.leaf(), Some(scene.other.clone()));
+    assert_eq!(others.tree().label(scene.start.as_str()), Some("here"));
+    assert_eq!(others.name().as_deref(), Some("Colors"));
+    // This session stays on its own branch, and its next message makes that branch active.
+    let next = append(&scene.agent, user("next"));
+    assert_eq!(scene.others().leaf(), Some(next));
+    assert_eq!(
+        lines(&scene.others().context().unwrap()),
+        ["user: start", "assistant: leaf", "user: next"]
+    );
+}
+
 #[cfg(unix)]
 #[tokio::test]
 async fn the_record_of_a_command_stays_where_the_command_was_started() {

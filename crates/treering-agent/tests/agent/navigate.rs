@@ -7,8 +7,8 @@ use serde_json::json;
 use treering::branch_summary::BRANCH_SUMMARY_PREAMBLE;
 use treering::{EntryId, Error, NewEntry, Session};
 use treering_agent::{
-    AgentError, AgentSession, BranchSummary, CancellationToken, CompactOptions, Event,
-    ForkPosition, Moved, NavigateOptions, Navigation, Operation, SummaryError,
+    AgentError, AgentSession, CancellationToken, CompactOptions, Event, ForkPosition, Moved,
+    NavigateOptions, Navigation, Operation, SummaryError,
 };
 
 /// `u1 a1 u2 c2 r2 a3` and, from `a1`, `u3 a4`. The leaf is `a3`.
@@ -34,6 +34,17 @@ pub(crate) fn forest(session: &Session) -> Forest {
     Forest { u1, a1, u2, c2, r2, a3, u3, a4 }
 }
 
+/// Returns options that make the target the leaf and give a summary.
+pub(crate) fn given(text: &str) -> NavigateOptions {
+    NavigateOptions { given_summary: Some(text.into()), ..NavigateOptions::exact() }
+}
+
+/// Returns options that make the target the leaf and ask for a summary.
+pub(crate) fn exact_with_summary(instructions: Option<&str>) -> NavigateOptions {
+    let custom_instructions = instructions.map(str::to_owned);
+    NavigateOptions { summarize: true, custom_instructions, ..NavigateOptions::exact() }
+}
+
 pub(crate) fn summarize() -> NavigateOptions {
     NavigateOptions { summarize: true, ..Default::default() }
 }
@@ -48,14 +59,17 @@ pub(crate) fn moved(navigation: Result<Navigation, AgentError>) -> Moved {
 /// Tries to begin everything there is.
 async fn try_all(agent: &AgentSession, forest: &Forest) -> Vec<(Operation, AgentError)> {
     let (entry, cancel) = (forest.u1.as_str(), CancellationToken::new());
-    let here = agent.branch_here(entry, BranchSummary::None).await;
+    let here = agent.navigate(entry, NavigateOptions::exact()).await;
     let file = agent.session().path().unwrap();
     vec![
         (Operation::Turn, agent.begin_turn().err().unwrap()),
         (Operation::Navigation, agent.navigate(entry, summarize()).await.err().unwrap()),
         (Operation::Navigation, here.err().unwrap()),
         (Operation::Navigation, agent.pop(None, summarize()).await.err().unwrap()),
-        (Operation::Navigation, agent.switch(entry).await.err().unwrap()),
+        (
+            Operation::Navigation,
+            agent.navigate(entry, NavigateOptions::exact()).await.err().unwrap(),
+        ),
         (Operation::Compaction, agent.compact(CompactOptions::default()).await.err().unwrap()),
         (Operation::Fork, agent.fork(entry, ForkPosition::At, &cancel).await.err().unwrap()),
         (Operation::Fork, agent.clone_session(&cancel).await.err().unwrap()),
@@ -150,7 +164,7 @@ async fn what_cannot_be_done_fails_at_once() {
     for asked in [
         agent.navigate(forest.u1.as_str(), summarize()).await,
         agent.pop(None, NavigateOptions::default()).await,
-        agent.branch_here(forest.u1.as_str(), BranchSummary::Ask(None)).await,
+        agent.navigate(forest.u1.as_str(), exact_with_summary(None)).await,
     ] {
         let error = asked.unwrap_err();
         assert!(matches!(error, AgentError::Summary(SummaryError::NotConfigured)), "{error:?}");
@@ -256,9 +270,9 @@ async fn where_the_leaf_goes() {
         assert_eq!((moved.new_leaf.as_ref(), moved.editor_text.as_deref()), (leaf, text));
         assert_eq!((agent.session().leaf().as_ref(), moved.old_leaf), (leaf, Some(end.clone())));
         assert!(moved.summary.is_none() && moved.usage.is_none());
-        // branch_here takes every entry as it is.
+        // An exact navigation takes every entry as it is.
         agent.session().branch(end.as_str()).unwrap();
-        let here = agent.branch_here(target.as_str(), BranchSummary::None).await;
+        let here = agent.navigate(target.as_str(), NavigateOptions::exact()).await;
         let Ok(Navigation::Moved(here)) = here else { panic!("{here:?}") };
         assert_eq!((here.new_leaf.as_ref(), here.editor_text), (Some(target), None));
     }
@@ -362,12 +376,12 @@ async fn branches_and_the_ways_between_them() {
         branches.into_iter().map(|branch| (branch.leaf, branch.is_active)).collect()
     };
     assert_eq!(leaves(), [(forest.a4.clone(), false), (forest.a3.clone(), true)]);
-    agent.switch(forest.a4.as_str()).await.unwrap();
+    agent.navigate(forest.a4.as_str(), NavigateOptions::exact()).await.unwrap();
     assert_eq!(leaves(), [(forest.a4.clone(), true), (forest.a3.clone(), false)]);
     assert_eq!(agent.session().leaf(), Some(forest.a4.clone()));
 
-    let given = BranchSummary::Given("We tried.".into());
-    let here = moved(agent.branch_here(forest.u2.as_str(), given).await).summary.unwrap();
+    let options = given("We tried.");
+    let here = moved(agent.navigate(forest.u2.as_str(), options).await).summary.unwrap();
     let raw = json_of(&here);
     assert_eq!(
         (&raw["summary"], &raw["fromId"]),
@@ -376,13 +390,13 @@ async fn branches_and_the_ways_between_them() {
     assert_eq!(raw["parentId"], forest.u2.as_str());
     assert_eq!((raw.get("fromHook"), summarizer.asked().len()), (None, 0));
     // A text that says nothing is no summary.
-    let nothing = BranchSummary::Given(" ".into());
-    let there = moved(agent.branch_here(forest.a3.as_str(), nothing).await);
+    let nothing = given(" ");
+    let there = moved(agent.navigate(forest.a3.as_str(), nothing).await);
     assert!(there.summary.is_none());
     assert_eq!(there.new_leaf, Some(forest.a3.clone()));
 
-    let ask = BranchSummary::Ask(Some("only the files".into()));
-    let asked = moved(agent.branch_here(forest.a4.as_str(), ask).await).summary.unwrap();
+    let ask = exact_with_summary(Some("only the files"));
+    let asked = moved(agent.navigate(forest.a4.as_str(), ask).await).summary.unwrap();
     assert_eq!(asked.parent(), Some(&forest.a4));
     assert!(summarizer.asked()[0].user.ends_with("Additional focus: only the files"));
     assert_eq!(summarizer.asked()[0].instructions.as_deref(), Some("only the files"));

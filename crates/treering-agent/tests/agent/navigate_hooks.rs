@@ -1,14 +1,13 @@
 //! Handlers and moves of the leaf.
 
-use crate::navigate::{Forest, forest, moved, summarize};
+use crate::navigate::{Forest, forest, given, moved, summarize};
 use crate::support::handlers::{Extension, names, seen};
 use crate::support::scripted::Scripted;
 use crate::support::talk::{Home, json_of};
 use serde_json::json;
 use std::sync::Arc;
 use treering_agent::{
-    AgentSession, BranchSummary, Decision, Event, NavigateOptions, Navigation, SuppliedSummary,
-    TreeOverride,
+    AgentSession, Decision, Event, NavigateOptions, Navigation, SuppliedSummary, TreeOverride,
 };
 
 struct World {
@@ -62,8 +61,8 @@ async fn the_question_says_everything() {
     assert_eq!(told.label.as_deref(), Some("here"));
 
     let mut events = agent.subscribe();
-    moved(agent.branch_here(forest.a3.as_str(), BranchSummary::None).await);
-    moved(agent.branch_here(forest.u1.as_str(), BranchSummary::Given("x".into())).await);
+    moved(agent.navigate(forest.a3.as_str(), NavigateOptions::exact()).await);
+    moved(agent.navigate(forest.u1.as_str(), given("x")).await);
     let wants: Vec<bool> = seen(&mut events)
         .into_iter()
         .filter_map(|event| match event {
@@ -115,8 +114,8 @@ async fn a_supplied_summary_is_used_if_one_is_wanted() {
     let done = moved(agent.navigate(forest.a3.as_str(), summarize()).await);
     assert_eq!(done.summary.unwrap().parent(), Some(&forest.a3));
     // Before one the user gave.
-    let given = BranchSummary::Given("Yours.".into());
-    let done = moved(agent.branch_here(forest.u1.as_str(), given).await);
+    let options = given("Yours.");
+    let done = moved(agent.navigate(forest.u1.as_str(), options).await);
     assert_eq!(json_of(&done.summary.unwrap())["summary"], "Mine.");
 }
 

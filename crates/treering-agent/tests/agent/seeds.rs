@@ -8,7 +8,7 @@ use std::sync::Arc;
 use tempfile::TempDir;
 use treering::session::Creation;
 use treering::{Dialect, EntryId, NewEntry, Session, SessionOptions};
-use treering_agent::{AgentSession, BranchSummary, NavigateOptions, Navigation};
+use treering_agent::{AgentSession, NavigateOptions, Navigation};
 
 fn file(content: &str) -> (TempDir, PathBuf) {
     let dir = tempfile::tempdir().unwrap();
@@ -63,7 +63,7 @@ async fn chimera_branching() {
         let agent = AgentSession::new(Session::create_at(&path, "/p", options).unwrap());
         let id1 = agent.session().append(user("Hello")).unwrap();
         let id2 = agent.session().append(answer("Hi there")).unwrap();
-        agent.branch_here(id1.as_str(), BranchSummary::None).await.unwrap();
+        agent.navigate(id1.as_str(), NavigateOptions::exact()).await.unwrap();
         let id3 = agent.session().append(user("Actually, start over")).unwrap();
         for session in [agent.session(), Arc::new(Session::open(&path).unwrap())] {
             assert_eq!(session.tree().leaves(), [id2.clone(), id3.clone()], "{dialect:?}");
@@ -98,7 +98,7 @@ async fn the_tree_of_entries_a_to_f() {
     let content: String = entries.iter().map(|(id, parent)| entry(id, *parent)).collect();
     let (_dir, path) = file(&(header.to_owned() + &content));
     let agent = AgentSession::new(Session::open(&path).unwrap());
-    agent.switch("C").await.unwrap();
+    agent.navigate("C", NavigateOptions::exact()).await.unwrap();
     let session = Session::open(&path).unwrap();
     let tree = session.tree();
     assert_eq!(session.leaf(), Some("C".into()));
@@ -112,7 +112,7 @@ async fn the_tree_of_entries_a_to_f() {
     assert_eq!(tree.common_ancestor("C", "F").unwrap(), None);
 
     // Branching from A: the next append is a child of A, not of C.
-    agent.branch_here("A", BranchSummary::None).await.unwrap();
+    agent.navigate("A", NavigateOptions::exact()).await.unwrap();
     let next = agent.session().append(user("next")).unwrap();
     assert_eq!(agent.session().entry(next.as_str()).unwrap().parent(), Some(&"A".into()));
 
@@ -162,7 +162,7 @@ async fn branching_from_g7h8i9() {
     // The same, done by an agent.
     let (_dir, path) = file(BRANCHING);
     let agent = AgentSession::new(Session::open(&path).unwrap());
-    agent.branch_here("g7h8i9", BranchSummary::None).await.unwrap();
+    agent.navigate("g7h8i9", NavigateOptions::exact()).await.unwrap();
     agent.session().append(user("B").with_id("p6q7r8".into())).unwrap();
     agent.session().append(answer("asst B").with_id("s9t0u1".into())).unwrap();
     let bytes = std::fs::read_to_string(&path).unwrap();
@@ -382,7 +382,7 @@ async fn a_full_session_with_branching() {
     };
     assert_eq!(moved.editor_text.as_deref(), Some("Use Rust instead"));
     assert_eq!(moved.summary.unwrap().parent(), Some(&"bs1".into()));
-    agent.switch("m6").await.unwrap();
+    agent.navigate("m6", NavigateOptions::exact()).await.unwrap();
     assert!(std::fs::read_to_string(&path).unwrap().starts_with(FULL));
     let session = Session::open(&path).unwrap();
     assert_eq!((session.leaf(), session.dialect()), (Some("m6".into()), Dialect::Uuid));
@@ -455,7 +455,7 @@ async fn operators_leaf_entry() {
 
     // Moving writes such an entry: it hangs on the leaf that was left, and survives a restart.
     let agent = AgentSession::new(session);
-    agent.switch("a4").await.unwrap();
+    agent.navigate("a4", NavigateOptions::exact()).await.unwrap();
     let content = std::fs::read_to_string(&path).unwrap();
     let added = content.strip_prefix(OPERATOR).unwrap();
     let added: serde_json::Value = serde_json::from_str(added).unwrap();

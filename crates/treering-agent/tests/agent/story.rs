@@ -3,6 +3,7 @@
 //! After every step nothing that was in the file has changed, the leaf is where the account says, a
 //! provider would take the context, and the file alone tells the same story.
 
+use crate::navigate::{exact_with_summary, given};
 use crate::support::handlers::Extension;
 use crate::support::scripted::{Play, Scripted};
 use crate::support::talk::{Home, answer, call, json_of, result, user};
@@ -14,8 +15,8 @@ use std::sync::atomic::Ordering;
 use treering::provider::Pairing;
 use treering::{Context, NewEntry, Session};
 use treering_agent::{
-    AgentError, AgentSession, BranchSummary, CancellationToken, CompactOptions, Compaction,
-    ForkPosition, Forked, MergeOptions, MergeOutcome, NavigateOptions, Navigation,
+    AgentError, AgentSession, CancellationToken, CompactOptions, Compaction, ForkPosition, Forked,
+    MergeOptions, MergeOutcome, NavigateOptions, Navigation,
 };
 
 #[derive(Debug, Clone, Copy)]
@@ -336,15 +337,12 @@ impl World {
             Step::BranchHere { to, summary } => {
                 let Some(to) = account.pick(to) else { return };
                 let summary = match summary {
-                    0 => BranchSummary::None,
-                    1 => BranchSummary::Given("given".into()),
-                    _ => BranchSummary::Ask(None),
+                    0 => NavigateOptions::exact(),
+                    1 => given("given"),
+                    _ => exact_with_summary(None),
                 };
-                let (given, asks) = (
-                    matches!(summary, BranchSummary::Given(_)),
-                    matches!(summary, BranchSummary::Ask(_)),
-                );
-                let done = agent.branch_here(&to, summary).await.unwrap();
+                let (given, asks) = (summary.given_summary.is_some(), summary.summarize);
+                let done = agent.navigate(&to, summary).await.unwrap();
                 let summarises = given || asks && account.speaks(&to);
                 self.moved(done, &to, Some((to.clone(), summarises)), asks, false, None);
             }

@@ -68,6 +68,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
         false => AgentSession::new(Session::open(&args.file)?),
     };
     let options = NavigateOptions {
+        exact: !args.edit,
         summarize: args.summarize,
         custom_instructions: args.summaries.instructions.clone(),
         label: args.label.clone(),
@@ -75,10 +76,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     };
     let navigation = agent::run(&agent, async |cancel| {
         let options = NavigateOptions { cancel: cancel.clone(), ..options };
-        match args.edit {
-            true => agent.navigate(id, options).await,
-            false => agent.go_to(id, None, options).await,
-        }
+        agent.navigate(id, options).await
     })?;
     write_navigation(&agent, navigation, args.json, out)
 }

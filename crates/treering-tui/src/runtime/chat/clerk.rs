@@ -17,7 +17,7 @@ use tokio::task::JoinHandle;
 use treering::{EntryId, Role, Session};
 use treering_agent::{
     AgentError, AgentSession, CancellationToken, Delta, Ending, Event as Told, Forked, OnDelta,
-    OnOutput, RetryNotice, ShellContext,
+    OnOutput, RetryNotice, ShellContext, StreamDelta,
 };
 use treering_export::{Calls, Gist};
 
@@ -226,18 +226,21 @@ async fn watch(teller: &Teller, job: impl Future<Output = Reply>) -> Reply {
     let began = tokio::time::Instant::now();
     let second = Duration::from_secs(1);
     let mut ticks = tokio::time::interval_at(began + second, second);
-    let mut events = teller.agent.subscribe();
+    let (mut events, mut deltas) = (teller.agent.subscribe(), teller.agent.subscribe_deltas());
     tokio::pin!(job);
     loop {
         tokio::select! {
             biased;
             reply = &mut job => return reply,
             _ = ticks.tick() => teller.tell(Event::Elapsed(began.elapsed().as_secs())),
-            Ok(told) = events.recv() => match told {
-                Told::SummaryText(text) => {
+            Ok(delta) = deltas.recv() => match delta {
+                StreamDelta::SummaryText(text) => {
                     teller.tell(Event::Arrived(Piece::Unseen(text.chars().count())));
                 }
-                Told::SummaryRestarted => teller.tell(Event::Arrived(Piece::Restart)),
+                StreamDelta::SummaryRestarted => teller.tell(Event::Arrived(Piece::Restart)),
+                _ => {}
+            },
+            Ok(told) = events.recv() => match told {
                 Told::AutoRetry(notice) => {
                     teller.tell(Event::Retrying(retrying(&notice)));
                 }

@@ -10,8 +10,8 @@ use treering::merge::Selection;
 use treering::session::Part;
 use treering::{EntryId, Kind, NewEntry, Role, Session};
 use treering_agent::{
-    AgentError, AgentSession, BranchSummary, CancellationToken, CompactOptions, Compaction,
-    ForkPosition, Forked, MergeOptions, MergeOutcome, NavigateOptions, Navigation, Replaced,
+    AgentError, AgentSession, CancellationToken, CompactOptions, Compaction, ForkPosition, Forked,
+    MergeOptions, MergeOutcome, NavigateOptions, Navigation, Replaced,
 };
 use treering_export::{Existing, Export, write_file};
 
@@ -53,14 +53,20 @@ pub(super) async fn run(teller: &Teller, command: Command, cancel: &Cancellation
     match command {
         Command::BranchHere(to, summary) => {
             let to = place(&to)?;
-            let summary = match summary {
-                Summary::None => BranchSummary::None,
-                Summary::Given(text) => BranchSummary::Given(text),
-                Summary::Asked(focus) => BranchSummary::Ask(focus),
-            };
-            Ok(moved(agent.branch_here(to.as_str(), summary).await?))
+            let mut options = NavigateOptions { exact: true, ..options() };
+            match summary {
+                Summary::None => {}
+                Summary::Given(text) => options.given_summary = Some(text),
+                Summary::Asked(focus) => {
+                    (options.summarize, options.custom_instructions) = (true, focus);
+                }
+            }
+            Ok(moved(agent.navigate(to.as_str(), options).await?))
         }
-        Command::Switch(to) => Ok(moved(agent.switch(place(&to)?.as_str()).await?)),
+        Command::Switch(to) => {
+            let options = NavigateOptions { exact: true, ..options() };
+            Ok(moved(agent.navigate(place(&to)?.as_str(), options).await?))
+        }
         Command::Pop(to) => {
             let to = to.map(|to| place(&to)).transpose()?;
             Ok(moved(agent.pop(to.as_ref().map(EntryId::as_str), options()).await?))

@@ -14,8 +14,8 @@ use treering::merge::Selection;
 use treering::session::Part;
 use treering::{Entry, EntryId, Role, Session};
 use treering_agent::{
-    AgentError, AgentSession, CancellationToken, CompactOptions, Compaction, Event as Told,
-    ForkPosition, Forked, MergeOptions, MergeOutcome, NavigateOptions, Navigation,
+    AgentError, AgentSession, CancellationToken, CompactOptions, Compaction, ForkPosition, Forked,
+    MergeOptions, MergeOutcome, NavigateOptions, Navigation, StreamDelta,
 };
 use treering_export::text::short_number;
 use treering_export::{Existing, Export};
@@ -97,8 +97,8 @@ impl Actions {
                 });
             }
             Effect::Stay(id) => self.start(stop, move |doing| async move {
-                let options = NavigateOptions { cancel, ..Default::default() };
-                doing.stayed(doing.agent.go_to(&id, None, options).await)
+                let options = NavigateOptions { cancel, ..NavigateOptions::exact() };
+                doing.stayed(doing.agent.navigate(&id, options).await)
             }),
             Effect::Undo => self.start(stop, move |doing| async move { doing.undo(cancel).await }),
             Effect::Fork(id) => self.start(stop, move |doing| async move {
@@ -134,7 +134,7 @@ impl Actions {
             trail: self.visit.trail.clone(),
             worker: self.worker.clone(),
         };
-        let mut told = doing.agent.subscribe();
+        let mut deltas = doing.agent.subscribe_deltas();
         let worker = self.worker.clone();
         let work = work(doing);
         self.visit.runtime.spawn(async move {
@@ -143,12 +143,12 @@ impl Actions {
             let end = loop {
                 tokio::select! {
                     end = &mut work => break end,
-                    Ok(event) = told.recv() => match event {
-                        Told::SummaryText(text) => {
+                    Ok(delta) = deltas.recv() => match delta {
+                        StreamDelta::SummaryText(text) => {
                             characters += text.chars().count();
                             worker.tell(Event::Progress(characters));
                         }
-                        Told::SummaryRestarted => characters = 0,
+                        StreamDelta::SummaryRestarted => characters = 0,
                         _ => {}
                     },
                 }
@@ -215,8 +215,8 @@ impl Doing {
         };
         let gone = match &before {
             Some(leaf) => {
-                let options = NavigateOptions { cancel, ..Default::default() };
-                self.agent.go_to(leaf.as_str(), None, options).await
+                let options = NavigateOptions { cancel, ..NavigateOptions::exact() };
+                self.agent.navigate(leaf.as_str(), options).await
             }
             None => match self.agent.session().reset_leaf() {
                 Ok(()) => Ok(Navigation::AlreadyThere),

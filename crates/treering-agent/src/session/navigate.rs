@@ -1,4 +1,4 @@
-//! Moving the leaf: `navigate` with its nine steps, and the shorter ways to say it.
+//! Moves the leaf of a session.
 
 use super::busy::{Guard, Operation};
 use super::{AgentSession, find, look};
@@ -11,91 +11,76 @@ use treering::entry::Body;
 use treering::usage::{Branch, Usage};
 use treering::{Entry, EntryId, NewEntry, Role, Session};
 
-/// Options of a move.
+/// Options of [`AgentSession::navigate`].
 #[derive(Debug, Clone, Default)]
 pub struct NavigateOptions {
-    /// Whether what is left behind comes along as a summary.
+    /// Whether the target itself becomes the leaf, whatever it is. By default a user message is left
+    /// out, so that it can be edited and sent again.
+    pub exact: bool,
+    /// Whether the summarizer is asked for a summary of the branch that is left.
     pub summarize: bool,
-    /// Instructions for the summary.
+    /// A summary that exists already: it is written, and the summarizer is not asked.
+    pub given_summary: Option<String>,
+    /// Instructions for the summarizer.
     pub custom_instructions: Option<String>,
-    /// Whether that stands in place of the usual instructions, not beside them.
+    /// Whether these replace the usual instructions instead of following them.
     pub replace_instructions: bool,
-    /// A label for the summary, or for the target if there is none.
+    /// A label for the summary, or for the target if there is no summary.
     pub label: Option<String>,
-    /// Cancels it.
+    /// Cancels the navigation.
     pub cancel: CancellationToken,
 }
 
-/// The summary that a move takes along.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum BranchSummary {
-    /// Nothing.
-    #[default]
-    None,
-    /// This text.
-    Given(String),
-    /// A summary by the summarizer, with the user's instructions for it.
-    Ask(Option<String>),
-}
-
-impl From<BranchSummary> for (Option<String>, NavigateOptions) {
-    /// Returns the summary that is given, and the options of the move.
-    fn from(summary: BranchSummary) -> Self {
-        match summary {
-            BranchSummary::None => (None, NavigateOptions::default()),
-            BranchSummary::Given(text) => (Some(text), NavigateOptions::default()),
-            BranchSummary::Ask(custom_instructions) => {
-                let summarize = true;
-                (None, NavigateOptions { summarize, custom_instructions, ..Default::default() })
-            }
-        }
+impl NavigateOptions {
+    /// Returns options that make the target itself the leaf.
+    pub fn exact() -> Self {
+        NavigateOptions { exact: true, ..NavigateOptions::default() }
     }
 }
 
-/// The outcome of a move.
+/// The outcome of [`AgentSession::navigate`].
 #[derive(Debug, Clone)]
 pub enum Navigation {
-    /// Nothing: the leaf is there.
+    /// The target is the leaf already.
     AlreadyThere,
-    /// Nothing: a handler, named here, said no.
+    /// A handler canceled the navigation.
     Cancelled {
-        /// The name it was registered with.
+        /// The name that the handler was registered with.
         hook: Arc<str>,
     },
-    /// Nothing: the user gave up.
+    /// The caller aborted the navigation.
     Aborted,
     /// The leaf has moved.
     Moved(Box<Moved>),
 }
 
-/// Where the leaf went.
+/// A completed move of the leaf.
 #[derive(Debug, Clone)]
 pub struct Moved {
-    /// Where it is; `None` before the first entry.
+    /// The new leaf; `None` before the first entry.
     pub new_leaf: Option<EntryId>,
-    /// Where it was.
+    /// The leaf before the move.
     pub old_leaf: Option<EntryId>,
-    /// The text of the message that was gone to, for the editor.
+    /// The text of the user message that was navigated to, for the editor.
     pub editor_text: Option<String>,
-    /// The summary of what was left behind.
+    /// The summary of the branch that was left.
     pub summary: Option<Entry>,
     /// The usage of the summary.
     pub usage: Option<Usage>,
 }
 
-/// A move that is about to happen.
-struct Journey {
+/// A move that has not been written yet.
+struct PendingMove {
     target: EntryId,
-    /// Where the leaf will be.
+    /// The leaf after the move.
     destination: Option<EntryId>,
     editor_text: Option<String>,
-    given: Option<String>,
     options: NavigateOptions,
 }
 
-impl Journey {
-    /// Takes over what handlers want otherwise. Returns their summary, if it says anything.
-    fn obey(&mut self, wish: TreeOverride) -> Option<SuppliedSummary> {
+impl PendingMove {
+    /// Applies the changes that handlers want. Returns their summary unless it is blank.
+    fn apply_override(&mut self, wish: TreeOverride) -> Option<SuppliedSummary> {
         let options = &mut self.options;
         options.custom_instructions =
             wish.custom_instructions.or(options.custom_instructions.take());
@@ -107,62 +92,44 @@ impl Journey {
 }
 
 impl AgentSession {
-    /// Moves the leaf to an entry. A message of the user, or of an extension, is gone *before*, and
-    /// its text returned for the editor; any other entry becomes the leaf. See
-    /// [`NavigateOptions`] for the summary of what is left behind.
+    /// Moves the leaf to an entry. At a user message, or a message of an extension, the leaf becomes its
+    /// parent and its text is returned for the editor, unless [`NavigateOptions::exact`] is set; any
+    /// other entry becomes the leaf itself. See [`NavigateOptions`] for summaries of the branch that is
+    /// left.
+    ///
+    /// # Errors
+    ///
+    /// Fails without moving the leaf if another operation is running, the entry does not exist, the
+    /// session cannot be written, or the summary fails.
     pub async fn navigate(
         &self,
         target: &str,
         options: NavigateOptions,
     ) -> Result<Navigation, AgentError> {
+        let done = self.navigate_only(target, options).await;
+        self.act().await;
+        done
+    }
+
+    /// Moves the leaf, without running the actions that handlers asked for.
+    pub(super) async fn navigate_only(
+        &self,
+        target: &str,
+        mut options: NavigateOptions,
+    ) -> Result<Navigation, AgentError> {
         let (guard, session) = self.begin(Operation::Navigation, &options.cancel)?;
+        options.given_summary = options.given_summary.filter(|text| !text.trim().is_empty());
         let target = find(&session, target)?;
-        let (destination, editor_text) = destination(&session, &target)?;
-        let journey = Journey { target, destination, editor_text, given: None, options };
-        let done = self.travel(guard, session, journey).await;
-        self.act().await;
-        done
+        let (destination, editor_text) = match options.exact {
+            true => (Some(target.clone()), None),
+            false => destination(&session, &target)?,
+        };
+        let pending = PendingMove { target, destination, editor_text, options };
+        self.run_navigation(guard, session, pending).await
     }
 
-    /// Makes an entry the leaf, whatever it is, in the same file.
-    pub async fn branch_here(
-        &self,
-        entry: &str,
-        summary: BranchSummary,
-    ) -> Result<Navigation, AgentError> {
-        let (given, options) = summary.into();
-        self.go_to(entry, given, options).await
-    }
-
-    /// Makes an entry the leaf, whatever it is, with all that [`navigate`](AgentSession::navigate)
-    /// offers. `given` is a summary that is there already.
-    pub async fn go_to(
-        &self,
-        entry: &str,
-        given: Option<String>,
-        options: NavigateOptions,
-    ) -> Result<Navigation, AgentError> {
-        let done = self.go_now(entry, (given, options)).await;
-        self.act().await;
-        done
-    }
-
-    /// Makes an entry the leaf, without acting for handlers afterwards.
-    pub(super) async fn go_now(
-        &self,
-        entry: &str,
-        (given, options): (Option<String>, NavigateOptions),
-    ) -> Result<Navigation, AgentError> {
-        let (guard, session) = self.begin(Operation::Navigation, &options.cancel)?;
-        let given = given.filter(|text| !text.trim().is_empty());
-        let target = find(&session, entry)?;
-        let destination = Some(target.clone());
-        let journey = Journey { target, destination, editor_text: None, given, options };
-        self.travel(guard, session, journey).await
-    }
-
-    /// Goes back to the previous message of the user, or to an entry, with a summary of what is left
-    /// behind. The options' `summarize` is taken as given.
+    /// Navigates to an entry, or to the previous user message, and summarizes the branch that is left,
+    /// whatever [`NavigateOptions::summarize`] says.
     pub async fn pop(
         &self,
         entry: Option<&str>,
@@ -176,39 +143,36 @@ impl AgentSession {
         self.navigate(&target, options).await
     }
 
-    /// Goes to another branch: the entry, usually a leaf, is where the conversation continues.
-    pub async fn switch(&self, leaf: &str) -> Result<Navigation, AgentError> {
-        self.branch_here(leaf, BranchSummary::None).await
-    }
-
     /// Returns the branches of the session, the latest first.
     pub fn branches(&self) -> Result<Vec<Branch>, AgentError> {
         Ok(self.session().branches()?)
     }
 
-    async fn travel(
+    async fn run_navigation(
         &self,
         guard: Guard<'_>,
         session: Arc<Session>,
-        mut journey: Journey,
+        mut pending: PendingMove,
     ) -> Result<Navigation, AgentError> {
         let old_leaf = session.leaf();
-        if old_leaf.as_ref() == Some(&journey.target) {
+        if old_leaf.as_ref() == Some(&pending.target) {
             return Ok(Navigation::AlreadyThere);
         }
-        let wants_summary = journey.options.summarize || journey.given.is_some();
-        if journey.options.summarize {
+        let wants_summary = pending.options.summarize || pending.options.given_summary.is_some();
+        if pending.options.summarize {
             self.summarizer()?;
         }
-        let branch = self.left_behind(&session, &journey, old_leaf.clone()).await?;
-        let before = before_tree(&session, &journey, old_leaf.clone(), &branch, wants_summary);
+        let branch = self.abandoned_branch(&session, &pending, old_leaf.clone()).await?;
+        let before = before_tree(&session, &pending, old_leaf.clone(), &branch, wants_summary);
         let supplied = match self.hooks.session_before_tree(before, &guard.cancel).await {
             Outcome::Aborted => return Ok(Navigation::Aborted),
             Outcome::Cancelled { hook } => return Ok(Navigation::Cancelled { hook }),
             Outcome::Proceed(None) => None,
-            Outcome::Proceed(Some(other)) => journey.obey(other).filter(|_| wants_summary),
+            Outcome::Proceed(Some(other)) => {
+                pending.apply_override(other).filter(|_| wants_summary)
+            }
         };
-        let summary = self.summary_entry(&guard, &journey, &branch, old_leaf.as_ref(), &supplied);
+        let summary = self.summary_entry(&guard, &pending, &branch, old_leaf.as_ref(), &supplied);
         let (summary, usage) = match summary.await {
             Ok(summary) => summary,
             Err(error) if error.is_cancelled() => return Ok(Navigation::Aborted),
@@ -217,12 +181,12 @@ impl AgentSession {
         if guard.cancel.is_cancelled() {
             return Ok(Navigation::Aborted);
         }
-        let summary = arrive(&session, &journey, summary)?;
+        let summary = write_move(&session, &pending, summary)?;
         let summary = summary.map(|id| session.entry(id.as_str())).transpose()?;
         let moved = Moved {
             new_leaf: session.leaf(),
             old_leaf,
-            editor_text: journey.editor_text,
+            editor_text: pending.editor_text,
             summary,
             usage,
         };
@@ -237,16 +201,16 @@ impl AgentSession {
     }
 
     /// Returns the abandoned entries, with their text if a summary will be asked for.
-    async fn left_behind(
+    async fn abandoned_branch(
         &self,
         session: &Arc<Session>,
-        journey: &Journey,
+        pending: &PendingMove,
         from: Option<EntryId>,
     ) -> Result<AbandonedBranch, AgentError> {
-        let to = journey.target.clone();
+        let to = pending.target.clone();
         let window = self.summarizer().ok().and_then(|summarizer| summarizer.context_window());
         let budget = branch_budget(window, self.settings().branch_reserve_tokens);
-        let wants_text = journey.options.summarize;
+        let wants_text = pending.options.summarize;
         look(session, move |session| {
             let (from, to) = (from.as_ref().map(EntryId::as_str), Some(to.as_str()));
             match wants_text {
@@ -260,7 +224,7 @@ impl AgentSession {
     async fn summary_entry(
         &self,
         guard: &Guard<'_>,
-        journey: &Journey,
+        pending: &PendingMove,
         branch: &AbandonedBranch,
         from: Option<&EntryId>,
         supplied: &Option<SuppliedSummary>,
@@ -269,13 +233,13 @@ impl AgentSession {
             let entry = branch.entry(from, &supplied.text, Some(supplied.details.as_deref()))?;
             return Ok((Some(entry), None));
         }
-        if let Some(text) = &journey.given {
+        if let Some(text) = &pending.options.given_summary {
             return Ok((Some(NewEntry::branch_summary(from, text)), None));
         }
-        if !journey.options.summarize || branch.is_empty() {
+        if !pending.options.summarize || branch.is_empty() {
             return Ok((None, None));
         }
-        let options = &journey.options;
+        let options = &pending.options;
         let focus = options.custom_instructions.as_deref();
         let alone = options.replace_instructions;
         let answer = self.ask_about_branch(&guard.cancel, &branch.messages, focus, alone).await?;
@@ -322,39 +286,39 @@ fn previous_user_message(session: &Session) -> Result<EntryId, AgentError> {
 
 fn before_tree(
     session: &Arc<Session>,
-    journey: &Journey,
+    pending: &PendingMove,
     old_leaf: Option<EntryId>,
     branch: &AbandonedBranch,
     user_wants_summary: bool,
 ) -> BeforeTree {
     BeforeTree {
         session: Arc::clone(session),
-        target: journey.target.clone(),
+        target: pending.target.clone(),
         old_leaf,
         common_ancestor: branch.common_ancestor.clone(),
         entries_to_summarize: branch.entries.clone(),
         user_wants_summary,
-        custom_instructions: journey.options.custom_instructions.clone(),
-        replace_instructions: journey.options.replace_instructions,
-        label: journey.options.label.clone(),
+        custom_instructions: pending.options.custom_instructions.clone(),
+        replace_instructions: pending.options.replace_instructions,
+        label: pending.options.label.clone(),
     }
 }
 
 /// Writes the move: the summary or the pointer, and the label, in one append.
-fn arrive(
+fn write_move(
     session: &Session,
-    journey: &Journey,
+    pending: &PendingMove,
     summary: Option<NewEntry>,
 ) -> Result<Option<EntryId>, AgentError> {
-    let label = journey.options.label.as_deref().filter(|label| !label.is_empty());
+    let label = pending.options.label.as_deref().filter(|label| !label.is_empty());
     let mut entries = Vec::new();
     let summary = summary.map(|entry| {
         let id = session.new_id();
-        entries.push(entry.under(journey.destination.clone()).with_id(id.clone()));
+        entries.push(entry.under(pending.destination.clone()).with_id(id.clone()));
         id
     });
     if summary.is_none() {
-        match (&journey.destination, label) {
+        match (&pending.destination, label) {
             // Nothing but a pointer, which may be there already.
             (Some(destination), None) => {
                 session.branch(destination.as_str())?;
@@ -368,8 +332,8 @@ fn arrive(
         }
     }
     if let Some(label) = label {
-        let labelled = summary.as_ref().unwrap_or(&journey.target);
-        entries.push(NewEntry::label(labelled, Some(label)));
+        let labeled = summary.as_ref().unwrap_or(&pending.target);
+        entries.push(NewEntry::label(labeled, Some(label)));
     }
     session.append_all(&entries)?;
     Ok(summary)
