@@ -8,9 +8,9 @@ use ratatui::backend::TestBackend;
 use std::ops::ControlFlow;
 use std::path::Path;
 use treering::{Message, NewEntry, Session, SessionOptions};
-use treering_tui::Happening;
+use treering_tui::TerminalEvent;
 use treering_tui::keys::Key;
-use treering_tui::tree::{Event, Outline, State, draw, know_screen, read_all, update};
+use treering_tui::tree::{Outline, TreeEvent, TreeState, draw, know_screen, read_all, update};
 
 const ENTRIES: u64 = 100_000;
 const SIZE: (u16, u16) = (120, 40);
@@ -30,8 +30,8 @@ pub(crate) fn rows(bench: &Bench) -> Vec<Row> {
         let mut shown = None;
         first.push(ms(|| {
             let session = Session::open(&path).unwrap();
-            let state = State::new(Outline::of(&session));
-            let (state, _) = update(state, Happening::Resize(SIZE.0, SIZE.1).into());
+            let state = TreeState::new(Outline::of(&session));
+            let (state, _) = update(state, TerminalEvent::Resize(SIZE.0, SIZE.1).into());
             let state = know_screen(&session, state);
             terminal.draw(|frame| draw(&state, frame)).unwrap();
             shown = Some((session, state));
@@ -59,21 +59,21 @@ pub(crate) fn rows(bench: &Bench) -> Vec<Row> {
 /// All of it is known, as it is a moment after the first picture.
 fn press_all(
     session: &Session,
-    state: State,
+    state: TreeState,
     terminal: &mut Terminal<TestBackend>,
     times: &mut Vec<f64>,
 ) {
-    let mut gists = Vec::new();
+    let mut preview_lines = Vec::new();
     read_all(session, state.outline(), |batch| {
-        gists.extend(batch);
+        preview_lines.extend(batch);
         ControlFlow::Continue(())
     });
-    let (mut state, _) = update(state, Event::Gists(0, gists));
+    let (mut state, _) = update(state, TreeEvent::PreviewLines(0, preview_lines));
     for name in KEYS.split_whitespace() {
         let key: Key = name.parse().unwrap();
         let mut after = None;
         times.push(ms(|| {
-            let state = know_screen(session, update(state, Event::Happened(key.into())).0);
+            let state = know_screen(session, update(state, TreeEvent::Terminal(key.into())).0);
             terminal.draw(|frame| draw(&state, frame)).unwrap();
             after = Some(state);
         }));

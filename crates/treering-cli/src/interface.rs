@@ -17,9 +17,11 @@ use treering_index::housekeeping::Trash;
 use treering_tui::chat::DoubleEscape;
 use treering_tui::keys::{Action, Bindings};
 use treering_tui::runtime::picker::PickerSetup;
-use treering_tui::runtime::{ChatSetup, End, First, Sessions, Setup, TreeSetup, run};
+use treering_tui::runtime::{
+    AppExit, AppSetup, ChatSetup, SessionSource, StartScreen, TreeSetup, run,
+};
 use treering_tui::theme::Theme;
-use treering_tui::zone::Zone;
+use treering_tui::time_zone::DisplayZone;
 
 /// The message for users without a model.
 const NO_MODEL: &str = "\
@@ -93,20 +95,20 @@ pub(crate) fn show(
         });
     }
     let setup = setup(&config, &models, out)?;
-    let house = House { config, models, dir: current_dir()? };
+    let sessions = InterfaceSessions { config, models, dir: current_dir()? };
     let first = match first {
-        Show::Picker => First::Picker,
-        Show::Tree(session) => First::Tree(house.agent(session)),
-        Show::Chat(session) => First::Chat(house.agent(session)),
+        Show::Picker => StartScreen::Picker,
+        Show::Tree(session) => StartScreen::Tree(sessions.agent(session)),
+        Show::Chat(session) => StartScreen::Chat(sessions.agent(session)),
     };
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime = runtime.map_err(|error| Failure::message(format!("cannot start: {error}")))?;
-    let end = run(&setup, &house, first, runtime.handle());
+    let end = run(&setup, &sessions, first, runtime.handle());
     // Background reads are abandoned.
     runtime.shutdown_background();
     match end.map_err(|error| Failure::message(format!("the terminal: {error}")))? {
-        End::Left { session, has_drafts } => {
+        AppExit::Left { session, has_drafts } => {
             if let Some(file) = session.filter(|file| file.exists()) {
                 let again = format!("treering chat {}", shell_word(&file));
                 output::complain("to go on", &safe_line(&again));
@@ -117,14 +119,14 @@ pub(crate) fn show(
             }
             Ok(())
         }
-        End::Stopped(signal) => Err(Failure::Signal(signal)),
+        AppExit::Stopped(signal) => Err(Failure::Signal(signal)),
     }
 }
 
-fn setup(config: &Config, models: &Models, out: &Output) -> Result<Setup, Failure> {
+fn setup(config: &Config, models: &Models, out: &Output) -> Result<AppSetup, Failure> {
     let theme = theme(config.ui.theme, out);
     let bindings_of_tree = bindings("tree", &config.keys.tree)?;
-    let tree = TreeSetup { theme, bindings: bindings_of_tree, zone: Zone::local() };
+    let tree = TreeSetup { theme, bindings: bindings_of_tree, zone: DisplayZone::local() };
     let model = models.chosen();
     let no_model = match &model {
         Ok(_) => String::new(),
@@ -148,7 +150,7 @@ fn setup(config: &Config, models: &Models, out: &Output) -> Result<Setup, Failur
     picker.now = crate::clock::now;
     let drafts = last::state_dir().filter(|_| config.ui.keep_drafts);
     let drafts = drafts.map(|dir| Ok::<_, Failure>((dir.join("drafts"), current_dir()?)));
-    Ok(Setup { picker, tree, chat, drafts: drafts.transpose()? })
+    Ok(AppSetup { picker, tree, chat, drafts: drafts.transpose()? })
 }
 
 /// A screen's keys, with what is configured in place of the usual ones.
@@ -229,19 +231,19 @@ fn said(failure: Failure) -> String {
 }
 
 /// Where the interface's sessions come from.
-struct House {
+struct InterfaceSessions {
     config: Config,
     models: Models,
     dir: PathBuf,
 }
 
-impl House {
+impl InterfaceSessions {
     fn agent(&self, session: Session) -> AgentSession {
         self.models.agent(session, &self.config)
     }
 }
 
-impl Sessions for House {
+impl SessionSource for InterfaceSessions {
     fn open(&self, file: &Path) -> Result<AgentSession, String> {
         Session::open(file).map(|session| self.agent(session)).map_err(|error| error.to_string())
     }

@@ -8,8 +8,8 @@ use similar::{Algorithm, ChangeTag, DiffOp, capture_diff_slices};
 
 /// A line of a diff.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Line<'a> {
-    /// `-` for a line that goes, `+` for one that comes, a blank for one that stays, `⋯` for lines
+pub struct DiffLine<'a> {
+    /// `-` for a line that goes, `+` for one that comes, a placeholder for one that stays, `⋯` for lines
     /// that stay and are left out.
     pub sign: char,
     /// The line, without its end.
@@ -28,7 +28,7 @@ const CONTEXT: usize = 3;
 /// let signs: String = treering_export::diff::lines("a\nb", "a\nc").iter().map(|l| l.sign).collect();
 /// assert_eq!(signs, " -+");
 /// ```
-pub fn lines<'a>(old: &'a str, new: &'a str) -> Vec<Line<'a>> {
+pub fn lines<'a>(old: &'a str, new: &'a str) -> Vec<DiffLine<'a>> {
     let (before, after) = (split(old), split(new));
     let ops = compare(&before, &after, old.len() + new.len());
     let mut out = Vec::new();
@@ -39,7 +39,7 @@ pub fn lines<'a>(old: &'a str, new: &'a str) -> Vec<Line<'a>> {
                 ChangeTag::Insert => '+',
                 ChangeTag::Equal => ' ',
             };
-            Line { sign, text: change.value() }
+            DiffLine { sign, text: change.value() }
         });
         match op {
             DiffOp::Equal { len, .. } => {
@@ -53,7 +53,7 @@ pub fn lines<'a>(old: &'a str, new: &'a str) -> Vec<Line<'a>> {
                 for (place, line) in changes.enumerate() {
                     match place {
                         _ if place < head || place >= head + left_out => out.push(line),
-                        _ if place == head => out.push(Line { sign: '⋯', text: "" }),
+                        _ if place == head => out.push(DiffLine { sign: '⋯', text: "" }),
                         _ => {}
                     }
                 }
@@ -87,7 +87,7 @@ pub fn pairs<'a>(left: &'a str, right: &'a str) -> Vec<(Option<&'a str>, Option<
 }
 
 /// A piece of a line, and whether the other line has it not.
-pub type Piece<'a> = (bool, &'a str);
+pub type DiffPiece<'a> = (bool, &'a str);
 
 /// Two lines in pieces. Together the pieces of a line are the line.
 ///
@@ -95,14 +95,14 @@ pub type Piece<'a> = (bool, &'a str);
 /// let (old, _) = treering_export::diff::words("a b c", "a x c");
 /// assert_eq!(old, [(false, "a "), (true, "b"), (false, " c")]);
 /// ```
-pub fn words<'a>(old: &'a str, new: &'a str) -> (Vec<Piece<'a>>, Vec<Piece<'a>>) {
+pub fn words<'a>(old: &'a str, new: &'a str) -> (Vec<DiffPiece<'a>>, Vec<DiffPiece<'a>>) {
     let (before, after) = (split_words(old), split_words(new));
     let (mut left, mut right) = (Vec::new(), Vec::new());
     let (mut old_at, mut new_at) = (0, 0);
     for op in compare(&before, &after, old.len() + new.len()) {
         let (tag, old_range, new_range) = op.as_tag_tuple();
         let is_changed = tag != similar::DiffTag::Equal;
-        let add = |text: &'a str, words: &[&str], at: &mut usize, out: &mut Vec<Piece<'a>>| {
+        let add = |text: &'a str, words: &[&str], at: &mut usize, out: &mut Vec<DiffPiece<'a>>| {
             let length: usize = words.iter().map(|word| word.len()).sum();
             if let Some(piece) = text.get(*at..*at + length).filter(|piece| !piece.is_empty()) {
                 out.push((is_changed, piece));
@@ -134,7 +134,7 @@ fn compare(before: &[&str], after: &[&str], bytes: usize) -> Vec<DiffOp> {
     ops.into_iter().filter(|op| !matches!(op, DiffOp::Equal { len: 0, .. })).collect()
 }
 
-/// Words, blanks between them, and every other character on its own.
+/// Words, placeholders between them, and every other character on its own.
 fn split_words(line: &str) -> Vec<&str> {
     let kind = |c: char| match c {
         _ if c == '_' || c.is_alphanumeric() => 1,
@@ -215,7 +215,7 @@ mod tests {
                 let together: String = pieces.iter().map(|(_, piece)| *piece).collect();
                 proptest::prop_assert_eq!(&together, line);
             }
-            let same = |pieces: &[Piece<'_>]| -> String {
+            let same = |pieces: &[DiffPiece<'_>]| -> String {
                 pieces.iter().filter(|(is_changed, _)| !is_changed).map(|(_, piece)| *piece).collect()
             };
             proptest::prop_assert_eq!(same(&left), same(&right));

@@ -17,11 +17,11 @@ pub enum Class {
     /// A comment.
     Comment,
     /// A text in quotes.
-    Text,
+    String,
     /// A number.
     Number,
     /// A keyword.
-    Word,
+    Keyword,
     /// Something that is called, a key, a section.
     Name,
     /// A line of a diff that comes.
@@ -38,7 +38,7 @@ const MAX_BYTES: usize = 128 * 1024;
 /// ```
 /// use treering_export::highlight::{Class, pieces};
 /// let code = pieces("rust", "let x = 1; // one");
-/// assert_eq!(code[0], (Class::Word, "let"));
+/// assert_eq!(code[0], (Class::Keyword, "let"));
 /// assert_eq!(code.last(), Some(&(Class::Comment, "// one")));
 /// ```
 pub fn pieces<'a>(language: &str, text: &'a str) -> Vec<(Class, &'a str)> {
@@ -47,8 +47,8 @@ pub fn pieces<'a>(language: &str, text: &'a str) -> Vec<(Class, &'a str)> {
         _ if text.is_empty() => Vec::new(),
         Some(_) if text.len() > MAX_BYTES => vec![(Class::Plain, text)],
         Some("diff") => diff(text),
-        Some(family) => match Shape::of(family) {
-            Some(shape) => Scanner::new(shape, text).scan(),
+        Some(family) => match Syntax::of(family) {
+            Some(syntax) => Scanner::new(syntax, text).scan(),
             None => vec![(Class::Plain, text)],
         },
         None => vec![(Class::Plain, text)],
@@ -56,17 +56,17 @@ pub fn pieces<'a>(language: &str, text: &'a str) -> Vec<(Class, &'a str)> {
 }
 
 /// The languages and their keywords.
-struct Table {
+struct LanguageTable {
     families: HashMap<&'static str, &'static str>,
     words: HashMap<&'static str, HashSet<&'static str>>,
 }
 
-static TABLE: LazyLock<Table> = LazyLock::new(|| {
+static TABLE: LazyLock<LanguageTable> = LazyLock::new(|| {
     let json = include_str!("html/assets/languages.json");
     let mut lists: HashMap<&str, HashMap<&str, &str>> =
         serde_json::from_str(json).unwrap_or_default();
     let words = lists.remove("words").unwrap_or_default();
-    Table {
+    LanguageTable {
         families: lists.remove("families").unwrap_or_default(),
         words: words
             .into_iter()
@@ -77,9 +77,9 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
 
 /// The syntax of comments and strings in a family of languages.
 #[derive(Clone, Copy)]
-struct Shape {
+struct Syntax {
     family: &'static str,
-    /// The beginnings of comments to the end of the line. `#` needs a blank before it.
+    /// The beginnings of comments to the end of the line. `#` needs a placeholder before it.
     comment: &'static str,
     /// Whether there are comments between `/*` and `*/`.
     has_blocks: bool,
@@ -108,8 +108,8 @@ const fn quote(mark: &'static str, kind: QuoteKind) -> Quote {
     Quote { mark, kind }
 }
 
-impl Shape {
-    fn of(family: &'static str) -> Option<Shape> {
+impl Syntax {
+    fn of(family: &'static str) -> Option<Syntax> {
         use QuoteKind::{Character, Line, Lines, Raw};
         const CHARACTERS: &[Quote] = &[quote("\"", Line), quote("'", Character)];
         const GO: &[Quote] = &[quote("\"", Line), quote("`", Raw), quote("'", Character)];
@@ -130,12 +130,12 @@ impl Shape {
             "json" => ("", false, &BOTH[..1]),
             _ => return None,
         };
-        Some(Shape { family, comment, has_blocks, quotes })
+        Some(Syntax { family, comment, has_blocks, quotes })
     }
 }
 
 struct Scanner<'a> {
-    shape: Shape,
+    syntax: Syntax,
     words: Option<&'static HashSet<&'static str>>,
     text: &'a str,
     at: usize,
@@ -147,9 +147,9 @@ struct Scanner<'a> {
 }
 
 impl<'a> Scanner<'a> {
-    fn new(shape: Shape, text: &'a str) -> Self {
-        let words = TABLE.words.get(shape.family);
-        Scanner { shape, words, text, at: 0, barren: [0; 4], out: Vec::new(), plain: 0 }
+    fn new(syntax: Syntax, text: &'a str) -> Self {
+        let words = TABLE.words.get(syntax.family);
+        Scanner { syntax, words, text, at: 0, barren: [0; 4], out: Vec::new(), plain: 0 }
     }
 
     fn rest(&self) -> &'a str {
@@ -184,7 +184,7 @@ impl<'a> Scanner<'a> {
         if let Some(length) = self.comment(rest) {
             return (Class::Comment, length);
         }
-        if self.shape.family == "toml" && self.is_line_start() {
+        if self.syntax.family == "toml" && self.is_line_start() {
             let length = setting(rest);
             if length > 0 {
                 return (Class::Name, length);
@@ -192,8 +192,8 @@ impl<'a> Scanner<'a> {
         }
         if let Some(length) = self.quoted(rest) {
             let after = rest.get(length..).unwrap_or_default();
-            let is_key = self.shape.family == "json" && is_followed_by_colon(after);
-            return (if is_key { Class::Name } else { Class::Text }, length);
+            let is_key = self.syntax.family == "json" && is_followed_by_colon(after);
+            return (if is_key { Class::Name } else { Class::String }, length);
         }
         match next {
             '0'..='9' => (Class::Number, number(rest)),
@@ -207,18 +207,18 @@ impl<'a> Scanner<'a> {
     }
 
     fn comment(&self, rest: &str) -> Option<usize> {
-        let mark = self.shape.comment;
+        let mark = self.syntax.comment;
         if !mark.is_empty() && rest.starts_with(mark) {
             let before = self.at.checked_sub(1).and_then(|at| self.text.as_bytes().get(at));
             let stands_alone = before.is_none_or(u8::is_ascii_whitespace);
             return (mark != "#" || stands_alone).then(|| line_length(rest));
         }
-        let inside = rest.strip_prefix("/*").filter(|_| self.shape.has_blocks)?;
+        let inside = rest.strip_prefix("/*").filter(|_| self.syntax.has_blocks)?;
         Some(inside.find("*/").map_or(rest.len(), |end| end + 4))
     }
 
     fn quoted(&mut self, rest: &str) -> Option<usize> {
-        let quotes = self.shape.quotes.iter().zip(&mut self.barren);
+        let quotes = self.syntax.quotes.iter().zip(&mut self.barren);
         let (quote, barren) = quotes.into_iter().find(|(quote, _)| rest.starts_with(quote.mark))?;
         let inside = rest.get(quote.mark.len()..)?;
         if quote.kind == QuoteKind::Character {
@@ -240,13 +240,13 @@ impl<'a> Scanner<'a> {
         let is_inside = |c: char| c == '_' || c.is_alphanumeric();
         let length = rest.find(|c| !is_inside(c)).unwrap_or(rest.len());
         let (word, after) = rest.split_at_checked(length).unwrap_or((rest, ""));
-        let is_word = match (self.words, self.shape.family) {
+        let is_word = match (self.words, self.syntax.family) {
             (Some(words), "sql") => words.contains(&*word.to_ascii_lowercase()),
             (Some(words), _) => words.contains(word),
             (None, _) => matches!(word, "true" | "false" | "null" | "yes" | "no"),
         };
         match is_word {
-            true => (Class::Word, length),
+            true => (Class::Keyword, length),
             false if after.starts_with('(') => (Class::Name, length),
             false => (Class::Plain, length),
         }
@@ -323,7 +323,7 @@ fn setting(rest: &str) -> usize {
     }
 }
 
-/// Not looked for beyond a few blanks: code may be blanks for megabytes.
+/// Not looked for beyond a few placeholders: code may be placeholders for megabytes.
 fn is_followed_by_colon(rest: &str) -> bool {
     rest.chars().take(16).find(|c| !c.is_ascii_whitespace()) == Some(':')
 }
@@ -348,9 +348,9 @@ mod tests {
         let letter = |class| match class {
             Class::Plain => "",
             Class::Comment => "c:",
-            Class::Text => "t:",
+            Class::String => "t:",
             Class::Number => "n:",
-            Class::Word => "w:",
+            Class::Keyword => "w:",
             Class::Name => "f:",
             Class::Added => "+:",
             Class::Removed => "-:",

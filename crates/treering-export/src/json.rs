@@ -1,13 +1,13 @@
 //! One JSON document: who the session is, where its leaf is, and its entries in treering's shape.
 
 use crate::text::visible;
-use crate::walk::Walk;
+use crate::walk::ExportWalk;
 use crate::{Export, Result};
 use std::io::Write;
 use treering::{EntryId, Session};
 
 pub(crate) fn write(export: &Export, session: &Session, out: &mut impl Write) -> Result<()> {
-    let walk = Walk::new(session, &export.part)?;
+    let walk = ExportWalk::new(session, &export.part)?;
     let header = session.header();
     out.write_all(b"{\"header\":")?;
     raw(out, header.raw())?;

@@ -19,22 +19,22 @@
 //! ```
 
 pub mod diff;
+mod entry_parts;
 mod file;
-mod gist;
 pub mod highlight;
 mod html;
 mod json;
 mod jsonl;
-mod look;
 mod markdown;
+mod preview_line;
 mod stats;
 pub mod text;
 pub mod tool;
 mod walk;
 
+pub use entry_parts::{MessageFields, message_parts};
 pub use file::{Existing, document_name, write_file};
-pub use gist::{Calls, Gist};
-pub use look::{Fields, of_message};
+pub use preview_line::{Calls, PreviewLine};
 pub use stats::usage_facts;
 
 use std::io::{self, Write};

@@ -5,12 +5,12 @@
 //! longer than any in them.
 
 use crate::diff;
-use crate::gist::{Calls, Gist};
-use crate::look::{Fields, Look, of_message};
+use crate::entry_parts::{EntryParts, MessageFields, message_parts};
+use crate::preview_line::{Calls, PreviewLine};
 use crate::stats;
 use crate::text::{excerpt, visible};
 use crate::tool::{self, Arguments, Call};
-use crate::walk::Walk;
+use crate::walk::ExportWalk;
 use crate::{Export, Result};
 use pulldown_cmark::{CodeBlockKind, Event, LinkType, Parser, Tag};
 use std::borrow::Cow;
@@ -29,12 +29,12 @@ const MAX_BYTES: usize = 4000;
 const MAX_MODELS: usize = 64;
 
 pub(crate) fn write(export: &Export, session: &Session, out: &mut impl Write) -> Result<()> {
-    let walk = Walk::new(session, &export.part)?;
+    let walk = ExportWalk::new(session, &export.part)?;
     let mut reader = session.reader();
     let (mut models, mut first_words) = (BTreeSet::new(), None);
     for item in walk.items() {
         let entry = reader.entry(item.entry.id)?;
-        let model = Look::at(&entry).fields.model();
+        let model = EntryParts::of(&entry).fields.model();
         models.extend(model.filter(|_| models.len() < MAX_MODELS));
         if first_words.is_none() && entry.role() == Some(Role::User) {
             first_words = entry.message().map(|message| excerpt(&message.text(), 80));
@@ -55,8 +55,9 @@ pub(crate) fn write(export: &Export, session: &Session, out: &mut impl Write) ->
             let _ = write!(text, "\n---\n\n*A branch from {}:*\n", code_span(parent));
             last = None;
         }
-        let mut turn = Turn { export, calls: &mut calls, out: &mut text, last: &mut last };
-        turn.entry(&Look::at(&entry), item.entry.label);
+        let mut turn =
+            MarkdownExporter { export, calls: &mut calls, out: &mut text, last: &mut last };
+        turn.entry(&EntryParts::of(&entry), item.entry.label);
         out.write_all(text.as_bytes())?;
         text.clear();
     }
@@ -79,7 +80,7 @@ fn meta(session: &Session, stats: &Stats, models: &BTreeSet<String>) -> String {
 }
 
 /// Writes one entry after the other.
-struct Turn<'a> {
+struct MarkdownExporter<'a> {
     export: &'a Export,
     calls: &'a mut Calls,
     out: &'a mut String,
@@ -87,14 +88,14 @@ struct Turn<'a> {
     last: &'a mut Option<&'static str>,
 }
 
-impl Turn<'_> {
-    fn entry(&mut self, look: &Look<'_>, label: Option<&str>) {
-        self.calls.settle(&Gist::of(look));
-        match &look.body {
+impl MarkdownExporter<'_> {
+    fn entry(&mut self, parts: &EntryParts<'_>, label: Option<&str>) {
+        self.calls.settle(&PreviewLine::of(parts));
+        match &parts.body {
             Body::Message(message) => {
-                self.message(look.role(), *message, (&look.blocks, look.fields), label);
-                for more in look.entry.more_messages() {
-                    let (blocks, fields) = of_message(more);
+                self.message(parts.role(), *message, (&parts.blocks, parts.fields), label);
+                for more in parts.entry.more_messages() {
+                    let (blocks, fields) = message_parts(more);
                     self.message(Some(more.role()), more, (&blocks, fields), None);
                 }
             }
@@ -118,7 +119,7 @@ impl Turn<'_> {
         &mut self,
         role: Option<Role>,
         message: MessageView<'_>,
-        (blocks, fields): (&[Block<'_>], Fields<'_>),
+        (blocks, fields): (&[Block<'_>], MessageFields<'_>),
         label: Option<&str>,
     ) {
         match role {
@@ -200,13 +201,13 @@ impl Turn<'_> {
             Arguments::Content(content) => self.details(title, tool::language(&path), &content),
             Arguments::Patch(patch) => self.details(title, "diff", &patch),
             Arguments::Json(json) => self.details(title, "json", &json),
-            Arguments::Said => {
+            Arguments::InSummary => {
                 let _ = write!(self.out, "\n{}\n", code_span(title));
             }
         }
     }
 
-    fn result(&mut self, fields: Fields<'_>, blocks: &[Block<'_>]) {
+    fn result(&mut self, fields: MessageFields<'_>, blocks: &[Block<'_>]) {
         let call =
             self.calls.get(&fields.call_id()).map(|call| call.trim_matches(['[', ']']).to_owned());
         let call = call.unwrap_or_else(|| fields.tool_name().into_owned());
@@ -379,7 +380,7 @@ fn unsafe_brackets(text: &str) -> Vec<usize> {
 
 /// Whether an address leads to the web, to mail, or has no scheme: another place of the same site.
 fn is_safe_address(address: &str) -> bool {
-    // Browsers leave out blanks and control characters before they look for a scheme.
+    // Browsers leave out placeholders and control characters before they parts for a scheme.
     let address: String = address.chars().filter(|c| !c.is_control() && *c != ' ').collect();
     match address.split_once(':') {
         Some((scheme, _)) if !scheme.contains(['/', '?', '#']) => {

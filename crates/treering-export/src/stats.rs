@@ -2,7 +2,7 @@
 //!
 //! The numbers are those of [`treering::usage::Stats`], which counts each event once; nothing is added up here.
 
-use crate::look::Look;
+use crate::entry_parts::EntryParts;
 use crate::text::{cost, tokens};
 use treering::entry::MessageView;
 use treering::usage::{Stats, Usage};
@@ -10,15 +10,15 @@ use treering::usage::{Stats, Usage};
 /// What the index keeps of one entry. Found without any other entry, so that many can be looked at
 /// together.
 #[derive(Debug, Default)]
-pub(crate) struct Numbers {
+pub(crate) struct EntryFacts {
     pub time: Option<i64>,
     /// The model that answered, as `provider/model`.
     pub model: Option<String>,
 }
 
-impl Numbers {
-    pub(crate) fn of(look: &Look<'_>) -> Self {
-        Numbers { time: look.entry.time(), model: look.fields.model() }
+impl EntryFacts {
+    pub(crate) fn of(parts: &EntryParts<'_>) -> Self {
+        EntryFacts { time: parts.entry.time(), model: parts.fields.model() }
     }
 }
 

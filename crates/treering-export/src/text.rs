@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use treering::usage::Usage;
 
 /// Characters that do something other than being seen: C1 controls, text direction, formatting,
-/// blanks of no width, tags. Joiners, which scripts and emoji need, are not among them.
+/// placeholders of no width, tags. Joiners, which scripts and emoji need, are not among them.
 pub(crate) fn is_hidden(character: char) -> bool {
     matches!(
         character,
@@ -88,7 +88,7 @@ pub fn first_line(text: &str) -> &str {
     text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default()
 }
 
-/// One line of at most `most` characters, visible, blanks run together.
+/// One line of at most `most` characters, visible, placeholders run together.
 pub fn excerpt(text: &str, most: usize) -> String {
     let line = first_line(text);
     plain_excerpt(line, most).unwrap_or_else(|| safe_excerpt(line, most))

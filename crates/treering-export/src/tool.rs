@@ -24,7 +24,7 @@ pub enum Arguments<'a> {
     /// A patch in its own words.
     Patch(Cow<'a, str>),
     /// All of it is in [`Call::about`] already.
-    Said,
+    InSummary,
     /// Anything else.
     Json(String),
 }
@@ -114,7 +114,7 @@ impl<'a> Call<'a> {
             _ => matches!(self.raw, b"" | b"{}" | b"null"),
         };
         match is_said {
-            true => Arguments::Said,
+            true => Arguments::InSummary,
             false => Arguments::Json(pretty_json(&String::from_utf8_lossy(self.raw))),
         }
     }
@@ -286,7 +286,7 @@ mod tests {
             arguments("Bash", Some(br#"{"command":"ls"}"#)),
             Arguments::Command("ls".into())
         );
-        assert_eq!(arguments("read", Some(br#"{"path":"x","limit":3}"#)), Arguments::Said);
+        assert_eq!(arguments("read", Some(br#"{"path":"x","limit":3}"#)), Arguments::InSummary);
         assert!(matches!(arguments("read", Some(b"{\"path\":\"\xff")), Arguments::Json(_)));
     }
 

@@ -8,15 +8,15 @@ use treering::{EntryId, Session, Tree};
 
 /// The entries to export.
 #[derive(Debug)]
-pub(crate) struct Walk {
+pub(crate) struct ExportWalk {
     pub tree: Arc<Tree>,
-    scope: Scope,
+    scope: WalkScope,
     /// The path to the end of what is exported: the active leaf if that is among it.
     pub active: Vec<EntryId>,
 }
 
 #[derive(Debug)]
-enum Scope {
+enum WalkScope {
     All,
     /// The entries of a path, each at its own depth.
     Path(Vec<EntryId>),
@@ -26,7 +26,7 @@ enum Scope {
 
 /// An entry of the walk.
 #[derive(Debug)]
-pub(crate) struct Item<'a> {
+pub(crate) struct WalkItem<'a> {
     pub entry: TreeItem<'a>,
     /// The place of its parent in the walk, if that is exported, too.
     pub parent: Option<usize>,
@@ -34,7 +34,7 @@ pub(crate) struct Item<'a> {
     pub is_active: bool,
 }
 
-impl Walk {
+impl ExportWalk {
     pub(crate) fn new(session: &Session, part: &Part) -> Result<Self> {
         let tree = session.tree();
         let path = |id: &EntryId| tree.path(id.as_str());
@@ -42,29 +42,29 @@ impl Walk {
         let (scope, active) = match part {
             Part::Branch(id) => {
                 let path = path(&tree.find(id)?)?;
-                (Scope::Path(path.clone()), path)
+                (WalkScope::Path(path.clone()), path)
             }
             Part::Subtree(id) => {
                 let id = tree.find(id)?;
                 let depth = tree.depth(id.as_str())?;
                 let active = leaf.as_ref().map(path).transpose()?.unwrap_or_default();
-                (Scope::Below(id, depth), active)
+                (WalkScope::Below(id, depth), active)
             }
-            _ => (Scope::All, leaf.as_ref().map(path).transpose()?.unwrap_or_default()),
+            _ => (WalkScope::All, leaf.as_ref().map(path).transpose()?.unwrap_or_default()),
         };
-        Ok(Walk { tree, scope, active })
+        Ok(ExportWalk { tree, scope, active })
     }
 
-    pub(crate) fn items(&self) -> impl Iterator<Item = Item<'_>> {
+    pub(crate) fn items(&self) -> impl Iterator<Item = WalkItem<'_>> {
         // The place in the walk of the latest entry at each depth.
         let mut above: Vec<Option<usize>> = Vec::new();
         let mut inside = false;
         let mut count = 0;
         self.tree.walk().filter_map(move |entry| {
             let is_in = match &self.scope {
-                Scope::All => true,
-                Scope::Path(path) => is_on(path, &entry),
-                Scope::Below(top, depth) => {
+                WalkScope::All => true,
+                WalkScope::Path(path) => is_on(path, &entry),
+                WalkScope::Below(top, depth) => {
                     inside = entry.id == top.as_str() || (inside && entry.depth > *depth);
                     inside
                 }
@@ -75,7 +75,7 @@ impl Walk {
             let parent = above.last().copied().flatten();
             above.push(place);
             let is_active = is_on(&self.active, &entry);
-            place.map(|_| Item { entry, parent, is_active })
+            place.map(|_| WalkItem { entry, parent, is_active })
         })
     }
 }
@@ -91,7 +91,7 @@ mod tests {
     use treering::Message;
 
     fn walked(session: &Session, part: Part) -> Vec<(String, Option<usize>, bool)> {
-        let walk = Walk::new(session, &part).unwrap();
+        let walk = ExportWalk::new(session, &part).unwrap();
         let text = |id: &str| session.entry(id).unwrap().message().map(|m| m.text());
         walk.items()
             .filter_map(|item| Some((text(item.entry.id)?, item.parent, item.is_active)))
@@ -121,6 +121,6 @@ mod tests {
         assert_eq!(walked(&session, Part::Branch(b.to_string())), branch);
         let below = [of("b", None, false), of("c", Some(0), false), of("d", Some(0), false)];
         assert_eq!(walked(&session, Part::Subtree(b.to_string())), below);
-        assert!(Walk::new(&session, &Part::Branch("nobody".into())).is_err());
+        assert!(ExportWalk::new(&session, &Part::Branch("nobody".into())).is_err());
     }
 }

@@ -3,36 +3,36 @@
 #![allow(clippy::panic, reason = "that is what it is for")]
 
 use ratatui::Frame;
-use treering_tui::canvas::{Canvas, Pen};
-use treering_tui::runtime::{Desk, Office, Post};
+use treering_tui::draw::{DrawContext, LineCursor};
+use treering_tui::runtime::{EffectHandler, EventChannel, Runner};
 use treering_tui::theme::{Theme, Tone};
-use treering_tui::{Happening, Screen};
+use treering_tui::{Screen, TerminalEvent};
 
 struct Fragile;
 
 impl Screen for Fragile {
-    type Event = Happening;
+    type Event = TerminalEvent;
     type Effect = ();
 
-    fn update(self, event: Happening) -> (Self, Vec<()>) {
+    fn update(self, event: TerminalEvent) -> (Self, Vec<()>) {
         match event {
-            Happening::Key(key) => panic!("{key} was pressed"),
-            Happening::Stop => (self, vec![()]),
+            TerminalEvent::Key(key) => panic!("{key} was pressed"),
+            TerminalEvent::Stop => (self, vec![()]),
             _ => (self, vec![]),
         }
     }
 
     fn draw(&self, frame: &mut Frame<'_>) {
         let area = frame.area();
-        Canvas::draw(frame, Theme::Dark, |canvas| {
-            canvas.put(&mut Pen::new(area, 0), Tone::Plain, "any key panics");
+        DrawContext::draw(frame, Theme::Dark, |draw| {
+            draw.put(&mut LineCursor::new(area, 0), Tone::Plain, "any key panics");
         });
     }
 }
 
 struct Nobody;
 
-impl Office<Fragile> for Nobody {
+impl EffectHandler<Fragile> for Nobody {
     type Outcome = ();
 
     fn perform(&mut self, (): (), _: &Fragile) -> Option<()> {
@@ -41,5 +41,5 @@ impl Office<Fragile> for Nobody {
 }
 
 fn main() -> std::io::Result<()> {
-    Desk::open()?.run(Fragile, &mut Nobody, &Post::default())
+    Runner::open()?.run(Fragile, &mut Nobody, &EventChannel::default())
 }

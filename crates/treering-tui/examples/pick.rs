@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use treering_index::housekeeping::Trash;
 use treering_index::{Places, SessionIndex};
-use treering_tui::runtime::Desk;
+use treering_tui::runtime::Runner;
 use treering_tui::runtime::picker::{PickerSetup, pick};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -13,7 +13,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let cwd = std::env::current_dir()?;
     let setup = PickerSetup::new(index, &cwd, Trash::from_env(var).ok());
     let open = std::env::args_os().nth(1).map(PathBuf::from);
-    let outcome = pick(&mut Desk::open()?, &setup, open.as_deref(), None)?;
+    let outcome = pick(&mut Runner::open()?, &setup, open.as_deref(), None)?;
     eprintln!("{outcome:?}");
     Ok(())
 }

@@ -8,16 +8,16 @@ const MAX_BYTES: usize = 4096;
 
 /// A line of text and a place in it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Input {
+pub struct TextInput {
     text: String,
     /// In bytes, always between two characters.
     cursor: usize,
 }
 
-impl Input {
+impl TextInput {
     /// Returns a line to go on from, with the cursor at its end.
     pub fn new(text: &str) -> Self {
-        let mut input = Input::default();
+        let mut input = TextInput::default();
         input.insert(text);
         input
     }
@@ -37,7 +37,7 @@ impl Input {
         self.text.split_at_checked(self.cursor).unwrap_or((&self.text, ""))
     }
 
-    /// Puts text at the cursor. Line breaks become blanks, other control characters are left out.
+    /// Puts text at the cursor. StyledLine breaks become blanks, other control characters are left out.
     pub fn insert(&mut self, text: &str) {
         for character in text.chars() {
             let character = if matches!(character, '\n' | '\t') { ' ' } else { character };
@@ -50,7 +50,7 @@ impl Input {
 
     /// Forgets everything.
     pub fn clear(&mut self) {
-        *self = Input::default();
+        *self = TextInput::default();
     }
 
     /// Deletes the character before the cursor.
@@ -116,7 +116,7 @@ mod tests {
             ("one two", "<left> <ctrl+u>", "|o"),
             ("one", "<home> <right> <end> <right> !", "one!|"),
         ] {
-            let mut input = Input::new(before);
+            let mut input = TextInput::new(before);
             let mut rest = keys;
             // Keys stand in angle brackets, text is typed; blanks between keys do not count.
             while let Some(character) = rest.chars().next() {
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn control_characters_and_floods_are_not_taken() {
-        assert_eq!(Input::new("a\u{1b}[2J\nb").text(), "a[2J b");
-        assert_eq!(Input::new(&"é".repeat(9999)).text().len(), MAX_BYTES);
+        assert_eq!(TextInput::new("a\u{1b}[2J\nb").text(), "a[2J b");
+        assert_eq!(TextInput::new(&"é".repeat(9999)).text().len(), MAX_BYTES);
     }
 }

@@ -313,9 +313,9 @@ mod tests {
 
     #[test]
     fn every_table_is_sound() {
-        check_table::<crate::chat::Action>();
-        check_table::<crate::tree::Action>();
-        check_table::<crate::picker::Action>();
+        check_table::<crate::chat::ChatAction>();
+        check_table::<crate::tree::TreeAction>();
+        check_table::<crate::picker::PickerAction>();
     }
 
     #[test]
@@ -340,17 +340,17 @@ mod tests {
 
     #[test]
     fn another_binding_replaces_the_old_one() {
-        use crate::tree::Action;
-        let mut bindings = Bindings::<Action>::default();
+        use crate::tree::TreeAction;
+        let mut bindings = Bindings::<TreeAction>::default();
         bindings.rebind("close", &["Ctrl+D".to_owned(), "Q".to_owned()]).unwrap();
-        assert_eq!(bindings.action("Ctrl+D".parse().unwrap()), Some(Action::Close));
+        assert_eq!(bindings.action("Ctrl+D".parse().unwrap()), Some(TreeAction::Close));
         assert_eq!(bindings.action("Ctrl+C".parse().unwrap()), None);
         assert!(bindings.list().iter().any(|(keys, _)| keys == "Ctrl+D Shift+Q"));
         let wrong = bindings.rebind("clsoe", &[]).unwrap_err();
         assert_eq!(wrong.to_string(), "nothing that keys can do is called \"clsoe\"");
         assert!(bindings.rebind("close", &["Hyper+X".to_owned()]).is_err());
         assert_eq!(
-            bindings.key(Action::Close).map(|key| key.to_string()).as_deref(),
+            bindings.key(TreeAction::Close).map(|key| key.to_string()).as_deref(),
             Some("Ctrl+D")
         );
     }

@@ -12,22 +12,21 @@
 //! ```
 //! use treering::{Message, Session};
 //! use treering_tui::keys::Key;
-//! use treering_tui::tree::{Effect, Event, Outline, State, update};
+//! use treering_tui::tree::{Outline, TreeEffect, TreeEvent, TreeState, update};
 //!
 //! let session = Session::in_memory("/project");
 //! let hello = session.append(Message::user("hello"))?;
 //! session.append(Message::assistant("acme", "m", "hi"))?;
-//! let state = State::new(Outline::of(&session));
-//! let (state, _) = update(state, Event::Happened(Key::UP.into()));
-//! let (_, effects) = update(state, Event::Happened(Key::ENTER.into()));
-//! assert_eq!(effects, [Effect::Go(hello.to_string())]);
+//! let state = TreeState::new(Outline::of(&session));
+//! let (state, _) = update(state, TreeEvent::Terminal(Key::UP.into()));
+//! let (_, effects) = update(state, TreeEvent::Terminal(Key::ENTER.into()));
+//! assert_eq!(effects, [TreeEffect::Navigate(hello.to_string())]);
 //! # Ok::<(), treering::Error>(())
 //! ```
 
 pub mod amount;
-pub mod canvas;
 pub mod chat;
-mod happening;
+pub mod draw;
 pub mod input;
 pub mod keys;
 mod notice;
@@ -36,13 +35,14 @@ pub mod picker;
 pub mod runtime;
 mod screen;
 mod split;
+mod terminal_event;
 #[cfg(test)]
 mod testing;
 pub mod text;
 pub mod theme;
+pub mod time_zone;
 pub mod tree;
-pub mod zone;
 
-pub use happening::{Happening, Mouse};
 pub use notice::Notice;
 pub use screen::Screen;
+pub use terminal_event::{MouseEvent, TerminalEvent};

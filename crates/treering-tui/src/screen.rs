@@ -1,12 +1,12 @@
 //! The trait of all screens: plain data, a function that changes it, a function that draws it.
 
-use crate::Happening;
+use crate::TerminalEvent;
 use ratatui::Frame;
 
 /// A screen.
 pub trait Screen: Sized {
     /// The events of the screen. Terminal events are among them.
-    type Event: From<Happening> + Send + 'static;
+    type Event: From<TerminalEvent> + Send + 'static;
     /// The effects that the screen asks its runtime to carry out.
     type Effect;
 

@@ -1,13 +1,13 @@
 //! A list and, if wanted, a preview of what is selected in it: what stands where on the screen. Update
 //! scrolls by it, view draws by it.
 
-use crate::canvas::{Canvas, Pen};
+use crate::draw::{DrawContext, LineCursor};
 use crate::theme::Tone;
 use ratatui::layout::Rect;
 
 /// The parts of the screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Split {
+pub(crate) struct SplitAreas {
     /// One line: what is shown, and the search.
     pub head: Rect,
     pub list: Rect,
@@ -24,7 +24,7 @@ const TALL: u16 = 16;
 /// The separator, where they stand side by side.
 const EDGE: &str = " │ ";
 
-impl Split {
+impl SplitAreas {
     pub(crate) fn of(width: u16, height: u16, has_preview: bool) -> Self {
         let head = Rect::new(0, 0, width, height.min(1));
         let foot_height = u16::from(height > 2);
@@ -44,7 +44,7 @@ impl Split {
             }
             true => (Rect { height: 0, ..body }, body),
         };
-        Split { head, list, preview, foot }
+        SplitAreas { head, list, preview, foot }
     }
 
     /// Returns all between head and foot.
@@ -66,19 +66,19 @@ impl Split {
     }
 
     /// Draws the edge and the title of the preview.
-    pub(crate) fn draw_edges(&self, canvas: &mut Canvas<'_>, title: &str) {
+    pub(crate) fn draw_edges(&self, draw: &mut DrawContext<'_>, title: &str) {
         let (area, page) = (self.preview, self.page());
         if area.is_empty() {
             return;
         }
         if area.x > 0 {
             for y in area.y..area.bottom() {
-                canvas.put(&mut Pen::new(area, y), Tone::Dim, EDGE);
+                draw.put(&mut LineCursor::new(area, y), Tone::Dim, EDGE);
             }
         }
-        let mut pen = Pen::new(Rect { x: page.x, width: page.width, ..area }, area.y);
-        canvas.put(&mut pen, Tone::Dim, &format!("── {title} "));
-        canvas.put(&mut pen, Tone::Dim, &"─".repeat(usize::from(page.width)));
+        let mut cursor = LineCursor::new(Rect { x: page.x, width: page.width, ..area }, area.y);
+        draw.put(&mut cursor, Tone::Dim, &format!("── {title} "));
+        draw.put(&mut cursor, Tone::Dim, &"─".repeat(usize::from(page.width)));
     }
 }
 
@@ -90,7 +90,8 @@ mod tests {
     fn every_screen_is_divided_without_remainder() {
         for has_preview in [false, true] {
             for (width, height) in [(0, 0), (1, 1), (3, 2), (40, 10), (80, 24), (120, 40)] {
-                let Split { head, list, preview, foot } = Split::of(width, height, has_preview);
+                let SplitAreas { head, list, preview, foot } =
+                    SplitAreas::of(width, height, has_preview);
                 let sum: u32 = [head, list, preview, foot].iter().map(|part| part.area()).sum();
                 assert_eq!(sum, u32::from(width) * u32::from(height), "{width}x{height}");
             }

@@ -2,7 +2,7 @@
 
 use crate::keys::Key;
 use crate::text::columns;
-use crate::{Happening, Screen};
+use crate::{Screen, TerminalEvent};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 
@@ -19,7 +19,7 @@ pub(crate) fn keys(text: &str) -> Vec<Key> {
 pub(crate) fn press<S: Screen>(mut screen: S, text: &str) -> (S, Vec<S::Effect>) {
     let mut effects = Vec::new();
     for key in keys(text) {
-        (screen, effects) = screen.update(Happening::Key(key).into());
+        (screen, effects) = screen.update(TerminalEvent::Key(key).into());
     }
     (screen, effects)
 }
@@ -46,5 +46,5 @@ pub(crate) fn seen<S: Screen>(screen: &S, width: u16, height: u16) -> String {
 
 /// The same on a screen of another size.
 pub(crate) fn resized<S: Screen>(screen: S, width: u16, height: u16) -> String {
-    seen(&screen.update(Happening::Resize(width, height).into()).0, width, height)
+    seen(&screen.update(TerminalEvent::Resize(width, height).into()).0, width, height)
 }

@@ -67,9 +67,9 @@ fn write_keys(out: &mut Output) -> Result<(), Failure> {
     writeln!(out, "{rule}")?;
     let everywhere = "On every screen Ctrl+Z suspends the program and Ctrl+L draws the screen again. Once a text has been\nstarted (a query, a label, a name), printable keys are part of it.";
     writeln!(out, "{everywhere}")?;
-    write_table::<treering_tui::picker::Action>("picker", out)?;
-    write_table::<treering_tui::tree::Action>("tree", out)?;
-    write_table::<treering_tui::chat::Action>("chat", out)
+    write_table::<treering_tui::picker::PickerAction>("picker", out)?;
+    write_table::<treering_tui::tree::TreeAction>("tree", out)?;
+    write_table::<treering_tui::chat::ChatAction>("chat", out)
 }
 
 fn write_table<A: treering_tui::keys::Action>(

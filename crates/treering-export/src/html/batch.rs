@@ -5,31 +5,31 @@
 //! out of the piece, and the place remembered; who puts the pieces in order fills it in.
 
 use super::{SEPARATOR, entry, escape};
-use crate::gist::{Calls, Gist};
-use crate::look::Look;
-use crate::stats::Numbers;
+use crate::entry_parts::EntryParts;
+use crate::preview_line::{Calls, PreviewLine};
+use crate::stats::EntryFacts;
 use treering::session::Reader;
 
 /// The pieces of some entries, one behind the other.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
     pub text: String,
-    pub entries: Vec<Made>,
+    pub entries: Vec<RenderedEntry>,
 }
 
 /// The rendering of an entry as far as it does not depend on others.
 #[derive(Debug)]
-pub(crate) struct Made {
-    pub gist: Gist,
-    pub numbers: Numbers,
+pub(crate) struct RenderedEntry {
+    pub preview_line: PreviewLine,
+    pub numbers: EntryFacts,
     /// Where its piece ends in the batch, and what is left out of it.
     pub end: usize,
-    blanks: Vec<Blank>,
+    placeholders: Vec<CallPlaceholder>,
 }
 
 /// A place in a batch where the name of a call belongs.
 #[derive(Debug)]
-pub(crate) struct Blank {
+pub(crate) struct CallPlaceholder {
     pub at: usize,
     /// The call's id.
     pub call: String,
@@ -44,12 +44,17 @@ impl Batch {
         self.entries.clear();
         for id in ids {
             let entry = reader.entry(id)?;
-            let look = Look::at(&entry);
-            let mut blanks = Vec::new();
-            entry::write(&mut self.text, &look, &mut blanks);
+            let parts = EntryParts::of(&entry);
+            let mut placeholders = Vec::new();
+            entry::write(&mut self.text, &parts, &mut placeholders);
             self.text.push_str(SEPARATOR);
-            let (gist, numbers) = (Gist::of(&look), Numbers::of(&look));
-            self.entries.push(Made { gist, numbers, end: self.text.len(), blanks });
+            let (preview_line, numbers) = (PreviewLine::of(&parts), EntryFacts::of(&parts));
+            self.entries.push(RenderedEntry {
+                preview_line,
+                numbers,
+                end: self.text.len(),
+                placeholders,
+            });
         }
         Ok(self)
     }
@@ -60,18 +65,18 @@ impl Batch {
     }
 }
 
-impl Made {
+impl RenderedEntry {
     /// Appends the piece, which begins at `start` of its batch's text, with the names that belong
     /// into it.
     pub(crate) fn write(&self, out: &mut String, text: &str, start: usize, calls: &Calls) {
         let mut from = start;
-        for blank in &self.blanks {
-            out.push_str(text.get(from..blank.at).unwrap_or_default());
-            match calls.get(&blank.call) {
+        for placeholder in &self.placeholders {
+            out.push_str(text.get(from..placeholder.at).unwrap_or_default());
+            match calls.get(&placeholder.call) {
                 Some(call) => escape::text(out, call.trim_matches(['[', ']'])),
-                None => escape::text(out, &blank.otherwise),
+                None => escape::text(out, &placeholder.otherwise),
             }
-            from = blank.at;
+            from = placeholder.at;
         }
         out.push_str(text.get(from..self.end).unwrap_or_default());
     }

@@ -1,10 +1,10 @@
 //! An entry as a piece of HTML: what the conversation shows of it. Who speaks, when and under which
 //! label is in the index; the page's script puts that around it.
 
-use super::batch::Blank;
-use super::{escape, prose};
+use super::batch::CallPlaceholder;
+use super::{escape, markdown};
 use crate::diff;
-use crate::look::{Fields, Look, of_message};
+use crate::entry_parts::{EntryParts, MessageFields, message_parts};
 use crate::text::{excerpt, pretty_json, tokens};
 use crate::tool::{self, Arguments, Call};
 use treering::Role;
@@ -15,14 +15,18 @@ const FOLD_LINES: usize = 14;
 const FOLD_BYTES: usize = 1800;
 
 /// Appends an entry.
-pub(crate) fn write(out: &mut String, look: &Look<'_>, blanks: &mut Vec<Blank>) {
-    let entry = look.entry;
-    match &look.body {
+pub(crate) fn write(
+    out: &mut String,
+    parts: &EntryParts<'_>,
+    placeholders: &mut Vec<CallPlaceholder>,
+) {
+    let entry = parts.entry;
+    match &parts.body {
         Body::Message(view) => {
-            message(out, look.role(), *view, (&look.blocks, look.fields), blanks);
+            message(out, parts.role(), *view, (&parts.blocks, parts.fields), placeholders);
             for more in entry.more_messages() {
-                let (blocks, fields) = of_message(more);
-                message(out, Some(more.role()), more, (&blocks, fields), blanks);
+                let (blocks, fields) = message_parts(more);
+                message(out, Some(more.role()), more, (&blocks, fields), placeholders);
             }
         }
         Body::Compaction { summary, tokens_before, .. } => {
@@ -31,12 +35,12 @@ pub(crate) fn write(out: &mut String, look: &Look<'_>, blanks: &mut Vec<Blank>) 
                 out.push_str(&tokens(before as u64));
                 out.push_str(" tokens became this summary:</p>");
             }
-            prose::render(out, summary);
+            markdown::render(out, summary);
         }
-        Body::BranchSummary { summary, .. } => prose::render(out, summary),
+        Body::BranchSummary { summary, .. } => markdown::render(out, summary),
         Body::CustomMessage { custom_type, text } => {
             note(out, custom_type);
-            prose::render(out, text);
+            markdown::render(out, text);
         }
         Body::ModelChange { provider, model } => line(out, &format!("{provider}/{model}")),
         Body::ThinkingLevelChange { level } => line(out, level),
@@ -51,14 +55,14 @@ fn message(
     out: &mut String,
     role: Option<Role>,
     message: MessageView<'_>,
-    (blocks, fields): (&[Block<'_>], Fields<'_>),
-    blanks: &mut Vec<Blank>,
+    (blocks, fields): (&[Block<'_>], MessageFields<'_>),
+    placeholders: &mut Vec<CallPlaceholder>,
 ) {
     match role {
         Some(Role::BashExecution) => bash(out, message),
-        Some(Role::ToolResult) => tool_result(out, fields, blocks, blanks),
+        Some(Role::ToolResult) => tool_result(out, fields, blocks, placeholders),
         Some(Role::BranchSummary | Role::CompactionSummary) => {
-            prose::render(out, &message.field("summary").unwrap_or_default());
+            markdown::render(out, &message.field("summary").unwrap_or_default());
         }
         _ => blocks.iter().for_each(|part| block(out, part)),
     }
@@ -74,11 +78,11 @@ fn message(
 fn block(out: &mut String, block: &Block<'_>) {
     match block {
         Block::Text(text) if text.trim().is_empty() => {}
-        Block::Text(text) => prose::render(out, text),
+        Block::Text(text) => markdown::render(out, text),
         Block::Thinking(text) if text.trim().is_empty() => {}
         Block::Thinking(text) => {
             out.push_str("<details class=think><summary>Thinking</summary>");
-            prose::render(out, text);
+            markdown::render(out, text);
             out.push_str("</details>");
         }
         Block::Image { data, mime_type } => picture(out, mime_type, data),
@@ -89,7 +93,7 @@ fn block(out: &mut String, block: &Block<'_>) {
 }
 
 fn picture(out: &mut String, mime: &str, data: &str) {
-    if !prose::image(out, mime, data, "") {
+    if !markdown::image(out, mime, data, "") {
         note(out, &format!("image of type {mime}, not shown"));
     }
 }
@@ -100,7 +104,7 @@ fn call(out: &mut String, name: &str, raw: Option<&[u8]>) {
     let call = Call::new(name, raw);
     let arguments = call.arguments();
     let is_open = matches!(arguments, Arguments::Edits(_) | Arguments::Patch(_));
-    let has_body = arguments != Arguments::Said && !is_told(&arguments);
+    let has_body = arguments != Arguments::InSummary && !is_told(&arguments);
     out.push_str(match (has_body, is_open) {
         (false, _) => "<div class=call><div class=what><b>",
         (true, true) => "<details class=call open><summary class=what><b>",
@@ -134,7 +138,7 @@ fn show(out: &mut String, call: &Call<'_>, arguments: &Arguments<'_>) {
         }
         Arguments::Patch(patch) => code(out, "diff", patch),
         Arguments::Json(json) => code(out, "json", json),
-        Arguments::Said => {}
+        Arguments::InSummary => {}
     }
 }
 
@@ -160,14 +164,14 @@ fn show_diff(out: &mut String, old: &str, new: &str) {
 
 fn tool_result(
     out: &mut String,
-    fields: Fields<'_>,
+    fields: MessageFields<'_>,
     blocks: &[Block<'_>],
-    blanks: &mut Vec<Blank>,
+    placeholders: &mut Vec<CallPlaceholder>,
 ) {
     let (call, otherwise) = (fields.call_id(), excerpt(&fields.tool_name(), 80));
     let mut title = |out: &mut String| {
         let (call, otherwise) = (call.clone().into_owned(), otherwise.clone());
-        blanks.push(Blank { at: out.len(), call, otherwise });
+        placeholders.push(CallPlaceholder { at: out.len(), call, otherwise });
     };
     let is_error = fields.is_error();
     for part in blocks {
@@ -224,7 +228,7 @@ fn bash(out: &mut String, message: MessageView<'_>) {
 }
 
 fn code(out: &mut String, language: &str, text: &str) {
-    prose::code_start(out, language);
+    markdown::code_start(out, language);
     escape::text(out, text.trim_end_matches('\n'));
     out.push_str("</code></pre>");
 }

@@ -105,7 +105,7 @@ fn entity(out: &mut String, before: &str, entity: &'static str) {
 /// Appends text as a JSON string that is harmless inside a `script` element.
 pub(crate) fn json(out: &mut String, text: &str) {
     out.push('"');
-    // Without a way out on the first one: compilers look at many together then.
+    // Without a way out on the first one: compilers parts at many together then.
     let is_plain = text.bytes().fold(true, |is_plain, byte| {
         is_plain
             & (b' '..=b'~').contains(&byte)

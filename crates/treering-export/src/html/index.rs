@@ -4,9 +4,9 @@
 //! 100,000 entries is still parsed at once.
 
 use super::escape;
-use crate::stats::{self, Numbers};
+use crate::stats::{self, EntryFacts};
 use crate::text::{excerpt, visible};
-use crate::walk::Item;
+use crate::walk::WalkItem;
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use treering::Session;
@@ -14,7 +14,7 @@ use treering::usage::Stats;
 
 /// The columns, row by row.
 #[derive(Debug, Default)]
-pub(crate) struct Index {
+pub(crate) struct PageIndex {
     ids: String,
     parents: String,
     kinds: String,
@@ -31,8 +31,14 @@ pub(crate) struct Index {
     rows: usize,
 }
 
-impl Index {
-    pub(crate) fn add(&mut self, item: &Item<'_>, numbers: &Numbers, kind: char, gist: &str) {
+impl PageIndex {
+    pub(crate) fn add(
+        &mut self,
+        item: &WalkItem<'_>,
+        numbers: &EntryFacts,
+        kind: char,
+        preview_line: &str,
+    ) {
         let comma = if self.rows > 0 { "," } else { "" };
         self.ids.push_str(comma);
         escape::json(&mut self.ids, item.entry.id);
@@ -44,7 +50,7 @@ impl Index {
         let _ = write!(self.times, "{comma}{}", time.saturating_sub(self.last_time));
         self.last_time = time;
         self.gists.push_str(comma);
-        escape::json(&mut self.gists, gist);
+        escape::json(&mut self.gists, preview_line);
         if let Some(label) = item.entry.label {
             let comma = if self.labels.is_empty() { "" } else { "," };
             let _ = write!(self.labels, "{comma}\"{}\":", self.rows);
@@ -74,8 +80,9 @@ impl Index {
 
     /// All of it as one JSON object.
     pub(crate) fn finish(self, session: &Session, title: &str, stats: &Stats) -> String {
-        let Index { ids, parents, kinds, times, gists, labels, answers, model_names, leaf, .. } =
-            self;
+        let PageIndex {
+            ids, parents, kinds, times, gists, labels, answers, model_names, leaf, ..
+        } = self;
         let mut out = String::from("{\"title\":");
         escape::json(&mut out, title);
         out.push_str(",\"cwd\":");

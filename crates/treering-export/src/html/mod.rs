@@ -10,19 +10,19 @@ mod batch;
 mod entry;
 mod escape;
 mod index;
-mod prose;
+mod markdown;
 mod workers;
 
-use crate::gist::Calls;
+use crate::preview_line::Calls;
 use crate::text::excerpt;
-use crate::walk::{Item, Walk};
+use crate::walk::{ExportWalk, WalkItem};
 use crate::{Export, Result};
 use batch::Batch;
-use index::Index;
+use index::PageIndex;
 use sha2::{Digest, Sha256};
 use std::io::Write;
 use treering::Session;
-use workers::Pace;
+use workers::WorkLimits;
 
 const STYLE: &str = concat!(
     include_str!("assets/theme.css"),
@@ -46,22 +46,27 @@ const BODY: &str = include_str!("assets/body.html");
 
 /// Between two pieces. Text cannot hold it: its `<` would be escaped.
 const SEPARATOR: &str = "<e>";
-/// Pieces are gathered in elements of about this size.
+/// PieceBuffer are gathered in elements of about this size.
 const BLOCK: usize = 128 * 1024;
 const MAX_PIECES: usize = 256;
 
 pub(crate) fn write(export: &Export, session: &Session, out: &mut impl Write) -> Result<()> {
-    write_at(Pace::of_machine(), export, session, out)
+    write_at(WorkLimits::for_this_machine(), export, session, out)
 }
 
-fn write_at(pace: Pace, export: &Export, session: &Session, out: &mut impl Write) -> Result<()> {
-    let walk = Walk::new(session, &export.part)?;
+fn write_at(
+    limits: WorkLimits,
+    export: &Export,
+    session: &Session,
+    out: &mut impl Write,
+) -> Result<()> {
+    let walk = ExportWalk::new(session, &export.part)?;
     let title = session.name().map(|name| excerpt(&name, 120)).filter(|name| !name.is_empty());
     head(title.as_deref().unwrap_or("Session"), out)?;
     out.write_all(b"<div hidden>\n")?;
-    let mut page = Page::default();
-    let take = |items: &[Item<'_>], batch: &Batch| page.add(items, batch, out);
-    workers::each(&session.reader().with_images(), walk.items(), pace, take)?;
+    let mut page = PageBuilder::default();
+    let take = |items: &[WalkItem<'_>], batch: &Batch| page.add(items, batch, out);
+    workers::each(&session.reader().with_images(), walk.items(), limits, take)?;
     page.pieces.close(out)?;
     let title = title.or(page.first_words).unwrap_or_else(|| "Session".to_owned());
     out.write_all(b"</div>\n<script type=\"application/json\" id=index>")?;
@@ -75,22 +80,23 @@ fn write_at(pace: Pace, export: &Export, session: &Session, out: &mut impl Write
 
 /// The work that has to be done in order.
 #[derive(Debug, Default)]
-struct Page {
-    index: Index,
+struct PageBuilder {
+    index: PageIndex,
     calls: Calls,
-    pieces: Pieces,
+    pieces: PieceBuffer,
     first_words: Option<String>,
 }
 
-impl Page {
-    fn add(&mut self, items: &[Item<'_>], batch: &Batch, out: &mut impl Write) -> Result<()> {
+impl PageBuilder {
+    fn add(&mut self, items: &[WalkItem<'_>], batch: &Batch, out: &mut impl Write) -> Result<()> {
         let mut start = 0;
         for (item, made) in items.iter().zip(&batch.entries) {
-            let (kind, gist) = (made.gist.kind, self.calls.settle(&made.gist));
+            let (kind, preview_line) =
+                (made.preview_line.kind, self.calls.settle(&made.preview_line));
             if kind == 'u' && self.first_words.is_none() {
-                self.first_words = Some(excerpt(gist, 90));
+                self.first_words = Some(excerpt(preview_line, 90));
             }
-            self.index.add(item, &made.numbers, kind, gist);
+            self.index.add(item, &made.numbers, kind, preview_line);
             made.write(&mut self.pieces.text, &batch.text, start, &self.calls);
             start = made.end;
             self.pieces.end(out)?;
@@ -137,12 +143,12 @@ fn hash(text: &str) -> String {
 
 /// The pieces of the element that is being written.
 #[derive(Debug, Default)]
-struct Pieces {
+struct PieceBuffer {
     text: String,
     count: usize,
 }
 
-impl Pieces {
+impl PieceBuffer {
     /// Ends a piece; writes the element once it is large enough.
     fn end(&mut self, out: &mut impl Write) -> Result<()> {
         self.count += 1;

@@ -10,7 +10,7 @@
 
 use super::batch::Batch;
 use crate::Result;
-use crate::walk::Item;
+use crate::walk::WalkItem;
 use std::collections::VecDeque;
 use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,7 +19,7 @@ use treering::session::Reader;
 
 /// The limits of the work.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Pace {
+pub(crate) struct WorkLimits {
     /// The number of threads that make batches; with less than two the caller's own does.
     pub threads: usize,
     /// A batch is full with this many entries, or this many bytes of them.
@@ -29,59 +29,59 @@ pub(crate) struct Pace {
     pub ahead: u64,
 }
 
-impl Pace {
+impl WorkLimits {
     /// More threads than this wait for the one that writes.
     const MAX_THREADS: usize = 8;
 
     /// As many threads as the machine runs at once, and batches that make waking them worthwhile.
-    pub(crate) fn of_machine() -> Self {
+    pub(crate) fn for_this_machine() -> Self {
         let threads = thread::available_parallelism().map_or(1, usize::from).min(Self::MAX_THREADS);
-        Pace { threads, entries: 1024, bytes: 768 * 1024, ahead: 8 * 1024 * 1024 }
+        WorkLimits { threads, entries: 1024, bytes: 768 * 1024, ahead: 8 * 1024 * 1024 }
     }
 }
 
 /// A batch that is being made.
-struct Waiting<'a> {
-    items: Vec<Item<'a>>,
+struct PendingBatch<'a> {
+    items: Vec<WalkItem<'a>>,
     bytes: u64,
-    made: Receiver<Made>,
+    made: Receiver<FinishedBatch>,
 }
 
 /// A finished batch, and the thread that made it.
-type Made = (usize, treering::Result<Batch>);
+type FinishedBatch = (usize, treering::Result<Batch>);
 
 /// A batch to make.
-struct Job<'a> {
+struct BatchJob<'a> {
     ids: Vec<&'a str>,
     bytes: u64,
-    made: SyncSender<Made>,
+    made: SyncSender<FinishedBatch>,
 }
 
 /// Makes batches of `items` and hands them to `take`, in order. Ends with the first error, whether of
 /// reading or of `take`.
 pub(crate) fn each<'a>(
     reader: &Reader,
-    items: impl Iterator<Item = Item<'a>>,
-    pace: Pace,
-    mut take: impl FnMut(&[Item<'a>], &Batch) -> Result<()>,
+    items: impl Iterator<Item = WalkItem<'a>>,
+    limits: WorkLimits,
+    mut take: impl FnMut(&[WalkItem<'a>], &Batch) -> Result<()>,
 ) -> Result<()> {
-    let mut cuts = Cuts { items, pace };
+    let mut cuts = BatchCutter { items, limits };
     thread::scope(|scope| {
-        let (give, jobs) = mpsc::channel::<Job<'a>>();
+        let (give, jobs) = mpsc::channel::<BatchJob<'a>>();
         let jobs = Arc::new(Mutex::new(jobs));
-        let mut waiting: VecDeque<Waiting<'a>> = VecDeque::new();
+        let mut waiting: VecDeque<PendingBatch<'a>> = VecDeque::new();
         let mut under_way = 0;
         // By thread: where what it made goes back to.
         let mut back: Vec<mpsc::Sender<Batch>> = Vec::new();
         let mut own = reader.clone();
         loop {
-            while waiting.is_empty() || under_way < pace.ahead {
+            while waiting.is_empty() || under_way < limits.ahead {
                 let Some((items, bytes)) = cuts.next() else { break };
                 let ids: Vec<&str> = items.iter().map(|item| item.entry.id).collect();
-                if back.len() < pace.threads && pace.threads > 1 {
+                if back.len() < limits.threads && limits.threads > 1 {
                     let (jobs, fresh) = (Arc::clone(&jobs), reader.clone());
                     let (give_back, used) = mpsc::channel();
-                    let worker = Worker { number: back.len(), fresh, used };
+                    let worker = BatchWorker { number: back.len(), fresh, used };
                     let spawned =
                         thread::Builder::new().spawn_scoped(scope, move || worker.work(&jobs));
                     back.extend(spawned.is_ok().then_some(give_back));
@@ -92,11 +92,13 @@ pub(crate) fn each<'a>(
                 }
                 let (sender, made) = mpsc::sync_channel(1);
                 // It cannot fail: the other end is kept here, too.
-                let _ = give.send(Job { ids, bytes, made: sender });
-                waiting.push_back(Waiting { items, bytes, made });
+                let _ = give.send(BatchJob { ids, bytes, made: sender });
+                waiting.push_back(PendingBatch { items, bytes, made });
                 under_way += bytes;
             }
-            let Some(Waiting { items, bytes, made }) = waiting.pop_front() else { return Ok(()) };
+            let Some(PendingBatch { items, bytes, made }) = waiting.pop_front() else {
+                return Ok(());
+            };
             under_way -= bytes;
             // A thread that ends without an answer has panicked, and the scope with it.
             let Ok((thread, batch)) = made.recv() else { return Ok(()) };
@@ -111,7 +113,7 @@ pub(crate) fn each<'a>(
 }
 
 /// A thread that makes batches.
-struct Worker {
+struct BatchWorker {
     number: usize,
     /// The reader of the thread.
     fresh: Reader,
@@ -119,15 +121,15 @@ struct Worker {
     used: Receiver<Batch>,
 }
 
-impl Worker {
+impl BatchWorker {
     /// Makes batches until there are no more, or the receiver is gone.
-    fn work(self, jobs: &Mutex<Receiver<Job<'_>>>) {
+    fn work(self, jobs: &Mutex<Receiver<BatchJob<'_>>>) {
         /// The size of an entry after which a reader's buffers are dropped.
         const LARGE: u64 = 1024 * 1024;
         let mut reader = self.fresh.clone();
         loop {
             let next = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
-            let Ok(Job { ids, bytes, made }) = next else { return };
+            let Ok(BatchJob { ids, bytes, made }) = next else { return };
             let batch = self.used.try_recv().unwrap_or_default().make(&mut reader, &ids);
             if made.send((self.number, batch)).is_err() {
                 return;
@@ -140,16 +142,16 @@ impl Worker {
 }
 
 /// The walk, cut into batches.
-struct Cuts<I> {
+struct BatchCutter<I> {
     items: I,
-    pace: Pace,
+    limits: WorkLimits,
 }
 
-impl<'a, I: Iterator<Item = Item<'a>>> Cuts<I> {
+impl<'a, I: Iterator<Item = WalkItem<'a>>> BatchCutter<I> {
     /// Returns the next entries, and how many bytes they are.
-    fn next(&mut self) -> Option<(Vec<Item<'a>>, u64)> {
+    fn next(&mut self) -> Option<(Vec<WalkItem<'a>>, u64)> {
         let (mut items, mut bytes) = (Vec::new(), 0);
-        while items.len() < self.pace.entries && bytes < self.pace.bytes {
+        while items.len() < self.limits.entries && bytes < self.limits.bytes {
             let Some(item) = self.items.next() else { break };
             bytes += item.entry.bytes;
             items.push(item);

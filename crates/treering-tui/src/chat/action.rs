@@ -6,7 +6,7 @@ use crate::keys;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the table says what each does")]
-pub enum Action {
+pub enum ChatAction {
     Send,
     Newline,
     Up,
@@ -37,9 +37,9 @@ pub enum Action {
     Clear,
 }
 
-impl keys::Action for Action {
+impl keys::Action for ChatAction {
     const ALL: &'static [(Self, &'static str, &'static str, &'static str)] = {
-        use Action::*;
+        use ChatAction::*;
         &[
             (Send, "send", "send; after a backslash, a new line", "Enter"),
             (Newline, "newline", "a new line", "Shift+Enter Alt+Enter Ctrl+J"),

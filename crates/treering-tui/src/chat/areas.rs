@@ -1,6 +1,6 @@
 //! What stands where. Update and view must agree on it.
 
-use super::state::State;
+use super::state::ChatState;
 use ratatui::layout::Rect;
 
 /// Columns for the mark before what is being written.
@@ -8,7 +8,7 @@ pub(crate) const MARK: u16 = 2;
 
 /// The parts of the screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Areas {
+pub(crate) struct ChatAreas {
     pub transcript: Rect,
     pub status: Rect,
     pub editor: Rect,
@@ -18,7 +18,7 @@ pub(crate) struct Areas {
 /// The most rows of a list of completions.
 const MAX_HINTS: usize = 10;
 
-impl State {
+impl ChatState {
     /// A line, or the list of what the word at the cursor may become.
     fn foot_rows(&self) -> u16 {
         let hints = if self.notice.is_none() { self.hints() } else { None };
@@ -26,7 +26,7 @@ impl State {
         u16::try_from(rows).unwrap_or(1)
     }
 
-    pub(crate) fn areas(&self) -> Areas {
+    pub(crate) fn areas(&self) -> ChatAreas {
         let (width, height) = self.size;
         let rows = u16::try_from(self.editor.rows().len()).unwrap_or(u16::MAX);
         // From the bottom: what is being written comes first.
@@ -36,7 +36,7 @@ impl State {
         let foot = self.foot_rows().min(height / 3).max(1).min(free);
         let transcript = height - editor - status - foot;
         let area = |y, height| Rect { x: 0, y, width, height };
-        Areas {
+        ChatAreas {
             transcript: area(0, transcript),
             status: area(transcript, status),
             editor: area(transcript + status, editor),

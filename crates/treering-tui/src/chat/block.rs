@@ -1,14 +1,14 @@
 //! An entry as it stands in the transcript. The only part of the chat that looks into entries:
 //! runtimes call it, update and view do not.
 
-use super::state::Arriving;
-use super::transcript::Block;
-use crate::page::{Line, Page};
+use super::state::StreamingText;
+use super::transcript::TranscriptBlock;
+use crate::page::{Page, StyledLine};
 use crate::text::{fit, safe_line};
 use crate::theme::Tone;
 use treering::entry::{Body, MessageView};
 use treering::{Entry, Kind, Role};
-use treering_export::{Calls, Gist};
+use treering_export::{Calls, PreviewLine};
 
 /// How much is shown of what tools and commands return.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -50,12 +50,12 @@ pub fn block(
     calls: &mut Calls,
     folding: Folding,
     width: usize,
-) -> Block {
-    let mut maker = Maker { lines: Vec::new(), width: width.max(INDENT + 2), folding };
-    let gist = Gist::read(entry, calls);
+) -> TranscriptBlock {
+    let mut maker = BlockBuilder { lines: Vec::new(), width: width.max(INDENT + 2), folding };
+    let preview_line = PreviewLine::read(entry, calls);
     match entry.body() {
         Body::Message(message) => {
-            maker.message(message, label, &gist.text);
+            maker.message(message, label, &preview_line.text);
             entry.more_messages().for_each(|message| maker.message(message, None, ""));
         }
         Body::Compaction { summary, tokens_before, .. } => {
@@ -82,31 +82,31 @@ pub fn block(
         Body::Damaged => maker.heading(Tone::Failure, "(damaged)", label),
         _ => maker.heading(Tone::Dim, &entry.type_name(), label),
     }
-    maker.lines.push(Line::default());
+    maker.lines.push(StyledLine::default());
     maker.lines.into()
 }
 
-/// What kind of text is arriving.
+/// What kind of text is streaming.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Arrival {
+pub enum StreamKind {
     /// An answer, in Markdown.
     Answer,
     /// What a command prints.
     Output,
 }
 
-/// The lines of a text that is still arriving.
-pub(crate) fn arriving(piece: &Arriving, folding: Folding, width: usize) -> Vec<Line> {
+/// The lines of a text that is still streaming.
+pub(crate) fn streaming(piece: &StreamingText, folding: Folding, width: usize) -> Vec<StyledLine> {
     /// Only so much of its end is laid out: that is done again and again.
     const MAX: usize = 32 * 1024;
-    let Arriving { arrival, heading, text, thinking, .. } = piece;
-    let mut maker = Maker { lines: Vec::new(), width: width.max(INDENT + 2), folding };
-    let tone = if *arrival == Arrival::Answer { Tone::Assistant } else { Tone::Tool };
+    let StreamingText { arrival, heading, text, thinking, .. } = piece;
+    let mut maker = BlockBuilder { lines: Vec::new(), width: width.max(INDENT + 2), folding };
+    let tone = if *arrival == StreamKind::Answer { Tone::Assistant } else { Tone::Tool };
     maker.heading(tone, heading, None);
     match text.is_empty() {
         // The newest of it, while nothing else comes.
-        true => maker.thinking(end_of(thinking, MAX), Keep::End),
-        false => maker.thinking(end_of(thinking, MAX), Keep::Start),
+        true => maker.thinking(end_of(thinking, MAX), KeepLines::End),
+        false => maker.thinking(end_of(thinking, MAX), KeepLines::Start),
     }
     let end = end_of(text, MAX);
     let start = text.len() - end.len();
@@ -118,34 +118,34 @@ pub(crate) fn arriving(piece: &Arriving, folding: Folding, width: usize) -> Vec<
         None => end,
     };
     match arrival {
-        Arrival::Answer => maker.markdown(shown),
-        Arrival::Output => maker.plain(Tone::Dim, shown.trim_end()),
+        StreamKind::Answer => maker.markdown(shown),
+        StreamKind::Output => maker.plain(Tone::Dim, shown.trim_end()),
     }
-    maker.lines.push(Line::default());
+    maker.lines.push(StyledLine::default());
     maker.lines
 }
 
-struct Maker {
-    lines: Vec<Line>,
+struct BlockBuilder {
+    lines: Vec<StyledLine>,
     width: usize,
     folding: Folding,
 }
 
-impl Maker {
-    fn message(&mut self, message: MessageView<'_>, label: Option<&str>, gist: &str) {
+impl BlockBuilder {
+    fn message(&mut self, message: MessageView<'_>, label: Option<&str>, preview_line: &str) {
         match message.role() {
             Role::User => {
                 self.heading(Tone::User, "› you", label);
-                self.content(message, Maker::typed);
+                self.content(message, BlockBuilder::typed);
             }
             Role::Assistant => self.answer(message, label),
             Role::ToolResult => {
                 let is_error = message.get("isError") == Some(b"true");
                 let mark = if is_error { "✗" } else { "·" };
-                let gist = if gist.is_empty() { "tool" } else { gist };
+                let preview_line = if preview_line.is_empty() { "tool" } else { preview_line };
                 let tone = if is_error { Tone::Failure } else { Tone::Tool };
-                self.heading(tone, &format!("{mark} {gist}"), label);
-                self.output(&message.text(), Keep::Start);
+                self.heading(tone, &format!("{mark} {preview_line}"), label);
+                self.output(&message.text(), KeepLines::Start);
             }
             Role::BashExecution => self.command(message, label),
             Role::BranchSummary | Role::CompactionSummary => {
@@ -154,7 +154,7 @@ impl Maker {
             }
             _ => {
                 self.heading(Tone::Summary, &format!("◆ {}", message.role_name()), label);
-                self.content(message, Maker::markdown);
+                self.content(message, BlockBuilder::markdown);
             }
         }
     }
@@ -163,7 +163,7 @@ impl Maker {
         let model = message.field("model").unwrap_or_default();
         let name = if model.is_empty() { "assistant" } else { &model };
         self.heading(Tone::Assistant, &format!("● {name}"), label);
-        self.content(message, Maker::markdown);
+        self.content(message, BlockBuilder::markdown);
         let stop = message.field("stopReason").unwrap_or_default();
         let error = message.field("errorMessage").unwrap_or_default();
         match &*stop {
@@ -181,7 +181,7 @@ impl Maker {
             heading.push_str("   (not for the model)");
         }
         self.heading(Tone::Tool, &heading, label);
-        self.output(&message.field("output").unwrap_or_default(), Keep::End);
+        self.output(&message.field("output").unwrap_or_default(), KeepLines::End);
         let code = message.get("exitCode").filter(|code| *code != b"0" && *code != b"null");
         if is("cancelled") {
             self.note(Tone::Failure, "(stopped)");
@@ -194,12 +194,12 @@ impl Maker {
     }
 
     /// The blocks of a message, its texts in their way.
-    fn content(&mut self, message: MessageView<'_>, write: fn(&mut Maker, &str)) {
+    fn content(&mut self, message: MessageView<'_>, write: fn(&mut BlockBuilder, &str)) {
         use treering::entry::Block;
         for block in message.blocks() {
             match block {
                 Block::Text(text) => write(self, &text),
-                Block::Thinking(text) => self.thinking(&text, Keep::Start),
+                Block::Thinking(text) => self.thinking(&text, KeepLines::Start),
                 Block::Image { mime_type, .. } => {
                     self.note(Tone::Dim, &format!("[image: {mime_type}]"));
                 }
@@ -210,11 +210,11 @@ impl Maker {
     }
 
     fn heading(&mut self, tone: Tone, text: &str, label: Option<&str>) {
-        let mut line = Line::new(tone, text.split('\n').next().unwrap_or_default());
+        let mut line = StyledLine::new(tone, text.split('\n').next().unwrap_or_default());
         if let Some(label) = label {
-            line.spans.push(crate::page::Span { tone: Tone::Plain, text: "  ".to_owned() });
+            line.spans.push(crate::page::StyledSpan { tone: Tone::Plain, text: "  ".to_owned() });
             let text = format!("[{}]", safe_line(label));
-            line.spans.push(crate::page::Span { tone: Tone::Label, text });
+            line.spans.push(crate::page::StyledSpan { tone: Tone::Label, text });
         }
         let page = Page { lines: vec![line] };
         self.lines.extend(page.wrapped(self.width).lines);
@@ -245,20 +245,20 @@ impl Maker {
     }
 
     fn plain(&mut self, tone: Tone, text: &str) {
-        let lines = text.split('\n').map(|line| Line::new(tone, cut(line))).collect();
+        let lines = text.split('\n').map(|line| StyledLine::new(tone, cut(line))).collect();
         self.indented(&Page { lines });
     }
 
     fn indented(&mut self, page: &Page) {
         for mut line in page.wrapped(self.width - INDENT).lines {
-            let blank = crate::page::Span { tone: Tone::Plain, text: " ".repeat(INDENT) };
+            let blank = crate::page::StyledSpan { tone: Tone::Plain, text: " ".repeat(INDENT) };
             line.spans.insert(0, blank);
             self.lines.push(line);
         }
     }
 
     /// The thoughts of a model: all of them, or one line and how many there are.
-    fn thinking(&mut self, text: &str, keep: Keep) {
+    fn thinking(&mut self, text: &str, keep: KeepLines) {
         let text = cut(text.trim());
         if text.is_empty() {
             return;
@@ -270,8 +270,8 @@ impl Maker {
         let mut lines = text.lines().filter(|line| !line.trim().is_empty());
         let count = lines.clone().count();
         let line = match keep {
-            Keep::Start => lines.next(),
-            Keep::End => lines.next_back(),
+            KeepLines::Start => lines.next(),
+            KeepLines::End => lines.next_back(),
         };
         let title = match count {
             1 => "thinking: ".to_owned(),
@@ -283,7 +283,7 @@ impl Maker {
     }
 
     /// What a tool or a command returned.
-    fn output(&mut self, text: &str, keep: Keep) {
+    fn output(&mut self, text: &str, keep: KeepLines) {
         let text = cut(text.trim_end());
         if text.is_empty() {
             return;
@@ -295,8 +295,8 @@ impl Maker {
         }
         let more = format!("… {left_out} more lines");
         let (kept, before, after) = match keep {
-            Keep::Start => (lines.get(..FOLDED), None, Some(&more)),
-            Keep::End => (lines.get(left_out..), Some(&more), None),
+            KeepLines::Start => (lines.get(..FOLDED), None, Some(&more)),
+            KeepLines::End => (lines.get(left_out..), Some(&more), None),
         };
         before.into_iter().for_each(|more| self.note(Tone::Dim, more));
         let kept = kept.unwrap_or_default().iter().map(|line| short(line));
@@ -307,7 +307,7 @@ impl Maker {
 
 /// Which lines of a folded output are shown.
 #[derive(Clone, Copy)]
-enum Keep {
+enum KeepLines {
     Start,
     End,
 }

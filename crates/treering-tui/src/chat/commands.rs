@@ -8,9 +8,9 @@ use treering_agent::Thinking;
 
 /// Something that was typed and sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Typed {
+pub enum ParsedInput {
     /// For the model.
-    Said(String),
+    Message(String),
     /// For the shell.
     Shell {
         /// The command line.
@@ -19,17 +19,17 @@ pub enum Typed {
         in_context: bool,
     },
     /// For the chat.
-    Command(Command),
+    Command(ChatCommand),
 }
 
 /// A command. A place is the id of an entry or its beginning, a label, or the number of a branch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the table says what each does")]
-pub enum Command {
+pub enum ChatCommand {
     Tree,
     Branch(Option<String>),
-    BranchHere(String, Summary),
+    BranchHere(String, SummaryChoice),
     Branches,
     Switch(String),
     Pop(Option<String>),
@@ -54,15 +54,15 @@ pub enum Command {
 /// What comes along when a branch is left.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[allow(missing_docs, reason = "each is what it says")]
-pub enum Summary {
+pub enum SummaryChoice {
     None,
     Given(String),
-    Asked(Option<String>),
+    Generate(Option<String>),
 }
 
 /// What the words after a command are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Takes {
+pub(crate) enum ArgumentKind {
     Nothing,
     Place,
     Text,
@@ -72,90 +72,115 @@ pub(crate) enum Takes {
 
 /// A row of the table.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Spec {
+pub(crate) struct CommandSpec {
     pub name: &'static str,
     pub arguments: &'static str,
     pub about: &'static str,
-    pub takes: Takes,
+    pub takes: ArgumentKind,
 }
 
 const fn spec(
     name: &'static str,
     arguments: &'static str,
     about: &'static str,
-    takes: Takes,
-) -> Spec {
-    Spec { name, arguments, about, takes }
+    takes: ArgumentKind,
+) -> CommandSpec {
+    CommandSpec { name, arguments, about, takes }
 }
 
 /// Every command.
-pub(crate) const TABLE: [Spec; 22] = [
-    spec("tree", "", "choose a place in the tree", Takes::Nothing),
-    spec("branch", "[PLACE]", "a new session from before a message; else choose one", Takes::Place),
+pub(crate) const TABLE: [CommandSpec; 22] = [
+    spec("tree", "", "choose a place in the tree", ArgumentKind::Nothing),
+    spec(
+        "branch",
+        "[PLACE]",
+        "a new session from before a message; else choose one",
+        ArgumentKind::Place,
+    ),
     spec(
         "branch-here",
         "PLACE [SUMMARY | --summarize [FOCUS]]",
         "go on from a place in this session",
-        Takes::Place,
+        ArgumentKind::Place,
     ),
-    spec("branches", "", "list the branches, with numbers", Takes::Nothing),
-    spec("switch", "PLACE", "go to another branch", Takes::Place),
-    spec("pop", "[PLACE]", "take back your last message, with a summary", Takes::Place),
-    spec("fork", "[PLACE]", "a new session from a place; else choose a message", Takes::Place),
-    spec("clone", "", "a new session with this branch", Takes::Nothing),
-    spec("compact", "[FOCUS]", "replace older context by a summary", Takes::Text),
-    spec("label", "[ENTRY] TEXT", "label an entry, else the last; - clears", Takes::Place),
-    spec("name", "[TEXT]", "name the session", Takes::Text),
-    spec("export-branch", "[PLACE] [FILE]", "write what is below a place to a file", Takes::Place),
-    spec("cherry-pick", "PLACE[..PLACE]", "copy an entry, or some, to this branch", Takes::Place),
-    spec("merge", "PLACE [--full | FOCUS]", "bring another branch's work here", Takes::Place),
-    spec("resume", "", "choose another session", Takes::Nothing),
-    spec("new", "", "begin a new session", Takes::Nothing),
-    spec("model", "[NAME]", "talk to another model", Takes::Model),
-    spec("thinking", "[LEVEL]", "set how much the model should think", Takes::Level),
-    spec("context", "", "what the model sees", Takes::Nothing),
-    spec("cost", "", "what was used", Takes::Nothing),
-    spec("help", "", "commands and keys", Takes::Nothing),
-    spec("quit", "", "leave", Takes::Nothing),
+    spec("branches", "", "list the branches, with numbers", ArgumentKind::Nothing),
+    spec("switch", "PLACE", "go to another branch", ArgumentKind::Place),
+    spec("pop", "[PLACE]", "take back your last message, with a summary", ArgumentKind::Place),
+    spec(
+        "fork",
+        "[PLACE]",
+        "a new session from a place; else choose a message",
+        ArgumentKind::Place,
+    ),
+    spec("clone", "", "a new session with this branch", ArgumentKind::Nothing),
+    spec("compact", "[FOCUS]", "replace older context by a summary", ArgumentKind::Text),
+    spec("label", "[ENTRY] TEXT", "label an entry, else the last; - clears", ArgumentKind::Place),
+    spec("name", "[TEXT]", "name the session", ArgumentKind::Text),
+    spec(
+        "export-branch",
+        "[PLACE] [FILE]",
+        "write what is below a place to a file",
+        ArgumentKind::Place,
+    ),
+    spec(
+        "cherry-pick",
+        "PLACE[..PLACE]",
+        "copy an entry, or some, to this branch",
+        ArgumentKind::Place,
+    ),
+    spec(
+        "merge",
+        "PLACE [--full | FOCUS]",
+        "bring another branch's work here",
+        ArgumentKind::Place,
+    ),
+    spec("resume", "", "choose another session", ArgumentKind::Nothing),
+    spec("new", "", "begin a new session", ArgumentKind::Nothing),
+    spec("model", "[NAME]", "talk to another model", ArgumentKind::Model),
+    spec("thinking", "[LEVEL]", "set how much the model should think", ArgumentKind::Level),
+    spec("context", "", "what the model sees", ArgumentKind::Nothing),
+    spec("cost", "", "what was used", ArgumentKind::Nothing),
+    spec("help", "", "commands and keys", ArgumentKind::Nothing),
+    spec("quit", "", "leave", ArgumentKind::Nothing),
 ];
 
 /// Why something that was typed cannot be done.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Mistake {
+pub enum CommandError {
     /// No command is called so; one that is may be meant.
     Unknown(String, Option<&'static str>),
     /// The command needs something else after it.
     Usage(&'static str, &'static str),
 }
 
-impl fmt::Display for Mistake {
+impl fmt::Display for CommandError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Mistake::Unknown(name, Some(near)) => {
+            CommandError::Unknown(name, Some(near)) => {
                 write!(f, "there is no /{name}: did you mean /{near}?")
             }
-            Mistake::Unknown(name, None) => {
+            CommandError::Unknown(name, None) => {
                 write!(f, "there is no /{name}: see /help, or put a space first to send it as text")
             }
-            Mistake::Usage(name, arguments) => {
+            CommandError::Usage(name, arguments) => {
                 write!(f, "{}", format!("usage: /{name} {arguments}").trim_end())
             }
         }
     }
 }
 
-impl std::error::Error for Mistake {}
+impl std::error::Error for CommandError {}
 
-impl Typed {
+impl ParsedInput {
     /// Reads what was typed.
     ///
     /// ```
-    /// use treering_tui::chat::{Command, Typed};
-    /// assert_eq!(Typed::read("/switch 2"), Ok(Typed::Command(Command::Switch("2".into()))));
-    /// assert_eq!(Typed::read(" /usr is full"), Ok(Typed::Said("/usr is full".into())));
-    /// assert!(Typed::read("/swich 2").is_err());
+    /// use treering_tui::chat::{ChatCommand, ParsedInput};
+    /// assert_eq!(ParsedInput::parse("/switch 2"), Ok(ParsedInput::Command(ChatCommand::Switch("2".into()))));
+    /// assert_eq!(ParsedInput::parse(" /usr is full"), Ok(ParsedInput::Message("/usr is full".into())));
+    /// assert!(ParsedInput::parse("/swich 2").is_err());
     /// ```
-    pub fn read(text: &str) -> Result<Typed, Mistake> {
+    pub fn parse(text: &str) -> Result<ParsedInput, CommandError> {
         if let Some(command) = text.strip_prefix("!!") {
             return shell(command, false);
         }
@@ -163,74 +188,77 @@ impl Typed {
             return shell(command, true);
         }
         let Some(rest) = text.strip_prefix('/') else {
-            return Ok(Typed::Said(text.trim().to_owned()));
+            return Ok(ParsedInput::Message(text.trim().to_owned()));
         };
         let (name, arguments) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
         // A path is something to talk about.
         if name.contains('/') || name.is_empty() {
-            return Ok(Typed::Said(text.trim().to_owned()));
+            return Ok(ParsedInput::Message(text.trim().to_owned()));
         }
         let spec = TABLE.iter().find(|spec| spec.name == name);
-        let spec = spec.ok_or_else(|| Mistake::Unknown(name.to_owned(), near(name)))?;
-        let usage = Mistake::Usage(spec.name, spec.arguments);
-        command(spec.name, arguments.trim()).map(Typed::Command).ok_or(usage)
+        let spec = spec.ok_or_else(|| CommandError::Unknown(name.to_owned(), near(name)))?;
+        let usage = CommandError::Usage(spec.name, spec.arguments);
+        command(spec.name, arguments.trim()).map(ParsedInput::Command).ok_or(usage)
     }
 }
 
-fn shell(command: &str, in_context: bool) -> Result<Typed, Mistake> {
+fn shell(command: &str, in_context: bool) -> Result<ParsedInput, CommandError> {
     match command.trim() {
-        "" => Err(Mistake::Usage("help", "   !COMMAND runs a command, !! keeps it from the model")),
-        command => Ok(Typed::Shell { command: command.to_owned(), in_context }),
+        "" => Err(CommandError::Usage(
+            "help",
+            "   !COMMAND runs a command, !! keeps it from the model",
+        )),
+        command => Ok(ParsedInput::Shell { command: command.to_owned(), in_context }),
     }
 }
 
 /// A command and what stands after it; `None` if that is wrong.
-fn command(name: &str, rest: &str) -> Option<Command> {
+fn command(name: &str, rest: &str) -> Option<ChatCommand> {
     let (first, more) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
     let more = more.trim();
     let text = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
-    let no_more = |command: Command| more.is_empty().then_some(command);
-    let nothing = |command: Command| rest.is_empty().then_some(command);
+    let no_more = |command: ChatCommand| more.is_empty().then_some(command);
+    let nothing = |command: ChatCommand| rest.is_empty().then_some(command);
     Some(match name {
-        "tree" => nothing(Command::Tree)?,
-        "branch" => no_more(Command::Branch(text(first)))?,
-        "branch-here" => Command::BranchHere(text(first)?, summary(more)),
-        "branches" => nothing(Command::Branches)?,
-        "switch" => no_more(Command::Switch(text(first)?))?,
-        "pop" => no_more(Command::Pop(text(first)))?,
-        "fork" => no_more(Command::Fork(text(first)))?,
-        "clone" => nothing(Command::Clone)?,
-        "compact" => Command::Compact(text(rest)),
-        "label" => Command::Label(text(rest)?),
-        "name" => Command::Name(rest.to_owned()),
-        "export-branch" => Command::ExportBranch(text(first), text(more)),
-        "cherry-pick" => no_more(Command::CherryPick(text(first)?))?,
+        "tree" => nothing(ChatCommand::Tree)?,
+        "branch" => no_more(ChatCommand::Branch(text(first)))?,
+        "branch-here" => ChatCommand::BranchHere(text(first)?, summary(more)),
+        "branches" => nothing(ChatCommand::Branches)?,
+        "switch" => no_more(ChatCommand::Switch(text(first)?))?,
+        "pop" => no_more(ChatCommand::Pop(text(first)))?,
+        "fork" => no_more(ChatCommand::Fork(text(first)))?,
+        "clone" => nothing(ChatCommand::Clone)?,
+        "compact" => ChatCommand::Compact(text(rest)),
+        "label" => ChatCommand::Label(text(rest)?),
+        "name" => ChatCommand::Name(rest.to_owned()),
+        "export-branch" => ChatCommand::ExportBranch(text(first), text(more)),
+        "cherry-pick" => no_more(ChatCommand::CherryPick(text(first)?))?,
         "merge" => {
             let focus = more.strip_prefix("--full");
             let (full, focus) = (focus.is_some(), text(focus.unwrap_or(more).trim()));
-            Command::Merge { place: text(first)?, full, focus: focus.filter(|_| !full) }
+            ChatCommand::Merge { place: text(first)?, full, focus: focus.filter(|_| !full) }
         }
-        "resume" => nothing(Command::Resume)?,
-        "new" => nothing(Command::New)?,
-        "model" => no_more(Command::Model(text(first)))?,
+        "resume" => nothing(ChatCommand::Resume)?,
+        "new" => nothing(ChatCommand::New)?,
+        "model" => no_more(ChatCommand::Model(text(first)))?,
         "thinking" if first.is_empty() || Thinking::LEVELS.contains(&first) => {
-            no_more(Command::Thinking(text(first)))?
+            no_more(ChatCommand::Thinking(text(first)))?
         }
-        "context" => nothing(Command::Context)?,
-        "cost" => nothing(Command::Cost)?,
-        "help" => Command::Help,
-        "quit" => nothing(Command::Quit)?,
+        "context" => nothing(ChatCommand::Context)?,
+        "cost" => nothing(ChatCommand::Cost)?,
+        "help" => ChatCommand::Help,
+        "quit" => nothing(ChatCommand::Quit)?,
         _ => return None,
     })
 }
 
-fn summary(text: &str) -> Summary {
+fn summary(text: &str) -> SummaryChoice {
     match text.strip_prefix("--summarize") {
         Some(focus) => {
-            Summary::Asked(Some(focus.trim().to_owned()).filter(|focus| !focus.is_empty()))
+            SummaryChoice::Generate(Some(focus.trim().to_owned()).filter(|focus| !focus.is_empty()))
         }
-        None if text.is_empty() => Summary::None,
-        None => Summary::Given(text.to_owned()),
+        None if text.is_empty() => SummaryChoice::None,
+        None => SummaryChoice::Given(text.to_owned()),
     }
 }
 
@@ -256,14 +284,17 @@ fn is_near(a: &str, b: &str) -> bool {
         || swapped && rest(&a, same + 2) == rest(&b, same + 2)
 }
 
-impl Command {
+impl ChatCommand {
     /// Whether it only looks, so that it need not wait for what is going on.
-    pub(crate) fn only_looks(&self) -> bool {
+    pub(crate) fn is_read_only(&self) -> bool {
         let is_question = |text: &str| text.is_empty();
         match self {
-            Command::Branches | Command::Context | Command::Cost | Command::Help => true,
-            Command::Model(None) | Command::Thinking(None) | Command::Quit => true,
-            Command::Name(name) => is_question(name),
+            ChatCommand::Branches
+            | ChatCommand::Context
+            | ChatCommand::Cost
+            | ChatCommand::Help => true,
+            ChatCommand::Model(None) | ChatCommand::Thinking(None) | ChatCommand::Quit => true,
+            ChatCommand::Name(name) => is_question(name),
             _ => false,
         }
     }

@@ -53,14 +53,14 @@ impl Drafts {
 
 /// Everything unsent: the text in the editor and the drafts that were put aside.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Unsent {
+pub struct UnsentText {
     /// The text in the editor.
     pub text: String,
     /// The drafts beside it.
     pub drafts: Drafts,
 }
 
-impl Unsent {
+impl UnsentText {
     /// Puts another text into the editor; the one that was there becomes a draft.
     pub fn replace(&mut self, text: String) {
         let replaced = std::mem::replace(&mut self.text, text);
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn a_replaced_text_becomes_a_draft_and_the_oldest_are_dropped() {
-        let mut unsent = Unsent::default();
+        let mut unsent = UnsentText::default();
         unsent.replace("one".into());
         assert_eq!(unsent.drafts.texts(), [""; 0]);
         unsent.replace("two".into());

@@ -16,7 +16,7 @@ const MAX_SHOWN: usize = 64 * 1024;
 
 /// A row: where it begins and ends in the text, without the line break.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Row {
+pub(crate) struct EditorRow {
     pub start: usize,
     pub end: usize,
 }
@@ -33,12 +33,12 @@ pub struct Editor {
     /// The column that up and down try to keep.
     column: Option<usize>,
     width: usize,
-    rows: Vec<Row>,
+    rows: Vec<EditorRow>,
 }
 
 impl Default for Editor {
     fn default() -> Self {
-        let rows = vec![Row { start: 0, end: 0 }];
+        let rows = vec![EditorRow { start: 0, end: 0 }];
         let (text, killed) = (String::new(), String::new());
         let pastes = Pastes::default();
         Editor { text, cursor: 0, killed, pastes, column: None, width: 80, rows }
@@ -67,12 +67,12 @@ impl Editor {
         self.text.split_at_checked(self.cursor).unwrap_or((&self.text, ""))
     }
 
-    pub(crate) fn rows(&self) -> &[Row] {
+    pub(crate) fn rows(&self) -> &[EditorRow] {
         &self.rows
     }
 
     /// The text of a row.
-    pub(crate) fn row(&self, row: Row) -> &str {
+    pub(crate) fn row(&self, row: EditorRow) -> &str {
         self.text.get(row.start..row.end).unwrap_or_default()
     }
 
@@ -139,7 +139,7 @@ impl Editor {
         }
     }
 
-    /// Takes everything out and returns it; it can be brought back.
+    /// ArgumentKind everything out and returns it; it can be brought back.
     pub fn clear(&mut self) -> String {
         let content = self.content();
         self.killed = std::mem::take(&mut self.text);
@@ -337,7 +337,7 @@ impl Editor {
         let mut start = 0;
         for line in self.text.split('\n') {
             let end = start + line.len();
-            let mut row = Row { start, end: start };
+            let mut row = EditorRow { start, end: start };
             let mut used = 0;
             for (at, cluster) in line.grapheme_indices(true) {
                 let wide = columns(&safe_line(cluster));
@@ -353,7 +353,7 @@ impl Editor {
             self.rows.push(row);
             if used >= self.width {
                 // The cursor needs a place behind a row that is full.
-                self.rows.push(Row { start: end, end });
+                self.rows.push(EditorRow { start: end, end });
             }
             start = end + 1;
         }

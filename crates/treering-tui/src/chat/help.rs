@@ -1,27 +1,27 @@
 //! The list of commands and keys.
 
-use super::action::Action;
+use super::action::ChatAction;
 use super::commands::TABLE;
 use crate::keys::Bindings;
-use crate::page::{Line, Page, Span};
+use crate::page::{Page, StyledLine, StyledSpan};
 use crate::theme::Tone;
 
 /// Returns the help page: commands and keys.
-pub(crate) fn page(bindings: &Bindings<Action>) -> Page {
-    let mut lines = vec![Line::new(Tone::Plain, "What you write is said to the model.")];
+pub(crate) fn page(bindings: &Bindings<ChatAction>) -> Page {
+    let mut lines = vec![StyledLine::new(Tone::Plain, "What you write is said to the model.")];
     row(&mut lines, "!COMMAND", "run a command; the model sees it with the next question");
     row(&mut lines, "!!COMMAND", "run a command that is not for the model");
-    lines.extend([Line::default(), Line::new(Tone::Title, "Commands")]);
+    lines.extend([StyledLine::default(), StyledLine::new(Tone::Title, "Commands")]);
     for spec in TABLE {
         let typed = format!("/{} {}", spec.name, spec.arguments);
         row(&mut lines, typed.trim_end(), spec.about);
     }
-    lines.push(Line::new(
+    lines.push(StyledLine::new(
         Tone::Dim,
         "A PLACE is an entry's id or its beginning, a label, or a number from /branches.",
     ));
-    lines.push(Line::default());
-    lines.push(Line::new(Tone::Title, "Keys"));
+    lines.push(StyledLine::default());
+    lines.push(StyledLine::new(Tone::Title, "Keys"));
     for (keys, about) in bindings.list() {
         row(&mut lines, &keys, about);
     }
@@ -29,14 +29,14 @@ pub(crate) fn page(bindings: &Bindings<Action>) -> Page {
 }
 
 /// Two columns. What is too long for the first has a line of its own.
-fn row(lines: &mut Vec<Line>, left: &str, right: &str) {
+fn row(lines: &mut Vec<StyledLine>, left: &str, right: &str) {
     const LEFT: usize = 24;
     let mut left = left;
     if left.chars().count() > LEFT {
-        lines.push(Line::new(Tone::Label, left));
+        lines.push(StyledLine::new(Tone::Label, left));
         left = "";
     }
     let spans = [(Tone::Label, format!("{left:LEFT$} ")), (Tone::Plain, right.to_owned())];
-    let spans = spans.map(|(tone, text)| Span { tone, text });
-    lines.push(Line::of(spans.into()).hanging(LEFT + 1));
+    let spans = spans.map(|(tone, text)| StyledSpan { tone, text });
+    lines.push(StyledLine::of(spans.into()).hanging(LEFT + 1));
 }

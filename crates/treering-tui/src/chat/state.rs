@@ -1,16 +1,16 @@
 //! Everything there is to know about what is on the screen.
 
-use super::action::Action;
-use super::block::{self, Arrival, Folding};
-use super::complete::{Completion, Names, complete};
-use super::drafts::{Drafts, Unsent};
+use super::action::ChatAction;
+use super::block::{self, Folding, StreamKind};
+use super::completion::{Completion, CompletionSources, complete};
+use super::drafts::{Drafts, UnsentText};
 use super::editor::Editor;
-use super::history::History;
-use super::selector::Selector;
+use super::input_history::InputHistory;
+use super::message_selector::MessageSelector;
 use super::transcript::Transcript;
 use crate::Notice;
 use crate::keys::Bindings;
-use crate::page::{Line, Page};
+use crate::page::{Page, StyledLine};
 use crate::theme::Theme;
 use treering::EntryId;
 
@@ -50,7 +50,7 @@ const MAX_TEXT: usize = 100;
 
 /// What is going on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Work {
+pub(crate) struct ChatTask {
     pub what: String,
     pub seconds: u64,
     /// How many characters have come.
@@ -60,10 +60,10 @@ pub(crate) struct Work {
     pub retry: Option<String>,
 }
 
-/// What is just arriving.
+/// What is just streaming.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Arriving {
-    pub arrival: Arrival,
+pub(crate) struct StreamingText {
+    pub arrival: StreamKind,
     pub heading: String,
     pub text: String,
     /// The model's thoughts before the text.
@@ -74,65 +74,65 @@ pub(crate) struct Arriving {
 
 /// A page that lies over the transcript.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Sheet {
+pub(crate) struct ChatOverlay {
     pub title: String,
     pub page: Page,
     /// As wide as the screen.
-    pub lines: Vec<Line>,
+    pub lines: Vec<StyledLine>,
     pub top: usize,
 }
 
 /// The chat.
 #[derive(Debug, Clone)]
-pub struct State {
+pub struct ChatState {
     pub(crate) size: (u16, u16),
     pub(crate) theme: Theme,
-    pub(crate) bindings: Bindings<Action>,
+    pub(crate) bindings: Bindings<ChatAction>,
     pub(crate) editor: Editor,
-    pub(crate) history: History,
+    pub(crate) history: InputHistory,
     pub(crate) drafts: Drafts,
     /// The text that the last key deleted as a whole.
     pub(crate) cleared: Option<String>,
     pub(crate) transcript: Transcript,
-    pub(crate) arriving: Option<Arriving>,
+    pub(crate) streaming: Option<StreamingText>,
     pub(crate) folding: Folding,
-    pub(crate) sheet: Option<Sheet>,
-    pub(crate) selector: Option<Selector>,
+    pub(crate) overlay: Option<ChatOverlay>,
+    pub(crate) selector: Option<MessageSelector>,
     pub(crate) notice: Option<Notice>,
-    pub(crate) work: Option<Work>,
+    pub(crate) work: Option<ChatTask>,
     pub(crate) status: Status,
-    pub(crate) names: Names,
+    pub(crate) names: CompletionSources,
     pub(crate) completion: Option<Completion>,
     /// What a second press of the same key does.
-    pub(crate) armed: Option<Action>,
+    pub(crate) armed: Option<ChatAction>,
     pub(crate) double_escape: DoubleEscape,
     /// How to get a model, for those who have none.
     pub(crate) no_model: String,
 }
 
-impl State {
+impl ChatState {
     /// A chat in which nothing was said yet. `draft` is in the editor; `no_model` is what somebody
     /// reads who says something while there is no model.
     pub fn new(draft: &str, no_model: &str) -> Self {
         let mut editor = Editor::default();
         editor.set(draft);
-        State {
+        ChatState {
             size: (80, 24),
             theme: Theme::default(),
             bindings: Bindings::default(),
             editor,
-            history: History::default(),
+            history: InputHistory::default(),
             drafts: Drafts::default(),
             cleared: None,
             transcript: Transcript::default(),
-            arriving: None,
+            streaming: None,
             folding: Folding::default(),
-            sheet: None,
+            overlay: None,
             selector: None,
             notice: None,
             work: None,
             status: Status::default(),
-            names: Names::default(),
+            names: CompletionSources::default(),
             completion: None,
             armed: None,
             double_escape: DoubleEscape::default(),
@@ -142,19 +142,19 @@ impl State {
 
     /// With these colours and keys.
     #[must_use]
-    pub fn with_looks(self, theme: Theme, bindings: Bindings<Action>) -> Self {
-        State { theme, bindings, ..self }
+    pub fn with_looks(self, theme: Theme, bindings: Bindings<ChatAction>) -> Self {
+        ChatState { theme, bindings, ..self }
     }
 
     /// With something else for two presses of Esc.
     #[must_use]
     pub fn with_double_escape(self, double_escape: DoubleEscape) -> Self {
-        State { double_escape, ..self }
+        ChatState { double_escape, ..self }
     }
 
     /// Continues with what was left unsent, in place of the text in the editor.
     #[must_use]
-    pub fn with_unsent(mut self, unsent: Unsent) -> Self {
+    pub fn with_unsent(mut self, unsent: UnsentText) -> Self {
         self.editor.set(&unsent.text);
         self.drafts = unsent.drafts;
         if !self.drafts.texts().is_empty() {
@@ -165,8 +165,8 @@ impl State {
     }
 
     /// Returns everything that was written and not sent.
-    pub fn unsent(&self) -> Unsent {
-        let mut unsent = Unsent { text: self.draft(), drafts: self.drafts.clone() };
+    pub fn unsent(&self) -> UnsentText {
+        let mut unsent = UnsentText { text: self.draft(), drafts: self.drafts.clone() };
         match self.history.draft() {
             // An earlier message that was only looked at is no draft.
             Some(draft) if !self.history.is_edited(&unsent.text) => {
@@ -199,33 +199,33 @@ impl State {
     /// Lays out what is seen, as far as it is known. To be called before drawing.
     pub fn settle(&mut self) {
         let (width, folding) = self.block_shape();
-        match &mut self.arriving {
-            Some(arriving) if arriving.is_stale => {
-                arriving.is_stale = false;
-                let lines = block::arriving(arriving, folding, width);
-                self.transcript.set_arriving(lines);
+        match &mut self.streaming {
+            Some(streaming) if streaming.is_stale => {
+                streaming.is_stale = false;
+                let lines = block::streaming(streaming, folding, width);
+                self.transcript.set_streaming(lines);
             }
-            None if self.transcript.has_arriving() => self.transcript.set_arriving(Vec::new()),
+            None if self.transcript.has_streaming() => self.transcript.set_streaming(Vec::new()),
             _ => {}
         }
         self.transcript.settle(usize::from(self.areas().transcript.height));
     }
 
-    pub(crate) fn show_sheet(&mut self, title: &str, page: Page) {
+    pub(crate) fn show_overlay(&mut self, title: &str, page: Page) {
         let lines = page.wrapped(usize::from(self.size.0).min(MAX_TEXT)).lines;
         let title = crate::text::safe_line(title);
-        self.sheet = Some(Sheet { title, page, lines, top: 0 });
+        self.overlay = Some(ChatOverlay { title, page, lines, top: 0 });
     }
 
     pub(crate) fn resize(&mut self, width: u16, height: u16) {
         if width != self.size.0 {
             self.transcript.forget();
-            if let Some(arriving) = &mut self.arriving {
-                arriving.is_stale = true;
+            if let Some(streaming) = &mut self.streaming {
+                streaming.is_stale = true;
             }
-            if let Some(sheet) = &mut self.sheet {
-                sheet.lines = sheet.page.wrapped(usize::from(width).min(MAX_TEXT)).lines;
-                sheet.top = sheet.top.min(sheet.lines.len().saturating_sub(1));
+            if let Some(overlay) = &mut self.overlay {
+                overlay.lines = overlay.page.wrapped(usize::from(width).min(MAX_TEXT)).lines;
+                overlay.top = overlay.top.min(overlay.lines.len().saturating_sub(1));
             }
         }
         self.size = (width, height);

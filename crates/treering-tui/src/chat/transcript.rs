@@ -2,20 +2,20 @@
 //!
 //! An entry becomes a block of lines only when it comes near the screen. The owner of the session
 //! makes blocks: `wanted` says which, `learn` takes them. So a conversation of a hundred thousand
-//! entries opens with its last screenful and costs no more than that. What is just arriving stands
+//! entries opens with its last screenful and costs no more than that. What is just streaming stands
 //! behind the last entry as one more block.
 
-use crate::page::Line;
+use crate::page::StyledLine;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use treering::EntryId;
 
 /// Lines of an entry, no wider than the screen.
-pub type Block = Arc<[Line]>;
+pub type TranscriptBlock = Arc<[StyledLine]>;
 
 /// Where one looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Place {
+enum ScrollPosition {
     /// At the end, wherever that is.
     #[default]
     End,
@@ -32,9 +32,9 @@ const BATCH: usize = 16;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Transcript {
     entries: Vec<EntryId>,
-    blocks: HashMap<EntryId, Block>,
-    arriving: Vec<Line>,
-    place: Place,
+    blocks: HashMap<EntryId, TranscriptBlock>,
+    streaming: Vec<StyledLine>,
+    position: ScrollPosition,
     /// The number of lines still to scroll, once the lengths of blocks are known.
     pending: isize,
     wanted: Vec<EntryId>,
@@ -43,7 +43,7 @@ pub(crate) struct Transcript {
 impl Transcript {
     /// Another path. What is known of its entries stays known.
     pub(crate) fn set_entries(&mut self, entries: Vec<EntryId>) {
-        if let Place::At(block, line) = self.place {
+        if let ScrollPosition::At(block, line) = self.position {
             let seen = self.entries.get(block);
             let now = match seen {
                 Some(seen) if entries.get(block) == Some(seen) => Some(block),
@@ -51,7 +51,8 @@ impl Transcript {
                 // The streamed answer is an entry now, or there is none.
                 None => Some(block),
             };
-            self.place = now.map_or(Place::End, |block| Place::At(block, line));
+            self.position =
+                now.map_or(ScrollPosition::End, |block| ScrollPosition::At(block, line));
         }
         self.entries = entries;
     }
@@ -60,17 +61,17 @@ impl Transcript {
         &self.entries
     }
 
-    /// Lines of what is arriving.
-    pub(crate) fn set_arriving(&mut self, lines: Vec<Line>) {
-        self.arriving = lines;
+    /// Lines of what is streaming.
+    pub(crate) fn set_streaming(&mut self, lines: Vec<StyledLine>) {
+        self.streaming = lines;
     }
 
-    pub(crate) fn has_arriving(&self) -> bool {
-        !self.arriving.is_empty()
+    pub(crate) fn has_streaming(&self) -> bool {
+        !self.streaming.is_empty()
     }
 
     /// Blocks that were asked for.
-    pub(crate) fn learn(&mut self, blocks: Vec<(EntryId, Block)>) {
+    pub(crate) fn learn(&mut self, blocks: Vec<(EntryId, TranscriptBlock)>) {
         self.blocks.extend(blocks);
     }
 
@@ -86,7 +87,7 @@ impl Transcript {
 
     /// Returns whether one looks at the end.
     pub(crate) fn is_at_end(&self) -> bool {
-        self.place == Place::End
+        self.position == ScrollPosition::End
     }
 
     pub(crate) fn scroll(&mut self, lines: isize) {
@@ -95,12 +96,12 @@ impl Transcript {
 
     pub(crate) fn show_start(&mut self) {
         self.pending = 0;
-        self.place = Place::At(0, 0);
+        self.position = ScrollPosition::At(0, 0);
     }
 
     pub(crate) fn show_end(&mut self) {
         self.pending = 0;
-        self.place = Place::End;
+        self.position = ScrollPosition::End;
     }
 
     /// Returns which entries have to become blocks before the screen can be drawn.
@@ -109,14 +110,14 @@ impl Transcript {
     }
 
     fn len(&self) -> usize {
-        self.entries.len() + usize::from(self.has_arriving())
+        self.entries.len() + usize::from(self.has_streaming())
     }
 
     /// Returns the lines of a block, if they are known.
-    fn lines(&self, block: usize) -> Option<&[Line]> {
+    fn lines(&self, block: usize) -> Option<&[StyledLine]> {
         match self.entries.get(block) {
             Some(entry) => self.blocks.get(entry).map(|block| &**block),
-            None => Some(&self.arriving),
+            None => Some(&self.streaming),
         }
     }
 
@@ -126,15 +127,15 @@ impl Transcript {
         if self.scroll_pending(height).is_none() {
             return;
         }
-        if let Place::At(block, line) = self.place {
+        if let ScrollPosition::At(block, line) = self.position {
             match self.fill_down(block, line, height) {
                 // There is nothing below to see: the end is the end.
-                Some(lines) if lines < height => self.place = Place::End,
+                Some(lines) if lines < height => self.position = ScrollPosition::End,
                 Some(_) => {}
                 None => return,
             }
         }
-        if self.place == Place::End {
+        if self.position == ScrollPosition::End {
             self.top(height);
         }
         self.tidy(height);
@@ -143,19 +144,19 @@ impl Transcript {
     /// `None`: something is wanted first.
     fn scroll_pending(&mut self, height: usize) -> Option<()> {
         while self.pending != 0 {
-            let (mut block, mut line) = match self.place {
-                Place::At(block, line) => (block, line),
-                Place::End if self.pending > 0 => {
+            let (mut block, mut line) = match self.position {
+                ScrollPosition::At(block, line) => (block, line),
+                ScrollPosition::End if self.pending > 0 => {
                     self.pending = 0;
                     break;
                 }
-                Place::End => self.top(height)?,
+                ScrollPosition::End => self.top(height)?,
             };
             if self.pending < 0 {
                 if line == 0 {
                     let Some(above) = block.checked_sub(1) else {
                         self.pending = 0;
-                        self.place = Place::At(0, 0);
+                        self.position = ScrollPosition::At(0, 0);
                         break;
                     };
                     line = self.lines_or_want(above, -1)?;
@@ -177,7 +178,7 @@ impl Transcript {
                     (block, line) = (block + 1, 0);
                 }
             }
-            self.place = Place::At(block, line);
+            self.position = ScrollPosition::At(block, line);
         }
         Some(())
     }
@@ -197,7 +198,7 @@ impl Transcript {
         Some((0, 0))
     }
 
-    /// Returns how many of `height` lines there are from a place on.
+    /// Returns how many of `height` lines there are from a position on.
     fn fill_down(&mut self, mut block: usize, line: usize, height: usize) -> Option<usize> {
         let mut lines = self.lines_or_want(block, 1)?.saturating_sub(line);
         while lines < height && block + 1 < self.len() {
@@ -233,9 +234,9 @@ impl Transcript {
         if self.blocks.len() <= MAX_BLOCKS {
             return;
         }
-        let middle = match self.place {
-            Place::At(block, _) => block,
-            Place::End => self.entries.len(),
+        let middle = match self.position {
+            ScrollPosition::At(block, _) => block,
+            ScrollPosition::End => self.entries.len(),
         };
         let range = middle.saturating_sub(height + BATCH)..middle.saturating_add(height + BATCH);
         let near = self.entries.iter().enumerate().filter(|(at, _)| range.contains(at));
@@ -244,15 +245,15 @@ impl Transcript {
     }
 
     /// Returns the lines on a screen of `height` lines, from the top.
-    pub(crate) fn visible(&self, height: usize) -> Vec<&Line> {
-        match self.place {
-            Place::At(block, line) => {
+    pub(crate) fn visible(&self, height: usize) -> Vec<&StyledLine> {
+        match self.position {
+            ScrollPosition::At(block, line) => {
                 let blocks = (block..self.len()).map_while(|block| self.lines(block));
                 blocks.flatten().skip(line).take(height).collect()
             }
-            Place::End => {
+            ScrollPosition::End => {
                 let blocks = (0..self.len()).rev().map_while(|block| self.lines(block));
-                let mut lines: Vec<&Line> =
+                let mut lines: Vec<&StyledLine> =
                     blocks.flat_map(|lines| lines.iter().rev()).take(height).collect();
                 lines.reverse();
                 lines

@@ -1,17 +1,17 @@
 //! What happens when something happens: a state and an event give a state and effects.
 
-use super::action::Action;
-use super::block::{Arrival, Folding};
-use super::commands::Command;
-use super::complete::{Completion, Names, complete};
-use super::history::History;
-use super::selector::Selector;
+use super::action::ChatAction;
+use super::block::{Folding, StreamKind};
+use super::commands::ChatCommand;
+use super::completion::{Completion, CompletionSources, complete};
+use super::input_history::InputHistory;
+use super::message_selector::MessageSelector;
 use super::send::send;
-use super::state::{Arriving, DoubleEscape, State, Status, Work};
-use super::transcript::Block;
-use crate::happening::{Happening, Mouse};
+use super::state::{ChatState, ChatTask, DoubleEscape, Status, StreamingText};
+use super::transcript::TranscriptBlock;
 use crate::keys::Key;
 use crate::page::Page;
+use crate::terminal_event::{MouseEvent, TerminalEvent};
 use crate::text::safe_line;
 use crate::{Notice, Screen};
 use ratatui::Frame;
@@ -21,29 +21,29 @@ use treering_export::text::size;
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Event {
+pub enum ChatEvent {
     /// Something at the terminal.
-    Happened(Happening),
+    Terminal(TerminalEvent),
     /// The entries of the path, and those of them that look different now.
     Entries(Vec<EntryId>, Vec<EntryId>),
     /// Blocks of this shape that were wanted.
-    Blocks((usize, Folding), Vec<(EntryId, Block)>),
+    Blocks((usize, Folding), Vec<(EntryId, TranscriptBlock)>),
     /// Something has begun that takes time. What arrives goes under the heading, if there is one.
-    Began(String, Option<(Arrival, String)>),
+    TaskStarted(String, Option<(StreamKind, String)>),
     /// Something arrived.
-    Arrived(Piece),
+    Chunk(StreamChunk),
     /// It takes so many seconds so far.
     Elapsed(u64),
     /// It is over; this may be worth saying.
-    Ended(Option<Notice>),
+    TaskFinished(Option<Notice>),
     /// The status of the session.
     Status(Status),
     /// What arguments can be.
-    Names(Names),
+    Completions(CompletionSources),
     /// What was said before, oldest first.
     History(Vec<String>),
     /// Something to read.
-    Sheet(String, Page),
+    Overlay(String, Page),
     /// Something a person should know.
     Notice(Notice),
     /// A text to be edited.
@@ -53,12 +53,12 @@ pub enum Event {
     /// A request failed and is sent again; says when, which attempt it is, and why.
     Retrying(String),
     /// What was sent could not be said, and why.
-    Refused(String, String),
+    SendFailed(String, String),
 }
 
 /// A piece of something that arrives.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Piece {
+pub enum StreamChunk {
     /// Text to show.
     Text(String),
     /// A thought of the model.
@@ -69,20 +69,20 @@ pub enum Piece {
     Restart,
 }
 
-impl From<Happening> for Event {
-    fn from(happening: Happening) -> Self {
-        Event::Happened(happening)
+impl From<TerminalEvent> for ChatEvent {
+    fn from(event: TerminalEvent) -> Self {
+        ChatEvent::Terminal(event)
     }
 }
 
 /// Something to be done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Effect {
+pub enum ChatEffect {
     /// Leave the chat.
-    Leave(Left),
+    Exit(ExitReason),
     /// Say something to the model.
-    Say(String),
+    Send(String),
     /// Run a command of the shell.
     Shell {
         /// The command line.
@@ -91,14 +91,14 @@ pub enum Effect {
         in_context: bool,
     },
     /// Do what a command says.
-    Run(Command),
+    Run(ChatCommand),
     /// Stop what is going on.
     Abort,
 }
 
 /// How the chat is left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Left {
+pub enum ExitReason {
     /// For the tree.
     Tree,
     /// For other sessions.
@@ -109,11 +109,11 @@ pub enum Left {
     Stopped,
 }
 
-impl Screen for State {
-    type Event = Event;
-    type Effect = Effect;
+impl Screen for ChatState {
+    type Event = ChatEvent;
+    type Effect = ChatEffect;
 
-    fn update(self, event: Event) -> (Self, Vec<Effect>) {
+    fn update(self, event: ChatEvent) -> (Self, Vec<ChatEffect>) {
         update(self, event)
     }
 
@@ -125,66 +125,68 @@ impl Screen for State {
 /// How many lines a turn of the wheel is.
 const WHEEL: isize = 3;
 /// What arrives is kept so far; what is longer is read where it is written.
-const MAX_ARRIVING: usize = 4 << 20;
+const MAX_STREAMING: usize = 4 << 20;
 
 /// The state after an event, and what is to be done. Pure: it reads and writes nothing.
-pub fn update(mut state: State, event: Event) -> (State, Vec<Effect>) {
+pub fn update(mut state: ChatState, event: ChatEvent) -> (ChatState, Vec<ChatEffect>) {
     let mut effects = Vec::new();
     match event {
-        Event::Happened(happening) => on_happening(&mut state, happening, &mut effects),
-        Event::Entries(entries, changed) => {
+        ChatEvent::Terminal(terminal_event) => {
+            on_terminal_event(&mut state, terminal_event, &mut effects)
+        }
+        ChatEvent::Entries(entries, changed) => {
             changed.iter().for_each(|entry| state.transcript.forget_entry(entry));
             state.transcript.set_entries(entries);
         }
-        Event::Blocks(shape, blocks) if shape == state.block_shape() => {
+        ChatEvent::Blocks(shape, blocks) if shape == state.block_shape() => {
             state.transcript.learn(blocks);
         }
         // What was made for another screen does not fit.
-        Event::Blocks(..) => {}
-        Event::Began(what, heading) => {
+        ChatEvent::Blocks(..) => {}
+        ChatEvent::TaskStarted(what, heading) => {
             let (seconds, characters, retry) = (0, 0, None);
-            state.work = Some(Work { what, seconds, characters, is_stopping: false, retry });
+            state.work = Some(ChatTask { what, seconds, characters, is_stopping: false, retry });
             let begin = |(arrival, heading)| {
                 let (text, thinking) = (String::new(), String::new());
-                Arriving { arrival, heading, text, thinking, is_stale: true }
+                StreamingText { arrival, heading, text, thinking, is_stale: true }
             };
-            state.arriving = heading.map(begin);
+            state.streaming = heading.map(begin);
         }
-        Event::Arrived(piece) => arrive(&mut state, piece),
-        Event::Elapsed(seconds) => {
+        ChatEvent::Chunk(piece) => arrive(&mut state, piece),
+        ChatEvent::Elapsed(seconds) => {
             if let Some(work) = &mut state.work {
                 work.seconds = seconds;
             }
         }
-        Event::Ended(notice) => {
+        ChatEvent::TaskFinished(notice) => {
             state.work = None;
-            state.arriving = None;
+            state.streaming = None;
             state.notice = notice.or(state.notice.take());
         }
-        Event::Status(status) => state.status = status,
-        Event::Names(names) => state.names = names,
-        Event::History(past) => {
+        ChatEvent::Status(status) => state.status = status,
+        ChatEvent::Completions(names) => state.names = names,
+        ChatEvent::History(past) => {
             if let Some(draft) = state.history.draft().map(str::to_owned) {
                 state.drafts.put_aside(&draft);
             }
             state.history.replace(past);
         }
-        Event::Sheet(title, page) => state.show_sheet(&title, page),
-        Event::Notice(notice) => state.notice = Some(notice),
-        Event::Select(messages) => {
-            state.selector = Selector::new(messages);
+        ChatEvent::Overlay(title, page) => state.show_overlay(&title, page),
+        ChatEvent::Notice(notice) => state.notice = Some(notice),
+        ChatEvent::Select(messages) => {
+            state.selector = MessageSelector::new(messages);
             if state.selector.is_none() {
                 let why = "there is no message of yours to fork from yet";
                 state.notice = Some(Notice::failure(why));
             }
         }
-        Event::Retrying(why) => {
+        ChatEvent::Retrying(why) => {
             if let Some(work) = &mut state.work {
                 work.retry = Some(safe_line(&why));
             }
         }
-        Event::Edit(text) => bring_back(&mut state, &text),
-        Event::Refused(text, why) => {
+        ChatEvent::Edit(text) => bring_back(&mut state, &text),
+        ChatEvent::SendFailed(text, why) => {
             bring_back(&mut state, &text);
             state.notice = Some(Notice::failure(why));
         }
@@ -192,42 +194,42 @@ pub fn update(mut state: State, event: Event) -> (State, Vec<Effect>) {
     (state, effects)
 }
 
-fn arrive(state: &mut State, piece: Piece) {
+fn arrive(state: &mut ChatState, piece: StreamChunk) {
     let Some(work) = &mut state.work else { return };
-    work.retry = work.retry.take().filter(|_| piece == Piece::Restart);
+    work.retry = work.retry.take().filter(|_| piece == StreamChunk::Restart);
     match piece {
-        Piece::Text(text) => {
+        StreamChunk::Text(text) => {
             work.characters += text.chars().count();
-            if let Some(arriving) = &mut state.arriving
-                && arriving.text.len() + text.len() <= MAX_ARRIVING
+            if let Some(streaming) = &mut state.streaming
+                && streaming.text.len() + text.len() <= MAX_STREAMING
             {
-                arriving.text.push_str(&text);
-                arriving.is_stale = true;
+                streaming.text.push_str(&text);
+                streaming.is_stale = true;
             }
         }
-        Piece::Thinking(text) => {
+        StreamChunk::Thinking(text) => {
             work.characters += text.chars().count();
-            if let Some(arriving) = &mut state.arriving
-                && arriving.thinking.len() + text.len() <= MAX_ARRIVING
+            if let Some(streaming) = &mut state.streaming
+                && streaming.thinking.len() + text.len() <= MAX_STREAMING
             {
-                arriving.thinking.push_str(&text);
-                arriving.is_stale = true;
+                streaming.thinking.push_str(&text);
+                streaming.is_stale = true;
             }
         }
-        Piece::Unseen(characters) => work.characters += characters,
-        Piece::Restart => {
+        StreamChunk::Unseen(characters) => work.characters += characters,
+        StreamChunk::Restart => {
             work.characters = 0;
-            if let Some(arriving) = &mut state.arriving {
-                arriving.text.clear();
-                arriving.thinking.clear();
-                arriving.is_stale = true;
+            if let Some(streaming) = &mut state.streaming {
+                streaming.text.clear();
+                streaming.thinking.clear();
+                streaming.is_stale = true;
             }
         }
     }
 }
 
 /// Puts a text into the editor. What somebody is writing there is not lost.
-fn bring_back(state: &mut State, text: &str) {
+fn bring_back(state: &mut ChatState, text: &str) {
     let written = state.draft();
     if !written.trim().is_empty() && written != text {
         state.drafts.put_aside(&written);
@@ -241,16 +243,16 @@ fn bring_back(state: &mut State, text: &str) {
     state.editor.set(text);
 }
 
-/// Names the key that brings drafts back, as the end of a notice.
-pub(super) fn way_back(state: &State) -> String {
-    let key = state.bindings.key(Action::Draft);
+/// CompletionSources the key that brings drafts back, as the end of a notice.
+pub(super) fn way_back(state: &ChatState) -> String {
+    let key = state.bindings.key(ChatAction::Draft);
     key.map_or(String::new(), |key| format!(": {key} brings it back"))
 }
 
-fn on_happening(state: &mut State, happening: Happening, effects: &mut Vec<Effect>) {
-    match happening {
-        Happening::Key(key) => on_key(state, key, effects),
-        Happening::Paste(text) => {
+fn on_terminal_event(state: &mut ChatState, event: TerminalEvent, effects: &mut Vec<ChatEffect>) {
+    match event {
+        TerminalEvent::Key(key) => on_key(state, key, effects),
+        TerminalEvent::Paste(text) => {
             state.completion = None;
             state.armed = None;
             state.selector = None;
@@ -258,38 +260,38 @@ fn on_happening(state: &mut State, happening: Happening, effects: &mut Vec<Effec
                 refuse(state, text.len());
             }
         }
-        Happening::Mouse(Mouse::WheelUp(..)) if state.selector.is_some() => {
-            choose(state, Some(Action::Up), effects);
+        TerminalEvent::Mouse(MouseEvent::WheelUp(..)) if state.selector.is_some() => {
+            choose(state, Some(ChatAction::Up), effects);
         }
-        Happening::Mouse(Mouse::WheelDown(..)) if state.selector.is_some() => {
-            choose(state, Some(Action::Down), effects);
+        TerminalEvent::Mouse(MouseEvent::WheelDown(..)) if state.selector.is_some() => {
+            choose(state, Some(ChatAction::Down), effects);
         }
-        Happening::Mouse(Mouse::WheelUp(..)) => scroll(state, -WHEEL),
-        Happening::Mouse(Mouse::WheelDown(..)) => scroll(state, WHEEL),
-        Happening::Mouse(Mouse::Click(..)) => {}
-        Happening::Resize(width, height) => state.resize(width, height),
-        Happening::Stop => effects.push(Effect::Leave(Left::Stopped)),
+        TerminalEvent::Mouse(MouseEvent::WheelUp(..)) => scroll(state, -WHEEL),
+        TerminalEvent::Mouse(MouseEvent::WheelDown(..)) => scroll(state, WHEEL),
+        TerminalEvent::Mouse(MouseEvent::Click(..)) => {}
+        TerminalEvent::Resize(width, height) => state.resize(width, height),
+        TerminalEvent::Stop => effects.push(ChatEffect::Exit(ExitReason::Stopped)),
     }
 }
 
-fn on_key(state: &mut State, key: Key, effects: &mut Vec<Effect>) {
+fn on_key(state: &mut ChatState, key: Key, effects: &mut Vec<ChatEffect>) {
     let action = state.bindings.action(key);
     let armed = state.armed.take();
     state.notice = None;
     let cleared = state.cleared.take();
-    if !matches!(action, Some(Action::Complete | Action::Up | Action::Down)) {
+    if !matches!(action, Some(ChatAction::Complete | ChatAction::Up | ChatAction::Down)) {
         state.completion = None;
     }
     if state.selector.is_some() {
         return choose(state, action, effects);
     }
     match (action, key.typed()) {
-        (Some(Action::Back), _) => back(state, armed, effects),
-        (Some(Action::Clear), _) => {
+        (Some(ChatAction::Back), _) => back(state, armed, effects),
+        (Some(ChatAction::Clear), _) => {
             state.cleared = cleared;
             clear(state, armed, effects);
         }
-        (Some(Action::Send), _) => send(state, armed, effects),
+        (Some(ChatAction::Send), _) => send(state, armed, effects),
         (Some(action), _) => act(state, action, effects),
         (None, Some(character)) => {
             let mut bytes = [0; 4];
@@ -301,25 +303,27 @@ fn on_key(state: &mut State, key: Key, effects: &mut Vec<Effect>) {
     }
 }
 
-fn back(state: &mut State, armed: Option<Action>, effects: &mut Vec<Effect>) {
-    if state.sheet.take().is_some() {
+fn back(state: &mut ChatState, armed: Option<ChatAction>, effects: &mut Vec<ChatEffect>) {
+    if state.overlay.take().is_some() {
         return;
     }
     match &mut state.work {
         Some(work) => {
             work.is_stopping = true;
-            effects.push(Effect::Abort);
+            effects.push(ChatEffect::Abort);
         }
         None => {
             let (effect, what) = match state.double_escape {
-                DoubleEscape::Tree => (Effect::Leave(Left::Tree), "once more: the tree"),
-                DoubleEscape::Fork => (Effect::Run(Command::Branch(None)), "once more: fork"),
+                DoubleEscape::Tree => (ChatEffect::Exit(ExitReason::Tree), "once more: the tree"),
+                DoubleEscape::Fork => {
+                    (ChatEffect::Run(ChatCommand::Branch(None)), "once more: fork")
+                }
                 DoubleEscape::Nothing => return,
             };
-            if armed == Some(Action::Back) {
+            if armed == Some(ChatAction::Back) {
                 effects.push(effect);
             } else {
-                state.armed = Some(Action::Back);
+                state.armed = Some(ChatAction::Back);
                 state.notice = Some(Notice::new(what));
             }
         }
@@ -327,7 +331,7 @@ fn back(state: &mut State, armed: Option<Action>, effects: &mut Vec<Effect>) {
 }
 
 /// Says that a text is too long for the editor, which is as it was.
-fn refuse(state: &mut State, bytes: usize) {
+fn refuse(state: &mut ChatState, bytes: usize) {
     let most = super::editor::MAX_BYTES;
     let why = match bytes > most {
         true => format!("the pasted text has {}", size(bytes as u64)),
@@ -339,32 +343,34 @@ fn refuse(state: &mut State, bytes: usize) {
 }
 
 /// Keys while there is a list of messages to choose from.
-fn choose(state: &mut State, action: Option<Action>, effects: &mut Vec<Effect>) {
+fn choose(state: &mut ChatState, action: Option<ChatAction>, effects: &mut Vec<ChatEffect>) {
     let page = (state.areas().transcript.height as isize - 2).max(1);
     let Some(selector) = &mut state.selector else { return };
     match action {
-        Some(Action::Up | Action::ScrollUp) => selector.step(-1),
-        Some(Action::Down | Action::ScrollDown) => selector.step(1),
-        Some(Action::PageUp) => selector.step(-page),
-        Some(Action::PageDown) => selector.step(page),
-        Some(Action::First | Action::LineStart) => selector.step(isize::MIN),
-        Some(Action::Last | Action::LineEnd) => selector.step(isize::MAX),
-        Some(Action::Send) => {
+        Some(ChatAction::Up | ChatAction::ScrollUp) => selector.step(-1),
+        Some(ChatAction::Down | ChatAction::ScrollDown) => selector.step(1),
+        Some(ChatAction::PageUp) => selector.step(-page),
+        Some(ChatAction::PageDown) => selector.step(page),
+        Some(ChatAction::First | ChatAction::LineStart) => selector.step(isize::MIN),
+        Some(ChatAction::Last | ChatAction::LineEnd) => selector.step(isize::MAX),
+        Some(ChatAction::Send) => {
             let chosen = selector.chosen().map(|id| id.to_string());
             state.selector = None;
-            effects.extend(chosen.map(|id| Effect::Run(Command::Branch(Some(id)))));
+            effects.extend(chosen.map(|id| ChatEffect::Run(ChatCommand::Branch(Some(id)))));
         }
-        Some(Action::Back | Action::Clear | Action::DeleteOrLeave) => state.selector = None,
+        Some(ChatAction::Back | ChatAction::Clear | ChatAction::DeleteOrLeave) => {
+            state.selector = None
+        }
         _ => {}
     }
 }
 
-fn clear(state: &mut State, armed: Option<Action>, effects: &mut Vec<Effect>) {
-    if armed == Some(Action::Clear) {
-        effects.push(Effect::Leave(Left::Quit));
+fn clear(state: &mut ChatState, armed: Option<ChatAction>, effects: &mut Vec<ChatEffect>) {
+    if armed == Some(ChatAction::Clear) {
+        effects.push(ChatEffect::Exit(ExitReason::Quit));
         return;
     }
-    state.armed = Some(Action::Clear);
+    state.armed = Some(ChatAction::Clear);
     let what = if state.editor.is_empty() {
         "once more: leave"
     } else {
@@ -378,74 +384,76 @@ fn clear(state: &mut State, armed: Option<Action>, effects: &mut Vec<Effect>) {
     state.notice = Some(Notice::new(what));
 }
 
-fn act(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
+fn act(state: &mut ChatState, action: ChatAction, effects: &mut Vec<ChatEffect>) {
     let page = (state.areas().transcript.height as isize - 1).max(1);
     let editor = &mut state.editor;
-    let reads = state.sheet.is_some() && editor.is_empty();
+    let reads = state.overlay.is_some() && editor.is_empty();
     match action {
-        Action::Newline => {
+        ChatAction::Newline => {
             if !editor.insert("\n") {
                 refuse(state, 1);
             }
         }
-        Action::Up if state.completion.is_some() => complete_word(state, Completion::previous),
-        Action::Down if state.completion.is_some() => complete_word(state, Completion::next),
-        Action::Up if reads => scroll(state, -1),
-        Action::Down if reads => scroll(state, 1),
-        Action::Up => {
+        ChatAction::Up if state.completion.is_some() => complete_word(state, Completion::previous),
+        ChatAction::Down if state.completion.is_some() => complete_word(state, Completion::next),
+        ChatAction::Up if reads => scroll(state, -1),
+        ChatAction::Down if reads => scroll(state, 1),
+        ChatAction::Up => {
             if !editor.up() {
                 walk(state, |history, current| history.back(current));
             }
         }
-        Action::Down => {
+        ChatAction::Down => {
             if !editor.down() {
                 walk(state, |history, _| history.forward());
             }
         }
-        Action::Left => editor.left(),
-        Action::Right => editor.right(),
-        Action::WordLeft => editor.word_left(),
-        Action::WordRight => editor.word_right(),
-        Action::LineStart => editor.home(),
-        Action::LineEnd => editor.end(),
-        Action::Backspace => editor.backspace(),
-        Action::Delete => editor.delete_next(),
-        Action::DeleteOrLeave if editor.is_empty() => effects.push(Effect::Leave(Left::Quit)),
-        Action::DeleteOrLeave => editor.delete_next(),
-        Action::KillBefore => editor.kill_before(),
-        Action::KillAfter => editor.kill_after(),
-        Action::KillWord => editor.kill_word(),
-        Action::Yank => editor.yank(),
-        Action::Draft => exchange_draft(state),
-        Action::Complete => complete_word(state, Completion::next),
-        Action::ScrollUp => scroll(state, -1),
-        Action::ScrollDown => scroll(state, 1),
-        Action::PageUp => scroll(state, -page),
-        Action::PageDown => scroll(state, page),
-        Action::First => match &mut state.sheet {
-            Some(sheet) => sheet.top = 0,
+        ChatAction::Left => editor.left(),
+        ChatAction::Right => editor.right(),
+        ChatAction::WordLeft => editor.word_left(),
+        ChatAction::WordRight => editor.word_right(),
+        ChatAction::LineStart => editor.home(),
+        ChatAction::LineEnd => editor.end(),
+        ChatAction::Backspace => editor.backspace(),
+        ChatAction::Delete => editor.delete_next(),
+        ChatAction::DeleteOrLeave if editor.is_empty() => {
+            effects.push(ChatEffect::Exit(ExitReason::Quit))
+        }
+        ChatAction::DeleteOrLeave => editor.delete_next(),
+        ChatAction::KillBefore => editor.kill_before(),
+        ChatAction::KillAfter => editor.kill_after(),
+        ChatAction::KillWord => editor.kill_word(),
+        ChatAction::Yank => editor.yank(),
+        ChatAction::Draft => exchange_draft(state),
+        ChatAction::Complete => complete_word(state, Completion::next),
+        ChatAction::ScrollUp => scroll(state, -1),
+        ChatAction::ScrollDown => scroll(state, 1),
+        ChatAction::PageUp => scroll(state, -page),
+        ChatAction::PageDown => scroll(state, page),
+        ChatAction::First => match &mut state.overlay {
+            Some(overlay) => overlay.top = 0,
             None => state.transcript.show_start(),
         },
-        Action::Last => match &state.sheet {
-            Some(sheet) => scroll(state, sheet.lines.len() as isize),
+        ChatAction::Last => match &state.overlay {
+            Some(overlay) => scroll(state, overlay.lines.len() as isize),
             None => state.transcript.show_end(),
         },
-        Action::Unfold => {
+        ChatAction::Unfold => {
             state.folding = match state.folding {
                 Folding::Folded => Folding::Open,
                 Folding::Open => Folding::Folded,
             };
             state.transcript.forget();
-            if let Some(arriving) = &mut state.arriving {
-                arriving.is_stale = true;
+            if let Some(streaming) = &mut state.streaming {
+                streaming.is_stale = true;
             }
         }
-        Action::Send | Action::Back | Action::Clear => {}
+        ChatAction::Send | ChatAction::Back | ChatAction::Clear => {}
     }
 }
 
 /// Shows another earlier message. One that was changed becomes a draft first.
-fn walk(state: &mut State, step: for<'a> fn(&'a mut History, &str) -> Option<&'a str>) {
+fn walk(state: &mut ChatState, step: for<'a> fn(&'a mut InputHistory, &str) -> Option<&'a str>) {
     let current = state.draft();
     let is_edited = state.history.is_edited(&current);
     if let Some(text) = step(&mut state.history, &current).map(str::to_owned) {
@@ -456,7 +464,7 @@ fn walk(state: &mut State, step: for<'a> fn(&'a mut History, &str) -> Option<&'a
     }
 }
 
-fn exchange_draft(state: &mut State) {
+fn exchange_draft(state: &mut ChatState) {
     if let Some(draft) = state.history.draft().map(str::to_owned) {
         // What stood here before ↑ is the next draft; an earlier message is none unless it was changed.
         state.drafts.put_aside(&draft);
@@ -472,19 +480,19 @@ fn exchange_draft(state: &mut State) {
     }
 }
 
-fn scroll(state: &mut State, lines: isize) {
+fn scroll(state: &mut ChatState, lines: isize) {
     let height = usize::from(state.areas().transcript.height).saturating_sub(1).max(1);
-    match &mut state.sheet {
-        Some(sheet) => {
-            let last = sheet.lines.len().saturating_sub(height);
-            sheet.top = sheet.top.saturating_add_signed(lines).min(last);
+    match &mut state.overlay {
+        Some(overlay) => {
+            let last = overlay.lines.len().saturating_sub(height);
+            overlay.top = overlay.top.saturating_add_signed(lines).min(last);
         }
         None => state.transcript.scroll(lines),
     }
 }
 
 /// Puts another completion in the place of the word at the cursor.
-fn complete_word(state: &mut State, step: fn(&mut Completion, &str) -> Option<String>) {
+fn complete_word(state: &mut ChatState, step: fn(&mut Completion, &str) -> Option<String>) {
     let (before, _) = state.editor.halves();
     let known = state.completion.take().filter(|completion| completion.at.is_some());
     let Some(mut completion) = known.or_else(|| complete(before, &state.names)) else { return };

@@ -1,25 +1,25 @@
 //! Draws a state. Changes nothing, and draws nothing but what is on the screen.
 
-use super::action::Action;
+use super::action::ChatAction;
 use super::areas::MARK;
-use super::complete::Completion;
-use super::selector::Selector;
-use super::state::{DoubleEscape, State, Work};
+use super::completion::Completion;
+use super::message_selector::MessageSelector;
+use super::state::{ChatState, ChatTask, DoubleEscape};
 use crate::amount::tokens;
-use crate::canvas::{Canvas, Pen};
+use crate::draw::{DrawContext, LineCursor};
 use crate::text::{columns, fit, safe_line};
 use crate::theme::Tone;
 use ratatui::Frame;
 use ratatui::layout::Rect;
 
 /// Draws the chat over the whole screen.
-pub fn draw(state: &State, frame: &mut Frame<'_>) {
+pub fn draw(state: &ChatState, frame: &mut Frame<'_>) {
     let areas = state.areas();
-    Canvas::draw(frame, state.theme, |canvas| {
-        let mut view = View { state, canvas };
-        match (&state.selector, &state.sheet) {
+    DrawContext::draw(frame, state.theme, |draw| {
+        let mut view = ChatView { state, draw };
+        match (&state.selector, &state.overlay) {
             (Some(selector), _) => view.selector(areas.transcript, selector),
-            (None, Some(_)) => view.sheet(areas.transcript),
+            (None, Some(_)) => view.overlay(areas.transcript),
             (None, None) => view.transcript(areas.transcript),
         }
         view.status(areas.status);
@@ -28,72 +28,72 @@ pub fn draw(state: &State, frame: &mut Frame<'_>) {
     });
 }
 
-struct View<'a, 'b> {
-    state: &'a State,
-    canvas: &'a mut Canvas<'b>,
+struct ChatView<'a, 'b> {
+    state: &'a ChatState,
+    draw: &'a mut DrawContext<'b>,
 }
 
-impl View<'_, '_> {
+impl ChatView<'_, '_> {
     fn transcript(&mut self, area: Rect) {
         let lines = self.state.transcript.visible(usize::from(area.height));
         if lines.is_empty() && self.state.transcript.entries().is_empty() && area.height > 0 {
-            let send = self.key(Action::Send);
+            let send = self.key(ChatAction::Send);
             let welcome =
                 format!("Nothing was said yet. Write, and {send} sends it; /help lists the rest.");
-            self.canvas.put(&mut Pen::new(area, area.y), Tone::Dim, &welcome);
+            self.draw.put(&mut LineCursor::new(area, area.y), Tone::Dim, &welcome);
         }
         for (y, line) in (area.y..area.bottom()).zip(lines) {
-            self.canvas.line(&mut Pen::new(area, y), line);
+            self.draw.line(&mut LineCursor::new(area, y), line);
         }
     }
 
-    fn selector(&mut self, area: Rect, selector: &Selector) {
+    fn selector(&mut self, area: Rect, selector: &MessageSelector) {
         if area.height == 0 {
             return;
         }
-        let mut pen = Pen::new(area, area.y);
-        self.canvas.put(&mut pen, Tone::Title, "── fork before a message ");
+        let mut cursor = LineCursor::new(area, area.y);
+        self.draw.put(&mut cursor, Tone::Title, "── fork before a message ");
         let hint = format!("{} of {} ", selector.at + 1, selector.rows.len());
-        self.canvas.put(&mut pen, Tone::Dim, &hint);
-        self.canvas.put(&mut pen, Tone::Dim, &"─".repeat(usize::from(area.width)));
+        self.draw.put(&mut cursor, Tone::Dim, &hint);
+        self.draw.put(&mut cursor, Tone::Dim, &"─".repeat(usize::from(area.width)));
         let top = selector.top(usize::from(area.height) - 1);
         let rows = selector.rows.iter().enumerate().skip(top);
         for (y, (at, (_, text))) in (area.y + 1..area.bottom()).zip(rows) {
-            let mut pen = Pen::new(area, y);
+            let mut cursor = LineCursor::new(area, y);
             let is_chosen = at == selector.at;
-            self.canvas.put(&mut pen, Tone::Cursor, if is_chosen { "› " } else { "  " });
+            self.draw.put(&mut cursor, Tone::Cursor, if is_chosen { "› " } else { "  " });
             let tone = if is_chosen { Tone::Cursor } else { Tone::Plain };
-            let room = usize::from(area.width).saturating_sub(pen.column);
-            self.canvas.put(&mut pen, tone, &fit(text, room));
+            let room = usize::from(area.width).saturating_sub(cursor.column);
+            self.draw.put(&mut cursor, tone, &fit(text, room));
         }
     }
 
-    fn sheet(&mut self, area: Rect) {
-        let Some(sheet) = &self.state.sheet else { return };
+    fn overlay(&mut self, area: Rect) {
+        let Some(overlay) = &self.state.overlay else { return };
         if area.height == 0 {
             return;
         }
-        let mut pen = Pen::new(area, area.y);
-        self.canvas.put(&mut pen, Tone::Title, &format!("── {} ", sheet.title));
+        let mut cursor = LineCursor::new(area, area.y);
+        self.draw.put(&mut cursor, Tone::Title, &format!("── {} ", overlay.title));
         let shown = usize::from(area.height) - 1;
-        let close = self.key(Action::Back);
-        let hint = match sheet.lines.len() > shown {
+        let close = self.key(ChatAction::Back);
+        let hint = match overlay.lines.len() > shown {
             true => {
-                let last = (sheet.top + shown).min(sheet.lines.len());
+                let last = (overlay.top + shown).min(overlay.lines.len());
                 format!(
                     "{}–{last} of {} · {} {} · {close} closes ",
-                    sheet.top + 1,
-                    sheet.lines.len(),
-                    self.key(Action::PageUp),
-                    self.key(Action::PageDown)
+                    overlay.top + 1,
+                    overlay.lines.len(),
+                    self.key(ChatAction::PageUp),
+                    self.key(ChatAction::PageDown)
                 )
             }
             false => format!("{close} closes "),
         };
-        self.canvas.put(&mut pen, Tone::Dim, &hint);
-        self.canvas.put(&mut pen, Tone::Dim, &"─".repeat(usize::from(area.width)));
-        for (y, line) in (area.y + 1..area.bottom()).zip(sheet.lines.iter().skip(sheet.top)) {
-            self.canvas.line(&mut Pen::new(area, y), line);
+        self.draw.put(&mut cursor, Tone::Dim, &hint);
+        self.draw.put(&mut cursor, Tone::Dim, &"─".repeat(usize::from(area.width)));
+        for (y, line) in (area.y + 1..area.bottom()).zip(overlay.lines.iter().skip(overlay.top)) {
+            self.draw.line(&mut LineCursor::new(area, y), line);
         }
     }
 
@@ -130,15 +130,15 @@ impl View<'_, '_> {
         if !matches!(status.thinking.as_str(), "" | "off") {
             parts.push((Tone::Plain, format!("thinking {}", safe_line(&status.thinking))));
         }
-        let mut pen = Pen::new(area, area.y);
-        self.canvas.put(&mut pen, Tone::Dim, "──");
+        let mut cursor = LineCursor::new(area, area.y);
+        self.draw.put(&mut cursor, Tone::Dim, "──");
         for (tone, text) in parts.iter().filter(|(_, text)| !text.is_empty()) {
-            let between = if pen.column > 2 { " · " } else { " " };
-            self.canvas.put(&mut pen, Tone::Dim, between);
-            self.canvas.put(&mut pen, *tone, text);
+            let between = if cursor.column > 2 { " · " } else { " " };
+            self.draw.put(&mut cursor, Tone::Dim, between);
+            self.draw.put(&mut cursor, *tone, text);
         }
-        self.canvas.put(&mut pen, Tone::Dim, " ");
-        self.canvas.put(&mut pen, Tone::Dim, &"─".repeat(usize::from(area.width)));
+        self.draw.put(&mut cursor, Tone::Dim, " ");
+        self.draw.put(&mut cursor, Tone::Dim, &"─".repeat(usize::from(area.width)));
     }
 
     /// How many drafts were put aside, and the key for them.
@@ -148,7 +148,7 @@ impl View<'_, '_> {
             1 => "1 draft".to_owned(),
             count => format!("{count} drafts"),
         };
-        let key = self.state.bindings.key(Action::Draft);
+        let key = self.state.bindings.key(ChatAction::Draft);
         Some(key.map_or(count.clone(), |key| format!("{count}: {key}")))
     }
 
@@ -165,14 +165,14 @@ impl View<'_, '_> {
             let is_first_shown = at == top;
             let sign = if at == 0 { "›" } else { "…" };
             if is_first_shown {
-                self.canvas.put(&mut Pen::new(area, y), Tone::User, sign);
+                self.draw.put(&mut LineCursor::new(area, y), Tone::User, sign);
             }
-            let mut pen = Pen::new(inner, y);
-            self.canvas.put(&mut pen, Tone::Plain, &safe_line(editor.row(*text)));
+            let mut cursor = LineCursor::new(inner, y);
+            self.draw.put(&mut cursor, Tone::Plain, &safe_line(editor.row(*text)));
             if at == row {
-                let mut pen = Pen::new(inner, y);
-                self.canvas.put(&mut pen, Tone::Plain, &safe_line(before));
-                self.canvas.type_here(&pen);
+                let mut cursor = LineCursor::new(inner, y);
+                self.draw.put(&mut cursor, Tone::Plain, &safe_line(before));
+                self.draw.type_here(&cursor);
             }
         }
     }
@@ -181,31 +181,31 @@ impl View<'_, '_> {
         if area.height == 0 {
             return;
         }
-        let mut pen = Pen::new(area, area.y);
+        let mut cursor = LineCursor::new(area, area.y);
         let state = self.state;
         if let Some(notice) = &state.notice {
-            self.canvas.put(&mut pen, notice.tone, &notice.text);
+            self.draw.put(&mut cursor, notice.tone, &notice.text);
             return;
         }
         if state.selector.is_some() {
             let key = |action| self.key(action);
             let keys = format!(
                 "{} fork · {} {} choose · {} close",
-                key(Action::Send),
-                key(Action::Up),
-                key(Action::Down),
-                key(Action::Back)
+                key(ChatAction::Send),
+                key(ChatAction::Up),
+                key(ChatAction::Down),
+                key(ChatAction::Back)
             );
-            self.canvas.put(&mut pen, Tone::Dim, &keys);
+            self.draw.put(&mut cursor, Tone::Dim, &keys);
             return;
         }
         match state.hints() {
             Some(hints) => self.hints(area, &hints),
-            None => self.canvas.put(&mut pen, Tone::Dim, &self.keys()),
+            None => self.draw.put(&mut cursor, Tone::Dim, &self.keys()),
         }
     }
 
-    fn key(&self, action: Action) -> String {
+    fn key(&self, action: ChatAction) -> String {
         let key = self.state.bindings.key(action);
         key.map_or("(no key)".to_owned(), |key| key.to_string())
     }
@@ -215,20 +215,20 @@ impl View<'_, '_> {
         let key = |action| self.key(action);
         let state = self.state;
         if state.work.is_some() {
-            let (up, down) = (key(Action::PageUp), key(Action::PageDown));
-            return format!("{} stop · {up} {down} scroll · /help", key(Action::Back));
+            let (up, down) = (key(ChatAction::PageUp), key(ChatAction::PageDown));
+            return format!("{} stop · {up} {down} scroll · /help", key(ChatAction::Back));
         }
-        let back = key(Action::Back);
+        let back = key(ChatAction::Back);
         let twice = match state.double_escape {
             DoubleEscape::Tree => format!(" · {back} {back} tree"),
             DoubleEscape::Fork => format!(" · {back} {back} fork"),
             DoubleEscape::Nothing => String::new(),
         };
         // Terminals tell Alt+Enter from Enter; not all tell Shift+Enter.
-        let newline = state.bindings.keys(Action::Newline);
+        let newline = state.bindings.keys(ChatAction::Newline);
         let newline = newline.iter().find(|key| !key.shift).or(newline.first());
         let newline = newline.map_or(String::new(), |key| format!(" · {key} new line"));
-        format!("{} send{twice} · /help{newline}", key(Action::Send))
+        format!("{} send{twice} · /help{newline}", key(ChatAction::Send))
     }
 
     /// What the word at the cursor may become, a line each, with what it is.
@@ -241,25 +241,25 @@ impl View<'_, '_> {
         let width = names.max().unwrap_or(0).min(usize::from(area.width) / 3);
         let rows = hints.candidates.iter().enumerate().skip(top);
         for (y, (at, (name, about))) in (area.y..area.bottom()).zip(rows) {
-            let mut pen = Pen::new(area, y);
+            let mut cursor = LineCursor::new(area, y);
             let tone = if chosen == Some(at) { Tone::Cursor } else { Tone::Plain };
-            self.canvas.put(&mut pen, tone, &fit(&safe_line(name), width));
-            pen.column = width + 2;
+            self.draw.put(&mut cursor, tone, &fit(&safe_line(name), width));
+            cursor.column = width + 2;
             let is_last = y + 1 == area.bottom();
             let more = match hints.candidates.len().saturating_sub(at + 1) {
                 0 => String::new(),
                 _ if !is_last => String::new(),
-                more => format!("  (+{more}: {})", self.key(Action::Complete)),
+                more => format!("  (+{more}: {})", self.key(ChatAction::Complete)),
             };
-            let room = usize::from(area.width).saturating_sub(pen.column + columns(&more));
-            self.canvas.put(&mut pen, Tone::Dim, &fit(&safe_line(about), room));
-            self.canvas.put(&mut pen, Tone::Dim, &more);
+            let room = usize::from(area.width).saturating_sub(cursor.column + columns(&more));
+            self.draw.put(&mut cursor, Tone::Dim, &fit(&safe_line(about), room));
+            self.draw.put(&mut cursor, Tone::Dim, &more);
         }
     }
 }
 
-fn describe(work: &Work) -> String {
-    let Work { what, seconds, characters, is_stopping, .. } = work;
+fn describe(work: &ChatTask) -> String {
+    let ChatTask { what, seconds, characters, is_stopping, .. } = work;
     let what = if *is_stopping { format!("stopping: {what}") } else { what.clone() };
     let what = safe_line(&what);
     match characters {

@@ -2,8 +2,8 @@
 //! arguments as what they say.
 
 use super::code::{Gutter, blanks};
-use super::writer::{Writer, pieces};
-use super::{Line, Shape, Span};
+use super::writer::{PageWriter, pieces};
+use super::{StyledLine, StyledSpan, WrapMode};
 use crate::text::safe_line;
 use crate::theme::Tone;
 use treering_export::diff;
@@ -17,18 +17,18 @@ const BLANKS: &str = "  ";
 const MAX_ABOUT: usize = 160;
 
 /// Adds a call.
-pub(super) fn write(writer: &mut Writer, name: &str, raw: Option<&[u8]>) {
+pub(super) fn write(writer: &mut PageWriter, name: &str, raw: Option<&[u8]>) {
     let call = Call::new(name, raw);
     let arguments = call.arguments();
     let about = match arguments {
         Arguments::Command(_) | Arguments::Json(_) => String::new(),
         _ => call.about(MAX_ABOUT),
     };
-    let mut spans = vec![Span::new(Tone::Tool, &format!("→ {}", excerpt(name, 80)))];
+    let mut spans = vec![StyledSpan::new(Tone::Tool, &format!("→ {}", excerpt(name, 80)))];
     if !about.is_empty() {
-        spans.push(Span::new(Tone::Plain, &format!(" {about}")));
+        spans.push(StyledSpan::new(Tone::Plain, &format!(" {about}")));
     }
-    writer.push(Line::of(spans).hanging(INDENT));
+    writer.push(StyledLine::of(spans).hanging(INDENT));
     let indent = blanks(INDENT);
     let path = call.path().unwrap_or_default();
     match arguments {
@@ -54,14 +54,14 @@ pub(super) fn write(writer: &mut Writer, name: &str, raw: Option<&[u8]>) {
 }
 
 /// Adds a command as one types it.
-pub(super) fn write_command(writer: &mut Writer, before: &str, command: &str) {
-    let first = [Span { tone: Tone::Dim, text: format!("{before}$ ") }];
+pub(super) fn write_command(writer: &mut PageWriter, before: &str, command: &str) {
+    let first = [StyledSpan { tone: Tone::Dim, text: format!("{before}$ ") }];
     let rest = blanks(before.len() + 2);
     writer.code(Gutter { first: &first, rest: &rest }, "sh", command.trim());
 }
 
 /// Adds what goes and what comes.
-pub(super) fn write_diff(writer: &mut Writer, before: &str, old: &str, new: &str) {
+pub(super) fn write_diff(writer: &mut PageWriter, before: &str, old: &str, new: &str) {
     for line in diff::lines(old, new) {
         let tone = match line.sign {
             '+' => Tone::Added,
@@ -75,31 +75,37 @@ pub(super) fn write_diff(writer: &mut Writer, before: &str, old: &str, new: &str
             }
             let text = format!("{before}{} {}", line.sign, safe_line(piece));
             let hang = before.len() + 2;
-            writer.push(Line { spans: vec![Span { tone, text }], hang, shape: Shape::Code });
+            writer.push(StyledLine {
+                spans: vec![StyledSpan { tone, text }],
+                hang,
+                wrap_mode: WrapMode::Code,
+            });
         }
     }
 }
 
 /// A text is shown as it reads, not as JSON writes it.
-fn write_member(writer: &mut Writer, (key, raw): &(String, &[u8])) {
-    let name = Span::new(Tone::Name, &format!("{BLANKS}{}: ", excerpt(key, 80)));
+fn write_member(writer: &mut PageWriter, (key, raw): &(String, &[u8])) {
+    let name = StyledSpan::new(Tone::Name, &format!("{BLANKS}{}: ", excerpt(key, 80)));
     let after = BLANKS.len() + INDENT;
     let text = treering::internal::json_text(raw);
     let is_long = |text: &str| text.len() > 4 * MAX_ABOUT || text.contains('\n');
     match text {
         Some(text) if is_long(&text) => {
-            writer.push(Line::of(vec![name]));
+            writer.push(StyledLine::of(vec![name]));
             writer.indented(Tone::Plain, &" ".repeat(after), text.trim_end_matches('\n'));
         }
         Some(text) => {
-            writer.push(Line::of(vec![name, Span::new(Tone::Plain, &text)]).hanging(after));
+            writer.push(
+                StyledLine::of(vec![name, StyledSpan::new(Tone::Plain, &text)]).hanging(after),
+            );
         }
         None if raw.len() <= MAX_ABOUT => {
-            let json = Span::new(Tone::Code, &String::from_utf8_lossy(raw));
-            writer.push(Line::of(vec![name, json]).hanging(after));
+            let json = StyledSpan::new(Tone::Code, &String::from_utf8_lossy(raw));
+            writer.push(StyledLine::of(vec![name, json]).hanging(after));
         }
         None => {
-            writer.push(Line::of(vec![name]));
+            writer.push(StyledLine::of(vec![name]));
             writer.json(Gutter::even(&blanks(after)), raw);
         }
     }

@@ -2,7 +2,7 @@
 
 use super::wrap::span_columns;
 use super::writer::{MAX_LINE_BYTES, pieces, with_plain_ends};
-use super::{Line, Shape, Span};
+use super::{StyledLine, StyledSpan, WrapMode};
 use crate::text::safe_line;
 use crate::theme::Tone;
 use treering_export::highlight::{self, Class};
@@ -11,14 +11,14 @@ use treering_export::highlight::{self, Class};
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Gutter<'a> {
     /// Before the first.
-    pub first: &'a [Span],
+    pub first: &'a [StyledSpan],
     /// Before the others.
-    pub rest: &'a [Span],
+    pub rest: &'a [StyledSpan],
 }
 
 impl<'a> Gutter<'a> {
     /// The same before all lines.
-    pub(super) fn even(spans: &'a [Span]) -> Self {
+    pub(super) fn even(spans: &'a [StyledSpan]) -> Self {
         Gutter { first: spans, rest: spans }
     }
 
@@ -27,13 +27,13 @@ impl<'a> Gutter<'a> {
 }
 
 /// Some blanks.
-pub(super) fn blanks(count: usize) -> [Span; 1] {
-    [Span { tone: Tone::Plain, text: " ".repeat(count) }]
+pub(super) fn blanks(count: usize) -> [StyledSpan; 1] {
+    [StyledSpan { tone: Tone::Plain, text: " ".repeat(count) }]
 }
 
 /// Returns the lines of some code. A line that is broken goes on under its own beginning.
-pub(super) fn code_lines(gutter: Gutter<'_>, language: &str, code: &str) -> Vec<Line> {
-    let mut lines = Lines { gutter, out: Vec::new(), line: Vec::new(), bytes: 0 };
+pub(super) fn code_lines(gutter: Gutter<'_>, language: &str, code: &str) -> Vec<StyledLine> {
+    let mut lines = CodeLines { gutter, out: Vec::new(), line: Vec::new(), bytes: 0 };
     let code = with_plain_ends(code);
     for (class, text) in highlight::pieces(language, code.trim_end_matches('\n')) {
         let mut parts = text.split('\n');
@@ -47,21 +47,21 @@ pub(super) fn code_lines(gutter: Gutter<'_>, language: &str, code: &str) -> Vec<
     lines.out
 }
 
-struct Lines<'a> {
+struct CodeLines<'a> {
     gutter: Gutter<'a>,
-    out: Vec<Line>,
-    line: Vec<Span>,
+    out: Vec<StyledLine>,
+    line: Vec<StyledSpan>,
     bytes: usize,
 }
 
-impl Lines<'_> {
+impl CodeLines<'_> {
     fn add(&mut self, tone: Tone, text: &str) {
         for piece in pieces(text).filter(|piece| !piece.is_empty()) {
             if self.bytes + piece.len() > MAX_LINE_BYTES {
                 self.end();
             }
             self.bytes += piece.len();
-            self.line.push(Span { tone, text: safe_line(piece) });
+            self.line.push(StyledSpan { tone, text: safe_line(piece) });
         }
     }
 
@@ -75,16 +75,16 @@ impl Lines<'_> {
         let before = span_columns(&spans);
         spans.append(&mut self.line);
         self.bytes = 0;
-        self.out.push(Line { spans, hang: before + own, shape: Shape::Code });
+        self.out.push(StyledLine { spans, hang: before + own, wrap_mode: WrapMode::Code });
     }
 }
 
 fn tone(class: Class) -> Tone {
     match class {
         Class::Comment => Tone::Comment,
-        Class::Text => Tone::Literal,
+        Class::String => Tone::Literal,
         Class::Number => Tone::Number,
-        Class::Word => Tone::Keyword,
+        Class::Keyword => Tone::Keyword,
         Class::Name => Tone::Name,
         Class::Added => Tone::Added,
         Class::Removed => Tone::Removed,

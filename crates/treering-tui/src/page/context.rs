@@ -2,8 +2,8 @@
 //! whole it takes.
 
 use super::entry::{heading, write_message};
-use super::writer::Writer;
-use super::{Line, Span};
+use super::writer::PageWriter;
+use super::{StyledLine, StyledSpan};
 use crate::theme::Tone;
 use treering::compaction::estimate_tokens;
 use treering::context::ContextMessage;
@@ -15,7 +15,7 @@ use treering_export::text::{excerpt, short_number};
 const BAR: usize = 8;
 
 /// Adds a context.
-pub(super) fn write(writer: &mut Writer, context: &Context, is_edited: impl Fn(&str) -> bool) {
+pub(super) fn write(writer: &mut PageWriter, context: &Context, is_edited: impl Fn(&str) -> bool) {
     let tokens: Vec<u64> =
         context.messages.iter().map(|message| estimate_tokens(&message.json)).collect();
     let total = tokens.iter().fold(0_u64, |sum, tokens| sum.saturating_add(*tokens));
@@ -23,7 +23,7 @@ pub(super) fn write(writer: &mut Writer, context: &Context, is_edited: impl Fn(&
         1 => "1 message".to_owned(),
         count => format!("{count} messages"),
     };
-    writer.push(Line::new(
+    writer.push(StyledLine::new(
         Tone::Title,
         &format!("{count}, about {} tokens", short_number(total as f64)),
     ));
@@ -33,7 +33,7 @@ pub(super) fn write(writer: &mut Writer, context: &Context, is_edited: impl Fn(&
     });
     if let Some(model) = model.filter(|model| !model.is_empty()) {
         let settings = format!("{model} · thinking {}", context.thinking_level);
-        writer.push(Line::new(Tone::Dim, &excerpt(&settings, 200)));
+        writer.push(StyledLine::new(Tone::Dim, &excerpt(&settings, 200)));
     }
     let mut caller = None;
     for (message, tokens) in context.messages.iter().zip(tokens) {
@@ -53,33 +53,33 @@ pub(super) fn write(writer: &mut Writer, context: &Context, is_edited: impl Fn(&
 
 /// Writes the role of a message and the entry it comes from.
 fn write_head(
-    writer: &mut Writer,
+    writer: &mut PageWriter,
     message: &ContextMessage,
     view: MessageView<'_>,
     is_edited: bool,
 ) {
     let mut line = heading(view);
-    line.spans.push(Span::new(Tone::Dim, &format!(" · {}", message.entry)));
+    line.spans.push(StyledSpan::new(Tone::Dim, &format!(" · {}", message.entry)));
     let stands_for = match view.role() {
         Role::CompactionSummary => Some("stands for what came before"),
         Role::BranchSummary => Some("stands for another branch"),
         _ => None,
     };
     if let Some(what) = stands_for {
-        line.spans.push(Span::new(Tone::Summary, &format!(" · {what}")));
+        line.spans.push(StyledSpan::new(Tone::Summary, &format!(" · {what}")));
     }
     if is_edited {
-        line.spans.push(Span::new(Tone::Label, " · edited"));
+        line.spans.push(StyledSpan::new(Tone::Label, " · edited"));
     }
     writer.push(line);
 }
 
 /// Returns how much of the whole it is.
-fn share(tokens: u64, total: u64) -> Line {
+fn share(tokens: u64, total: u64) -> StyledLine {
     let part = tokens as f64 / total.max(1) as f64;
     let full = ((part * BAR as f64).round() as usize).min(BAR);
     let bar = format!("▕{}{}▏", "█".repeat(full), " ".repeat(BAR - full));
     let words =
         format!("{bar} {:.0} % · about {} tokens", part * 100.0, short_number(tokens as f64));
-    Line::new(Tone::Dim, &words)
+    StyledLine::new(Tone::Dim, &words)
 }

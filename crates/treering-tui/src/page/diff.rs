@@ -7,12 +7,12 @@
 use super::code::blanks;
 use super::entry;
 use super::wrap::{span_columns, wrap};
-use super::writer::{MAX_LINE_BYTES, Writer};
-use super::{Line, Page, Shape, Span};
+use super::writer::{MAX_LINE_BYTES, PageWriter};
+use super::{Page, StyledLine, StyledSpan, WrapMode};
 use crate::text::{columns, safe_line};
 use crate::theme::Tone;
 use treering::Entry;
-use treering_export::diff::{Piece, pairs, words};
+use treering_export::diff::{DiffPiece, pairs, words};
 
 /// With less columns there is one text below the other.
 const WIDE: usize = 60;
@@ -24,41 +24,41 @@ const MARK: usize = 2;
 
 /// One of two texts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Side {
+pub struct DiffSide {
     /// The title of the side.
     pub title: String,
     /// The text.
     pub text: String,
 }
 
-impl Side {
+impl DiffSide {
     /// Returns the text of an entry, under its id.
     pub fn of_entry(entry: &Entry) -> Self {
-        let mut writer = Writer::default();
+        let mut writer = PageWriter::default();
         entry::write_body(&mut writer, entry, None);
-        Side { title: entry.id().to_string(), text: writer.finish().text() }
+        DiffSide { title: entry.id().to_string(), text: writer.finish().text() }
     }
 }
 
 /// Compares two texts for a screen of a width.
 ///
 /// ```
-/// use treering_tui::page::diff::{Side, side_by_side};
-/// let side = |title: &str, text: &str| Side { title: title.into(), text: text.into() };
+/// use treering_tui::page::diff::{DiffSide, side_by_side};
+/// let side = |title: &str, text: &str| DiffSide { title: title.into(), text: text.into() };
 /// let page = side_by_side(&side("a1", "same\nred"), &side("b1", "same\nblue"), 60);
 /// assert!(page.text().contains("~ red"));
 /// ```
-pub fn side_by_side(left: &Side, right: &Side, width: usize) -> Page {
-    let mut writer = Writer::default();
+pub fn side_by_side(left: &DiffSide, right: &DiffSide, width: usize) -> Page {
+    let mut writer = PageWriter::default();
     if width < WIDE {
         unified(&mut writer, left, right);
         return writer.finish();
     }
     let column = (width - columns(BETWEEN)) / 2;
-    let title = |side: &Side| Line::new(Tone::Title, &side.title);
+    let title = |side: &DiffSide| StyledLine::new(Tone::Title, &side.title);
     beside(&mut writer, Some(title(left)), Some(title(right)), column);
     let rule = format!("{}─┼─{}", "─".repeat(column), "─".repeat(column));
-    writer.push(Line::new(Tone::Dim, &rule));
+    writer.push(StyledLine::new(Tone::Dim, &rule));
     let pairs = pairs(&left.text, &right.text);
     let mut rest = &pairs[..];
     while !rest.is_empty() && !writer.is_full() {
@@ -77,7 +77,7 @@ pub fn side_by_side(left: &Side, right: &Side, width: usize) -> Page {
                 }
                 _ if place == head => {
                     let words = format!("⋯ {left_out} lines are the same");
-                    writer.push(Line::new(Tone::Dim, &words));
+                    writer.push(StyledLine::new(Tone::Dim, &words));
                 }
                 _ => {}
             }
@@ -87,21 +87,21 @@ pub fn side_by_side(left: &Side, right: &Side, width: usize) -> Page {
     writer.finish()
 }
 
-fn unified(writer: &mut Writer, left: &Side, right: &Side) {
+fn unified(writer: &mut PageWriter, left: &DiffSide, right: &DiffSide) {
     for (sign, side) in [("-", left), ("+", right)] {
-        writer.push(Line::new(Tone::Title, &format!("{sign} {}", side.title)));
+        writer.push(StyledLine::new(Tone::Title, &format!("{sign} {}", side.title)));
     }
     super::call::write_diff(writer, "", &left.text, &right.text);
 }
 
 /// A line of each text beside the other.
-fn row(writer: &mut Writer, pair: (Option<&str>, Option<&str>), column: usize) {
-    let line = |mark: &str, tone: Tone, spans: Vec<Span>| {
-        let mut all = vec![Span { tone, text: format!("{mark} ") }];
+fn row(writer: &mut PageWriter, pair: (Option<&str>, Option<&str>), column: usize) {
+    let line = |mark: &str, tone: Tone, spans: Vec<StyledSpan>| {
+        let mut all = vec![StyledSpan { tone, text: format!("{mark} ") }];
         all.extend(spans);
-        Some(Line { spans: all, hang: MARK, shape: Shape::Code })
+        Some(StyledLine { spans: all, hang: MARK, wrap_mode: WrapMode::Code })
     };
-    let plain = |tone: Tone, text: &str| vec![Span { tone, text: safe_line(cut(text)) }];
+    let plain = |tone: Tone, text: &str| vec![StyledSpan { tone, text: safe_line(cut(text)) }];
     let (left, right) = match pair {
         (Some(left), Some(right)) if left == right => {
             let same = line(" ", Tone::Plain, plain(Tone::Plain, left));
@@ -121,11 +121,11 @@ fn row(writer: &mut Writer, pair: (Option<&str>, Option<&str>), column: usize) {
     beside(writer, left, right, column);
 }
 
-fn marked(pieces: &[Piece<'_>], tone: Tone) -> Vec<Span> {
+fn marked(pieces: &[DiffPiece<'_>], tone: Tone) -> Vec<StyledSpan> {
     let tone = |is_changed: &bool| if *is_changed { tone } else { Tone::Plain };
     pieces
         .iter()
-        .map(|(is_changed, text)| Span { tone: tone(is_changed), text: safe_line(text) })
+        .map(|(is_changed, text)| StyledSpan { tone: tone(is_changed), text: safe_line(text) })
         .collect()
 }
 
@@ -134,8 +134,13 @@ fn cut(line: &str) -> &str {
     line.get(..super::writer::floor(line, MAX_LINE_BYTES)).unwrap_or(line)
 }
 
-fn beside(writer: &mut Writer, left: Option<Line>, right: Option<Line>, column: usize) {
-    let fit = |line: Option<Line>| {
+fn beside(
+    writer: &mut PageWriter,
+    left: Option<StyledLine>,
+    right: Option<StyledLine>,
+    column: usize,
+) {
+    let fit = |line: Option<StyledLine>| {
         let mut rows = Vec::new();
         line.iter().for_each(|line| wrap(line, column, &mut rows));
         rows
@@ -144,8 +149,8 @@ fn beside(writer: &mut Writer, left: Option<Line>, right: Option<Line>, column: 
     for place in 0..left.len().max(right.len()) {
         let mut spans = left.get(place).map(|row| row.spans.clone()).unwrap_or_default();
         spans.extend(blanks(column.saturating_sub(span_columns(&spans))));
-        spans.push(Span { tone: Tone::Dim, text: BETWEEN.to_owned() });
+        spans.push(StyledSpan { tone: Tone::Dim, text: BETWEEN.to_owned() });
         spans.extend(right.get(place).map(|row| row.spans.clone()).unwrap_or_default());
-        writer.push(Line::of(spans));
+        writer.push(StyledLine::of(spans));
     }
 }

@@ -1,16 +1,16 @@
 //! An entry as lines: who says it, what is said, what it took.
 
 use super::code::Gutter;
-use super::writer::Writer;
-use super::{Line, Span, call, prose};
+use super::writer::PageWriter;
+use super::{StyledLine, StyledSpan, call, markdown};
 use crate::theme::Tone;
-use crate::zone::Zone;
+use crate::time_zone::DisplayZone;
 use std::borrow::Cow;
 use treering::entry::{Block, Body, MessageView};
 use treering::{Entry, Role, Session};
 use treering_export::text::{blob_name, excerpt, tokens};
 use treering_export::tool::{self, Call};
-use treering_export::{Calls, Fields, Gist, of_message, usage_facts};
+use treering_export::{Calls, MessageFields, PreviewLine, message_parts, usage_facts};
 
 /// The call that a result answers is looked for so far above it.
 const CALL_WITHIN: usize = 64;
@@ -19,21 +19,26 @@ const MAX_WORDS: usize = 400;
 
 /// What a session knows of an entry.
 #[derive(Debug, Default)]
-pub(super) struct Around {
+pub(super) struct EntryContext {
     /// The answer whose call it answers.
     caller: Option<Entry>,
     label: Option<String>,
 }
 
-impl Around {
+impl EntryContext {
     pub(super) fn of(session: &Session, entry: &Entry) -> Self {
         let label = session.tree().label(entry.id().as_str()).map(str::to_owned);
-        Around { caller: caller(session, entry), label }
+        EntryContext { caller: caller(session, entry), label }
     }
 }
 
 /// Adds an entry.
-pub(super) fn write(writer: &mut Writer, entry: &Entry, around: &Around, zone: &Zone) {
+pub(super) fn write(
+    writer: &mut PageWriter,
+    entry: &Entry,
+    around: &EntryContext,
+    zone: &DisplayZone,
+) {
     let (tone, name) = match (entry.role(), entry.message()) {
         (Some(role), Some(message)) => (role_tone(role), title(message).into_owned()),
         _ => (Tone::Title, entry.type_name().replace('_', " ")),
@@ -41,22 +46,22 @@ pub(super) fn write(writer: &mut Writer, entry: &Entry, around: &Around, zone: &
     let mut facts = vec![entry.id().to_string()];
     facts.extend(entry.time().map(|time| zone.second(time)));
     let mut spans = vec![
-        Span::new(tone, &excerpt(&name, 80)),
-        Span::new(Tone::Dim, &format!(" · {}", facts.join(" · "))),
+        StyledSpan::new(tone, &excerpt(&name, 80)),
+        StyledSpan::new(Tone::Dim, &format!(" · {}", facts.join(" · "))),
     ];
     let label = around.label.as_ref().map(|label| format!(" [{}]", excerpt(label, 80)));
-    spans.extend(label.map(|label| Span::new(Tone::Label, &label)));
-    writer.push(Line::of(spans));
+    spans.extend(label.map(|label| StyledSpan::new(Tone::Label, &label)));
+    writer.push(StyledLine::of(spans));
     write_body(writer, entry, around.caller.as_ref());
 }
 
 /// Adds what an entry says, without who says it. A caller is the answer whose call it answers.
-pub(super) fn write_body(writer: &mut Writer, entry: &Entry, caller: Option<&Entry>) {
+pub(super) fn write_body(writer: &mut PageWriter, entry: &Entry, caller: Option<&Entry>) {
     match entry.body() {
         Body::Message(message) => {
             write_message(writer, message, caller.and_then(Entry::message));
             if message.role() == Role::Assistant {
-                write_facts(writer, of_message(message).1);
+                write_facts(writer, message_parts(message).1);
             }
             for more in entry.more_messages() {
                 writer.gap();
@@ -74,39 +79,39 @@ pub(super) fn write_body(writer: &mut Writer, entry: &Entry, caller: Option<&Ent
                 None => "nothing before it was kept".to_owned(),
             });
             note(writer, &facts.join(" · "));
-            prose::write(writer, &summary, Tone::Plain);
+            markdown::write(writer, &summary, Tone::Plain);
         }
         Body::BranchSummary { from, summary } => {
             if let Some(from) = from {
                 note(writer, &format!("what was left behind ended at {}", excerpt(&from, 80)));
             }
-            prose::write(writer, &summary, Tone::Plain);
+            markdown::write(writer, &summary, Tone::Plain);
         }
         Body::CustomMessage { custom_type, text } => {
             note(writer, &custom_type);
-            prose::write(writer, &text, Tone::Plain);
+            markdown::write(writer, &text, Tone::Plain);
         }
         Body::Damaged => writer.text(Tone::Plain, &String::from_utf8_lossy(entry.raw())),
         Body::Custom { .. } | Body::Usage { .. } | Body::Other => json(writer, entry.raw()),
         _ => {
-            writer.text(Tone::Plain, &Gist::read(entry, &mut Calls::default()).text);
+            writer.text(Tone::Plain, &PreviewLine::read(entry, &mut Calls::default()).text);
             writer.gap();
             json(writer, entry.raw());
         }
     }
 }
 
-fn json(writer: &mut Writer, raw: &[u8]) {
+fn json(writer: &mut PageWriter, raw: &[u8]) {
     writer.json(Gutter::NONE, raw);
 }
 
-fn note(writer: &mut Writer, text: &str) {
-    writer.push(Line::new(Tone::Dim, &excerpt(text, MAX_WORDS)));
+fn note(writer: &mut PageWriter, text: &str) {
+    writer.push(StyledLine::new(Tone::Dim, &excerpt(text, MAX_WORDS)));
 }
 
 /// Who says a message, on a line of its own.
-pub(super) fn heading(message: MessageView<'_>) -> Line {
-    Line::new(role_tone(message.role()), &excerpt(&title(message), 80))
+pub(super) fn heading(message: MessageView<'_>) -> StyledLine {
+    StyledLine::new(role_tone(message.role()), &excerpt(&title(message), 80))
 }
 
 fn title(message: MessageView<'_>) -> Cow<'static, str> {
@@ -131,16 +136,16 @@ pub(super) fn role_tone(role: Role) -> Tone {
 
 /// Adds what a message says. A caller is the message whose call it answers.
 pub(super) fn write_message(
-    writer: &mut Writer,
+    writer: &mut PageWriter,
     message: MessageView<'_>,
     caller: Option<MessageView<'_>>,
 ) {
-    let (blocks, fields) = of_message(message);
+    let (blocks, fields) = message_parts(message);
     match message.role() {
         Role::ToolResult => write_result(writer, fields, &blocks, caller),
         Role::BashExecution => write_bash(writer, message),
         Role::BranchSummary | Role::CompactionSummary => {
-            prose::write(writer, &message.field("summary").unwrap_or_default(), Tone::Plain);
+            markdown::write(writer, &message.field("summary").unwrap_or_default(), Tone::Plain);
         }
         Role::Assistant => {
             write_blocks(writer, &blocks);
@@ -151,7 +156,7 @@ pub(super) fn write_message(
 }
 
 /// Adds blocks with empty lines between them.
-fn write_blocks(writer: &mut Writer, blocks: &[Block<'_>]) {
+fn write_blocks(writer: &mut PageWriter, blocks: &[Block<'_>]) {
     let mut is_first = true;
     for block in blocks {
         if matches!(block, Block::Text(text) | Block::Thinking(text) if text.trim().is_empty()) {
@@ -164,17 +169,17 @@ fn write_blocks(writer: &mut Writer, blocks: &[Block<'_>]) {
     }
 }
 
-fn write_block(writer: &mut Writer, block: &Block<'_>) {
+fn write_block(writer: &mut PageWriter, block: &Block<'_>) {
     match block {
-        Block::Text(text) => prose::write(writer, text, Tone::Plain),
+        Block::Text(text) => markdown::write(writer, text, Tone::Plain),
         Block::Thinking(text) => {
             note(writer, "thinking");
-            prose::write(writer, text, Tone::Dim);
+            markdown::write(writer, text, Tone::Dim);
         }
         Block::Image { mime_type, data } => {
             let bytes = blob_name(data).unwrap_or_else(|| size(data.len() / 4 * 3));
             let picture = format!("[{}, {bytes}]", excerpt(mime_type, 40));
-            writer.push(Line::new(Tone::Dim, &picture));
+            writer.push(StyledLine::new(Tone::Dim, &picture));
         }
         Block::ToolCall { name, arguments, .. } => call::write(writer, name, *arguments),
         Block::Other(raw) => json(writer, raw),
@@ -191,15 +196,16 @@ fn size(bytes: usize) -> String {
 }
 
 /// How an answer ended, if not as it should.
-fn write_end(writer: &mut Writer, fields: Fields<'_>) {
+fn write_end(writer: &mut PageWriter, fields: MessageFields<'_>) {
     if let Some(why) = fields.abnormal_end() {
         writer.gap();
-        writer.push(Line::new(Tone::Failure, &format!("ended: {}", excerpt(&why, MAX_WORDS))));
+        writer
+            .push(StyledLine::new(Tone::Failure, &format!("ended: {}", excerpt(&why, MAX_WORDS))));
     }
 }
 
 /// Who answered, and what it took.
-fn write_facts(writer: &mut Writer, fields: Fields<'_>) {
+fn write_facts(writer: &mut PageWriter, fields: MessageFields<'_>) {
     let mut facts: Vec<String> = fields.model().into_iter().collect();
     let reason = fields.stop_reason();
     facts.extend(Some(reason.into_owned()).filter(|reason| !reason.is_empty()));
@@ -211,8 +217,8 @@ fn write_facts(writer: &mut Writer, fields: Fields<'_>) {
 }
 
 fn write_result(
-    writer: &mut Writer,
-    fields: Fields<'_>,
+    writer: &mut PageWriter,
+    fields: MessageFields<'_>,
     blocks: &[Block<'_>],
     caller: Option<MessageView<'_>>,
 ) {
@@ -228,11 +234,11 @@ fn write_result(
         Some((name, arguments)) => Call::new(name, arguments).label(),
         None => format!("[{}]", excerpt(&fields.tool_name(), 80)),
     };
-    let mut spans = vec![Span::new(Tone::Tool, &what)];
+    let mut spans = vec![StyledSpan::new(Tone::Tool, &what)];
     if fields.is_error() {
-        spans.push(Span::new(Tone::Failure, " failed"));
+        spans.push(StyledSpan::new(Tone::Failure, " failed"));
     }
-    writer.push(Line::of(spans));
+    writer.push(StyledLine::of(spans));
     // A file that was read looks like what it is.
     let path = call.filter(|(name, _)| name.eq_ignore_ascii_case("read"));
     let path =
@@ -249,7 +255,7 @@ fn write_result(
     }
 }
 
-fn write_bash(writer: &mut Writer, message: MessageView<'_>) {
+fn write_bash(writer: &mut PageWriter, message: MessageView<'_>) {
     call::write_command(writer, "", &message.field("command").unwrap_or_default());
     let output = message.field("output").unwrap_or_default();
     if !output.trim().is_empty() {
@@ -257,10 +263,10 @@ fn write_bash(writer: &mut Writer, message: MessageView<'_>) {
     }
     if let Some(code) = message.get("exitCode").filter(|code| !matches!(*code, b"0" | b"null")) {
         let code = excerpt(&String::from_utf8_lossy(code), 20);
-        writer.push(Line::new(Tone::Failure, &format!("exit code {code}")));
+        writer.push(StyledLine::new(Tone::Failure, &format!("exit code {code}")));
     }
     if message.get("cancelled") == Some(b"true") {
-        writer.push(Line::new(Tone::Failure, "cancelled"));
+        writer.push(StyledLine::new(Tone::Failure, "cancelled"));
     }
 }
 

@@ -11,7 +11,7 @@ mod code;
 mod context;
 pub mod diff;
 mod entry;
-mod prose;
+mod markdown;
 mod reader;
 mod table;
 mod wrap;
@@ -20,48 +20,48 @@ mod writer;
 #[cfg(test)]
 mod tests;
 
-pub use reader::Reader;
+pub use reader::PageView;
 
 use crate::text::safe_line;
 use crate::theme::Tone;
-use crate::zone::Zone;
-use entry::Around;
+use crate::time_zone::DisplayZone;
+use entry::EntryContext;
 use std::sync::Arc;
-use table::Table;
+use table::MarkdownTable;
 use treering::entry::MessageView;
 use treering::{Context, Entry, Session};
-use writer::Writer;
+use writer::PageWriter;
 
 /// A piece of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Span {
+pub struct StyledSpan {
     /// The meaning of the text, which decides its color.
     pub tone: Tone,
     /// Safe to show.
     pub text: String,
 }
 
-impl Span {
+impl StyledSpan {
     /// Returns a piece, made safe to show.
     pub fn new(tone: Tone, text: &str) -> Self {
-        Span { tone, text: safe_line(text) }
+        StyledSpan { tone, text: safe_line(text) }
     }
 }
 
 /// A line of a page. May be wider than the screen.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Line {
+pub struct StyledLine {
     /// Its pieces, one after the other.
-    pub spans: Vec<Span>,
+    pub spans: Vec<StyledSpan>,
     /// Where it goes on if it is broken: so many columns from the left. Of what stands there only
     /// the bars of quotes are repeated.
     pub hang: usize,
-    pub(crate) shape: Shape,
+    pub(crate) wrap_mode: WrapMode,
 }
 
 /// The way a line is made to fit.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) enum Shape {
+pub(crate) enum WrapMode {
     /// Broken at blanks.
     #[default]
     Prose,
@@ -70,23 +70,23 @@ pub(crate) enum Shape {
     /// As wide as the screen.
     Rule,
     /// A row of a table; its spans are for who does not need columns.
-    Row(Arc<Table>, usize),
+    Row(Arc<MarkdownTable>, usize),
 }
 
-impl Line {
+impl StyledLine {
     /// Returns a line of one piece, made safe to show.
     pub fn new(tone: Tone, text: &str) -> Self {
-        Line::of(vec![Span::new(tone, text)])
+        StyledLine::of(vec![StyledSpan::new(tone, text)])
     }
 
     /// Returns a line of some pieces.
-    pub fn of(spans: Vec<Span>) -> Self {
-        Line { spans, ..Line::default() }
+    pub fn of(spans: Vec<StyledSpan>) -> Self {
+        StyledLine { spans, ..StyledLine::default() }
     }
 
     /// The same, going on so many columns from the left where it is broken.
     pub fn hanging(self, hang: usize) -> Self {
-        Line { hang, ..self }
+        StyledLine { hang, ..self }
     }
 
     /// Returns all of it, without what it looks like.
@@ -99,29 +99,29 @@ impl Line {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Page {
     /// Its lines.
-    pub lines: Vec<Line>,
+    pub lines: Vec<StyledLine>,
 }
 
 impl Page {
     /// Returns the whole of an entry, with its time in a zone.
-    pub fn of_entry(entry: &Entry, zone: &Zone) -> Self {
-        let mut writer = Writer::default();
-        entry::write(&mut writer, entry, &Around::default(), zone);
+    pub fn of_entry(entry: &Entry, zone: &DisplayZone) -> Self {
+        let mut writer = PageWriter::default();
+        entry::write(&mut writer, entry, &EntryContext::default(), zone);
         writer.finish()
     }
 
     /// Returns the whole of an entry of a session, with its label; a result is shown knowing the
     /// call it answers.
-    pub fn of_entry_in(session: &Session, entry: &Entry, zone: &Zone) -> Self {
-        let mut writer = Writer::default();
-        entry::write(&mut writer, entry, &Around::of(session, entry), zone);
+    pub fn of_entry_in(session: &Session, entry: &Entry, zone: &DisplayZone) -> Self {
+        let mut writer = PageWriter::default();
+        entry::write(&mut writer, entry, &EntryContext::of(session, entry), zone);
         writer.finish()
     }
 
     /// Returns the content of a message without its role. A caller is the message whose call it
     /// answers.
     pub fn of_message(message: MessageView<'_>, caller: Option<MessageView<'_>>) -> Self {
-        let mut writer = Writer::default();
+        let mut writer = PageWriter::default();
         entry::write_message(&mut writer, message, caller);
         writer.finish()
     }
@@ -134,7 +134,7 @@ impl Page {
     /// assert_eq!(page.text(), "→ edit a\n  - x\n  + y\n");
     /// ```
     pub fn of_call(name: &str, arguments: Option<&[u8]>) -> Self {
-        let mut writer = Writer::default();
+        let mut writer = PageWriter::default();
         call::write(&mut writer, name, arguments);
         writer.finish()
     }
@@ -146,7 +146,7 @@ impl Page {
 
     /// The same, with a mark on what comes from entries that a context edit changed.
     pub fn of_context_edited(context: &Context, is_edited: impl Fn(&str) -> bool) -> Self {
-        let mut writer = Writer::default();
+        let mut writer = PageWriter::default();
         context::write(&mut writer, context, is_edited);
         writer.finish()
     }
@@ -166,26 +166,26 @@ impl Page {
     /// Returns a page for Markdown text.
     ///
     /// ```
-    /// use treering_tui::page::{Line, Page};
+    /// use treering_tui::page::{StyledLine, Page};
     /// let page = Page::of_markdown("# A\n- *b*");
-    /// let lines: Vec<String> = page.lines.iter().map(Line::text).collect();
+    /// let lines: Vec<String> = page.lines.iter().map(StyledLine::text).collect();
     /// assert_eq!(lines, ["# A", "", "• b"]);
     /// ```
     pub fn of_markdown(text: &str) -> Self {
-        let mut writer = Writer::default();
-        prose::write(&mut writer, text, Tone::Plain);
+        let mut writer = PageWriter::default();
+        markdown::write(&mut writer, text, Tone::Plain);
         writer.finish()
     }
 
     /// That there is nothing to show, and why.
     pub fn of_failure(why: &str) -> Self {
-        let mut writer = Writer::default();
+        let mut writer = PageWriter::default();
         writer.text(Tone::Failure, why);
         writer.finish()
     }
 
     /// The same with lines no wider than a screen. All of it is made to fit: for a page to scroll in
-    /// a [`Reader`] does less.
+    /// a [`PageView`] does less.
     pub fn wrapped(&self, width: usize) -> Self {
         let mut page = Page::default();
         for line in &self.lines {

@@ -1,35 +1,35 @@
 //! A page on a screen. It is wrapped only as far as the user has scrolled, so that showing the
 //! beginning of a long page costs no more than showing a short one.
 
-use super::{Line, Page, wrap};
+use super::{Page, StyledLine, wrap};
 
 /// A page, and the part of it that is looked at.
 ///
 /// ```
-/// use treering_tui::page::{Page, Reader};
-/// let mut reader = Reader::new(Page::of_markdown("one\ntwo\nthree"));
+/// use treering_tui::page::{Page, PageView};
+/// let mut reader = PageView::new(Page::of_markdown("one\ntwo\nthree"));
 /// reader.resize(20, 2);
 /// reader.scroll(9);
 /// let rows: Vec<String> = reader.rows().iter().map(|row| row.text()).collect();
 /// assert_eq!(rows, ["two", "three"]);
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Reader {
+pub struct PageView {
     page: Page,
     width: usize,
     height: usize,
     /// The rows so far.
-    pub(super) rows: Vec<Line>,
+    pub(super) rows: Vec<StyledLine>,
     /// At which row each line begins, of those that were made to fit.
     starts: Vec<usize>,
     /// The first row that is looked at.
     top: usize,
 }
 
-impl Reader {
+impl PageView {
     /// Looks at the beginning of a page. Nothing is seen before the screen's size is known.
     pub fn new(page: Page) -> Self {
-        Reader { page, ..Reader::default() }
+        PageView { page, ..PageView::default() }
     }
 
     /// Returns the page.
@@ -82,7 +82,7 @@ impl Reader {
     }
 
     /// Returns the rows that are looked at.
-    pub fn rows(&self) -> &[Line] {
+    pub fn rows(&self) -> &[StyledLine] {
         let end = (self.top + self.height).min(self.rows.len());
         self.rows.get(self.top..end).unwrap_or_default()
     }

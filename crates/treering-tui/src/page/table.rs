@@ -1,8 +1,8 @@
 //! Tables in as many columns as there are: those that need little get it, the others share the rest,
 //! and what does not fit into a cell goes on below it.
 
-use super::wrap::{Lead, add, span_columns, wrap};
-use super::{Line, Span};
+use super::wrap::{HangingIndent, add, span_columns, wrap};
+use super::{StyledLine, StyledSpan};
 use crate::text::columns;
 use crate::theme::Tone;
 use pulldown_cmark::Alignment;
@@ -15,19 +15,19 @@ const BETWEEN: &str = " │ ";
 
 /// The cells of a table.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct Table {
+pub(crate) struct MarkdownTable {
     aligned: Vec<Alignment>,
     /// The first row is the head.
-    pub(super) rows: Vec<Vec<Line>>,
+    pub(super) rows: Vec<Vec<StyledLine>>,
     /// The width of the widest cell of each column.
     widths: Vec<usize>,
 }
 
-impl Eq for Table {}
+impl Eq for MarkdownTable {}
 
-impl Table {
+impl MarkdownTable {
     pub(super) fn new(aligned: Vec<Alignment>) -> Self {
-        Table { aligned, ..Table::default() }
+        MarkdownTable { aligned, ..MarkdownTable::default() }
     }
 
     /// Measures the cells, once they are all there.
@@ -42,11 +42,11 @@ impl Table {
     }
 
     /// Returns a row as one text.
-    pub(super) fn text_of(&self, row: usize) -> Vec<Span> {
+    pub(super) fn text_of(&self, row: usize) -> Vec<StyledSpan> {
         let mut spans = Vec::new();
         for (place, cell) in self.rows.get(row).into_iter().flatten().enumerate() {
             if place > 0 {
-                spans.push(Span { tone: Tone::Dim, text: BETWEEN.to_owned() });
+                spans.push(StyledSpan { tone: Tone::Dim, text: BETWEEN.to_owned() });
             }
             spans.extend(cell.spans.iter().cloned());
         }
@@ -54,7 +54,13 @@ impl Table {
     }
 
     /// Appends a row that fits the screen; below the head a line.
-    pub(super) fn lay_out(&self, row: usize, lead: Lead<'_>, width: usize, out: &mut Vec<Line>) {
+    pub(super) fn lay_out(
+        &self,
+        row: usize,
+        lead: HangingIndent<'_>,
+        width: usize,
+        out: &mut Vec<StyledLine>,
+    ) {
         let room = width - lead.columns;
         let starts = |is_first: bool| {
             let mut start = Vec::new();
@@ -72,7 +78,7 @@ impl Table {
         for (place, spans) in rows.into_iter().enumerate() {
             let mut line = starts(place == 0);
             line.extend(spans);
-            out.push(Line::of(line));
+            out.push(StyledLine::of(line));
         }
     }
 
@@ -98,11 +104,11 @@ impl Table {
         Some(widths)
     }
 
-    fn in_columns(&self, row: usize, widths: &[usize]) -> Vec<Vec<Span>> {
-        let empty = Line::default();
+    fn in_columns(&self, row: usize, widths: &[usize]) -> Vec<Vec<StyledSpan>> {
+        let empty = StyledLine::default();
         let cells = self.rows.get(row).map(Vec::as_slice).unwrap_or_default();
         let mut height = 1;
-        let cells: Vec<Vec<Line>> = (0..widths.len())
+        let cells: Vec<Vec<StyledLine>> = (0..widths.len())
             .zip(widths)
             .map(|(place, width)| {
                 let mut lines = Vec::new();
@@ -115,12 +121,12 @@ impl Table {
     }
 
     /// One line across all columns.
-    fn across(&self, cells: &[Vec<Line>], line: usize, widths: &[usize]) -> Vec<Span> {
+    fn across(&self, cells: &[Vec<StyledLine>], line: usize, widths: &[usize]) -> Vec<StyledSpan> {
         let mut spans = Vec::new();
-        let blank = |count: usize| Span { tone: Tone::Plain, text: " ".repeat(count) };
+        let blank = |count: usize| StyledSpan { tone: Tone::Plain, text: " ".repeat(count) };
         for (place, (cell, width)) in cells.iter().zip(widths).enumerate() {
             if place > 0 {
-                spans.push(Span { tone: Tone::Dim, text: BETWEEN.to_owned() });
+                spans.push(StyledSpan { tone: Tone::Dim, text: BETWEEN.to_owned() });
             }
             let pieces = cell.get(line).map(|line| line.spans.clone()).unwrap_or_default();
             let free = width.saturating_sub(span_columns(&pieces));
@@ -137,13 +143,13 @@ impl Table {
         spans
     }
 
-    fn in_words(&self, row: usize, room: usize) -> Vec<Vec<Span>> {
+    fn in_words(&self, row: usize, room: usize) -> Vec<Vec<StyledSpan>> {
         let mut lines = Vec::new();
-        wrap(&Line::of(self.text_of(row)), room, &mut lines);
+        wrap(&StyledLine::of(self.text_of(row)), room, &mut lines);
         lines.into_iter().map(|line| line.spans).collect()
     }
 
-    fn rule(&self, room: usize) -> Vec<Span> {
+    fn rule(&self, room: usize) -> Vec<StyledSpan> {
         let text = match self.share(room) {
             Some(widths) => {
                 let lines: Vec<String> = widths.iter().map(|width| "─".repeat(*width)).collect();
@@ -151,6 +157,6 @@ impl Table {
             }
             None => "─".repeat(room),
         };
-        vec![Span { tone: Tone::Dim, text }]
+        vec![StyledSpan { tone: Tone::Dim, text }]
     }
 }

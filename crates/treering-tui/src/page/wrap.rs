@@ -1,9 +1,9 @@
 //! Lines made to fit a screen: prose is broken at blanks, code where the screen ends.
 //!
-//! Works on what is seen, cluster by cluster, with the columns that the canvas will use. Nothing
+//! Works on what is seen, cluster by cluster, with the columns that the context will use. Nothing
 //! visible is lost: only blanks at which a line of prose is broken.
 
-use super::{Line, Shape, Span};
+use super::{StyledLine, StyledSpan, WrapMode};
 use crate::text::{columns, graphemes};
 use crate::theme::Tone;
 
@@ -11,38 +11,38 @@ use crate::theme::Tone;
 const LEAST: usize = 2;
 
 /// Appends the rows of a line.
-pub(super) fn wrap(line: &Line, width: usize, out: &mut Vec<Line>) {
+pub(super) fn wrap(line: &StyledLine, width: usize, out: &mut Vec<StyledLine>) {
     let width = width.max(LEAST);
-    match &line.shape {
-        Shape::Rule => return out.push(rule(line, width)),
-        Shape::Row(table, row) => {
+    match &line.wrap_mode {
+        WrapMode::Rule => return out.push(rule(line, width)),
+        WrapMode::Row(table, row) => {
             return table.lay_out(*row, lead(line, width), width, out);
         }
         // A character has at least as many bytes as columns.
         _ if bytes(line) <= width || is_narrow(line, width) => {
-            return out.push(Line::of(line.spans.clone()));
+            return out.push(StyledLine::of(line.spans.clone()));
         }
         _ => {}
     }
     let start = out.len();
-    let mut rows = Rows::new(line, width, out);
-    match line.shape {
-        Shape::Code => rows.code(line),
+    let mut rows = LineWrapper::new(line, width, out);
+    match line.wrap_mode {
+        WrapMode::Code => rows.code(line),
         _ => rows.prose(line),
     }
     debug_assert!(out.len() > start);
 }
 
 /// Returns how many columns some pieces take.
-pub(super) fn span_columns(spans: &[Span]) -> usize {
+pub(super) fn span_columns(spans: &[StyledSpan]) -> usize {
     spans.iter().map(|span| columns(&span.text)).sum()
 }
 
-fn bytes(line: &Line) -> usize {
+fn bytes(line: &StyledLine) -> usize {
     line.spans.iter().map(|span| span.text.len()).sum()
 }
 
-fn is_narrow(line: &Line, width: usize) -> bool {
+fn is_narrow(line: &StyledLine, width: usize) -> bool {
     let mut left = width;
     line.spans.iter().flat_map(|span| graphemes(&span.text)).all(|(_, wide)| {
         let fits = wide <= left;
@@ -51,15 +51,15 @@ fn is_narrow(line: &Line, width: usize) -> bool {
     })
 }
 
-fn rule(line: &Line, width: usize) -> Line {
+fn rule(line: &StyledLine, width: usize) -> StyledLine {
     let mut spans = line.spans.clone();
     let text = "─".repeat(width.saturating_sub(span_columns(&spans)));
-    spans.push(Span { tone: Tone::Dim, text });
-    Line::of(spans)
+    spans.push(StyledSpan { tone: Tone::Dim, text });
+    StyledLine::of(spans)
 }
 
 /// The prefix of the first row, and that of the others.
-pub(super) struct Lead<'a> {
+pub(super) struct HangingIndent<'a> {
     pub first: Vec<(Tone, &'a str)>,
     pub rest: Vec<(Tone, &'a str)>,
     pub columns: usize,
@@ -68,9 +68,9 @@ pub(super) struct Lead<'a> {
 }
 
 /// No more than half of the screen is given to it.
-pub(super) fn lead(line: &Line, width: usize) -> Lead<'_> {
+pub(super) fn lead(line: &StyledLine, width: usize) -> HangingIndent<'_> {
     let most = line.hang.min(width / 2).min(width - LEAST);
-    let mut lead = Lead { first: Vec::new(), rest: Vec::new(), columns: 0, clusters: 0 };
+    let mut lead = HangingIndent { first: Vec::new(), rest: Vec::new(), columns: 0, clusters: 0 };
     for span in &line.spans {
         for (cluster, wide) in graphemes(&span.text) {
             if lead.columns + wide > most {
@@ -89,28 +89,28 @@ pub(super) fn lead(line: &Line, width: usize) -> Lead<'_> {
 }
 
 /// Adds a cluster to a row.
-pub(super) fn add(row: &mut Vec<Span>, tone: Tone, cluster: &str) {
+pub(super) fn add(row: &mut Vec<StyledSpan>, tone: Tone, cluster: &str) {
     match row.last_mut() {
         Some(last) if last.tone == tone => last.text.push_str(cluster),
-        _ => row.push(Span { tone, text: cluster.to_owned() }),
+        _ => row.push(StyledSpan { tone, text: cluster.to_owned() }),
     }
 }
 
-struct Rows<'a, 'b> {
+struct LineWrapper<'a, 'b> {
     width: usize,
-    lead: Lead<'a>,
-    row: Vec<Span>,
+    lead: HangingIndent<'a>,
+    row: Vec<StyledSpan>,
     used: usize,
-    out: &'b mut Vec<Line>,
+    out: &'b mut Vec<StyledLine>,
 }
 
-impl<'a, 'b> Rows<'a, 'b> {
-    fn new(line: &'a Line, width: usize, out: &'b mut Vec<Line>) -> Self {
+impl<'a, 'b> LineWrapper<'a, 'b> {
+    fn new(line: &'a StyledLine, width: usize, out: &'b mut Vec<StyledLine>) -> Self {
         let lead = lead(line, width);
         let mut row = Vec::new();
         lead.first.iter().for_each(|(tone, cluster)| add(&mut row, *tone, cluster));
         let used = lead.columns;
-        Rows { width, lead, row, used, out }
+        LineWrapper { width, lead, row, used, out }
     }
 
     /// Puts a cluster on this row, or on the next if there is no room.
@@ -137,28 +137,31 @@ impl<'a, 'b> Rows<'a, 'b> {
     }
 
     fn end(&mut self) {
-        self.out.push(Line::of(std::mem::take(&mut self.row)));
+        self.out.push(StyledLine::of(std::mem::take(&mut self.row)));
         for (tone, cluster) in &self.lead.rest {
             add(&mut self.row, *tone, cluster);
         }
         self.used = self.lead.columns;
     }
 
-    fn clusters(&self, line: &'a Line) -> impl Iterator<Item = (Tone, &'a str, usize)> + use<'a> {
+    fn clusters(
+        &self,
+        line: &'a StyledLine,
+    ) -> impl Iterator<Item = (Tone, &'a str, usize)> + use<'a> {
         let all = line.spans.iter().flat_map(|span| {
             graphemes(&span.text).map(|(cluster, wide)| (span.tone, cluster, wide))
         });
         all.skip(self.lead.clusters)
     }
 
-    fn code(&mut self, line: &'a Line) {
+    fn code(&mut self, line: &'a StyledLine) {
         for (tone, cluster, wide) in self.clusters(line) {
             self.put(tone, cluster, wide);
         }
         self.end();
     }
 
-    fn prose(&mut self, line: &'a Line) {
+    fn prose(&mut self, line: &'a StyledLine) {
         let (mut gap, mut word) = (Vec::new(), Vec::new());
         for (tone, cluster, wide) in self.clusters(line) {
             match cluster {

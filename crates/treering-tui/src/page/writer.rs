@@ -1,7 +1,7 @@
 //! Fills a page, up to where pages end: an entry may be a gigabyte, a screen is not.
 
 use super::code::{Gutter, code_lines};
-use super::{Line, Page, Span};
+use super::{Page, StyledLine, StyledSpan};
 use crate::text::safe_line;
 use crate::theme::Tone;
 use std::borrow::Cow;
@@ -14,13 +14,13 @@ pub(super) const MAX_LINE_BYTES: usize = 8 << 10;
 
 /// A page that is being written.
 #[derive(Debug, Default)]
-pub(super) struct Writer {
-    lines: Vec<Line>,
+pub(super) struct PageWriter {
+    lines: Vec<StyledLine>,
     bytes: usize,
     is_full: bool,
 }
 
-impl Writer {
+impl PageWriter {
     pub(super) fn finish(self) -> Page {
         Page { lines: self.lines }
     }
@@ -38,14 +38,14 @@ impl Writer {
         MAX_BYTES.saturating_sub(self.bytes)
     }
 
-    pub(super) fn push(&mut self, line: Line) {
+    pub(super) fn push(&mut self, line: StyledLine) {
         if self.is_full {
             return;
         }
         self.bytes += line.spans.iter().map(|span| span.text.len()).sum::<usize>() + 1;
         self.is_full = self.lines.len() >= MAX_LINES || self.bytes > MAX_BYTES;
         self.lines.push(match self.is_full {
-            true => Line::new(Tone::Dim, "… the rest is not shown"),
+            true => StyledLine::new(Tone::Dim, "… the rest is not shown"),
             false => line,
         });
     }
@@ -53,7 +53,7 @@ impl Writer {
     /// An empty line, unless there is nothing before it.
     pub(super) fn gap(&mut self) {
         if !self.is_empty() {
-            self.push(Line::default());
+            self.push(StyledLine::default());
         }
     }
 
@@ -70,7 +70,7 @@ impl Writer {
                     return;
                 }
                 let text = format!("{blanks}{}", safe_line(piece));
-                self.push(Line::of(vec![Span { tone, text }]).hanging(blanks.len()));
+                self.push(StyledLine::of(vec![StyledSpan { tone, text }]).hanging(blanks.len()));
             }
         }
     }

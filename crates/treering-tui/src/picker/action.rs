@@ -6,7 +6,7 @@ use crate::keys;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the table says what each does")]
-pub enum Action {
+pub enum PickerAction {
     Up,
     Down,
     PageUp,
@@ -32,9 +32,9 @@ pub enum Action {
     Close,
 }
 
-impl keys::Action for Action {
+impl keys::Action for PickerAction {
     const ALL: &'static [(Self, &'static str, &'static str, &'static str)] = {
-        use Action::*;
+        use PickerAction::*;
         &[
             (Up, "up", "one up, from the first to the last", "Up"),
             (Down, "down", "one down, from the last to the first", "Down"),

@@ -7,10 +7,10 @@
 
 mod action;
 mod areas;
-mod cards;
 mod columns;
-mod query;
 mod rows;
+mod search_input;
+mod session_table;
 mod state;
 mod threads;
 mod update;
@@ -19,8 +19,8 @@ mod view;
 #[cfg(test)]
 mod tests;
 
-pub use action::Action;
-pub use rows::{Row, Rows};
-pub use state::{Mode, Scope, Sort, Start, State};
-pub use update::{Effect, Event, update};
+pub use action::PickerAction;
+pub use rows::{SessionRow, SessionRows};
+pub use state::{PickerMode, PickerOptions, PickerState, Scope, Sort};
+pub use update::{PickerEffect, PickerEvent, update};
 pub use view::draw;

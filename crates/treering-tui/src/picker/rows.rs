@@ -4,16 +4,16 @@
 //! up; a thread stands where its newest member would. Otherwise the list is flat. The order never depends
 //! on the order in which sessions became known.
 
-use super::cards::Cards;
+use super::session_table::SessionTable;
 use super::state::Sort;
 use super::threads::Threads;
 use std::cmp::Reverse;
 
 /// A line of the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Row {
+pub struct SessionRow {
     /// The session's place among all that are known.
-    pub(crate) card: u32,
+    pub(crate) session: u32,
     /// The number of sessions above it in its thread.
     pub level: u32,
     /// The row of the one it stands below.
@@ -24,36 +24,38 @@ pub struct Row {
 
 /// The lines of the list.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Rows(Vec<Row>);
+pub struct SessionRows(Vec<SessionRow>);
 
-impl Rows {
+impl SessionRows {
     /// Lays out the sessions that `is_listed`.
     pub(crate) fn lay_out(
-        cards: &Cards,
+        sessions: &SessionTable,
         threads: &Threads,
         sort: Sort,
         is_listed: impl Fn(u32) -> bool,
     ) -> Self {
         let mut listed: Vec<u32> =
-            (0..cards.all().len() as u32).filter(|card| is_listed(*card)).collect();
-        let newness = |card: &u32| {
-            let info = cards.get(*card).map(|card| &card.info);
+            (0..sessions.all().len() as u32).filter(|session| is_listed(*session)).collect();
+        let newness = |session: &u32| {
+            let info = sessions.get(*session).map(|session| &session.info);
             Reverse(info.map(|info| (info.modified, &info.path)))
         };
         listed.sort_by_key(newness);
         match sort {
-            Sort::Threaded => return Rows(threaded(&listed, cards.all().len(), threads)),
+            Sort::Threaded => return SessionRows(threaded(&listed, sessions.all().len(), threads)),
             Sort::Recent => {}
             Sort::Relevance => {
-                listed.sort_by_key(|card| Reverse(cards.get(*card).and_then(|card| card.rank)));
+                listed.sort_by_key(|session| {
+                    Reverse(sessions.get(*session).and_then(|session| session.rank))
+                });
             }
         }
-        let flat = |card| Row { card, level: 0, parent: None, is_last: false };
-        Rows(listed.into_iter().map(flat).collect())
+        let flat = |session| SessionRow { session, level: 0, parent: None, is_last: false };
+        SessionRows(listed.into_iter().map(flat).collect())
     }
 
     /// Returns all of them.
-    pub fn all(&self) -> &[Row] {
+    pub fn all(&self) -> &[SessionRow] {
         &self.0
     }
 
@@ -67,12 +69,12 @@ impl Rows {
         self.0.is_empty()
     }
 
-    pub(crate) fn get(&self, row: usize) -> Option<&Row> {
+    pub(crate) fn get(&self, row: usize) -> Option<&SessionRow> {
         self.0.get(row)
     }
 
-    pub(crate) fn row_of(&self, card: u32) -> Option<usize> {
-        self.0.iter().position(|row| row.card == card)
+    pub(crate) fn row_of(&self, session: u32) -> Option<usize> {
+        self.0.iter().position(|row| row.session == session)
     }
 
     /// Returns the connectors before a row's title, in at most `most` levels of three columns; of
@@ -99,10 +101,10 @@ impl Rows {
 }
 
 /// `listed` is sorted, the newest first. `count` is how many sessions there are, listed or not.
-fn threaded(listed: &[u32], count: usize, threads: &Threads) -> Vec<Row> {
+fn threaded(listed: &[u32], count: usize, threads: &Threads) -> Vec<SessionRow> {
     let mut position = vec![u32::MAX; count];
-    for (&card, at) in listed.iter().zip(0..) {
-        set(&mut position, card, at);
+    for (&session, at) in listed.iter().zip(0..) {
+        set(&mut position, session, at);
     }
     let mut below: Vec<Vec<u32>> = vec![Vec::new(); listed.len()];
     let mut roots = Vec::new();
@@ -139,22 +141,22 @@ fn parents(listed: &[u32], position: &[u32], threads: &Threads) -> Vec<Option<u3
     // The answer for those that are not listed, so that long hidden lines are walked once.
     let mut above = vec![UNKNOWN; position.len()];
     let mut passed = Vec::new();
-    let mut nearest = |card: u32| {
-        let mut at = threads.parent(card);
+    let mut nearest = |session: u32| {
+        let mut at = threads.parent(session);
         let found = loop {
-            let Some(card) = at else { break NONE };
-            let place = position.get(card as usize).copied().unwrap_or(UNKNOWN);
-            let known = above.get(card as usize).copied().unwrap_or(UNKNOWN);
+            let Some(session) = at else { break NONE };
+            let place = position.get(session as usize).copied().unwrap_or(UNKNOWN);
+            let known = above.get(session as usize).copied().unwrap_or(UNKNOWN);
             if let Some(found) = [place, known].into_iter().find(|found| *found != UNKNOWN) {
                 break found;
             }
-            passed.push(card);
-            at = threads.parent(card);
+            passed.push(session);
+            at = threads.parent(session);
         };
-        passed.drain(..).for_each(|card| set(&mut above, card, found));
+        passed.drain(..).for_each(|session| set(&mut above, session, found));
         (found != NONE).then_some(found)
     };
-    listed.iter().map(|card| nearest(*card)).collect()
+    listed.iter().map(|session| nearest(*session)).collect()
 }
 
 /// Everything below the roots, parents first.
@@ -168,16 +170,16 @@ fn walk(roots: &[u32], below: &[Vec<u32>]) -> Vec<u32> {
     order
 }
 
-fn rows(listed: &[u32], roots: &[u32], below: &[Vec<u32>]) -> Vec<Row> {
-    let mut rows: Vec<Row> = Vec::with_capacity(listed.len());
+fn rows(listed: &[u32], roots: &[u32], below: &[Vec<u32>]) -> Vec<SessionRow> {
+    let mut rows: Vec<SessionRow> = Vec::with_capacity(listed.len());
     // The sessions still to place, the next at the end: position, parent's row, level, last of its
     // siblings.
     let mut rest: Vec<(u32, Option<u32>, u32, bool)> =
         roots.iter().rev().map(|root| (*root, None, 0, false)).collect();
     while let Some((at, parent, level, is_last)) = rest.pop() {
         let row = rows.len() as u32;
-        let Some(&card) = listed.get(at as usize) else { continue };
-        rows.push(Row { card, level, parent, is_last });
+        let Some(&session) = listed.get(at as usize) else { continue };
+        rows.push(SessionRow { session, level, parent, is_last });
         let children = below.get(at as usize).into_iter().flatten();
         let first = rest.len();
         rest.extend(children.map(|child| (*child, Some(row), level + 1, false)));

@@ -3,16 +3,16 @@
 //! The rows are kept and only laid out anew when what they depend on has changed: the sessions, the
 //! query, the order, the scope. The selection is a file: it stays selected wherever its row moves.
 
-use super::action::Action;
-use super::areas::Areas;
-use super::cards::{Card, Cards, rank};
-use super::query::Search;
-use super::rows::Rows;
+use super::action::PickerAction;
+use super::areas::PickerAreas;
+use super::rows::SessionRows;
+use super::search_input::SearchInput;
+use super::session_table::{ListedSession, SessionTable, rank};
 use super::threads::Threads;
 use crate::Notice;
-use crate::input::Input;
+use crate::input::TextInput;
 use crate::keys::Bindings;
-use crate::page::{Page, Reader};
+use crate::page::{Page, PageView};
 use crate::theme::Theme;
 use std::path::{Path, PathBuf};
 use treering::catalog::{Progress, SessionInfo};
@@ -62,12 +62,12 @@ pub enum Scope {
 
 /// The mode that decides what keys do.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum Mode {
+pub enum PickerMode {
     /// Moving in the list; characters go to the query.
     #[default]
     Browse,
     /// Giving this session a name.
-    Rename(PathBuf, Input),
+    Rename(PathBuf, TextInput),
     /// Asking whether this session may go.
     Delete(PathBuf),
     /// Reading the list of keys, from this line on.
@@ -76,7 +76,7 @@ pub enum Mode {
 
 /// The initial settings of a picker.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Start {
+pub struct PickerOptions {
     /// The current project.
     pub project: Project,
     /// The initial scope.
@@ -93,27 +93,27 @@ pub struct Start {
 
 /// The preview.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Preview {
+pub(crate) struct PickerPreview {
     pub is_shown: bool,
     /// The session that was asked for last.
     pub asked: Option<PathBuf>,
     /// The page, once it was read.
-    pub page: Option<Reader>,
+    pub page: Option<PageView>,
 }
 
 /// The state of the session picker.
 #[derive(Debug, Clone)]
-pub struct State {
+pub struct PickerState {
     /// The key bindings.
-    pub bindings: Bindings<Action>,
+    pub bindings: Bindings<PickerAction>,
     /// The colours.
     pub theme: Theme,
-    pub(crate) start: Start,
+    pub(crate) start: PickerOptions,
     pub(crate) now: i64,
-    pub(crate) cards: Cards,
+    pub(crate) sessions: SessionTable,
     threads: Threads,
-    pub(crate) rows: Rows,
-    pub(crate) search: Search,
+    pub(crate) rows: SessionRows,
+    pub(crate) search: SearchInput,
     pub(crate) sort: Sort,
     pub(crate) scope: Scope,
     pub(crate) named_only: bool,
@@ -126,24 +126,24 @@ pub struct State {
     pub(crate) row: usize,
     pub(crate) top: usize,
     pub(crate) size: (u16, u16),
-    pub(crate) mode: Mode,
-    pub(crate) preview: Preview,
+    pub(crate) mode: PickerMode,
+    pub(crate) preview: PickerPreview,
     pub(crate) notice: Option<Notice>,
 }
 
-impl State {
+impl PickerState {
     /// Returns a picker that knows no sessions yet.
-    pub fn new(start: Start) -> Self {
-        State {
+    pub fn new(start: PickerOptions) -> Self {
+        PickerState {
             bindings: Bindings::default(),
             theme: Theme::default(),
             now: start.now,
             scope: start.scope,
             start,
-            cards: Cards::default(),
+            sessions: SessionTable::default(),
             threads: Threads::default(),
-            rows: Rows::default(),
-            search: Search::default(),
+            rows: SessionRows::default(),
+            search: SearchInput::default(),
             sort: Sort::default(),
             named_only: false,
             reading: Some(Progress { done: 0, total: 0 }),
@@ -151,41 +151,41 @@ impl State {
             row: 0,
             top: 0,
             size: (80, 24),
-            mode: Mode::Browse,
-            preview: Preview::default(),
+            mode: PickerMode::Browse,
+            preview: PickerPreview::default(),
             notice: None,
         }
     }
 
     /// Returns the file of the session that is selected.
     pub fn selected(&self) -> Option<&Path> {
-        self.selected_card().map(|card| &*card.info.path)
+        self.selected_session().map(|session| &*session.info.path)
     }
 
     /// Returns the known facts about a session.
     pub fn session(&self, path: &Path) -> Option<&SessionInfo> {
-        let place = self.cards.place(path)?;
-        self.cards.get(place).map(|card| &card.info)
+        let place = self.sessions.place(path)?;
+        self.sessions.get(place).map(|session| &session.info)
     }
 
     /// Returns how many sessions are known.
     pub fn count(&self) -> usize {
-        self.cards.all().len()
+        self.sessions.all().len()
     }
 
     /// Returns the rows as they stand.
-    pub fn rows(&self) -> &Rows {
+    pub fn rows(&self) -> &SessionRows {
         &self.rows
     }
 
     /// Returns the file of the session in a row.
     pub fn path(&self, row: usize) -> Option<&Path> {
-        let card = self.cards.get(self.rows.get(row)?.card)?;
-        Some(&card.info.path)
+        let session = self.sessions.get(self.rows.get(row)?.session)?;
+        Some(&session.info.path)
     }
 
     /// Returns the mode.
-    pub fn mode(&self) -> &Mode {
+    pub fn mode(&self) -> &PickerMode {
         &self.mode
     }
 
@@ -209,12 +209,12 @@ impl State {
         self.start.open.as_deref() == Some(path)
     }
 
-    pub(crate) fn selected_card(&self) -> Option<&Card> {
-        self.cards.get(self.rows.get(self.row)?.card)
+    pub(crate) fn selected_session(&self) -> Option<&ListedSession> {
+        self.sessions.get(self.rows.get(self.row)?.session)
     }
 
-    pub(crate) fn areas(&self) -> Areas {
-        Areas::of(self.size.0, self.size.1, self.preview.is_shown)
+    pub(crate) fn areas(&self) -> PickerAreas {
+        PickerAreas::of(self.size.0, self.size.1, self.preview.is_shown)
     }
 
     /// Takes in sessions, in place of what was known of them.
@@ -222,20 +222,20 @@ impl State {
         for info in sessions {
             let rank = rank(&info, self.search.query.as_ref(), self.now);
             let is_here = self.start.project.has(&info.cwd);
-            self.cards.put(Card { info, is_here, rank });
+            self.sessions.put(ListedSession { info, is_here, rank });
         }
         self.sessions_changed();
     }
 
     /// Forgets sessions.
     pub(crate) fn forget(&mut self, paths: &[PathBuf]) {
-        paths.iter().for_each(|path| self.cards.remove(path));
+        paths.iter().for_each(|path| self.sessions.remove(path));
         self.sessions_changed();
     }
 
     /// A session has another file now.
     pub(crate) fn rename_file(&mut self, from: &Path, to: SessionInfo) {
-        self.cards.remove(from);
+        self.sessions.remove(from);
         if self.cursor.as_deref() == Some(from) {
             self.cursor = Some(to.path.clone());
         }
@@ -243,10 +243,12 @@ impl State {
     }
 
     fn sessions_changed(&mut self) {
-        self.threads = Threads::of(&self.cards);
+        self.threads = Threads::of(&self.sessions);
         match &self.mode {
-            Mode::Rename(path, _) | Mode::Delete(path) if self.cards.place(path).is_none() => {
-                self.mode = Mode::Browse;
+            PickerMode::Rename(path, _) | PickerMode::Delete(path)
+                if self.sessions.place(path).is_none() =>
+            {
+                self.mode = PickerMode::Browse;
             }
             _ => {}
         }
@@ -256,20 +258,20 @@ impl State {
     /// The query changed: every session is asked again.
     pub(crate) fn search_anew(&mut self) {
         self.search.read();
-        self.cards.ask(self.search.query.as_ref(), self.now);
+        self.sessions.ask(self.search.query.as_ref(), self.now);
         self.lay_out();
     }
 
     /// Lays out what is listed, and finds what is selected in it.
     pub(crate) fn lay_out(&mut self) {
-        let is_listed = |card: u32| {
-            self.cards.get(card).is_some_and(|card| {
-                card.rank.is_some()
-                    && (self.scope == Scope::All || card.is_here)
-                    && (!self.named_only || card.info.name.is_some())
+        let is_listed = |session: u32| {
+            self.sessions.get(session).is_some_and(|session| {
+                session.rank.is_some()
+                    && (self.scope == Scope::All || session.is_here)
+                    && (!self.named_only || session.info.name.is_some())
             })
         };
-        self.rows = Rows::lay_out(&self.cards, &self.threads, self.sort, is_listed);
+        self.rows = SessionRows::lay_out(&self.sessions, &self.threads, self.sort, is_listed);
         self.find_cursor();
     }
 
@@ -278,8 +280,8 @@ impl State {
             self.row = 0;
             return;
         };
-        let place = self.cards.place(path);
-        match place.map(|card| self.rows.row_of(card)) {
+        let place = self.sessions.place(path);
+        match place.map(|session| self.rows.row_of(session)) {
             Some(Some(row)) => self.row = row,
             // The session exists but is not listed: a new search begins at the top.
             Some(None) => self.row = 0,
@@ -309,7 +311,7 @@ impl State {
     /// Shows a page in the preview. Where there is one of the same session already, which may have been
     /// only its head, reading goes on at the same row.
     pub(crate) fn show_page(&mut self, page: Page) {
-        let old = self.preview.page.replace(Reader::new(page));
+        let old = self.preview.page.replace(PageView::new(page));
         self.fit_page();
         self.scroll(old.map_or(0, |old| old.top() as isize));
     }

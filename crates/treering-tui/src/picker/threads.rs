@@ -4,70 +4,70 @@
 //! archived. Headers can say anything: a ring of sessions that come from each other is opened at its
 //! oldest, so that nothing is lost and no walk is endless.
 
-use super::cards::{Card, Cards};
+use super::session_table::{ListedSession, SessionTable};
 use std::collections::HashMap;
 use std::path::Path;
 
-/// The parent of every session, by its place among the cards, as far as it is known.
+/// The parent of every session, by its place among the sessions, as far as it is known.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Threads(Vec<Option<u32>>);
 
 impl Threads {
-    pub(crate) fn of(cards: &Cards) -> Self {
+    pub(crate) fn of(sessions: &SessionTable) -> Self {
         let mut ids: HashMap<&str, u32> = HashMap::new();
-        if cards.all().iter().any(|card| card.info.parent_session.is_some()) {
-            for (card, at) in cards.all().iter().zip(0..) {
+        if sessions.all().iter().any(|session| session.info.parent_session.is_some()) {
+            for (session, at) in sessions.all().iter().zip(0..) {
                 // Of copies the newest counts, whichever was read first.
-                let known = ids.entry(&card.info.id).or_insert(at);
-                if cards.get(*known).is_some_and(|other| newness(card) > newness(other)) {
+                let known = ids.entry(&session.info.id).or_insert(at);
+                if sessions.get(*known).is_some_and(|other| newness(session) > newness(other)) {
                     *known = at;
                 }
             }
         }
-        let parent = |(card, at): (&Card, u32)| {
-            let named = card.info.parent_session.as_deref()?;
-            find(named, cards, &ids).filter(|parent| *parent != at)
+        let parent = |(session, at): (&ListedSession, u32)| {
+            let named = session.info.parent_session.as_deref()?;
+            find(named, sessions, &ids).filter(|parent| *parent != at)
         };
-        let mut threads = Threads(cards.all().iter().zip(0..).map(parent).collect());
-        threads.open_rings(cards);
+        let mut threads = Threads(sessions.all().iter().zip(0..).map(parent).collect());
+        threads.open_rings(sessions);
         threads
     }
 
-    pub(crate) fn parent(&self, card: u32) -> Option<u32> {
-        self.0.get(card as usize).copied().flatten()
+    pub(crate) fn parent(&self, session: u32) -> Option<u32> {
+        self.0.get(session as usize).copied().flatten()
     }
 
-    fn open_rings(&mut self, cards: &Cards) {
+    fn open_rings(&mut self, sessions: &SessionTable) {
         // When each was visited: those of the walk that goes on are a ring if it meets them again.
         let mut visited = vec![0_u32; self.0.len()];
         for (start, walk) in (0..self.0.len() as u32).zip(1..) {
             let mut at = Some(start);
-            while let Some(card) = at {
-                let Some(mark) = visited.get_mut(card as usize) else { break };
+            while let Some(session) = at {
+                let Some(mark) = visited.get_mut(session as usize) else { break };
                 if *mark == walk {
-                    self.open_ring(card, cards);
+                    self.open_ring(session, sessions);
                 }
                 if *mark != 0 {
                     break;
                 }
                 *mark = walk;
-                at = self.parent(card);
+                at = self.parent(session);
             }
         }
     }
 
-    fn open_ring(&mut self, first: u32, cards: &Cards) {
-        let age = |card: u32| {
-            let info = &cards.get(card)?.info;
+    fn open_ring(&mut self, first: u32, sessions: &SessionTable) {
+        let age = |session: u32| {
+            let info = &sessions.get(session)?.info;
             Some((info.created.unwrap_or(info.modified), &info.path))
         };
         let mut oldest = first;
         let mut at = self.parent(first);
-        while let Some(card) = at.filter(|card| *card != first) {
-            if age(card) < age(oldest) {
-                oldest = card;
+        while let Some(session) = at.filter(|session| *session != first) {
+            if age(session) < age(oldest) {
+                oldest = session;
             }
-            at = self.parent(card);
+            at = self.parent(session);
         }
         if let Some(parent) = self.0.get_mut(oldest as usize) {
             *parent = None;
@@ -75,14 +75,14 @@ impl Threads {
     }
 }
 
-fn newness(card: &Card) -> (i64, &Path) {
-    (card.info.modified, &card.info.path)
+fn newness(session: &ListedSession) -> (i64, &Path) {
+    (session.info.modified, &session.info.path)
 }
 
 /// Returns the session that a header names: by its path, by the path it has or had in an archive,
 /// by its id, or by the id at the end of its file's name.
-fn find(named: &str, cards: &Cards, ids: &HashMap<&str, u32>) -> Option<u32> {
-    let by_path = |path: &str| cards.place(Path::new(path));
+fn find(named: &str, sessions: &SessionTable, ids: &HashMap<&str, u32>) -> Option<u32> {
+    let by_path = |path: &str| sessions.place(Path::new(path));
     let stem = named.strip_suffix(".zst").unwrap_or(named);
     by_path(named)
         .or_else(|| by_path(stem))

@@ -1,11 +1,11 @@
 //! What happens when something happens: a state and an event give a state and effects.
 
-use super::action::Action;
-use super::state::{Mode, Scope, State};
-use crate::happening::{Happening, Mouse};
-use crate::input::Input;
+use super::action::PickerAction;
+use super::state::{PickerMode, PickerState, Scope};
+use crate::input::TextInput;
 use crate::keys::{Code, Key};
 use crate::page::Page;
+use crate::terminal_event::{MouseEvent, TerminalEvent};
 use crate::{Notice, Screen};
 use ratatui::Frame;
 use std::path::{Path, PathBuf};
@@ -14,9 +14,9 @@ use treering::catalog::{Progress, SessionInfo};
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub enum Event {
+pub enum PickerEvent {
     /// Something at the terminal.
-    Happened(Happening),
+    Terminal(TerminalEvent),
     /// These sessions were found, or are different now; and how far reading has come, if it goes on.
     Found(Vec<SessionInfo>, Option<Progress>),
     /// There is nothing more to be found.
@@ -35,16 +35,16 @@ pub enum Event {
     Failure(String),
 }
 
-impl From<Happening> for Event {
-    fn from(happening: Happening) -> Self {
-        Event::Happened(happening)
+impl From<TerminalEvent> for PickerEvent {
+    fn from(event: TerminalEvent) -> Self {
+        PickerEvent::Terminal(event)
     }
 }
 
 /// Something to be done. Sessions are named by their files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Effect {
+pub enum PickerEffect {
     /// Close the picker.
     Close,
     /// End the program.
@@ -73,11 +73,11 @@ pub enum Effect {
     Preview(PathBuf),
 }
 
-impl Screen for State {
-    type Event = Event;
-    type Effect = Effect;
+impl Screen for PickerState {
+    type Event = PickerEvent;
+    type Effect = PickerEffect;
 
-    fn update(self, event: Event) -> (Self, Vec<Effect>) {
+    fn update(self, event: PickerEvent) -> (Self, Vec<PickerEffect>) {
         update(self, event)
     }
 
@@ -90,27 +90,29 @@ impl Screen for State {
 const WHEEL: isize = 3;
 
 /// The state after an event, and what is to be done. Pure: it reads and writes nothing.
-pub fn update(mut state: State, event: Event) -> (State, Vec<Effect>) {
+pub fn update(mut state: PickerState, event: PickerEvent) -> (PickerState, Vec<PickerEffect>) {
     let mut effects = Vec::new();
     match event {
-        Event::Happened(happening) => on_happening(&mut state, happening, &mut effects),
-        Event::Found(sessions, progress) => {
+        PickerEvent::Terminal(terminal_event) => {
+            on_terminal_event(&mut state, terminal_event, &mut effects)
+        }
+        PickerEvent::Found(sessions, progress) => {
             if progress.is_some() {
                 state.reading = progress;
             }
             reread_preview(&mut state, &sessions);
             state.learn(sessions);
         }
-        Event::Complete => state.reading = None,
-        Event::Gone(paths) => state.forget(&paths),
-        Event::Moved(from, to) => state.rename_file(&from, *to),
-        Event::Page(path, page) if state.preview.asked.as_ref() == Some(&path) => {
+        PickerEvent::Complete => state.reading = None,
+        PickerEvent::Gone(paths) => state.forget(&paths),
+        PickerEvent::Moved(from, to) => state.rename_file(&from, *to),
+        PickerEvent::Page(path, page) if state.preview.asked.as_ref() == Some(&path) => {
             state.show_page(page);
         }
-        Event::Page(..) => {}
-        Event::Now(now) => state.now = now,
-        Event::Notice(notice) => state.notice = Some(Notice::new(notice)),
-        Event::Failure(failure) => state.notice = Some(Notice::failure(failure)),
+        PickerEvent::Page(..) => {}
+        PickerEvent::Now(now) => state.now = now,
+        PickerEvent::Notice(notice) => state.notice = Some(Notice::new(notice)),
+        PickerEvent::Failure(failure) => state.notice = Some(Notice::failure(failure)),
     }
     state.follow_cursor();
     ask_for_page(&mut state, &mut effects);
@@ -118,7 +120,7 @@ pub fn update(mut state: State, event: Event) -> (State, Vec<Effect>) {
 }
 
 /// A session that is different now has another preview.
-fn reread_preview(state: &mut State, sessions: &[SessionInfo]) {
+fn reread_preview(state: &mut PickerState, sessions: &[SessionInfo]) {
     let is_other = |new: &&SessionInfo| {
         state.preview.asked.as_ref() == Some(&new.path) && state.session(&new.path) != Some(*new)
     };
@@ -127,77 +129,87 @@ fn reread_preview(state: &mut State, sessions: &[SessionInfo]) {
     }
 }
 
-fn ask_for_page(state: &mut State, effects: &mut Vec<Effect>) {
+fn ask_for_page(state: &mut PickerState, effects: &mut Vec<PickerEffect>) {
     let wanted = state.selected().filter(|_| state.preview.is_shown).map(Path::to_owned);
     if wanted == state.preview.asked {
         return;
     }
     state.preview.page = None;
     state.preview.asked.clone_from(&wanted);
-    effects.extend(wanted.map(Effect::Preview));
+    effects.extend(wanted.map(PickerEffect::Preview));
 }
 
-fn on_happening(state: &mut State, happening: Happening, effects: &mut Vec<Effect>) {
-    match happening {
-        Happening::Key(key) => {
+fn on_terminal_event(
+    state: &mut PickerState,
+    event: TerminalEvent,
+    effects: &mut Vec<PickerEffect>,
+) {
+    match event {
+        TerminalEvent::Key(key) => {
             state.notice = None;
             on_key(state, key, effects);
         }
-        Happening::Paste(text) => on_paste(state, &text),
-        Happening::Mouse(mouse) => on_mouse(state, mouse, effects),
-        Happening::Resize(width, height) => {
+        TerminalEvent::Paste(text) => on_paste(state, &text),
+        TerminalEvent::Mouse(mouse) => on_mouse(state, mouse, effects),
+        TerminalEvent::Resize(width, height) => {
             state.size = (width, height);
             state.fit_page();
         }
-        Happening::Stop => effects.push(Effect::Stop),
+        TerminalEvent::Stop => effects.push(PickerEffect::Stop),
     }
 }
 
-fn on_key(state: &mut State, key: Key, effects: &mut Vec<Effect>) {
+fn on_key(state: &mut PickerState, key: Key, effects: &mut Vec<PickerEffect>) {
     let is_typing = match &state.mode {
-        Mode::Rename(..) => true,
-        Mode::Browse => !state.search.is_empty(),
-        Mode::Delete(_) | Mode::Help(_) => false,
+        PickerMode::Rename(..) => true,
+        PickerMode::Browse => !state.search.is_empty(),
+        PickerMode::Delete(_) | PickerMode::Help(_) => false,
     };
     let action = state.bindings.command(key, is_typing);
-    if action == Some(Action::Close) {
-        effects.push(Effect::Close);
+    if action == Some(PickerAction::Close) {
+        effects.push(PickerEffect::Close);
         return;
     }
     match std::mem::take(&mut state.mode) {
-        Mode::Rename(path, input) => rename(state, path, input, key, effects),
-        Mode::Delete(path) => match key.typed() {
-            Some('y' | 'Y') => effects.push(Effect::Delete(path)),
+        PickerMode::Rename(path, input) => rename(state, path, input, key, effects),
+        PickerMode::Delete(path) => match key.typed() {
+            Some('y' | 'Y') => effects.push(PickerEffect::Delete(path)),
             _ => state.notice = Some(Notice::new("nothing was deleted")),
         },
-        Mode::Help(top) => state.mode = help(state, top, key),
-        Mode::Browse => match action {
+        PickerMode::Help(top) => state.mode = help(state, top, key),
+        PickerMode::Browse => match action {
             Some(action) => act(state, action, effects),
             None => type_in(state, key),
         },
     }
 }
 
-fn type_in(state: &mut State, key: Key) {
+fn type_in(state: &mut PickerState, key: Key) {
     if state.search.input.take(key) {
         state.search_anew();
     }
 }
 
 /// Any key but those that scroll puts the list of keys away.
-fn help(state: &State, top: usize, key: Key) -> Mode {
+fn help(state: &PickerState, top: usize, key: Key) -> PickerMode {
     let height = usize::from(state.size.1.saturating_sub(2)).max(1);
     let last_top = state.bindings.list().len().saturating_sub(height);
     match key.code {
-        Code::Up => Mode::Help(top.saturating_sub(1)),
-        Code::Down => Mode::Help((top + 1).min(last_top)),
-        Code::PageUp => Mode::Help(top.saturating_sub(height)),
-        Code::PageDown => Mode::Help((top + height).min(last_top)),
-        _ => Mode::Browse,
+        Code::Up => PickerMode::Help(top.saturating_sub(1)),
+        Code::Down => PickerMode::Help((top + 1).min(last_top)),
+        Code::PageUp => PickerMode::Help(top.saturating_sub(height)),
+        Code::PageDown => PickerMode::Help((top + height).min(last_top)),
+        _ => PickerMode::Browse,
     }
 }
 
-fn rename(state: &mut State, path: PathBuf, mut input: Input, key: Key, effects: &mut Vec<Effect>) {
+fn rename(
+    state: &mut PickerState,
+    path: PathBuf,
+    mut input: TextInput,
+    key: Key,
+    effects: &mut Vec<PickerEffect>,
+) {
     match key.code {
         Code::Esc => {}
         Code::Enter => {
@@ -206,136 +218,138 @@ fn rename(state: &mut State, path: PathBuf, mut input: Input, key: Key, effects:
             if name != old.unwrap_or_default() {
                 let name = name.to_owned();
                 state.notice = Some(Notice::work("renaming …"));
-                effects.push(Effect::Rename(path, name));
+                effects.push(PickerEffect::Rename(path, name));
             }
         }
         _ => {
             input.take(key);
-            state.mode = Mode::Rename(path, input);
+            state.mode = PickerMode::Rename(path, input);
         }
     }
 }
 
-fn on_paste(state: &mut State, text: &str) {
+fn on_paste(state: &mut PickerState, text: &str) {
     match &mut state.mode {
-        Mode::Rename(_, input) => input.insert(text),
-        Mode::Browse => {
+        PickerMode::Rename(_, input) => input.insert(text),
+        PickerMode::Browse => {
             state.search.input.insert(text);
             state.search_anew();
         }
-        Mode::Delete(_) | Mode::Help(_) => {}
+        PickerMode::Delete(_) | PickerMode::Help(_) => {}
     }
 }
 
-fn on_mouse(state: &mut State, mouse: Mouse, effects: &mut Vec<Effect>) {
+fn on_mouse(state: &mut PickerState, mouse: MouseEvent, effects: &mut Vec<PickerEffect>) {
     let areas = state.areas();
     match mouse {
-        _ if state.mode != Mode::Browse => {}
-        Mouse::Click(x, y) if areas.list.contains((x, y).into()) => {
+        _ if state.mode != PickerMode::Browse => {}
+        MouseEvent::Click(x, y) if areas.list.contains((x, y).into()) => {
             let row = state.top + usize::from(y - areas.list.y);
             match row == state.row {
-                true => act(state, Action::Open, effects),
+                true => act(state, PickerAction::Open, effects),
                 false => state.choose(row),
             }
         }
-        Mouse::Click(..) => {}
-        Mouse::WheelUp(x, y) if areas.split.preview.contains((x, y).into()) => state.scroll(-WHEEL),
-        Mouse::WheelDown(x, y) if areas.split.preview.contains((x, y).into()) => {
+        MouseEvent::Click(..) => {}
+        MouseEvent::WheelUp(x, y) if areas.split.preview.contains((x, y).into()) => {
+            state.scroll(-WHEEL)
+        }
+        MouseEvent::WheelDown(x, y) if areas.split.preview.contains((x, y).into()) => {
             state.scroll(WHEEL)
         }
-        Mouse::WheelUp(..) => step(state, -WHEEL),
-        Mouse::WheelDown(..) => step(state, WHEEL),
+        MouseEvent::WheelUp(..) => step(state, -WHEEL),
+        MouseEvent::WheelDown(..) => step(state, WHEEL),
     }
 }
 
-fn act(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
+fn act(state: &mut PickerState, action: PickerAction, effects: &mut Vec<PickerEffect>) {
     let page = (state.areas().list.height as isize).max(1);
     let last = state.rows.len().saturating_sub(1);
     let selected = state.selected().map(Path::to_owned);
     match action {
-        Action::Up if state.row == 0 => state.choose(last),
-        Action::Up => step(state, -1),
-        Action::Down if state.row == last => state.choose(0),
-        Action::Down => step(state, 1),
-        Action::PageUp => step(state, -page),
-        Action::PageDown => step(state, page),
-        Action::First => state.choose(0),
-        Action::Last => state.choose(last),
-        Action::Open if state.is_bare() => effects.push(Effect::Demo),
-        Action::Open => effects.extend(selected.map(Effect::Open)),
-        Action::Copy => effects.extend(selected.map(Effect::OpenCopy)),
-        Action::New => effects.push(Effect::New),
-        Action::Sort => {
+        PickerAction::Up if state.row == 0 => state.choose(last),
+        PickerAction::Up => step(state, -1),
+        PickerAction::Down if state.row == last => state.choose(0),
+        PickerAction::Down => step(state, 1),
+        PickerAction::PageUp => step(state, -page),
+        PickerAction::PageDown => step(state, page),
+        PickerAction::First => state.choose(0),
+        PickerAction::Last => state.choose(last),
+        PickerAction::Open if state.is_bare() => effects.push(PickerEffect::Demo),
+        PickerAction::Open => effects.extend(selected.map(PickerEffect::Open)),
+        PickerAction::Copy => effects.extend(selected.map(PickerEffect::OpenCopy)),
+        PickerAction::New => effects.push(PickerEffect::New),
+        PickerAction::Sort => {
             state.sort = state.sort.next();
             state.lay_out();
         }
-        Action::Named => {
+        PickerAction::Named => {
             state.named_only = !state.named_only;
             state.lay_out();
         }
-        Action::Scope => {
+        PickerAction::Scope => {
             state.scope = match state.scope {
                 Scope::Project => Scope::All,
                 Scope::All => Scope::Project,
             };
             state.lay_out();
         }
-        Action::Rename => {
-            if let Some(card) = state.selected_card() {
-                let input = Input::new(card.info.name.as_deref().unwrap_or_default());
-                state.mode = Mode::Rename(card.info.path.clone(), input);
+        PickerAction::Rename => {
+            if let Some(session) = state.selected_session() {
+                let input = TextInput::new(session.info.name.as_deref().unwrap_or_default());
+                state.mode = PickerMode::Rename(session.info.path.clone(), input);
             }
         }
-        Action::Delete => match selected {
+        PickerAction::Delete => match selected {
             Some(path) if state.is_open(&path) => refuse(state, "deleted"),
-            Some(path) => state.mode = Mode::Delete(path),
+            Some(path) => state.mode = PickerMode::Delete(path),
             None => {}
         },
-        Action::Archive => archive(state, effects),
-        Action::Export => {
+        PickerAction::Archive => archive(state, effects),
+        PickerAction::Export => {
             if let Some(path) = selected {
                 state.notice = Some(Notice::work("exporting …"));
-                effects.push(Effect::Export(path));
+                effects.push(PickerEffect::Export(path));
             }
         }
-        Action::CopyPath => effects.extend(selected.map(Effect::CopyPath)),
-        Action::Preview => state.preview.is_shown = !state.preview.is_shown,
-        Action::PreviewUp => state.scroll(-1),
-        Action::PreviewDown => state.scroll(1),
-        Action::Help => state.mode = Mode::Help(0),
-        Action::Back if state.search.is_empty() => effects.push(Effect::Close),
-        Action::Back => {
+        PickerAction::CopyPath => effects.extend(selected.map(PickerEffect::CopyPath)),
+        PickerAction::Preview => state.preview.is_shown = !state.preview.is_shown,
+        PickerAction::PreviewUp => state.scroll(-1),
+        PickerAction::PreviewDown => state.scroll(1),
+        PickerAction::Help => state.mode = PickerMode::Help(0),
+        PickerAction::Back if state.search.is_empty() => effects.push(PickerEffect::Close),
+        PickerAction::Back => {
             state.search.input.clear();
             state.search_anew();
         }
-        Action::Close => effects.push(Effect::Close),
+        PickerAction::Close => effects.push(PickerEffect::Close),
     }
 }
 
 /// The session that is open stays where it is.
-fn refuse(state: &mut State, what: &str) {
+fn refuse(state: &mut PickerState, what: &str) {
     let text = format!("this session is open: it cannot be {what} from here");
     state.notice = Some(Notice::failure(text));
 }
 
-fn archive(state: &mut State, effects: &mut Vec<Effect>) {
-    let Some(card) = state.selected_card() else { return };
-    let (path, is_archived) = (card.info.path.clone(), card.is_archived());
+fn archive(state: &mut PickerState, effects: &mut Vec<PickerEffect>) {
+    let Some(session) = state.selected_session() else { return };
+    let (path, is_archived) = (session.info.path.clone(), session.is_archived());
     match is_archived {
         _ if state.is_open(&path) => refuse(state, "archived"),
         true => {
             state.notice = Some(Notice::work("unpacking …"));
-            effects.push(Effect::Unarchive(path));
+            effects.push(PickerEffect::Unarchive(path));
         }
         false => {
             state.notice = Some(Notice::work("archiving …"));
-            effects.push(Effect::Archive(path));
+            effects.push(PickerEffect::Archive(path));
         }
     }
 }
 
 /// Moves by so many rows, as far as there are rows.
-fn step(state: &mut State, rows: isize) {
+fn step(state: &mut PickerState, rows: isize) {
     let last = state.rows.len().saturating_sub(1);
     state.choose(state.row.saturating_add_signed(rows).min(last));
 }

@@ -1,22 +1,22 @@
-//! The program: picker, tree and chat, one after the other on one desk.
+//! The program: picker, tree and chat, one after the other on one runner.
 //!
 //! Whoever leaves a screen comes back to the one before it. There is one session at a time, whichever
 //! screen shows it, and one text that is written but not sent, with the drafts beside it.
 
 use super::chat::{ChatSetup, chat};
-use super::desk::Desk;
-use super::keeper::Keeper;
+use super::draft_store::DraftStore;
+use super::open_session::OpenSession;
 use super::picker::{self, PickerSetup, pick};
+use super::runner::Runner;
 use super::tree::{self, TreeSetup, select};
-use super::visit::Visit;
-use crate::chat::{Drafts, Left, Unsent};
+use crate::chat::{Drafts, ExitReason, UnsentText};
 use std::io;
 use std::path::{Path, PathBuf};
 use treering_agent::{AgentSession, CancellationToken, Forked};
 
 /// How the screens look, and which keys they have.
 #[derive(Debug)]
-pub struct Setup {
+pub struct AppSetup {
     /// The session picker.
     pub picker: PickerSetup,
     /// The tree selector.
@@ -28,7 +28,7 @@ pub struct Setup {
 }
 
 /// Where sessions come from. An error says what happened, and what to do.
-pub trait Sessions {
+pub trait SessionSource {
     /// Opens a session.
     fn open(&self, file: &Path) -> Result<AgentSession, String>;
     /// Begins a new one.
@@ -41,7 +41,7 @@ pub trait Sessions {
 
 /// What is shown at first.
 #[derive(Debug)]
-pub enum First {
+pub enum StartScreen {
     /// All sessions.
     Picker,
     /// The tree of one.
@@ -52,7 +52,7 @@ pub enum First {
 
 /// How the program ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum End {
+pub enum AppExit {
     /// Somebody left.
     Left {
         /// The session they talked in last, if they did.
@@ -65,7 +65,7 @@ pub enum End {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Screen {
+enum ActiveScreen {
     Picker,
     Tree,
     Chat,
@@ -74,31 +74,31 @@ enum Screen {
 /// Runs the program until somebody leaves it. The terminal is as it was afterwards. `runtime` is where
 /// what waits is done; it needs its timer and its input and output.
 pub fn run(
-    setup: &Setup,
-    sessions: &dyn Sessions,
-    first: First,
+    setup: &AppSetup,
+    sessions: &dyn SessionSource,
+    first: StartScreen,
     runtime: &tokio::runtime::Handle,
-) -> io::Result<End> {
-    let (keeper, drafts) = match &setup.drafts {
-        Some((dir, project)) => Keeper::start(dir, project),
-        None => (Keeper::default(), Drafts::default()),
+) -> io::Result<AppExit> {
+    let (draft_store, drafts) = match &setup.drafts {
+        Some((dir, project)) => DraftStore::start(dir, project),
+        None => (DraftStore::default(), Drafts::default()),
     };
-    let mut program = Program {
-        desk: Desk::open()?,
+    let mut program = App {
+        runner: Runner::open()?,
         setup,
         sessions,
         runtime,
-        visit: None,
+        open_session: None,
         screens: Vec::new(),
         has_talked: false,
-        unsent: Unsent { drafts, ..Unsent::default() },
-        keeper,
+        unsent: UnsentText { drafts, ..UnsentText::default() },
+        draft_store,
         notice: None,
     };
     match first {
-        First::Picker => program.show(Screen::Picker),
-        First::Tree(agent) => program.enter(agent, Screen::Tree),
-        First::Chat(agent) => program.enter(agent, Screen::Chat),
+        StartScreen::Picker => program.show(ActiveScreen::Picker),
+        StartScreen::Tree(agent) => program.enter(agent, ActiveScreen::Tree),
+        StartScreen::Chat(agent) => program.enter(agent, ActiveScreen::Chat),
     }
     program.run()
 }
@@ -106,56 +106,56 @@ pub fn run(
 /// A file of this size takes a moment to read, in bytes.
 const LARGE: u64 = 32 << 20;
 
-struct Program<'a> {
-    desk: Desk,
-    setup: &'a Setup,
-    sessions: &'a dyn Sessions,
+struct App<'a> {
+    runner: Runner,
+    setup: &'a AppSetup,
+    sessions: &'a dyn SessionSource,
     runtime: &'a tokio::runtime::Handle,
     /// The session that is open.
-    visit: Option<Visit>,
+    open_session: Option<OpenSession>,
     /// The screens that somebody comes back to, the one that is shown last. Each is there once.
-    screens: Vec<Screen>,
+    screens: Vec<ActiveScreen>,
     /// Whether somebody talked in it.
     has_talked: bool,
     /// What was written but not sent.
-    unsent: Unsent,
-    keeper: Keeper,
+    unsent: UnsentText,
+    draft_store: DraftStore,
     /// To be said on the next screen.
     notice: Option<String>,
 }
 
-impl Program<'_> {
-    fn run(mut self) -> io::Result<End> {
+impl App<'_> {
+    fn run(mut self) -> io::Result<AppExit> {
         while let Some(screen) = self.screens.last() {
-            let goes_on = match (screen, self.visit.clone()) {
-                (Screen::Picker, _) => self.pick()?,
-                (Screen::Tree, Some(visit)) => self.select(&visit)?,
-                (Screen::Chat, Some(visit)) => self.chat(&visit)?,
-                (Screen::Tree | Screen::Chat, None) => {
+            let goes_on = match (screen, self.open_session.clone()) {
+                (ActiveScreen::Picker, _) => self.pick()?,
+                (ActiveScreen::Tree, Some(open_session)) => self.select(&open_session)?,
+                (ActiveScreen::Chat, Some(open_session)) => self.chat(&open_session)?,
+                (ActiveScreen::Tree | ActiveScreen::Chat, None) => {
                     self.screens.pop();
                     true
                 }
             };
             if !goes_on {
-                self.keeper.close(&self.unsent);
-                return Ok(End::Stopped(self.desk.signal()));
+                self.draft_store.close(&self.unsent);
+                return Ok(AppExit::Stopped(self.runner.signal()));
             }
         }
         let session = self.file().filter(|_| self.has_talked);
-        Ok(End::Left { session, has_drafts: self.keeper.close(&self.unsent) })
+        Ok(AppExit::Left { session, has_drafts: self.draft_store.close(&self.unsent) })
     }
 
     fn file(&self) -> Option<PathBuf> {
-        self.visit.as_ref()?.agent.session().path()
+        self.open_session.as_ref()?.agent.session().path()
     }
 
-    fn show(&mut self, screen: Screen) {
+    fn show(&mut self, screen: ActiveScreen) {
         self.screens.retain(|shown| *shown != screen);
         self.screens.push(screen);
     }
 
-    fn enter(&mut self, agent: AgentSession, screen: Screen) {
-        self.visit = Some(Visit::new(agent, self.runtime.clone()));
+    fn enter(&mut self, agent: AgentSession, screen: ActiveScreen) {
+        self.open_session = Some(OpenSession::new(agent, self.runtime.clone()));
         self.has_talked = false;
         self.remember();
         self.show(screen);
@@ -173,24 +173,24 @@ impl Program<'_> {
         let open = self.file();
         let notice = self.notice.take();
         let (agent, screen) =
-            match pick(&mut self.desk, &self.setup.picker, open.as_deref(), notice)? {
-                picker::Outcome::Stopped => return Ok(false),
-                picker::Outcome::Closed => {
+            match pick(&mut self.runner, &self.setup.picker, open.as_deref(), notice)? {
+                picker::PickerOutcome::Stopped => return Ok(false),
+                picker::PickerOutcome::Closed => {
                     self.screens.pop();
                     return Ok(true);
                 }
                 // Whoever was talking goes on talking.
-                picker::Outcome::Open(file) if self.screens.contains(&Screen::Chat) => {
-                    (self.open(&file)?, Screen::Chat)
+                picker::PickerOutcome::Open(file) if self.screens.contains(&ActiveScreen::Chat) => {
+                    (self.open(&file)?, ActiveScreen::Chat)
                 }
-                picker::Outcome::Open(file) => (self.open(&file)?, Screen::Tree),
-                picker::Outcome::Copy(file) => (self.copy(&file)?, Screen::Chat),
-                picker::Outcome::Demo => (self.sessions.demo(), Screen::Tree),
-                picker::Outcome::New => (self.sessions.begin(), Screen::Chat),
+                picker::PickerOutcome::Open(file) => (self.open(&file)?, ActiveScreen::Tree),
+                picker::PickerOutcome::Copy(file) => (self.copy(&file)?, ActiveScreen::Chat),
+                picker::PickerOutcome::Demo => (self.sessions.demo(), ActiveScreen::Tree),
+                picker::PickerOutcome::New => (self.sessions.begin(), ActiveScreen::Chat),
             };
         match agent {
             Ok(agent) => {
-                self.screens = vec![Screen::Picker];
+                self.screens = vec![ActiveScreen::Picker];
                 self.enter(agent, screen);
             }
             Err(why) => self.notice = Some(why),
@@ -213,21 +213,21 @@ impl Program<'_> {
         })
     }
 
-    fn select(&mut self, visit: &Visit) -> io::Result<bool> {
+    fn select(&mut self, open_session: &OpenSession) -> io::Result<bool> {
         let notice = self.notice.take();
-        match select(&mut self.desk, visit, &self.setup.tree, notice)? {
-            tree::Outcome::Stopped => return Ok(false),
-            tree::Outcome::Closed => {
+        match select(&mut self.runner, open_session, &self.setup.tree, notice)? {
+            tree::TreeOutcome::Stopped => return Ok(false),
+            tree::TreeOutcome::Closed => {
                 self.screens.pop();
             }
-            tree::Outcome::Talk(text) => {
+            tree::TreeOutcome::OpenChat(text) => {
                 if let Some(text) = text {
                     self.unsent.replace(text);
                 }
-                self.show(Screen::Chat);
+                self.show(ActiveScreen::Chat);
             }
-            tree::Outcome::Lost(why) => self.reopen(visit, &why)?,
-            tree::Outcome::Replaced(notice) => {
+            tree::TreeOutcome::Lost(why) => self.reopen(open_session, &why)?,
+            tree::TreeOutcome::Replaced(notice) => {
                 self.notice = Some(notice);
                 self.remember();
             }
@@ -237,25 +237,25 @@ impl Program<'_> {
 
     /// Reads the session's file again after it changed under the session. If that fails, what was read
     /// before is shown, with the reason.
-    fn reopen(&mut self, visit: &Visit, why: &str) -> io::Result<()> {
-        let file = visit.agent.session().path();
+    fn reopen(&mut self, open_session: &OpenSession, why: &str) -> io::Result<()> {
+        let file = open_session.agent.session().path();
         let opened = file.as_deref().map(|file| self.open(file)).transpose()?;
-        let mut visit = visit.clone();
+        let mut open_session = open_session.clone();
         self.notice = Some(match opened {
             Some(Ok(agent)) => {
-                visit = Visit::new(agent, self.runtime.clone());
+                open_session = OpenSession::new(agent, self.runtime.clone());
                 format!("{why}; the file was read again")
             }
             Some(Err(error)) => {
-                visit.is_lost = true;
+                open_session.is_lost = true;
                 format!("{why}; reading it again failed: {error}")
             }
             None => {
-                visit.is_lost = true;
+                open_session.is_lost = true;
                 why.to_owned()
             }
         });
-        self.visit = Some(visit);
+        self.open_session = Some(open_session);
         Ok(())
     }
 
@@ -264,25 +264,26 @@ impl Program<'_> {
         let size = file.metadata().map_or(0, |about| about.len());
         if size >= LARGE {
             let size = treering_export::text::size(size);
-            self.desk.announce(&format!("reading {} ({size}) …", file.display()))?;
+            self.runner.show_message(&format!("reading {} ({size}) …", file.display()))?;
         }
         Ok(self.sessions.open(file))
     }
 
-    fn chat(&mut self, visit: &Visit) -> io::Result<bool> {
-        visit.trail.own();
+    fn chat(&mut self, open_session: &OpenSession) -> io::Result<bool> {
+        open_session.leaf_history.mark_own();
         self.has_talked = true;
         let unsent = std::mem::take(&mut self.unsent);
-        let (agent, setup) = (&visit.agent, &self.setup.chat);
-        let outcome = chat(&mut self.desk, self.runtime, agent, setup, unsent, &self.keeper)?;
+        let (agent, setup) = (&open_session.agent, &self.setup.chat);
+        let outcome =
+            chat(&mut self.runner, self.runtime, agent, setup, unsent, &self.draft_store)?;
         self.unsent = outcome.unsent;
         // Commands may have put another session in this one's place.
         self.remember();
         match outcome.left {
-            Left::Stopped => return Ok(false),
-            Left::Quit => self.screens.clear(),
-            Left::Tree => self.show(Screen::Tree),
-            Left::Resume => self.show(Screen::Picker),
+            ExitReason::Stopped => return Ok(false),
+            ExitReason::Quit => self.screens.clear(),
+            ExitReason::Tree => self.show(ActiveScreen::Tree),
+            ExitReason::Resume => self.show(ActiveScreen::Picker),
         }
         Ok(true)
     }

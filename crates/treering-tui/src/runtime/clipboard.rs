@@ -12,11 +12,11 @@ use std::time::{Duration, Instant};
 /// Terminals drop requests that are longer than about this, in bytes of text.
 const MAX_REQUEST: usize = 74_994;
 /// A clipboard program that takes longer than this is given up.
-const PATIENCE: Duration = Duration::from_secs(2);
+const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The way a text was copied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Copied {
+pub(crate) enum CopyMethod {
     /// The program took the text and succeeded.
     With(&'static str),
     /// tmux has the text, and may have passed it on to its terminal.
@@ -25,30 +25,30 @@ pub(crate) enum Copied {
     Asked,
 }
 
-impl fmt::Display for Copied {
+impl fmt::Display for CopyMethod {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Copied::With(program) => write!(f, "copied with {program}"),
-            Copied::Tmux => f.write_str("copied to tmux's paste buffer"),
-            Copied::Asked => f.write_str("asked the terminal to copy (some ignore this)"),
+            CopyMethod::With(program) => write!(f, "copied with {program}"),
+            CopyMethod::Tmux => f.write_str("copied to tmux's paste buffer"),
+            CopyMethod::Asked => f.write_str("asked the terminal to copy (some ignore this)"),
         }
     }
 }
 
 /// A program that copies its standard input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Program {
+struct ClipboardProgram {
     name: &'static str,
     arguments: &'static [&'static str],
-    copied: Copied,
+    copied: CopyMethod,
 }
 
-const fn program(name: &'static str, arguments: &'static [&'static str]) -> Program {
-    Program { name, arguments, copied: Copied::With(name) }
+const fn program(name: &'static str, arguments: &'static [&'static str]) -> ClipboardProgram {
+    ClipboardProgram { name, arguments, copied: CopyMethod::With(name) }
 }
 
 /// Returns the programs that suit the environment, the best first. `has` tells whether a variable is set.
-fn programs(has: impl Fn(&str) -> bool) -> Vec<Program> {
+fn programs(has: impl Fn(&str) -> bool) -> Vec<ClipboardProgram> {
     let mut programs = Vec::new();
     if cfg!(target_os = "macos") && !has("SSH_CONNECTION") {
         programs.push(program("pbcopy", &[]));
@@ -65,7 +65,7 @@ fn programs(has: impl Fn(&str) -> bool) -> Vec<Program> {
     }
     if has("TMUX") {
         let arguments = &["load-buffer", "-w", "-"];
-        programs.push(Program { copied: Copied::Tmux, ..program("tmux", arguments) });
+        programs.push(ClipboardProgram { copied: CopyMethod::Tmux, ..program("tmux", arguments) });
     }
     programs
 }
@@ -78,7 +78,7 @@ fn programs(has: impl Fn(&str) -> bool) -> Vec<Program> {
 /// # Errors
 ///
 /// Fails if the text is too long for a request to the terminal; nothing was copied then.
-pub(crate) fn copy(text: &str) -> io::Result<Copied> {
+pub(crate) fn copy(text: &str) -> io::Result<CopyMethod> {
     let has = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     if let Some(program) = programs(has).into_iter().find(|program| run(program, text).is_ok()) {
         return Ok(program.copied);
@@ -93,11 +93,11 @@ pub(crate) fn copy(text: &str) -> io::Result<Copied> {
     let mut out = stdout().lock();
     out.write_all(request(text.as_bytes()).as_bytes())?;
     out.flush()?;
-    Ok(Copied::Asked)
+    Ok(CopyMethod::Asked)
 }
 
 /// Gives a text to a program and waits until it has taken it.
-fn run(program: &Program, text: &str) -> io::Result<()> {
+fn run(program: &ClipboardProgram, text: &str) -> io::Result<()> {
     let mut child = Command::new(program.name)
         .args(program.arguments)
         .stdin(Stdio::piped())
@@ -114,7 +114,7 @@ fn run(program: &Program, text: &str) -> io::Result<()> {
     let status = loop {
         match child.try_wait()? {
             Some(status) => break status,
-            None if began.elapsed() < PATIENCE => std::thread::sleep(Duration::from_millis(5)),
+            None if began.elapsed() < TIMEOUT => std::thread::sleep(Duration::from_millis(5)),
             None => {
                 child.kill()?;
                 break child.wait()?;

@@ -7,7 +7,7 @@ use crate::keys;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the table says what each does")]
-pub enum Action {
+pub enum TreeAction {
     Up,
     Down,
     PageUp,
@@ -18,9 +18,9 @@ pub enum Action {
     Last,
     FoldOrUp,
     UnfoldOrDown,
-    Go,
-    SummariseAndGo,
-    Stay,
+    Navigate,
+    NavigateWithSummary,
+    MoveLeaf,
     Undo,
     Mark,
     Diff,
@@ -46,9 +46,9 @@ pub enum Action {
     Close,
 }
 
-impl keys::Action for Action {
+impl keys::Action for TreeAction {
     const ALL: &'static [(Self, &'static str, &'static str, &'static str)] = {
-        use Action::*;
+        use TreeAction::*;
         &[
             (Up, "up", "one up, from the first to the last", "Up"),
             (Down, "down", "one down, from the last to the first", "Down"),
@@ -75,14 +75,19 @@ impl keys::Action for Action {
                 "unfold, or go to where it branches next",
                 "Ctrl+Right Alt+Right",
             ),
-            (Go, "go", "go here and talk on; your own message comes back to be edited", "Enter"),
             (
-                SummariseAndGo,
+                Navigate,
+                "go",
+                "go here and talk on; your own message comes back to be edited",
+                "Enter",
+            ),
+            (
+                NavigateWithSummary,
                 "summarise",
                 "the same, with a summary of what is left behind",
                 "Shift+Enter Alt+Enter",
             ),
-            (Stay, "move", "make exactly this entry the leaf, and stay here", "Ctrl+G"),
+            (MoveLeaf, "move", "make exactly this entry the leaf, and stay here", "Ctrl+G"),
             (Undo, "undo", "go back to where the leaf was before", "Alt+Z"),
             (EditLabel, "label", "edit the label; an empty one is cleared", "Shift+L"),
             (LabelTimes, "label-times", "show when labels were set", "Shift+T"),

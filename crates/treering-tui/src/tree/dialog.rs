@@ -1,13 +1,13 @@
-//! What stands between a key and what it does: a question, a sheet to read first, work that goes on.
+//! What stands between a key and what it does: a question, a overlay to read first, work that goes on.
 
-use crate::input::Input;
+use crate::input::TextInput;
 use crate::page::Page;
 
 /// Something a person is asked, with a line to answer in.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Question {
+pub enum Prompt {
     /// What the summary of what is left behind should pay attention to; the entry to go to.
-    Summarise(String),
+    Summarize(String),
     /// What the summary of a branch should pay attention to; the end of the branch.
     Merge(String),
     /// What the summary of a compaction should pay attention to.
@@ -18,23 +18,23 @@ pub enum Question {
     Copy(String),
 }
 
-impl Question {
+impl Prompt {
     /// The question, in a few words.
     pub fn text(&self) -> &'static str {
         match self {
-            Question::Summarise(_) => "Summarise and go; what matters?",
-            Question::Merge(_) => "Merge as a summary; what matters?",
-            Question::Compact => "Compact; what matters?",
-            Question::Export(_) => "Export to (.html .md .jsonl .json):",
-            Question::Copy(_) => "Read-only session: go on in a copy?",
+            Prompt::Summarize(_) => "Summarise and go; what matters?",
+            Prompt::Merge(_) => "Merge as a summary; what matters?",
+            Prompt::Compact => "Compact; what matters?",
+            Prompt::Export(_) => "Export to (.html .md .jsonl .json):",
+            Prompt::Copy(_) => "Read-only session: go on in a copy?",
         }
     }
 
     /// What to do now, in a few words.
     pub fn hint(&self) -> &'static str {
         match self {
-            Question::Export(_) => "Enter write · Esc leave it",
-            Question::Copy(_) => "Enter yes · Esc no",
+            Prompt::Export(_) => "Enter write · Esc leave it",
+            Prompt::Copy(_) => "Enter yes · Esc no",
             _ => "Enter go on, with or without an answer · Esc leave it",
         }
     }
@@ -42,18 +42,18 @@ impl Question {
 
 /// A page over the tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sheet {
+pub struct Overlay {
     /// What it is.
-    pub subject: Subject,
+    pub subject: OverlayKind,
     /// Its heading; safe to show.
     pub title: String,
     /// What there is to read, made for the width of the screen.
     pub page: Page,
 }
 
-/// What a sheet is about.
+/// What a overlay is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Subject {
+pub enum OverlayKind {
     /// Two entries side by side.
     Diff(String, String),
     /// What a compaction would do.
@@ -62,7 +62,7 @@ pub enum Subject {
 
 /// What is being done, for which the keys wait.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Work {
+pub struct Task {
     /// What, in one word: "summarising".
     pub what: &'static str,
     /// How many characters of a summary have come.
@@ -71,7 +71,7 @@ pub struct Work {
 
 /// What the keys are for at the moment.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum Mode {
+pub enum TreeMode {
     /// Moving in the tree; characters go to the search.
     #[default]
     Browse,
@@ -80,14 +80,14 @@ pub enum Mode {
         /// The entry.
         node: u32,
         /// The label so far.
-        input: Input,
+        input: TextInput,
     },
     /// Answering a question.
-    Ask(Question, Input),
-    /// Reading a sheet, from this line on.
-    Read(Box<Sheet>, usize),
+    Prompt(Prompt, TextInput),
+    /// Reading a overlay, from this line on.
+    Overlay(Box<Overlay>, usize),
     /// Waiting for something that can be stopped.
-    Wait(Work),
+    Busy(Task),
     /// Reading the list of keys, from this line on.
     Help(usize),
 }

@@ -20,7 +20,7 @@ pub enum Filter {
 
 /// The facts that a filter looks at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Traits {
+pub(crate) struct FilterTraits {
     pub kind: Kind,
     pub role: Option<Role>,
     pub labelled: bool,
@@ -70,7 +70,7 @@ impl Filter {
     }
 
     /// Returns whether an entry is seen.
-    pub(crate) fn shows(self, entry: Traits) -> bool {
+    pub(crate) fn shows(self, entry: FilterTraits) -> bool {
         if entry.silent && !entry.is_leaf {
             return false;
         }
@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn each_filter_shows_what_it_says() {
-        let message = |role| Traits {
+        let message = |role| FilterTraits {
             kind: Kind::Message,
             role: Some(role),
             labelled: false,
@@ -124,19 +124,22 @@ mod tests {
             is_leaf: false,
         };
         let user = message(Role::User);
-        let silent = Traits { silent: true, ..message(Role::Assistant) };
+        let silent = FilterTraits { silent: true, ..message(Role::Assistant) };
         let cases = [
             (user, [true, true, true, false, true]),
-            (Traits { labelled: true, ..user }, [true; 5]),
-            (Traits { sidechain: true, ..user }, [false, false, false, false, true]),
+            (FilterTraits { labelled: true, ..user }, [true; 5]),
+            (FilterTraits { sidechain: true, ..user }, [false, false, false, false, true]),
             (message(Role::Assistant), [true, true, false, false, true]),
             (message(Role::ToolResult), [true, false, false, false, true]),
             (silent, [false; 5]),
-            (Traits { labelled: true, ..silent }, [false; 5]),
-            (Traits { is_leaf: true, ..silent }, [true, true, false, false, true]),
-            (Traits { kind: Kind::Label, role: None, ..user }, [false, false, false, false, true]),
+            (FilterTraits { labelled: true, ..silent }, [false; 5]),
+            (FilterTraits { is_leaf: true, ..silent }, [true, true, false, false, true]),
             (
-                Traits { kind: Kind::Compaction, role: None, ..user },
+                FilterTraits { kind: Kind::Label, role: None, ..user },
+                [false, false, false, false, true],
+            ),
+            (
+                FilterTraits { kind: Kind::Compaction, role: None, ..user },
                 [true, true, false, false, true],
             ),
         ];

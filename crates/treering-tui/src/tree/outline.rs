@@ -13,7 +13,7 @@ pub(crate) const NONE: u32 = u32::MAX;
 
 /// One entry of an outline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Node {
+pub struct OutlineNode {
     id_start: u32,
     id_len: u32,
     pub(crate) parent: u32,
@@ -32,7 +32,7 @@ pub struct Node {
 
 /// A label and when it was set.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Label {
+struct OutlineLabel {
     text: String,
     time: Option<i64>,
 }
@@ -40,9 +40,9 @@ struct Label {
 /// A tree, ready to be shown.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Outline {
-    nodes: Vec<Node>,
+    nodes: Vec<OutlineNode>,
     ids: String,
-    labels: Vec<Label>,
+    labels: Vec<OutlineLabel>,
     leaf: Option<u32>,
     name: Option<String>,
     agent: &'static str,
@@ -75,7 +75,7 @@ impl Outline {
                 active.push(outline.nodes.len() as u32);
             }
             depths.push(item.depth);
-            outline.nodes.push(Node {
+            outline.nodes.push(OutlineNode {
                 id_start,
                 id_len,
                 parent: NONE,
@@ -88,18 +88,18 @@ impl Outline {
             });
         }
         let parents = parents(&depths);
-        let lines = Lines::new(&parents, &active);
+        let continuations = Continuations::new(&parents, &active);
         for (at, node) in (0..).zip(&mut outline.nodes) {
-            node.is_side = !lines.continues(at, &parents);
+            node.is_side = !continuations.continues(at, &parents);
         }
-        outline.reorder(&lines.order(), &parents);
+        outline.reorder(&continuations.order(), &parents);
         let leaf = outline.nodes.iter().rposition(|node| node.is_active);
         outline.leaf = leaf.and_then(|leaf| u32::try_from(leaf).ok());
         outline
     }
 
     fn add_label(&mut self, text: &str, time: Option<i64>) -> u32 {
-        self.labels.push(Label { text: text.to_owned(), time });
+        self.labels.push(OutlineLabel { text: text.to_owned(), time });
         self.labels.len() as u32 - 1
     }
 
@@ -121,7 +121,7 @@ impl Outline {
             places[walked as usize] = place;
         }
         let place = |walked: u32| places.get(walked as usize).copied().unwrap_or(NONE);
-        let moved = |&walked: &u32| Node {
+        let moved = |&walked: &u32| OutlineNode {
             parent: place(parents[walked as usize]),
             ..self.nodes[walked as usize]
         };
@@ -139,7 +139,7 @@ impl Outline {
     }
 
     /// Returns the entries, as they are shown.
-    pub fn nodes(&self) -> &[Node] {
+    pub fn nodes(&self) -> &[OutlineNode] {
         &self.nodes
     }
 
@@ -165,7 +165,7 @@ impl Outline {
         self.label_of(node)?.time
     }
 
-    fn label_of(&self, node: u32) -> Option<&Label> {
+    fn label_of(&self, node: u32) -> Option<&OutlineLabel> {
         self.labels.get(self.nodes.get(node as usize)?.label as usize)
     }
 
@@ -209,14 +209,14 @@ fn ends(parents: &[u32]) -> Vec<u32> {
     ends
 }
 
-/// A tree in pre-order, divided into lines: which child continues each entry.
-struct Lines {
+/// A tree in pre-order, divided into continuations: which child continues each entry.
+struct Continuations {
     ends: Vec<u32>,
     /// For every entry the child that continues it; the last is for the roots.
     next: Vec<u32>,
 }
 
-impl Lines {
+impl Continuations {
     /// Divides a tree given by its parents; `path` is the active one.
     fn new(parents: &[u32], path: &[u32]) -> Self {
         let ends = ends(parents);
@@ -232,7 +232,7 @@ impl Lines {
         for &at in path {
             next[(parents[at as usize] as usize).min(parents.len())] = at;
         }
-        Lines { ends, next }
+        Continuations { ends, next }
     }
 
     fn continues(&self, at: u32, parents: &[u32]) -> bool {

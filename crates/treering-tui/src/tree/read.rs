@@ -1,10 +1,10 @@
-//! Reads gists of a session. The only part of the tree selector that reads anything: runtimes call
+//! Reads preview_lines of a session. The only part of the tree selector that reads anything: runtimes call
 //! it, update and view do not.
 
-use super::event::Event;
-use super::gist::Gist;
+use super::event::TreeEvent;
 use super::outline::Outline;
-use super::state::State;
+use super::preview_line::PreviewLine;
+use super::state::TreeState;
 use super::update::update;
 use std::collections::HashSet;
 use std::ops::ControlFlow;
@@ -18,12 +18,12 @@ const CALLS: usize = 8192;
 /// The call that a result answers is looked for so far above it.
 const CALL_WITHIN: usize = 64;
 
-/// Reads the gists of all entries in the order of the file, which is the fastest, and hands them
+/// Reads the preview_lines of all entries in the order of the file, which is the fastest, and hands them
 /// over in batches until `give` has enough. Entries that cannot be read are left out.
 pub fn read_all(
     session: &Session,
     outline: &Outline,
-    mut give: impl FnMut(Vec<(u32, Gist)>) -> ControlFlow<()>,
+    mut give: impl FnMut(Vec<(u32, PreviewLine)>) -> ControlFlow<()>,
 ) {
     // By their ids: a table of them would take several times as much memory.
     let mut nodes: Vec<u32> = (0..outline.len() as u32).collect();
@@ -31,10 +31,10 @@ pub fn read_all(
     let mut calls = Calls::last(CALLS);
     let mut batch = Vec::new();
     for entry in session.entries().filter_map(Result::ok) {
-        let gist = Gist::of(&entry, &mut calls);
+        let preview_line = PreviewLine::of(&entry, &mut calls);
         let place = nodes.binary_search_by_key(&entry.id().as_str(), |node| outline.id(*node));
         if let Some(node) = place.ok().and_then(|place| nodes.get(place)) {
-            batch.push((*node, gist));
+            batch.push((*node, preview_line));
         }
         if batch.len() >= BATCH && give(std::mem::take(&mut batch)).is_break() {
             return;
@@ -44,36 +44,36 @@ pub fn read_all(
     let _ = give(batch);
 }
 
-/// Reads the gists of some entries: those on the screen, before all the others are known.
-pub fn read_some(session: &Session, outline: &Outline, nodes: &[u32]) -> Vec<(u32, Gist)> {
+/// Reads the preview_lines of some entries: those on the screen, before all the others are known.
+pub fn read_some(session: &Session, outline: &Outline, nodes: &[u32]) -> Vec<(u32, PreviewLine)> {
     let mut reader = session.reader();
     let mut calls = Calls::default();
     let mut asked = HashSet::new();
-    let mut gists = Vec::with_capacity(nodes.len());
+    let mut preview_lines = Vec::with_capacity(nodes.len());
     for &node in nodes {
         let caller = caller(outline, node).filter(|caller| asked.insert(*caller));
         if let Some(entry) = caller.and_then(|caller| reader.entry(outline.id(caller)).ok()) {
-            Gist::of(&entry, &mut calls);
+            PreviewLine::of(&entry, &mut calls);
         }
         if let Ok(entry) = reader.entry(outline.id(node)) {
-            gists.push((node, Gist::of(&entry, &mut calls)));
+            preview_lines.push((node, PreviewLine::of(&entry, &mut calls)));
         }
     }
-    gists
+    preview_lines
 }
 
-/// Sees to it that the gists of what is on the screen are known. What is read may turn out not to be
+/// Sees to it that the preview_lines of what is on the screen are known. What is read may turn out not to be
 /// seen, and other entries take its place: a few rounds are enough for all but the oddest.
-pub fn know_screen(session: &Session, mut state: State) -> State {
+pub fn know_screen(session: &Session, mut state: TreeState) -> TreeState {
     const ROUNDS: usize = 8;
     for _ in 0..ROUNDS {
         let unknown = state.unknown_on_screen();
         if unknown.is_empty() {
             break;
         }
-        let gists = read_some(session, state.outline(), &unknown);
+        let preview_lines = read_some(session, state.outline(), &unknown);
         let generation = state.generation();
-        (state, _) = update(state, Event::Gists(generation, gists));
+        (state, _) = update(state, TreeEvent::PreviewLines(generation, preview_lines));
     }
     state
 }

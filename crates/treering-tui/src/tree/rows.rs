@@ -11,10 +11,10 @@ use super::outline::{NONE, Outline};
 
 /// The connection of a row to the one above it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Joint {
+pub enum Connector {
     /// It continues it.
     #[default]
-    Run,
+    Straight,
     /// It branches off, and the line it branches off goes on below.
     Tee,
     /// It branches off the end of a line.
@@ -35,7 +35,7 @@ pub enum Fold {
 
 /// A visible entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Row {
+pub struct TreeRow {
     /// The entry: its place in the outline.
     pub node: u32,
     parent: u32,
@@ -48,20 +48,20 @@ pub struct Row {
     /// The nearest row at or above it that branches off.
     anchor: u32,
     /// The connection to the row above it.
-    pub joint: Joint,
+    pub joint: Connector,
     /// Whether it is folded.
     pub fold: Fold,
 }
 
 /// The visible entries of a tree, top to bottom.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Rows {
-    rows: Vec<Row>,
+pub struct TreeRows {
+    rows: Vec<TreeRow>,
     /// For every entry its row, or that of the nearest visible one above it.
     nearest: Vec<u32>,
 }
 
-impl Rows {
+impl TreeRows {
     /// Lays out the entries that `is_seen`; what is below those that are `folded` is left out, if
     /// they branch off.
     pub fn lay_out(
@@ -71,7 +71,7 @@ impl Rows {
     ) -> Self {
         let (mut rows, mut nearest) = hang(outline, is_seen);
         for row in &mut rows {
-            row.fold = match row.joint != Joint::Run && row.children > 0 {
+            row.fold = match row.joint != Connector::Straight && row.children > 0 {
                 false => Fold::None,
                 true if folded(row.node) => Fold::Closed,
                 true => Fold::Open,
@@ -79,7 +79,7 @@ impl Rows {
         }
         fold(&mut rows, &mut nearest);
         indent(&mut rows);
-        Rows { rows, nearest }
+        TreeRows { rows, nearest }
     }
 
     /// Returns how many rows there are.
@@ -93,12 +93,12 @@ impl Rows {
     }
 
     /// Returns all rows.
-    pub fn all(&self) -> &[Row] {
+    pub fn all(&self) -> &[TreeRow] {
         &self.rows
     }
 
     /// Returns a row.
-    pub fn get(&self, at: usize) -> Option<&Row> {
+    pub fn get(&self, at: usize) -> Option<&TreeRow> {
         self.rows.get(at)
     }
 
@@ -163,26 +163,26 @@ impl Rows {
             }
         };
         match (row.joint, row.fold) {
-            (Joint::Run, _) => {}
+            (Connector::Straight, _) => {}
             // Nothing is above the first row.
-            (Joint::Tee, Fold::None) if at == 0 => set(row.level, "┌─ "),
-            (Joint::Tee, Fold::Open) if at == 0 => set(row.level, "┌⊟ "),
-            (Joint::Tee, Fold::Closed) if at == 0 => set(row.level, "┌⊞ "),
-            (Joint::Elbow, Fold::None) if at == 0 => set(row.level, "╶─ "),
-            (Joint::Elbow, Fold::Open) if at == 0 => set(row.level, "╶⊟ "),
-            (Joint::Elbow, Fold::Closed) if at == 0 => set(row.level, "╶⊞ "),
-            (Joint::Tee, Fold::None) => set(row.level, "├─ "),
-            (Joint::Tee, Fold::Open) => set(row.level, "├⊟ "),
-            (Joint::Tee, Fold::Closed) => set(row.level, "├⊞ "),
-            (Joint::Elbow, Fold::None) => set(row.level, "└─ "),
-            (Joint::Elbow, Fold::Open) => set(row.level, "└⊟ "),
-            (Joint::Elbow, Fold::Closed) => set(row.level, "└⊞ "),
+            (Connector::Tee, Fold::None) if at == 0 => set(row.level, "┌─ "),
+            (Connector::Tee, Fold::Open) if at == 0 => set(row.level, "┌⊟ "),
+            (Connector::Tee, Fold::Closed) if at == 0 => set(row.level, "┌⊞ "),
+            (Connector::Elbow, Fold::None) if at == 0 => set(row.level, "╶─ "),
+            (Connector::Elbow, Fold::Open) if at == 0 => set(row.level, "╶⊟ "),
+            (Connector::Elbow, Fold::Closed) if at == 0 => set(row.level, "╶⊞ "),
+            (Connector::Tee, Fold::None) => set(row.level, "├─ "),
+            (Connector::Tee, Fold::Open) => set(row.level, "├⊟ "),
+            (Connector::Tee, Fold::Closed) => set(row.level, "├⊞ "),
+            (Connector::Elbow, Fold::None) => set(row.level, "└─ "),
+            (Connector::Elbow, Fold::Open) => set(row.level, "└⊟ "),
+            (Connector::Elbow, Fold::Closed) => set(row.level, "└⊞ "),
         }
-        let anchor = |row: &Row| self.rows.get(row.anchor as usize);
-        let above = |row: &Row| self.rows.get(row.parent as usize).and_then(anchor);
-        let mut next = if row.joint == Joint::Run { anchor(row) } else { above(row) };
+        let anchor = |row: &TreeRow| self.rows.get(row.anchor as usize);
+        let above = |row: &TreeRow| self.rows.get(row.parent as usize).and_then(anchor);
+        let mut next = if row.joint == Connector::Straight { anchor(row) } else { above(row) };
         while let Some(sibling) = next.filter(|sibling| sibling.level as usize > from) {
-            if sibling.joint == Joint::Tee {
+            if sibling.joint == Connector::Tee {
                 set(sibling.level, "│  ");
             }
             next = above(sibling);
@@ -193,8 +193,8 @@ impl Rows {
 
 /// Returns the seen entries with their parents and children, and for every entry the row that
 /// stands for it.
-fn hang(outline: &Outline, is_seen: impl Fn(u32) -> bool) -> (Vec<Row>, Vec<u32>) {
-    let mut rows: Vec<Row> = Vec::new();
+fn hang(outline: &Outline, is_seen: impl Fn(u32) -> bool) -> (Vec<TreeRow>, Vec<u32>) {
+    let mut rows: Vec<TreeRow> = Vec::new();
     let mut nearest: Vec<u32> = Vec::with_capacity(outline.len());
     // Whether an entry branches off the row that stands for it.
     let mut is_aside: Vec<bool> = Vec::with_capacity(outline.len());
@@ -211,7 +211,7 @@ fn hang(outline: &Outline, is_seen: impl Fn(u32) -> bool) -> (Vec<Row>, Vec<u32>
             parent.children += 1;
         }
         nearest.push(rows.len() as u32);
-        rows.push(Row {
+        rows.push(TreeRow {
             node: at,
             parent,
             next: NONE,
@@ -219,7 +219,7 @@ fn hang(outline: &Outline, is_seen: impl Fn(u32) -> bool) -> (Vec<Row>, Vec<u32>
             level: 0,
             anchor: NONE,
             // The last of several is found when they are indented.
-            joint: if is_side { Joint::Tee } else { Joint::Run },
+            joint: if is_side { Connector::Tee } else { Connector::Straight },
             fold: Fold::None,
         });
     }
@@ -227,7 +227,7 @@ fn hang(outline: &Outline, is_seen: impl Fn(u32) -> bool) -> (Vec<Row>, Vec<u32>
 }
 
 /// Takes out what is below closed rows.
-fn fold(rows: &mut Vec<Row>, nearest: &mut [u32]) {
+fn fold(rows: &mut Vec<TreeRow>, nearest: &mut [u32]) {
     if !rows.iter().any(|row| row.fold == Fold::Closed) {
         return;
     }
@@ -255,11 +255,11 @@ fn fold(rows: &mut Vec<Row>, nearest: &mut [u32]) {
 }
 
 /// Sets levels and joints, and which row continues which.
-fn indent(rows: &mut [Row]) {
+fn indent(rows: &mut [TreeRow]) {
     for at in 0..rows.len() {
         let above = rows.get(rows[at].parent as usize);
         let (level, anchor) = above.map_or((0, NONE), |above| (above.level, above.anchor));
-        let is_side = rows[at].joint != Joint::Run;
+        let is_side = rows[at].joint != Connector::Straight;
         rows[at].level = level + u32::from(is_side);
         rows[at].anchor = if is_side { at as u32 } else { anchor };
         let parent = rows[at].parent as usize;
@@ -272,8 +272,8 @@ fn indent(rows: &mut [Row]) {
     for row in rows.iter_mut().rev() {
         let family = (row.parent as usize).min(has_last.len() - 1);
         let is_last = !std::mem::replace(&mut has_last[family], true);
-        if row.joint == Joint::Tee && is_last {
-            row.joint = Joint::Elbow;
+        if row.joint == Connector::Tee && is_last {
+            row.joint = Connector::Elbow;
         }
     }
 }

@@ -6,19 +6,19 @@ use memchr::memmem::Finder;
 /// The words of a query. Without words everything matches.
 ///
 /// ```
-/// use treering_tui::tree::{Text, Words};
-/// let words = Words::new("Fix  bug");
-/// assert!(words.match_any_of(&["todo: bug", "user", "fix it"].map(Text::new)));
-/// assert!(!words.match_any_of(&["user fix it"].map(Text::new)));
+/// use treering_tui::tree::{SearchText, SearchWords};
+/// let words = SearchWords::new("Fix  bug");
+/// assert!(words.match_any_of(&["todo: bug", "user", "fix it"].map(SearchText::new)));
+/// assert!(!words.match_any_of(&["user fix it"].map(SearchText::new)));
 /// ```
 #[derive(Debug, Clone, Default)]
-pub struct Words(Vec<Finder<'static>>);
+pub struct SearchWords(Vec<Finder<'static>>);
 
-impl Words {
+impl SearchWords {
     /// Reads a query.
     pub fn new(query: &str) -> Self {
         let words = query.split_whitespace().map(str::to_lowercase);
-        Words(words.map(|word| Finder::new(&word).into_owned()).collect())
+        SearchWords(words.map(|word| Finder::new(&word).into_owned()).collect())
     }
 
     /// Returns whether there are none.
@@ -27,28 +27,28 @@ impl Words {
     }
 
     /// Returns whether each word occurs in one of the texts.
-    pub fn match_any_of(&self, texts: &[Text<'_>]) -> bool {
+    pub fn match_any_of(&self, texts: &[SearchText<'_>]) -> bool {
         self.0.iter().all(|word| texts.iter().any(|text| text.has(word)))
     }
 }
 
 /// A text that words are looked for in.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Text<'a> {
+pub struct SearchText<'a> {
     small: &'a str,
     becomes_ascii: bool,
 }
 
-impl<'a> Text<'a> {
+impl<'a> SearchText<'a> {
     /// Returns a text whose ASCII letters are small (see [`str::make_ascii_lowercase`]): most texts
     /// need nothing more and are searched as they are.
     pub fn new(small: &'a str) -> Self {
-        Text { small, becomes_ascii: becomes_ascii(small) }
+        SearchText { small, becomes_ascii: becomes_ascii(small) }
     }
 
     /// The same, if it is known whether it `becomes_ascii`.
     pub(crate) fn known(small: &'a str, becomes_ascii: bool) -> Self {
-        Text { small, becomes_ascii }
+        SearchText { small, becomes_ascii }
     }
 
     fn has(&self, word: &Finder<'_>) -> bool {
@@ -91,7 +91,7 @@ mod tests {
             word in "([aAiIkKéÉßİ\u{212a}…]{1,3}|[aAiIkK]{1,3})",
         ) {
             let expected = text.to_lowercase().contains(&word.to_lowercase());
-            prop_assert_eq!(Words::new(&word).match_any_of(&[Text::new(&text.to_ascii_lowercase())]), expected);
+            prop_assert_eq!(SearchWords::new(&word).match_any_of(&[SearchText::new(&text.to_ascii_lowercase())]), expected);
         }
     }
 }

@@ -1,25 +1,25 @@
 //! What the tree selector knows. Plain data: it reads nothing and writes nothing.
 //!
 //! The rows are kept and only laid out anew when what they depend on has changed: the tree, the
-//! gists, the filter, the folds, the search. Moving about costs nothing but the move.
+//! preview_lines, the filter, the folds, the search. Moving about costs nothing but the move.
 
-use super::action::Action;
-use super::dialog::Mode;
-use super::filter::{Filter, Traits};
-use super::gist::{Gist, name};
-use super::gists::Gists;
+use super::action::TreeAction;
+use super::dialog::TreeMode;
+use super::filter::{Filter, FilterTraits};
 use super::outline::Outline;
-use super::preview::Shown;
-use super::rows::Rows;
-use super::search::{Text, Words};
+use super::preview_line::{PreviewLine, name};
+use super::preview_lines::PreviewLines;
+use super::preview_pane::PreviewContent;
+use super::rows::TreeRows;
+use super::search::{SearchText, SearchWords};
 use crate::Notice;
-use crate::input::Input;
+use crate::input::TextInput;
 use crate::keys::Bindings;
-use crate::page::Reader;
-use crate::split::Split;
+use crate::page::PageView;
+use crate::split::SplitAreas;
 use crate::text::one_line;
 use crate::theme::Theme;
-use crate::zone::Zone;
+use crate::time_zone::DisplayZone;
 use std::collections::HashMap;
 use std::sync::Arc;
 use treering::Role;
@@ -33,35 +33,35 @@ const NEAR_BEGINNING: usize = 32;
 
 /// The preview.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Preview {
+pub(crate) struct TreePreview {
     /// What was chosen to be shown; without a choice the width of the screen decides.
-    pub choice: Option<Shown>,
+    pub choice: Option<PreviewContent>,
     /// The entry that was asked for last.
-    pub asked: Option<(u32, Shown)>,
+    pub asked: Option<(u32, PreviewContent)>,
     /// What came.
-    pub page: Option<Reader>,
+    pub page: Option<PageView>,
 }
 
 /// The state of the tree selector.
 #[derive(Debug, Clone)]
-pub struct State {
+pub struct TreeState {
     /// Which key does what.
-    pub bindings: Bindings<Action>,
+    pub bindings: Bindings<TreeAction>,
     /// The colours.
     pub theme: Theme,
     /// The zone that times are shown in.
-    pub zone: Zone,
+    pub zone: DisplayZone,
     pub(crate) outline: Arc<Outline>,
     /// How many trees there were before this one.
     pub(crate) generation: u64,
     /// What entries say, as far as it is known.
-    pub(crate) gists: Gists,
+    pub(crate) preview_lines: PreviewLines,
     /// Entries whose whole content has all words of the search, as far as that is known.
     found: Vec<bool>,
     folded: Vec<bool>,
-    pub(crate) rows: Rows,
+    pub(crate) rows: TreeRows,
     pub(crate) filter: Filter,
-    pub(crate) search: Input,
+    pub(crate) search: TextInput,
     /// The entry that was chosen. If it is not seen, the nearest visible one above stands for it,
     /// until something else is chosen.
     pub(crate) cursor: u32,
@@ -71,36 +71,36 @@ pub struct State {
     pub(crate) pan: i32,
     pub(crate) size: (u16, u16),
     pub(crate) label_times: bool,
-    pub(crate) mode: Mode,
-    pub(crate) preview: Preview,
+    pub(crate) mode: TreeMode,
+    pub(crate) preview: TreePreview,
     /// Entries chosen for something that needs several, in the order they were chosen.
     pub(crate) marked: Vec<u32>,
     pub(crate) notice: Option<Notice>,
 }
 
-impl State {
+impl TreeState {
     /// A selector at the active leaf.
     pub fn new(outline: Outline) -> Self {
         let count = outline.len();
-        let mut state = State {
+        let mut state = TreeState {
             bindings: Bindings::default(),
             theme: Theme::default(),
-            zone: Zone::default(),
+            zone: DisplayZone::default(),
             cursor: outline.leaf().unwrap_or(0),
             outline: Arc::new(outline),
             generation: 0,
-            gists: Gists::unknown(count),
+            preview_lines: PreviewLines::unknown(count),
             found: vec![false; count],
             folded: vec![false; count],
-            rows: Rows::default(),
+            rows: TreeRows::default(),
             filter: Filter::default(),
-            search: Input::default(),
+            search: TextInput::default(),
             top: 0,
             pan: 0,
             size: (80, 24),
             label_times: false,
-            mode: Mode::Browse,
-            preview: Preview::default(),
+            mode: TreeMode::Browse,
+            preview: TreePreview::default(),
             marked: Vec::new(),
             notice: None,
         };
@@ -125,7 +125,7 @@ impl State {
     }
 
     /// What the keys are for.
-    pub fn mode(&self) -> &Mode {
+    pub fn mode(&self) -> &TreeMode {
         &self.mode
     }
 
@@ -133,14 +133,14 @@ impl State {
     /// belong to the text, whatever else they are bound to.
     pub(crate) fn is_typing(&self) -> bool {
         match &self.mode {
-            Mode::Label { .. } | Mode::Ask(..) => true,
-            Mode::Browse => !self.search.is_empty(),
-            Mode::Read(..) | Mode::Wait(_) | Mode::Help(_) => false,
+            TreeMode::Label { .. } | TreeMode::Prompt(..) => true,
+            TreeMode::Browse => !self.search.is_empty(),
+            TreeMode::Overlay(..) | TreeMode::Busy(_) | TreeMode::Help(_) => false,
         }
     }
 
     /// The rows as they stand.
-    pub fn rows(&self) -> &Rows {
+    pub fn rows(&self) -> &TreeRows {
         &self.rows
     }
 
@@ -154,19 +154,19 @@ impl State {
         self.generation
     }
 
-    /// Whether an entry's gist is known.
+    /// Whether an entry's preview_line is known.
     pub fn is_known(&self, node: u32) -> bool {
-        self.gists.is_known(node)
+        self.preview_lines.is_known(node)
     }
 
-    /// The entries on the screen whose gists are not known.
+    /// The entries on the screen whose preview_lines are not known.
     pub fn unknown_on_screen(&self) -> Vec<u32> {
         let height = usize::from(self.areas().list.height);
         let rows = self.rows.all().iter().skip(self.top).take(height);
         rows.map(|row| row.node).filter(|node| !self.is_known(*node)).collect()
     }
 
-    /// All entries whose gists are not known.
+    /// All entries whose preview_lines are not known.
     pub fn unknown(&self) -> Vec<u32> {
         (0..self.outline.len() as u32).filter(|node| !self.is_known(*node)).collect()
     }
@@ -184,14 +184,18 @@ impl State {
         self.rows.get(self.cursor_row()?).map(|row| row.node)
     }
 
-    pub(crate) fn areas(&self) -> Split {
-        Split::of(self.size.0, self.size.1, self.shown() != Shown::Nothing)
+    pub(crate) fn areas(&self) -> SplitAreas {
+        SplitAreas::of(self.size.0, self.size.1, self.shown() != PreviewContent::Nothing)
     }
 
     /// Returns what the preview shows: what was chosen or, on a wide screen, the entry.
-    pub(crate) fn shown(&self) -> Shown {
+    pub(crate) fn shown(&self) -> PreviewContent {
         let is_wide = self.size.0 >= PREVIEW_FROM;
-        self.preview.choice.unwrap_or(if is_wide { Shown::Entry } else { Shown::Nothing })
+        self.preview.choice.unwrap_or(if is_wide {
+            PreviewContent::Entry
+        } else {
+            PreviewContent::Nothing
+        })
     }
 
     /// Returns what the session is called: its name, or how it begins.
@@ -199,45 +203,52 @@ impl State {
         let begins = |node: &u32| {
             let role = self.outline.nodes().get(*node as usize).and_then(|node| node.role);
             // Some agents begin with what the machine says, in tags.
-            let is_said = || self.gists.get(*node).is_some_and(|gist| !gist.text.starts_with('<'));
+            let is_said = || {
+                self.preview_lines
+                    .get(*node)
+                    .is_some_and(|preview_line| !preview_line.text.starts_with('<'))
+            };
             role == Some(Role::User) && is_said()
         };
         let first = || (0..self.outline.len() as u32).take(NEAR_BEGINNING).find(begins);
         let name = self.outline.name().map(|name| one_line(name, TITLE));
-        let text = name
-            .or_else(|| first().and_then(|node| self.gists.get(node)).map(|gist| gist.text.into()));
+        let text = name.or_else(|| {
+            first()
+                .and_then(|node| self.preview_lines.get(node))
+                .map(|preview_line| preview_line.text.into())
+        });
         text.unwrap_or_else(|| "session".to_owned())
     }
 
     /// Lays out what is seen.
     pub(crate) fn lay_out(&mut self) {
-        let words = Words::new(self.search.text());
+        let words = SearchWords::new(self.search.text());
         let is_seen = |node: u32| self.is_shown(node) && self.is_match(node, &words);
         // Whatever is found must be seen, also below a fold.
         let is_folded = |node: u32| words.is_empty() && self.is_folded(node);
-        self.rows = Rows::lay_out(&self.outline, is_seen, is_folded);
+        self.rows = TreeRows::lay_out(&self.outline, is_seen, is_folded);
     }
 
     fn is_shown(&self, node: u32) -> bool {
         let Some(entry) = self.outline.nodes().get(node as usize) else { return false };
-        self.filter.shows(Traits {
+        self.filter.shows(FilterTraits {
             kind: entry.kind,
             role: entry.role,
             labelled: self.outline.label(node).is_some(),
             sidechain: entry.is_sidechain,
-            silent: self.gists.is_silent(node),
+            silent: self.preview_lines.is_silent(node),
             is_leaf: self.outline.leaf() == Some(node),
         })
     }
 
-    fn is_match(&self, node: u32, words: &Words) -> bool {
+    fn is_match(&self, node: u32, words: &SearchWords) -> bool {
         if words.is_empty() || self.found.get(node as usize) == Some(&true) {
             return true;
         }
         let Some(entry) = self.outline.nodes().get(node as usize) else { return false };
         let label = self.outline.label(node).unwrap_or_default().to_ascii_lowercase();
-        let name = Text::known(name(entry.kind, entry.role), false);
-        words.match_any_of(&[self.gists.text(node), name, Text::new(&label)])
+        let name = SearchText::known(name(entry.kind, entry.role), false);
+        words.match_any_of(&[self.preview_lines.text(node), name, SearchText::new(&label)])
     }
 
     fn is_folded(&self, node: u32) -> bool {
@@ -252,12 +263,12 @@ impl State {
         self.lay_out();
     }
 
-    /// Takes in gists that were read. What is seen depends on few of them.
-    pub(crate) fn learn(&mut self, gists: Vec<(u32, Gist)>) {
+    /// Takes in preview_lines that were read. What is seen depends on few of them.
+    pub(crate) fn learn(&mut self, preview_lines: Vec<(u32, PreviewLine)>) {
         let mut is_different = !self.search.is_empty();
-        for (node, gist) in gists {
-            is_different |= gist.is_silent;
-            self.gists.set(node, &gist);
+        for (node, preview_line) in preview_lines {
+            is_different |= preview_line.is_silent;
+            self.preview_lines.set(node, &preview_line);
         }
         if is_different {
             self.lay_out();
@@ -293,13 +304,14 @@ impl State {
             found[to as usize] = self.found[from];
             folded[to as usize] = self.folded[from];
         }
-        self.gists.moved(count, place);
+        self.preview_lines.moved(count, place);
         self.cursor = place(self.cursor).or(self.outline.leaf()).unwrap_or(0);
         // Neither an entry nor what is above it changes: a page stays what it is.
         let asked = self.preview.asked;
         self.preview.asked = asked.and_then(|(node, shown)| Some((place(node)?, shown)));
-        if let Mode::Label { node, input } = std::mem::take(&mut self.mode) {
-            self.mode = place(node).map_or(Mode::Browse, |node| Mode::Label { node, input });
+        if let TreeMode::Label { node, input } = std::mem::take(&mut self.mode) {
+            self.mode =
+                place(node).map_or(TreeMode::Browse, |node| TreeMode::Label { node, input });
         }
         self.marked = self.marked.iter().filter_map(|node| place(*node)).collect();
         (self.found, self.folded) = (found, folded);

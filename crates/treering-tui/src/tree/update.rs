@@ -1,27 +1,27 @@
 //! What happens when something happens: a state and an event give a state and effects.
 
-use super::action::Action;
-use super::answer::{answer, edit_label, read, scrolled};
-use super::dialog::{Mode, Question, Subject, Work};
-use super::event::{Effect, Event};
+use super::action::TreeAction;
+use super::dialog::{OverlayKind, Prompt, Task, TreeMode};
+use super::dialog_keys::{answer, edit_label, read, scrolled};
+use super::event::{TreeEffect, TreeEvent};
 use super::filter::Filter;
 use super::outline::Outline;
-use super::preview::Shown;
+use super::preview_pane::PreviewContent;
 use super::rows::Fold;
-use super::state::State;
-use crate::happening::{Happening, Mouse};
-use crate::input::Input;
+use super::state::TreeState;
+use crate::input::TextInput;
 use crate::keys::{Code, Key};
-use crate::page::Reader;
+use crate::page::PageView;
+use crate::terminal_event::{MouseEvent, TerminalEvent};
 use crate::{Notice, Screen};
 use ratatui::Frame;
 use treering::Role;
 
-impl Screen for State {
-    type Event = Event;
-    type Effect = Effect;
+impl Screen for TreeState {
+    type Event = TreeEvent;
+    type Effect = TreeEffect;
 
-    fn update(self, event: Event) -> (Self, Vec<Effect>) {
+    fn update(self, event: TreeEvent) -> (Self, Vec<TreeEffect>) {
         update(self, event)
     }
 
@@ -35,37 +35,43 @@ const WHEEL: isize = 3;
 const PAN: i32 = 8;
 
 /// The state after an event, and what is to be done. Pure: it reads and writes nothing.
-pub fn update(mut state: State, event: Event) -> (State, Vec<Effect>) {
+pub fn update(mut state: TreeState, event: TreeEvent) -> (TreeState, Vec<TreeEffect>) {
     let mut effects = Vec::new();
     match event {
-        Event::Happened(happening) => on_happening(&mut state, happening, &mut effects),
-        Event::Tree(outline) => on_tree(&mut state, outline, &mut effects),
+        TreeEvent::Terminal(terminal_event) => {
+            on_terminal_event(&mut state, terminal_event, &mut effects)
+        }
+        TreeEvent::Tree(outline) => on_tree(&mut state, outline, &mut effects),
         // What was read of an older tree names other entries.
-        Event::Gists(generation, gists) if generation == state.generation => state.learn(gists),
-        Event::Found(generation, search, nodes)
+        TreeEvent::PreviewLines(generation, preview_lines) if generation == state.generation => {
+            state.learn(preview_lines)
+        }
+        TreeEvent::Found(generation, search, nodes)
             if generation == state.generation && search == state.search.text() =>
         {
             state.find(&nodes);
         }
-        Event::Page(id, shown, page) if is_asked_for(&state, &id, shown) => {
-            state.preview.page = Some(Reader::new(page));
+        TreeEvent::Page(id, shown, page) if is_asked_for(&state, &id, shown) => {
+            state.preview.page = Some(PageView::new(page));
         }
-        Event::Gists(..) | Event::Found(..) | Event::Page(..) => {}
-        Event::Sheet(sheet) => state.mode = Mode::Read(sheet, 0),
-        Event::Progress(characters) => {
-            if let Mode::Wait(work) = &mut state.mode {
+        TreeEvent::PreviewLines(..) | TreeEvent::Found(..) | TreeEvent::Page(..) => {}
+        TreeEvent::Overlay(overlay) => state.mode = TreeMode::Overlay(overlay, 0),
+        TreeEvent::Progress(characters) => {
+            if let TreeMode::Busy(work) = &mut state.mode {
                 work.characters = characters;
             }
         }
-        Event::Noticed(notice) => {
+        TreeEvent::Notice(notice) => {
             state.notice.get_or_insert(Notice::new(notice));
         }
-        Event::Lost(why) => effects.push(Effect::Reopen(why)),
-        Event::Went(draft) => effects.push(Effect::Talk(draft)),
-        Event::ReadOnly(id) => state.mode = Mode::Ask(Question::Copy(id), Input::default()),
-        Event::Replaced(notice) => effects.push(Effect::Again(notice)),
-        Event::Done(notice) => finish(&mut state, Notice::new(notice)),
-        Event::Failed(why) => finish(&mut state, Notice::failure(why)),
+        TreeEvent::FileLost(why) => effects.push(TreeEffect::Reopen(why)),
+        TreeEvent::Navigated(draft) => effects.push(TreeEffect::OpenChat(draft)),
+        TreeEvent::ReadOnly(id) => {
+            state.mode = TreeMode::Prompt(Prompt::Copy(id), TextInput::default())
+        }
+        TreeEvent::Replaced(notice) => effects.push(TreeEffect::ShowReplacement(notice)),
+        TreeEvent::Done(notice) => finish(&mut state, Notice::new(notice)),
+        TreeEvent::Failed(why) => finish(&mut state, Notice::failure(why)),
     }
     state.follow_cursor();
     ask_for_page(&mut state, &mut effects);
@@ -73,48 +79,48 @@ pub fn update(mut state: State, event: Event) -> (State, Vec<Effect>) {
     (state, effects)
 }
 
-fn on_happening(state: &mut State, happening: Happening, effects: &mut Vec<Effect>) {
-    match happening {
-        Happening::Key(key) => {
+fn on_terminal_event(state: &mut TreeState, event: TerminalEvent, effects: &mut Vec<TreeEffect>) {
+    match event {
+        TerminalEvent::Key(key) => {
             state.notice = None;
             on_key(state, key, effects);
         }
-        Happening::Paste(text) => on_paste(state, &text, effects),
-        Happening::Mouse(mouse) => on_mouse(state, mouse),
-        Happening::Resize(width, height) => {
+        TerminalEvent::Paste(text) => on_paste(state, &text, effects),
+        TerminalEvent::Mouse(mouse) => on_mouse(state, mouse),
+        TerminalEvent::Resize(width, height) => {
             state.size = (width, height);
-            if let Mode::Read(sheet, _) = &state.mode
-                && let Subject::Diff(a, b) = &sheet.subject
+            if let TreeMode::Overlay(overlay, _) = &state.mode
+                && let OverlayKind::Diff(a, b) = &overlay.subject
             {
-                effects.push(Effect::Diff(a.clone(), b.clone(), width));
+                effects.push(TreeEffect::Diff(a.clone(), b.clone(), width));
             }
         }
-        Happening::Stop => effects.push(Effect::Stop),
+        TerminalEvent::Stop => effects.push(TreeEffect::Stop),
     }
 }
 
-fn finish(state: &mut State, notice: Notice) {
-    if matches!(state.mode, Mode::Wait(_)) {
-        state.mode = Mode::Browse;
+fn finish(state: &mut TreeState, notice: Notice) {
+    if matches!(state.mode, TreeMode::Busy(_)) {
+        state.mode = TreeMode::Browse;
     }
     state.notice = Some(notice);
 }
 
-fn on_tree(state: &mut State, outline: Outline, effects: &mut Vec<Effect>) {
+fn on_tree(state: &mut TreeState, outline: Outline, effects: &mut Vec<TreeEffect>) {
     state.renew(outline);
-    effects.push(Effect::Read);
+    effects.push(TreeEffect::Read);
     if !state.search.is_empty() {
-        effects.push(Effect::Search(state.search.text().to_owned()));
+        effects.push(TreeEffect::Search(state.search.text().to_owned()));
     }
 }
 
-fn is_asked_for(state: &State, id: &str, shown: Shown) -> bool {
+fn is_asked_for(state: &TreeState, id: &str, shown: PreviewContent) -> bool {
     state.preview.asked.is_some_and(|(node, asked)| asked == shown && state.outline.id(node) == id)
 }
 
-fn ask_for_page(state: &mut State, effects: &mut Vec<Effect>) {
+fn ask_for_page(state: &mut TreeState, effects: &mut Vec<TreeEffect>) {
     let shown = state.shown();
-    let wanted = state.selected_node().filter(|_| shown != Shown::Nothing);
+    let wanted = state.selected_node().filter(|_| shown != PreviewContent::Nothing);
     let wanted = wanted.map(|node| (node, shown));
     if wanted == state.preview.asked {
         return;
@@ -122,31 +128,31 @@ fn ask_for_page(state: &mut State, effects: &mut Vec<Effect>) {
     state.preview.page = None;
     state.preview.asked = wanted;
     if let Some((node, shown)) = wanted {
-        effects.push(Effect::Preview(state.outline.id(node).to_owned(), shown));
+        effects.push(TreeEffect::Preview(state.outline.id(node).to_owned(), shown));
     }
 }
 
-fn on_key(state: &mut State, key: Key, effects: &mut Vec<Effect>) {
+fn on_key(state: &mut TreeState, key: Key, effects: &mut Vec<TreeEffect>) {
     let action = state.bindings.command(key, state.is_typing());
-    if action == Some(Action::Close) {
-        effects.extend([Effect::Cancel, Effect::Close]);
+    if action == Some(TreeAction::Close) {
+        effects.extend([TreeEffect::Cancel, TreeEffect::Close]);
         return;
     }
     match std::mem::take(&mut state.mode) {
-        Mode::Label { node, input } => edit_label(state, node, input, key, effects),
-        Mode::Help(top) => {
+        TreeMode::Label { node, input } => edit_label(state, node, input, key, effects),
+        TreeMode::Help(top) => {
             let lines = state.bindings.list().len();
-            state.mode = scrolled(state, top, lines, key).map_or(Mode::Browse, Mode::Help);
+            state.mode = scrolled(state, top, lines, key).map_or(TreeMode::Browse, TreeMode::Help);
         }
-        Mode::Ask(question, input) => answer(state, question, input, key, effects),
-        Mode::Read(sheet, top) => read(state, sheet, top, key),
-        Mode::Wait(work) => {
+        TreeMode::Prompt(question, input) => answer(state, question, input, key, effects),
+        TreeMode::Overlay(overlay, top) => read(state, overlay, top, key),
+        TreeMode::Busy(work) => {
             if key.code == Code::Esc {
-                effects.push(Effect::Cancel);
+                effects.push(TreeEffect::Cancel);
             }
-            state.mode = Mode::Wait(work);
+            state.mode = TreeMode::Busy(work);
         }
-        Mode::Browse => match (action, key.typed()) {
+        TreeMode::Browse => match (action, key.typed()) {
             (Some(action), _) => act(state, action, effects),
             (None, Some(_)) => {
                 state.search.take(key);
@@ -161,145 +167,147 @@ fn on_key(state: &mut State, key: Key, effects: &mut Vec<Effect>) {
     }
 }
 
-fn search_anew(state: &mut State, effects: &mut Vec<Effect>) {
+fn search_anew(state: &mut TreeState, effects: &mut Vec<TreeEffect>) {
     state.search_anew();
-    effects.push(Effect::Search(state.search.text().to_owned()));
+    effects.push(TreeEffect::Search(state.search.text().to_owned()));
 }
 
 /// Wants something done that the keys wait for.
 pub(super) fn wait(
-    state: &mut State,
+    state: &mut TreeState,
     what: &'static str,
-    effect: Effect,
-    effects: &mut Vec<Effect>,
+    effect: TreeEffect,
+    effects: &mut Vec<TreeEffect>,
 ) {
-    state.mode = Mode::Wait(Work { what, characters: 0 });
+    state.mode = TreeMode::Busy(Task { what, characters: 0 });
     effects.push(effect);
 }
 
-fn on_paste(state: &mut State, text: &str, effects: &mut Vec<Effect>) {
+fn on_paste(state: &mut TreeState, text: &str, effects: &mut Vec<TreeEffect>) {
     match &mut state.mode {
-        Mode::Label { input, .. } | Mode::Ask(_, input) => input.insert(text),
-        Mode::Browse => {
+        TreeMode::Label { input, .. } | TreeMode::Prompt(_, input) => input.insert(text),
+        TreeMode::Browse => {
             state.search.insert(text);
             search_anew(state, effects);
         }
-        Mode::Help(_) | Mode::Read(..) | Mode::Wait(_) => {}
+        TreeMode::Help(_) | TreeMode::Overlay(..) | TreeMode::Busy(_) => {}
     }
 }
 
-fn on_mouse(state: &mut State, mouse: Mouse) {
+fn on_mouse(state: &mut TreeState, mouse: MouseEvent) {
     let areas = state.areas();
     match mouse {
-        _ if state.mode != Mode::Browse => {}
-        Mouse::Click(x, y) if areas.list.contains((x, y).into()) => {
+        _ if state.mode != TreeMode::Browse => {}
+        MouseEvent::Click(x, y) if areas.list.contains((x, y).into()) => {
             let row = state.top + usize::from(y - areas.list.y);
             move_to(state, row);
         }
-        Mouse::WheelUp(x, y) if areas.preview.contains((x, y).into()) => scroll(state, -WHEEL),
-        Mouse::WheelDown(x, y) if areas.preview.contains((x, y).into()) => scroll(state, WHEEL),
-        Mouse::WheelUp(..) => step(state, -WHEEL),
-        Mouse::WheelDown(..) => step(state, WHEEL),
-        Mouse::Click(..) => {}
+        MouseEvent::WheelUp(x, y) if areas.preview.contains((x, y).into()) => scroll(state, -WHEEL),
+        MouseEvent::WheelDown(x, y) if areas.preview.contains((x, y).into()) => {
+            scroll(state, WHEEL)
+        }
+        MouseEvent::WheelUp(..) => step(state, -WHEEL),
+        MouseEvent::WheelDown(..) => step(state, WHEEL),
+        MouseEvent::Click(..) => {}
     }
 }
 
-fn act(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
+fn act(state: &mut TreeState, action: TreeAction, effects: &mut Vec<TreeEffect>) {
     let page = (state.areas().list.height as isize).max(1);
     let last = state.rows.len().saturating_sub(1);
     match action {
-        Action::Up => match state.cursor_row() {
+        TreeAction::Up => match state.cursor_row() {
             Some(0) => move_to(state, last),
             _ => step(state, -1),
         },
-        Action::Down => match state.cursor_row() {
+        TreeAction::Down => match state.cursor_row() {
             Some(row) if row == last => move_to(state, 0),
             _ => step(state, 1),
         },
-        Action::PageUp => step(state, -page),
-        Action::PageDown => step(state, page),
-        Action::PreviousTurn => turn(state, false),
-        Action::NextTurn => turn(state, true),
-        Action::First => move_to(state, 0),
-        Action::Last => move_to(state, last),
-        Action::FoldOrUp => fold_or_up(state),
-        Action::UnfoldOrDown => unfold_or_down(state),
-        Action::Go => with_selected(state, |state, id| {
-            wait(state, "going", Effect::Go(id), effects);
+        TreeAction::PageUp => step(state, -page),
+        TreeAction::PageDown => step(state, page),
+        TreeAction::PreviousTurn => turn(state, false),
+        TreeAction::NextTurn => turn(state, true),
+        TreeAction::First => move_to(state, 0),
+        TreeAction::Last => move_to(state, last),
+        TreeAction::FoldOrUp => fold_or_up(state),
+        TreeAction::UnfoldOrDown => unfold_or_down(state),
+        TreeAction::Navigate => with_selected(state, |state, id| {
+            wait(state, "going", TreeEffect::Navigate(id), effects);
         }),
-        Action::SummariseAndGo => ask(state, Question::Summarise, ""),
-        Action::Stay => with_selected(state, |state, id| {
-            wait(state, "going", Effect::Stay(id), effects);
+        TreeAction::NavigateWithSummary => ask(state, Prompt::Summarize, ""),
+        TreeAction::MoveLeaf => with_selected(state, |state, id| {
+            wait(state, "going", TreeEffect::MoveLeaf(id), effects);
         }),
-        Action::Undo => wait(state, "going back", Effect::Undo, effects),
-        Action::Mark => mark(state),
-        Action::Diff => compare(state, effects),
-        Action::Fork => with_selected(state, |state, id| {
-            wait(state, "forking", Effect::Fork(id), effects);
+        TreeAction::Undo => wait(state, "going back", TreeEffect::Undo, effects),
+        TreeAction::Mark => mark(state),
+        TreeAction::Diff => compare(state, effects),
+        TreeAction::Fork => with_selected(state, |state, id| {
+            wait(state, "forking", TreeEffect::Fork(id), effects);
         }),
-        Action::Clone => wait(state, "cloning", Effect::Clone, effects),
-        Action::CherryPick => {
+        TreeAction::Clone => wait(state, "cloning", TreeEffect::Clone, effects),
+        TreeAction::CherryPick => {
             let marked = std::mem::take(&mut state.marked);
             let nodes =
                 if marked.is_empty() { Vec::from_iter(state.selected_node()) } else { marked };
             let ids: Vec<_> = nodes.iter().map(|node| state.outline.id(*node).to_owned()).collect();
             if !ids.is_empty() {
-                wait(state, "copying", Effect::CherryPick(ids), effects);
+                wait(state, "copying", TreeEffect::CherryPick(ids), effects);
             }
         }
-        Action::Merge => ask(state, Question::Merge, ""),
-        Action::Compact => effects.push(Effect::PlanCompaction),
-        Action::Export => {
+        TreeAction::Merge => ask(state, Prompt::Merge, ""),
+        TreeAction::Compact => effects.push(TreeEffect::PlanCompaction),
+        TreeAction::Export => {
             let file = format!("{}.html", file_name(state.selected().unwrap_or_default()));
-            ask(state, Question::Export, &file);
+            ask(state, Prompt::Export, &file);
         }
-        Action::Copy => effects.extend(selected(state).map(Effect::Copy)),
-        Action::EditLabel => {
+        TreeAction::Copy => effects.extend(selected(state).map(TreeEffect::Copy)),
+        TreeAction::EditLabel => {
             if let Some(node) = state.selected_node() {
-                let input = Input::new(state.outline.label(node).unwrap_or_default());
-                state.mode = Mode::Label { node, input };
+                let input = TextInput::new(state.outline.label(node).unwrap_or_default());
+                state.mode = TreeMode::Label { node, input };
             }
         }
-        Action::LabelTimes => state.label_times = !state.label_times,
+        TreeAction::LabelTimes => state.label_times = !state.label_times,
         // The key of the filter in force goes back to the usual one.
-        Action::Choose(filter) if filter == state.filter => choose(state, Filter::Default),
-        Action::Choose(filter) => choose(state, filter),
-        Action::NextFilter => {
+        TreeAction::Choose(filter) if filter == state.filter => choose(state, Filter::Default),
+        TreeAction::Choose(filter) => choose(state, filter),
+        TreeAction::NextFilter => {
             let next = state.filter.next();
             choose(state, next);
         }
-        Action::PreviousFilter => {
+        TreeAction::PreviousFilter => {
             let previous = state.filter.previous();
             choose(state, previous);
         }
-        Action::Preview => state.preview.choice = Some(state.shown().next()),
-        Action::PreviewUp => scroll(state, -1),
-        Action::PreviewDown => scroll(state, 1),
-        Action::PanLeft => state.pan = state.pan.saturating_sub(PAN).max(-i32::from(i16::MAX)),
-        Action::PanRight => state.pan = state.pan.saturating_add(PAN).min(i32::from(i16::MAX)),
-        Action::Help => state.mode = Mode::Help(0),
-        Action::Back if state.search.is_empty() => effects.push(Effect::Close),
-        Action::Back => {
+        TreeAction::Preview => state.preview.choice = Some(state.shown().next()),
+        TreeAction::PreviewUp => scroll(state, -1),
+        TreeAction::PreviewDown => scroll(state, 1),
+        TreeAction::PanLeft => state.pan = state.pan.saturating_sub(PAN).max(-i32::from(i16::MAX)),
+        TreeAction::PanRight => state.pan = state.pan.saturating_add(PAN).min(i32::from(i16::MAX)),
+        TreeAction::Help => state.mode = TreeMode::Help(0),
+        TreeAction::Back if state.search.is_empty() => effects.push(TreeEffect::Close),
+        TreeAction::Back => {
             state.search.clear();
             search_anew(state, effects);
         }
-        Action::Close => effects.push(Effect::Close),
+        TreeAction::Close => effects.push(TreeEffect::Close),
     }
 }
 
-fn selected(state: &State) -> Option<String> {
+fn selected(state: &TreeState) -> Option<String> {
     state.selected().map(str::to_owned)
 }
 
-fn with_selected(state: &mut State, act: impl FnOnce(&mut State, String)) {
+fn with_selected(state: &mut TreeState, act: impl FnOnce(&mut TreeState, String)) {
     if let Some(id) = selected(state) {
         act(state, id);
     }
 }
 
-fn ask(state: &mut State, question: fn(String) -> Question, suggestion: &str) {
+fn ask(state: &mut TreeState, question: fn(String) -> Prompt, suggestion: &str) {
     with_selected(state, |state, id| {
-        state.mode = Mode::Ask(question(id), Input::new(suggestion));
+        state.mode = TreeMode::Prompt(question(id), TextInput::new(suggestion));
     });
 }
 
@@ -311,7 +319,7 @@ fn file_name(id: &str) -> String {
 }
 
 /// Marks the selected entry, or no longer, and goes on to the next.
-fn mark(state: &mut State) {
+fn mark(state: &mut TreeState) {
     let Some(node) = state.selected_node() else { return };
     match state.marked.iter().position(|marked| *marked == node) {
         Some(at) => {
@@ -323,7 +331,7 @@ fn mark(state: &mut State) {
 }
 
 /// The two entries marked last, or the marked one and the selected one.
-fn compare(state: &mut State, effects: &mut Vec<Effect>) {
+fn compare(state: &mut TreeState, effects: &mut Vec<TreeEffect>) {
     let pair = match (state.marked.as_slice(), state.selected_node()) {
         ([.., a, b], _) => Some((*a, *b)),
         ([a], Some(b)) if *a != b => Some((*a, b)),
@@ -332,10 +340,10 @@ fn compare(state: &mut State, effects: &mut Vec<Effect>) {
     match pair {
         Some((a, b)) => {
             let id = |node| state.outline.id(node).to_owned();
-            effects.push(Effect::Diff(id(a), id(b), state.size.0));
+            effects.push(TreeEffect::Diff(id(a), id(b), state.size.0));
         }
         None => {
-            let key = state.bindings.key(Action::Mark).map(|key| key.to_string());
+            let key = state.bindings.key(TreeAction::Mark).map(|key| key.to_string());
             let how = key.map(|key| format!(" with {key}")).unwrap_or_default();
             let notice = format!("mark an entry{how}, then choose another to compare it with");
             state.notice = Some(Notice::new(notice));
@@ -343,26 +351,26 @@ fn compare(state: &mut State, effects: &mut Vec<Effect>) {
     }
 }
 
-fn choose(state: &mut State, filter: Filter) {
+fn choose(state: &mut TreeState, filter: Filter) {
     state.filter = filter;
     state.lay_out();
 }
 
-fn move_to(state: &mut State, row: usize) {
+fn move_to(state: &mut TreeState, row: usize) {
     if let Some(row) = state.rows.get(row) {
         state.cursor = row.node;
     }
 }
 
 /// Moves by so many rows, as far as there are rows.
-fn step(state: &mut State, rows: isize) {
+fn step(state: &mut TreeState, rows: isize) {
     let Some(row) = state.cursor_row() else { return };
     let last = state.rows.len().saturating_sub(1);
     move_to(state, row.saturating_add_signed(rows).min(last));
 }
 
 /// Moves to the nearest message of the user above or below, if there is one.
-fn turn(state: &mut State, is_below: bool) {
+fn turn(state: &mut TreeState, is_below: bool) {
     let Some(from) = state.cursor_row() else { return };
     let is_turn = |row: &usize| {
         let node =
@@ -378,13 +386,13 @@ fn turn(state: &mut State, is_below: bool) {
     }
 }
 
-fn scroll(state: &mut State, lines: isize) {
+fn scroll(state: &mut TreeState, lines: isize) {
     if let Some(page) = &mut state.preview.page {
         page.scroll(lines);
     }
 }
 
-fn fold_or_up(state: &mut State) {
+fn fold_or_up(state: &mut TreeState) {
     let Some(at) = state.cursor_row() else { return };
     match state.rows.get(at) {
         Some(row) if row.fold == Fold::Open && state.search.is_empty() => {
@@ -399,7 +407,7 @@ fn fold_or_up(state: &mut State) {
     }
 }
 
-fn unfold_or_down(state: &mut State) {
+fn unfold_or_down(state: &mut TreeState) {
     let Some(at) = state.cursor_row() else { return };
     match state.rows.get(at) {
         Some(row) if row.fold == Fold::Closed => {

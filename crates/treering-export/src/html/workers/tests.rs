@@ -13,11 +13,11 @@ use treering_testkit::mutate::mutate;
 use treering_testkit::rng::Rng;
 
 /// One entry after the other, by the caller's own thread.
-const ALONE: Pace = Pace { threads: 1, entries: 1, bytes: 1, ahead: 1 };
+const ALONE: WorkLimits = WorkLimits { threads: 1, entries: 1, bytes: 1, ahead: 1 };
 
-fn page(pace: Pace, session: &Session) -> String {
+fn page(limits: WorkLimits, session: &Session) -> String {
     let mut out = Vec::new();
-    write_at(pace, &Export::default(), session, &mut out).unwrap();
+    write_at(limits, &Export::default(), session, &mut out).unwrap();
     String::from_utf8(out).unwrap()
 }
 
@@ -56,8 +56,8 @@ fn a_result_is_named_after_its_call_whichever_batch_that_is_in() {
     let session = far_apart();
     let whole = page(ALONE, &session);
     for (threads, entries) in [(1, 7), (2, 1), (2, 16), (3, 1000), (8, 2)] {
-        let pace = Pace { threads, entries, bytes: 1 << 20, ahead: 4096 };
-        assert!(page(pace, &session) == whole, "{pace:?}");
+        let limits = WorkLimits { threads, entries, bytes: 1 << 20, ahead: 4096 };
+        assert!(page(limits, &session) == whole, "{limits:?}");
     }
     for round in 0..3 {
         let named = format!("<code>bash: run 39 in {round}</code>");
@@ -72,8 +72,8 @@ fn a_huge_entry_is_like_any_other() {
     let large = "<b> \\\"x\\\" \\n".repeat(200_000);
     let entries = [call("a", "ls"), result("a", &large), result("a", "small"), result("a", &large)];
     session.append_all(&entries).unwrap();
-    let pace = Pace { threads: 2, ..Pace::of_machine() };
-    assert!(page(pace, &session) == page(ALONE, &session));
+    let limits = WorkLimits { threads: 2, ..WorkLimits::for_this_machine() };
+    assert!(page(limits, &session) == page(ALONE, &session));
 }
 
 proptest! {
@@ -97,8 +97,8 @@ proptest! {
             mutate(&mut file, &mut rng);
         }
         if let Some(session) = opened(file) {
-            let pace = Pace { threads, entries, bytes, ahead };
-            prop_assert!(page(pace, &session) == page(ALONE, &session), "{:?}", pace);
+            let limits = WorkLimits { threads, entries, bytes, ahead };
+            prop_assert!(page(limits, &session) == page(ALONE, &session), "{:?}", limits);
         }
     }
 }
@@ -128,11 +128,11 @@ impl Write for Disk {
 fn a_full_disk_ends_it_with_that_error() {
     let session = opened(generate::session_bytes(&Plan::bytes(5, 2_000_000)).0).unwrap();
     let whole = page(ALONE, &session);
-    let paces = [ALONE, Pace { threads: 3, entries: 8, bytes: 10_000, ahead: 200_000 }];
+    let limits = [ALONE, WorkLimits { threads: 3, entries: 8, bytes: 10_000, ahead: 200_000 }];
     for room in [0, 1, 100_000, whole.len() / 2, whole.len() - 1] {
-        for pace in paces {
+        for limits in limits {
             let mut disk = Disk { written: Vec::new(), room };
-            let error = write_at(pace, &Export::default(), &session, &mut disk).unwrap_err();
+            let error = write_at(limits, &Export::default(), &session, &mut disk).unwrap_err();
             let Error::Write(error) = error else { panic!("{error:?}") };
             assert_eq!(error.kind(), io::ErrorKind::StorageFull);
             assert!(whole.as_bytes() == [&disk.written, &whole.as_bytes()[room..]].concat());
@@ -182,9 +182,10 @@ fn an_entry_that_cannot_be_read_ends_it_with_that_error() {
     let whole = page(ALONE, &session);
     for from in [0, length / 2, length - 1] {
         journal.from.store(from, Ordering::Relaxed);
-        for pace in [ALONE, Pace { threads: 3, entries: 8, bytes: 10_000, ahead: 200_000 }] {
+        for limits in [ALONE, WorkLimits { threads: 3, entries: 8, bytes: 10_000, ahead: 200_000 }]
+        {
             let mut out = Vec::new();
-            let error = write_at(pace, &Export::default(), &session, &mut out).unwrap_err();
+            let error = write_at(limits, &Export::default(), &session, &mut out).unwrap_err();
             let Error::Session(treering::Error::Storage(error)) = error else {
                 panic!("{error:?}")
             };

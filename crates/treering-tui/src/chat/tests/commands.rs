@@ -1,53 +1,69 @@
 //! Tests of commands as they are typed.
 
 use crate::chat::commands::TABLE;
-use crate::chat::complete::complete;
-use crate::chat::{Command, Names, Summary, Typed};
+use crate::chat::completion::complete;
+use crate::chat::{ChatCommand, CompletionSources, ParsedInput, SummaryChoice};
 
 #[test]
 fn what_is_typed_is_understood() {
     let some = |text: &str| Some(text.to_owned());
-    let run = |command: &str, in_context| Typed::Shell { command: command.into(), in_context };
+    let run =
+        |command: &str, in_context| ParsedInput::Shell { command: command.into(), in_context };
     for (text, typed) in [
-        ("hello\nthere ", Typed::Said("hello\nthere".into())),
-        (" /tree", Typed::Said("/tree".into())),
-        ("/etc/passwd is what?", Typed::Said("/etc/passwd is what?".into())),
-        ("/ is the root", Typed::Said("/ is the root".into())),
+        ("hello\nthere ", ParsedInput::Message("hello\nthere".into())),
+        (" /tree", ParsedInput::Message("/tree".into())),
+        ("/etc/passwd is what?", ParsedInput::Message("/etc/passwd is what?".into())),
+        ("/ is the root", ParsedInput::Message("/ is the root".into())),
         ("!ls -l", run("ls -l", true)),
         ("!! env ", run("env", false)),
-        ("/tree", Typed::Command(Command::Tree)),
-        ("/branch", Typed::Command(Command::Branch(None))),
-        ("/branch  ab12", Typed::Command(Command::Branch(some("ab12")))),
-        ("/branch-here 2", Typed::Command(Command::BranchHere("2".into(), Summary::None))),
+        ("/tree", ParsedInput::Command(ChatCommand::Tree)),
+        ("/branch", ParsedInput::Command(ChatCommand::Branch(None))),
+        ("/branch  ab12", ParsedInput::Command(ChatCommand::Branch(some("ab12")))),
+        (
+            "/branch-here 2",
+            ParsedInput::Command(ChatCommand::BranchHere("2".into(), SummaryChoice::None)),
+        ),
         (
             "/branch-here 2 tried that",
-            Typed::Command(Command::BranchHere("2".into(), Summary::Given("tried that".into()))),
+            ParsedInput::Command(ChatCommand::BranchHere(
+                "2".into(),
+                SummaryChoice::Given("tried that".into()),
+            )),
         ),
         (
             "/branch-here 2 --summarize the tests",
-            Typed::Command(Command::BranchHere("2".into(), Summary::Asked(some("the tests")))),
+            ParsedInput::Command(ChatCommand::BranchHere(
+                "2".into(),
+                SummaryChoice::Generate(some("the tests")),
+            )),
         ),
         (
             "/branch-here 2 --summarize",
-            Typed::Command(Command::BranchHere("2".into(), Summary::Asked(None))),
+            ParsedInput::Command(ChatCommand::BranchHere(
+                "2".into(),
+                SummaryChoice::Generate(None),
+            )),
         ),
-        ("/switch todo", Typed::Command(Command::Switch("todo".into()))),
-        ("/pop", Typed::Command(Command::Pop(None))),
-        ("/fork ab", Typed::Command(Command::Fork(some("ab")))),
+        ("/switch todo", ParsedInput::Command(ChatCommand::Switch("todo".into()))),
+        ("/pop", ParsedInput::Command(ChatCommand::Pop(None))),
+        ("/fork ab", ParsedInput::Command(ChatCommand::Fork(some("ab")))),
         (
             "/compact\nthe API,\nin short",
-            Typed::Command(Command::Compact(some("the API,\nin short"))),
+            ParsedInput::Command(ChatCommand::Compact(some("the API,\nin short"))),
         ),
-        ("/label ab12 a good place", Typed::Command(Command::Label("ab12 a good place".into()))),
-        ("/name my session", Typed::Command(Command::Name("my session".into()))),
+        (
+            "/label ab12 a good place",
+            ParsedInput::Command(ChatCommand::Label("ab12 a good place".into())),
+        ),
+        ("/name my session", ParsedInput::Command(ChatCommand::Name("my session".into()))),
         (
             "/export-branch ab x y.html",
-            Typed::Command(Command::ExportBranch(some("ab"), some("x y.html"))),
+            ParsedInput::Command(ChatCommand::ExportBranch(some("ab"), some("x y.html"))),
         ),
-        ("/cherry-pick a..b", Typed::Command(Command::CherryPick("a..b".into()))),
+        ("/cherry-pick a..b", ParsedInput::Command(ChatCommand::CherryPick("a..b".into()))),
         (
             "/merge 2 the API",
-            Typed::Command(Command::Merge {
+            ParsedInput::Command(ChatCommand::Merge {
                 place: "2".into(),
                 full: false,
                 focus: some("the API"),
@@ -55,13 +71,13 @@ fn what_is_typed_is_understood() {
         ),
         (
             "/merge 2 --full",
-            Typed::Command(Command::Merge { place: "2".into(), full: true, focus: None }),
+            ParsedInput::Command(ChatCommand::Merge { place: "2".into(), full: true, focus: None }),
         ),
-        ("/model openai/x:1b", Typed::Command(Command::Model(some("openai/x:1b")))),
-        ("/thinking high", Typed::Command(Command::Thinking(some("high")))),
-        ("/quit", Typed::Command(Command::Quit)),
+        ("/model openai/x:1b", ParsedInput::Command(ChatCommand::Model(some("openai/x:1b")))),
+        ("/thinking high", ParsedInput::Command(ChatCommand::Thinking(some("high")))),
+        ("/quit", ParsedInput::Command(ChatCommand::Quit)),
     ] {
-        assert_eq!(Typed::read(text), Ok(typed), "{text:?}");
+        assert_eq!(ParsedInput::parse(text), Ok(typed), "{text:?}");
     }
 }
 
@@ -78,7 +94,7 @@ fn what_is_wrong_is_explained() {
         ("/label", "usage: /label [ENTRY] TEXT"),
         ("!", "usage: /help    !COMMAND runs a command, !! keeps it from the model"),
     ] {
-        assert_eq!(Typed::read(text).unwrap_err().to_string(), why);
+        assert_eq!(ParsedInput::parse(text).unwrap_err().to_string(), why);
     }
 }
 
@@ -87,15 +103,15 @@ fn every_command_of_the_table_is_understood() {
     for spec in TABLE {
         let arguments = if spec.arguments.starts_with('[') { "" } else { " x" };
         let arguments = if spec.arguments.is_empty() { "" } else { arguments };
-        let typed = Typed::read(&format!("/{}{arguments}", spec.name));
+        let typed = ParsedInput::parse(&format!("/{}{arguments}", spec.name));
         let is_label = spec.name == "label";
-        assert!(is_label || matches!(typed, Ok(Typed::Command(_))), "{typed:?}");
+        assert!(is_label || matches!(typed, Ok(ParsedInput::Command(_))), "{typed:?}");
     }
 }
 
 #[test]
 fn words_are_completed() {
-    let names = Names {
+    let names = CompletionSources {
         places: vec![("1".into(), "a branch".into()), ("ab12".into(), "hello".into())],
         models: vec!["acme/m1".into()],
     };

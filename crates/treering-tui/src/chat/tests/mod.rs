@@ -6,12 +6,12 @@ mod keys;
 mod screens;
 mod transcript;
 
-use super::{Event, State, Status, block, is_shown, update};
+use super::{ChatEvent, ChatState, Status, block, is_shown, update};
 use treering::Session;
 use treering_export::Calls;
 
 /// A chat with a model, in which nothing was said.
-pub(super) fn empty() -> State {
+pub(super) fn empty() -> ChatState {
     let status = Status {
         name: "demo".into(),
         model: Some("acme/m1".into()),
@@ -21,11 +21,11 @@ pub(super) fn empty() -> State {
         cost: "$0.02".into(),
         read_only: None,
     };
-    update(State::new("", "Set **TREERING_MODEL**."), Event::Status(status)).0
+    update(ChatState::new("", "Set **TREERING_MODEL**."), ChatEvent::Status(status)).0
 }
 
-/// Does for a state what an office does before it is drawn. Says how many blocks were made.
-pub(super) fn prepare(mut state: State, session: &Session) -> (State, usize) {
+/// Does for a state what an handler does before it is drawn. Says how many blocks were made.
+pub(super) fn prepare(mut state: ChatState, session: &Session) -> (ChatState, usize) {
     let mut made = 0;
     loop {
         state.settle();
@@ -42,15 +42,15 @@ pub(super) fn prepare(mut state: State, session: &Session) -> (State, usize) {
         });
         let blocks: Vec<_> = blocks.collect();
         made += blocks.len();
-        (state, _) = update(state, Event::Blocks(shape, blocks));
+        (state, _) = update(state, ChatEvent::Blocks(shape, blocks));
     }
 }
 
 /// The state after the session's path was told.
-pub(super) fn with_path(state: State, session: &Session) -> State {
+pub(super) fn with_path(state: ChatState, session: &Session) -> ChatState {
     let tree = session.tree();
     let leaf = session.leaf().unwrap();
     let mut path = tree.path(leaf.as_str()).unwrap();
     path.retain(|id| is_shown(tree.kind(id.as_str()).unwrap()));
-    update(state, Event::Entries(path, Vec::new())).0
+    update(state, ChatEvent::Entries(path, Vec::new())).0
 }

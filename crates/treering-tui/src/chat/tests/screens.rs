@@ -1,14 +1,14 @@
 //! What is on the screen, at several sizes.
 
 use super::{empty, prepare, with_path};
-use crate::chat::{Arrival, Event, Names, Piece, State, update};
+use crate::chat::{ChatEvent, ChatState, CompletionSources, StreamChunk, StreamKind, update};
 use crate::testing::{press, seen};
-use crate::{Happening, Notice};
+use crate::{Notice, TerminalEvent};
 use treering::{Message, NewEntry, Session};
 
 /// The screen as text, without blanks at the ends of lines.
-fn screen(state: State, session: &Session, width: u16, height: u16) -> String {
-    let (state, _) = update(state, Event::from(Happening::Resize(width, height)));
+fn screen(state: ChatState, session: &Session, width: u16, height: u16) -> String {
+    let (state, _) = update(state, ChatEvent::from(TerminalEvent::Resize(width, height)));
     let (state, _) = prepare(state, session);
     seen(&state, width, height)
 }
@@ -98,10 +98,12 @@ fn a_conversation() {
 fn an_answer_that_arrives() {
     let session = story();
     let state = with_path(empty(), &session);
-    let (state, _) =
-        update(state, Event::Began("answering".into(), Some((Arrival::Answer, "● m2".into()))));
-    let (state, _) = update(state, Event::Arrived(Piece::Text("First one, then".into())));
-    let (state, _) = update(state, Event::Elapsed(12));
+    let (state, _) = update(
+        state,
+        ChatEvent::TaskStarted("answering".into(), Some((StreamKind::Answer, "● m2".into()))),
+    );
+    let (state, _) = update(state, ChatEvent::Chunk(StreamChunk::Text("First one, then".into())));
+    let (state, _) = update(state, ChatEvent::Elapsed(12));
     insta::assert_snapshot!(screen(state, &session, 80, 24), @r"
       … 2 more lines
 
@@ -217,8 +219,11 @@ fn a_list_over_a_wide_screen() {
 #[test]
 fn commands_are_offered() {
     let session = story();
-    let names = Names { places: vec![("1".into(), "a branch".into())], ..Names::default() };
-    let (state, _) = update(with_path(empty(), &session), Event::Names(names));
+    let names = CompletionSources {
+        places: vec![("1".into(), "a branch".into())],
+        ..CompletionSources::default()
+    };
+    let (state, _) = update(with_path(empty(), &session), ChatEvent::Completions(names));
     let foot = |keys: &str, rows: usize| {
         let text = screen(press(state.clone(), keys).0, &session, 80, 12);
         let lines: Vec<&str> = text.lines().collect();
@@ -257,8 +262,8 @@ fn hostile_text_is_harmless() {
     session.append_all(&entries).unwrap();
     session.label("a", Some(nasty)).unwrap();
     let state = with_path(empty(), &session);
-    let (state, _) = update(state, Event::from(Happening::Paste(nasty.into())));
-    let (state, _) = update(state, Event::Notice(Notice::failure(nasty)));
+    let (state, _) = update(state, ChatEvent::from(TerminalEvent::Paste(nasty.into())));
+    let (state, _) = update(state, ChatEvent::Notice(Notice::failure(nasty)));
     let text = screen(state, &session, 80, 24);
     let acts = |c: &char| c.is_control() && *c != '\n' || "\u{202e}\u{200b}".contains(*c);
     assert_eq!(text.chars().find(acts), None, "{text}");

@@ -1,9 +1,9 @@
 //! Scrolling, against all lines at once; and how little of a long conversation is laid out.
 
 use super::{empty, prepare, with_path};
-use crate::Happening;
-use crate::chat::{Arrival, Event, Piece, State, update};
-use crate::page::Line;
+use crate::TerminalEvent;
+use crate::chat::{ChatEvent, ChatState, StreamChunk, StreamKind, update};
+use crate::page::StyledLine;
 use crate::testing::press;
 use treering::{Message, Session};
 
@@ -19,12 +19,12 @@ fn session(messages: usize) -> Session {
     session
 }
 
-fn sized(state: State, width: u16, height: u16) -> State {
-    update(state, Event::from(Happening::Resize(width, height))).0
+fn sized(state: ChatState, width: u16, height: u16) -> ChatState {
+    update(state, ChatEvent::from(TerminalEvent::Resize(width, height))).0
 }
 
-fn lines(state: &State, height: usize) -> Vec<String> {
-    state.transcript.visible(height).into_iter().map(Line::text).collect()
+fn lines(state: &ChatState, height: usize) -> Vec<String> {
+    state.transcript.visible(height).into_iter().map(StyledLine::text).collect()
 }
 
 #[test]
@@ -67,9 +67,11 @@ fn every_line_can_be_reached_from_both_ends() {
 fn what_arrives_is_followed_unless_one_looks_elsewhere() {
     let session = session(40);
     let state = with_path(sized(empty(), 40, 10), &session);
-    let (state, _) =
-        update(state, Event::Began("answering".into(), Some((Arrival::Answer, "● m1".into()))));
-    let text = |number: usize| Event::Arrived(Piece::Text(format!("line {number}\n\n")));
+    let (state, _) = update(
+        state,
+        ChatEvent::TaskStarted("answering".into(), Some((StreamKind::Answer, "● m1".into()))),
+    );
+    let text = |number: usize| ChatEvent::Chunk(StreamChunk::Text(format!("line {number}\n\n")));
     let (state, _) = prepare(update(state, text(1)).0, &session);
     assert!(lines(&state, 7).iter().any(|line| line.contains("line 1")));
     let (state, _) = prepare(press(state, "PgUp PgUp").0, &session);

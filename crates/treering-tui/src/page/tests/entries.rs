@@ -1,7 +1,7 @@
 //! Entries, contexts and comparisons.
 
 use super::super::Page;
-use super::super::diff::{Side, side_by_side};
+use super::super::diff::{DiffSide, side_by_side};
 use super::{shown, tones};
 use std::sync::Arc;
 use treering::storage::MemoryJournal;
@@ -193,7 +193,7 @@ fn a_context() {
 #[test]
 fn two_texts_side_by_side() {
     let same: String = (0..9).map(|n| format!("line {n}\n")).collect();
-    let side = |title: &str, text: String| Side { title: title.to_owned(), text };
+    let side = |title: &str, text: String| DiffSide { title: title.to_owned(), text };
     let left =
         side("a1", format!("{same}the old words stay here\nonly left, which is long\n{same}end"));
     let right = side("b1", format!("{same}the new words stay here\n{same}end\nonly 日本 right"));
@@ -243,7 +243,7 @@ fn two_texts_side_by_side() {
 #[test]
 fn entries_side_by_side() {
     let session = session();
-    let side = |id: &str| Side::of_entry(&session.entry(id).unwrap());
+    let side = |id: &str| DiffSide::of_entry(&session.entry(id).unwrap());
     let page = side_by_side(&side("u1"), &side("a2"), 60);
     assert!(page.lines[0].text().starts_with("u1 ") && page.lines[0].text().ends_with("a2"));
 }
@@ -254,7 +254,7 @@ fn huge_texts_are_compared_as_far_as_can_be() {
         let lines = (0..60_000).map(|n| format!("{mark}{n}\n"));
         format!("first\n{}last", lines.collect::<String>())
     };
-    let side = |mark: &str| Side { title: mark.to_owned(), text: text(mark) };
+    let side = |mark: &str| DiffSide { title: mark.to_owned(), text: text(mark) };
     for width in [40, 100] {
         let page = side_by_side(&side("a"), &side("b"), width);
         assert!(page.lines.len() > 10_000, "{}", page.lines.len());

@@ -1,7 +1,7 @@
 //! Tests with hostile content.
 
 use super::super::writer::MAX_LINES;
-use super::super::{Line, Page, Reader};
+use super::super::{Page, PageView, StyledLine};
 use super::shown;
 use crate::text::safe_line;
 use treering::storage::MemoryJournal;
@@ -9,7 +9,7 @@ use treering::{Session, SessionOptions};
 
 fn is_harmless(page: &Page) -> bool {
     let lines =
-        page.lines.iter().chain(&page.wrapped(40).lines).map(Line::text).collect::<Vec<_>>();
+        page.lines.iter().chain(&page.wrapped(40).lines).map(StyledLine::text).collect::<Vec<_>>();
     lines.iter().all(|line| *line == safe_line(line))
 }
 
@@ -95,7 +95,10 @@ fn pages_are_bounded() {
     ] {
         let page = Page::of_markdown(&text);
         assert!(page.lines.len() <= MAX_LINES + 1, "{}", page.lines.len());
-        assert_eq!(page.lines.last().map(Line::text).as_deref(), Some("… the rest is not shown"));
+        assert_eq!(
+            page.lines.last().map(StyledLine::text).as_deref(),
+            Some("… the rest is not shown")
+        );
     }
 }
 
@@ -117,7 +120,7 @@ fn odd_nesting_is_harmless_and_shows_its_text() {
         let page = Page::of_markdown(&text);
         let beginning: String = text.chars().take(12).collect();
         for width in [2, 3, 40] {
-            let seen: String = page.wrapped(width).lines.iter().map(Line::text).collect();
+            let seen: String = page.wrapped(width).lines.iter().map(StyledLine::text).collect();
             let letters: String = seen.chars().filter(|c| "word".contains(*c)).collect();
             assert!(letters.contains("word"), "{beginning} at {width}: {seen:.200}");
         }
@@ -127,7 +130,7 @@ fn odd_nesting_is_harmless_and_shows_its_text() {
 
 #[test]
 fn a_long_line_is_looked_at_piece_by_piece() {
-    let mut reader = Reader::new(Page::of_markdown(&"word ".repeat(80_000)));
+    let mut reader = PageView::new(Page::of_markdown(&"word ".repeat(80_000)));
     reader.resize(40, 10);
     assert!(reader.rows.len() < 1_000);
 }

@@ -2,10 +2,10 @@
 
 mod entries;
 mod hostile;
-mod prose;
+mod markdown;
 mod wrapping;
 
-use super::{Line, Page};
+use super::{Page, StyledLine};
 use crate::text::columns;
 
 /// Returns a page on a screen of a width, as text.
@@ -20,7 +20,7 @@ fn shown(page: &Page, width: usize) -> String {
 
 /// Returns the pieces of a page that are not plain, with their tones.
 fn tones(page: &Page) -> String {
-    let spans = page.lines.iter().flat_map(|line: &Line| &line.spans);
+    let spans = page.lines.iter().flat_map(|line: &StyledLine| &line.spans);
     let marked = spans.filter(|span| !span.text.trim().is_empty());
     marked.map(|span| format!("{:?}:{}", span.tone, span.text)).collect::<Vec<_>>().join("|")
 }

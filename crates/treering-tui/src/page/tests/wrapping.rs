@@ -1,59 +1,59 @@
 //! Making lines fit: nothing is lost, nothing is too wide.
 
 use super::super::wrap::span_columns;
-use super::super::{Line, Page, Reader, Shape, Span};
+use super::super::{Page, PageView, StyledLine, StyledSpan, WrapMode};
 use super::shown;
 use crate::text::graphemes;
 use crate::theme::Tone;
 use proptest::prelude::*;
 
-fn line(spans: &[(Tone, &str)], hang: usize, shape: Shape) -> Page {
-    let spans = spans.iter().map(|(tone, text)| Span::new(*tone, text)).collect();
-    Page { lines: vec![Line { spans, hang, shape }] }
+fn line(spans: &[(Tone, &str)], hang: usize, wrap_mode: WrapMode) -> Page {
+    let spans = spans.iter().map(|(tone, text)| StyledSpan::new(*tone, text)).collect();
+    Page { lines: vec![StyledLine { spans, hang, wrap_mode }] }
 }
 
 #[test]
 fn lines_are_broken_where_they_may() {
     use Tone::{Plain, Quote, Strong};
-    for (spans, hang, shape, width, expected) in [
-        (&[(Plain, "one two three")][..], 0, Shape::Prose, 8, "one two\nthree"),
+    for (spans, hang, wrap_mode, width, expected) in [
+        (&[(Plain, "one two three")][..], 0, WrapMode::Prose, 8, "one two\nthree"),
         (
             &[(Plain, "one "), (Strong, "two"), (Plain, "x three")],
             0,
-            Shape::Prose,
+            WrapMode::Prose,
             8,
             "one twox\nthree",
         ),
-        (&[(Plain, "• one two three")], 2, Shape::Prose, 8, "• one\n  two\n  three"),
-        (&[(Quote, "│ "), (Plain, "• one two")], 4, Shape::Prose, 9, "│ • one\n│   two"),
-        (&[(Plain, "abcdefgh")], 0, Shape::Prose, 3, "abc\ndef\ngh"),
-        (&[(Plain, "a abcdefgh b")], 0, Shape::Prose, 5, "a\nabcde\nfgh b"),
-        (&[(Plain, "  a  b   c  ")], 0, Shape::Prose, 6, "  a  b\nc"),
-        (&[(Plain, "a  b cdefgh")], 0, Shape::Code, 4, "a  b\n cde\nfgh"),
-        (&[(Plain, "  ab cd ef")], 2, Shape::Code, 6, "  ab c\n  d ef"),
-        (&[(Plain, "日本語")], 0, Shape::Prose, 3, "日\n本\n語"),
+        (&[(Plain, "• one two three")], 2, WrapMode::Prose, 8, "• one\n  two\n  three"),
+        (&[(Quote, "│ "), (Plain, "• one two")], 4, WrapMode::Prose, 9, "│ • one\n│   two"),
+        (&[(Plain, "abcdefgh")], 0, WrapMode::Prose, 3, "abc\ndef\ngh"),
+        (&[(Plain, "a abcdefgh b")], 0, WrapMode::Prose, 5, "a\nabcde\nfgh b"),
+        (&[(Plain, "  a  b   c  ")], 0, WrapMode::Prose, 6, "  a  b\nc"),
+        (&[(Plain, "a  b cdefgh")], 0, WrapMode::Code, 4, "a  b\n cde\nfgh"),
+        (&[(Plain, "  ab cd ef")], 2, WrapMode::Code, 6, "  ab c\n  d ef"),
+        (&[(Plain, "日本語")], 0, WrapMode::Prose, 3, "日\n本\n語"),
         (
             &[(Plain, "        deep inside")],
             8,
-            Shape::Code,
+            WrapMode::Code,
             6,
             "\n     d\n   eep\n    in\n   sid\n   e",
         ),
     ] {
-        assert_eq!(shown(&line(spans, hang, shape), width), expected, "{spans:?} {width}");
+        assert_eq!(shown(&line(spans, hang, wrap_mode), width), expected, "{spans:?} {width}");
     }
 }
 
 #[test]
 fn tones_stay_with_their_words() {
-    let page = line(&[(Tone::Plain, "a "), (Tone::Strong, "b c")], 0, Shape::Prose).wrapped(3);
-    let spans: Vec<&Span> = page.lines.iter().flat_map(|line| &line.spans).collect();
+    let page = line(&[(Tone::Plain, "a "), (Tone::Strong, "b c")], 0, WrapMode::Prose).wrapped(3);
+    let spans: Vec<&StyledSpan> = page.lines.iter().flat_map(|line| &line.spans).collect();
     let spans: Vec<(Tone, &str)> = spans.iter().map(|span| (span.tone, &*span.text)).collect();
     assert_eq!(spans, [(Tone::Plain, "a "), (Tone::Strong, "b"), (Tone::Strong, "c")]);
 }
 
 /// Returns the visible text of some lines, without blanks.
-fn seen(lines: &[Line]) -> String {
+fn seen(lines: &[StyledLine]) -> String {
     let spans = lines.iter().flat_map(|line| &line.spans);
     let clusters = spans.flat_map(|span| graphemes(&span.text).map(|(cluster, _)| cluster));
     clusters.collect::<String>().replace(' ', "")
@@ -72,9 +72,9 @@ proptest! {
         is_code: bool,
     ) {
         let spans = texts.iter().zip([Tone::Plain, Tone::Strong, Tone::Code].into_iter().cycle());
-        let spans: Vec<Span> = spans.map(|(text, tone)| Span::new(tone, text)).collect();
-        let shape = if is_code { Shape::Code } else { Shape::Prose };
-        let page = Page { lines: vec![Line { spans, hang, shape }] };
+        let spans: Vec<StyledSpan> = spans.map(|(text, tone)| StyledSpan::new(tone, text)).collect();
+        let wrap_mode = if is_code { WrapMode::Code } else { WrapMode::Prose };
+        let page = Page { lines: vec![StyledLine { spans, hang, wrap_mode }] };
         let wrapped = page.wrapped(width);
         prop_assert_eq!(seen(&wrapped.lines), seen(&page.lines));
         for row in &wrapped.lines {
@@ -93,7 +93,7 @@ proptest! {
             text.push_str(&format!("|{}|\n", cells.join("|")));
         }
         let page = Page::of_markdown(&text);
-        let sorted = |lines: &[Line]| {
+        let sorted = |lines: &[StyledLine]| {
             let mut seen: Vec<char> = seen(lines).chars().collect();
             seen.retain(|c| !matches!(c, '│' | '─' | '┼'));
             seen.sort_unstable();
@@ -112,14 +112,14 @@ proptest! {
         steps in prop::collection::vec((-9_isize..9, 2_usize..20, 0_usize..6), 1..8),
     ) {
         let page = Page::of_markdown(&texts.join("\n\n"));
-        let mut reader = Reader::new(page.clone());
+        let mut reader = PageView::new(page.clone());
         for (rows, width, height) in steps {
             reader.resize(width, height);
             reader.scroll(rows);
             let all = page.wrapped(width).lines;
             let last_top = all.len().saturating_sub(height);
             prop_assert!(reader.top() <= last_top);
-            let expected: Vec<Line> =
+            let expected: Vec<StyledLine> =
                 all.into_iter().skip(reader.top()).take(height).collect();
             prop_assert_eq!(reader.rows(), &expected[..]);
         }
@@ -129,8 +129,8 @@ proptest! {
 #[test]
 fn a_reader_stays_with_its_line() {
     let text: Vec<String> = (0..50).map(|n| format!("line {n} with some words")).collect();
-    let mut reader = Reader::new(Page::of_markdown(&text.join("\n")));
-    let first = |reader: &Reader| reader.rows().first().map(Line::text).unwrap_or_default();
+    let mut reader = PageView::new(Page::of_markdown(&text.join("\n")));
+    let first = |reader: &PageView| reader.rows().first().map(StyledLine::text).unwrap_or_default();
     reader.resize(40, 5);
     reader.scroll(20);
     assert_eq!(first(&reader), "line 20 with some words");
@@ -149,7 +149,7 @@ fn a_reader_stays_with_its_line() {
 
 #[test]
 fn a_reader_fits_no_more_than_is_looked_at() {
-    let mut reader = Reader::new(Page::of_markdown(&"word\n".repeat(10_000)));
+    let mut reader = PageView::new(Page::of_markdown(&"word\n".repeat(10_000)));
     reader.resize(80, 24);
     assert_eq!(reader.rows.len(), 24);
     reader.scroll(100);

@@ -1,6 +1,6 @@
 //! The list against its definition, for families of any shape.
 
-use super::super::{Event, Sort, State, update};
+use super::super::{PickerEvent, PickerState, Sort, update};
 use super::{session, start};
 use crate::testing::press;
 use proptest::prelude::*;
@@ -49,7 +49,7 @@ fn above<'a>(info: &SessionInfo, all: &'a [SessionInfo]) -> Vec<&'a SessionInfo>
     found
 }
 
-fn listed(state: &State) -> Vec<(PathBuf, u32, Option<PathBuf>)> {
+fn listed(state: &PickerState) -> Vec<(PathBuf, u32, Option<PathBuf>)> {
     let path = |row: usize| state.path(row).map(Path::to_owned);
     let rows = state.rows().all().iter().enumerate();
     rows.map(|(at, row)| {
@@ -58,10 +58,10 @@ fn listed(state: &State) -> Vec<(PathBuf, u32, Option<PathBuf>)> {
     .collect()
 }
 
-fn told(batches: impl IntoIterator<Item = Vec<SessionInfo>>) -> State {
-    let mut state = State::new(start());
+fn told(batches: impl IntoIterator<Item = Vec<SessionInfo>>) -> PickerState {
+    let mut state = PickerState::new(start());
     for batch in batches {
-        (state, _) = update(state, Event::Found(batch, None));
+        (state, _) = update(state, PickerEvent::Found(batch, None));
     }
     state
 }

@@ -4,7 +4,7 @@ mod keys;
 mod layout;
 mod screens;
 
-use super::{Event, Scope, Start, State, update};
+use super::{PickerEvent, PickerOptions, PickerState, Scope, update};
 use treering::Dialect;
 use treering::catalog::SessionInfo;
 use treering_index::Project;
@@ -55,8 +55,8 @@ fn sample() -> Vec<SessionInfo> {
     ]
 }
 
-fn start() -> Start {
-    Start {
+fn start() -> PickerOptions {
+    PickerOptions {
         project: Project::new("/h/tea"),
         scope: Scope::All,
         home: Some("/h".into()),
@@ -67,13 +67,13 @@ fn start() -> Start {
 }
 
 /// A picker that knows these sessions, and that there are no others.
-fn knowing(sessions: Vec<SessionInfo>) -> State {
-    let (state, _) = update(State::new(start()), Event::Found(sessions, None));
-    update(state, Event::Complete).0
+fn knowing(sessions: Vec<SessionInfo>) -> PickerState {
+    let (state, _) = update(PickerState::new(start()), PickerEvent::Found(sessions, None));
+    update(state, PickerEvent::Complete).0
 }
 
 /// The ids of the rows, by their level, the selected one in brackets.
-fn shown(state: &State) -> String {
+fn shown(state: &PickerState) -> String {
     let selected = state.selected();
     let rows = state.rows().all().iter().zip(0..).map(|(row, at)| {
         let path = state.path(at).unwrap();

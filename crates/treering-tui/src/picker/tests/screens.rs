@@ -1,13 +1,13 @@
 //! Snapshots of the screen at several sizes.
 
-use super::super::{Event, State, update};
+use super::super::{PickerEvent, PickerState, update};
 use super::{knowing, sample, session, start};
-use crate::page::{Line, Page};
+use crate::page::{Page, StyledLine};
 use crate::testing::{press, resized as screen};
 use crate::theme::Tone;
 use treering::catalog::{Progress, SessionInfo};
 
-fn after(keys: &str) -> State {
+fn after(keys: &str) -> PickerState {
     press(knowing(sample()), keys).0
 }
 
@@ -73,8 +73,8 @@ fn a_small_screen_has_names_and_ages() {
 fn a_large_screen_has_a_preview_beside() {
     let (state, _) = press(knowing(sample()), "Tab");
     let lines = ["300 messages", "", "user", "Boil the water"];
-    let page = Page { lines: lines.map(|line| Line::new(Tone::Plain, line)).into() };
-    let (state, _) = update(state, Event::Page("/s/a".into(), page));
+    let page = Page { lines: lines.map(|line| StyledLine::new(Tone::Plain, line)).into() };
+    let (state, _) = update(state, PickerEvent::Page("/s/a".into(), page));
     insta::assert_snapshot!(screen(state.clone(), 120, 40), @r"
     threaded  all projects  6 of 6
        session                                      msgs     age │ ── session ──────────────────────────────────────────────
@@ -217,8 +217,9 @@ fn why_there_is_nothing() {
     let mut elsewhere = start();
     elsewhere.scope = super::super::Scope::Project;
     elsewhere.project = treering_index::Project::new("/nowhere");
-    let state = State::new(elsewhere);
-    let (state, _) = update(state, Event::Found(sample(), Some(Progress { done: 6, total: 99 })));
+    let state = PickerState::new(elsewhere);
+    let (state, _) =
+        update(state, PickerEvent::Found(sample(), Some(Progress { done: 6, total: 99 })));
     insta::assert_snapshot!(screen(state.clone(), 60, 6), @r"
     threaded  this project  0 of 6  reading, 93 to go
        session                                      msgs     age
@@ -227,7 +228,7 @@ fn why_there_is_nothing() {
 
     ? keys · Enter open · Tab preview · Ctrl+S sort · Ctrl+A sco
     ");
-    let (state, _) = update(state, Event::Complete);
+    let (state, _) = update(state, PickerEvent::Complete);
     insta::assert_snapshot!(screen(state, 60, 6), @r"
     threaded  this project  0 of 6
        session                                      msgs     age
@@ -291,7 +292,7 @@ fn hostile_text_is_harmless_and_aligned() {
 
     ? keys · Enter open · Tab preview · Ctrl+S sort · Ctrl+A scope · type to search
     ");
-    let (state, _) = update(knowing(sessions), Event::Failure("\u{1b}[3J".into()));
+    let (state, _) = update(knowing(sessions), PickerEvent::Failure("\u{1b}[3J".into()));
     assert!(screen(state, 80, 8).ends_with("\n\\x1b[3J\n"));
 }
 

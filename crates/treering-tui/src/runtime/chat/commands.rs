@@ -1,9 +1,9 @@
 //! What commands do to a session.
 
-use super::places::find;
-use super::teller::{Teller, full_name, short};
+use super::session_watcher::{SessionWatcher, full_name, short};
+use super::targets::find;
 use crate::Notice;
-use crate::chat::{Command, Event, Summary};
+use crate::chat::{ChatCommand, ChatEvent, SummaryChoice};
 use std::path::Path;
 use std::sync::Arc;
 use treering::merge::Selection;
@@ -17,145 +17,151 @@ use treering_export::{Existing, Export, write_file};
 
 /// What came of it.
 #[derive(Debug, Default)]
-pub(super) struct Reply {
+pub(super) struct CommandReply {
     pub notice: Option<Notice>,
-    pub events: Vec<Event>,
+    pub events: Vec<ChatEvent>,
 }
 
-impl Reply {
+impl CommandReply {
     pub(super) fn notice(text: impl AsRef<str>) -> Self {
-        Reply { notice: Some(Notice::new(text)), ..Reply::default() }
+        CommandReply { notice: Some(Notice::new(text)), ..CommandReply::default() }
     }
 
     pub(super) fn failure(text: impl AsRef<str>) -> Self {
-        Reply { notice: Some(Notice::failure(text)), ..Reply::default() }
+        CommandReply { notice: Some(Notice::failure(text)), ..CommandReply::default() }
     }
 
-    pub(super) fn event(event: Event) -> Self {
-        Reply { events: vec![event], ..Reply::default() }
+    pub(super) fn event(event: ChatEvent) -> Self {
+        CommandReply { events: vec![event], ..CommandReply::default() }
     }
 
     /// A text to be edited as well.
     fn and_edit(mut self, text: Option<String>) -> Self {
-        self.events.extend(text.map(Event::Edit));
+        self.events.extend(text.map(ChatEvent::Edit));
         self
     }
 }
 
-type Done = Result<Reply, AgentError>;
+type CommandResult = Result<CommandReply, AgentError>;
 
 /// Does what a command says.
-pub(super) async fn run(teller: &Teller, command: Command, cancel: &CancellationToken) -> Done {
-    let agent = &*teller.agent;
+pub(super) async fn run(
+    watcher: &SessionWatcher,
+    command: ChatCommand,
+    cancel: &CancellationToken,
+) -> CommandResult {
+    let agent = &*watcher.agent;
     let session = agent.session();
-    let place = |text: &str| find(&session, &teller.numbers, text);
+    let place = |text: &str| find(&session, &watcher.numbers, text);
     let options = || NavigateOptions { cancel: cancel.clone(), ..Default::default() };
     match command {
-        Command::BranchHere(to, summary) => {
+        ChatCommand::BranchHere(to, summary) => {
             let to = place(&to)?;
             let mut options = NavigateOptions { exact: true, ..options() };
             match summary {
-                Summary::None => {}
-                Summary::Given(text) => options.given_summary = Some(text),
-                Summary::Asked(focus) => {
+                SummaryChoice::None => {}
+                SummaryChoice::Given(text) => options.given_summary = Some(text),
+                SummaryChoice::Generate(focus) => {
                     (options.summarize, options.custom_instructions) = (true, focus);
                 }
             }
             Ok(moved(agent.navigate(to.as_str(), options).await?))
         }
-        Command::Switch(to) => {
+        ChatCommand::Switch(to) => {
             let options = NavigateOptions { exact: true, ..options() };
             Ok(moved(agent.navigate(place(&to)?.as_str(), options).await?))
         }
-        Command::Pop(to) => {
+        ChatCommand::Pop(to) => {
             let to = to.map(|to| place(&to)).transpose()?;
             Ok(moved(agent.pop(to.as_ref().map(EntryId::as_str), options()).await?))
         }
-        Command::Branch(Some(at)) => {
+        ChatCommand::Branch(Some(at)) => {
             let at = place(&at)?;
             Ok(forked(agent.fork(at.as_str(), ForkPosition::Before, cancel).await?))
         }
-        Command::Fork(Some(at)) => {
+        ChatCommand::Fork(Some(at)) => {
             let at = place(&at)?;
             let is_user = matches!(session.tree().role(at.as_str()), Ok(Some(Role::User)));
             let position = if is_user { ForkPosition::Before } else { ForkPosition::At };
             Ok(forked(agent.fork(at.as_str(), position, cancel).await?))
         }
-        Command::Clone => Ok(forked(agent.clone_session(cancel).await?)),
-        Command::New => Ok(match agent.new_session(cancel).await? {
-            Replaced::Done => Reply::notice("a new session"),
+        ChatCommand::Clone => Ok(forked(agent.clone_session(cancel).await?)),
+        ChatCommand::New => Ok(match agent.new_session(cancel).await? {
+            Replaced::Done => CommandReply::notice("a new session"),
             Replaced::Aborted => stopped(),
             Replaced::Cancelled { hook } => unwanted(&hook),
         }),
-        Command::Compact(instructions) => {
+        ChatCommand::Compact(instructions) => {
             let options =
                 CompactOptions { instructions, cancel: cancel.clone(), ..Default::default() };
             Ok(compacted(agent.compact(options).await?))
         }
-        Command::Merge { place: other, full, focus } => {
+        ChatCommand::Merge { place: other, full, focus } => {
             let options = MergeOptions { full, custom_instructions: focus, cancel: cancel.clone() };
             Ok(match agent.merge(place(&other)?.as_str(), options).await? {
-                MergeOutcome::NothingNew => Reply::notice("this branch has all of that already"),
+                MergeOutcome::NothingNew => {
+                    CommandReply::notice("this branch has all of that already")
+                }
                 MergeOutcome::Aborted => stopped(),
                 MergeOutcome::Done(merged) => {
-                    Reply::notice(format!("brought here: {}", short(merged.entry.id())))
+                    CommandReply::notice(format!("brought here: {}", short(merged.entry.id())))
                 }
             })
         }
-        Command::CherryPick(selection) => {
+        ChatCommand::CherryPick(selection) => {
             let selection = match selection.split_once("..") {
                 Some((from, to)) => Selection::range(place(from)?.as_str(), place(to)?.as_str()),
                 None => Selection::entry(place(&selection)?.as_str()),
             };
             let copies = agent.cherry_pick(&selection)?;
             Ok(match copies.len() {
-                0 => Reply::notice("this branch has all of that already"),
-                1 => Reply::notice("copied 1 entry"),
-                count => Reply::notice(format!("copied {count} entries")),
+                0 => CommandReply::notice("this branch has all of that already"),
+                1 => CommandReply::notice("copied 1 entry"),
+                count => CommandReply::notice(format!("copied {count} entries")),
             })
         }
-        Command::Label(text) => label(agent, &session, &text),
-        Command::Name(name) => {
+        ChatCommand::Label(text) => label(agent, &session, &text),
+        ChatCommand::Name(name) => {
             agent.set_name(&name).await?;
-            teller.tell_status();
-            Ok(Reply::notice(format!("the session is called {name:?}")))
+            watcher.send_status();
+            Ok(CommandReply::notice(format!("the session is called {name:?}")))
         }
-        Command::ExportBranch(at, file) => {
+        ChatCommand::ExportBranch(at, file) => {
             let at = match at {
                 Some(at) => place(&at)?,
                 None => root(&session)?,
             };
             Ok(export(session, at, file).await)
         }
-        Command::Model(Some(name)) => Ok(match teller.models.choose(&name) {
-            Err(why) => Reply::failure(why),
+        ChatCommand::Model(Some(name)) => Ok(match watcher.models.choose(&name) {
+            Err(why) => CommandReply::failure(why),
             Ok(model) => {
                 session.append(NewEntry::model_change(model.provider(), model.model()))?;
-                teller.tell_status();
-                Reply::notice(format!("{} answers from now on", full_name(&*model)))
+                watcher.send_status();
+                CommandReply::notice(format!("{} answers from now on", full_name(&*model)))
             }
         }),
-        Command::Thinking(Some(level)) => {
+        ChatCommand::Thinking(Some(level)) => {
             session.append(NewEntry::thinking_level_change(&level))?;
-            teller.tell_status();
-            Ok(Reply::notice(format!("thinking: {level}, from the next answer on")))
+            watcher.send_status();
+            Ok(CommandReply::notice(format!("thinking: {level}, from the next answer on")))
         }
         // The rest is done elsewhere.
-        _ => Ok(Reply::default()),
+        _ => Ok(CommandReply::default()),
     }
 }
 
-fn stopped() -> Reply {
-    Reply::notice("stopped: nothing was changed")
+fn stopped() -> CommandReply {
+    CommandReply::notice("stopped: nothing was changed")
 }
 
-fn unwanted(hook: &str) -> Reply {
-    Reply::failure(format!("{hook} said no: nothing was changed"))
+fn unwanted(hook: &str) -> CommandReply {
+    CommandReply::failure(format!("{hook} said no: nothing was changed"))
 }
 
-fn moved(navigation: Navigation) -> Reply {
+fn moved(navigation: Navigation) -> CommandReply {
     match navigation {
-        Navigation::AlreadyThere => Reply::notice("that is where you are"),
+        Navigation::AlreadyThere => CommandReply::notice("that is where you are"),
         Navigation::Aborted => stopped(),
         Navigation::Cancelled { hook } => unwanted(&hook),
         Navigation::Moved(moved) => {
@@ -164,38 +170,42 @@ fn moved(navigation: Navigation) -> Reply {
                 Some(_) => format!("at {place}, with a summary of what was left"),
                 None => format!("at {place}"),
             };
-            Reply::notice(what).and_edit(moved.editor_text)
+            CommandReply::notice(what).and_edit(moved.editor_text)
         }
     }
 }
 
-fn forked(forked: Forked) -> Reply {
+fn forked(forked: Forked) -> CommandReply {
     match forked {
         Forked::Aborted => stopped(),
         Forked::Cancelled { hook } => unwanted(&hook),
         Forked::Done { file, editor_text } => {
             let file = file.map_or("in memory".to_owned(), |file| file.display().to_string());
-            Reply::notice(format!("a new session: {file}")).and_edit(editor_text)
+            CommandReply::notice(format!("a new session: {file}")).and_edit(editor_text)
         }
     }
 }
 
-fn compacted(compaction: Compaction) -> Reply {
+fn compacted(compaction: Compaction) -> CommandReply {
     match compaction {
-        Compaction::AlreadyCompacted => Reply::notice("it is compacted already"),
-        Compaction::TooSmall => Reply::notice("there is too little to compact"),
+        Compaction::AlreadyCompacted => CommandReply::notice("it is compacted already"),
+        Compaction::TooSmall => CommandReply::notice("there is too little to compact"),
         Compaction::Aborted => stopped(),
         Compaction::Cancelled { hook } => unwanted(&hook),
         Compaction::Done(done) => {
             let (before, after) = (done.tokens_before, done.tokens_after);
             let tokens = crate::amount::tokens;
-            Reply::notice(format!("compacted: {} → {} tokens", tokens(before), tokens(after)))
+            CommandReply::notice(format!(
+                "compacted: {} → {} tokens",
+                tokens(before),
+                tokens(after)
+            ))
         }
     }
 }
 
 /// `ENTRY TEXT` labels an entry, `TEXT` the last thing that was said; `-` takes the label away.
-fn label(agent: &AgentSession, session: &Session, text: &str) -> Done {
+fn label(agent: &AgentSession, session: &Session, text: &str) -> CommandResult {
     let tree = session.tree();
     let (first, more) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
     // The beginning of an id must be long enough not to be a word.
@@ -207,7 +217,7 @@ fn label(agent: &AgentSession, session: &Session, text: &str) -> Done {
     };
     let label = Some(text).filter(|text| *text != "-");
     agent.label(entry.as_str(), label)?;
-    Ok(Reply::notice(match label {
+    Ok(CommandReply::notice(match label {
         Some(label) => format!("{} is labelled [{label}]", short(&entry)),
         None => format!("{} has no label", short(&entry)),
     }))
@@ -236,15 +246,15 @@ fn root(session: &Session) -> Result<EntryId, treering::Error> {
 }
 
 /// Writes what is below an entry: a session, or a page if the file is called so. No file is replaced.
-async fn export(session: Arc<Session>, at: EntryId, file: Option<String>) -> Reply {
+async fn export(session: Arc<Session>, at: EntryId, file: Option<String>) -> CommandReply {
     let name = file.unwrap_or_else(|| format!("branch-{}.jsonl", short(&at).replace('/', "-")));
     let path = Path::new(&session.cwd()).join(name);
     let target = path.clone();
     let written = tokio::task::spawn_blocking(move || write(&session, &at, &target)).await;
     match written {
-        Ok(Ok(())) => Reply::notice(format!("written: {}", path.display())),
-        Ok(Err(error)) => Reply::failure(format!("{}: {error}", path.display())),
-        Err(died) => Reply::failure(died.to_string()),
+        Ok(Ok(())) => CommandReply::notice(format!("written: {}", path.display())),
+        Ok(Err(error)) => CommandReply::failure(format!("{}: {error}", path.display())),
+        Err(died) => CommandReply::failure(died.to_string()),
     }
 }
 

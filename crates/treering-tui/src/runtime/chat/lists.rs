@@ -1,26 +1,26 @@
 //! What commands show: branches, context, costs.
 
-use super::places::Numbers;
-use super::teller::short;
+use super::session_watcher::short;
+use super::targets::BranchNumbers;
 use crate::amount::{cost, tokens};
-use crate::page::{Line, Page, Span};
+use crate::page::{Page, StyledLine, StyledSpan};
 use crate::text::safe_line;
 use crate::theme::Tone;
 use treering::session::Reader;
 use treering::usage::{Branch, Usage};
 use treering::{EntryId, Error, Kind, Role, Session, Tree};
-use treering_export::{Calls, Gist};
+use treering_export::{Calls, PreviewLine};
 
 /// No list is longer.
 const MOST: usize = 1000;
 
-fn line(spans: &[(Tone, &str)]) -> Line {
-    let spans = spans.iter().map(|(tone, text)| Span { tone: *tone, text: safe_line(text) });
-    Line::of(spans.collect()).hanging(4)
+fn line(spans: &[(Tone, &str)]) -> StyledLine {
+    let spans = spans.iter().map(|(tone, text)| StyledSpan { tone: *tone, text: safe_line(text) });
+    StyledLine::of(spans.collect()).hanging(4)
 }
 
 /// The branches, with numbers that commands understand.
-pub(super) fn branches(session: &Session, numbers: &Numbers) -> Result<Page, Error> {
+pub(super) fn branches(session: &Session, numbers: &BranchNumbers) -> Result<Page, Error> {
     let branches: Vec<Branch> =
         session.branches()?.into_iter().filter(Branch::is_counted).take(MOST).collect();
     numbers.set(branches.iter().map(|branch| branch.leaf.clone()).collect());
@@ -28,7 +28,7 @@ pub(super) fn branches(session: &Session, numbers: &Numbers) -> Result<Page, Err
     let mut reader = session.reader();
     let mut lines = Vec::new();
     for (at, branch) in branches.iter().enumerate() {
-        let (label, gist) = title(branch, &tree, &mut reader);
+        let (label, preview_line) = title(branch, &tree, &mut reader);
         let label = label.map(|label| format!("[{label}] ")).unwrap_or_default();
         let count = match branch.own_entries {
             1 => "1 entry".to_owned(),
@@ -41,15 +41,15 @@ pub(super) fn branches(session: &Session, numbers: &Numbers) -> Result<Page, Err
             (Tone::Plain, &short(&branch.leaf)),
             (Tone::Dim, &format!("  {count:>10}  {:<12} ", used.trim_end())),
             (Tone::Label, &label),
-            (Tone::Plain, &gist),
+            (Tone::Plain, &preview_line),
         ]));
     }
     if lines.is_empty() {
-        lines.push(Line::new(Tone::Dim, "nothing was said yet"));
+        lines.push(StyledLine::new(Tone::Dim, "nothing was said yet"));
     } else {
-        lines.push(Line::default());
+        lines.push(StyledLine::default());
         let hint = "/switch N goes to one · /merge N brings its work here · • is where you are";
-        lines.push(Line::new(Tone::Dim, hint));
+        lines.push(StyledLine::new(Tone::Dim, hint));
     }
     Ok(Page { lines })
 }
@@ -58,7 +58,7 @@ pub(super) fn branches(session: &Session, numbers: &Numbers) -> Result<Page, Err
 fn title(branch: &Branch, tree: &Tree, reader: &mut Reader) -> (Option<String>, String) {
     /// No further up: a branch may be very long.
     const WITHIN: u64 = 64;
-    let (mut label, mut gist) = (None, String::new());
+    let (mut label, mut preview_line) = (None, String::new());
     let mut id = Some(branch.leaf.clone());
     for _ in 0..branch.own_entries.clamp(1, WITHIN) {
         let Some(at) = id else { break };
@@ -67,15 +67,15 @@ fn title(branch: &Branch, tree: &Tree, reader: &mut Reader) -> (Option<String>, 
             tree.kind(at.as_str()),
             Ok(Kind::Message | Kind::Compaction | Kind::BranchSummary | Kind::CustomMessage)
         );
-        if gist.is_empty() && is_said {
+        if preview_line.is_empty() && is_said {
             let entry = reader.entry(at.as_str()).ok();
-            gist = entry
-                .map(|entry| Gist::read(&entry, &mut Calls::default()).text)
+            preview_line = entry
+                .map(|entry| PreviewLine::read(&entry, &mut Calls::default()).text)
                 .unwrap_or_default();
         }
         id = tree.parent(at.as_str()).ok().flatten();
     }
-    (label, gist)
+    (label, preview_line)
 }
 
 /// The user's messages on the active path, the oldest first.
@@ -88,7 +88,7 @@ pub(super) fn user_messages(session: &Session) -> Vec<(EntryId, String)> {
     let mut messages: Vec<(EntryId, String)> = newest
         .map(|id| {
             let entry = reader.entry(id.as_str());
-            let text = entry.map(|entry| Gist::read(&entry, &mut Calls::default()).text);
+            let text = entry.map(|entry| PreviewLine::read(&entry, &mut Calls::default()).text);
             (id, text.unwrap_or_else(|error| error.to_string()))
         })
         .collect();
@@ -106,25 +106,25 @@ pub(super) fn costs(session: &Session) -> Result<Page, Error> {
     let stats = session.stats()?;
     let mut lines = vec![usage("in all", &stats.usage), usage("this branch", &stats.active)];
     lines.push(usage("other branches", &stats.abandoned));
-    lines.push(Line::default());
-    lines.push(Line::new(Tone::Title, "by model"));
+    lines.push(StyledLine::default());
+    lines.push(StyledLine::new(Tone::Title, "by model"));
     for (model, used) in stats.by_model.iter().take(MOST) {
         lines.push(usage(if model.is_empty() { "(not named)" } else { model }, used));
     }
-    lines.push(Line::default());
-    lines.push(Line::new(Tone::Title, "for"));
+    lines.push(StyledLine::default());
+    lines.push(StyledLine::new(Tone::Title, "for"));
     for (purpose, used) in &stats.by_purpose {
         lines.push(usage(purpose.name(), used));
     }
     if stats.usage.unpriced > 0 {
-        lines.push(Line::default());
+        lines.push(StyledLine::default());
         let hint = "?: the server does not say what its answers cost";
-        lines.push(Line::new(Tone::Dim, hint));
+        lines.push(StyledLine::new(Tone::Dim, hint));
     }
     Ok(Page { lines })
 }
 
-fn usage(name: &str, used: &Usage) -> Line {
+fn usage(name: &str, used: &Usage) -> StyledLine {
     let requests = match used.requests {
         1 => "1 request".to_owned(),
         count => format!("{count} requests"),

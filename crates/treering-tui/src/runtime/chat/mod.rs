@@ -1,24 +1,24 @@
-//! The chat's office: it talks to the model, does what commands say, and notices what is written.
+//! The chat's handler: it talks to the model, does what commands say, and notices what is written.
 //!
-//! `setup` is what the chat is given, `clerk` does what the screen wants done, `commands` what its
-//! commands say, `lists` what they show; `teller` tells the screen what is in the session.
+//! `setup` is what the chat is given, `controller` does what the screen wants done, `commands` what its
+//! commands say, `lists` what they show; `watcher` tells the screen what is in the session.
 
-mod clerk;
 mod commands;
+mod controller;
 mod lists;
-mod places;
+mod session_watcher;
 mod setup;
-mod teller;
+mod targets;
 
 #[cfg(test)]
 mod tests;
 
-pub use setup::{ChatSetup, Choose};
+pub use setup::{ChatSetup, ModelResolver};
 
-use super::desk::{Desk, Post};
-use super::keeper::Keeper;
-use crate::chat::{Left, State, Unsent};
-use clerk::Clerk;
+use super::draft_store::DraftStore;
+use super::runner::{EventChannel, Runner};
+use crate::chat::{ChatState, ExitReason, UnsentText};
+use controller::ChatController;
 use std::io;
 use std::sync::Arc;
 use tokio::runtime::Handle;
@@ -26,33 +26,33 @@ use treering_agent::AgentSession;
 
 /// How a chat was left, and what was written but not sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Outcome {
+pub struct ChatOutcome {
     /// Where to.
-    pub left: Left,
+    pub left: ExitReason,
     /// The text in the editor and the drafts beside it.
-    pub unsent: Unsent,
+    pub unsent: UnsentText,
 }
 
 /// Shows the conversation of an agent's session until somebody leaves it. `unsent` is what
-/// was written before and is still to be sent; `keeper` is told what changes about it. Whatever was going on when the chat is left has ended when this returns, an answer
+/// was written before and is still to be sent; `draft_store` is told what changes about it. Whatever was going on when the chat is left has ended when this returns, an answer
 /// written down as far as it came. `runtime` needs its timer and its input and output.
 pub fn chat(
-    desk: &mut Desk,
+    runner: &mut Runner,
     runtime: &Handle,
     agent: &Arc<AgentSession>,
     setup: &ChatSetup,
-    unsent: Unsent,
-    keeper: &Keeper,
-) -> io::Result<Outcome> {
-    let post = Post::default();
-    let state = State::new("", setup.no_model())
+    unsent: UnsentText,
+    draft_store: &DraftStore,
+) -> io::Result<ChatOutcome> {
+    let channel = EventChannel::default();
+    let state = ChatState::new("", setup.no_model())
         .with_looks(setup.theme, setup.bindings.clone())
         .with_double_escape(setup.double_escape)
         .with_unsent(unsent);
-    let mut clerk = Clerk::new(runtime, agent, setup, post.events.clone());
-    clerk.keeper = keeper.handle();
-    let outcome = desk.run(state, &mut clerk, &post);
+    let mut controller = ChatController::new(runtime, agent, setup, channel.events.clone());
+    controller.draft_store = draft_store.handle();
+    let outcome = runner.run(state, &mut controller, &channel);
     // However it ended: nothing is left behind.
-    clerk.close();
+    controller.close();
     outcome
 }

@@ -1,6 +1,6 @@
 //! What a chat is given: looks, keys, and models.
 
-use crate::chat::{Action, DoubleEscape};
+use crate::chat::{ChatAction, DoubleEscape};
 use crate::keys::Bindings;
 use crate::theme::Theme;
 use std::fmt;
@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use treering_agent::ChatModel;
 
 /// Finds a model by the name that somebody typed, or says why there is none.
-pub type Choose = Box<dyn Fn(&str) -> Result<Arc<dyn ChatModel>, String> + Send + Sync>;
+pub type ModelResolver = Box<dyn Fn(&str) -> Result<Arc<dyn ChatModel>, String> + Send + Sync>;
 
 /// How a chat looks and whom it talks to. The model that was chosen stays chosen when the chat is left
 /// for the tree and comes back.
@@ -16,21 +16,21 @@ pub struct ChatSetup {
     /// Its colours.
     pub theme: Theme,
     /// Its keys.
-    pub bindings: Bindings<Action>,
+    pub bindings: Bindings<ChatAction>,
     /// The action of two presses of Esc.
     pub double_escape: DoubleEscape,
-    inner: Arc<Inner>,
+    inner: Arc<ModelState>,
 }
 
-struct Inner {
+struct ModelState {
     no_model: String,
     model: Mutex<Option<Arc<dyn ChatModel>>>,
-    choose: Choose,
+    choose: ModelResolver,
 }
 
 /// The models of a setup, for whoever works beside the screen.
 #[derive(Clone)]
-pub(super) struct Models(Arc<Inner>);
+pub(super) struct Models(Arc<ModelState>);
 
 impl fmt::Debug for ChatSetup {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -46,8 +46,8 @@ impl fmt::Debug for Models {
 
 impl ChatSetup {
     /// A chat with a model, or with none: then `no_model`, in Markdown, says how to get one.
-    pub fn new(model: Option<Arc<dyn ChatModel>>, no_model: &str, choose: Choose) -> Self {
-        let inner = Inner { no_model: no_model.to_owned(), model: Mutex::new(model), choose };
+    pub fn new(model: Option<Arc<dyn ChatModel>>, no_model: &str, choose: ModelResolver) -> Self {
+        let inner = ModelState { no_model: no_model.to_owned(), model: Mutex::new(model), choose };
         ChatSetup {
             theme: Theme::default(),
             bindings: Bindings::default(),

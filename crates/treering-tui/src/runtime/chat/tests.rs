@@ -1,10 +1,10 @@
 //! The chat with a session and a model that plays a script, without a terminal.
 
-use super::clerk::Clerk;
-use super::{ChatSetup, Outcome};
-use crate::Happening;
-use crate::chat::{Event, Left, State, update};
-use crate::runtime::desk::Office;
+use super::controller::ChatController;
+use super::{ChatOutcome, ChatSetup};
+use crate::TerminalEvent;
+use crate::chat::{ChatEvent, ChatState, ExitReason, update};
+use crate::runtime::runner::EffectHandler;
 use crate::text::columns;
 use crate::theme::Tone;
 use ratatui::Terminal;
@@ -90,10 +90,10 @@ fn scripted(plays: &[Play]) -> Arc<Scripted> {
 struct Rig {
     _runtime: Runtime,
     agent: Arc<AgentSession>,
-    clerk: Clerk,
-    state: Option<State>,
-    inbox: Receiver<Event>,
-    outcome: Option<Outcome>,
+    controller: ChatController,
+    state: Option<ChatState>,
+    inbox: Receiver<ChatEvent>,
+    outcome: Option<ChatOutcome>,
 }
 
 impl Rig {
@@ -116,25 +116,25 @@ impl Rig {
         let model = model.map(|model| model as Arc<dyn ChatModel>);
         let setup = ChatSetup::new(model, "Configure one.", Box::new(choose));
         let (events, inbox) = channel();
-        let clerk = Clerk::new(runtime.handle(), &agent, &setup, events);
-        let state = Some(State::new("", "Configure one."));
-        let mut rig = Rig { _runtime: runtime, agent, clerk, state, inbox, outcome: None };
-        rig.event(Event::from(Happening::Resize(100, 40)));
+        let controller = ChatController::new(runtime.handle(), &agent, &setup, events);
+        let state = Some(ChatState::new("", "Configure one."));
+        let mut rig = Rig { _runtime: runtime, agent, controller, state, inbox, outcome: None };
+        rig.event(ChatEvent::from(TerminalEvent::Resize(100, 40)));
         rig.wait(|_, state| !state.status.name.is_empty());
         rig
     }
 
-    fn event(&mut self, event: Event) {
+    fn event(&mut self, event: ChatEvent) {
         let (state, effects) = update(self.state.take().unwrap(), event);
         for effect in effects {
-            self.outcome = self.outcome.take().or(self.clerk.perform(effect, &state));
+            self.outcome = self.outcome.take().or(self.controller.perform(effect, &state));
         }
         self.state = Some(state);
     }
 
-    /// Takes events in until something is so. What never comes fails the test, after a while.
+    /// ArgumentKind events in until something is so. What never comes fails the test, after a while.
     #[track_caller]
-    fn wait(&mut self, is_so: impl Fn(&Rig, &State) -> bool) {
+    fn wait(&mut self, is_so: impl Fn(&Rig, &ChatState) -> bool) {
         loop {
             let state = self.state.take().unwrap();
             let done = is_so(self, &state);
@@ -150,25 +150,25 @@ impl Rig {
     fn press(&mut self, keys: &str) {
         crate::testing::keys(keys)
             .into_iter()
-            .for_each(|key| self.event(Event::Happened(key.into())));
+            .for_each(|key| self.event(ChatEvent::Terminal(key.into())));
     }
 
     /// Types a line, sends it, and waits until all that comes of it is over.
     #[track_caller]
     fn send(&mut self, line: &str) {
-        self.event(Event::from(Happening::Paste(line.to_owned())));
+        self.event(ChatEvent::from(TerminalEvent::Paste(line.to_owned())));
         self.press("Enter");
         self.wait(|_, state| {
-            state.work.is_some() || state.sheet.is_some() || state.notice.is_some()
+            state.work.is_some() || state.overlay.is_some() || state.notice.is_some()
         });
         self.wait(|_, state| state.work.is_none());
     }
 
-    fn state(&self) -> &State {
+    fn state(&self) -> &ChatState {
         self.state.as_ref().unwrap()
     }
 
-    fn left(&self) -> Option<Left> {
+    fn left(&self) -> Option<ExitReason> {
         self.outcome.as_ref().map(|outcome| outcome.left)
     }
 
@@ -181,14 +181,14 @@ impl Rig {
         context(&self.agent.session())
     }
 
-    fn sheet(&self) -> String {
-        let lines = &self.state().sheet.as_ref().expect("a sheet").lines;
+    fn overlay(&self) -> String {
+        let lines = &self.state().overlay.as_ref().expect("a overlay").lines;
         lines.iter().map(|line| line.text() + "\n").collect()
     }
 
     /// The screen as text.
     fn screen(&mut self) -> String {
-        let state = self.clerk.prepare(self.state.take().unwrap());
+        let state = self.controller.prepare(self.state.take().unwrap());
         let (width, height) = (100, 40);
         let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
         terminal.draw(|frame| crate::chat::draw(&state, frame)).unwrap();
@@ -231,7 +231,7 @@ fn one_asks_and_goes_on_after_a_restart() {
     assert!(screen.contains("› you") && screen.contains("colour"), "{screen}");
     rig.wait(|_, state| state.status.tokens == Some(15));
     rig.press("Ctrl+D");
-    assert_eq!(rig.left(), Some(Left::Quit));
+    assert_eq!(rig.left(), Some(ExitReason::Quit));
     drop(rig);
 
     let model = scripted(&[]);
@@ -250,16 +250,16 @@ fn one_asks_and_goes_on_after_a_restart() {
 fn an_answer_that_is_stopped_is_kept() {
     let (_dir, session) = place();
     let mut rig = Rig::new(session, Some(scripted(&[Play::Hang("Once upon")])));
-    rig.event(Event::from(Happening::Paste("A story!".into())));
+    rig.event(ChatEvent::from(TerminalEvent::Paste("A story!".into())));
     rig.press("Enter");
-    rig.wait(|_, state| state.arriving.as_ref().is_some_and(|it| it.text == "Once upon"));
+    rig.wait(|_, state| state.streaming.as_ref().is_some_and(|it| it.text == "Once upon"));
     assert!(rig.screen().contains("Once upon"));
     rig.press("Esc");
     rig.wait(|_, state| state.work.is_none());
     assert_eq!(rig.context(), ["user: A story!", "assistant: Once upon"]);
     assert!(rig.screen().contains("(stopped here)"));
     // And so is one that is going on when the chat is left.
-    rig.clerk.close();
+    rig.controller.close();
     assert_eq!(rig.agent.running(), None);
 }
 
@@ -267,17 +267,17 @@ fn an_answer_that_is_stopped_is_kept() {
 fn leaving_ends_what_is_going_on_and_takes_the_draft_along() {
     let (_dir, session) = place();
     let mut rig = Rig::new(session, Some(scripted(&[Play::Hang("Well")])));
-    rig.event(Event::from(Happening::Paste("Hello".into())));
+    rig.event(ChatEvent::from(TerminalEvent::Paste("Hello".into())));
     rig.press("Enter");
-    rig.wait(|_, state| state.arriving.as_ref().is_some_and(|it| it.text == "Well"));
-    rig.event(Event::from(Happening::Stop));
-    assert_eq!(rig.left(), Some(Left::Stopped));
+    rig.wait(|_, state| state.streaming.as_ref().is_some_and(|it| it.text == "Well"));
+    rig.event(ChatEvent::from(TerminalEvent::Stop));
+    assert_eq!(rig.left(), Some(ExitReason::Stopped));
     assert_eq!(rig.context(), ["user: Hello", "assistant: Well"]);
 
     let (_dir, session) = place();
     let mut rig = Rig::new(session, None);
     rig.press("draft Esc Esc");
-    assert_eq!(rig.left(), Some(Left::Tree));
+    assert_eq!(rig.left(), Some(ExitReason::Tree));
     assert_eq!(rig.outcome.unwrap().unsent.text, "draft");
 }
 
@@ -308,7 +308,7 @@ fn an_earlier_message_is_edited_and_branches_are_switched() {
     assert_eq!(rig.context()[3..], ["user: Another one!", "assistant: Blue."]);
 
     rig.send("/branches");
-    let list = rig.sheet();
+    let list = rig.overlay();
     let numbers: Vec<&str> = list.lines().take(2).collect();
     assert!(numbers[0].contains("1 • ") && numbers[1].contains("  2   "), "{list}");
     rig.send("/switch 2");
@@ -393,9 +393,9 @@ fn a_branch_is_exported_and_no_file_replaced() {
 fn models_and_levels_are_changed_and_recorded() {
     let (_dir, session) = place();
     let mut rig = Rig::new(session, None);
-    rig.event(Event::from(Happening::Paste("hello".into())));
+    rig.event(ChatEvent::from(TerminalEvent::Paste("hello".into())));
     rig.press("Enter");
-    assert!(rig.sheet().contains("Configure one."));
+    assert!(rig.overlay().contains("Configure one."));
     assert_eq!(rig.state().draft(), "hello");
     rig.press("Esc Ctrl+C");
     rig.send("/model nobody");
@@ -445,7 +445,7 @@ fn what_others_write_is_followed() {
     let root = other.tree().roots().remove(0);
     other.branch(root.as_str()).unwrap();
     rig.wait(|rig, _| {
-        rig.clerk.take_in();
+        rig.controller.poll_file();
         rig.agent.session().tree().len() == other.tree().len()
     });
     assert_eq!(rig.context().len(), count);
@@ -457,8 +457,8 @@ fn lists_show_what_there_is() {
     let mut rig = Rig::new(session, Some(scripted(&[])));
     rig.send("one");
     rig.send("/context");
-    assert!(rig.sheet().starts_with("2 messages, "), "{}", rig.sheet());
+    assert!(rig.overlay().starts_with("2 messages, "), "{}", rig.overlay());
     rig.press("Esc");
     rig.send("/cost");
-    assert!(rig.sheet().contains("1 request: 10 read, 5 written"), "{}", rig.sheet());
+    assert!(rig.overlay().contains("1 request: 10 read, 5 written"), "{}", rig.overlay());
 }

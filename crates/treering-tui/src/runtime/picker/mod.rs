@@ -1,16 +1,16 @@
-//! The session picker's office: it reads the index, does what is to be done to sessions, and notices
+//! The session picker's effect handler. It reads the index, does what is to be done to sessions, and notices
 //! what others do to them.
 
-mod chores;
-mod index;
+mod file_actions;
 mod preview;
+mod sessions;
 
 use super::clipboard;
-use super::desk::{Desk, Office, Post};
+use super::runner::{EffectHandler, EventChannel, Runner};
 use crate::keys::Bindings;
-use crate::picker::{Action, Effect, Event, Scope, Start, State};
+use crate::picker::{PickerAction, PickerEffect, PickerEvent, PickerOptions, PickerState, Scope};
 use crate::theme::Theme;
-use chores::Chores;
+use file_actions::FileActions;
 use preview::Previews;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ use treering_index::{Project, SessionIndex};
 /// How a picker was left.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Outcome {
+pub enum PickerOutcome {
     /// This session was chosen.
     Open(PathBuf),
     /// Go on with this session in a copy of it.
@@ -51,7 +51,7 @@ pub struct PickerSetup {
     /// Where exported pages go.
     pub export_dir: PathBuf,
     /// Which key does what.
-    pub bindings: Bindings<Action>,
+    pub bindings: Bindings<PickerAction>,
     /// The colours.
     pub theme: Theme,
     /// The clock, in Unix milliseconds.
@@ -82,17 +82,17 @@ fn system_time() -> i64 {
 /// Shows all sessions until somebody chooses one or leaves. `open` is the session that is open: it is
 /// never moved away. `failure` is said at first.
 pub fn pick(
-    desk: &mut Desk,
+    runner: &mut Runner,
     setup: &PickerSetup,
     open: Option<&Path>,
     failure: Option<String>,
-) -> io::Result<Outcome> {
-    let post = Post::default();
+) -> io::Result<PickerOutcome> {
+    let channel = EventChannel::default();
     if let Some(failure) = failure {
         // Nobody can have left yet.
-        let _ = post.events.send(Event::Failure(failure));
+        let _ = channel.events.send(PickerEvent::Failure(failure));
     }
-    let mut state = State::new(Start {
+    let mut state = PickerState::new(PickerOptions {
         project: setup.project.clone(),
         scope: setup.scope,
         home: setup.index.places().home().map(Path::to_owned),
@@ -102,33 +102,33 @@ pub fn pick(
     });
     state.bindings = setup.bindings.clone();
     state.theme = setup.theme;
-    let mut clerk = Clerk::new(setup, open, &post.events);
-    index::read(setup.index.clone(), post.events.clone());
-    let _watched = index::watch(&setup.index, setup.now, post.events.clone());
-    desk.run(state, &mut clerk, &post)
+    let mut controller = PickerController::new(setup, open, &channel.events);
+    sessions::read(setup.index.clone(), channel.events.clone());
+    let _watched = sessions::watch(&setup.index, setup.now, channel.events.clone());
+    runner.run(state, &mut controller, &channel)
 }
 
 /// Does what the picker wants done. What takes time is done by others.
 #[derive(Debug)]
-struct Clerk {
-    events: Sender<Event>,
+struct PickerController {
+    events: Sender<PickerEvent>,
     open: Option<PathBuf>,
-    chores: Chores,
+    file_actions: FileActions,
     previews: Previews,
 }
 
-impl Clerk {
-    fn new(setup: &PickerSetup, open: Option<&Path>, events: &Sender<Event>) -> Self {
-        Clerk {
+impl PickerController {
+    fn new(setup: &PickerSetup, open: Option<&Path>, events: &Sender<PickerEvent>) -> Self {
+        PickerController {
             events: events.clone(),
             open: open.and_then(|path| path.canonicalize().ok()),
-            chores: Chores::start(setup, events.clone()),
+            file_actions: FileActions::start(setup, events.clone()),
             previews: Previews::start(setup, events.clone()),
         }
     }
 
     /// Tells the screen something; nobody is there any more if that fails.
-    fn tell(&self, event: Event) {
+    fn tell(&self, event: PickerEvent) {
         let _ = self.events.send(event);
     }
 
@@ -138,39 +138,47 @@ impl Clerk {
     }
 }
 
-impl Office<State> for Clerk {
-    type Outcome = Outcome;
+impl EffectHandler<PickerState> for PickerController {
+    type Outcome = PickerOutcome;
 
-    fn perform(&mut self, effect: Effect, state: &State) -> Option<Outcome> {
+    fn perform(&mut self, effect: PickerEffect, state: &PickerState) -> Option<PickerOutcome> {
         match effect {
-            Effect::Close => return Some(Outcome::Closed),
-            Effect::Stop => return Some(Outcome::Stopped),
-            Effect::Demo => return Some(Outcome::Demo),
-            Effect::New => return Some(Outcome::New),
+            PickerEffect::Close => return Some(PickerOutcome::Closed),
+            PickerEffect::Stop => return Some(PickerOutcome::Stopped),
+            PickerEffect::Demo => return Some(PickerOutcome::Demo),
+            PickerEffect::New => return Some(PickerOutcome::New),
             // It might be moved away the next moment.
-            Effect::Open(_) | Effect::OpenCopy(_) if self.chores.are_under_way() => {
-                self.tell(Event::Notice("something is still being done, one moment".to_owned()));
+            PickerEffect::Open(_) | PickerEffect::OpenCopy(_)
+                if self.file_actions.are_running() =>
+            {
+                self.tell(PickerEvent::Notice(
+                    "something is still being done, one moment".to_owned(),
+                ));
             }
-            Effect::Open(path) => return Some(Outcome::Open(path)),
-            Effect::OpenCopy(path) => return Some(Outcome::Copy(path)),
-            Effect::Delete(path) | Effect::Archive(path) | Effect::Unarchive(path)
+            PickerEffect::Open(path) => return Some(PickerOutcome::Open(path)),
+            PickerEffect::OpenCopy(path) => return Some(PickerOutcome::Copy(path)),
+            PickerEffect::Delete(path)
+            | PickerEffect::Archive(path)
+            | PickerEffect::Unarchive(path)
                 if self.is_open(&path) =>
             {
-                self.tell(Event::Failure("this session is open: it stays where it is".to_owned()));
+                self.tell(PickerEvent::Failure(
+                    "this session is open: it stays where it is".to_owned(),
+                ));
             }
-            Effect::CopyPath(path) => {
+            PickerEffect::CopyPath(path) => {
                 let text = path.to_string_lossy();
                 self.tell(match clipboard::copy(&text) {
-                    Ok(copied) => Event::Notice(format!("{copied}: {text}")),
-                    Err(error) => Event::Failure(error.to_string()),
+                    Ok(copied) => PickerEvent::Notice(format!("{copied}: {text}")),
+                    Err(error) => PickerEvent::Failure(error.to_string()),
                 });
             }
-            Effect::Preview(path) => {
+            PickerEffect::Preview(path) => {
                 if let Some(session) = state.session(&path) {
                     self.previews.want(session.clone());
                 }
             }
-            chore => self.chores.add(chore),
+            action => self.file_actions.add(action),
         }
         None
     }

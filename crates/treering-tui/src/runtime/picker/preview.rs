@@ -5,8 +5,8 @@
 
 use super::PickerSetup;
 use crate::amount::tokens;
-use crate::page::{Line, Page};
-use crate::picker::Event;
+use crate::page::{Page, StyledLine};
+use crate::picker::PickerEvent;
 use crate::theme::Tone;
 use std::sync::mpsc::{Sender, channel};
 use treering::catalog::SessionInfo;
@@ -30,7 +30,7 @@ const QUICK: u64 = 16 << 20;
 pub(super) struct Previews(Sender<SessionInfo>);
 
 impl Previews {
-    pub(super) fn start(setup: &PickerSetup, events: Sender<Event>) -> Self {
+    pub(super) fn start(setup: &PickerSetup, events: Sender<PickerEvent>) -> Self {
         let (wanted, received) = channel::<SessionInfo>();
         let now = setup.now;
         std::thread::spawn(move || {
@@ -38,11 +38,11 @@ impl Previews {
                 let session = received.try_iter().last().unwrap_or(session);
                 if session.size > QUICK {
                     let mut head = head(&session, Vec::new(), now());
-                    head.lines.push(Line::new(Tone::Dim, "reading …"));
-                    let _ = events.send(Event::Page(session.path.clone(), head));
+                    head.lines.push(StyledLine::new(Tone::Dim, "reading …"));
+                    let _ = events.send(PickerEvent::Page(session.path.clone(), head));
                 }
                 let page = page(&session, now());
-                if events.send(Event::Page(session.path, page)).is_err() {
+                if events.send(PickerEvent::Page(session.path, page)).is_err() {
                     return;
                 }
             }
@@ -61,7 +61,7 @@ pub(super) fn page(session: &SessionInfo, now: i64) -> Page {
     if session.is_partial {
         let mut page = head(session, Vec::new(), now);
         let text = "a large archive: open it to decompress and read it";
-        page.lines.push(Line::new(Tone::Dim, text));
+        page.lines.push(StyledLine::new(Tone::Dim, text));
         return page;
     }
     let ends = active_projection(&session.path)
@@ -75,14 +75,14 @@ pub(super) fn page(session: &SessionInfo, now: i64) -> Page {
     match ends {
         Err(error) => {
             let mut page = head(session, Vec::new(), now);
-            page.lines.push(Line::new(Tone::Failure, &error.to_string()));
+            page.lines.push(StyledLine::new(Tone::Failure, &error.to_string()));
             page
         }
         Ok((models, messages)) => {
             let mut page = head(session, models, now);
             let said: Vec<Page> = messages.iter().rev().filter_map(said).take(MESSAGES).collect();
             for message in said.into_iter().rev() {
-                page.lines.push(Line::new(Tone::Plain, ""));
+                page.lines.push(StyledLine::new(Tone::Plain, ""));
                 page.lines.extend(message.lines);
             }
             page
@@ -92,9 +92,9 @@ pub(super) fn page(session: &SessionInfo, now: i64) -> Page {
 
 /// What a preview begins with: what can be told without a look at the file.
 fn head(session: &SessionInfo, models: Vec<String>, now: i64) -> Page {
-    let name = session.name.iter().map(|name| Line::new(Tone::Title, name));
+    let name = session.name.iter().map(|name| StyledLine::new(Tone::Title, name));
     let facts = facts(session, models, now);
-    Page { lines: name.chain(facts.iter().map(|fact| Line::new(Tone::Dim, fact))).collect() }
+    Page { lines: name.chain(facts.iter().map(|fact| StyledLine::new(Tone::Dim, fact))).collect() }
 }
 
 /// What a session amounts to, line by line.
@@ -154,7 +154,7 @@ fn said(message: &ContextMessage) -> Option<Page> {
         Role::BashExecution => ("bash", Tone::Tool),
         _ => ("summary", Tone::Summary),
     };
-    let mut page = Page { lines: vec![Line::new(tone, name)] };
+    let mut page = Page { lines: vec![StyledLine::new(tone, name)] };
     for key in ["command", "summary", "errorMessage"] {
         page.lines.extend(message.field(key).map(|text| text_lines(&text)).unwrap_or_default());
     }
@@ -162,20 +162,20 @@ fn said(message: &ContextMessage) -> Option<Page> {
         match block {
             Block::Text(text) if role == Role::ToolResult => {
                 let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-                page.lines.push(Line::new(Tone::Dim, beginning(first)));
+                page.lines.push(StyledLine::new(Tone::Dim, beginning(first)));
             }
             Block::Text(text) => page.lines.extend(text_lines(&text)),
             Block::ToolCall { name, .. } => {
-                page.lines.push(Line::new(Tone::Tool, &format!("→ {}", beginning(&name))));
+                page.lines.push(StyledLine::new(Tone::Tool, &format!("→ {}", beginning(&name))));
             }
-            Block::Image { .. } => page.lines.push(Line::new(Tone::Dim, "[image]")),
+            Block::Image { .. } => page.lines.push(StyledLine::new(Tone::Dim, "[image]")),
             _ => {}
         }
     }
     (page.lines.len() > 1).then_some(page)
 }
 
-fn text_lines(text: &str) -> Vec<Line> {
+fn text_lines(text: &str) -> Vec<StyledLine> {
     let text = beginning(text.trim());
     if text.is_empty() {
         return Vec::new();
@@ -183,7 +183,7 @@ fn text_lines(text: &str) -> Vec<Line> {
     let mut lines = Page::of_markdown(text).lines;
     if lines.len() > MAX_LINES {
         lines.truncate(MAX_LINES);
-        lines.push(Line::new(Tone::Dim, "…"));
+        lines.push(StyledLine::new(Tone::Dim, "…"));
     }
     lines
 }

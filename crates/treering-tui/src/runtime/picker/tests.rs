@@ -1,8 +1,8 @@
-//! The office: what is done to files, and what the screen is told.
+//! The handler: what is done to files, and what the screen is told.
 
-use super::chores::Worker;
+use super::file_actions::FileActionWorker;
 use super::*;
-use crate::page::Line;
+use crate::page::StyledLine;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 use treering::{Message, Session};
@@ -34,9 +34,9 @@ fn setup(dir: &Path) -> PickerSetup {
     PickerSetup { now: later, ..PickerSetup::new(index, dir, trash.ok()) }
 }
 
-fn worker(dir: &Path) -> Worker {
+fn worker(dir: &Path) -> FileActionWorker {
     let setup = setup(dir);
-    Worker { trash: setup.trash, export_dir: setup.export_dir, now: later }
+    FileActionWorker { trash: setup.trash, export_dir: setup.export_dir, now: later }
 }
 
 #[test]
@@ -46,12 +46,14 @@ fn sessions_are_found_and_then_there_are_no_more() {
     let paths =
         ["a", "b"].map(|name| talk(&dir.path().join("sessions"), &format!("{name}.jsonl"), name));
     let (events, inbox) = channel();
-    index::read(setup(dir.path()).index, events);
+    sessions::read(setup(dir.path()).index, events);
     let mut found = Vec::new();
     for event in inbox {
         match event {
-            Event::Found(sessions, _) => found.extend(sessions.into_iter().map(|one| one.path)),
-            other => assert_eq!(other, Event::Complete),
+            PickerEvent::Found(sessions, _) => {
+                found.extend(sessions.into_iter().map(|one| one.path))
+            }
+            other => assert_eq!(other, PickerEvent::Complete),
         }
     }
     found.sort();
@@ -63,38 +65,40 @@ fn a_session_is_renamed_archived_unpacked_exported_and_deleted() {
     let dir = tempfile::tempdir().unwrap();
     let path = talk(dir.path(), "talk.jsonl", "Which pot?");
     let worker = worker(dir.path());
-    let told = worker.perform(Effect::Rename(path.clone(), "Pots".into())).unwrap();
-    assert!(matches!(&told[0], Event::Found(all, None) if all[0].name.as_deref() == Some("Pots")));
+    let told = worker.perform(PickerEffect::Rename(path.clone(), "Pots".into())).unwrap();
+    assert!(
+        matches!(&told[0], PickerEvent::Found(all, None) if all[0].name.as_deref() == Some("Pots"))
+    );
 
-    let told = worker.perform(Effect::Archive(path.clone())).unwrap();
+    let told = worker.perform(PickerEffect::Archive(path.clone())).unwrap();
     let packed = dir.path().join("talk.jsonl.zst");
-    assert!(matches!(&told[0], Event::Moved(from, to) if *from == path && to.path == packed));
-    let why = worker.perform(Effect::Rename(packed.clone(), "x".into())).unwrap_err();
+    assert!(matches!(&told[0], PickerEvent::Moved(from, to) if *from == path && to.path == packed));
+    let why = worker.perform(PickerEffect::Rename(packed.clone(), "x".into())).unwrap_err();
     assert!(!why.is_empty() && !path.exists());
-    let told = worker.perform(Effect::Unarchive(packed.clone())).unwrap();
-    assert!(matches!(&told[0], Event::Moved(from, to) if *from == packed && to.path == path));
+    let told = worker.perform(PickerEffect::Unarchive(packed.clone())).unwrap();
+    assert!(matches!(&told[0], PickerEvent::Moved(from, to) if *from == packed && to.path == path));
 
     for name in ["talk.html", "talk-2.html"] {
-        let told = worker.perform(Effect::Export(path.clone())).unwrap();
-        assert!(matches!(&told[0], Event::Notice(text) if text.contains(name)), "{told:?}");
+        let told = worker.perform(PickerEffect::Export(path.clone())).unwrap();
+        assert!(matches!(&told[0], PickerEvent::Notice(text) if text.contains(name)), "{told:?}");
         assert!(dir.path().join(name).exists());
     }
 
     std::fs::create_dir(dir.path().join("talk")).unwrap();
-    let told = worker.perform(Effect::Delete(path.clone())).unwrap();
-    assert_eq!(told[0], Event::Gone(vec![path.clone()]));
-    assert!(matches!(&told[1], Event::Notice(text) if text.contains("still in")), "{told:?}");
+    let told = worker.perform(PickerEffect::Delete(path.clone())).unwrap();
+    assert_eq!(told[0], PickerEvent::Gone(vec![path.clone()]));
+    assert!(matches!(&told[1], PickerEvent::Notice(text) if text.contains("still in")), "{told:?}");
     assert!(!path.exists());
-    assert!(worker.perform(Effect::Delete(path)).is_err());
+    assert!(worker.perform(PickerEffect::Delete(path)).is_err());
 }
 
 #[test]
 fn what_was_written_to_a_moment_ago_stays() {
     let dir = tempfile::tempdir().unwrap();
     let path = talk(dir.path(), "talk.jsonl", "hello");
-    let worker = Worker { now: system_time, ..worker(dir.path()) };
-    for chore in [Effect::Delete(path.clone()), Effect::Archive(path.clone())] {
-        let why = worker.perform(chore).unwrap_err();
+    let worker = FileActionWorker { now: system_time, ..worker(dir.path()) };
+    for action in [PickerEffect::Delete(path.clone()), PickerEffect::Archive(path.clone())] {
+        let why = worker.perform(action).unwrap_err();
         assert!(why.starts_with("it was written to a moment ago"), "{why}");
     }
     assert!(path.exists());
@@ -108,8 +112,8 @@ fn the_open_session_stays_whatever_it_is_called() {
     let other = dir.path().join("sub/../talk.jsonl");
     let setup = setup(dir.path());
     let (events, inbox) = channel();
-    let mut clerk = Clerk::new(&setup, Some(&path), &events);
-    let state = State::new(Start {
+    let mut controller = PickerController::new(&setup, Some(&path), &events);
+    let state = PickerState::new(PickerOptions {
         project: setup.project.clone(),
         scope: Scope::All,
         home: None,
@@ -117,10 +121,10 @@ fn the_open_session_stays_whatever_it_is_called() {
         has_trash: true,
         now: 0,
     });
-    for effect in [Effect::Delete(other.clone()), Effect::Archive(other)] {
-        assert_eq!(clerk.perform(effect, &state), None);
+    for effect in [PickerEffect::Delete(other.clone()), PickerEffect::Archive(other)] {
+        assert_eq!(controller.perform(effect, &state), None);
         let told = inbox.recv_timeout(Duration::from_secs(60)).unwrap();
-        assert!(matches!(told, Event::Failure(_)), "{told:?}");
+        assert!(matches!(told, PickerEvent::Failure(_)), "{told:?}");
     }
     assert!(path.exists());
 }
@@ -130,7 +134,8 @@ fn a_preview_says_what_it_amounts_to_and_what_was_said_last() {
     let dir = tempfile::tempdir().unwrap();
     let path = talk(dir.path(), "talk.jsonl", "Which pot?\u{1b}[2J");
     let info = SessionIndex::info(&path).unwrap();
-    let text = |page: crate::page::Page| page.lines.iter().map(Line::text).collect::<Vec<_>>();
+    let text =
+        |page: crate::page::Page| page.lines.iter().map(StyledLine::text).collect::<Vec<_>>();
     let lines = text(preview::page(&info, later()));
     assert!(lines[0].starts_with("2 messages · 2 entries · 1 branch · "), "{lines:?}");
     assert!(lines[1].starts_with("pi · acme/larch-2 · /tea"), "{lines:?}");

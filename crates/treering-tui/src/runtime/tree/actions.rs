@@ -1,10 +1,10 @@
 //! What changes a session: everything here goes through the agent session, so hooks take part, and
 //! whatever is stopped has changed nothing.
 
-use super::worker::Worker;
+use super::worker::TreeWorker;
 use crate::runtime::clipboard;
-use crate::runtime::visit::{Trail, Visit};
-use crate::tree::{Effect, Event, Outline};
+use crate::runtime::open_session::{LeafHistory, OpenSession};
+use crate::tree::{Outline, TreeEffect, TreeEvent};
 use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
@@ -20,9 +20,9 @@ use treering_agent::{
 use treering_export::text::short_number;
 use treering_export::{Existing, Export};
 
-pub(super) struct Actions {
-    visit: Visit,
-    worker: Worker,
+pub(super) struct SessionActions {
+    open_session: OpenSession,
+    worker: TreeWorker,
     /// Stops what is going on.
     cancel: CancellationToken,
 }
@@ -30,114 +30,123 @@ pub(super) struct Actions {
 /// What is said of something that was stopped.
 const STOPPED: &str = "stopped: nothing was changed";
 
-impl Drop for Actions {
+impl Drop for SessionActions {
     fn drop(&mut self) {
         self.cancel.cancel();
     }
 }
 
-impl Actions {
-    pub(super) fn new(visit: &Visit, worker: Worker) -> Self {
-        Actions { visit: visit.clone(), worker, cancel: CancellationToken::new() }
+impl SessionActions {
+    pub(super) fn new(open_session: &OpenSession, worker: TreeWorker) -> Self {
+        SessionActions {
+            open_session: open_session.clone(),
+            worker,
+            cancel: CancellationToken::new(),
+        }
     }
 
     pub(super) fn compaction_settings(&self) -> CompactionSettings {
-        self.visit.agent.settings().compaction.clone()
+        self.open_session.agent.settings().compaction.clone()
     }
 
-    pub(super) fn perform(&mut self, effect: Effect) {
+    pub(super) fn perform(&mut self, effect: TreeEffect) {
         let cancel = CancellationToken::new();
         let stop = cancel.clone();
         match effect {
-            Effect::Cancel => self.cancel.cancel(),
-            Effect::Label(id, label) => self.label(&id, label.as_deref()),
-            Effect::Copy(id) => self.copy(&id),
-            Effect::Export(id, file) => {
-                self.start(stop, move |doing| async move {
-                    let session = doing.agent.session();
+            TreeEffect::Cancel => self.cancel.cancel(),
+            TreeEffect::Label(id, label) => self.label(&id, label.as_deref()),
+            TreeEffect::Copy(id) => self.copy(&id),
+            TreeEffect::Export(id, file) => {
+                self.start(stop, move |context| async move {
+                    let session = context.agent.session();
                     let write = move || export(&session, &id, Path::new(&file));
                     match tokio::task::spawn_blocking(write).await {
-                        Ok(Ok(said)) => Event::Done(said),
-                        Ok(Err(why)) => Event::Failed(why),
-                        Err(error) => Event::Failed(error.to_string()),
+                        Ok(Ok(said)) => TreeEvent::Done(said),
+                        Ok(Err(why)) => TreeEvent::Failed(why),
+                        Err(error) => TreeEvent::Failed(error.to_string()),
                     }
                 });
             }
-            Effect::Go(id) => self.start(stop, move |doing| async move {
+            TreeEffect::Navigate(id) => self.start(stop, move |context| async move {
                 let options = NavigateOptions { cancel, ..Default::default() };
-                match doing.agent.navigate(&id, options).await {
+                match context.agent.navigate(&id, options).await {
                     Err(AgentError::Session(treering::Error::ReadOnlyDialect(_))) => {
-                        Event::ReadOnly(id)
+                        TreeEvent::ReadOnly(id)
                     }
-                    other => doing.went(other),
+                    other => context.went(other),
                 }
             }),
-            Effect::GoInCopy(id) => self.start(stop, move |doing| async move {
-                let session = doing.agent.session();
+            TreeEffect::NavigateInCopy(id) => self.start(stop, move |context| async move {
+                let session = context.agent.session();
                 let is_user = matches!(session.tree().role(&id), Ok(Some(Role::User)));
                 let position = if is_user { ForkPosition::Before } else { ForkPosition::At };
-                match doing.agent.fork(&id, position, &cancel).await {
+                match context.agent.fork(&id, position, &cancel).await {
                     Ok(Forked::Done { editor_text, .. }) => {
-                        doing.trail.begin_anew();
-                        doing.trail.own();
-                        Event::Went(editor_text)
+                        context.leaf_history.reset();
+                        context.leaf_history.mark_own();
+                        TreeEvent::Navigated(editor_text)
                     }
-                    other => doing.forked(other),
+                    other => context.forked(other),
                 }
             }),
-            Effect::SummariseAndGo(id, custom_instructions) => {
-                self.start(stop, move |doing| async move {
+            TreeEffect::NavigateWithSummary(id, custom_instructions) => {
+                self.start(stop, move |context| async move {
                     let options = NavigateOptions {
                         summarize: true,
                         custom_instructions,
                         cancel,
                         ..Default::default()
                     };
-                    doing.went(doing.agent.navigate(&id, options).await)
+                    context.went(context.agent.navigate(&id, options).await)
                 });
             }
-            Effect::Stay(id) => self.start(stop, move |doing| async move {
+            TreeEffect::MoveLeaf(id) => self.start(stop, move |context| async move {
                 let options = NavigateOptions { cancel, ..NavigateOptions::exact() };
-                doing.stayed(doing.agent.navigate(&id, options).await)
+                context.stayed(context.agent.navigate(&id, options).await)
             }),
-            Effect::Undo => self.start(stop, move |doing| async move { doing.undo(cancel).await }),
-            Effect::Fork(id) => self.start(stop, move |doing| async move {
-                doing.forked(doing.agent.fork(&id, ForkPosition::At, &cancel).await)
-            }),
-            Effect::Clone => self.start(stop, move |doing| async move {
-                doing.forked(doing.agent.clone_session(&cancel).await)
-            }),
-            Effect::CherryPick(ids) => {
-                self.start(stop, move |doing| async move { doing.pick(&ids) })
+            TreeEffect::Undo => {
+                self.start(stop, move |context| async move { context.undo(cancel).await })
             }
-            Effect::Merge(id, custom_instructions) => self.start(stop, move |doing| async move {
-                let options = MergeOptions { custom_instructions, cancel, ..Default::default() };
-                doing.merged(doing.agent.merge(&id, options).await)
+            TreeEffect::Fork(id) => self.start(stop, move |context| async move {
+                context.forked(context.agent.fork(&id, ForkPosition::At, &cancel).await)
             }),
-            Effect::Compact(instructions) => self.start(stop, move |doing| async move {
+            TreeEffect::Clone => self.start(stop, move |context| async move {
+                context.forked(context.agent.clone_session(&cancel).await)
+            }),
+            TreeEffect::CherryPick(ids) => {
+                self.start(stop, move |context| async move { context.pick(&ids) })
+            }
+            TreeEffect::Merge(id, custom_instructions) => {
+                self.start(stop, move |context| async move {
+                    let options =
+                        MergeOptions { custom_instructions, cancel, ..Default::default() };
+                    context.merged(context.agent.merge(&id, options).await)
+                })
+            }
+            TreeEffect::Compact(instructions) => self.start(stop, move |context| async move {
                 let options = CompactOptions { instructions, cancel, ..Default::default() };
-                doing.compacted(doing.agent.compact(options).await)
+                context.compacted(context.agent.compact(options).await)
             }),
             _ => {}
         }
     }
 
     /// Does something that takes time, and tells how far it is and how it ended.
-    fn start<F: Future<Output = Event> + Send + 'static>(
+    fn start<F: Future<Output = TreeEvent> + Send + 'static>(
         &mut self,
         cancel: CancellationToken,
-        work: impl FnOnce(Doing) -> F,
+        work: impl FnOnce(ActionContext) -> F,
     ) {
         self.cancel = cancel;
-        let doing = Doing {
-            agent: Arc::clone(&self.visit.agent),
-            trail: self.visit.trail.clone(),
+        let context = ActionContext {
+            agent: Arc::clone(&self.open_session.agent),
+            leaf_history: self.open_session.leaf_history.clone(),
             worker: self.worker.clone(),
         };
-        let mut deltas = doing.agent.subscribe_deltas();
+        let mut deltas = context.agent.subscribe_deltas();
         let worker = self.worker.clone();
-        let work = work(doing);
-        self.visit.runtime.spawn(async move {
+        let work = work(context);
+        self.open_session.runtime.spawn(async move {
             let mut characters = 0;
             tokio::pin!(work);
             let end = loop {
@@ -146,7 +155,7 @@ impl Actions {
                     Ok(delta) = deltas.recv() => match delta {
                         StreamDelta::SummaryText(text) => {
                             characters += text.chars().count();
-                            worker.tell(Event::Progress(characters));
+                            worker.tell(TreeEvent::Progress(characters));
                         }
                         StreamDelta::SummaryRestarted => characters = 0,
                         _ => {}
@@ -158,60 +167,60 @@ impl Actions {
     }
 
     fn label(&self, id: &str, label: Option<&str>) {
-        self.worker.tell(match self.visit.agent.label(id, label) {
-            Ok(_) => Event::Tree(Outline::of(&self.worker.session)),
-            Err(error) => Event::Failed(error.to_string()),
+        self.worker.tell(match self.open_session.agent.label(id, label) {
+            Ok(_) => TreeEvent::Tree(Outline::of(&self.worker.session)),
+            Err(error) => TreeEvent::Failed(error.to_string()),
         });
     }
 
     fn copy(&self, id: &str) {
         let text = self.worker.session.entry(id).map(|entry| text(&entry));
         self.worker.tell(match text.map(|text| clipboard::copy(&text)) {
-            Ok(Ok(copied)) => Event::Done(copied.to_string()),
-            Ok(Err(error)) => Event::Failed(error.to_string()),
-            Err(error) => Event::Failed(error.to_string()),
+            Ok(Ok(copied)) => TreeEvent::Done(copied.to_string()),
+            Ok(Err(error)) => TreeEvent::Failed(error.to_string()),
+            Err(error) => TreeEvent::Failed(error.to_string()),
         });
     }
 }
 
 /// What is needed where something is done.
-struct Doing {
+struct ActionContext {
     agent: Arc<AgentSession>,
-    trail: Trail,
-    worker: Worker,
+    leaf_history: LeafHistory,
+    worker: TreeWorker,
 }
 
-impl Doing {
+impl ActionContext {
     fn show_tree(&self) {
-        self.worker.tell(Event::Tree(Outline::of(&self.worker.session)));
+        self.worker.tell(TreeEvent::Tree(Outline::of(&self.worker.session)));
     }
 
-    fn went(&self, navigation: Result<Navigation, AgentError>) -> Event {
+    fn went(&self, navigation: Result<Navigation, AgentError>) -> TreeEvent {
         match navigation {
-            Ok(Navigation::AlreadyThere) => Event::Went(None),
+            Ok(Navigation::AlreadyThere) => TreeEvent::Navigated(None),
             Ok(Navigation::Moved(moved)) => {
-                self.trail.step(moved.old_leaf);
-                Event::Went(moved.editor_text)
+                self.leaf_history.push(moved.old_leaf);
+                TreeEvent::Navigated(moved.editor_text)
             }
             other => not_moved(other),
         }
     }
 
-    fn stayed(&self, navigation: Result<Navigation, AgentError>) -> Event {
+    fn stayed(&self, navigation: Result<Navigation, AgentError>) -> TreeEvent {
         match navigation {
-            Ok(Navigation::AlreadyThere) => Event::Done("the leaf is here already".to_owned()),
+            Ok(Navigation::AlreadyThere) => TreeEvent::Done("the leaf is here already".to_owned()),
             Ok(Navigation::Moved(moved)) => {
-                self.trail.step(moved.old_leaf);
+                self.leaf_history.push(moved.old_leaf);
                 self.show_tree();
-                Event::Done("the leaf is here now".to_owned())
+                TreeEvent::Done("the leaf is here now".to_owned())
             }
             other => not_moved(other),
         }
     }
 
-    async fn undo(&self, cancel: CancellationToken) -> Event {
-        let Some(before) = self.trail.back() else {
-            return Event::Done("nothing to go back to".to_owned());
+    async fn undo(&self, cancel: CancellationToken) -> TreeEvent {
+        let Some(before) = self.leaf_history.pop() else {
+            return TreeEvent::Done("nothing to go back to".to_owned());
         };
         let gone = match &before {
             Some(leaf) => {
@@ -226,72 +235,75 @@ impl Doing {
         match gone {
             Ok(Navigation::AlreadyThere | Navigation::Moved(_)) => {
                 self.show_tree();
-                Event::Done("the leaf is where it was".to_owned())
+                TreeEvent::Done("the leaf is where it was".to_owned())
             }
             other => {
-                self.trail.step(before);
+                self.leaf_history.push(before);
                 not_moved(other)
             }
         }
     }
 
-    fn forked(&self, forked: Result<Forked, AgentError>) -> Event {
+    fn forked(&self, forked: Result<Forked, AgentError>) -> TreeEvent {
         match forked {
             Ok(Forked::Done { file, .. }) => {
-                self.trail.begin_anew();
-                self.trail.own();
+                self.leaf_history.reset();
+                self.leaf_history.mark_own();
                 let file = file.map_or("in memory".to_owned(), |file| file.display().to_string());
-                Event::Replaced(format!("this is the new session: {file}"))
+                TreeEvent::Replaced(format!("this is the new session: {file}"))
             }
             Ok(Forked::Cancelled { hook }) => unwanted(&hook),
-            Ok(Forked::Aborted) => Event::Done(STOPPED.to_owned()),
-            Err(error) => Event::Failed(error.to_string()),
+            Ok(Forked::Aborted) => TreeEvent::Done(STOPPED.to_owned()),
+            Err(error) => TreeEvent::Failed(error.to_string()),
         }
     }
 
-    fn pick(&self, ids: &[String]) -> Event {
+    fn pick(&self, ids: &[String]) -> TreeEvent {
         let before = self.agent.session().leaf();
         let mut copies: Vec<EntryId> = Vec::new();
         for id in ids {
             match self.agent.cherry_pick(&Selection::entry(id)) {
                 Ok(new) => copies.extend(new),
-                Err(error) => return Event::Failed(error.to_string()),
+                Err(error) => return TreeEvent::Failed(error.to_string()),
             }
         }
-        self.trail.step(before);
+        self.leaf_history.push(before);
         self.show_tree();
-        Event::Done(format!("copied to the leaf: {}", counted(copies.len(), "entry", "entries")))
+        TreeEvent::Done(format!(
+            "copied to the leaf: {}",
+            counted(copies.len(), "entry", "entries")
+        ))
     }
 
-    fn merged(&self, merged: Result<MergeOutcome, AgentError>) -> Event {
+    fn merged(&self, merged: Result<MergeOutcome, AgentError>) -> TreeEvent {
         match merged {
             Ok(MergeOutcome::Done(merged)) => {
-                self.trail.step(merged.plan.into.clone());
+                self.leaf_history.push(merged.plan.into.clone());
                 self.show_tree();
-                Event::Done(format!("merged into {}", merged.entry.id()))
+                TreeEvent::Done(format!("merged into {}", merged.entry.id()))
             }
             Ok(MergeOutcome::NothingNew) => {
-                Event::Done("the active branch has all of this one".to_owned())
+                TreeEvent::Done("the active branch has all of this one".to_owned())
             }
-            Ok(MergeOutcome::Aborted) => Event::Done(STOPPED.to_owned()),
-            Err(error) => Event::Failed(error.to_string()),
+            Ok(MergeOutcome::Aborted) => TreeEvent::Done(STOPPED.to_owned()),
+            Err(error) => TreeEvent::Failed(error.to_string()),
         }
     }
 
-    fn compacted(&self, compaction: Result<Compaction, AgentError>) -> Event {
+    fn compacted(&self, compaction: Result<Compaction, AgentError>) -> TreeEvent {
         match compaction {
             Ok(Compaction::Done(done)) => {
-                self.trail.own();
+                self.leaf_history.mark_own();
                 self.show_tree();
                 let [before, after] = [done.tokens_before, done.tokens_after]
                     .map(|tokens| short_number(tokens as f64));
-                Event::Done(format!("compacted: {before} tokens, now about {after}"))
+                TreeEvent::Done(format!("compacted: {before} tokens, now about {after}"))
             }
-            Ok(Compaction::AlreadyCompacted) => Event::Done("compacted already".to_owned()),
-            Ok(Compaction::TooSmall) => Event::Done("nothing to summarise yet".to_owned()),
+            Ok(Compaction::AlreadyCompacted) => TreeEvent::Done("compacted already".to_owned()),
+            Ok(Compaction::TooSmall) => TreeEvent::Done("nothing to summarise yet".to_owned()),
             Ok(Compaction::Cancelled { hook }) => unwanted(&hook),
-            Ok(Compaction::Aborted) => Event::Done(STOPPED.to_owned()),
-            Err(error) => Event::Failed(error.to_string()),
+            Ok(Compaction::Aborted) => TreeEvent::Done(STOPPED.to_owned()),
+            Err(error) => TreeEvent::Failed(error.to_string()),
         }
     }
 }
@@ -310,16 +322,16 @@ fn text(entry: &Entry) -> String {
     }
 }
 
-fn not_moved(navigation: Result<Navigation, AgentError>) -> Event {
+fn not_moved(navigation: Result<Navigation, AgentError>) -> TreeEvent {
     match navigation {
         Ok(Navigation::Cancelled { hook }) => unwanted(&hook),
-        Ok(_) => Event::Done(STOPPED.to_owned()),
-        Err(error) => Event::Failed(error.to_string()),
+        Ok(_) => TreeEvent::Done(STOPPED.to_owned()),
+        Err(error) => TreeEvent::Failed(error.to_string()),
     }
 }
 
-fn unwanted(hook: &str) -> Event {
-    Event::Failed(format!("{hook} said no: nothing was changed"))
+fn unwanted(hook: &str) -> TreeEvent {
+    TreeEvent::Failed(format!("{hook} said no: nothing was changed"))
 }
 
 fn counted(count: usize, one: &str, many: &str) -> String {

@@ -1,32 +1,32 @@
-//! The tree selector's office: `worker` reads the session and notices what others write, `actions`
-//! change it, `sheets` are made to be read.
+//! The tree selector's handler: `worker` reads the session and notices what others write, `actions`
+//! change it, `overlays` are made to be read.
 
 mod actions;
-mod sheets;
+mod overlays;
 mod worker;
 
-use super::desk::{Desk, Office, Post};
-use super::visit::Visit;
+use super::open_session::OpenSession;
+use super::runner::{EffectHandler, EventChannel, Runner};
 use crate::keys::Bindings;
 use crate::theme::Theme;
-use crate::tree::{Action, Effect, Event, Outline, State, know_screen};
-use crate::zone::Zone;
-use actions::Actions;
+use crate::time_zone::DisplayZone;
+use crate::tree::{Outline, TreeAction, TreeEffect, TreeEvent, TreeState, know_screen};
+use actions::SessionActions;
 use std::io;
 use std::sync::Arc;
 use treering_export::text::short_number;
-use worker::Worker;
+use worker::TreeWorker;
 
 /// The outcome of a selector.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Outcome {
+pub enum TreeOutcome {
     /// Nothing was chosen.
     Closed,
     /// The system wants the program to end.
     Stopped,
     /// The user goes on at the leaf, with this text in the editor.
-    Talk(Option<String>),
+    OpenChat(Option<String>),
     /// The session is another one now; this is to be said about it.
     Replaced(String),
     /// The session's file is no longer the one that was read; why.
@@ -39,9 +39,9 @@ pub struct TreeSetup {
     /// Its colours.
     pub theme: Theme,
     /// Its keys.
-    pub bindings: Bindings<Action>,
+    pub bindings: Bindings<TreeAction>,
     /// The zone that times are shown in.
-    pub zone: Zone,
+    pub zone: DisplayZone,
 }
 
 /// A tree of this many entries takes a moment to lay out, and something is shown meanwhile.
@@ -49,64 +49,65 @@ const LARGE: usize = 100_000;
 
 /// Shows a session's tree until the user chooses or leaves. `notice` is shown at first.
 pub fn select(
-    desk: &mut Desk,
-    visit: &Visit,
+    runner: &mut Runner,
+    open_session: &OpenSession,
     setup: &TreeSetup,
     notice: Option<String>,
-) -> io::Result<Outcome> {
-    let post = Post::default();
-    let session = visit.agent.session();
+) -> io::Result<TreeOutcome> {
+    let channel = EventChannel::default();
+    let session = open_session.agent.session();
     let count = session.tree().len();
     if count >= LARGE {
-        desk.announce(&format!("laying out {} entries …", short_number(count as f64)))?;
+        runner.show_message(&format!("laying out {} entries …", short_number(count as f64)))?;
     }
-    let mut state = State::new(Outline::of(&session));
+    let mut state = TreeState::new(Outline::of(&session));
     state.theme = setup.theme;
     state.bindings = setup.bindings.clone();
     state.zone = setup.zone.clone();
-    let worker = Worker::new(session, post.events.clone(), setup.zone.clone());
+    let worker = TreeWorker::new(session, channel.events.clone(), setup.zone.clone());
     worker.read(&state);
     worker.look_for_damage();
-    let _followed = (!visit.is_lost).then(|| worker.follow(visit.trail.clone()));
+    let _followed =
+        (!open_session.is_lost).then(|| worker.follow(open_session.leaf_history.clone()));
     if let Some(notice) = notice {
-        worker.tell(Event::Done(notice));
+        worker.tell(TreeEvent::Done(notice));
     }
-    let actions = Actions::new(visit, worker.clone());
-    desk.run(state, &mut TreeOffice { worker, actions }, &post)
+    let actions = SessionActions::new(open_session, worker.clone());
+    runner.run(state, &mut TreeController { worker, actions }, &channel)
 }
 
-struct TreeOffice {
-    worker: Worker,
-    actions: Actions,
+struct TreeController {
+    worker: TreeWorker,
+    actions: SessionActions,
 }
 
-impl Office<State> for TreeOffice {
-    type Outcome = Outcome;
+impl EffectHandler<TreeState> for TreeController {
+    type Outcome = TreeOutcome;
 
     /// Reads the visible entries at once; the others follow in the background.
-    fn prepare(&mut self, state: State) -> State {
+    fn prepare(&mut self, state: TreeState) -> TreeState {
         know_screen(&self.worker.session, state)
     }
 
-    fn perform(&mut self, effect: Effect, state: &State) -> Option<Outcome> {
+    fn perform(&mut self, effect: TreeEffect, state: &TreeState) -> Option<TreeOutcome> {
         match effect {
-            Effect::Close => return Some(Outcome::Closed),
-            Effect::Stop => return Some(Outcome::Stopped),
-            Effect::Talk(draft) => return Some(Outcome::Talk(draft)),
-            Effect::Again(notice) => return Some(Outcome::Replaced(notice)),
-            Effect::Reopen(why) => return Some(Outcome::Lost(why)),
-            Effect::Search(query) => {
+            TreeEffect::Close => return Some(TreeOutcome::Closed),
+            TreeEffect::Stop => return Some(TreeOutcome::Stopped),
+            TreeEffect::OpenChat(draft) => return Some(TreeOutcome::OpenChat(draft)),
+            TreeEffect::ShowReplacement(notice) => return Some(TreeOutcome::Replaced(notice)),
+            TreeEffect::Reopen(why) => return Some(TreeOutcome::Lost(why)),
+            TreeEffect::Search(query) => {
                 self.worker.search(state.generation(), Arc::clone(state.outline()), query);
             }
-            Effect::Read => self.worker.read(state),
-            Effect::Preview(id, shown) => self.worker.page(id, shown),
-            Effect::Diff(a, b, width) => {
-                self.worker.sheet(move |session| sheets::diff(session, &a, &b, usize::from(width)))
-            }
-            Effect::PlanCompaction => {
+            TreeEffect::Read => self.worker.read(state),
+            TreeEffect::Preview(id, shown) => self.worker.page(id, shown),
+            TreeEffect::Diff(a, b, width) => self
+                .worker
+                .overlay(move |session| overlays::diff(session, &a, &b, usize::from(width))),
+            TreeEffect::PlanCompaction => {
                 let settings = self.actions.compaction_settings();
                 let width = usize::from(state.size().0);
-                self.worker.sheet(move |session| sheets::compaction(session, &settings, width));
+                self.worker.overlay(move |session| overlays::compaction(session, &settings, width));
             }
             other => self.actions.perform(other),
         }

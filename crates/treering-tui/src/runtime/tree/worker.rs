@@ -2,9 +2,12 @@
 //! others write. Each job is a thread that sends events and ends when the receiver is gone.
 
 use crate::page::Page;
-use crate::runtime::visit::Trail;
-use crate::tree::{Event, Outline, Sheet, Shown, State, Text, Words, read_all, read_some};
-use crate::zone::Zone;
+use crate::runtime::open_session::LeafHistory;
+use crate::time_zone::DisplayZone;
+use crate::tree::{
+    Outline, Overlay, PreviewContent, SearchText, SearchWords, TreeEvent, TreeState, read_all,
+    read_some,
+};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
@@ -24,19 +27,19 @@ const FEW: usize = 2048;
 
 /// Sends what happens beside the screen.
 #[derive(Debug, Clone)]
-pub(super) struct Worker {
+pub(super) struct TreeWorker {
     pub session: Arc<Session>,
-    pub events: Sender<Event>,
+    pub events: Sender<TreeEvent>,
     /// The number of the search in force: older ones end.
     pub search: Arc<AtomicU64>,
     /// The generation of the tree in force: reading an older one ends.
     pub generation: Arc<AtomicU64>,
-    zone: Zone,
+    zone: DisplayZone,
 }
 
-impl Worker {
-    pub(super) fn new(session: Arc<Session>, events: Sender<Event>, zone: Zone) -> Self {
-        Worker { session, events, search: Arc::default(), generation: Arc::default(), zone }
+impl TreeWorker {
+    pub(super) fn new(session: Arc<Session>, events: Sender<TreeEvent>, zone: DisplayZone) -> Self {
+        TreeWorker { session, events, search: Arc::default(), generation: Arc::default(), zone }
     }
 
     /// Says how to find out more if the file is damaged, in the background.
@@ -47,31 +50,32 @@ impl Worker {
             let is_bad = |finding: &&Finding| finding.severity() == Severity::Error;
             let count = findings.iter().filter(is_bad).count();
             if let (1.., Some(file)) = (count, worker.session.path()) {
-                worker.tell(Event::Noticed(damage(count, &file)));
+                worker.tell(TreeEvent::Notice(damage(count, &file)));
             }
         });
     }
 
     /// Sends an event to the screen. A failure means that the screen is gone.
-    pub(super) fn tell(&self, event: Event) {
+    pub(super) fn tell(&self, event: TreeEvent) {
         let _ = self.events.send(event);
     }
 
-    /// Reads the gists that are not known, in the background.
-    pub(super) fn read(&self, state: &State) {
+    /// Reads the preview_lines that are not known, in the background.
+    pub(super) fn read(&self, state: &TreeState) {
         let generation = state.generation();
         self.generation.store(generation, Ordering::Relaxed);
         let (unknown, outline) = (state.unknown(), Arc::clone(state.outline()));
         let worker = self.clone();
         std::thread::spawn(move || {
             if unknown.len() <= FEW {
-                let gists = read_some(&worker.session, &outline, &unknown);
-                worker.tell(Event::Gists(generation, gists));
+                let preview_lines = read_some(&worker.session, &outline, &unknown);
+                worker.tell(TreeEvent::PreviewLines(generation, preview_lines));
                 return;
             }
-            read_all(&worker.session, &outline, |gists| {
+            read_all(&worker.session, &outline, |preview_lines| {
                 let is_wanted = worker.generation.load(Ordering::Relaxed) == generation;
-                let sent = worker.events.send(Event::Gists(generation, gists)).is_ok();
+                let sent =
+                    worker.events.send(TreeEvent::PreviewLines(generation, preview_lines)).is_ok();
                 if is_wanted && sent { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
             });
         });
@@ -80,7 +84,7 @@ impl Worker {
     /// Searches whole contents, after a pause in typing.
     pub(super) fn search(&self, generation: u64, outline: Arc<Outline>, query: String) {
         let number = self.search.fetch_add(1, Ordering::Relaxed) + 1;
-        let words = Words::new(&query);
+        let words = SearchWords::new(&query);
         if words.is_empty() {
             return;
         }
@@ -91,22 +95,29 @@ impl Worker {
         });
     }
 
-    /// Makes a sheet; `None` if there is nothing to compact.
-    pub(super) fn sheet<S: Into<Option<Sheet>>>(
+    /// Makes a overlay; `None` if there is nothing to compact.
+    pub(super) fn overlay<S: Into<Option<Overlay>>>(
         &self,
         make: impl FnOnce(&Session) -> Result<S, Error> + Send + 'static,
     ) {
         let worker = self.clone();
         std::thread::spawn(move || {
             worker.tell(match make(&worker.session).map(Into::into) {
-                Ok(Some(sheet)) => Event::Sheet(Box::new(sheet)),
-                Ok(None) => Event::Done("nothing to summarise yet".to_owned()),
-                Err(error) => Event::Failed(error.to_string()),
+                Ok(Some(overlay)) => TreeEvent::Overlay(Box::new(overlay)),
+                Ok(None) => TreeEvent::Done("nothing to summarise yet".to_owned()),
+                Err(error) => TreeEvent::Failed(error.to_string()),
             });
         });
     }
 
-    fn find(&self, number: u64, generation: u64, outline: &Outline, query: &str, words: &Words) {
+    fn find(
+        &self,
+        number: u64,
+        generation: u64,
+        outline: &Outline,
+        query: &str,
+        words: &SearchWords,
+    ) {
         let mut reader = self.session.reader();
         let mut found = Vec::new();
         for node in 0..outline.len() as u32 {
@@ -120,7 +131,7 @@ impl Worker {
                 text.push_str(&string);
             }
             text.make_ascii_lowercase();
-            if words.match_any_of(&[Text::new(&text)]) {
+            if words.match_any_of(&[SearchText::new(&text)]) {
                 found.push(node);
             }
             if found.len() >= 1024 && !self.tell_found(generation, query, &mut found) {
@@ -132,39 +143,39 @@ impl Worker {
 
     fn tell_found(&self, generation: u64, query: &str, found: &mut Vec<u32>) -> bool {
         let found = std::mem::take(found);
-        self.events.send(Event::Found(generation, query.to_owned(), found)).is_ok()
+        self.events.send(TreeEvent::Found(generation, query.to_owned(), found)).is_ok()
     }
 
-    pub(super) fn page(&self, id: String, shown: Shown) {
+    pub(super) fn page(&self, id: String, shown: PreviewContent) {
         let worker = self.clone();
         std::thread::spawn(move || {
             let page = match shown {
-                Shown::Nothing => return,
-                Shown::Entry => {
+                PreviewContent::Nothing => return,
+                PreviewContent::Entry => {
                     let entry = worker.session.entry(&id);
                     entry.map(|entry| Page::of_entry_in(&worker.session, &entry, &worker.zone))
                 }
-                Shown::Context => Page::of_context_at(&worker.session, &id),
+                PreviewContent::Context => Page::of_context_at(&worker.session, &id),
             };
             let page = page.unwrap_or_else(|error| Page::of_failure(&error.to_string()));
             // If this fails the screen is gone.
-            let _ = worker.events.send(Event::Page(id, shown, page));
+            let _ = worker.events.send(TreeEvent::Page(id, shown, page));
         });
     }
 
     /// Follows what other processes append, until what is returned is dropped. So does the leaf,
     /// unless the user of this screen has moved it.
-    pub(super) fn follow(&self, trail: Trail) -> Sender<()> {
+    pub(super) fn follow(&self, leaf_history: LeafHistory) -> Sender<()> {
         let (stop, stopped) = channel();
         let worker = self.clone();
         std::thread::spawn(move || {
             let mut count = worker.session.tree().len();
             while stopped.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
-                match worker.changes(&trail, &mut count) {
+                match worker.changes(&leaf_history, &mut count) {
                     Ok(changes) => changes.into_iter().for_each(|event| worker.tell(event)),
                     // Nothing that is shown can be trusted any more: the file is read again.
                     Err(error) => {
-                        worker.tell(Event::Lost(error.to_string()));
+                        worker.tell(TreeEvent::FileLost(error.to_string()));
                         return;
                     }
                 }
@@ -175,18 +186,22 @@ impl Worker {
 
     /// Takes in what other processes did to the file. `count` is the number of entries before, and
     /// after.
-    fn changes(&self, trail: &Trail, count: &mut usize) -> Result<Vec<Event>, Error> {
+    fn changes(
+        &self,
+        leaf_history: &LeafHistory,
+        count: &mut usize,
+    ) -> Result<Vec<TreeEvent>, Error> {
         let new = self.session.refresh()?;
         let before = std::mem::replace(count, self.session.tree().len());
         let gone = before.saturating_sub(*count);
         if new.is_empty() && gone == 0 {
             return Ok(Vec::new());
         }
-        if !trail.is_own() {
+        if !leaf_history.is_own() {
             self.session.follow()?;
         }
-        let mut events = vec![Event::Tree(Outline::of(&self.session))];
-        events.extend((gone > 0).then(|| Event::Noticed(shrunk(gone))));
+        let mut events = vec![TreeEvent::Tree(Outline::of(&self.session))];
+        events.extend((gone > 0).then(|| TreeEvent::Notice(shrunk(gone))));
         Ok(events)
     }
 }
@@ -221,12 +236,12 @@ mod tests {
 
         let session = Arc::new(Session::open(&file).unwrap());
         let (events, _inbox) = channel();
-        let worker = Worker::new(Arc::clone(&session), events, Zone::default());
-        let (trail, mut count) = (Trail::default(), session.tree().len());
-        assert_eq!(worker.changes(&trail, &mut count).unwrap(), []);
+        let worker = TreeWorker::new(Arc::clone(&session), events, DisplayZone::default());
+        let (leaf_history, mut count) = (LeafHistory::default(), session.tree().len());
+        assert_eq!(worker.changes(&leaf_history, &mut count).unwrap(), []);
         std::fs::OpenOptions::new().write(true).open(&file).unwrap().set_len(kept).unwrap();
-        let events = worker.changes(&trail, &mut count).unwrap();
-        let [Event::Tree(outline), Event::Noticed(notice)] = events.as_slice() else {
+        let events = worker.changes(&leaf_history, &mut count).unwrap();
+        let [TreeEvent::Tree(outline), TreeEvent::Notice(notice)] = events.as_slice() else {
             panic!("{events:?}");
         };
         assert_eq!((outline.len(), outline.leaf()), (2, Some(1)));

@@ -1,13 +1,13 @@
 //! Keys: what was, what is pressed, what is then.
 
-use super::super::{Effect, Event, Mode, Outline, Shown, State, update};
+use super::super::{Outline, PreviewContent, TreeEffect, TreeEvent, TreeMode, TreeState, update};
 use super::{known, sample};
-use crate::page::{Page, Reader};
+use crate::page::{Page, PageView};
 use crate::testing::press;
-use crate::{Happening, Mouse};
+use crate::{MouseEvent, TerminalEvent};
 
 /// The ids of the rows, the selected one in brackets.
-fn shown(state: &State) -> String {
+fn shown(state: &TreeState) -> String {
     let outline = state.outline();
     let selected = state.selected();
     let ids = state.rows().all().iter().map(|row| outline.id(row.node));
@@ -58,7 +58,7 @@ fn keys_move_fold_filter_and_search() {
         ("Ctrl+U Ctrl+U", "a b c e f g [h]"),
         ("Ctrl+L Ctrl+L", "a b c e f g [h]"),
         ("Ctrl+D", "a b c e f g [h]"),
-        // Words are found in gists, roles and labels, whatever their case.
+        // SearchWords are found in preview_lines, roles and labels, whatever their case.
         ("answer", "b f [h]"),
         ("answer Space user", ""),
         ("ANSWER Space leF", "[f]"),
@@ -80,54 +80,57 @@ fn keys_move_fold_filter_and_search() {
 
 #[test]
 fn keys_have_effects() {
-    let go = |id: &str| vec![Effect::Go(id.to_owned())];
+    let go = |id: &str| vec![TreeEffect::Navigate(id.to_owned())];
     for (keys, effects) in [
         ("Enter", go("h")),
         ("Up Enter", go("g")),
         ("Shift+Enter", vec![]),
-        ("Shift+Enter Enter", vec![Effect::SummariseAndGo("h".into(), None)]),
-        ("Alt+Enter bugs Enter", vec![Effect::SummariseAndGo("h".into(), Some("bugs".into()))]),
+        ("Shift+Enter Enter", vec![TreeEffect::NavigateWithSummary("h".into(), None)]),
+        (
+            "Alt+Enter bugs Enter",
+            vec![TreeEffect::NavigateWithSummary("h".into(), Some("bugs".into()))],
+        ),
         ("Alt+Enter bugs Esc", vec![]),
-        ("Ctrl+G", vec![Effect::Stay("h".into())]),
-        ("Alt+F", vec![Effect::Fork("h".into())]),
-        ("Alt+C", vec![Effect::Clone]),
-        ("Alt+P", vec![Effect::CherryPick(vec!["h".into()])]),
-        ("Space Up Space Alt+P", vec![Effect::CherryPick(vec!["h".into(), "g".into()])]),
-        ("Space Space Alt+P", vec![Effect::CherryPick(vec!["h".into()])]),
-        ("Alt+M tests Enter", vec![Effect::Merge("h".into(), Some("tests".into()))]),
+        ("Ctrl+G", vec![TreeEffect::MoveLeaf("h".into())]),
+        ("Alt+F", vec![TreeEffect::Fork("h".into())]),
+        ("Alt+C", vec![TreeEffect::Clone]),
+        ("Alt+P", vec![TreeEffect::CherryPick(vec!["h".into()])]),
+        ("Space Up Space Alt+P", vec![TreeEffect::CherryPick(vec!["h".into(), "g".into()])]),
+        ("Space Space Alt+P", vec![TreeEffect::CherryPick(vec!["h".into()])]),
+        ("Alt+M tests Enter", vec![TreeEffect::Merge("h".into(), Some("tests".into()))]),
         ("Alt+D", vec![]),
         ("Space Alt+D", vec![]),
-        ("Space Up Alt+D", vec![Effect::Diff("h".into(), "g".into(), 80)]),
-        ("Space Up Up Space End Alt+D", vec![Effect::Diff("h".into(), "f".into(), 80)]),
-        ("Alt+K", vec![Effect::PlanCompaction]),
-        ("Alt+E Enter", vec![Effect::Export("h".into(), "h.html".into())]),
+        ("Space Up Alt+D", vec![TreeEffect::Diff("h".into(), "g".into(), 80)]),
+        ("Space Up Up Space End Alt+D", vec![TreeEffect::Diff("h".into(), "f".into(), 80)]),
+        ("Alt+K", vec![TreeEffect::PlanCompaction]),
+        ("Alt+E Enter", vec![TreeEffect::Export("h".into(), "h.html".into())]),
         ("Alt+E Ctrl+U Enter", vec![]),
-        ("Alt+E Ctrl+U x.md Enter", vec![Effect::Export("h".into(), "x.md".into())]),
-        ("Enter Esc", vec![Effect::Cancel]),
+        ("Alt+E Ctrl+U x.md Enter", vec![TreeEffect::Export("h".into(), "x.md".into())]),
+        ("Enter Esc", vec![TreeEffect::Cancel]),
         ("Enter Enter", vec![]),
-        ("Ctrl+X", vec![Effect::Copy("h".into())]),
-        ("Alt+Z", vec![Effect::Undo]),
-        ("Esc", vec![Effect::Close]),
-        ("Ctrl+C", vec![Effect::Cancel, Effect::Close]),
-        ("Shift+L Ctrl+C", vec![Effect::Cancel, Effect::Close]),
-        ("ab", vec![Effect::Search("ab".into())]),
-        ("ab Esc", vec![Effect::Search("".into())]),
-        ("ab Esc Esc", vec![Effect::Close]),
+        ("Ctrl+X", vec![TreeEffect::Copy("h".into())]),
+        ("Alt+Z", vec![TreeEffect::Undo]),
+        ("Esc", vec![TreeEffect::Close]),
+        ("Ctrl+C", vec![TreeEffect::Cancel, TreeEffect::Close]),
+        ("Shift+L Ctrl+C", vec![TreeEffect::Cancel, TreeEffect::Close]),
+        ("ab", vec![TreeEffect::Search("ab".into())]),
+        ("ab Esc", vec![TreeEffect::Search("".into())]),
+        ("ab Esc Esc", vec![TreeEffect::Close]),
         ("zzz Enter", vec![]),
         ("?", vec![]),
         ("? Esc", vec![]),
-        ("Shift+L neu Enter", vec![Effect::Label("h".into(), Some("neu".into()))]),
+        ("Shift+L neu Enter", vec![TreeEffect::Label("h".into(), Some("neu".into()))]),
         ("Shift+L neu Esc", vec![]),
         ("Shift+L Enter", vec![]),
         ("Home Down Down Shift+L Enter", vec![]),
-        ("Home Down Down Shift+L Ctrl+U Enter", vec![Effect::Label("c".into(), None)]),
+        ("Home Down Down Shift+L Ctrl+U Enter", vec![TreeEffect::Label("c".into(), None)]),
         (
             "Home Down Down Shift+L Space 2 Enter",
-            vec![Effect::Label("c".into(), Some("Todo 2".into()))],
+            vec![TreeEffect::Label("c".into(), Some("Todo 2".into()))],
         ),
-        ("Tab", vec![Effect::Preview("h".into(), Shown::Entry)]),
-        ("Tab Up", vec![Effect::Preview("g".into(), Shown::Entry)]),
-        ("Tab Tab", vec![Effect::Preview("h".into(), Shown::Context)]),
+        ("Tab", vec![TreeEffect::Preview("h".into(), PreviewContent::Entry)]),
+        ("Tab Up", vec![TreeEffect::Preview("g".into(), PreviewContent::Entry)]),
+        ("Tab Tab", vec![TreeEffect::Preview("h".into(), PreviewContent::Context)]),
         ("Tab Tab Tab", vec![]),
         ("Tab Alt+↓", vec![]),
     ] {
@@ -145,16 +148,16 @@ fn printable_keys_belong_to_a_text_that_was_started() {
     ] {
         let (state, effects) = press(known(&sample()), keys);
         assert_eq!(state.search(), search, "{keys}");
-        assert_eq!(*state.mode(), Mode::Browse, "{keys}");
-        assert_eq!(effects, [Effect::Search(search.to_owned())], "{keys}");
+        assert_eq!(*state.mode(), TreeMode::Browse, "{keys}");
+        assert_eq!(effects, [TreeEffect::Search(search.to_owned())], "{keys}");
         assert!(state.marked.is_empty() && !state.label_times, "{keys}");
     }
     // A printable key that is configured to close the screen closes no text, either.
     for (keys, expected) in [
-        ("a q", vec![Effect::Search("aq".into())]),
-        ("Shift+L q Enter", vec![Effect::Label("h".into(), Some("q".into()))]),
-        ("Alt+M q Enter", vec![Effect::Merge("h".into(), Some("q".into()))]),
-        ("q", vec![Effect::Cancel, Effect::Close]),
+        ("a q", vec![TreeEffect::Search("aq".into())]),
+        ("Shift+L q Enter", vec![TreeEffect::Label("h".into(), Some("q".into()))]),
+        ("Alt+M q Enter", vec![TreeEffect::Merge("h".into(), Some("q".into()))]),
+        ("q", vec![TreeEffect::Cancel, TreeEffect::Close]),
     ] {
         let mut state = known(&sample());
         state.bindings.rebind("close", &["q".to_owned()]).unwrap();
@@ -164,38 +167,38 @@ fn printable_keys_belong_to_a_text_that_was_started() {
 
 #[test]
 fn a_wide_screen_has_a_preview_until_it_is_switched_off() {
-    let wide = |state: State| update(state, Event::from(Happening::Resize(120, 40)));
-    let preview = vec![Effect::Preview("h".into(), Shown::Entry)];
+    let wide = |state: TreeState| update(state, TreeEvent::from(TerminalEvent::Resize(120, 40)));
+    let preview = vec![TreeEffect::Preview("h".into(), PreviewContent::Entry)];
     let (state, effects) = wide(known(&sample()));
-    assert_eq!((state.shown(), effects), (Shown::Entry, preview));
+    assert_eq!((state.shown(), effects), (PreviewContent::Entry, preview));
     let (state, _) = press(state, "Tab Tab");
-    assert_eq!(state.shown(), Shown::Nothing);
+    assert_eq!(state.shown(), PreviewContent::Nothing);
     let (state, effects) = wide(state);
-    assert_eq!((state.shown(), effects), (Shown::Nothing, vec![]));
-    let (state, _) = update(known(&sample()), Event::from(Happening::Resize(119, 40)));
-    assert_eq!(state.shown(), Shown::Nothing);
+    assert_eq!((state.shown(), effects), (PreviewContent::Nothing, vec![]));
+    let (state, _) = update(known(&sample()), TreeEvent::from(TerminalEvent::Resize(119, 40)));
+    assert_eq!(state.shown(), PreviewContent::Nothing);
 }
 
 #[test]
 fn a_file_that_changed_under_the_session_is_read_again() {
-    let (_, effects) = update(known(&sample()), Event::Lost("cut off".into()));
-    assert_eq!(effects, [Effect::Reopen("cut off".into())]);
+    let (_, effects) = update(known(&sample()), TreeEvent::FileLost("cut off".into()));
+    assert_eq!(effects, [TreeEffect::Reopen("cut off".into())]);
 }
 
 #[test]
 fn a_signal_stops_whatever_is_going_on() {
     let (state, _) = press(known(&sample()), "Shift+L x");
-    assert_eq!(update(state, Event::from(Happening::Stop)).1, [Effect::Stop]);
+    assert_eq!(update(state, TreeEvent::from(TerminalEvent::Stop)).1, [TreeEffect::Stop]);
 }
 
 #[test]
 fn only_the_page_that_is_waited_for_is_shown() {
     let (state, _) = press(known(&sample()), "Tab");
-    let page = |id: &str| Event::Page(id.into(), Shown::Entry, Page::of_failure(id));
+    let page = |id: &str| TreeEvent::Page(id.into(), PreviewContent::Entry, Page::of_failure(id));
     let (state, _) = update(state, page("g"));
     assert_eq!(state.preview.page, None);
     let (state, _) = update(state, page("h"));
-    let shown = state.preview.page.as_ref().map(Reader::page);
+    let shown = state.preview.page.as_ref().map(PageView::page);
     assert_eq!(shown, Some(&Page::of_failure("h")));
     let (state, _) = press(state, "Up");
     assert_eq!(state.preview.page, None);
@@ -205,16 +208,16 @@ fn only_the_page_that_is_waited_for_is_shown() {
 fn a_preview_scrolls_by_rows_and_not_past_its_end() {
     let words = "word ".repeat(100);
     let (state, _) = press(known(&sample()), "Tab");
-    let (state, _) = update(state, Event::from(Happening::Resize(40, 24)));
-    let page = Event::Page("h".into(), Shown::Entry, Page::of_markdown(&words));
+    let (state, _) = update(state, TreeEvent::from(TerminalEvent::Resize(40, 24)));
+    let page = TreeEvent::Page("h".into(), PreviewContent::Entry, Page::of_markdown(&words));
     let (state, _) = update(state, page);
-    let top = |state: &State| state.preview.page.as_ref().map(Reader::top);
+    let top = |state: &TreeState| state.preview.page.as_ref().map(PageView::top);
     let (state, _) = press(state, "Alt+↓ Alt+↓");
     assert_eq!(top(&state), Some(2));
     // Eight words on a row: thirteen rows, ten of which are seen.
     let (state, _) = press(state, "Alt+↓ Alt+↓ Alt+↓");
     assert_eq!(top(&state), Some(3));
-    let (state, _) = update(state, Event::from(Happening::Resize(80, 24)));
+    let (state, _) = update(state, TreeEvent::from(TerminalEvent::Resize(80, 24)));
     assert_eq!(top(&state), Some(0));
 }
 
@@ -226,27 +229,27 @@ fn a_session_that_grows_keeps_cursor_folds_search_and_label() {
     session.append(treering::Message::user("more")).unwrap();
     session.branch_in_memory(Some("a")).unwrap();
     session.append(treering::Message::user("new").with_id("n".into())).unwrap();
-    let (state, effects) = update(state, Event::Tree(Outline::of(&session)));
-    assert_eq!(effects, [Effect::Read]);
+    let (state, effects) = update(state, TreeEvent::Tree(Outline::of(&session)));
+    assert_eq!(effects, [TreeEffect::Read]);
     let more = session.tree().children("i").unwrap().remove(0);
     // The new branch is the active one; what is known and what is folded stays.
     assert_eq!(shown(&state), format!("a b [c] g h {more} n"));
     assert!(state.is_known(state.cursor));
     // What was read of the old tree names other entries.
-    let (state, _) = update(state, Event::Found(0, String::new(), vec![0]));
+    let (state, _) = update(state, TreeEvent::Found(0, String::new(), vec![0]));
     let (state, effects) = press(state, "Shift+L x");
     assert_eq!(effects, []);
-    let (state, _) = update(state, Event::Tree(Outline::of(&session)));
-    assert!(matches!(&state.mode, Mode::Label { input, .. } if input.text() == "Todox"));
+    let (state, _) = update(state, TreeEvent::Tree(Outline::of(&session)));
+    assert!(matches!(&state.mode, TreeMode::Label { input, .. } if input.text() == "Todox"));
 }
 
 #[test]
 fn content_that_is_found_later_joins_what_is_found_at_once() {
     let (state, _) = press(known(&sample()), "main");
     assert_eq!(shown(&state), "[e]");
-    let (state, _) = update(state, Event::Found(0, "other".into(), vec![0]));
+    let (state, _) = update(state, TreeEvent::Found(0, "other".into(), vec![0]));
     assert_eq!(shown(&state), "[e]");
-    let (state, _) = update(state, Event::Found(0, "main".into(), vec![0]));
+    let (state, _) = update(state, TreeEvent::Found(0, "main".into(), vec![0]));
     assert_eq!(shown(&state), "[a] e");
     let (state, _) = press(state, ".");
     assert_eq!(shown(&state), "[e]");
@@ -254,12 +257,16 @@ fn content_that_is_found_later_joins_what_is_found_at_once() {
 
 #[test]
 fn the_mouse_selects_and_scrolls() {
-    let (state, _) =
-        update(known(&sample()), Event::Happened(Happening::Mouse(Mouse::Click(5, 2))));
+    let (state, _) = update(
+        known(&sample()),
+        TreeEvent::Terminal(TerminalEvent::Mouse(MouseEvent::Click(5, 2))),
+    );
     assert_eq!(shown(&state), "a [b] c e f g h");
-    let (state, _) = update(state, Event::Happened(Happening::Mouse(Mouse::WheelDown(5, 2))));
+    let (state, _) =
+        update(state, TreeEvent::Terminal(TerminalEvent::Mouse(MouseEvent::WheelDown(5, 2))));
     assert_eq!(shown(&state), "a b c e [f] g h");
-    let (state, _) = update(state, Event::Happened(Happening::Mouse(Mouse::Click(5, 23))));
+    let (state, _) =
+        update(state, TreeEvent::Terminal(TerminalEvent::Mouse(MouseEvent::Click(5, 23))));
     assert_eq!(shown(&state), "a b c e [f] g h");
 }
 
@@ -270,7 +277,7 @@ fn the_cursor_is_always_on_the_screen() {
     let keys = ["Ctrl+A", "End", "Up", "PgUp", "PgUp", "Ctrl+D", "Home", "PgDn", "Down", "Ctrl+←"];
     for (at, key) in keys.iter().cycle().take(300).enumerate() {
         let height = [10, 3, 24, 2, 0][at % 5];
-        (state, _) = update(state, Event::Happened(Happening::Resize(40, height)));
+        (state, _) = update(state, TreeEvent::Terminal(TerminalEvent::Resize(40, height)));
         (state, _) = press(state, key);
         let tree = usize::from(state.areas().list.height).max(1);
         let Some(row) = state.cursor_row() else { continue };

@@ -1,14 +1,14 @@
 //! The layout against its definition, on trees of all shapes.
 
-use super::super::{Fold, Joint, Outline, Rows};
+use super::super::{Connector, Fold, Outline, TreeRows};
 use super::session;
 use proptest::prelude::*;
 use std::collections::HashMap;
 use treering_testkit::generate::small;
 
 /// Returns a gutter and an id for each row, for people.
-fn picture(outline: &Outline, rows: &Rows) -> String {
-    let row = |(at, row): (usize, &super::super::Row)| {
+fn picture(outline: &Outline, rows: &TreeRows) -> String {
+    let row = |(at, row): (usize, &super::super::TreeRow)| {
         format!("{}{}\n", rows.gutter(at, 0, usize::MAX), outline.id(row.node))
     };
     rows.all().iter().enumerate().map(row).collect()
@@ -29,7 +29,7 @@ fn the_active_path_is_a_column_and_branches_hang_on_it() {
     let links = [("a", ""), ("b", "a"), ("c", "b"), ("d", "c"), ("e", "c"), ("f", "e"), ("k", "f")];
     let links = [&links[..], &[("g", "b"), ("h", "g"), ("i", "h")]].concat();
     let outline = outline_of(&links, "f");
-    let rows = Rows::lay_out(&outline, |_| true, |_| false);
+    let rows = TreeRows::lay_out(&outline, |_| true, |_| false);
     assert_eq!(
         picture(&outline, &rows),
         "a\n\
@@ -45,14 +45,14 @@ fn the_active_path_is_a_column_and_branches_hang_on_it() {
     );
     let place = |id| (0..).find(|node| outline.id(*node) == id).unwrap();
     let (c, g) = (place("c"), place("g"));
-    let rows = Rows::lay_out(&outline, |_| true, |node| node == g);
+    let rows = TreeRows::lay_out(&outline, |_| true, |node| node == g);
     assert_eq!(picture(&outline, &rows), "a\nb\n├⊞ g\nc\n├─ d\ne\nf\nk\n");
     // Without the branch point its children hang on the entry above it.
-    let rows = Rows::lay_out(&outline, |node| node != c, |_| false);
+    let rows = TreeRows::lay_out(&outline, |node| node != c, |_| false);
     assert_eq!(picture(&outline, &rows), "a\nb\n├⊟ g\n│  h\n│  i\n├─ d\ne\nf\nk\n");
     // A branch stays one where nothing is seen of the line it left.
     let is_seen = |node: u32| ["b", "g", "h"].contains(&outline.id(node));
-    let rows = Rows::lay_out(&outline, is_seen, |_| false);
+    let rows = TreeRows::lay_out(&outline, is_seen, |_| false);
     assert_eq!(picture(&outline, &rows), "b\n└⊟ g\n   h\n");
 }
 
@@ -65,7 +65,7 @@ fn branches_off_one_line_take_one_level_however_many_they_are() {
         links.push((format!("main{at}"), above));
     }
     let links: Vec<_> = links.iter().map(|(id, parent)| (id.as_str(), parent.as_str())).collect();
-    let rows = Rows::lay_out(&outline_of(&links, "main17"), |_| true, |_| false);
+    let rows = TreeRows::lay_out(&outline_of(&links, "main17"), |_| true, |_| false);
     assert_eq!(rows.all().iter().map(|row| row.level).max(), Some(1));
     assert_eq!(rows.all().iter().filter(|row| row.level == 1).count(), 18);
 }
@@ -73,16 +73,16 @@ fn branches_off_one_line_take_one_level_however_many_they_are() {
 #[test]
 fn other_roots_come_before_the_active_one() {
     let outline = outline_of(&[("a", ""), ("b", ""), ("c", "b"), ("d", "")], "c");
-    let rows = Rows::lay_out(&outline, |_| true, |_| false);
+    let rows = TreeRows::lay_out(&outline, |_| true, |_| false);
     assert_eq!(picture(&outline, &rows), "┌─ a\n├─ d\nb\nc\n");
-    let rows = Rows::lay_out(&outline, |_| false, |_| false);
+    let rows = TreeRows::lay_out(&outline, |_| false, |_| false);
     assert!(rows.is_empty() && rows.nearest(0).is_none());
 }
 
 #[test]
 fn a_part_of_a_gutter_is_that_part_of_the_whole() {
     let outline = Outline::of(&session(&small(3, 300)));
-    let rows = Rows::lay_out(&outline, |_| true, |_| false);
+    let rows = TreeRows::lay_out(&outline, |_| true, |_| false);
     for at in 0..rows.len() {
         let whole: Vec<char> = rows.gutter(at, 0, usize::MAX).chars().collect();
         assert_eq!(whole.len(), rows.get(at).unwrap().level as usize * 3);
@@ -113,7 +113,7 @@ proptest! {
         let outline = Outline::new(&tree, leaf.as_ref().map(|leaf| leaf.as_str()));
         prop_assert_eq!(outline.len(), tree.len());
         let is_seen = |node: u32| seen >> (node % 128) & 1 == 1;
-        let rows = Rows::lay_out(&outline, is_seen, |_| false);
+        let rows = TreeRows::lay_out(&outline, is_seen, |_| false);
 
         let shown: Vec<&str> = rows.all().iter().map(|row| outline.id(row.node)).collect();
         let places: HashMap<&str, usize> = shown.iter().zip(0..).map(|(id, at)| (*id, at)).collect();
@@ -152,22 +152,22 @@ proptest! {
             let above = above.map(|id| places[id.as_str()]);
             prop_assert_eq!(rows.parent(at), above);
             let row = rows.get(at).unwrap();
-            prop_assert_eq!(row.joint != Joint::Run, is_side);
+            prop_assert_eq!(row.joint != Connector::Straight, is_side);
             let base = above.map_or(0, |above| rows.get(above).unwrap().level);
             prop_assert_eq!(row.level, base + u32::from(is_side));
             prop_assert!(row.level as usize <= deepest + 1);
             // What branches off comes before what goes on.
             let later = (at + 1..shown.len()).any(|other| rows.parent(other) == above);
-            prop_assert_eq!(row.joint == Joint::Tee, is_side && later);
+            prop_assert_eq!(row.joint == Connector::Tee, is_side && later);
             prop_assert!(is_side || !later);
             if path.iter().any(|on| on.as_str() == *id) {
-                prop_assert_eq!((row.level, row.joint), (0, Joint::Run));
+                prop_assert_eq!((row.level, row.joint), (0, Connector::Straight));
             }
         }
 
         // With folds: what is below a closed row is gone, everything else is there.
         let is_folded = |node: u32| folds >> (node % 128) & 1 == 1;
-        let folded = Rows::lay_out(&outline, is_seen, is_folded);
+        let folded = TreeRows::lay_out(&outline, is_seen, is_folded);
         let mut expected = Vec::new();
         let mut hidden = vec![false; rows.len()];
         for (at, row) in rows.all().iter().enumerate() {
@@ -201,7 +201,7 @@ fn long_chains_and_wide_stars_are_no_problem() {
         let mut log = Vec::new();
         make(&mut log, 1, 50_000).unwrap();
         let outline = Outline::of(&session(&log));
-        let rows = Rows::lay_out(&outline, |node| node % 3 != 0, |node| node % 7 == 0);
+        let rows = TreeRows::lay_out(&outline, |node| node % 3 != 0, |node| node % 7 == 0);
         for at in 0..rows.len() {
             rows.gutter(at, 0, 40);
         }

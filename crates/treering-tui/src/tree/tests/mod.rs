@@ -4,7 +4,7 @@ mod keys;
 mod layout;
 mod screens;
 
-use super::{Event, Gist, Outline, State, read_all, update};
+use super::{Outline, PreviewLine, TreeEvent, TreeState, read_all, update};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use treering::storage::MemoryJournal;
@@ -59,12 +59,12 @@ pub(super) fn sample() -> Session {
 }
 
 /// Returns a state in which everything is known.
-pub(super) fn known(session: &Session) -> State {
+pub(super) fn known(session: &Session) -> TreeState {
     let outline = Outline::of(session);
-    let mut gists: Vec<(u32, Gist)> = Vec::new();
+    let mut preview_lines: Vec<(u32, PreviewLine)> = Vec::new();
     read_all(session, &outline, |batch| {
-        gists.extend(batch);
+        preview_lines.extend(batch);
         ControlFlow::Continue(())
     });
-    update(State::new(outline), Event::Gists(0, gists)).0
+    update(TreeState::new(outline), TreeEvent::PreviewLines(0, preview_lines)).0
 }

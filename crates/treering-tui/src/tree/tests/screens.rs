@@ -1,11 +1,11 @@
 //! What is on the screen, at several sizes.
 
-use super::super::{Event, Shown, update};
+use super::super::{PreviewContent, TreeEvent, update};
 use super::{known, line, message, sample, session};
 use crate::page::Page;
 use crate::testing::{press, resized as screen};
 use crate::theme::Theme;
-use crate::zone::Zone;
+use crate::time_zone::DisplayZone;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::style::Modifier;
@@ -61,7 +61,7 @@ fn a_wide_screen_with_a_preview() {
     let sample = sample();
     let state = press(known(&sample), "Shift+T Tab Tab").0;
     let page = Page::of_context(&sample.context_at(Some("h")).unwrap());
-    let (state, _) = update(state, Event::Page("h".into(), Shown::Context, page));
+    let (state, _) = update(state, TreeEvent::Page("h".into(), PreviewContent::Context, page));
     insta::assert_snapshot!(screen(state, 120, 40), @r"
      start here                                                                                          7/7 · pi · default
       • user: start here                                         │ ── context from here ────────────────────────────────────
@@ -161,7 +161,7 @@ fn a_row_that_does_not_fit_says_so() {
 fn label_times_are_in_the_zone_of_the_reader() {
     let mut state = press(known(&sample()), "Shift+T").0;
     assert!(screen(state.clone(), 80, 24).contains("[Todo] 2026-01-05 09:08 UTC user: left"));
-    state.zone = Zone::fixed(-10);
+    state.zone = DisplayZone::fixed(-10);
     assert!(screen(state, 80, 24).contains("[Todo] 2026-01-04 23:08 user: left"));
 }
 

@@ -4,7 +4,7 @@
 //! lock is free belongs to a program that has ended: the next program in the same project takes over
 //! what is in it. So two programs at the same time never take or overwrite each other's drafts.
 
-use crate::chat::{Drafts, Unsent};
+use crate::chat::{Drafts, UnsentText};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -25,35 +25,35 @@ const LOCK: &str = "lock";
 
 /// Writes unsent text to a directory, on a thread of its own.
 #[derive(Debug, Default)]
-pub struct Keeper {
-    texts: Option<Sender<Unsent>>,
+pub struct DraftStore {
+    texts: Option<Sender<UnsentText>>,
     thread: Option<JoinHandle<bool>>,
 }
 
-/// Tells a keeper what is unsent.
+/// Tells a draft_store what is unsent.
 #[derive(Debug, Default)]
-pub(super) struct KeeperHandle {
-    texts: Option<Sender<Unsent>>,
-    told: Unsent,
+pub(super) struct DraftStoreHandle {
+    texts: Option<Sender<UnsentText>>,
+    told: UnsentText,
 }
 
-impl Keeper {
+impl DraftStore {
     /// Starts to keep the drafts of a project. Returns those that earlier programs left behind.
     pub fn start(dir: &Path, project: &Path) -> (Self, Drafts) {
-        let mut files = Files::new(dir, project);
+        let mut files = DraftFiles::new(dir, project);
         let drafts = files.take_over();
         let (texts, received) = channel();
         let thread = std::thread::spawn(move || files.follow(&received));
-        (Keeper { texts: Some(texts), thread: Some(thread) }, drafts)
+        (DraftStore { texts: Some(texts), thread: Some(thread) }, drafts)
     }
 
-    pub(super) fn handle(&self) -> KeeperHandle {
-        KeeperHandle { texts: self.texts.clone(), told: Unsent::default() }
+    pub(super) fn handle(&self) -> DraftStoreHandle {
+        DraftStoreHandle { texts: self.texts.clone(), told: UnsentText::default() }
     }
 
     /// Writes what is unsent at the end. Returns whether there is any and it is on disk. All handles must
     /// be dropped before.
-    pub(super) fn close(mut self, unsent: &Unsent) -> bool {
+    pub(super) fn close(mut self, unsent: &UnsentText) -> bool {
         if let Some(texts) = &self.texts {
             // Without a thread there is nothing to keep text in.
             let _ = texts.send(unsent.clone());
@@ -67,15 +67,15 @@ impl Keeper {
     }
 }
 
-impl Drop for Keeper {
+impl Drop for DraftStore {
     fn drop(&mut self) {
         self.end();
     }
 }
 
-impl KeeperHandle {
+impl DraftStoreHandle {
     /// Keeps what is unsent now, in place of what was before.
-    pub(super) fn keep(&mut self, unsent: Unsent) {
+    pub(super) fn keep(&mut self, unsent: UnsentText) {
         if let Some(texts) = self.texts.as_ref().filter(|_| unsent != self.told) {
             self.told = unsent.clone();
             // Without a thread there is nothing to keep text in.
@@ -86,17 +86,17 @@ impl KeeperHandle {
 
 /// The files of this program.
 #[derive(Debug)]
-struct Files {
+struct DraftFiles {
     dir: PathBuf,
     project: Vec<u8>,
     /// The path of both files, without their endings, and the lock.
     own: Option<(PathBuf, File)>,
 }
 
-impl Files {
+impl DraftFiles {
     fn new(dir: &Path, project: &Path) -> Self {
         let project = project.as_os_str().as_encoded_bytes().to_vec();
-        Files { dir: dir.to_owned(), project, own: None }
+        DraftFiles { dir: dir.to_owned(), project, own: None }
     }
 
     /// Reads what ended programs left behind, writes it to this program's file and removes the others.
@@ -142,7 +142,7 @@ impl Files {
     }
 
     /// Writes what is told until there is nobody to tell it. Returns whether something is kept then.
-    fn follow(&mut self, received: &Receiver<Unsent>) -> bool {
+    fn follow(&mut self, received: &Receiver<UnsentText>) -> bool {
         let mut is_kept = false;
         while let Ok(mut unsent) = received.recv() {
             let due = Instant::now() + DELAY;
@@ -234,62 +234,62 @@ fn take<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
 mod tests {
     use super::*;
 
-    fn unsent(text: &str, drafts: &[&str]) -> Unsent {
-        let mut unsent = Unsent { text: text.to_owned(), ..Unsent::default() };
+    fn unsent(text: &str, drafts: &[&str]) -> UnsentText {
+        let mut unsent = UnsentText { text: text.to_owned(), ..UnsentText::default() };
         drafts.iter().for_each(|draft| unsent.drafts.put_aside(draft));
         unsent
     }
 
-    fn left(dir: &Path, project: &str) -> (Keeper, Vec<String>) {
-        let (keeper, drafts) = Keeper::start(dir, Path::new(project));
-        (keeper, drafts.texts().to_vec())
+    fn left(dir: &Path, project: &str) -> (DraftStore, Vec<String>) {
+        let (draft_store, drafts) = DraftStore::start(dir, Path::new(project));
+        (draft_store, drafts.texts().to_vec())
     }
 
     #[test]
     fn the_next_program_in_the_project_gets_what_was_unsent() {
         let dir = tempfile::tempdir().unwrap();
         let dir = dir.path().join("state/drafts");
-        let (keeper, found) = left(&dir, "/tea");
+        let (draft_store, found) = left(&dir, "/tea");
         assert_eq!(found, [""; 0]);
-        assert!(keeper.close(&unsent("half\na line", &["old", "12\n34"])));
-        let (keeper, found) = left(&dir, "/coffee");
+        assert!(draft_store.close(&unsent("half\na line", &["old", "12\n34"])));
+        let (draft_store, found) = left(&dir, "/coffee");
         assert_eq!(found, [""; 0]);
-        assert!(!keeper.close(&Unsent::default()));
-        let (keeper, found) = left(&dir, "/tea");
+        assert!(!draft_store.close(&UnsentText::default()));
+        let (draft_store, found) = left(&dir, "/tea");
         assert_eq!(found, ["old", "12\n34", "half\na line"]);
         // Everything was sent: nothing is left behind.
-        assert!(!keeper.close(&Unsent::default()));
+        assert!(!draft_store.close(&UnsentText::default()));
         assert_eq!(fs::read_dir(&dir).unwrap().count(), 0);
     }
 
     #[test]
     fn a_program_that_dies_has_kept_what_it_was_told() {
         let dir = tempfile::tempdir().unwrap();
-        let (keeper, _) = left(dir.path(), "/tea");
-        let mut handle = keeper.handle();
+        let (draft_store, _) = left(dir.path(), "/tea");
+        let mut handle = draft_store.handle();
         handle.keep(unsent("lost?", &[]));
         drop(handle);
         // As a panic does.
-        drop(keeper);
+        drop(draft_store);
         assert_eq!(left(dir.path(), "/tea").1, ["lost?"]);
     }
 
     #[test]
     fn programs_at_the_same_time_keep_their_own() {
         let dir = tempfile::tempdir().unwrap();
-        let mut running = Files::new(dir.path(), Path::new("/tea"));
+        let mut running = DraftFiles::new(dir.path(), Path::new("/tea"));
         running.write(&["mine".to_owned()]).unwrap();
-        assert_eq!(Files::new(dir.path(), Path::new("/tea")).take_over(), Drafts::default());
+        assert_eq!(DraftFiles::new(dir.path(), Path::new("/tea")).take_over(), Drafts::default());
         drop(running);
-        let mut next = Files::new(dir.path(), Path::new("/tea"));
+        let mut next = DraftFiles::new(dir.path(), Path::new("/tea"));
         assert_eq!(next.take_over().texts(), ["mine"]);
-        assert_eq!(Files::new(dir.path(), Path::new("/tea")).take_over(), Drafts::default());
+        assert_eq!(DraftFiles::new(dir.path(), Path::new("/tea")).take_over(), Drafts::default());
     }
 
     #[test]
     fn a_file_that_is_cut_gives_what_is_whole() {
         let dir = tempfile::tempdir().unwrap();
-        let mut files = Files::new(dir.path(), Path::new("/tea"));
+        let mut files = DraftFiles::new(dir.path(), Path::new("/tea"));
         files.write(&["one".to_owned(), "two".to_owned()]).unwrap();
         let path = files.own_path().unwrap().with_extension(DRAFTS);
         let bytes = fs::read(&path).unwrap();

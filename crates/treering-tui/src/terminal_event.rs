@@ -5,28 +5,28 @@ use crate::keys::Key;
 /// Something that happened at the terminal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Happening {
+pub enum TerminalEvent {
     /// A key was pressed.
     Key(Key),
     /// Text was pasted.
     Paste(String),
     /// The mouse was used.
-    Mouse(Mouse),
+    Mouse(MouseEvent),
     /// The screen has this size: columns and rows. The first thing every screen is told.
     Resize(u16, u16),
     /// The system wants the program to end.
     Stop,
 }
 
-impl From<Key> for Happening {
+impl From<Key> for TerminalEvent {
     fn from(key: Key) -> Self {
-        Happening::Key(key)
+        TerminalEvent::Key(key)
     }
 }
 
 /// A mouse event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mouse {
+pub enum MouseEvent {
     /// Clicked, in this column and row.
     Click(u16, u16),
     /// The wheel was turned up over this column and row.

@@ -1,11 +1,11 @@
 //! Reports what happens at the terminal, and what the system asks for, to the screen that is shown.
 //!
-//! Suspending and redrawing are the same for all screens: they are requests to the desk, which
+//! Suspending and redrawing are the same for all screens: they are requests to the runner, which
 //! fulfills them between two frames.
 
-use super::guard;
+use super::terminal_guard;
 use crate::keys::{Code, Key};
-use crate::{Happening, Mouse};
+use crate::{MouseEvent, TerminalEvent};
 use ratatui::crossterm::event::{self, KeyEventKind, MouseButton, MouseEventKind};
 use ratatui::crossterm::terminal;
 use ratatui::layout::Size;
@@ -16,20 +16,20 @@ use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-type Tell = Box<dyn FnMut(Happening) + Send>;
+type OnEvent = Box<dyn FnMut(TerminalEvent) + Send>;
 
 /// The screen that is told. Events that arrive while there is none wait.
 #[derive(Default)]
-struct Audience {
-    tell: Option<Tell>,
-    waiting: VecDeque<Happening>,
+struct Subscriber {
+    tell: Option<OnEvent>,
+    waiting: VecDeque<TerminalEvent>,
     /// No screen will be told any more.
     is_over: bool,
 }
 
-/// What is asked of the desk, whichever screen is shown.
+/// What is asked of the runner, whichever screen is shown.
 #[derive(Debug, Default)]
-pub(super) struct Requests {
+pub(super) struct RunnerRequests {
     suspend: AtomicBool,
     resumed: AtomicBool,
     redraw: AtomicBool,
@@ -37,7 +37,7 @@ pub(super) struct Requests {
     signal: AtomicI32,
 }
 
-impl Requests {
+impl RunnerRequests {
     /// Returns whether the program is to be suspended.
     pub(super) fn take_suspend(&self) -> bool {
         self.suspend.swap(false, Ordering::SeqCst)
@@ -61,43 +61,43 @@ impl Requests {
 
 /// Listens to the terminal on a thread of its own.
 #[derive(Clone)]
-pub(super) struct Listener {
-    audience: Arc<Mutex<Audience>>,
-    requests: Arc<Requests>,
+pub(super) struct TerminalListener {
+    subscriber: Arc<Mutex<Subscriber>>,
+    requests: Arc<RunnerRequests>,
 }
 
-impl fmt::Debug for Listener {
+impl fmt::Debug for TerminalListener {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Listener")
+        f.write_str("TerminalListener")
     }
 }
 
 /// A screen is told as long as this is kept.
 #[derive(Debug)]
-pub(super) struct Heard(Listener);
+pub(super) struct Subscription(TerminalListener);
 
-impl Drop for Heard {
+impl Drop for Subscription {
     fn drop(&mut self) {
-        self.0.audience().tell = None;
+        self.0.subscriber().tell = None;
     }
 }
 
-impl Listener {
+impl TerminalListener {
     pub(super) fn start() -> Self {
-        const PATIENCE: Duration = Duration::from_millis(100);
-        let listener = Listener { audience: Arc::default(), requests: Arc::default() };
-        let hears = listener.clone();
+        const POLL_INTERVAL: Duration = Duration::from_millis(100);
+        let listener = TerminalListener { subscriber: Arc::default(), requests: Arc::default() };
+        let thread = listener.clone();
         std::thread::spawn(move || {
-            while !hears.audience().is_over {
-                match event::poll(PATIENCE) {
+            while !thread.subscriber().is_over {
+                match event::poll(POLL_INTERVAL) {
                     Ok(false) => continue,
                     Ok(true) => {}
                     Err(_) => return,
                 }
                 let Ok(reported) = event::read() else { return };
                 match translate(reported) {
-                    Some(Happening::Key(key)) => hears.key(key),
-                    Some(happening) => hears.hear(happening),
+                    Some(TerminalEvent::Key(key)) => thread.key(key),
+                    Some(event) => thread.deliver(event),
                     None => {}
                 }
             }
@@ -106,20 +106,20 @@ impl Listener {
     }
 
     /// From now on this screen is told, first of all the size, then what has been waiting.
-    pub(super) fn tell(
+    pub(super) fn subscribe(
         &self,
         size: Size,
-        mut tell: impl FnMut(Happening) + Send + 'static,
-    ) -> Heard {
-        let mut audience = self.audience();
-        tell(Happening::Resize(size.width, size.height));
-        audience.waiting.drain(..).for_each(&mut tell);
-        audience.tell = Some(Box::new(tell));
-        Heard(self.clone())
+        mut tell: impl FnMut(TerminalEvent) + Send + 'static,
+    ) -> Subscription {
+        let mut subscriber = self.subscriber();
+        tell(TerminalEvent::Resize(size.width, size.height));
+        subscriber.waiting.drain(..).for_each(&mut tell);
+        subscriber.tell = Some(Box::new(tell));
+        Subscription(self.clone())
     }
 
-    /// Returns what is asked of the desk.
-    pub(super) fn requests(&self) -> Arc<Requests> {
+    /// Returns what is asked of the runner.
+    pub(super) fn requests(&self) -> Arc<RunnerRequests> {
         Arc::clone(&self.requests)
     }
 
@@ -128,33 +128,33 @@ impl Listener {
     fn key(&self, key: Key) {
         let held = |letter| key == Key { ctrl: true, ..Key::plain(Code::Char(letter)) };
         if held('z') && can_suspend() {
-            self.ask(|requests| &requests.suspend);
+            self.request(|requests| &requests.suspend);
             return;
         }
         if held('l') {
             self.requests.redraw.store(true, Ordering::SeqCst);
         }
-        self.hear(Happening::Key(key));
+        self.deliver(TerminalEvent::Key(key));
     }
 
-    /// Makes a request and wakes the desk: a size that is told again changes nothing.
-    fn ask(&self, which: impl FnOnce(&Requests) -> &AtomicBool) {
+    /// Makes a request and wakes the runner: a size that is told again changes nothing.
+    fn request(&self, which: impl FnOnce(&RunnerRequests) -> &AtomicBool) {
         which(&self.requests).store(true, Ordering::SeqCst);
         if let Ok((width, height)) = terminal::size() {
-            self.hear(Happening::Resize(width, height));
+            self.deliver(TerminalEvent::Resize(width, height));
         }
     }
 
-    fn hear(&self, happening: Happening) {
-        let mut audience = self.audience();
-        match &mut audience.tell {
-            Some(tell) => tell(happening),
-            None => audience.waiting.push_back(happening),
+    fn deliver(&self, event: TerminalEvent) {
+        let mut subscriber = self.subscriber();
+        match &mut subscriber.tell {
+            Some(tell) => tell(event),
+            None => subscriber.waiting.push_back(event),
         }
     }
 
-    fn audience(&self) -> MutexGuard<'_, Audience> {
-        self.audience.lock().unwrap_or_else(PoisonError::into_inner)
+    fn subscriber(&self) -> MutexGuard<'_, Subscriber> {
+        self.subscriber.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -170,19 +170,19 @@ fn can_suspend() -> bool {
     false
 }
 
-fn translate(reported: event::Event) -> Option<Happening> {
+fn translate(reported: event::Event) -> Option<TerminalEvent> {
     match reported {
         event::Event::Key(key) if key.kind != KeyEventKind::Release => {
-            Key::of(key).map(Happening::Key)
+            Key::of(key).map(TerminalEvent::Key)
         }
-        event::Event::Paste(text) => Some(Happening::Paste(text)),
-        event::Event::Resize(width, height) => Some(Happening::Resize(width, height)),
+        event::Event::Paste(text) => Some(TerminalEvent::Paste(text)),
+        event::Event::Resize(width, height) => Some(TerminalEvent::Resize(width, height)),
         event::Event::Mouse(mouse) => {
             let (x, y) = (mouse.column, mouse.row);
-            Some(Happening::Mouse(match mouse.kind {
-                MouseEventKind::Down(MouseButton::Left) => Mouse::Click(x, y),
-                MouseEventKind::ScrollUp => Mouse::WheelUp(x, y),
-                MouseEventKind::ScrollDown => Mouse::WheelDown(x, y),
+            Some(TerminalEvent::Mouse(match mouse.kind {
+                MouseEventKind::Down(MouseButton::Left) => MouseEvent::Click(x, y),
+                MouseEventKind::ScrollUp => MouseEvent::WheelUp(x, y),
+                MouseEventKind::ScrollDown => MouseEvent::WheelDown(x, y),
                 _ => return None,
             }))
         }
@@ -192,52 +192,52 @@ fn translate(reported: event::Event) -> Option<Happening> {
 
 /// Until dropped, signals that would end or stop the program give the terminal back first.
 #[derive(Debug)]
-pub(super) struct Signals {
+pub(super) struct SignalHandler {
     #[cfg(unix)]
     handle: signal_hook::iterator::Handle,
-    listener: Listener,
+    listener: TerminalListener,
 }
 
-impl Signals {
+impl SignalHandler {
     #[cfg(unix)]
-    pub(super) fn heed(listener: &Listener) -> io::Result<Self> {
+    pub(super) fn install(listener: &TerminalListener) -> io::Result<Self> {
         use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP};
         let all = [SIGHUP, SIGINT, SIGTERM, SIGQUIT, SIGTSTP, SIGCONT];
         let mut signals = signal_hook::iterator::Signals::new(all)?;
         let handle = signals.handle();
-        let hears = listener.clone();
+        let thread = listener.clone();
         std::thread::spawn(move || {
             for signal in signals.forever() {
                 match signal {
-                    SIGTSTP if can_suspend() => hears.ask(|requests| &requests.suspend),
+                    SIGTSTP if can_suspend() => thread.request(|requests| &requests.suspend),
                     SIGTSTP => {}
-                    SIGCONT => hears.ask(|requests| &requests.resumed),
+                    SIGCONT => thread.request(|requests| &requests.resumed),
                     // For a program that hangs: no screen is asked.
                     SIGQUIT => {
-                        guard::restore();
+                        terminal_guard::restore();
                         let _ = signal_hook::low_level::emulate_default_handler(SIGQUIT);
                     }
                     _ => {
-                        hears.requests.signal.store(signal, Ordering::SeqCst);
-                        hears.hear(Happening::Stop);
+                        thread.requests.signal.store(signal, Ordering::SeqCst);
+                        thread.deliver(TerminalEvent::Stop);
                     }
                 }
             }
         });
-        Ok(Signals { handle, listener: listener.clone() })
+        Ok(SignalHandler { handle, listener: listener.clone() })
     }
 
     #[cfg(not(unix))]
-    pub(super) fn heed(listener: &Listener) -> io::Result<Self> {
-        let _ = guard::restore;
-        Ok(Signals { listener: listener.clone() })
+    pub(super) fn install(listener: &TerminalListener) -> io::Result<Self> {
+        let _ = terminal_guard::restore;
+        Ok(SignalHandler { listener: listener.clone() })
     }
 }
 
-impl Drop for Signals {
+impl Drop for SignalHandler {
     fn drop(&mut self) {
         #[cfg(unix)]
         self.handle.close();
-        self.listener.audience().is_over = true;
+        self.listener.subscriber().is_over = true;
     }
 }

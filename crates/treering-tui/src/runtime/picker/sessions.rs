@@ -1,6 +1,6 @@
 //! Sessions as they are found, and what happens to them afterwards.
 
-use crate::picker::Event;
+use crate::picker::PickerEvent;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 use treering::catalog::SessionInfo;
@@ -14,7 +14,7 @@ const LOOK: Duration = Duration::from_secs(3);
 const MAX_SIZE: u64 = 64 << 20;
 
 /// Reads an index and tells what is found: all that is known already at once, the rest as it is read.
-pub(super) fn read(index: SessionIndex, events: Sender<Event>) {
+pub(super) fn read(index: SessionIndex, events: Sender<PickerEvent>) {
     std::thread::spawn(move || {
         let mut found: Vec<SessionInfo> = Vec::new();
         let mut told = Instant::now();
@@ -23,27 +23,32 @@ pub(super) fn read(index: SessionIndex, events: Sender<Event>) {
             if told.elapsed() >= FRAME {
                 told = Instant::now();
                 // If this fails the screen is gone; the cache keeps what was read.
-                let _ = events.send(Event::Found(std::mem::take(&mut found), Some(step.progress)));
+                let _ = events
+                    .send(PickerEvent::Found(std::mem::take(&mut found), Some(step.progress)));
             }
         });
-        let _ = events.send(Event::Found(found, None));
-        let _ = events.send(Event::Complete);
+        let _ = events.send(PickerEvent::Found(found, None));
+        let _ = events.send(PickerEvent::Complete);
         let unreadable = contents.skipped.iter().find(|skipped| !skipped.is_no_session);
         if let Some(skipped) = unreadable {
             let text = format!("cannot be read: {}: {}", skipped.path.display(), skipped.reason);
-            let _ = events.send(Event::Failure(text));
+            let _ = events.send(PickerEvent::Failure(text));
         }
     });
 }
 
 /// Tells what time it is and what happens to session files, until what is returned is dropped.
-pub(super) fn watch(index: &SessionIndex, now: fn() -> i64, events: Sender<Event>) -> Sender<()> {
+pub(super) fn watch(
+    index: &SessionIndex,
+    now: fn() -> i64,
+    events: Sender<PickerEvent>,
+) -> Sender<()> {
     let (stop, stopped) = channel();
     let places = index.places().clone();
     std::thread::spawn(move || {
         let mut watch = Watch::new(places);
         while stopped.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
-            if events.send(Event::Now(now())).is_err() {
+            if events.send(PickerEvent::Now(now())).is_err() {
                 return;
             }
             let (mut found, mut gone) = (Vec::new(), Vec::new());
@@ -55,10 +60,10 @@ pub(super) fn watch(index: &SessionIndex, now: fn() -> i64, events: Sender<Event
                 }
             }
             if !gone.is_empty() {
-                let _ = events.send(Event::Gone(gone));
+                let _ = events.send(PickerEvent::Gone(gone));
             }
             if !found.is_empty() {
-                let _ = events.send(Event::Found(found, None));
+                let _ = events.send(PickerEvent::Found(found, None));
             }
         }
     });

@@ -1,11 +1,11 @@
-//! Markdown as lines. What was said keeps its shape: line breaks stay, HTML is text, pictures are
+//! Markdown as lines. What was said keeps its wrap_mode: line breaks stay, HTML is text, pictures are
 //! named. Marks say what tones say, so that a screen without colours says the same.
 
 use super::code::Gutter;
-use super::table::{MAX_COLUMNS, Table};
+use super::table::{MAX_COLUMNS, MarkdownTable};
 use super::wrap::span_columns;
-use super::writer::{MAX_LINE_BYTES, Writer, pieces, with_plain_ends};
-use super::{Line, Shape, Span};
+use super::writer::{MAX_LINE_BYTES, PageWriter, pieces, with_plain_ends};
+use super::{StyledLine, StyledSpan, WrapMode};
 use crate::text::{columns, safe_line};
 use crate::theme::Tone;
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
@@ -20,7 +20,7 @@ const MAX_DEPTH: usize = 16;
 const MAX_ADDRESS: usize = 200;
 
 /// Adds a text that is written in Markdown. With the tone `Dim` all of it has that tone.
-pub(super) fn write(writer: &mut Writer, text: &str, base: Tone) {
+pub(super) fn write(writer: &mut PageWriter, text: &str, base: Tone) {
     let text = with_plain_ends(text);
     let text = text.trim_matches('\n');
     if text.len() > MAX_MARKDOWN || text.trim().is_empty() {
@@ -28,7 +28,7 @@ pub(super) fn write(writer: &mut Writer, text: &str, base: Tone) {
     }
     let options =
         Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
-    let mut prose = Prose::new(writer, base);
+    let mut prose = MarkdownWriter::new(writer, base);
     for event in Parser::new_ext(text, options) {
         prose.event(event);
         if prose.writer.is_full() {
@@ -39,7 +39,7 @@ pub(super) fn write(writer: &mut Writer, text: &str, base: Tone) {
 }
 
 /// An element that is open around a text.
-enum Open {
+enum OpenElement {
     /// Something whose end needs nothing done but an empty line after it.
     Block,
     Quote,
@@ -56,7 +56,7 @@ enum Open {
 }
 
 /// The prefix of the lines inside an element.
-enum Lead {
+enum LinePrefix {
     Quote,
     /// A mark before the first line.
     Item {
@@ -65,17 +65,17 @@ enum Lead {
     },
 }
 
-struct Prose<'a> {
-    writer: &'a mut Writer,
+struct MarkdownWriter<'a> {
+    writer: &'a mut PageWriter,
     base: Tone,
-    open: Vec<Open>,
+    open: Vec<OpenElement>,
     /// The number of open elements that are too deep to be shown.
     too_deep: usize,
-    leads: Vec<Lead>,
+    leads: Vec<LinePrefix>,
     /// The next number of each open list that has numbers.
     lists: Vec<Option<u64>>,
     /// The line that is being read.
-    line: Vec<Span>,
+    line: Vec<StyledSpan>,
     bytes: usize,
     /// Whether an empty line comes before the next block.
     is_gap_due: bool,
@@ -85,12 +85,12 @@ struct Prose<'a> {
     link: Option<(String, String)>,
     /// The text of an open picture, and what was not shown around it.
     image: Option<(String, usize)>,
-    table: Option<Table>,
+    table: Option<MarkdownTable>,
 }
 
-impl<'a> Prose<'a> {
-    fn new(writer: &'a mut Writer, base: Tone) -> Self {
-        Prose {
+impl<'a> MarkdownWriter<'a> {
+    fn new(writer: &'a mut PageWriter, base: Tone) -> Self {
+        MarkdownWriter {
             writer,
             base,
             open: Vec::new(),
@@ -119,7 +119,7 @@ impl<'a> Prose<'a> {
             Event::SoftBreak | Event::HardBreak => self.line_break(),
             Event::Rule => {
                 self.begin_block();
-                self.push_line(Shape::Rule);
+                self.push_line(WrapMode::Rule);
                 self.is_gap_due = true;
             }
             Event::TaskListMarker(is_done) => {
@@ -132,8 +132,8 @@ impl<'a> Prose<'a> {
     /// Returns the tone of text here: that of the innermost element that has one.
     fn tone(&self) -> Tone {
         let styles = self.open.iter().rev().map(|open| match open {
-            Open::Style(tone, _) => Some(*tone),
-            Open::Link => Some(Tone::Link),
+            OpenElement::Style(tone, _) => Some(*tone),
+            OpenElement::Link => Some(Tone::Link),
             _ => None,
         });
         styles.flatten().next().unwrap_or(self.base)
@@ -143,10 +143,10 @@ impl<'a> Prose<'a> {
         let tone = if self.base == Tone::Dim { Tone::Dim } else { tone };
         for piece in pieces(text).filter(|piece| !piece.is_empty()) {
             if self.bytes + piece.len() > MAX_LINE_BYTES && self.table.is_none() {
-                self.push_line(Shape::Prose);
+                self.push_line(WrapMode::Prose);
             }
             self.bytes += piece.len();
-            self.line.push(Span { tone, text: safe_line(piece) });
+            self.line.push(StyledSpan { tone, text: safe_line(piece) });
         }
     }
 
@@ -186,7 +186,7 @@ impl<'a> Prose<'a> {
         match (&mut self.image, &self.table) {
             (Some((alt, _)), _) => alt.push(' '),
             (None, Some(_)) => self.put(Tone::Plain, " "),
-            (None, None) if !self.line.is_empty() => self.push_line(Shape::Prose),
+            (None, None) if !self.line.is_empty() => self.push_line(WrapMode::Prose),
             (None, None) => {}
         }
     }
@@ -194,28 +194,30 @@ impl<'a> Prose<'a> {
     /// Ends the line, if there is one.
     fn flush(&mut self) {
         if !self.line.is_empty() {
-            self.push_line(Shape::Prose);
+            self.push_line(WrapMode::Prose);
         }
     }
 
-    fn push_line(&mut self, shape: Shape) {
+    fn push_line(&mut self, wrap_mode: WrapMode) {
         let mut spans = self.before();
         let hang = span_columns(&spans);
         spans.append(&mut self.line);
         self.bytes = 0;
-        self.writer.push(Line { spans, hang, shape });
+        self.writer.push(StyledLine { spans, hang, wrap_mode });
     }
 
     /// Returns the prefix of the next line. Marks of items are shown once.
-    fn before(&mut self) -> Vec<Span> {
+    fn before(&mut self) -> Vec<StyledSpan> {
         let base = self.base;
         let leads = self.leads.iter_mut().map(|lead| match lead {
-            Lead::Quote => Span { tone: Tone::Quote, text: "│ ".to_owned() },
-            Lead::Item { mark, is_shown: is_shown @ false } => {
+            LinePrefix::Quote => StyledSpan { tone: Tone::Quote, text: "│ ".to_owned() },
+            LinePrefix::Item { mark, is_shown: is_shown @ false } => {
                 *is_shown = true;
-                Span { tone: base, text: mark.clone() }
+                StyledSpan { tone: base, text: mark.clone() }
             }
-            Lead::Item { mark, .. } => Span { tone: base, text: " ".repeat(columns(mark)) },
+            LinePrefix::Item { mark, .. } => {
+                StyledSpan { tone: base, text: " ".repeat(columns(mark)) }
+            }
         });
         leads.collect()
     }
@@ -224,7 +226,7 @@ impl<'a> Prose<'a> {
     fn begin_block(&mut self) {
         self.flush();
         if std::mem::take(&mut self.is_gap_due) {
-            self.push_line(Shape::Prose);
+            self.push_line(WrapMode::Prose);
         }
     }
 
@@ -240,22 +242,22 @@ impl<'a> Prose<'a> {
             return;
         }
         let open = match tag {
-            Tag::Emphasis => Open::Style(Tone::Emphasis, ""),
-            Tag::Strong => Open::Style(Tone::Strong, ""),
+            Tag::Emphasis => OpenElement::Style(Tone::Emphasis, ""),
+            Tag::Strong => OpenElement::Style(Tone::Strong, ""),
             Tag::Strikethrough => {
                 self.put(Tone::Struck, "~~");
-                Open::Style(Tone::Struck, "~~")
+                OpenElement::Style(Tone::Struck, "~~")
             }
             Tag::Link { dest_url, .. } => {
                 self.link = Some((dest_url.to_string(), String::new()));
-                Open::Link
+                OpenElement::Link
             }
-            Tag::TableCell => Open::Cell,
+            Tag::TableCell => OpenElement::Cell,
             Tag::TableHead | Tag::TableRow => {
                 if let Some(table) = &mut self.table {
                     table.rows.push(Vec::new());
                 }
-                Open::Other
+                OpenElement::Other
             }
             Tag::Item => self.start_item(),
             block => self.start_block(block),
@@ -263,21 +265,21 @@ impl<'a> Prose<'a> {
         self.open.push(open);
     }
 
-    fn start_block(&mut self, tag: Tag<'_>) -> Open {
+    fn start_block(&mut self, tag: Tag<'_>) -> OpenElement {
         self.begin_block();
         match tag {
             Tag::Heading { level, .. } => {
                 let mark = "#".repeat(level as usize) + " ";
                 self.put(Tone::Heading, &mark);
-                Open::Style(Tone::Heading, "\n")
+                OpenElement::Style(Tone::Heading, "\n")
             }
             Tag::BlockQuote(_) => {
-                self.leads.push(Lead::Quote);
-                Open::Quote
+                self.leads.push(LinePrefix::Quote);
+                OpenElement::Quote
             }
             Tag::List(first) => {
                 self.lists.push(first);
-                Open::List
+                OpenElement::List
             }
             Tag::CodeBlock(kind) => {
                 let language = match &kind {
@@ -286,17 +288,17 @@ impl<'a> Prose<'a> {
                 };
                 let language = excerpt(language.unwrap_or_default(), 20);
                 self.code = Some((language, String::new()));
-                Open::Code
+                OpenElement::Code
             }
             Tag::Table(aligned) => {
-                self.table = Some(Table::new(aligned));
-                Open::Table
+                self.table = Some(MarkdownTable::new(aligned));
+                OpenElement::Table
             }
-            _ => Open::Block,
+            _ => OpenElement::Block,
         }
     }
 
-    fn start_item(&mut self) -> Open {
+    fn start_item(&mut self) -> OpenElement {
         self.begin_block();
         let mark = match self.lists.last_mut() {
             Some(Some(number)) => {
@@ -306,8 +308,8 @@ impl<'a> Prose<'a> {
             }
             _ => "• ".to_owned(),
         };
-        self.leads.push(Lead::Item { mark, is_shown: false });
-        Open::Item
+        self.leads.push(LinePrefix::Item { mark, is_shown: false });
+        OpenElement::Item
     }
 
     fn end(&mut self, tag: TagEnd) {
@@ -325,23 +327,23 @@ impl<'a> Prose<'a> {
             return;
         }
         match self.open.pop() {
-            Some(Open::Style(_, "\n") | Open::Block) => {
+            Some(OpenElement::Style(_, "\n") | OpenElement::Block) => {
                 self.flush();
                 self.is_gap_due = true;
             }
-            Some(Open::Style(tone, mark)) => self.put(tone, mark),
-            Some(Open::Link) => self.end_link(),
-            Some(Open::Cell) => self.end_cell(),
-            Some(Open::Code) => self.end_code(),
-            Some(Open::Table) => self.end_table(),
-            Some(Open::Quote) => self.end_inside(),
-            Some(Open::Item) => self.end_item(),
-            Some(Open::List) => {
+            Some(OpenElement::Style(tone, mark)) => self.put(tone, mark),
+            Some(OpenElement::Link) => self.end_link(),
+            Some(OpenElement::Cell) => self.end_cell(),
+            Some(OpenElement::Code) => self.end_code(),
+            Some(OpenElement::Table) => self.end_table(),
+            Some(OpenElement::Quote) => self.end_inside(),
+            Some(OpenElement::Item) => self.end_item(),
+            Some(OpenElement::List) => {
                 self.flush();
                 self.lists.pop();
                 self.is_gap_due |= self.lists.is_empty();
             }
-            Some(Open::Other) | None => {}
+            Some(OpenElement::Other) | None => {}
         }
     }
 
@@ -361,9 +363,9 @@ impl<'a> Prose<'a> {
 
     fn end_item(&mut self) {
         // Also an item that says nothing is one.
-        let is_new = matches!(self.leads.last(), Some(Lead::Item { is_shown: false, .. }));
+        let is_new = matches!(self.leads.last(), Some(LinePrefix::Item { is_shown: false, .. }));
         if is_new || !self.line.is_empty() {
-            self.push_line(Shape::Prose);
+            self.push_line(WrapMode::Prose);
         }
         self.leads.pop();
     }
@@ -372,9 +374,9 @@ impl<'a> Prose<'a> {
         let Some((language, code)) = self.code.take() else { return };
         if !language.is_empty() {
             self.put(Tone::Dim, &format!("── {language}"));
-            self.push_line(Shape::Prose);
+            self.push_line(WrapMode::Prose);
         }
-        let indent = || Span { tone: Tone::Plain, text: "  ".to_owned() };
+        let indent = || StyledSpan { tone: Tone::Plain, text: "  ".to_owned() };
         let mut first = self.before();
         let mut rest = self.before();
         first.push(indent());
@@ -391,7 +393,7 @@ impl<'a> Prose<'a> {
             Some(row) if row.len() >= MAX_COLUMNS => {
                 row.last_mut().into_iter().for_each(|cell| cell.spans.extend_from_slice(&spans));
             }
-            Some(row) => row.push(Line::of(spans)),
+            Some(row) => row.push(StyledLine::of(spans)),
             None => {}
         }
     }
@@ -404,7 +406,7 @@ impl<'a> Prose<'a> {
         let table = Arc::new(table);
         for row in 0..table.rows.len() {
             self.line = table.text_of(row);
-            self.push_line(Shape::Row(Arc::clone(&table), row));
+            self.push_line(WrapMode::Row(Arc::clone(&table), row));
         }
         self.is_gap_due = true;
     }

@@ -2,7 +2,7 @@
 
 /// The content of the preview.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Shown {
+pub enum PreviewContent {
     /// There is no preview.
     #[default]
     Nothing,
@@ -12,13 +12,13 @@ pub enum Shown {
     Context,
 }
 
-impl Shown {
+impl PreviewContent {
     /// Returns the one after it; none after the last.
-    pub fn next(self) -> Shown {
+    pub fn next(self) -> PreviewContent {
         match self {
-            Shown::Nothing => Shown::Entry,
-            Shown::Entry => Shown::Context,
-            Shown::Context => Shown::Nothing,
+            PreviewContent::Nothing => PreviewContent::Entry,
+            PreviewContent::Entry => PreviewContent::Context,
+            PreviewContent::Context => PreviewContent::Nothing,
         }
     }
 }

@@ -1,22 +1,22 @@
 //! Owns the terminal and runs one screen at a time on it.
 //!
 //! A key that is pressed between two screens waits for the second. The terminal is given back when the
-//! desk is left, and while the program is suspended.
+//! runner is left, and while the program is suspended.
 
-use super::guard::Guard;
-use super::listen::{Listener, Signals};
-use super::paint::{Layout, Painter};
-use crate::canvas::{Canvas, Pen};
+use super::frame_writer::{CursorBackend, FrameWriter};
+use super::terminal_guard::TerminalGuard;
+use super::terminal_listener::{SignalHandler, TerminalListener};
+use crate::draw::{DrawContext, LineCursor};
 use crate::text::safe_line;
 use crate::theme::{Theme, Tone};
-use crate::{Happening, Screen};
+use crate::{Screen, TerminalEvent};
 use ratatui::layout::{Position, Rect};
 use ratatui::{Frame, Terminal};
 use std::io::{self, Write, stdout};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 /// Does what a screen wants done. Whatever takes time is done elsewhere, and the screen told.
-pub trait Office<S: Screen> {
+pub trait EffectHandler<S: Screen> {
     /// How a screen is left.
     type Outcome;
 
@@ -31,42 +31,42 @@ pub trait Office<S: Screen> {
 
 /// The channel of a screen's events.
 #[derive(Debug)]
-pub struct Post<E> {
+pub struct EventChannel<E> {
     /// Sends events to the screen.
     pub events: Sender<E>,
     inbox: Receiver<E>,
 }
 
-impl<E> Default for Post<E> {
+impl<E> Default for EventChannel<E> {
     fn default() -> Self {
         let (events, inbox) = channel();
-        Post { events, inbox }
+        EventChannel { events, inbox }
     }
 }
 
 /// A terminal that is in use.
 #[derive(Debug)]
-pub struct Desk {
-    terminal: Terminal<Layout>,
-    painter: Painter,
-    listener: Listener,
-    _signals: Signals,
+pub struct Runner {
+    terminal: Terminal<CursorBackend>,
+    writer: FrameWriter,
+    listener: TerminalListener,
+    _signals: SignalHandler,
     /// Last: the terminal is given back when nothing writes to it any more.
-    guard: Guard,
+    guard: TerminalGuard,
 }
 
 /// Upper limit of events per frame: a flood of events must not freeze the picture.
 const BURST: usize = 64;
 
-impl Desk {
+impl Runner {
     /// Takes the terminal.
     pub fn open() -> io::Result<Self> {
-        let guard = Guard::enter()?;
-        let listener = Listener::start();
-        let signals = Signals::heed(&listener)?;
-        let terminal = Terminal::new(Layout::default())?;
-        let painter = Painter::default();
-        Ok(Desk { terminal, painter, listener, _signals: signals, guard })
+        let guard = TerminalGuard::enter()?;
+        let listener = TerminalListener::start();
+        let signals = SignalHandler::install(&listener)?;
+        let terminal = Terminal::new(CursorBackend::default())?;
+        let writer = FrameWriter::default();
+        Ok(Runner { terminal, writer, listener, _signals: signals, guard })
     }
 
     /// Returns the number of the signal that asked the program to end.
@@ -75,75 +75,75 @@ impl Desk {
     }
 
     /// Shows one line of text, until the next screen is drawn: something takes a moment.
-    pub fn announce(&mut self, text: &str) -> io::Result<()> {
+    pub fn show_message(&mut self, text: &str) -> io::Result<()> {
         let text = safe_line(text);
-        self.paint(|frame| {
+        self.write_frame(|frame| {
             let area = frame.area();
-            Canvas::draw(frame, Theme::Plain, |canvas| {
-                canvas.put(&mut Pen::new(area, area.y).marking_cuts(), Tone::Plain, &text);
+            DrawContext::draw(frame, Theme::Plain, |draw| {
+                draw.put(&mut LineCursor::new(area, area.y).marking_cuts(), Tone::Plain, &text);
             });
         })
     }
 
-    /// Shows a screen until its office says how it was left.
-    pub fn run<S: Screen, O: Office<S>>(
+    /// Shows a screen until its handler says how it was left.
+    pub fn run<S: Screen, O: EffectHandler<S>>(
         &mut self,
         mut screen: S,
-        office: &mut O,
-        post: &Post<S::Event>,
+        handler: &mut O,
+        channel: &EventChannel<S::Event>,
     ) -> io::Result<O::Outcome> {
         let size = self.terminal.size()?;
-        let events = post.events.clone();
-        let _heard = self.listener.tell(size, move |happening| {
+        let events = channel.events.clone();
+        let _subscription = self.listener.subscribe(size, move |terminal_event| {
             // The screen has been left if this fails.
-            let _ = events.send(happening.into());
+            let _ = events.send(terminal_event.into());
         });
         // The buffers of the screen before are dropped, and everything is drawn anew.
         self.terminal.resize(Rect::from((Position::ORIGIN, size)))?;
-        self.painter.forget();
+        self.writer.forget();
         // The size comes first, before there is anything to draw.
-        while let Ok(event) = post.inbox.recv() {
-            for event in std::iter::once(event).chain(post.inbox.try_iter().take(BURST)) {
+        while let Ok(event) = channel.inbox.recv() {
+            for event in std::iter::once(event).chain(channel.inbox.try_iter().take(BURST)) {
                 let effects;
                 (screen, effects) = screen.update(event);
                 for effect in effects {
-                    if let Some(outcome) = office.perform(effect, &screen) {
+                    if let Some(outcome) = handler.perform(effect, &screen) {
                         return Ok(outcome);
                     }
                 }
             }
-            if self.heed_requests()? {
+            if self.handle_requests()? {
                 let size = self.terminal.size()?;
                 // Sent, not applied: what it leads to is performed like everything else.
-                let _ = post.events.send(Happening::Resize(size.width, size.height).into());
+                let _ = channel.events.send(TerminalEvent::Resize(size.width, size.height).into());
             }
-            screen = office.prepare(screen);
-            self.paint(|frame| screen.draw(frame))?;
+            screen = handler.prepare(screen);
+            self.write_frame(|frame| screen.draw(frame))?;
         }
         Err(io::Error::other("the event channel closed"))
     }
 
     /// Suspends the program, takes the terminal again after it was stopped, redraws: whatever was
     /// asked for. Returns whether the program was away, so the size may be another one.
-    fn heed_requests(&mut self) -> io::Result<bool> {
+    fn handle_requests(&mut self) -> io::Result<bool> {
         let requests = self.listener.requests();
         let (suspend, resumed) = (requests.take_suspend(), requests.take_resumed());
         let was_away = suspend || resumed;
         if was_away {
-            self.guard.lend(if suspend { stop as fn() } else { || {} })?;
+            self.guard.release_while(if suspend { stop as fn() } else { || {} })?;
             // The signal that continued the program asks for what has been done.
             requests.take_resumed();
         }
         if was_away || requests.take_redraw() {
-            self.painter.forget();
+            self.writer.forget();
         }
         Ok(was_away)
     }
 
-    fn paint(&mut self, draw: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
+    fn write_frame(&mut self, draw: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
         let buffer = self.terminal.draw(draw)?.buffer.clone();
         let mut out = Vec::new();
-        self.painter.paint(&buffer, self.terminal.backend().cursor(), &mut out)?;
+        self.writer.write_frame(&buffer, self.terminal.backend().cursor(), &mut out)?;
         let mut terminal = stdout().lock();
         terminal.write_all(&out)?;
         terminal.flush()

@@ -1,10 +1,10 @@
 //! Sheets: two entries side by side, and what a compaction would do.
 
-use crate::page::diff::{Side, side_by_side};
-use crate::page::{Line, Page};
+use crate::page::diff::{DiffSide, side_by_side};
+use crate::page::{Page, StyledLine};
 use crate::text::safe_line;
 use crate::theme::Tone;
-use crate::tree::{Sheet, Subject};
+use crate::tree::{Overlay, OverlayKind};
 use treering::compaction::{CompactionSettings, Preparation, estimate_tokens};
 use treering::diff::Diff;
 use treering::entry::MessageView;
@@ -12,26 +12,26 @@ use treering::{EntryId, Result, Session};
 use treering_export::text::short_number;
 
 /// The longest beginning of a message that is shown on one line.
-const GIST: usize = 200;
+const MAX_PREVIEW: usize = 200;
 
 /// Two entries side by side, below what their branches did since they parted.
-pub(super) fn diff(session: &Session, a: &str, b: &str, width: usize) -> Result<Sheet> {
+pub(super) fn diff(session: &Session, a: &str, b: &str, width: usize) -> Result<Overlay> {
     let Diff { common_ancestor, a: left, b: right } = session.diff(a, b)?;
     let mut page = Page::default();
     let parted = match common_ancestor {
         Some(entry) => format!("the branches part after {entry}"),
         None => "the branches have nothing in common".to_owned(),
     };
-    page.lines.push(Line::new(Tone::Dim, &parted));
+    page.lines.push(StyledLine::new(Tone::Dim, &parted));
     for (id, side) in [(a, &left), (b, &right)] {
-        page.lines.push(Line::new(Tone::Dim, &format!("{id}: {}", what_it_did(side))));
+        page.lines.push(StyledLine::new(Tone::Dim, &format!("{id}: {}", what_it_did(side))));
     }
-    page.lines.push(Line::default());
+    page.lines.push(StyledLine::default());
     let (one, other) = (session.entry(a)?, session.entry(b)?);
-    let sides = side_by_side(&Side::of_entry(&one), &Side::of_entry(&other), width);
+    let sides = side_by_side(&DiffSide::of_entry(&one), &DiffSide::of_entry(&other), width);
     page.lines.extend(sides.lines);
     let title = safe_line(&format!("{a} and {b}"));
-    Ok(Sheet { subject: Subject::Diff(a.to_owned(), b.to_owned()), title, page })
+    Ok(Overlay { subject: OverlayKind::Diff(a.to_owned(), b.to_owned()), title, page })
 }
 
 fn what_it_did(side: &treering::diff::Side) -> String {
@@ -49,7 +49,7 @@ pub(super) fn compaction(
     session: &Session,
     settings: &CompactionSettings,
     width: usize,
-) -> Result<Option<Sheet>> {
+) -> Result<Option<Overlay>> {
     let plan = match session.prepare_compaction(settings)? {
         Preparation::Ready(plan) => plan,
         Preparation::AlreadyCompacted | Preparation::TooSmall => return Ok(None),
@@ -65,35 +65,36 @@ pub(super) fn compaction(
     for (message, is_kept) in messages.iter().zip(is_kept) {
         let tokens = estimate_tokens(&message.json);
         let view = MessageView::new(&message.json);
-        let text: String = view.text().chars().take(GIST).collect();
+        let text: String = view.text().chars().take(MAX_PREVIEW).collect();
         let (lines, sum, mark, tone) = match is_kept {
             true => (&mut staying, &mut left, "=", Tone::Plain),
             false => (&mut going, &mut lost, "−", Tone::Dim),
         };
         *sum += tokens;
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        lines.push(Line::new(
+        lines.push(StyledLine::new(
             tone,
             &format!("{mark} {:>6}  {}: {text}", short_number(tokens as f64), view.role_name()),
         ));
     }
     let mut page = Page::default();
-    let counts = |lines: &[Line], tokens: u64| {
+    let counts = |lines: &[StyledLine], tokens: u64| {
         format!("{} messages, about {} tokens", lines.len(), short_number(tokens as f64))
     };
-    page.lines.push(Line::new(Tone::Title, &format!("− summarised: {}", counts(&going, lost))));
+    page.lines
+        .push(StyledLine::new(Tone::Title, &format!("− summarised: {}", counts(&going, lost))));
     page.lines.append(&mut going);
-    page.lines.push(Line::default());
-    page.lines.push(Line::new(Tone::Title, &format!("= kept: {}", counts(&staying, left))));
+    page.lines.push(StyledLine::default());
+    page.lines.push(StyledLine::new(Tone::Title, &format!("= kept: {}", counts(&staying, left))));
     if plan.is_split_turn {
-        page.lines.push(Line::new(
+        page.lines.push(StyledLine::new(
             Tone::Dim,
             "the cut goes through a turn: its beginning is summarised, too",
         ));
     }
     page.lines.append(&mut staying);
     let title = "What a compaction would do".to_owned();
-    Ok(Some(Sheet { subject: Subject::Compaction, title, page: page.wrapped(width) }))
+    Ok(Some(Overlay { subject: OverlayKind::Compaction, title, page: page.wrapped(width) }))
 }
 
 /// Returns which of the entries of a context stay as they are: those from the first kept one of the

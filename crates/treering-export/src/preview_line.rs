@@ -1,6 +1,6 @@
 //! An entry in a tree: what kind it is, and one line of what it says.
 
-use crate::look::Look;
+use crate::entry_parts::EntryParts;
 use crate::text::{excerpt, first_line};
 use crate::tool::Call;
 use std::borrow::Cow;
@@ -25,12 +25,12 @@ impl Calls {
     }
 
     /// Remembers the calls of an entry. What is shown of it: of a result the call that it answers.
-    pub(crate) fn settle<'a>(&'a mut self, gist: &'a Gist) -> &'a str {
-        self.by_id.extend(gist.calls.iter().cloned());
+    pub(crate) fn settle<'a>(&'a mut self, preview_line: &'a PreviewLine) -> &'a str {
+        self.by_id.extend(preview_line.calls.iter().cloned());
         if self.most.is_some_and(|most| self.by_id.len() > most) {
             self.before = std::mem::take(&mut self.by_id);
         }
-        gist.answers.as_deref().and_then(|id| self.get(id)).unwrap_or(&gist.text)
+        preview_line.answers.as_deref().and_then(|id| self.get(id)).unwrap_or(&preview_line.text)
     }
 
     pub(crate) fn get(&self, id: &str) -> Option<&str> {
@@ -42,15 +42,15 @@ impl Calls {
 ///
 /// ```
 /// use treering::{Message, Session};
-/// use treering_export::{Calls, Gist};
+/// use treering_export::{Calls, PreviewLine};
 /// let session = Session::in_memory("/project");
 /// let id = session.append(Message::user("# Hello\nthere"))?;
-/// let gist = Gist::read(&session.entry(id.as_str())?, &mut Calls::default());
-/// assert_eq!((gist.kind, &*gist.text), ('u', "Hello"));
+/// let preview_line = PreviewLine::read(&session.entry(id.as_str())?, &mut Calls::default());
+/// assert_eq!((preview_line.kind, &*preview_line.text), ('u', "Hello"));
 /// # Ok::<(), treering::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Gist {
+pub struct PreviewLine {
     /// One letter; filters go by it. `u` is the user, `t` a tool result and `T` a failed one, `a` an
     /// answer with text, `A` one without, `E` one that ended abnormally; the others are internal.
     pub kind: char,
@@ -65,23 +65,27 @@ pub struct Gist {
 /// Longer than any sidebar.
 const WIDTH: usize = 120;
 
-impl Gist {
-    /// Returns the gist of an entry. Its calls are remembered for the results to come: entries are
+impl PreviewLine {
+    /// Returns the preview_line of an entry. Its calls are remembered for the results to come: entries are
     /// read in an order in which calls come before their results, such as that of the file.
     pub fn read(entry: &Entry, calls: &mut Calls) -> Self {
-        let mut gist = Gist::of(&Look::at(entry));
-        gist.text = calls.settle(&gist).to_owned();
-        gist
+        let mut preview_line = PreviewLine::of(&EntryParts::of(entry));
+        preview_line.text = calls.settle(&preview_line).to_owned();
+        preview_line
     }
 
     /// Looks at an entry on its own: see [`Calls::settle`].
-    pub(crate) fn of(look: &Look<'_>) -> Self {
-        let mut gist =
-            Gist { kind: kind(look), text: String::new(), answers: None, calls: Vec::new() };
-        let text: Cow<'_, str> = match &look.body {
+    pub(crate) fn of(parts: &EntryParts<'_>) -> Self {
+        let mut preview_line = PreviewLine {
+            kind: kind(parts),
+            text: String::new(),
+            answers: None,
+            calls: Vec::new(),
+        };
+        let text: Cow<'_, str> = match &parts.body {
             Body::Message(message) => {
-                gist.read_message(look, *message);
-                return gist;
+                preview_line.read_message(parts, *message);
+                return preview_line;
             }
             Body::Compaction { summary, .. } | Body::BranchSummary { summary, .. } => {
                 headline(summary_line(summary)).into()
@@ -105,17 +109,17 @@ impl Gist {
             Body::SessionInfo { name } => Cow::Borrowed(name.as_deref().unwrap_or_default()),
             Body::Usage { .. } => "usage".into(),
             Body::Damaged => "(damaged)".into(),
-            _ => look.entry.type_name(),
+            _ => parts.entry.type_name(),
         };
-        gist.text = excerpt(&text, WIDTH);
-        gist
+        preview_line.text = excerpt(&text, WIDTH);
+        preview_line
     }
 
-    fn read_message(&mut self, look: &Look<'_>, message: MessageView<'_>) {
-        self.text = match look.role() {
+    fn read_message(&mut self, parts: &EntryParts<'_>, message: MessageView<'_>) {
+        self.text = match parts.role() {
             Some(Role::ToolResult) => {
-                self.answers = Some(look.fields.call_id().into_owned());
-                format!("[{}]", excerpt(&look.fields.tool_name(), 40))
+                self.answers = Some(parts.fields.call_id().into_owned());
+                format!("[{}]", excerpt(&parts.fields.tool_name(), 40))
             }
             Some(Role::BashExecution) => excerpt(
                 &format!("$ {}", first_line(&message.field("command").unwrap_or_default())),
@@ -124,7 +128,7 @@ impl Gist {
             Some(Role::BranchSummary | Role::CompactionSummary) => {
                 headline(summary_line(&message.field("summary").unwrap_or_default()))
             }
-            _ => self.read_blocks(&look.blocks),
+            _ => self.read_blocks(&parts.blocks),
         };
     }
 
@@ -170,13 +174,13 @@ pub(crate) fn headline(text: &str) -> String {
 
 /// Returns the letter of an entry. Of an answer: `a` with text, `A` without, `E` if it ended
 /// abnormally.
-fn kind(look: &Look<'_>) -> char {
-    match &look.body {
-        Body::Message(_) => match look.role() {
+fn kind(parts: &EntryParts<'_>) -> char {
+    match &parts.body {
+        Body::Message(_) => match parts.role() {
             Some(Role::User) => 'u',
             Some(Role::Assistant) => match () {
-                () if look.fields.abnormal_end().is_some() => 'E',
-                () if look
+                () if parts.fields.abnormal_end().is_some() => 'E',
+                () if parts
                     .blocks
                     .iter()
                     .any(|block| matches!(block, Block::Text(text) if !text.trim().is_empty())) =>
@@ -185,7 +189,7 @@ fn kind(look: &Look<'_>) -> char {
                 }
                 () => 'A',
             },
-            Some(Role::ToolResult) if look.fields.is_error() => 'T',
+            Some(Role::ToolResult) if parts.fields.is_error() => 'T',
             Some(Role::ToolResult) => 't',
             Some(Role::BashExecution) => 'b',
             Some(Role::System) => 's',
@@ -225,22 +229,23 @@ mod tests {
         for entry in [branch, compaction] {
             let id = session.append(entry).unwrap();
             let entry = session.entry(id.as_str()).unwrap();
-            assert_eq!(Gist::read(&entry, &mut Calls::default()).text, "Fix the parser");
+            assert_eq!(PreviewLine::read(&entry, &mut Calls::default()).text, "Fix the parser");
         }
     }
 
     #[test]
     fn the_last_calls_are_remembered() {
-        let gist = |answers: Option<&str>, calls: &[&str]| Gist {
+        let preview_line = |answers: Option<&str>, calls: &[&str]| PreviewLine {
             kind: 'a',
             text: "?".to_owned(),
             answers: answers.map(str::to_owned),
             calls: calls.iter().map(|id| (id.to_string(), format!("[{id}]"))).collect(),
         };
-        let answer = |calls: &mut Calls, id: &str| calls.settle(&gist(Some(id), &[])).to_owned();
+        let answer =
+            |calls: &mut Calls, id: &str| calls.settle(&preview_line(Some(id), &[])).to_owned();
         let mut calls = Calls::last(2);
         for id in ["a", "b", "c", "d", "e", "f", "g"] {
-            calls.settle(&gist(None, &[id]));
+            calls.settle(&preview_line(None, &[id]));
             assert_eq!(answer(&mut calls, id), format!("[{id}]"));
         }
         assert_eq!((answer(&mut calls, "f"), answer(&mut calls, "a")), ("[f]".into(), "?".into()));

@@ -1,7 +1,7 @@
 //! What is done to sessions from the picker, one thing after the other, beside the screen.
 
 use super::PickerSetup;
-use crate::picker::{Effect, Event};
+use crate::picker::{PickerEffect, PickerEvent};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,59 +15,60 @@ use treering_index::housekeeping::{Refusal, Trash, archive, discard, unarchive};
 
 /// What is to be done.
 #[derive(Debug)]
-pub(super) struct Chores {
-    list: Sender<Effect>,
+pub(super) struct FileActions {
+    list: Sender<PickerEffect>,
     left: Arc<AtomicUsize>,
 }
 
-impl Chores {
+impl FileActions {
     /// Somebody begins to do what is added, until nothing can be added any more.
-    pub(super) fn start(setup: &PickerSetup, events: Sender<Event>) -> Self {
+    pub(super) fn start(setup: &PickerSetup, events: Sender<PickerEvent>) -> Self {
         let (list, received) = channel();
         let left = Arc::new(AtomicUsize::new(0));
-        let worker = Worker {
+        let worker = FileActionWorker {
             trash: setup.trash.clone(),
             export_dir: setup.export_dir.clone(),
             now: setup.now,
         };
         let undone = Arc::clone(&left);
         std::thread::spawn(move || {
-            for chore in received {
-                let told = worker.perform(chore).unwrap_or_else(|why| vec![Event::Failure(why)]);
+            for action in received {
+                let told =
+                    worker.perform(action).unwrap_or_else(|why| vec![PickerEvent::Failure(why)]);
                 undone.fetch_sub(1, Ordering::SeqCst);
                 // Nobody is there any more if this fails.
                 told.into_iter().for_each(|event| drop(events.send(event)));
             }
         });
-        Chores { list, left }
+        FileActions { list, left }
     }
 
-    pub(super) fn add(&self, chore: Effect) {
+    pub(super) fn add(&self, action: PickerEffect) {
         self.left.fetch_add(1, Ordering::SeqCst);
-        if self.list.send(chore).is_err() {
+        if self.list.send(action).is_err() {
             self.left.fetch_sub(1, Ordering::SeqCst);
         }
     }
 
-    pub(super) fn are_under_way(&self) -> bool {
+    pub(super) fn are_running(&self) -> bool {
         self.left.load(Ordering::SeqCst) > 0
     }
 }
 
 #[derive(Debug)]
-pub(super) struct Worker {
+pub(super) struct FileActionWorker {
     pub trash: Option<Trash>,
     pub export_dir: PathBuf,
     pub now: fn() -> i64,
 }
 
-impl Worker {
+impl FileActionWorker {
     /// Does one thing and says what is different now; or why it was not done.
-    pub(super) fn perform(&self, chore: Effect) -> Result<Vec<Event>, String> {
-        match chore {
-            Effect::Rename(path, name) => rename(&path, &name),
-            Effect::Delete(path) => self.delete(&path),
-            Effect::Archive(path) => {
+    pub(super) fn perform(&self, action: PickerEffect) -> Result<Vec<PickerEvent>, String> {
+        match action {
+            PickerEffect::Rename(path, name) => rename(&path, &name),
+            PickerEffect::Delete(path) => self.delete(&path),
+            PickerEffect::Archive(path) => {
                 let packed = archive(&path, (self.now)(), &mut |_, _| {}).map_err(in_words)?;
                 let (packed, agent) = packed;
                 let sizes = format!("{} → {}", size(packed.from), size(packed.to));
@@ -77,21 +78,21 @@ impl Worker {
                         format!("archived, {sizes}; {agent} does not find it until it is unpacked")
                     }
                 };
-                Ok(vec![moved(path, &packed.path)?, Event::Notice(note)])
+                Ok(vec![moved(path, &packed.path)?, PickerEvent::Notice(note)])
             }
-            Effect::Unarchive(path) => {
+            PickerEffect::Unarchive(path) => {
                 let unpacked =
                     unarchive(&path, (self.now)(), UnpackLimits::default(), &mut |_, _| {})
                         .map_err(in_words)?;
                 let note = format!("unpacked: {}", unpacked.path.display());
-                Ok(vec![moved(path, &unpacked.path)?, Event::Notice(note)])
+                Ok(vec![moved(path, &unpacked.path)?, PickerEvent::Notice(note)])
             }
-            Effect::Export(path) => self.export(&path),
+            PickerEffect::Export(path) => self.export(&path),
             _ => Ok(Vec::new()),
         }
     }
 
-    fn delete(&self, path: &Path) -> Result<Vec<Event>, String> {
+    fn delete(&self, path: &Path) -> Result<Vec<PickerEvent>, String> {
         let trash = discard(path, self.trash.as_ref(), (self.now)()).map_err(in_words)?;
         let note = match trash {
             Some(trash) => format!("in the trash: {}", trash.display()),
@@ -103,30 +104,30 @@ impl Worker {
             true => format!("{note}; what else belongs to it is still in {}", companion.display()),
             false => note,
         };
-        Ok(vec![Event::Gone(vec![path.to_owned()]), Event::Notice(note)])
+        Ok(vec![PickerEvent::Gone(vec![path.to_owned()]), PickerEvent::Notice(note)])
     }
 
-    fn export(&self, path: &Path) -> Result<Vec<Event>, String> {
+    fn export(&self, path: &Path) -> Result<Vec<PickerEvent>, String> {
         let session = Session::open(path).map_err(|error| error.to_string())?;
         let target = free_name(&self.export_dir, &document_name(path, "html"))?;
         let written =
             write_file(&target, Existing::Kept, |out| Export::default().html(&session, out));
         let bytes = written.map_err(|error| format!("{}: {error}", target.display()))?;
-        Ok(vec![Event::Notice(format!("written, {}: {}", size(bytes), target.display()))])
+        Ok(vec![PickerEvent::Notice(format!("written, {}: {}", size(bytes), target.display()))])
     }
 }
 
-fn rename(path: &Path, name: &str) -> Result<Vec<Event>, String> {
+fn rename(path: &Path, name: &str) -> Result<Vec<PickerEvent>, String> {
     let in_words = |error: treering::Error| error.to_string();
     Session::open(path).and_then(|session| session.set_name(name)).map_err(in_words)?;
     let note = if name.is_empty() { "the name was cleared" } else { "renamed" };
     let session = SessionIndex::info(path).map_err(in_words)?;
-    Ok(vec![Event::Found(vec![session], None), Event::Notice(note.to_owned())])
+    Ok(vec![PickerEvent::Found(vec![session], None), PickerEvent::Notice(note.to_owned())])
 }
 
-fn moved(from: PathBuf, to: &Path) -> Result<Event, String> {
+fn moved(from: PathBuf, to: &Path) -> Result<PickerEvent, String> {
     let session = SessionIndex::info(to).map_err(|error| error.to_string())?;
-    Ok(Event::Moved(from, Box::new(session)))
+    Ok(PickerEvent::Moved(from, Box::new(session)))
 }
 
 fn in_words(refusal: Refusal) -> String {

@@ -6,28 +6,28 @@ use jiff::tz::TimeZone;
 /// A time zone; UTC unless another one is chosen.
 ///
 /// ```
-/// use treering_tui::zone::Zone;
-/// assert_eq!(Zone::default().minute(0), "1970-01-01 00:00 UTC");
-/// assert_eq!(Zone::fixed(2).minute(0), "1970-01-01 02:00");
+/// use treering_tui::time_zone::DisplayZone;
+/// assert_eq!(DisplayZone::default().minute(0), "1970-01-01 00:00 UTC");
+/// assert_eq!(DisplayZone::fixed(2).minute(0), "1970-01-01 02:00");
 /// ```
 #[derive(Debug, Clone)]
-pub struct Zone(TimeZone);
+pub struct DisplayZone(TimeZone);
 
-impl Default for Zone {
+impl Default for DisplayZone {
     fn default() -> Self {
-        Zone(TimeZone::UTC)
+        DisplayZone(TimeZone::UTC)
     }
 }
 
-impl Zone {
+impl DisplayZone {
     /// Returns the zone of this machine. Where it cannot be found out it is UTC.
     pub fn local() -> Self {
-        Zone(TimeZone::system())
+        DisplayZone(TimeZone::system())
     }
 
     /// Returns a zone that is always this many hours ahead of UTC.
     pub fn fixed(hours: i8) -> Self {
-        Zone(TimeZone::fixed(jiff::tz::offset(hours)))
+        DisplayZone(TimeZone::fixed(jiff::tz::offset(hours)))
     }
 
     /// Returns a time, given in Unix milliseconds, to the minute. UTC is marked; local time is not.

@@ -2,7 +2,7 @@
 
 /// Texts, oldest first, and a place among them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct History {
+pub struct InputHistory {
     past: Vec<String>,
     /// Which of them is in the editor.
     at: Option<usize>,
@@ -10,7 +10,7 @@ pub struct History {
     draft: String,
 }
 
-impl History {
+impl InputHistory {
     /// Returns the text that was in the editor before an earlier one was brought back.
     pub(crate) fn draft(&self) -> Option<&str> {
         self.at.map(|_| self.draft.as_str())
@@ -23,7 +23,7 @@ impl History {
 
     /// What there is from now on.
     pub(crate) fn replace(&mut self, past: Vec<String>) {
-        *self = History { past, ..History::default() };
+        *self = InputHistory { past, ..InputHistory::default() };
     }
 
     /// Stops walking; the text in the editor is what is being written.
@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn one_walks_back_and_comes_home_to_the_draft() {
-        let mut history = History::default();
+        let mut history = InputHistory::default();
         assert_eq!(history.back("x"), None);
         history.replace(vec!["a".into()]);
         history.add("b");

@@ -1,4 +1,4 @@
-//! An entry, looked at once. Every look at a field reads the whole entry, and an export needs many
+//! An entry, looked at once. Every parts at a field reads the whole entry, and an export needs many
 //! fields of many entries: they are found together.
 
 use crate::text::first_line;
@@ -8,17 +8,17 @@ use treering::{Entry, Role};
 
 /// An entry and what an export wants to know of it.
 #[derive(Debug)]
-pub(crate) struct Look<'a> {
+pub(crate) struct EntryParts<'a> {
     pub entry: &'a Entry,
     pub body: Body<'a>,
     /// The blocks of its message.
     pub blocks: Vec<Block<'a>>,
-    pub fields: Fields<'a>,
+    pub fields: MessageFields<'a>,
 }
 
 /// The fields of a message that exports show, as they stand in it.
 #[derive(Debug, Default, Clone, Copy)]
-pub struct Fields<'a> {
+pub struct MessageFields<'a> {
     call_id: Option<&'a [u8]>,
     tool_name: Option<&'a [u8]>,
     is_error: Option<&'a [u8]>,
@@ -30,14 +30,14 @@ pub struct Fields<'a> {
     pub usage: Option<&'a [u8]>,
 }
 
-impl<'a> Look<'a> {
-    pub(crate) fn at(entry: &'a Entry) -> Self {
+impl<'a> EntryParts<'a> {
+    pub(crate) fn of(entry: &'a Entry) -> Self {
         let body = entry.body();
         let (blocks, fields) = match &body {
-            Body::Message(message) => of_message(*message),
+            Body::Message(message) => message_parts(*message),
             _ => Default::default(),
         };
-        Look { entry, body, blocks, fields }
+        EntryParts { entry, body, blocks, fields }
     }
 
     /// The role, if it is a message.
@@ -47,7 +47,7 @@ impl<'a> Look<'a> {
 }
 
 /// Returns the blocks and the fields of a message.
-pub fn of_message(message: MessageView<'_>) -> (Vec<Block<'_>>, Fields<'_>) {
+pub fn message_parts(message: MessageView<'_>) -> (Vec<Block<'_>>, MessageFields<'_>) {
     let keys = [
         "toolCallId",
         "toolName",
@@ -62,12 +62,20 @@ pub fn of_message(message: MessageView<'_>) -> (Vec<Block<'_>>, Fields<'_>) {
         blocks,
         [call_id, tool_name, is_error, stop_reason, error_message, provider, model, usage],
     ) = message.parts(keys);
-    let fields =
-        Fields { call_id, tool_name, is_error, stop_reason, error_message, provider, model, usage };
+    let fields = MessageFields {
+        call_id,
+        tool_name,
+        is_error,
+        stop_reason,
+        error_message,
+        provider,
+        model,
+        usage,
+    };
     (blocks, fields)
 }
 
-impl<'a> Fields<'a> {
+impl<'a> MessageFields<'a> {
     /// Returns the call that a result answers.
     pub fn call_id(&self) -> Cow<'a, str> {
         text(self.call_id)

@@ -14,38 +14,38 @@ use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Whether the terminal is ours at the moment.
-static BORROWED: AtomicBool = AtomicBool::new(false);
+static IS_ACTIVE: AtomicBool = AtomicBool::new(false);
 
 /// Gives the terminal back when dropped; a panic gives it back before it is reported.
 #[derive(Debug)]
-pub struct Guard(());
+pub struct TerminalGuard(());
 
-impl Guard {
+impl TerminalGuard {
     /// Takes the terminal: raw, on the other screen, with mouse and paste reported.
     pub fn enter() -> io::Result<Self> {
         restore_on_panic();
         // From here on dropping the guard undoes whatever has been done.
-        let guard = Guard(());
+        let guard = TerminalGuard(());
         take()?;
         Ok(guard)
     }
 
     /// Gives the terminal back, calls `meanwhile`, and takes the terminal again.
-    pub(super) fn lend(&self, meanwhile: impl FnOnce()) -> io::Result<()> {
+    pub(super) fn release_while(&self, meanwhile: impl FnOnce()) -> io::Result<()> {
         restore();
         meanwhile();
         take()
     }
 }
 
-impl Drop for Guard {
+impl Drop for TerminalGuard {
     fn drop(&mut self) {
         restore();
     }
 }
 
 fn take() -> io::Result<()> {
-    BORROWED.store(true, Ordering::SeqCst);
+    IS_ACTIVE.store(true, Ordering::SeqCst);
     enable_raw_mode()?;
     // Terminals that cannot tell more keys apart do not answer to this, and need not.
     let keys = KeyboardEnhancementFlags::DISAMBIGUATE_ESCAPE_CODES;
@@ -63,7 +63,7 @@ fn take() -> io::Result<()> {
 
 /// Gives the terminal back, once. A failure is ignored: there is no way left to report it.
 pub(super) fn restore() {
-    if !BORROWED.swap(false, Ordering::SeqCst) {
+    if !IS_ACTIVE.swap(false, Ordering::SeqCst) {
         return;
     }
     let mut bytes = Vec::new();

@@ -3,11 +3,11 @@
 //! One thread looks several times a second whether the leaf is another one, and now and then whether
 //! other processes wrote something. Looking costs nothing as long as nothing has changed.
 
-use super::places::Numbers;
 use super::setup::Models;
+use super::targets::BranchNumbers;
 use crate::Notice;
 use crate::amount::cost;
-use crate::chat::{Event, Names, Status, is_shown};
+use crate::chat::{ChatEvent, CompletionSources, Status, is_shown};
 use crate::text::safe_line;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,18 +16,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use treering::{EntryId, Role, Session};
 use treering_agent::{AgentSession, AgentSettings, ChatModel};
-use treering_export::{Calls, Gist};
+use treering_export::{Calls, PreviewLine};
 
 /// How often the leaf is looked at, and every which time the file.
-const LOOK: Duration = Duration::from_millis(100);
-const FILE: u64 = 5;
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
+const POLLS_PER_FILE_CHECK: u64 = 5;
 /// So many earlier messages can be brought back with ↑, and so many are offered as places.
 const HISTORY: usize = 200;
 const OFFERED: usize = 20;
 
-/// What the screen was told last.
+/// What the screen was sent last.
 #[derive(Debug, Default)]
-struct Told {
+struct LastSent {
     session: String,
     leaf: Option<EntryId>,
     labels: HashMap<EntryId, String>,
@@ -35,40 +35,40 @@ struct Told {
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Teller {
+pub(super) struct SessionWatcher {
     pub agent: Arc<AgentSession>,
     pub models: Models,
-    pub numbers: Numbers,
-    events: Sender<Event>,
-    told: Arc<Mutex<Told>>,
-    /// The number of the latest status: older ones are not told.
+    pub numbers: BranchNumbers,
+    events: Sender<ChatEvent>,
+    sent: Arc<Mutex<LastSent>>,
+    /// The number of the latest status: older ones are not sent.
     status: Arc<AtomicU64>,
 }
 
-impl Teller {
-    pub(super) fn new(agent: Arc<AgentSession>, models: Models, events: Sender<Event>) -> Self {
-        Teller {
+impl SessionWatcher {
+    pub(super) fn new(agent: Arc<AgentSession>, models: Models, events: Sender<ChatEvent>) -> Self {
+        SessionWatcher {
             agent,
             models,
-            numbers: Numbers::default(),
+            numbers: BranchNumbers::default(),
             events,
-            told: Arc::default(),
+            sent: Arc::default(),
             status: Arc::default(),
         }
     }
 
     /// Tells the screen something; nobody is there any more if that fails.
-    pub(super) fn tell(&self, event: Event) {
+    pub(super) fn send(&self, event: ChatEvent) {
         let _ = self.events.send(event);
     }
 
     /// Tells what has changed since the last time.
-    pub(super) fn look(&self) {
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+    pub(super) fn check(&self) {
+        let mut sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
         let session = self.agent.session();
         let (id, leaf) = (session.id(), session.leaf());
-        let is_new = !told.once || told.session != id;
-        if !is_new && told.leaf == leaf {
+        let is_new = !sent.once || sent.session != id;
+        if !is_new && sent.leaf == leaf {
             return;
         }
         let tree = session.tree();
@@ -77,35 +77,35 @@ impl Teller {
         entries.retain(|entry| tree.kind(entry.as_str()).is_ok_and(is_shown));
         let labels: HashMap<EntryId, String> =
             tree.labels().into_iter().map(|(id, label, _)| (id, label.to_owned())).collect();
-        let changed = labels.iter().filter(|(id, label)| told.labels.get(*id) != Some(*label));
-        let cleared = told.labels.keys().filter(|id| !labels.contains_key(*id));
+        let changed = labels.iter().filter(|(id, label)| sent.labels.get(*id) != Some(*label));
+        let cleared = sent.labels.keys().filter(|id| !labels.contains_key(*id));
         let changed: Vec<EntryId> = changed.map(|(id, _)| id).chain(cleared).cloned().collect();
         if is_new {
-            self.tell(Event::History(said(&session, &entries)));
+            self.send(ChatEvent::History(said(&session, &entries)));
             self.numbers.forget();
         }
-        self.tell(Event::Names(self.names(&session, &entries)));
-        self.tell(Event::Entries(entries, changed));
-        *told = Told { session: id, leaf, labels, once: true };
-        drop(told);
-        self.tell_status();
+        self.send(ChatEvent::Completions(self.names(&session, &entries)));
+        self.send(ChatEvent::Entries(entries, changed));
+        *sent = LastSent { session: id, leaf, labels, once: true };
+        drop(sent);
+        self.send_status();
     }
 
     /// Tells the status anew: at once what is known at once, the rest when it is known.
-    pub(super) fn tell_status(&self) {
+    pub(super) fn send_status(&self) {
         let number = self.status.fetch_add(1, Ordering::Relaxed) + 1;
-        let teller = self.clone();
+        let watcher = self.clone();
         std::thread::spawn(move || {
-            let session = teller.agent.session();
-            let status = status(&session, teller.models.current(), &teller.agent.settings());
-            if teller.status.load(Ordering::Relaxed) == number {
-                teller.tell(Event::Status(status));
+            let session = watcher.agent.session();
+            let status = status(&session, watcher.models.current(), &watcher.agent.settings());
+            if watcher.status.load(Ordering::Relaxed) == number {
+                watcher.send(ChatEvent::Status(status));
             }
         });
     }
 
     /// What arguments of commands can be.
-    fn names(&self, session: &Session, entries: &[EntryId]) -> Names {
+    fn names(&self, session: &Session, entries: &[EntryId]) -> CompletionSources {
         let tree = session.tree();
         let mut places = self.numbers.names();
         for (id, label, _) in tree.labels().into_iter().rev().take(OFFERED) {
@@ -117,39 +117,39 @@ impl Teller {
         let mut reader = session.reader();
         for id in entries.iter().rev().filter(is_user).take(OFFERED) {
             if let Ok(entry) = reader.entry(id.as_str()) {
-                let gist = Gist::read(&entry, &mut Calls::default());
-                places.push((id.to_string(), gist.text));
+                let preview_line = PreviewLine::read(&entry, &mut Calls::default());
+                places.push((id.to_string(), preview_line.text));
             }
         }
         let models = self.models.current().map(|model| full_name(&*model));
-        Names { places, models: models.into_iter().collect() }
+        CompletionSources { places, models: models.into_iter().collect() }
     }
 
     /// Looks again and again, until what is returned is dropped.
     pub(super) fn follow(&self) -> Sender<()> {
         let (stop, stopped) = channel();
-        let teller = self.clone();
+        let watcher = self.clone();
         std::thread::spawn(move || {
             for count in 1.. {
-                if stopped.recv_timeout(LOOK) != Err(RecvTimeoutError::Timeout) {
+                if stopped.recv_timeout(POLL_INTERVAL) != Err(RecvTimeoutError::Timeout) {
                     return;
                 }
-                if count % FILE == 0 {
-                    teller.take_in();
+                if count % POLLS_PER_FILE_CHECK == 0 {
+                    watcher.poll_file();
                 }
-                teller.look();
+                watcher.check();
             }
         });
         stop
     }
 
-    /// Takes in what others wrote. Where they went on from our leaf, we go along; where they went
+    /// ArgumentKind in what others wrote. Where they went on from our leaf, we go along; where they went
     /// elsewhere, we stay.
-    pub(super) fn take_in(&self) {
+    pub(super) fn poll_file(&self) {
         let session = self.agent.session();
         let new = match session.refresh() {
             Ok(new) => new,
-            Err(error) => return self.tell(Event::Notice(Notice::failure(error.to_string()))),
+            Err(error) => return self.send(ChatEvent::Notice(Notice::failure(error.to_string()))),
         };
         if new.is_empty() || self.agent.running().is_some() {
             return;

@@ -8,19 +8,19 @@ const MAX_ROW: usize = 1000;
 
 /// The messages and the chosen one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Selector {
+pub(crate) struct MessageSelector {
     /// The entries and their texts on one line, safe to show; the oldest first.
     pub rows: Vec<(EntryId, String)>,
     pub at: usize,
 }
 
-impl Selector {
+impl MessageSelector {
     /// Returns a selector with the newest message chosen, or `None` if there are no messages.
     pub(crate) fn new(messages: Vec<(EntryId, String)>) -> Option<Self> {
         let rows = messages.into_iter().map(|(id, text)| (id, one_line(&text, MAX_ROW)));
         let rows: Vec<(EntryId, String)> = rows.collect();
         let at = rows.len().checked_sub(1)?;
-        Some(Selector { rows, at })
+        Some(MessageSelector { rows, at })
     }
 
     /// Chooses the message that is `rows` further down, as far as there are any.

@@ -7,7 +7,7 @@ use treering_search::{Query, Rank};
 
 /// The known facts about a session.
 #[derive(Debug, Clone)]
-pub(crate) struct Card {
+pub(crate) struct ListedSession {
     pub info: SessionInfo,
     /// Whether the session belongs to the current project.
     pub is_here: bool,
@@ -15,7 +15,7 @@ pub(crate) struct Card {
     pub rank: Option<Rank>,
 }
 
-impl Card {
+impl ListedSession {
     pub(crate) fn is_archived(&self) -> bool {
         self.info.path.extension().is_some_and(|extension| extension == "zst")
     }
@@ -23,18 +23,18 @@ impl Card {
 
 /// All sessions that are known so far, in no order.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Cards {
-    all: Vec<Card>,
+pub(crate) struct SessionTable {
+    all: Vec<ListedSession>,
     places: HashMap<PathBuf, u32>,
 }
 
-impl Cards {
-    pub(crate) fn all(&self) -> &[Card] {
+impl SessionTable {
+    pub(crate) fn all(&self) -> &[ListedSession] {
         &self.all
     }
 
-    pub(crate) fn get(&self, card: u32) -> Option<&Card> {
-        self.all.get(card as usize)
+    pub(crate) fn get(&self, session: u32) -> Option<&ListedSession> {
+        self.all.get(session as usize)
     }
 
     pub(crate) fn place(&self, path: &Path) -> Option<u32> {
@@ -42,12 +42,12 @@ impl Cards {
     }
 
     /// Takes in a session, in place of what was known of it.
-    pub(crate) fn put(&mut self, card: Card) {
+    pub(crate) fn put(&mut self, session: ListedSession) {
         let next = self.all.len() as u32;
-        let place = *self.places.entry(card.info.path.clone()).or_insert(next);
+        let place = *self.places.entry(session.info.path.clone()).or_insert(next);
         match self.all.get_mut(place as usize) {
-            Some(old) => *old = card,
-            None => self.all.push(card),
+            Some(old) => *old = session,
+            None => self.all.push(session),
         }
     }
 
@@ -62,8 +62,8 @@ impl Cards {
 
     /// Asks every session how well it fits.
     pub(crate) fn ask(&mut self, query: Option<&Query>, now: i64) {
-        for card in &mut self.all {
-            card.rank = rank(&card.info, query, now);
+        for session in &mut self.all {
+            session.rank = rank(&session.info, query, now);
         }
     }
 }

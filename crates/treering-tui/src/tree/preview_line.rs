@@ -1,7 +1,7 @@
 //! The summary line of an entry, which a search looks at first.
 //!
-//! Gists are read in the background, in the order of the file: a screen is there before they are. An
-//! entry whose gist is not known yet is shown by its role alone.
+//! PreviewLines are read in the background, in the order of the file: a screen is there before they are. An
+//! entry whose preview_line is not known yet is shown by its role alone.
 
 use treering::{Entry, Kind, Role};
 use treering_export::Calls;
@@ -10,7 +10,7 @@ use crate::text::safe_line;
 
 /// One line of what an entry says.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Gist {
+pub struct PreviewLine {
     /// Safe to show.
     pub text: Box<str>,
     /// An answer that ended normally and has no text.
@@ -19,15 +19,15 @@ pub struct Gist {
     pub is_failure: bool,
 }
 
-impl Gist {
+impl PreviewLine {
     /// Reads an entry. `calls` are those of the entries before it in the file: a result is shown as
     /// the call it answers.
     pub fn of(entry: &Entry, calls: &mut Calls) -> Self {
-        let gist = treering_export::Gist::read(entry, calls);
-        Gist {
-            text: safe_line(&gist.text).into(),
-            is_silent: gist.kind == 'A',
-            is_failure: matches!(gist.kind, 'E' | 'T'),
+        let preview_line = treering_export::PreviewLine::read(entry, calls);
+        PreviewLine {
+            text: safe_line(&preview_line.text).into(),
+            is_silent: preview_line.kind == 'A',
+            is_failure: matches!(preview_line.kind, 'E' | 'T'),
         }
     }
 }

@@ -1,13 +1,16 @@
 //! Does what the screen wants done. One thing at a time that takes time; looking goes on beside it.
 
-use super::commands::{self, Reply};
-use super::teller::{Teller, full_name, read_only};
-use super::{ChatSetup, Outcome, lists};
+use super::commands::{self, CommandReply};
+use super::session_watcher::{SessionWatcher, full_name, read_only};
+use super::{ChatOutcome, ChatSetup, lists};
 use crate::Notice;
-use crate::chat::{Arrival, Block, Command, Effect, Event, Folding, Piece, State, block, update};
+use crate::chat::{
+    ChatCommand, ChatEffect, ChatEvent, ChatState, Folding, StreamChunk, StreamKind,
+    TranscriptBlock, block, update,
+};
 use crate::page::Page;
-use crate::runtime::desk::Office;
-use crate::runtime::keeper::KeeperHandle;
+use crate::runtime::draft_store::DraftStoreHandle;
+use crate::runtime::runner::EffectHandler;
 use crate::text::safe_line;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
@@ -16,157 +19,162 @@ use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 use treering::{EntryId, Role, Session};
 use treering_agent::{
-    AgentError, AgentSession, CancellationToken, Delta, Ending, Event as Told, Forked, OnDelta,
-    OnOutput, RetryNotice, ShellContext, StreamDelta,
+    AgentError, AgentSession, CancellationToken, Delta, Ending, Event as AgentEvent, Forked,
+    OnDelta, OnOutput, RetryNotice, ShellContext, StreamDelta,
 };
-use treering_export::{Calls, Gist};
+use treering_export::{Calls, PreviewLine};
 
 /// The call that a result answers is looked for so far above it.
 const CALL_WITHIN: usize = 64;
 /// Blocks are made in so many rounds at most: a few are enough for all but the oddest.
 const ROUNDS: usize = 256;
 /// What is going on is waited for so long when the chat is left.
-const PATIENCE: Duration = Duration::from_secs(10);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
 
 #[derive(Debug)]
-pub(super) struct Clerk {
+pub(super) struct ChatController {
     runtime: Handle,
-    teller: Teller,
+    watcher: SessionWatcher,
     calls: Calls,
-    pub(super) keeper: KeeperHandle,
+    pub(super) draft_store: DraftStoreHandle,
     task: Option<(JoinHandle<()>, CancellationToken)>,
     _followed: Sender<()>,
 }
 
-impl Clerk {
+impl ChatController {
     pub(super) fn new(
         runtime: &Handle,
         agent: &Arc<AgentSession>,
         setup: &ChatSetup,
-        events: Sender<Event>,
+        events: Sender<ChatEvent>,
     ) -> Self {
-        let teller = Teller::new(Arc::clone(agent), setup.models(), events);
-        teller.look();
-        let followed = teller.follow();
-        let (runtime, calls, keeper) = (runtime.clone(), Calls::default(), KeeperHandle::default());
-        Clerk { runtime, teller, calls, keeper, task: None, _followed: followed }
+        let watcher = SessionWatcher::new(Arc::clone(agent), setup.models(), events);
+        watcher.check();
+        let followed = watcher.follow();
+        let (runtime, calls, draft_store) =
+            (runtime.clone(), Calls::default(), DraftStoreHandle::default());
+        ChatController { runtime, watcher, calls, draft_store, task: None, _followed: followed }
     }
 
-    /// Takes in what others wrote, without waiting for the next look.
+    /// ArgumentKind in what others wrote, without waiting for the next look.
     #[cfg(test)]
-    pub(super) fn take_in(&self) {
-        self.teller.take_in();
+    pub(super) fn poll_file(&self) {
+        self.watcher.poll_file();
     }
 
     /// Ends what is going on, and waits for that.
     pub(super) fn close(&mut self) {
         let Some((task, cancel)) = self.task.take() else { return };
         cancel.cancel();
-        self.teller.agent.abort();
+        self.watcher.agent.abort();
         // What does not end within this time is not worth waiting for.
-        let _ = self.runtime.block_on(async { tokio::time::timeout(PATIENCE, task).await });
+        let _ = self.runtime.block_on(async { tokio::time::timeout(CLOSE_TIMEOUT, task).await });
     }
 
     /// Begins something that takes time, and tells the screen how it goes.
     fn begin(
         &mut self,
         what: &str,
-        heading: Option<(Arrival, String)>,
+        heading: Option<(StreamKind, String)>,
         cancel: CancellationToken,
-        job: impl Future<Output = Reply> + Send + 'static,
+        job: impl Future<Output = CommandReply> + Send + 'static,
     ) {
-        let teller = self.teller.clone();
-        teller.tell(Event::Began(what.to_owned(), heading));
+        let watcher = self.watcher.clone();
+        watcher.send(ChatEvent::TaskStarted(what.to_owned(), heading));
         // On a task of its own: a panic ends the work, not the chat.
         let job = self.runtime.spawn(job);
         let what = what.to_owned();
         let job = async move {
             job.await.unwrap_or_else(|died| {
                 let why = format!("{what} ended unexpectedly ({died}); ↑ brings your text back");
-                Reply::failure(why)
+                CommandReply::failure(why)
             })
         };
         let task = self.runtime.spawn(async move {
-            let reply = watch(&teller, job).await;
-            let teller = Arc::new(teller);
-            let looks = Arc::clone(&teller);
+            let reply = watch(&watcher, job).await;
+            let watcher = Arc::new(watcher);
+            let looks = Arc::clone(&watcher);
             // The entries come before the end: what has arrived does not vanish in between.
-            let _ = tokio::task::spawn_blocking(move || looks.look()).await;
-            reply.events.into_iter().for_each(|event| teller.tell(event));
-            teller.tell(Event::Ended(reply.notice));
+            let _ = tokio::task::spawn_blocking(move || looks.check()).await;
+            reply.events.into_iter().for_each(|event| watcher.send(event));
+            watcher.send(ChatEvent::TaskFinished(reply.notice));
         });
         self.task = Some((task, cancel));
     }
 
     fn say(&mut self, text: String) {
-        let Some(model) = self.teller.models.current() else {
+        let Some(model) = self.watcher.models.current() else {
             let why = "no model is configured".to_owned();
-            return self.teller.tell(Event::Refused(text, why));
+            return self.watcher.send(ChatEvent::SendFailed(text, why));
         };
         let cancel = CancellationToken::new();
-        let (agent, stop) = (Arc::clone(&self.teller.agent), cancel.clone());
-        let teller = self.teller.clone();
+        let (agent, stop) = (Arc::clone(&self.watcher.agent), cancel.clone());
+        let watcher = self.watcher.clone();
         let on_delta: OnDelta = Box::new(move |delta| {
-            teller.tell(Event::Arrived(match delta {
-                Delta::Text(text) => Piece::Text(text.to_owned()),
-                Delta::Thinking(text) => Piece::Thinking(text.to_owned()),
-                Delta::Restart => Piece::Restart,
+            watcher.send(ChatEvent::Chunk(match delta {
+                Delta::Text(text) => StreamChunk::Text(text.to_owned()),
+                Delta::Thinking(text) => StreamChunk::Thinking(text.to_owned()),
+                Delta::Restart => StreamChunk::Restart,
                 // Further attempts are told by an event, for summaries as well.
                 _ => return,
             }));
         });
-        let heading = (Arrival::Answer, format!("● {}", model.model()));
+        let heading = (StreamKind::Answer, format!("● {}", model.model()));
         self.begin("answering", Some(heading), cancel, async move {
             if let Some(why) = move_to_copy(&agent, &stop).await {
-                return Reply::event(Event::Refused(text, why));
+                return CommandReply::event(ChatEvent::SendFailed(text, why));
             }
             match agent.say(&*model, &text, Some(on_delta), &stop).await {
                 Ok(said) => match said.ending {
-                    Ending::Whole => Reply::default(),
-                    Ending::Cut => Reply::failure("the answer reached the longest allowed"),
-                    Ending::Aborted => Reply::notice("stopped: what had come is kept"),
-                    Ending::Failed(error) => Reply::failure(error.to_string()),
+                    Ending::Whole => CommandReply::default(),
+                    Ending::Cut => CommandReply::failure("the answer reached the longest allowed"),
+                    Ending::Aborted => CommandReply::notice("stopped: what had come is kept"),
+                    Ending::Failed(error) => CommandReply::failure(error.to_string()),
                 },
                 // Nothing was said: it is still to be said.
-                Err(error) => Reply::event(Event::Refused(text, explained(&error))),
+                Err(error) => CommandReply::event(ChatEvent::SendFailed(text, explained(&error))),
             }
         });
     }
 
     fn shell(&mut self, command: String, in_context: bool) {
         let cancel = CancellationToken::new();
-        let (agent, stop) = (Arc::clone(&self.teller.agent), cancel.clone());
-        let teller = self.teller.clone();
-        let on_output: OnOutput =
-            Box::new(move |text| teller.tell(Event::Arrived(Piece::Text(text.to_owned()))));
+        let (agent, stop) = (Arc::clone(&self.watcher.agent), cancel.clone());
+        let watcher = self.watcher.clone();
+        let on_output: OnOutput = Box::new(move |text| {
+            watcher.send(ChatEvent::Chunk(StreamChunk::Text(text.to_owned())))
+        });
         let context = if in_context { ShellContext::Included } else { ShellContext::Excluded };
-        let heading = (Arrival::Output, format!("$ {command}"));
+        let heading = (StreamKind::Output, format!("$ {command}"));
         self.begin("running", Some(heading), cancel, async move {
             let mark = if in_context { "!" } else { "!!" };
             if let Some(why) = move_to_copy(&agent, &stop).await {
-                return Reply::event(Event::Refused(format!("{mark}{command}"), why));
+                return CommandReply::event(ChatEvent::SendFailed(format!("{mark}{command}"), why));
             }
             match agent.run_shell(&command, context, Some(on_output), &stop).await {
-                Ok(_) => Reply::default(),
-                Err(error) => {
-                    Reply::event(Event::Refused(format!("{mark}{command}"), explained(&error)))
-                }
+                Ok(_) => CommandReply::default(),
+                Err(error) => CommandReply::event(ChatEvent::SendFailed(
+                    format!("{mark}{command}"),
+                    explained(&error),
+                )),
             }
         });
     }
 
-    fn run(&mut self, command: Command) {
-        if command.only_looks() || matches!(command, Command::Branch(None) | Command::Fork(None)) {
-            let teller = self.teller.clone();
-            self.runtime.spawn_blocking(move || show(&teller, &command));
+    fn run(&mut self, command: ChatCommand) {
+        if command.is_read_only()
+            || matches!(command, ChatCommand::Branch(None) | ChatCommand::Fork(None))
+        {
+            let watcher = self.watcher.clone();
+            self.runtime.spawn_blocking(move || show(&watcher, &command));
             return;
         }
         let cancel = CancellationToken::new();
-        let (teller, stop) = (self.teller.clone(), cancel.clone());
+        let (watcher, stop) = (self.watcher.clone(), cancel.clone());
         self.begin(doing(&command), None, cancel, async move {
-            match commands::run(&teller, command, &stop).await {
+            match commands::run(&watcher, command, &stop).await {
                 Ok(reply) => reply,
-                Err(error) => Reply::failure(explained(&error)),
+                Err(error) => CommandReply::failure(explained(&error)),
             }
         });
     }
@@ -175,8 +183,8 @@ impl Clerk {
         &mut self,
         wanted: &[EntryId],
         (width, folding): (usize, Folding),
-    ) -> Vec<(EntryId, Block)> {
-        let session = self.teller.agent.session();
+    ) -> Vec<(EntryId, TranscriptBlock)> {
+        let session = self.watcher.agent.session();
         let tree = session.tree();
         let mut reader = session.reader();
         let mut blocks = Vec::with_capacity(wanted.len());
@@ -205,7 +213,7 @@ impl Clerk {
         if let Some(answer) = ancestors.find(is_answer)
             && let Ok(entry) = session.entry(answer.as_str())
         {
-            Gist::read(&entry, &mut self.calls);
+            PreviewLine::read(&entry, &mut self.calls);
         }
     }
 }
@@ -222,38 +230,38 @@ async fn move_to_copy(agent: &AgentSession, cancel: &CancellationToken) -> Optio
 }
 
 /// Waits for something, and tells the screen how long it takes and what arrives.
-async fn watch(teller: &Teller, job: impl Future<Output = Reply>) -> Reply {
+async fn watch(watcher: &SessionWatcher, job: impl Future<Output = CommandReply>) -> CommandReply {
     let began = tokio::time::Instant::now();
     let second = Duration::from_secs(1);
     let mut ticks = tokio::time::interval_at(began + second, second);
-    let (mut events, mut deltas) = (teller.agent.subscribe(), teller.agent.subscribe_deltas());
+    let (mut events, mut deltas) = (watcher.agent.subscribe(), watcher.agent.subscribe_deltas());
     tokio::pin!(job);
     loop {
         tokio::select! {
             biased;
             reply = &mut job => return reply,
-            _ = ticks.tick() => teller.tell(Event::Elapsed(began.elapsed().as_secs())),
+            _ = ticks.tick() => watcher.send(ChatEvent::Elapsed(began.elapsed().as_secs())),
             Ok(delta) = deltas.recv() => match delta {
                 StreamDelta::SummaryText(text) => {
-                    teller.tell(Event::Arrived(Piece::Unseen(text.chars().count())));
+                    watcher.send(ChatEvent::Chunk(StreamChunk::Unseen(text.chars().count())));
                 }
-                StreamDelta::SummaryRestarted => teller.tell(Event::Arrived(Piece::Restart)),
+                StreamDelta::SummaryRestarted => watcher.send(ChatEvent::Chunk(StreamChunk::Restart)),
                 _ => {}
             },
             Ok(told) = events.recv() => match told {
-                Told::AutoRetry(notice) => {
-                    teller.tell(Event::Retrying(retrying(&notice)));
+                AgentEvent::AutoRetry(notice) => {
+                    watcher.send(ChatEvent::Retrying(retrying(&notice)));
                 }
-                Told::SessionCompact(_) => {
-                    teller.tell(Event::Notice(Notice::new("older context was compacted")));
+                AgentEvent::SessionCompact(_) => {
+                    watcher.send(ChatEvent::Notice(Notice::new("older context was compacted")));
                 }
-                Told::SessionCompactFailed(failed) if !failed.aborted => {
+                AgentEvent::SessionCompactFailed(failed) if !failed.aborted => {
                     let why = format!("the context could not be compacted: {}", failed.error);
-                    teller.tell(Event::Notice(Notice::failure(why)));
+                    watcher.send(ChatEvent::Notice(Notice::failure(why)));
                 }
-                Told::HookFailed { hook, error, .. } => {
+                AgentEvent::HookFailed { hook, error, .. } => {
                     let why = format!("{hook}: {error}");
-                    teller.tell(Event::Notice(Notice::failure(why)));
+                    watcher.send(ChatEvent::Notice(Notice::failure(why)));
                 }
                 _ => {}
             },
@@ -262,46 +270,46 @@ async fn watch(teller: &Teller, job: impl Future<Output = Reply>) -> Reply {
 }
 
 /// Shows what a command that only looks is about.
-fn show(teller: &Teller, command: &Command) {
-    let session = teller.agent.session();
+fn show(watcher: &SessionWatcher, command: &ChatCommand) {
+    let session = watcher.agent.session();
     let page = match command {
-        Command::Branch(_) | Command::Fork(_) => {
-            return teller.tell(Event::Select(lists::user_messages(&session)));
+        ChatCommand::Branch(_) | ChatCommand::Fork(_) => {
+            return watcher.send(ChatEvent::Select(lists::user_messages(&session)));
         }
-        Command::Branches => ("branches", lists::branches(&session, &teller.numbers)),
-        Command::Context => ("context", lists::context(&session)),
-        Command::Cost => ("cost", lists::costs(&session)),
-        Command::Model(_) => {
-            let model = teller.models.current().map(|model| full_name(&*model));
+        ChatCommand::Branches => ("branches", lists::branches(&session, &watcher.numbers)),
+        ChatCommand::Context => ("context", lists::context(&session)),
+        ChatCommand::Cost => ("cost", lists::costs(&session)),
+        ChatCommand::Model(_) => {
+            let model = watcher.models.current().map(|model| full_name(&*model));
             let text = model.map_or("no model is configured".to_owned(), |model| {
                 format!("{model} answers; /model NAME takes another")
             });
-            return teller.tell(Event::Notice(Notice::new(text)));
+            return watcher.send(ChatEvent::Notice(Notice::new(text)));
         }
-        Command::Thinking(_) => {
+        ChatCommand::Thinking(_) => {
             let level = session.projection().map(|projection| projection.thinking_level.clone());
             let text = format!("thinking: {}", level.unwrap_or_default());
-            return teller.tell(Event::Notice(Notice::new(text)));
+            return watcher.send(ChatEvent::Notice(Notice::new(text)));
         }
         _ => {
             let name = session.name().unwrap_or_else(|| "the session has no name".to_owned());
-            return teller.tell(Event::Notice(Notice::new(name)));
+            return watcher.send(ChatEvent::Notice(Notice::new(name)));
         }
     };
-    teller.tell(match page {
-        (title, Ok(page)) => Event::Sheet(title.to_owned(), page),
-        (_, Err(error)) => Event::Notice(Notice::failure(error.to_string())),
+    watcher.send(match page {
+        (title, Ok(page)) => ChatEvent::Overlay(title.to_owned(), page),
+        (_, Err(error)) => ChatEvent::Notice(Notice::failure(error.to_string())),
     });
 }
 
 /// What the status line says while a command runs.
-fn doing(command: &Command) -> &'static str {
+fn doing(command: &ChatCommand) -> &'static str {
     match command {
-        Command::Compact(_) => "compacting",
-        Command::Merge { .. } | Command::CherryPick(_) => "bringing it here",
-        Command::ExportBranch(..) => "writing",
-        Command::Branch(_) | Command::Fork(_) | Command::Clone => "forking",
-        Command::BranchHere(..) | Command::Switch(_) | Command::Pop(_) => "going there",
+        ChatCommand::Compact(_) => "compacting",
+        ChatCommand::Merge { .. } | ChatCommand::CherryPick(_) => "bringing it here",
+        ChatCommand::ExportBranch(..) => "writing",
+        ChatCommand::Branch(_) | ChatCommand::Fork(_) | ChatCommand::Clone => "forking",
+        ChatCommand::BranchHere(..) | ChatCommand::Switch(_) | ChatCommand::Pop(_) => "going there",
         _ => "working",
     }
 }
@@ -325,11 +333,11 @@ fn explained(error: &AgentError) -> String {
     format!("{}{hint}", safe_line(&error.to_string()))
 }
 
-impl Office<State> for Clerk {
-    type Outcome = Outcome;
+impl EffectHandler<ChatState> for ChatController {
+    type Outcome = ChatOutcome;
 
-    fn prepare(&mut self, mut state: State) -> State {
-        self.keeper.keep(state.unsent());
+    fn prepare(&mut self, mut state: ChatState) -> ChatState {
+        self.draft_store.keep(state.unsent());
         for _ in 0..ROUNDS {
             state.settle();
             if state.wanted().is_empty() {
@@ -337,25 +345,25 @@ impl Office<State> for Clerk {
             }
             let shape = state.block_shape();
             let blocks = self.blocks(state.wanted(), shape);
-            (state, _) = update(state, Event::Blocks(shape, blocks));
+            (state, _) = update(state, ChatEvent::Blocks(shape, blocks));
         }
         state
     }
 
-    fn perform(&mut self, effect: Effect, state: &State) -> Option<Outcome> {
+    fn perform(&mut self, effect: ChatEffect, state: &ChatState) -> Option<ChatOutcome> {
         match effect {
-            Effect::Leave(left) => {
+            ChatEffect::Exit(left) => {
                 self.close();
-                return Some(Outcome { left, unsent: state.unsent() });
+                return Some(ChatOutcome { left, unsent: state.unsent() });
             }
-            Effect::Say(text) => self.say(text),
-            Effect::Shell { command, in_context } => self.shell(command, in_context),
-            Effect::Run(command) => self.run(command),
-            Effect::Abort => {
+            ChatEffect::Send(text) => self.say(text),
+            ChatEffect::Shell { command, in_context } => self.shell(command, in_context),
+            ChatEffect::Run(command) => self.run(command),
+            ChatEffect::Abort => {
                 if let Some((_, cancel)) = &self.task {
                     cancel.cancel();
                 }
-                self.teller.agent.abort();
+                self.watcher.agent.abort();
             }
         }
         None

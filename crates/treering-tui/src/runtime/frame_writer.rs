@@ -19,21 +19,21 @@ use std::io::{self, Write};
 use std::iter::once;
 
 /// The backend that frames are laid out for. It writes nothing: it remembers the cursor, and the
-/// [`Painter`] writes the frame.
+/// [`FrameWriter`] writes the frame.
 #[derive(Debug, Default)]
-pub(super) struct Layout {
+pub(super) struct CursorBackend {
     cursor: Position,
     is_shown: bool,
 }
 
-impl Layout {
+impl CursorBackend {
     /// Where the cursor belongs, if it is to be seen.
     pub(super) fn cursor(&self) -> Option<Position> {
         self.is_shown.then_some(self.cursor)
     }
 }
 
-impl Backend for Layout {
+impl Backend for CursorBackend {
     type Error = io::Error;
 
     fn draw<'a, I>(&mut self, _: I) -> io::Result<()>
@@ -86,19 +86,19 @@ impl Backend for Layout {
 
 /// Writes frames, each as its difference from the one before.
 #[derive(Debug, Default)]
-pub(super) struct Painter {
+pub(super) struct FrameWriter {
     /// The frame on the terminal; `None` if that is not known.
     last: Option<Buffer>,
 }
 
-impl Painter {
+impl FrameWriter {
     /// Makes the next frame be written in full: something else has written to the terminal.
     pub(super) fn forget(&mut self) {
         self.last = None;
     }
 
     /// Adds to `out` what makes the terminal show a frame, with the cursor at a place or hidden.
-    pub(super) fn paint(
+    pub(super) fn write_frame(
         &mut self,
         frame: &Buffer,
         cursor: Option<Position>,
@@ -186,5 +186,5 @@ fn is_sure(symbol: &str) -> bool {
 }
 
 #[cfg(test)]
-#[path = "paint_tests.rs"]
+#[path = "frame_writer_tests.rs"]
 mod tests;

@@ -1,14 +1,14 @@
 //! Resolves what people type for an entry: an id or its beginning, a label, the number of a branch.
 
-use super::teller::short;
+use super::session_watcher::short;
 use std::sync::{Arc, Mutex, PoisonError};
 use treering::{EntryId, Session};
 
 /// The branches as they were listed last: their numbers count from 1.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Numbers(Arc<Mutex<Vec<EntryId>>>);
+pub(super) struct BranchNumbers(Arc<Mutex<Vec<EntryId>>>);
 
-impl Numbers {
+impl BranchNumbers {
     pub(super) fn set(&self, leaves: Vec<EntryId>) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = leaves;
     }
@@ -22,7 +22,7 @@ impl Numbers {
         number.checked_sub(1).and_then(|at| leaves.get(at).cloned())
     }
 
-    /// Numbers to type, and what they stand for.
+    /// BranchNumbers to type, and what they stand for.
     pub(super) fn names(&self) -> Vec<(String, String)> {
         let leaves = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let name = |(at, leaf): (usize, &EntryId)| {
@@ -36,7 +36,7 @@ impl Numbers {
 /// beginnings of ids.
 pub(super) fn find(
     session: &Session,
-    numbers: &Numbers,
+    numbers: &BranchNumbers,
     place: &str,
 ) -> Result<EntryId, treering::Error> {
     let tree = session.tree();

@@ -139,9 +139,9 @@ fn frame(rows: &[(usize, usize, bool)]) -> Buffer {
     buffer
 }
 
-fn written(painter: &mut Painter, frame: &Buffer) -> Vec<u8> {
+fn written(writer: &mut FrameWriter, frame: &Buffer) -> Vec<u8> {
     let mut out = Vec::new();
-    painter.paint(frame, None, &mut out).unwrap();
+    writer.write_frame(frame, None, &mut out).unwrap();
     out
 }
 
@@ -153,12 +153,12 @@ proptest! {
     ) {
         for table in TABLES {
             let mut model = Model::new(table, usize::from(WIDTH), 3);
-            let mut painter = Painter::default();
+            let mut writer = FrameWriter::default();
             for rows in &frames {
                 let frame = frame(rows);
-                model.take(&written(&mut painter, &frame));
+                model.take(&written(&mut writer, &frame));
                 let mut fresh = Model::new(table, usize::from(WIDTH), 3);
-                fresh.take(&written(&mut Painter::default(), &frame));
+                fresh.take(&written(&mut FrameWriter::default(), &frame));
                 prop_assert_eq!(&model.cells, &fresh.cells);
             }
         }
@@ -172,7 +172,7 @@ fn a_column_is_where_it_belongs_behind_a_text_of_unsure_width() {
             let mut frame = frame(&[(at, 0, false)]);
             frame[(WIDTH - 1, 0)].set_symbol("|");
             let mut model = Model::new(table, usize::from(WIDTH), 1);
-            model.take(&written(&mut Painter::default(), &frame));
+            model.take(&written(&mut FrameWriter::default(), &frame));
             assert_eq!(model.cells.last(), Some(&Some("|".to_owned())), "{text:?}");
         }
     }
@@ -180,22 +180,22 @@ fn a_column_is_where_it_belongs_behind_a_text_of_unsure_width() {
 
 #[test]
 fn an_unchanged_frame_writes_no_cell_and_a_small_change_writes_little() {
-    let mut painter = Painter::default();
-    written(&mut painter, &frame(&[(0, 0, false), (1, 0, false)]));
-    let same = written(&mut painter, &frame(&[(0, 0, false), (1, 0, false)]));
+    let mut writer = FrameWriter::default();
+    written(&mut writer, &frame(&[(0, 0, false), (1, 0, false)]));
+    let same = written(&mut writer, &frame(&[(0, 0, false), (1, 0, false)]));
     let text = String::from_utf8(same).unwrap();
     assert!(!text.contains('H') && !text.contains("2J"), "{text:?}");
     let mut changed = frame(&[(0, 0, false), (1, 0, false)]);
     changed[(3, 0)].set_symbol("X");
-    let text = String::from_utf8(written(&mut painter, &changed)).unwrap();
+    let text = String::from_utf8(written(&mut writer, &changed)).unwrap();
     assert!(text.contains("\x1b[1;4HX") && !text.contains("plain"), "{text:?}");
 }
 
 #[test]
 fn a_forgotten_screen_is_written_in_full() {
-    let mut painter = Painter::default();
+    let mut writer = FrameWriter::default();
     let frame = frame(&[(0, 0, false)]);
-    let first = written(&mut painter, &frame);
-    painter.forget();
-    assert_eq!(written(&mut painter, &frame), first);
+    let first = written(&mut writer, &frame);
+    writer.forget();
+    assert_eq!(written(&mut writer, &frame), first);
 }

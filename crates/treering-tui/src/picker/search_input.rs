@@ -3,29 +3,29 @@
 //! The language is that of `treering search`. Half of it makes sense most of the time; where it makes
 //! none, what is before the last word counts, and the screen says what is wrong.
 
-use crate::input::Input;
+use crate::input::TextInput;
 use treering_search::{Case, Query};
 
 /// A line that is typed, and the query it amounts to.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Search {
-    pub input: Input,
+pub(crate) struct SearchInput {
+    pub input: TextInput,
     /// `None`: everything is wanted.
     pub query: Option<Query>,
     /// Why the line as it is makes no sense. Safe to show.
-    pub complaint: Option<String>,
+    pub error_text: Option<String>,
 }
 
-impl Search {
+impl SearchInput {
     /// Reads the line.
     pub(crate) fn read(&mut self) {
         let text = self.input.text();
-        (self.query, self.complaint) = match parse(text) {
+        (self.query, self.error_text) = match parse(text) {
             Ok(query) => (query, None),
-            Err(complaint) => {
+            Err(error_text) => {
                 let before = text.trim_end().rsplit_once(char::is_whitespace);
                 let query = before.and_then(|(before, _)| parse(before).ok().flatten());
-                (query, Some(complaint))
+                (query, Some(error_text))
             }
         };
     }
@@ -56,8 +56,8 @@ mod tests {
 
     #[test]
     fn what_makes_no_sense_yet_does_not_count_and_says_so() {
-        let mut search = Search::default();
-        for (text, counts, complaint) in [
+        let mut search = SearchInput::default();
+        for (text, counts, error_text) in [
             ("a", true, None),
             ("a \"b", true, None),
             ("re:(a", false, Some("bad pattern: unclosed group (at character 4)")),
@@ -67,10 +67,10 @@ mod tests {
             ("  ", false, None),
             ("", false, None),
         ] {
-            search.input = Input::new(text);
+            search.input = TextInput::new(text);
             search.read();
             assert_eq!(search.query.is_some(), counts, "{text}");
-            assert_eq!(search.complaint.as_deref(), complaint, "{text}");
+            assert_eq!(search.error_text.as_deref(), error_text, "{text}");
         }
     }
 }

@@ -28,7 +28,7 @@ pub(crate) fn render(out: &mut String, text: &str) {
     }
     let options =
         Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
-    let mut prose = Prose {
+    let mut prose = MarkdownRenderer {
         out,
         open: Vec::new(),
         too_deep: 0,
@@ -55,7 +55,7 @@ fn is_plain(text: &str) -> bool {
         })
 }
 
-struct Prose<'a> {
+struct MarkdownRenderer<'a> {
     out: &'a mut String,
     /// The ends of the elements that are open.
     open: Vec<&'static str>,
@@ -76,7 +76,7 @@ struct Image {
     too_deep: usize,
 }
 
-impl Prose<'_> {
+impl MarkdownRenderer<'_> {
     fn event(&mut self, event: Event<'_>) {
         match event {
             Event::Start(tag) => self.start(tag),

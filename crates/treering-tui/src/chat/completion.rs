@@ -1,11 +1,11 @@
 //! Completing what is typed: commands by their names, arguments by what there is.
 
-use super::commands::{TABLE, Takes};
+use super::commands::{ArgumentKind, TABLE};
 use treering_agent::Thinking;
 
 /// What arguments can be, as far as it is known.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Names {
+pub struct CompletionSources {
     /// Places: what to type, and what it is.
     pub places: Vec<(String, String)>,
     /// Models.
@@ -24,7 +24,7 @@ pub(crate) struct Completion {
 }
 
 /// What the word before the cursor may become; `before` is all that stands before it.
-pub(crate) fn complete(before: &str, names: &Names) -> Option<Completion> {
+pub(crate) fn complete(before: &str, names: &CompletionSources) -> Option<Completion> {
     let rest = before.strip_prefix('/').filter(|rest| !rest.contains('\n'))?;
     let start = before.rfind(char::is_whitespace).map_or(0, |at| at + 1);
     let word = before.get(start..)?;
@@ -36,9 +36,9 @@ pub(crate) fn complete(before: &str, names: &Names) -> Option<Completion> {
             let spec = TABLE.iter().find(|spec| spec.name == name)?;
             let is_first = !arguments.trim_start().contains(' ');
             match spec.takes {
-                Takes::Place if is_first => names.places.clone(),
-                Takes::Level if is_first => unexplained(Thinking::LEVELS),
-                Takes::Model if is_first => unexplained(&names.models),
+                ArgumentKind::Place if is_first => names.places.clone(),
+                ArgumentKind::Level if is_first => unexplained(Thinking::LEVELS),
+                ArgumentKind::Model if is_first => unexplained(&names.models),
                 _ => return None,
             }
         }

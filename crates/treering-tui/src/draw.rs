@@ -2,8 +2,8 @@
 //!
 //! Text must be safe to show before it is drawn; see [`text`](crate::text).
 
-use crate::input::Input;
-use crate::page::Line;
+use crate::input::TextInput;
+use crate::page::StyledLine;
 use crate::text::{columns, graphemes, safe_line};
 use crate::theme::{Theme, Tone};
 use ratatui::Frame;
@@ -13,7 +13,7 @@ use ratatui::style::{Color, Modifier, Style};
 
 /// A frame that is being drawn.
 #[derive(Debug)]
-pub struct Canvas<'a> {
+pub struct DrawContext<'a> {
     theme: Theme,
     buffer: &'a mut Buffer,
     /// The screen may have become smaller than a state knows.
@@ -24,7 +24,7 @@ pub struct Canvas<'a> {
 
 /// A place in a line, part of which is looked at.
 #[derive(Debug, Clone, Copy)]
-pub struct Pen {
+pub struct LineCursor {
     line: Rect,
     /// The first column of the text that is looked at.
     pub first: usize,
@@ -34,21 +34,21 @@ pub struct Pen {
     marks_cut: bool,
 }
 
-impl Pen {
+impl LineCursor {
     /// At the beginning of the line `y` of an area.
     pub fn new(area: Rect, y: u16) -> Self {
-        Pen { line: Rect { y, height: 1, ..area }, first: 0, column: 0, marks_cut: false }
+        LineCursor { line: Rect { y, height: 1, ..area }, first: 0, column: 0, marks_cut: false }
     }
 
     /// The same, with an ellipsis in the last column where the text does not fit.
     pub fn marking_cuts(self) -> Self {
-        Pen { marks_cut: true, ..self }
+        LineCursor { marks_cut: true, ..self }
     }
 
     /// The last `width` columns of the line, for something that is always seen.
     pub fn at_end(area: Rect, y: u16, width: u16) -> Self {
         let width = width.min(area.width);
-        Pen::new(Rect { x: area.right() - width, width, ..area }, y)
+        LineCursor::new(Rect { x: area.right() - width, width, ..area }, y)
     }
 
     /// Returns where on the screen so many columns from here on stand, if all of them are looked
@@ -65,33 +65,33 @@ impl Pen {
     }
 }
 
-impl<'a> Canvas<'a> {
+impl<'a> DrawContext<'a> {
     /// Draws a frame. The terminal's cursor is shown at the input, if there is one.
-    pub fn draw(frame: &mut Frame<'_>, theme: Theme, paint: impl FnOnce(&mut Canvas<'_>)) {
+    pub fn draw(frame: &mut Frame<'_>, theme: Theme, paint: impl FnOnce(&mut DrawContext<'_>)) {
         let screen = frame.area();
-        let mut canvas = Canvas { theme, buffer: frame.buffer_mut(), screen, cursor: None };
-        paint(&mut canvas);
-        if let Some(cursor) = canvas.cursor {
+        let mut draw = DrawContext { theme, buffer: frame.buffer_mut(), screen, cursor: None };
+        paint(&mut draw);
+        if let Some(cursor) = draw.cursor {
             frame.set_cursor_position(cursor);
         }
     }
 
-    /// Writes text and moves the pen behind it.
-    pub fn put(&mut self, pen: &mut Pen, tone: Tone, text: &str) {
+    /// Writes text and moves the cursor behind it.
+    pub fn put(&mut self, cursor: &mut LineCursor, tone: Tone, text: &str) {
         let style = self.theme.style(tone);
         for (cluster, width) in graphemes(text) {
-            if pen.ends_before(pen.column + width) {
-                pen.column += width;
-                if pen.marks_cut {
-                    self.mark_cut(pen.line);
+            if cursor.ends_before(cursor.column + width) {
+                cursor.column += width;
+                if cursor.marks_cut {
+                    self.mark_cut(cursor.line);
                 }
                 return;
             }
-            let place = pen.place(width).filter(|place| self.screen.contains(*place));
+            let place = cursor.place(width).filter(|place| self.screen.contains(*place));
             if let Some(cell) = place.and_then(|place| self.buffer.cell_mut(place)) {
                 cell.set_symbol(cluster).set_style(style);
             }
-            pen.column += width;
+            cursor.column += width;
         }
     }
 
@@ -146,33 +146,33 @@ impl<'a> Canvas<'a> {
     }
 
     /// A line of a page.
-    pub fn line(&mut self, pen: &mut Pen, line: &Line) {
+    pub fn line(&mut self, cursor: &mut LineCursor, line: &StyledLine) {
         for span in &line.spans {
-            self.put(pen, span.tone, &span.text);
+            self.put(cursor, span.tone, &span.text);
         }
     }
 
-    /// Puts the terminal's cursor where the pen is.
-    pub fn type_here(&mut self, pen: &Pen) {
-        self.cursor = pen.place(1).filter(|place| self.screen.contains(*place));
+    /// Puts the terminal's cursor where the cursor is.
+    pub fn type_here(&mut self, cursor: &LineCursor) {
+        self.cursor = cursor.place(1).filter(|place| self.screen.contains(*place));
     }
 
     /// Draws a line of input.
-    pub fn input(&mut self, pen: &mut Pen, input: &Input) {
+    pub fn input(&mut self, cursor: &mut LineCursor, input: &TextInput) {
         let (before, after) = input.halves();
-        self.put(pen, Tone::Plain, &safe_line(before));
-        self.type_here(pen);
-        self.put(pen, Tone::Plain, &safe_line(after));
+        self.put(cursor, Tone::Plain, &safe_line(before));
+        self.type_here(cursor);
+        self.put(cursor, Tone::Plain, &safe_line(after));
     }
 
     /// The keys of a screen, from one of them on: the keys, and beside them what they do.
     pub fn keys(&mut self, area: Rect, list: &[(String, &str)], top: usize) {
         let widest = list.iter().map(|(keys, _)| columns(keys)).max().unwrap_or(0);
         for (y, (keys, about)) in (area.y..area.bottom()).zip(list.iter().skip(top)) {
-            let mut pen = Pen::new(area, y).marking_cuts();
-            self.put(&mut pen, Tone::Label, keys);
-            pen.column = widest + 2;
-            self.put(&mut pen, Tone::Plain, about);
+            let mut cursor = LineCursor::new(area, y).marking_cuts();
+            self.put(&mut cursor, Tone::Label, keys);
+            cursor.column = widest + 2;
+            self.put(&mut cursor, Tone::Plain, about);
         }
     }
 
