@@ -11,13 +11,13 @@ use treering_agent::{
     AgentError, AgentSession, CancellationToken, Event, Provider, StreamDelta, SummaryError,
 };
 
-/// Who summarises, and what to pay attention to.
+/// Options that choose the summarizer and steer its summary.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct SummaryArgs {
-    /// What the summary should pay attention to
+    /// Tell the summarizer to pay attention to TEXT
     #[arg(long, value_name = "TEXT")]
     pub(crate) instructions: Option<String>,
-    /// Who summarises: anthropic, openai (any compatible server), command, or extractive (no model)
+    /// The summarizer: anthropic, openai (any compatible server), command, or extractive (no model)
     #[arg(long, value_name = "NAME", value_parser = provider)]
     pub(crate) summarizer: Option<Provider>,
 }

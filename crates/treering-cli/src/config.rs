@@ -143,7 +143,7 @@ impl Colour {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum TimeStyle {
-    /// How long ago: 3 d
+    /// The age: 3 d
     #[default]
     Relative,
     /// Date and time, in UTC

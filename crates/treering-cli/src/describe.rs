@@ -10,8 +10,8 @@ use treering::branch_summary::summary_line;
 use treering::entry::{Block, Body, MessageView};
 use treering::{Entry, Kind, Role};
 
-/// What an entry is called in lists: the role for a message, the type for everything else. Nobody's are
-/// longer than this, but a file may hold anything.
+/// Returns the name of an entry in lists: the role of a message, else its type, cut to a
+/// length that all known names keep, because a file may hold anything.
 pub(crate) fn name(entry: &Entry) -> String {
     match entry.role() {
         Some(role) => match (role.name(), entry.message()) {

@@ -1,9 +1,9 @@
-//! Where agents keep their sessions.
+//! The directories in which agents keep their sessions.
 //!
-//! Every agent has a directory below the home directory and most have a variable that moves it. Those
-//! are honoured as the agent itself would; profiles are all looked at, not just the active one, because
-//! sessions of the others are on this machine, too. Whoever keeps sessions elsewhere says so, and then
-//! only those places count. A place that does not exist is no place, and no mistake.
+//! Every agent has a directory below the home directory, and most have a variable that moves it. Both
+//! are read as the agent itself reads them. All profiles are searched, not only the active one, because
+//! sessions of the others are on this machine, too. Users who keep sessions elsewhere name the
+//! directories, and then only those are searched. A directory that does not exist is ignored.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -12,23 +12,23 @@ use treering::Dialect;
 /// The variable that names the directories to look in instead of the agents' own, separated as in `PATH`.
 pub(crate) const SESSIONS: &str = "TREERING_SESSIONS";
 
-/// How deep directories are looked through that somebody named: deeper than people keep files, and
+/// Depth to which directories named by the user are searched: deeper than people keep files, and
 /// still bounded.
 const ANY_DEPTH: usize = 16;
 
 /// A directory with sessions in it, or in directories below it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
-    /// Whose it is, if it is an agent's.
+    /// The agent that the directory belongs to, if any.
     pub agent: Option<Dialect>,
     /// The directory.
     pub dir: PathBuf,
-    /// How many levels of directories below it may hold sessions.
+    /// Levels of directories below it that may hold sessions.
     pub depth: usize,
 }
 
 impl Place {
-    /// A directory that somebody named.
+    /// Returns a directory that the user named.
     pub fn named(dir: impl Into<PathBuf>) -> Self {
         Place { agent: None, dir: dir.into(), depth: ANY_DEPTH }
     }
@@ -99,7 +99,7 @@ impl Places {
         self.places.iter()
     }
 
-    /// Where sessions go that begin here: treering's own directory, else the first that somebody named.
+    /// Returns the directory for new sessions: treering's own, else the first that the user named.
     pub fn own(&self) -> Option<&Path> {
         self.own.as_deref()
     }
@@ -179,7 +179,7 @@ struct Env<'a> {
 }
 
 impl Env<'_> {
-    /// What a variable is set to; an empty one is not set.
+    /// Returns the value of a variable; an empty value counts as unset.
     fn set(&self, name: &str) -> Option<OsString> {
         (self.var)(name).filter(|value| !value.is_empty())
     }

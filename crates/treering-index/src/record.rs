@@ -1,13 +1,13 @@
-//! What the cache knows about one file, as bytes and back. Reading believes nothing: whatever does not
-//! fit is no record.
+//! Encodes and decodes the cache's record of one file. Decoding trusts nothing: bytes that do not
+//! fit are not a record.
 
 use std::path::{Path, PathBuf};
 use treering::catalog::SessionInfo;
 
-/// What is known about a file.
+/// A cached result of reading a file.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Known {
-    /// What a list says about it.
+    /// The file is a session with this summary.
     Session(Box<SessionInfo>),
     /// It is no session, and why.
     NoSession(String),
@@ -83,7 +83,7 @@ impl<'a> Reader<'a> {
         self.0.is_empty()
     }
 
-    /// How many bytes are left.
+    /// Returns the number of bytes left.
     pub(crate) fn left(&self) -> usize {
         self.0.len()
     }

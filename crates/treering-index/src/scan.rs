@@ -1,7 +1,7 @@
-//! What is in the index: every session of all places, with what a list says about it.
+//! Reads the index: every session in all directories, with the facts that lists show.
 //!
-//! What the cache knows is handed out at once; the rest is read on all cores and handed out as it
-//! becomes known, the file written to last first, so that a list can be shown while it grows.
+//! Cached sessions are returned at once. The others are read on all cores and returned as they
+//! become known, most recently written file first, so that a list can be shown while it grows.
 
 use crate::cache::{Cache, Known};
 use crate::files::{Files, Found, Stamp, unix_nanos};
@@ -12,14 +12,14 @@ use std::time::SystemTime;
 use treering::Error;
 use treering::catalog::{Progress, SessionInfo};
 
-/// How much of a first message or a name is kept: more than any list shows.
+/// Most bytes kept of a first message or a name: more than any list shows.
 const TEXT: usize = 1024;
 
 /// Files written to less than this many nanoseconds ago may be written to again without a visible
 /// difference, because file systems take their times from a clock that ticks slowly.
 const TICK: i64 = 20_000_000;
 
-/// How far the clock of the machine that holds the files may be ahead. What is dated even later was
+/// Most nanoseconds by which the clock of a file server may be ahead. A file dated even later was
 /// dated on purpose.
 const AHEAD: i64 = 3_600_000_000_000;
 
@@ -33,7 +33,7 @@ pub struct SessionIndex {
 /// One more thing known while an index is read.
 #[derive(Debug)]
 pub struct Step<'a> {
-    /// How far reading has come.
+    /// The number of files that were read, of all files.
     pub progress: Progress,
     /// The session; `None` for a file that is none.
     pub session: Option<&'a SessionInfo>,
@@ -42,7 +42,7 @@ pub struct Step<'a> {
 /// A file or directory that was left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skipped {
-    /// What it is.
+    /// The path of the file or directory.
     pub path: PathBuf,
     /// Why.
     pub reason: String,
@@ -50,14 +50,14 @@ pub struct Skipped {
     pub is_no_session: bool,
 }
 
-/// What is in an index.
+/// The contents of an index.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Contents {
     /// The sessions, newest first. Of a long name or first message only the beginning.
     pub sessions: Vec<SessionInfo>,
-    /// What was left out.
+    /// The files and directories that could not be read.
     pub skipped: Vec<Skipped>,
-    /// How many files had to be read because the cache did not know them.
+    /// Number of files that were read because they were not cached.
     pub read: usize,
 }
 
@@ -114,7 +114,7 @@ impl SessionIndex {
         found
     }
 
-    /// What an index says about one session.
+    /// Reads the facts that lists show about one session.
     pub fn info(path: &Path) -> Result<SessionInfo, Error> {
         treering::catalog::info(path).map(shortened)
     }

@@ -3,13 +3,13 @@
 use crate::headers::{cookie_pairs, is_typed};
 use std::ops::Range;
 
-/// How far a command line is read.
+/// Most bytes of a command line that are read.
 const MOST: usize = 1024;
 
-/// How far it is read where escapes may still stand in it: no escape is longer than sixteen bytes.
+/// Most undecoded bytes that are read: no escape is longer than sixteen bytes.
 const MOST_RAW: usize = 16 * MOST;
 
-/// What the value of an option holds.
+/// The contents of an option's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Holds {
     Password,
@@ -18,7 +18,7 @@ enum Holds {
     Cookies,
 }
 
-/// How an option's value is written.
+/// The syntax of an option's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
     /// `-pVALUE`

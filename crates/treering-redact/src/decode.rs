@@ -40,7 +40,7 @@ impl Coding {
     }
 }
 
-/// What an escape stands for: at most four bytes.
+/// The decoded bytes of an escape, at most four.
 struct Output {
     bytes: [u8; 4],
     length: usize,

@@ -4,10 +4,10 @@ use crate::tokens::{Alphabet, run};
 use memchr::memmem;
 use std::ops::Range;
 
-/// How far the title of a key reaches.
+/// Most bytes of the title of a key.
 const MOST_TITLE: usize = 64;
 
-/// How far a key reaches.
+/// Most bytes of a key.
 const MOST_KEY: usize = 16 * 1024;
 
 /// Returns the private key whose title begins with the `BEGIN ` at `at`, from its first dash to its

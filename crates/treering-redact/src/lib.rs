@@ -76,7 +76,7 @@ use treering::storage::LineFilter;
 use treering::{Entry, Session};
 use value::Strength;
 
-/// What is looked for besides secrets.
+/// Options for replacing more than secrets.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
     /// E-mail addresses.
@@ -207,7 +207,7 @@ impl Redactor {
         state.report.signatures += edits.len();
         let named: Vec<_> = found.iter().map(|found| state.number(found)).collect();
         for (found, (kind, number)) in found.iter().zip(&named) {
-            // What is in a signature goes with it.
+            // Findings inside a signature are removed with it.
             if !found.span.is_empty() {
                 edits.push((found.span.clone(), self.rules.placeholder(*kind, *number)));
             }

@@ -28,7 +28,7 @@ pub(crate) struct Found {
     pub field: String,
 }
 
-/// What was found in a line.
+/// The findings of a line.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
     pub found: Vec<Found>,
@@ -39,7 +39,7 @@ pub(crate) struct Findings {
     pub is_header: bool,
 }
 
-/// What the key of a string says about its value.
+/// Facts about a string that follow from its key.
 #[derive(Debug, Clone, Copy)]
 enum Context {
     Nothing,

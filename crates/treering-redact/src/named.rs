@@ -400,7 +400,8 @@ fn bare_value(rest: &[u8], value: &Value, strength: Strength) -> Option<Range<us
     let stop = |byte: &u8| *byte <= b' ' || b"\"'`,;&<>(){}[]|\\".contains(byte);
     let length = rest.iter().take(MOST_VALUE).take_while(|byte| !stop(byte)).count();
     let found = rest.get(..length)?;
-    // What opens a bracket is a call or an index; what ends a sentence is no part of the value.
+    // A value before an opening bracket is a call or an index; punctuation that ends a sentence is
+    // not part of it.
     if matches!(rest.get(length), Some(b'(' | b'[' | b'{')) {
         return None;
     }
@@ -509,7 +510,7 @@ fn sibling_value(text: &[u8], at: usize) -> Option<usize> {
     matches!(text.get(sign)?, b':' | b'=').then(|| skip_blanks(text, sign + 1))
 }
 
-/// How far undecoded bytes are read where decoded ones are read for at most 64 bytes: no escape of one
+/// Most undecoded bytes that are read where at most 64 decoded bytes are needed: no escape of one
 /// byte is longer than sixteen.
 const MOST_RAW: usize = 1024;
 

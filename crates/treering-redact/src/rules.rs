@@ -19,7 +19,7 @@ use memchr::memmem::Finder;
 use regex::bytes::{Regex, RegexBuilder};
 use std::ops::{ControlFlow, Range};
 
-/// What a rule finds; an index into [`Rules::kinds`].
+/// The kind of a rule's findings: an index into [`Rules::kinds`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Kind(u16);
 
@@ -31,7 +31,7 @@ pub(crate) struct Hit {
     pub rank: Rank,
 }
 
-/// What counts where findings overlap, the first most.
+/// Precedence of overlapping findings, highest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Rank {
     /// Its shape says what it is.
@@ -100,7 +100,7 @@ pub(crate) struct Candidates {
 }
 
 impl Candidates {
-    /// How many positions are kept before all of a line is looked at.
+    /// Most candidate positions kept for a line; with more of them the whole line is searched.
     const MOST: usize = 1024;
 
     /// A line that has to be looked at as a whole.

@@ -5,7 +5,7 @@ use crate::tokens::{Text, run, run_back, starts_word};
 use crate::value::{distinct, is_example};
 use std::ops::Range;
 
-/// How far back a run of characters is followed: beyond any token and an escape before it.
+/// Most bytes that a run of characters is followed back: beyond any token and an escape before it.
 const MOST_BACK: usize = 48;
 
 /// A token with a mark in it.

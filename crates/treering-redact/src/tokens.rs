@@ -108,7 +108,7 @@ impl Shape {
                 Piece::Run(alphabet, least, most) => {
                     let mut length = run(bytes, end, alphabet, most + 1);
                     if is_last {
-                        // What ends a sentence is no part of a token.
+                        // Punctuation that ends a sentence is not part of a token.
                         let run = bytes.get(end..end + length)?;
                         length -= run.iter().rev().take_while(|byte| **byte == b'.').count();
                     }

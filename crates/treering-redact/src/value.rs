@@ -3,7 +3,7 @@
 
 use memchr::memmem;
 
-/// How much the name of a value says about it.
+/// Strength of the evidence that a name gives about its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Strength {
     /// `token`, which is also what a parser makes: the value must look random.

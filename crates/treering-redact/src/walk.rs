@@ -19,7 +19,7 @@ pub(crate) struct Level {
     pub edits: usize,
     /// Signatures over its content.
     pub signatures: Vec<Range<usize>>,
-    /// How much the member that names another one says: `"name": "API_KEY"`.
+    /// Strength of the evidence in a member that names another one: `"name": "API_KEY"`.
     pub pair_name: Option<Strength>,
     /// The key and the inside of the value that is named so.
     pub pair_value: Option<(Range<usize>, Range<usize>)>,

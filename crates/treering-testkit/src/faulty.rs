@@ -11,7 +11,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use treering::storage::{Appended, End, Journal, JournalError, MemoryJournal};
 
-/// What happens to one append.
+/// The outcome of one append.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AppendFault {
     /// It works.
@@ -24,7 +24,7 @@ pub enum AppendFault {
     Everything,
 }
 
-/// What happens to one sync.
+/// The outcome of one sync.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SyncFault {
     /// It works.
@@ -33,10 +33,10 @@ pub enum SyncFault {
     Fails,
 }
 
-/// How long a held sync waits for appends.
+/// Time that a delayed sync waits for appends.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// How often things go wrong when a plan is drawn by lot.
+/// Rates of failures in a random plan.
 #[derive(Debug, Clone, Copy)]
 pub struct Rates {
     /// Of appends.
@@ -52,13 +52,13 @@ struct Plan {
     /// For what the scripts do not say.
     lot: Option<(Rng, Rates)>,
     counts: Counts,
-    /// What a crash cannot take.
+    /// Length of the prefix that survives a crash.
     durable: u64,
     /// Syncs wait until this many appends were made.
     hold: u64,
 }
 
-/// What was asked of a journal.
+/// Numbers of calls to a journal.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Appends that worked.
@@ -145,7 +145,7 @@ impl Faulty {
         self.plan().hold = count;
     }
 
-    /// What was asked so far.
+    /// Returns the numbers of calls so far.
     pub fn counts(&self) -> Counts {
         self.plan().counts
     }
@@ -166,7 +166,7 @@ impl Faulty {
         bytes
     }
 
-    /// How much of the log is known to be on disk.
+    /// Returns the length of the prefix that is on disk.
     pub fn durable(&self) -> u64 {
         self.plan().durable
     }

@@ -1,4 +1,4 @@
-//! What proves treering: sessions made to measure, a second opinion about them, and storage that
+//! Test support for treering: generated sessions, a reference model, and storage that
 //! fails on demand.
 //!
 //! - [`generate`]: realistic sessions of any size, and the shapes that break other readers. Same

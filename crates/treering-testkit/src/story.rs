@@ -7,7 +7,7 @@ use std::sync::Arc;
 use treering::storage::{End, Journal, JournalError};
 use treering::{Message, NewEntry, Session};
 
-/// What a journal must do. `make` gives an empty one each time.
+/// Checks the contract of a journal. `make` returns an empty journal each time.
 pub fn journal(make: impl Fn() -> Arc<dyn Journal>) {
     appends_are_read_back(&*make());
     writers_must_know_the_length(&*make());
@@ -98,8 +98,8 @@ fn many_writers_lose_nothing(journal: Arc<dyn Journal>) {
     }
 }
 
-/// What a session must do, wherever it lives. `open` opens one more session on the same storage,
-/// which is empty at first.
+/// Checks the contract of a session on any storage. `open` opens another session on the same
+/// storage, which is empty at first.
 pub fn session(open: impl Fn() -> Session) {
     let session = open();
     let question = session.append(Message::user("a or b?")).expect("append");

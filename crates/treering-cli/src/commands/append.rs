@@ -26,7 +26,7 @@ pub(crate) struct Args {
     /// Fail if this is not the session's leaf any more (an id or its beginning; `none`: no entry)
     #[arg(long, value_name = "ID")]
     expect_leaf: Option<Position>,
-    /// What a printed id promises
+    /// The durability that a printed id stands for
     #[arg(long, value_enum, default_value_t = Promise::None)]
     durability: Promise,
     /// If the file is deleted meanwhile, write all of the session again instead of failing
@@ -35,10 +35,10 @@ pub(crate) struct Args {
     /// The project a new session belongs to; the current directory if not given
     #[arg(long, value_name = "DIR")]
     cwd: Option<PathBuf>,
-    /// Whose way of writing a new session is in: pi, uuid, omp, chimera, operator or tau
+    /// The dialect of a new session: pi, uuid, omp, chimera, operator or tau
     #[arg(long, value_name = "NAME", default_value_t, hide_default_value = true)]
     dialect: Dialect,
-    /// Who speaks in --assistant; the session's model if not given
+    /// The model of an --assistant message; the session's model if not given
     #[arg(long, value_name = "PROVIDER/ID", value_parser = model, conflicts_with_all = ["user", "entry", "stdin"])]
     model: Option<(String, String)>,
 }

@@ -29,7 +29,7 @@ pub(crate) struct Args {
     /// The model to talk to
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
-    /// Who serves it: anthropic or openai (any compatible server)
+    /// The provider of the model: anthropic or openai (any compatible server)
     #[arg(long, value_name = "NAME", value_parser = provider)]
     provider: Option<Provider>,
     /// Begin SESSION as a new file
@@ -145,7 +145,7 @@ async fn say(
             Delta::Text(text) => Piece::Text(text.to_owned()),
             Delta::Restart => Piece::Restart,
             Delta::Retry(notice) => Piece::Retry(notice.to_string()),
-            // What a model thinks is in the session, not in the output.
+            // Thinking is recorded in the session and left out of the output.
             _ => return,
         };
         // If this fails the receiver is gone.

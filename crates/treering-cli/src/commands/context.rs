@@ -29,8 +29,8 @@ pub(crate) struct Args {
     /// The messages as a provider gets them: summaries, commands and custom messages as user text
     #[arg(long, conflicts_with = "view")]
     llm: bool,
-    /// `treering`: in treering's shape, by its rules, whoever wrote the session. `agent`: what the agent
-    /// that wrote it would itself build, in its own shape
+    /// `treering`: the context by treering's rules, in its shape, for every agent's sessions. `agent`:
+    /// the context that the agent which wrote the session would build, in its own shape
     #[arg(long, value_enum, default_value_t, hide_default_value = true)]
     view: View,
     /// Pair every tool call with its result, as providers demand; repairs are reported

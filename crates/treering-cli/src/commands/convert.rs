@@ -20,7 +20,7 @@ use treering_redact::Redactor;
 pub(crate) struct Args {
     /// The session file
     pub(crate) file: PathBuf,
-    /// Whose session it becomes: pi, uuid, omp, chimera, operator, tau or claude-code
+    /// The agent to convert to: pi, uuid, omp, chimera, operator, tau or claude-code
     #[arg(long, value_name = "AGENT")]
     to: Dialect,
     /// The new file; beside the session, with the agent in its name, if not given

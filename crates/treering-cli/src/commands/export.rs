@@ -22,7 +22,7 @@ use treering_export::{Existing, Export, document_name, write_file};
 pub(crate) struct Args {
     /// The session file
     pub(crate) file: PathBuf,
-    /// What to write; by the name of the output if not given, else html
+    /// The format to write; taken from the extension of the output if not given, else html
     #[arg(short, long, value_enum)]
     format: Option<Format>,
     /// Only the path to this entry (an id or its beginning)

@@ -25,7 +25,7 @@ use treering_index::{Contents, Places, SessionIndex};
 /// The time that a file must have been left alone, in milliseconds.
 const LEFT_ALONE: i64 = 3_600_000;
 
-/// Find sessions and files nobody can miss, and move them to the trash
+/// Find empty and duplicate sessions and unfinished files, and move them to the trash
 ///
 /// Sessions without a message, exact copies of other sessions (the one in its usual place stays, else the
 /// oldest), and unfinished files of treering. Never anything else, and nothing that was written to within

@@ -32,7 +32,7 @@ pub(crate) struct Args {
     /// Names in home directories as well
     #[arg(long)]
     home: bool,
-    /// What this regular expression finds (or its first group) as well; may be repeated
+    /// Replace matches of this regular expression (or of its first group), too; may be repeated
     #[arg(long, value_name = "NAME=REGEX")]
     pattern: Vec<String>,
     /// The report as one JSON object: output, occurrences, signatures, kinds, places

@@ -35,7 +35,7 @@ use treering_search::{
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Args {
-    /// What to search for
+    /// The words, phrases and filters to search for
     #[arg(required = true, value_name = "QUERY")]
     query: Vec<String>,
     /// A directory with sessions in it, or a session's file; everything `treering ls --all` finds if not given
@@ -47,7 +47,7 @@ pub(crate) struct Args {
     /// At most so many hits of each session [default: 5, with --json all]
     #[arg(long, value_name = "N")]
     per_session: Option<usize>,
-    /// Which sessions come first
+    /// The order of the sessions
     #[arg(long, value_enum, default_value = "new")]
     sort: Order,
     /// `A` and `a` are not the same

@@ -23,7 +23,7 @@ use treering_index::{FileChange, Stamp};
 pub(crate) struct Args {
     /// The session file
     pub(crate) file: PathBuf,
-    /// How many of the entries that are there already
+    /// The number of existing entries to print first
     #[arg(short = 'n', long, value_name = "N", default_value_t = 10)]
     last: usize,
     #[command(flatten)]

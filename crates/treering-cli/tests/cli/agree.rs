@@ -5,7 +5,7 @@ use crate::support::{Place, assistant, entry, header, message, user};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
-/// What one of them says.
+/// The figures that one command prints.
 #[derive(Debug, PartialEq)]
 struct Said {
     branches: u64,

@@ -57,7 +57,7 @@ fn words(line: &str) -> Vec<String> {
     words.iter().enumerate().map(normal).collect()
 }
 
-/// What the README calls entries, and what they are called in this run.
+/// The ids of entries in the README and in this run.
 #[derive(Debug, Default)]
 struct Ids(HashMap<String, String>);
 
@@ -109,7 +109,7 @@ fn every_example_of_the_readme_works_as_it_is_typed() {
     let (place, mut ids) = (Place::empty(), Ids::default());
     for Step { command, shown } in &steps {
         let (code, printed) = run(&place, &ids.translate(command));
-        // What is found to be ill makes `doctor` fail; so does a search that finds nothing.
+        // `doctor` fails if it finds a problem, and a search if it finds nothing.
         let may_fail =
             ["treering doctor", "treering search"].iter().any(|c| command.starts_with(c));
         assert!(code == 0 || (may_fail && code == 1), "{command}: exit code {code}\n{printed}");

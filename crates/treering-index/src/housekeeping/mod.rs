@@ -53,7 +53,7 @@ pub enum Reason {
     /// The target exists already.
     #[error("it exists already")]
     Exists,
-    /// Somebody wrote to it while it was compressed.
+    /// Another program wrote to the file while it was being compressed.
     #[error("it was written to meanwhile; nothing was changed")]
     Changed,
     /// It was compressed but could not be removed; this is the complete copy.
@@ -72,7 +72,7 @@ impl Reason {
         Refusal { path: path.to_owned(), reason: self }
     }
 
-    /// What can be done about it.
+    /// Returns advice for the user.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
             Reason::Link(real) => format!("name the file itself: {}", real.display()),

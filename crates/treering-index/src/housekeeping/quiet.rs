@@ -9,10 +9,10 @@ use std::path::Path;
 use std::time::SystemTime;
 use treering::internal::fs::{self, Access, File};
 
-/// How long after a write a session may still be in use, in milliseconds.
+/// Time after a write during which a session may still be in use, in milliseconds.
 const MOMENT: i64 = 10_000;
 
-/// What to do about a session that was written to a moment ago.
+/// Whether a session that was written to a moment ago may be acted on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Recent {
     /// It is left alone.

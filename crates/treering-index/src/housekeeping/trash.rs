@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use treering::internal::fs::{self, Access, NewFile};
 
-/// How many files of one name the trash takes.
+/// Most files of one name in the trash.
 const MAX_SAME: usize = 10_000;
 
 /// A trash.

@@ -7,7 +7,7 @@ const CLAUDE: &str = r#"{"parentUuid":null,"isSidechain":false,"cwd":"/p","sessi
 {"parentUuid":null,"isSidechain":true,"cwd":"/p","sessionId":"s","type":"user","message":{"role":"user","content":"Look for me."},"uuid":"x1","timestamp":"2026-01-05T09:03:00.000Z"}
 "#;
 
-/// What a subagent of that session wrote, in a file of its own.
+/// A file written by a subagent of that session.
 const SUBAGENT: &str = r#"{"parentUuid":null,"isSidechain":true,"cwd":"/p","sessionId":"s","type":"user","message":{"role":"user","content":"Look further."},"uuid":"y1","timestamp":"2026-01-05T09:04:00.000Z"}
 "#;
 

@@ -30,7 +30,7 @@ pub struct Content {
 #[derive(Debug, Clone)]
 struct Change(Vec<(PathBuf, Option<Named>)>);
 
-/// What a name stands for.
+/// The target of a directory entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Named {
     /// A file.

@@ -45,7 +45,7 @@ pub struct Faults {
     pub crash: Option<(u64, Crash)>,
 }
 
-/// What ends.
+/// The kind of failure that ends a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Crash {
     /// One process.
@@ -94,7 +94,7 @@ enum Status {
     Killed,
 }
 
-/// What others may do before a call.
+/// Actions of other programs before a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Others {
     /// Anything.
@@ -123,7 +123,7 @@ impl World {
         Arc::new(World { state: Mutex::new(state), turn: Condvar::new() })
     }
 
-    /// Returns the state, which nobody changes meanwhile.
+    /// Locks and returns the state.
     pub fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

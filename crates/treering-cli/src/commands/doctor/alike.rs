@@ -2,10 +2,10 @@
 
 use treering::findings::Finding;
 
-/// How many findings of one kind are shown before the rest is only counted.
+/// Most findings of one kind that are shown; the others are counted.
 const MAX_OF_A_KIND: usize = 5;
 
-/// How many ranges of lines are worth listing.
+/// Most ranges of lines that are listed.
 const MAX_RANGES: usize = 6;
 
 /// One row of a report: a finding, or several that are alike.
@@ -51,7 +51,7 @@ pub(super) fn together(findings: &[Finding]) -> Vec<Row<'_>> {
     use std::collections::HashMap;
     let mut rows: Vec<Row<'_>> = Vec::new();
     let mut same: HashMap<(&str, String), usize> = HashMap::new();
-    // How many rows a kind has, and the one that counts the rest.
+    // The number of rows of each kind, and the row that counts the others.
     let mut kinds: HashMap<&str, (usize, Option<usize>)> = HashMap::new();
     for finding in findings {
         let key = (finding.code(), finding.problem.to_string());
