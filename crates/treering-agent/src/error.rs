@@ -32,7 +32,7 @@ pub enum AgentError {
     #[error("the first entry to keep, {0}, is not on the branch")]
     NotOnBranch(EntryId),
     /// There is nothing to say to the model.
-    #[error("there is nothing to say")]
+    #[error("the prompt is empty")]
     NothingSaid,
     /// A command of the user could not be run.
     #[error("the command {0}")]

@@ -40,7 +40,7 @@ pub(crate) fn open(file: &Path, summaries: &SummaryArgs) -> Result<AgentSession,
         Ok(summarizer) => Ok(session.with_summarizer(summarizer)),
         Err(error) => Err(Failure::with_hint(
             error.to_string(),
-            "`--summarizer extractive` needs no model; `treering help summarizers` tells the rest",
+            "`--summarizer extractive` needs no model; see `treering help summarizers`",
         )),
     }
 }
@@ -51,7 +51,8 @@ pub(crate) fn run<T>(
     operation: impl AsyncFnOnce(&CancellationToken) -> Result<T, AgentError>,
 ) -> Result<T, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| Failure::message(format!("cannot start: {error}")))?;
+    let runtime =
+        runtime.map_err(|error| Failure::message(format!("cannot start the runtime: {error}")))?;
     let cancel = CancellationToken::new();
     let (mut events, mut deltas) = (agent.subscribe(), agent.subscribe_deltas());
     let mut waiting = Waiting::new();
@@ -77,12 +78,12 @@ pub(crate) fn run<T>(
 
 /// Returns the message of an operation that was stopped.
 pub(crate) fn stopped() -> Failure {
-    Failure::message("stopped: nothing was changed")
+    Failure::message("interrupted; nothing was changed")
 }
 
 /// Returns the message of an operation that a handler cancelled.
 pub(crate) fn unwanted(hook: &str) -> Failure {
-    Failure::message(format!("{hook} said no: nothing was changed"))
+    Failure::message(format!("the handler {hook} refused; nothing was changed"))
 }
 
 fn failure(error: AgentError) -> Failure {

@@ -104,7 +104,7 @@ pub(crate) fn report(failure: &Failure, file: Option<&Path>) {
         Failure::Report(error) => (
             format!("cannot write the output: {error}"),
             Some(
-                "files may have been changed already: look before you repeat the command"
+                "files may have been changed already: check them before you run the command again"
                     .to_owned(),
             ),
         ),
@@ -166,7 +166,7 @@ fn hint(error: &Error, path: Option<&Path>) -> Option<String> {
         }
         Error::LeafMoved { actual, .. } => {
             let leaf = actual.as_ref().map_or("none", |id| id.as_str());
-            format!("somebody else was faster; `treering context {file}` shows where the session is now, `--expect-leaf {leaf}` goes on from there")
+            format!("another program appended first; `treering context {file}` shows where the session is now, `--expect-leaf {leaf}` goes on from there")
         }
         Error::Deleted(_) => "nothing was written; restore the file, or use `append --recreate`".to_owned(),
         Error::Replaced { .. } => {
@@ -182,7 +182,7 @@ fn hint(error: &Error, path: Option<&Path>) -> Option<String> {
             "pick a message or a branch summary, or a range with one in it: FIRST..LAST".to_owned()
         }
         Error::AlreadyExists(_) => "choose another path, or append to the session that is there".to_owned(),
-        Error::Locked(_) => "a stopped process may hold the lock: end it, or let it go on".to_owned(),
+        Error::Locked(_) => "a suspended process may hold the lock: resume it or end it".to_owned(),
         Error::NotDurable(_) => {
             format!("do not append it again: it is in the file; see `treering log {file}`")
         }
@@ -209,11 +209,11 @@ pub(crate) fn too_large_hint(archive: &Path) -> String {
 fn io_hint(error: &io::Error) -> Option<String> {
     Some(match error.kind() {
         io::ErrorKind::NotFound => {
-            "`treering ls DIR` lists the sessions in a directory; `treering append` begins a new one"
+            "`treering ls DIR` lists the sessions in a directory; `treering append` creates a new one"
                 .to_owned()
         }
         io::ErrorKind::IsADirectory => "`treering ls DIR` lists the sessions in it".to_owned(),
-        io::ErrorKind::PermissionDenied => "may you read and write it?".to_owned(),
+        io::ErrorKind::PermissionDenied => "check the permissions of the file".to_owned(),
         io::ErrorKind::StorageFull => "make room and try again: nothing was written".to_owned(),
         _ => return None,
     })

@@ -25,7 +25,7 @@ use treering_tui::time_zone::DisplayZone;
 
 /// The message for users without a model.
 const NO_MODEL: &str = "\
-There is no model to answer: WHY.
+No model is configured: WHY.
 
 To have one, set one of these in the environment:
 
@@ -87,7 +87,7 @@ pub(crate) fn show(
                 let kind = kind.map_or("not set".to_owned(), |kind| format!("{kind:?}"));
                 format!("this terminal cannot show the full-screen interface: TERM is {kind}")
             }
-            _ => "there is no terminal to show it on".to_owned(),
+            _ => "the interface needs a terminal".to_owned(),
         };
         return Err(Failure::Usage {
             what,
@@ -103,11 +103,12 @@ pub(crate) fn show(
     };
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
-    let runtime = runtime.map_err(|error| Failure::message(format!("cannot start: {error}")))?;
+    let runtime =
+        runtime.map_err(|error| Failure::message(format!("cannot start the runtime: {error}")))?;
     let end = run(&setup, &sessions, first, runtime.handle());
     // Background reads are abandoned.
     runtime.shutdown_background();
-    match end.map_err(|error| Failure::message(format!("the terminal: {error}")))? {
+    match end.map_err(|error| Failure::message(format!("terminal error: {error}")))? {
         AppExit::Left { session, has_drafts } => {
             if let Some(file) = session.filter(|file| file.exists()) {
                 let again = format!("treering chat {}", shell_word(&file));
@@ -186,8 +187,9 @@ fn is_light(colours: Option<&str>) -> bool {
 }
 
 pub(crate) fn current_dir() -> Result<PathBuf, Failure> {
-    std::env::current_dir()
-        .map_err(|error| Failure::message(format!("the current directory: {error}")))
+    std::env::current_dir().map_err(|error| {
+        Failure::message(format!("cannot determine the current directory: {error}"))
+    })
 }
 
 /// A file of this size takes a moment to read, in bytes.
@@ -211,7 +213,7 @@ pub(crate) fn open(file: &Path) -> Result<Session, Failure> {
 pub(crate) fn begin() -> Result<Session, Failure> {
     let places = sessions::places();
     let own = places.own().ok_or_else(|| {
-        let what = "there is no home directory to keep the session in";
+        let what = "cannot find a home directory for the session";
         Failure::with_hint(what, "name a file: `treering chat --new FILE.jsonl`")
     })?;
     Ok(Catalog::new(own).create(current_dir()?, SessionOptions::default())?)

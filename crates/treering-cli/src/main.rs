@@ -75,7 +75,7 @@ fn main() -> ExitCode {
     let mut out = Output::stdout();
     let mut command = match cli.command {
         Some(_) if cli.go_on => {
-            let what = "-c goes on with a session: it stands alone".to_owned();
+            let what = "-c cannot be combined with a command".to_owned();
             let hint = "leave out the command, or -c".to_owned();
             return exit(Err(Failure::Usage { what, hint }), None);
         }

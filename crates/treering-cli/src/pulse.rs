@@ -43,7 +43,8 @@ pub(crate) struct Pulse {
 impl Pulse {
     /// From now on Ctrl-C no longer ends the program: it ends the waiting.
     pub(crate) fn new(patience: &Patience) -> Result<Self, Failure> {
-        let cannot = |error: io::Error| Failure::message(format!("cannot start: {error}"));
+        let cannot =
+            |error: io::Error| Failure::message(format!("cannot start the runtime: {error}"));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let mut pulse = Pulse {
             runtime: runtime.map_err(cannot)?,

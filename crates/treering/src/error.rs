@@ -13,7 +13,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[non_exhaustive]
 pub enum Error {
     /// The operating system refused.
-    #[error("{}: {action}: {source}", path.display())]
+    #[error("cannot {action} {}: {source}", path.display())]
     Io {
         /// The file or directory.
         path: PathBuf,
@@ -58,10 +58,10 @@ pub enum Error {
         to: crate::Dialect,
     },
     /// A fork, a conversion or a filtered session was read again and is not what it should be. Nothing was written.
-    #[error("the result was read again and differs: {0}")]
+    #[error("the result differs from its source when it is read back: {0}")]
     Unfaithful(String),
     /// The session is of an older version, and its storage is no file that could be upgraded.
-    #[error("session has version {0} and lives where it cannot be upgraded: it is read-only")]
+    #[error("session has version {0} and is stored where it cannot be upgraded: it is read-only")]
     CannotUpgrade(u64),
     /// There is no such entry.
     #[error("no entry {0:?}")]

@@ -246,7 +246,7 @@ impl Problem {
                 "repair moves the fragment to a file of its own and links around it"
             }
             Problem::Glued => "repair gives every entry a line of its own",
-            Problem::TornTail => "append goes on safely; repair removes the fragment",
+            Problem::TornTail => "appending is safe; repair removes the fragment",
             Problem::SecondHeader | Problem::SecondTitle => "repair moves it to a file of its own",
             Problem::NoSessionId => "repair writes the id into it",
             Problem::HeaderNotFirst => "repair puts the header first",
@@ -288,7 +288,7 @@ impl fmt::Display for Problem {
             }
             Problem::Glued => write!(f, "several entries on one line: all of them count"),
             Problem::TornTail => {
-                write!(f, "the last line was cut short: the next append will fence it off")
+                write!(f, "the last line is incomplete: the next append starts a new line")
             }
             Problem::SecondHeader => write!(f, "a second session header: ignored"),
             Problem::SecondTitle => write!(f, "a second title slot: the first one counts"),
@@ -299,14 +299,14 @@ impl fmt::Display for Problem {
                 )
             }
             Problem::HeaderNotFirst => {
-                write!(f, "the header stands after entries: other agents take the file for none")
+                write!(f, "the header comes after entries: other agents do not recognize the file")
             }
             Problem::Duplicate(id) => write!(f, "id {id} occurs again later: the last one counts"),
             Problem::LostParent(id) => {
                 write!(f, "the parent of entry {id} is missing: shown as a root")
             }
             Problem::Circle(id) => {
-                write!(f, "the parents of entry {id} lead in a circle: shown as a root")
+                write!(f, "the parents of entry {id} form a cycle: shown as a root")
             }
             Problem::Unreachable { count, of } => {
                 let percent = (*count as f64 * 100.0 / (*of).max(1) as f64).round();
@@ -314,7 +314,7 @@ impl fmt::Display for Problem {
             }
             Problem::NoId(id) => write!(f, "an entry has no id: it is shown as {id}"),
             Problem::MissingTarget(id) => {
-                write!(f, "entry {id} is about an entry that does not exist: it does nothing")
+                write!(f, "entry {id} refers to an entry that does not exist: it has no effect")
             }
             Problem::MissingFirstKept(id) => {
                 write!(
@@ -326,7 +326,7 @@ impl fmt::Display for Problem {
                 write!(f, "entry {id} has no message in it: other agents fail on it")
             }
             Problem::NoContent(id) => {
-                write!(f, "the message of entry {id} has no content: taken for empty")
+                write!(f, "the message of entry {id} has no content: treated as empty")
             }
             Problem::CallWithoutResult { entry, call, place } => {
                 write!(f, "entry {entry} calls a tool ({call}) and there is no result")?;
@@ -344,7 +344,7 @@ impl fmt::Display for Problem {
                 }
             }
             Problem::InvalidTime(id) => {
-                write!(f, "entry {id} has no valid time: its place in the file counts")
+                write!(f, "entry {id} has no valid time: its position in the file is used")
             }
             Problem::FutureVersion(version) => {
                 write!(f, "version {version} is newer than this release knows: read-only")
@@ -366,7 +366,9 @@ impl fmt::Display for Problem {
                 write!(f, "entry {entry} refers to {name}, which is not used: {reason}")
             }
             Problem::Large { entry, size } => write!(f, "entry {entry} has {size} bytes"),
-            Problem::ByteOrderMark => write!(f, "a byte order mark: some agents stumble over it"),
+            Problem::ByteOrderMark => {
+                write!(f, "the file begins with a byte order mark: some agents cannot read it")
+            }
             Problem::CarriageReturns { lines: 1 } => write!(f, "1 line ends in CR LF"),
             Problem::CarriageReturns { lines } => write!(f, "{lines} lines end in CR LF"),
             Problem::NotUtf8 { lines: 1 } => write!(f, "1 line is not UTF-8: kept byte for byte"),

@@ -164,8 +164,9 @@ impl<'a> Writer<'a> {
         let file = &self.args.file;
         let cwd = match &self.args.cwd {
             Some(cwd) => absolute(cwd)?,
-            None => std::env::current_dir()
-                .map_err(|error| Failure::message(format!("the current directory: {error}")))?,
+            None => std::env::current_dir().map_err(|error| {
+                Failure::message(format!("cannot determine the current directory: {error}"))
+            })?,
         };
         match Session::create_at(file, cwd, self.options()) {
             // Another process created it in the meantime: its session is the one to append to.
@@ -238,8 +239,9 @@ impl<'a> Writer<'a> {
         for number in 1_u64.. {
             line.clear();
             let read = input.read_until(b'\n', &mut line);
-            let read =
-                read.map_err(|error| Failure::message(format!("standard input: {error}")))?;
+            let read = read.map_err(|error| {
+                Failure::message(format!("cannot read standard input: {error}"))
+            })?;
             if read == 0 {
                 break;
             }

@@ -55,7 +55,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     let Some(prompt) = prompt else {
         return interface::show(Show::Chat(session), config, models, out);
     };
-    let hint = "`treering help summarizers` tells how to configure a model";
+    let hint = "`treering help summarizers` explains how to configure a model";
     let model = models.chosen();
     let model = model.map_err(|error| Failure::with_hint(error.to_string(), hint))?;
     print(args, &models.agent(session, &config), &*model, &prompt, out)
@@ -67,20 +67,20 @@ fn prompt(args: &Args) -> Result<Option<String>, Failure> {
     let mut piped = Vec::new();
     if !stdin.is_terminal() {
         let read = stdin.lock().take(MAX_INPUT + 1).read_to_end(&mut piped);
-        read.map_err(|error| Failure::message(format!("standard input: {error}")))?;
+        read.map_err(|error| Failure::message(format!("cannot read standard input: {error}")))?;
     }
     if piped.len() as u64 > MAX_INPUT {
-        return Err(Failure::message("standard input is too long to be said: 16 MiB at most"));
+        return Err(Failure::message("the prompt on standard input is too long: 16 MiB at most"));
     }
     let piped = String::from_utf8_lossy(&piped);
     let parts = [args.print.as_deref().unwrap_or_default().trim(), piped.trim()];
     let prompt = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n");
     match prompt.is_empty() {
         false => Ok(Some(prompt)),
-        true if args.print.is_some() => Err(Failure::message("there is nothing to say")),
+        true if args.print.is_some() => Err(Failure::message("the prompt is empty")),
         true if stdin.is_terminal() && io::stdout().is_terminal() => Ok(None),
         true => Err(Failure::Usage {
-            what: "there is no terminal to talk at, and no prompt".to_owned(),
+            what: "chat needs a terminal or a prompt".to_owned(),
             hint: "`treering chat -p PROMPT` answers once; a prompt can also be piped".to_owned(),
         }),
     }
@@ -105,7 +105,8 @@ fn print(
     out: &mut Output,
 ) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| Failure::message(format!("cannot start: {error}")))?;
+    let runtime =
+        runtime.map_err(|error| Failure::message(format!("cannot start the runtime: {error}")))?;
     let mut printer = Printer {
         is_silent: args.json,
         is_safe: !io::stdout().is_terminal(),
@@ -219,11 +220,14 @@ fn failure(error: AgentError) -> Failure {
 /// Whether it ended well.
 fn ended(agent: &AgentSession, said: &Said) -> Result<(), Failure> {
     let file = agent.session().path().map_or("the session".to_owned(), |file| shell_word(&file));
-    let kept = format!("question and answer, as far as it came, are in {file}");
+    let kept = format!("the question and the partial answer are in {file}");
     match &said.ending {
         Ending::Whole => Ok(()),
         Ending::Cut => {
-            output::complain("warning", "the answer reached the longest that is allowed");
+            output::complain(
+                "warning",
+                "the answer was cut off: it reached the maximum number of tokens",
+            );
             Ok(())
         }
         Ending::Aborted => Err(Failure::with_hint("stopped", kept)),

@@ -75,17 +75,17 @@ fn write_for_people(
     }
     for (entry, call) in &pick.unanswered {
         let (entry, call) = (theirs.show(entry.as_str()), safe_line(call));
-        let note = format!("{entry}: its call {call} has no result anywhere");
+        let note = format!("{entry}: its tool call {call} has no result in this session");
         writeln!(out, "{}", out.paint(Style::Dim, &note))?;
     }
     let copied = count(pick.entries.len(), "entry", "entries");
     let more = match pick.companions.len() {
         0 => String::new(),
-        number => format!(", {number} of them for a call's sake"),
+        number => format!(", {number} of them to keep tool calls with their results"),
     };
     let left = match pick.left_out.len() {
         0 => String::new(),
-        number => format!("; {number} left out that nobody said"),
+        number => format!("; {number} left out that are not messages"),
     };
     let done = if copies.is_empty() && !pick.is_empty() { "would be copied" } else { "copied" };
     let line = format!("{copied} {done} (about {} tokens){more}{left}", pick.tokens);

@@ -127,7 +127,7 @@ fn show_plan(args: &Args, out: &mut Output) -> Result<(), Failure> {
 type Planned = Result<Prepared, &'static str>;
 
 const ALREADY_COMPACTED: &str = "already compacted";
-const TOO_SMALL: &str = "session too small";
+const TOO_SMALL: &str = "the session is too small";
 
 fn write_for_people(
     session: &Session,
@@ -152,7 +152,7 @@ fn write_for_people(
     writeln!(out, "{title}: {}", count(number, "message", "messages"))?;
     write_messages(&plan.messages_to_summarize, out)?;
     if plan.is_split_turn {
-        let title = heading("beginning of a turn, summarised apart", out);
+        let title = heading("beginning of a turn, summarized separately", out);
         writeln!(out, "{title}: {}", count(plan.turn_prefix.len(), "message", "messages"))?;
         write_messages(&plan.turn_prefix, out)?;
     }

@@ -30,7 +30,7 @@ enum Action {
 
 pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     let path = config::file().ok_or_else(|| {
-        Failure::with_hint("there is no home directory", "name a file with TREERING_CONFIG")
+        Failure::with_hint("cannot find the home directory", "name a file with TREERING_CONFIG")
     })?;
     match args.action {
         Action::Path => writeln!(out, "{}", safe_path(&path))?,
@@ -55,7 +55,7 @@ fn show(path: &Path, json: bool, out: &mut Output) -> Result<(), Failure> {
         true => output::complain("note", &format!("from {path}; the rest are defaults")),
         false => {
             output::complain("note", &format!("there is no {path}: these are the defaults"));
-            output::complain("hint", "`treering config init` begins it");
+            output::complain("hint", "`treering config init` creates it");
         }
     }
     Ok(())
@@ -91,8 +91,8 @@ fn init(path: &Path, out: &mut Output) -> Result<(), Failure> {
             Ok(())
         }
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            let what = format!("{}: it exists already", path.display());
-            Err(Failure::with_hint(what, "it was left as it is; edit it"))
+            let what = format!("{} exists already", path.display());
+            Err(Failure::with_hint(what, "it was not changed; edit it"))
         }
         Err(error) => Err(Failure::message(format!("{}: {error}", path.display()))),
     }

@@ -96,7 +96,8 @@ fn write(losses: &Losses, target: &Path, out: &mut Output) -> Result<(), Failure
         true => format!("{verified} of {ends} contexts"),
         false => count(*verified, "context", "contexts"),
     };
-    let end = out.paint(Style::Dim, &format!("read again: {read} the same"));
+    let end = format!("verified by reading the result back: same messages in {read}");
+    let end = out.paint(Style::Dim, &end);
     writeln!(out, "{end}")?;
     Ok(())
 }

@@ -112,7 +112,7 @@ fn scratch_dir() -> Result<PathBuf, Failure> {
             Err(error) => return Err(Failure::message(format!("{}: {error}", dir.display()))),
         }
     }
-    let what = format!("{} is full of demos", base.display());
+    let what = format!("{} holds too many demo sessions", base.display());
     Err(Failure::with_hint(what, "`treering demo --dir DIR` puts it elsewhere"))
 }
 

@@ -42,7 +42,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     let other = other.as_ref().unwrap_or(&session);
     let leaf = other.leaf().map(|leaf| leaf.to_string());
     let b = args.b.clone().or(leaf).ok_or_else(|| {
-        Failure::with_hint("there is no entry at the leaf", "name the second branch, too")
+        Failure::with_hint("the leaf is before the first entry", "name the second branch, too")
     })?;
     let diff = session.diff_with(&args.a, other, &b)?;
     let sides = [

@@ -120,12 +120,12 @@ fn write_somewhere(
             let written = write_file(&path, existing, |file| write(export, format, session, file));
             let bytes = written.map_err(|failure| match failure {
                 Failure::Stdout(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                    let what = format!("{}: is there already", path.display());
+                    let what = format!("{} exists already", path.display());
                     let hint = "`--force` replaces it, `-o FILE` chooses another name";
                     Failure::with_hint(what, hint)
                 }
                 Failure::Stdout(error) => {
-                    Failure::message(format!("{}: write: {error}", path.display()))
+                    Failure::message(format!("cannot write {}: {error}", path.display()))
                 }
                 other => other,
             })?;

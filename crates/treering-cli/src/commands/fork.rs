@@ -42,7 +42,8 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     };
     let nothing = |what: &str| Failure::with_hint(what, "choose an entry with `--at ID`");
     let leaf = session.leaf().map(|leaf| leaf.to_string());
-    let at = args.at.clone().or(leaf).ok_or_else(|| nothing("there is no entry at the leaf"))?;
+    let at =
+        args.at.clone().or(leaf).ok_or_else(|| nothing("the leaf is before the first entry"))?;
     let options = ForkOptions {
         dir: args.dir.clone().or_else(|| redactor.as_ref().and_then(|_| beside(args, &session))),
         root: sessions::places().own().map(Path::to_owned),

@@ -80,7 +80,7 @@ fn sum_up(items: &[Item], done: bool) {
     let total = size(items.iter().map(|item| item.size).sum());
     let files = count(items.len(), "file", "files");
     match (items.is_empty(), done) {
-        (true, _) => output::complain("note", "nothing to clear away"),
+        (true, _) => output::complain("note", "nothing to clean up"),
         (false, true) => output::complain("note", &format!("{files}, {total}, in the trash now")),
         (false, false) => {
             output::complain("note", &format!("{files}, {total}"));

@@ -47,7 +47,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
         Position::Start if args.summarize || args.edit || args.label.is_some() => {
             return Err(Failure::with_hint(
                 "--summarize, --edit and --label need an entry to go to",
-                "`none` is before all of them",
+                "`none` moves the leaf before the first entry",
             ));
         }
         Position::Start => {

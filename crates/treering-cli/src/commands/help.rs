@@ -63,7 +63,7 @@ const KEYS_HEADING: &str =
 
 fn write_keys(out: &mut Output) -> Result<(), Failure> {
     writeln!(out, "{}\n", out.paint(Style::Heading, KEYS_HEADING))?;
-    let rule = "In the configuration a name gets other keys: [keys.tree] fork = \"F\", or several in a list.";
+    let rule = "To bind other keys, name them in the configuration: [keys.tree] fork = \"F\", or a list of keys.";
     writeln!(out, "{rule}")?;
     let everywhere = "On every screen Ctrl+Z suspends the program and Ctrl+L draws the screen again. Once a text has been\nstarted (a query, a label, a name), printable keys are part of it.";
     writeln!(out, "{everywhere}")?;

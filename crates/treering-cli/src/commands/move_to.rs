@@ -70,7 +70,7 @@ fn directory(args: &Args) -> Result<PathBuf, Failure> {
     match dir.canonicalize() {
         Ok(dir) if dir.is_dir() => Ok(dir),
         _ if args.missing => fork::absolute(dir),
-        Ok(_) => Err(Failure::message(format!("{}: it is no directory", dir.display()))),
+        Ok(_) => Err(Failure::message(format!("{}: not a directory", dir.display()))),
         Err(error) => {
             let what = format!("{}: {error}", dir.display());
             Err(Failure::with_hint(what, "`--missing` moves it to a project that is not there"))
@@ -89,7 +89,9 @@ fn target(file: &Path, dialect: Dialect, old: &Path, new: &Path) -> Result<PathB
         Some(catalog) => Ok(catalog.dir_for(new).join(name)),
         None if dialect == Dialect::Pi => Ok(file),
         None => {
-            let what = format!("where {dialect} keeps sessions of that project is not known");
+            let what = format!(
+                "the directory in which {dialect} keeps sessions of that project is not known"
+            );
             let hint = format!(
                 "`treering fork {} --cwd DIR --dir DIR` makes a copy for another project",
                 shell_word(&file)

@@ -34,8 +34,11 @@ pub(crate) fn go_on(out: &mut Output) -> Result<(), Failure> {
         None => {
             let mut latest = PathBuf::from("@latest");
             sessions::locate(&mut latest, sessions::Unknown::Fails).map_err(|_| {
-                let what = "there is no session of this directory to go on with";
-                Failure::with_hint(what, "`treering chat` begins one, `treering` lists all")
+                let what = "this directory has no session to continue";
+                Failure::with_hint(
+                    what,
+                    "`treering chat` starts one; `treering` lists all sessions",
+                )
             })?;
             latest
         }

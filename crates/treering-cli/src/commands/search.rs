@@ -77,7 +77,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     let case = if args.case_sensitive { Case::Respected } else { Case::Ignored };
     let query = Query::parse(&args.query.join(" "), case).map_err(|error| Failure::Usage {
         what: error.to_string(),
-        hint: "`treering search --help` shows what a query can say".to_owned(),
+        hint: "`treering search --help` describes the query language".to_owned(),
     })?;
     let usual = if args.json { usize::MAX } else { PER_SESSION };
     let options = Options {

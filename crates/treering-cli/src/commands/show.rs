@@ -121,7 +121,7 @@ fn write_body(entry: &Entry, out: &mut Output) -> Result<(), Failure> {
             describe::write_text(out, &text)
         }
         Body::Damaged => {
-            let note = out.paint(Style::Bad, "damaged: this is what the file holds");
+            let note = out.paint(Style::Bad, "damaged; these are the bytes in the file");
             writeln!(out, "{note}\n{}", safe_bytes(entry.raw()))?;
             Ok(())
         }

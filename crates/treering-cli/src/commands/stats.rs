@@ -56,7 +56,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     }
     if args.branch.is_some() {
         let hint = "give one file, or leave --branch out";
-        return Err(Failure::with_hint("--branch is about one session", hint));
+        return Err(Failure::with_hint("--branch applies to a single session", hint));
     }
     let (report, failed) = Report::of_many(&args.files);
     match args.json {

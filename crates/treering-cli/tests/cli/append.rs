@@ -155,7 +155,7 @@ fn damage_is_reported_and_fenced_off() {
     let ran = place.run(&["append", "s.jsonl", "--user", "two"]);
     assert_eq!(ran.code, 0);
     assert!(
-        ran.stderr.starts_with("warning: line 3: the last line was cut short"),
+        ran.stderr.starts_with("warning: line 3: the last line is incomplete"),
         "{}",
         ran.stderr
     );

@@ -113,15 +113,12 @@ fn the_configuration_is_shown_and_begun() {
     compaction.reserve_tokens = 16384
     compaction.keep_recent_tokens = 20000
     "#);
-    let hint = "hint: `treering config init` begins it\n";
+    let hint = "hint: `treering config init` creates it\n";
     assert_eq!(ran.stderr, format!("note: there is no {path}: these are the defaults\n{hint}"));
     assert_eq!(place.run(&["config", "init"]).ok(), format!("{path}\n"));
     assert_eq!(place.run(&["config"]).stdout, ran.stdout, "it changes nothing");
     let error = place.run(&["config", "init"]).failed();
-    assert_eq!(
-        error,
-        format!("error: {path}: it exists already\nhint: it was left as it is; edit it\n")
-    );
+    assert_eq!(error, format!("error: {path} exists already\nhint: it was not changed; edit it\n"));
     let shown = place.run(&["config", "show", "--json"]).json();
     assert_eq!(
         shown,

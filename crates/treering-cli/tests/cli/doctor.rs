@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 fn a_sound_file_has_nothing_odd() {
     let place = Place::with_story();
     for command in ["doctor", "check"] {
-        assert_eq!(place.run(&[command, "s.jsonl"]).ok(), "nothing odd in 7 entries\n");
+        assert_eq!(place.run(&[command, "s.jsonl"]).ok(), "no problems in 7 entries\n");
     }
     let repaired = place.run(&["doctor", "s.jsonl", "--repair"]).ok();
     assert_eq!(repaired, "s.jsonl: nothing to repair\n");
@@ -50,17 +50,17 @@ fn what_is_odd_is_listed_worst_first() {
     errors
       line 3   damaged-line         damaged: not a JSON object (×2: lines 3–4)
       line 8   duplicate-id         id b1 occurs again later: the last one counts
-      line 13  cycle                the parents of entry c1 lead in a circle: shown as a root
+      line 13  cycle                the parents of entry c1 form a cycle: shown as a root
       line 14  missing-parent       the parent of entry c2 is missing: shown as a root
       line 15  glued-lines          several entries on one line: all of them count
       line 16  damaged-entry        entry c5 is damaged: it keeps its place but contributes nothing
-      line 18  torn-last-line       the last line was cut short: the next append will fence it off
+      line 18  torn-last-line       the last line is incomplete: the next append starts a new line
       file     unreachable-history  2 of 13 entries (15 %) are cut off from the active leaf
       → damaged-line: repair moves the fragment to a file of its own and links around it
       → duplicate-id: repair keeps both, the earlier one under a new id
       → cycle: repair links the entry to the one before it in the file
       → glued-lines: repair gives every entry a line of its own
-      → torn-last-line: append goes on safely; repair removes the fragment
+      → torn-last-line: appending is safe; repair removes the fragment
 
     warnings
       line 5   second-header        a second session header: ignored
@@ -302,7 +302,7 @@ fn circles_end() {
 #[test]
 fn a_missing_file_is_missing() {
     let error = Place::empty().run(&["tree", "s.jsonl"]).failed();
-    assert!(error.starts_with("error: s.jsonl: open: "), "{error}");
+    assert!(error.starts_with("error: cannot open s.jsonl: "), "{error}");
     assert!(error.contains("\nhint: `treering ls DIR`"), "{error}");
     let error = Place::empty().run(&["tree", "."]).failed();
     assert!(error.contains("\nhint: `treering ls DIR` lists the sessions in it"), "{error}");

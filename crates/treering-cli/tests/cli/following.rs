@@ -220,7 +220,7 @@ fn for_programs_every_event_is_an_object() {
 fn what_cannot_be_followed_is_an_error() {
     let place = Place::empty();
     let error = place.run(&["tail", "nothing.jsonl"]).failed();
-    assert!(error.starts_with("error: nothing.jsonl: open: "), "{error}");
+    assert!(error.starts_with("error: cannot open nothing.jsonl: "), "{error}");
     assert_eq!(place.run(&["tail", "x", "--until-idle", "soon"]).code, 2);
     let ran = place.run(&["watch", "--until-idle", "0"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (0, ""));

@@ -220,7 +220,7 @@ fn only_what_nobody_can_miss_is_cleared_away() {
         assert!(std::path::Path::new(item["trash"].as_str().unwrap()).exists(), "{item}");
     }
     let ran = run(&place, &["gc", "--yes"]);
-    assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("", "note: nothing to clear away\n"));
+    assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("", "note: nothing to clean up\n"));
     let left = std::fs::read_dir(place.file("home/.pi/agent/sessions/--project--")).unwrap();
     assert_eq!(left.count(), 5);
 }
@@ -271,12 +271,12 @@ fn what_cannot_be_moved_says_why() {
     assert!(error.contains("hint: `--missing`"), "{error}");
     assert_eq!(
         run(&place, &["move", "s.jsonl", "s.jsonl"]).failed(),
-        "error: s.jsonl: it is no directory\n"
+        "error: s.jsonl: not a directory\n"
     );
     let claude = r#"{"parentUuid":null,"isSidechain":false,"cwd":"/p","sessionId":"5e55","type":"user","message":{"role":"user","content":"Look."},"uuid":"u1","timestamp":"2026-01-05T09:41:00.000Z"}"#;
     place.write("c.jsonl", format!("{claude}\n").as_bytes());
     let error = run(&place, &["move", "c.jsonl", "."]).failed();
-    assert!(error.starts_with("error: where claude-code keeps sessions of that project is not known\nhint: `treering fork "), "{error}");
+    assert!(error.starts_with("error: the directory in which claude-code keeps sessions of that project is not known\nhint: `treering fork "), "{error}");
 }
 
 #[test]

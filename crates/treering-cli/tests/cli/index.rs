@@ -169,7 +169,7 @@ fn nothing_found_says_where_it_looked() {
     let place = machine();
     place.write("home/.pi/agent/sessions/none.jsonl", b"nothing\n");
     let ran = run(&place, &["ls"]);
-    assert!(ran.stderr.starts_with("note: 1 file is no session, such as /"), "{}", ran.stderr);
+    assert!(ran.stderr.starts_with("note: 1 file is not a session, such as /"), "{}", ran.stderr);
 }
 
 #[test]

@@ -115,5 +115,5 @@ fn many_files_that_are_no_sessions_are_counted() {
     }
     let ran = place.run(&["ls", "."]);
     assert_eq!(ran.stderr.lines().count(), 6, "{}", ran.stderr);
-    assert!(ran.stderr.ends_with("warning: … and 3 more files that are no sessions\n"));
+    assert!(ran.stderr.ends_with("warning: … and 3 more files that are not sessions\n"));
 }

@@ -31,7 +31,7 @@ fn a_pick_is_shown_and_then_done() {
     insta::assert_snapshot!(place.run(&["cherry-pick", "s.jsonl", "c3", "--dry-run"]).ok(), @r"
     c2  2026-01-05 09:09:00Z  assistant   → edit x.rs
     c3  2026-01-05 09:10:00Z  toolResult  [edit] done
-    2 entries would be copied (about 6 tokens), 1 of them for a call's sake
+    2 entries would be copied (about 6 tokens), 1 of them to keep tool calls with their results
     ");
     assert_eq!(place.read("s.jsonl"), before);
 
@@ -51,7 +51,9 @@ fn a_pick_is_shown_and_then_done() {
     assert!(people.contains("c2 is on the path already, as "), "{people}");
     let forced = place.run(&["cherry-pick", "s.jsonl", "c2", "--force"]).ok();
     assert!(
-        forced.contains("2 entries copied (about 6 tokens), 1 of them for a call's sake\n"),
+        forced.contains(
+            "2 entries copied (about 6 tokens), 1 of them to keep tool calls with their results\n"
+        ),
         "{forced}"
     );
 }

@@ -120,7 +120,7 @@ fn there_must_be_something_to_fork() {
     assert_eq!(place.read(path.trim_end()).lines().count(), 2, "written, though nobody spoke yet");
     place.run(&["goto", "s.jsonl", "none"]).ok();
     let error = place.run(&["fork", "s.jsonl"]).failed();
-    assert!(error.starts_with("error: there is no entry at the leaf\nhint: "), "{error}");
+    assert!(error.starts_with("error: the leaf is before the first entry\nhint: "), "{error}");
     let files = std::fs::read_dir(place.path()).unwrap().count();
     assert_eq!(files, 2);
 }

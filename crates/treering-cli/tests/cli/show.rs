@@ -91,8 +91,9 @@ fn a_damaged_entry_is_shown_as_it_is() {
     let ran = place.run(&["show", "s.jsonl", "a3"]);
     assert_eq!(ran.code, 0);
     assert!(
-        ran.stdout
-            .contains("damaged: this is what the file holds\n{\"type\":\"message\",\"id\":\"a3\""),
+        ran.stdout.contains(
+            "damaged; these are the bytes in the file\n{\"type\":\"message\",\"id\":\"a3\""
+        ),
         "{}",
         ran.stdout
     );

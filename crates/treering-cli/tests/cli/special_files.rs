@@ -124,7 +124,7 @@ fn an_archive_that_is_a_bomb_is_listed_and_not_unpacked() {
     ");
     let refused = run(&place, &["log", "b.jsonl.zst"]).failed();
     insta::assert_snapshot!(refused, @r"
-    error: b.jsonl.zst: read: the file is compressed (zstd) and its content is larger than 1000 times its size
+    error: cannot read b.jsonl.zst: the file is compressed (zstd) and its content is larger than 1000 times its size
     hint: if you trust the file, `treering unarchive --max-size 20G b.jsonl.zst` decompresses it
     ");
     let mut names: Vec<_> =

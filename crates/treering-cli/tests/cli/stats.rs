@@ -112,7 +112,7 @@ fn a_file_that_cannot_be_read_is_named_and_the_rest_counted() {
     assert!(ran.stderr.starts_with("warning: not counted: broken.jsonl: "), "{}", ran.stderr);
     place.run(&["stats", "broken.jsonl"]).failed();
     let error = place.run(&["stats", "s.jsonl", "s.jsonl", "--branch", "b1"]).failed();
-    assert!(error.starts_with("error: --branch is about one session\nhint: "), "{error}");
+    assert!(error.starts_with("error: --branch applies to a single session\nhint: "), "{error}");
 }
 
 #[test]

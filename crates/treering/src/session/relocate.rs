@@ -70,9 +70,9 @@ pub fn relocate(
     let _ = new.try_lock();
     if let Err(error) = retire(path) {
         let _ = fs::remove_file(target);
-        return Err(Error::io(path, "give up")(error));
+        return Err(Error::io(path, "remove")(error));
     }
-    carrier.settle(&new).map_err(Error::io(target, "bring over what was appended meanwhile"))?;
+    carrier.settle(&new).map_err(Error::io(target, "carry over the latest appends of"))?;
     Ok(None)
 }
 

@@ -28,7 +28,9 @@ pub(super) fn write(
         (false, Some(output)) => {
             let (path, output) = (repair.path.to_string_lossy(), output.to_string_lossy());
             let what = match &repair.backup {
-                Some(backup) => format!("{path}: repaired, kept as {}", backup.to_string_lossy()),
+                Some(backup) => {
+                    format!("{path}: repaired; the original is {}", backup.to_string_lossy())
+                }
                 None => format!("{path}: repaired as {output}"),
             };
             writeln!(out, "{}", out.paint(Style::Heading, &safe_line(&what)))?;
@@ -45,7 +47,7 @@ pub(super) fn write(
         .cloned()
         .collect();
     if !json && detail != Detail::Summary && !bad.is_empty() {
-        writeln!(out, "\nwhat a repair has no rule for:")?;
+        writeln!(out, "\nnot repaired:")?;
         write_groups(&bad, detail, out)?;
     }
     Ok(if bad.is_empty() { Health::Healthy } else { Health::Ill })

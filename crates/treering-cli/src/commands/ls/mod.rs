@@ -262,7 +262,7 @@ fn say_nothing_found(args: &Args, places: &Places, project: Option<&Wanted>, fou
     output::complain("hint", hint);
 }
 
-/// The number of files that are no sessions that are named.
+/// The number of files that are not sessions that are named.
 const MAX_SKIPPED: usize = 5;
 
 /// Reports what was left out. Where agents keep their sessions, other files are normal,
@@ -280,11 +280,11 @@ fn warn_of_skipped(skipped: &[Skipped], is_directory: bool) {
         output::complain("warning", &safe_line(&what));
     }
     if let Some(more) = unreadable.len().checked_sub(MAX_SKIPPED).filter(|more| *more > 0) {
-        let what = if is_directory { "files that are no sessions" } else { "that cannot be read" };
+        let what = if is_directory { "files that are not sessions" } else { "that cannot be read" };
         output::complain("warning", &format!("… and {more} more {what}"));
     }
     if let Some(first) = none.first() {
-        let what = count(none.len(), "file is no session", "files are no sessions");
+        let what = count(none.len(), "file is not a session", "files are not sessions");
         let such = safe_line(&first.path.to_string_lossy());
         output::complain("note", &format!("{what}, such as {such}: {}", safe_line(&first.reason)));
     }

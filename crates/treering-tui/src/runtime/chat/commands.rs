@@ -152,11 +152,11 @@ pub(super) async fn run(
 }
 
 fn stopped() -> CommandReply {
-    CommandReply::notice("stopped: nothing was changed")
+    CommandReply::notice("interrupted; nothing was changed")
 }
 
 fn unwanted(hook: &str) -> CommandReply {
-    CommandReply::failure(format!("{hook} said no: nothing was changed"))
+    CommandReply::failure(format!("the handler {hook} refused; nothing was changed"))
 }
 
 fn moved(navigation: Navigation) -> CommandReply {

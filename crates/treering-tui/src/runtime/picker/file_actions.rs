@@ -101,7 +101,9 @@ impl FileActionWorker {
         // Some agents keep more of a session in a directory of its name.
         let companion = path.with_extension("");
         let note = match companion.is_dir() && companion != path {
-            true => format!("{note}; what else belongs to it is still in {}", companion.display()),
+            true => {
+                format!("{note}; other files of the session are still in {}", companion.display())
+            }
             false => note,
         };
         Ok(vec![PickerEvent::Gone(vec![path.to_owned()]), PickerEvent::Notice(note)])

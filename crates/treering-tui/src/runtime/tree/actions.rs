@@ -28,7 +28,7 @@ pub(super) struct SessionActions {
 }
 
 /// What is said of something that was stopped.
-const STOPPED: &str = "stopped: nothing was changed";
+const STOPPED: &str = "interrupted; nothing was changed";
 
 impl Drop for SessionActions {
     fn drop(&mut self) {
@@ -331,7 +331,7 @@ fn not_moved(navigation: Result<Navigation, AgentError>) -> TreeEvent {
 }
 
 fn unwanted(hook: &str) -> TreeEvent {
-    TreeEvent::Failed(format!("{hook} said no: nothing was changed"))
+    TreeEvent::Failed(format!("the handler {hook} refused; nothing was changed"))
 }
 
 fn counted(count: usize, one: &str, many: &str) -> String {
