@@ -56,7 +56,7 @@ fn write_talk(path: &Path, entries: u64) {
     let turn = |number: u64| {
         let question = format!("question {number} {}", "word ".repeat(40));
         let answer = format!("answer {number} {}", "word ".repeat(120));
-        [Message::user(&question), Message::assistant("acme", "oak", &answer)]
+        [Message::user(&question), Message::assistant("acme", "oak", &answer)].map(NewEntry::from)
     };
     let all: Vec<NewEntry> = (0..entries / 2).flat_map(turn).collect();
     for some in all.chunks(1000) {

@@ -90,6 +90,7 @@ fn write(path: &Path) {
             let question = format!("question {number} {}", "word ".repeat(20));
             let answer = format!("answer {number} {}", "word ".repeat(60));
             [Message::user(&question), Message::assistant("acme", "oak", &answer)]
+                .map(NewEntry::from)
         };
         let some: Vec<NewEntry> = (number..number + 100).step_by(2).flat_map(turn).collect();
         let written = session.append_all(&some).unwrap();

@@ -50,7 +50,7 @@ pub(crate) fn gist(entry: &Entry, width: usize) -> String {
         Body::Compaction { summary, .. } | Body::BranchSummary { summary, .. } => {
             summary_line(&summary).to_owned().into()
         }
-        Body::CustomMessage { custom_type, text } => {
+        Body::CustomMessage { custom_type, text, .. } => {
             format!("{}: {}", first_line(&custom_type), first_line(&text)).into()
         }
         Body::Custom { custom_type, .. } => custom_type,
@@ -195,7 +195,7 @@ pub(crate) fn write_message(
 fn write_block(out: &mut Output, block: &Block<'_>, calls: Calls) -> Result<(), Failure> {
     let line = match block {
         Block::Text(text) => return write_text(out, text),
-        Block::Thinking(text) => {
+        Block::Thinking { text, .. } => {
             let note = match calls {
                 Calls::OneLine => format!("(thinking) {}", excerpt(text, out.width() - 12)),
                 Calls::Whole => format!("(thinking) {}", safe(text.trim_end())),

@@ -159,7 +159,7 @@ impl MarkdownExporter<'_> {
     fn block(&mut self, block: &Block<'_>) {
         match block {
             Block::Text(text) => self.prose(text),
-            Block::Thinking(text) if self.export.thinking && !text.trim().is_empty() => {
+            Block::Thinking { text, .. } if self.export.thinking && !text.trim().is_empty() => {
                 self.details("Thinking", "", text);
             }
             Block::Image { mime_type, .. } => {

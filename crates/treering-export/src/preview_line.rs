@@ -90,7 +90,7 @@ impl PreviewLine {
             Body::Compaction { summary, .. } | Body::BranchSummary { summary, .. } => {
                 headline(summary_line(summary)).into()
             }
-            Body::CustomMessage { custom_type, text } => {
+            Body::CustomMessage { custom_type, text, .. } => {
                 format!("{}: {}", first_line(custom_type), headline(text)).into()
             }
             Body::Custom { custom_type, .. } => Cow::Borrowed(custom_type),

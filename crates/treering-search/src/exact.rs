@@ -101,7 +101,7 @@ pub(crate) fn pieces<'a>(entry: &'a Entry, calls: &Calls) -> Vec<Piece<'a>> {
         Body::Compaction { summary, .. } | Body::BranchSummary { summary, .. } => {
             out.add(Part::Summary, summary);
         }
-        Body::CustomMessage { custom_type, text } => {
+        Body::CustomMessage { custom_type, text, .. } => {
             out.add(Part::Text, text.into());
             out.add(Part::Data, custom_type);
         }
@@ -173,7 +173,7 @@ impl<'a> Pieces<'a> {
         for block in message.blocks() {
             match block {
                 Block::Text(text) => self.out.push(Piece { part, tool: tool.clone(), text }),
-                Block::Thinking(text) => self.add(Part::Thinking, text),
+                Block::Thinking { text, .. } => self.add(Part::Thinking, text),
                 Block::ToolCall { name, arguments, .. } => {
                     self.all(Part::Call, arguments.unwrap_or_default(), Some(&name));
                 }

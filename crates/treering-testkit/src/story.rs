@@ -107,7 +107,7 @@ pub fn session(open: impl Fn() -> Session) {
     session.label(first.as_str(), Some("first try")).expect("label");
     session.branch(question.as_str()).expect("branch");
     assert_eq!(session.leaf().as_ref(), Some(&question));
-    let batch = [Message::assistant("acme", "m", "b"), Message::user("thanks")];
+    let batch = [Message::assistant("acme", "m", "b"), Message::user("thanks")].map(Into::into);
     let batch = session.append_all(&batch).expect("append several");
     session.set_name("a story").expect("name");
     session.branch(batch[1].as_str()).expect("branch");

@@ -53,6 +53,8 @@ mod load;
 mod log;
 pub mod merge;
 pub mod migrate;
+#[cfg(feature = "serde")]
+mod serde_ids;
 pub mod session;
 mod snapshot;
 pub mod time;

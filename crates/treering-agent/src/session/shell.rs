@@ -9,13 +9,13 @@ use super::late::Late;
 use super::{AgentSession, look};
 use crate::error::AgentError;
 use crate::summarizer::Group;
-use serde::Serialize;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio_util::sync::CancellationToken;
+use treering::entry::BashExecutionMessage;
 use treering::internal::fs::{self, Access, File};
 use treering::{EntryId, NewEntry, Session};
 
@@ -42,23 +42,6 @@ pub struct ShellRun {
     pub cancelled: bool,
     /// Where all of the output is, if it was too long.
     pub full_output: Option<PathBuf>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Record<'a> {
-    role: &'a str,
-    command: &'a str,
-    output: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    exit_code: Option<i32>,
-    cancelled: bool,
-    truncated: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    full_output_path: Option<String>,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    exclude_from_context: bool,
-    timestamp: i64,
 }
 
 /// Whether the model sees a command and its output.
@@ -93,20 +76,17 @@ impl AgentSession {
         let cancelled = exit_code.is_none();
         let exit_code = exit_code.flatten();
         let Kept { text, is_cut, file } = output.finish();
-        let record = Record {
-            role: "bashExecution",
-            command,
-            output: &text,
-            exit_code,
-            cancelled,
-            truncated: is_cut,
-            full_output_path: file.as_ref().map(|file| file.to_string_lossy().into_owned()),
-            exclude_from_context: context == ShellContext::Excluded,
-            timestamp: jiff::Timestamp::now().as_millisecond(),
-        };
-        let json =
-            serde_json::to_vec(&record).map_err(|error| AgentError::Internal(error.to_string()))?;
-        let entry = NewEntry::message(&json)?;
+        let mut record = BashExecutionMessage::new(command, &*text)
+            .with_canceled(cancelled)
+            .with_truncated(is_cut)
+            .with_excluded(context == ShellContext::Excluded);
+        if let Some(code) = exit_code {
+            record = record.with_exit_code(code);
+        }
+        if let Some(file) = &file {
+            record = record.with_full_output_path(file.to_string_lossy());
+        }
+        let entry = NewEntry::from(record);
         let attached =
             look(&session, move |session| Late::Reply.attach(session, made_for.as_ref(), &entry));
         let entry = attached.await?.id;

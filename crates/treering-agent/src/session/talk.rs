@@ -12,11 +12,10 @@ use crate::chat::{ChatModel, ChatRequest};
 use crate::error::AgentError;
 use crate::session::Compaction;
 use crate::summarizer::{Delta, OnDelta, RetryNotice, SummaryError};
-use serde::Serialize;
-use serde_json::value::RawValue;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio_util::sync::CancellationToken;
 use treering::context::Model;
+use treering::entry::{AssistantMessage, StopReason};
 use treering::usage::Usage;
 use treering::{EntryId, Error, Message, NewEntry, Session};
 
@@ -35,12 +34,12 @@ pub enum Ending {
 
 impl Ending {
     /// The stop reason that an entry has for it.
-    fn stop_reason(&self) -> &'static str {
+    fn stop_reason(&self) -> StopReason {
         match self {
-            Ending::Whole => "stop",
-            Ending::Cut => "length",
-            Ending::Aborted => "aborted",
-            Ending::Failed(_) => "error",
+            Ending::Whole => StopReason::Stop,
+            Ending::Cut => StopReason::Length,
+            Ending::Aborted => StopReason::Aborted,
+            Ending::Failed(_) => StopReason::Error,
         }
     }
 }
@@ -60,36 +59,6 @@ pub struct Said {
     pub model: String,
     /// The end of the answer.
     pub ending: Ending,
-}
-
-/// An assistant message, in the order in which agents write it.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Answer<'a> {
-    role: &'a str,
-    content: Vec<Content<'a>>,
-    api: &'a str,
-    provider: &'a str,
-    model: &'a str,
-    usage: Box<RawValue>,
-    stop_reason: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error_message: Option<String>,
-    timestamp: i64,
-}
-
-/// A block of an assistant message.
-#[derive(Serialize)]
-#[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
-enum Content<'a> {
-    Thinking {
-        thinking: &'a str,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        thinking_signature: Option<&'a str>,
-    },
-    Text {
-        text: &'a str,
-    },
 }
 
 impl AgentSession {
@@ -170,7 +139,7 @@ impl AgentSession {
             Err(SummaryError::Cancelled) => (None, Ending::Aborted),
             Err(error) => (None, Ending::Failed(error)),
         };
-        let entry = entry(model, &heard, usage.as_ref(), &ending)?;
+        let entry = entry(model, &heard, usage.as_ref(), &ending);
         let text = heard.text;
         let answer = Late::Reply.attach(&session, Some(&question), &entry)?.id;
         Ok(Said { question, answer, text, usage, model: model.model().to_owned(), ending })
@@ -201,7 +170,7 @@ fn ask(session: &Session, model: &dyn ChatModel, question: &str) -> Result<Entry
         entries.push(NewEntry::model_change(model.provider(), model.model()));
     }
     let id = session.new_id();
-    entries.push(Message::user(question).with_id(id.clone()));
+    entries.push(Message::user(question).into_entry().with_id(id.clone()));
     session.append_all(&entries)?;
     Ok(id)
 }
@@ -264,57 +233,24 @@ fn overhear(
     })
 }
 
-/// The answer as an entry.
-fn entry(
-    model: &dyn ChatModel,
-    heard: &Heard,
-    usage: Option<&Usage>,
-    ending: &Ending,
-) -> Result<NewEntry, AgentError> {
+/// Returns the answer as an entry: the thinking, as pi records it, and then the text.
+fn entry(model: &dyn ChatModel, heard: &Heard, usage: Option<&Usage>, ending: &Ending) -> NewEntry {
     let provider = model.provider();
-    let answer = Answer {
-        role: "assistant",
-        content: blocks(heard),
-        api: match provider {
-            "anthropic" => "anthropic-messages",
-            "openai" => "openai-completions",
-            other => other,
-        },
-        provider,
-        model: model.model(),
-        usage: usage_json(usage)?,
-        stop_reason: ending.stop_reason(),
-        error_message: match ending {
-            Ending::Failed(error) => Some(error.to_string()),
-            _ => None,
-        },
-        timestamp: jiff::Timestamp::now().as_millisecond(),
+    let api = match provider {
+        "anthropic" => "anthropic-messages",
+        "openai" => "openai-completions",
+        other => other,
     };
-    let json = serde_json::to_vec(&answer).map_err(internal)?;
-    Ok(NewEntry::message(&json)?)
-}
-
-/// The blocks of an answer: what the model thought, as pi records it, and then the text.
-fn blocks(heard: &Heard) -> Vec<Content<'_>> {
-    let thinking = heard.thinking.iter().filter(|thought| !thought.text.trim().is_empty());
-    let thinking = thinking.map(|thought| Content::Thinking {
-        thinking: &thought.text,
-        thinking_signature: thought.signature.as_deref(),
-    });
-    let text = Some(&*heard.text).filter(|text| !text.is_empty());
-    thinking.chain(text.map(|text| Content::Text { text })).collect()
-}
-
-/// Other readers of the file expect a cost, if an empty one: without it they fail.
-fn usage_json(usage: Option<&Usage>) -> Result<Box<RawValue>, AgentError> {
-    let usage = usage.copied().unwrap_or_default();
-    let mut json = String::from_utf8(usage.to_json()).map_err(internal)?;
-    if usage.unpriced > 0 && json.pop().is_some() {
-        json.push_str(",\"cost\":{}}");
+    let usage = usage.copied().unwrap_or_else(Usage::of_request);
+    let mut answer = AssistantMessage::new(api, provider, model.model()).with_usage(usage.into());
+    for thought in heard.thinking.iter().filter(|thought| !thought.text.trim().is_empty()) {
+        answer = answer.with_thinking(&thought.text, thought.signature.as_deref());
     }
-    RawValue::from_string(json).map_err(internal)
-}
-
-fn internal(error: impl std::fmt::Display) -> AgentError {
-    AgentError::Internal(error.to_string())
+    if !heard.text.is_empty() {
+        answer = answer.with_text(&heard.text);
+    }
+    match ending {
+        Ending::Failed(error) => answer.failed(error.to_string()).into(),
+        other => answer.with_stop_reason(other.stop_reason()).into(),
+    }
 }

@@ -5,7 +5,7 @@ use crate::support::talk::{call, result, user};
 use crate::support::wire::{answer, refusal, whole};
 use crate::support::{Api, BOTH, chat_model, still};
 use serde_json::{Value, json};
-use treering::{NewEntry, Session};
+use treering::{Message, NewEntry, Session};
 use treering_agent::{CancellationToken, ChatRequest, Side};
 
 fn conversation() -> Session {
@@ -16,7 +16,7 @@ fn conversation() -> Session {
             { "type": "text", "text": "What is this?" },
             { "type": "image", "mimeType": "image/png", "data": "AAAA" } ] }),
     ] {
-        session.append(NewEntry::message(message.to_string().as_bytes()).unwrap()).unwrap();
+        session.append(Message::from_json(message.to_string().as_bytes()).unwrap()).unwrap();
     }
     session.append_all(&[call("c1", "read", "a.rs"), result("c1", "fn a"), user("So?")]).unwrap();
     session

@@ -9,7 +9,7 @@ use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
 use treering::compaction::{CompactionSettings, ModelSettings};
-use treering::{EntryId, NewEntry, Session};
+use treering::{EntryId, Message, Session};
 use treering_agent::{
     AgentError, AgentSession, AgentSettings, CancellationToken, CompactOptions, CompactReason,
     Compacted, Compaction, Event, Operation, SummaryError, Waiting,
@@ -381,7 +381,7 @@ async fn again_and_again() {
 async fn the_prompt_is_carried() {
     let session = Session::in_memory("/p");
     let system = br#"{"role":"system","content":"Rules.","timestamp":7}"#;
-    session.append(NewEntry::message(system).unwrap()).unwrap();
+    session.append(Message::from_json(system).unwrap()).unwrap();
     talk(&session, 1..=3);
     let agent = AgentSession::new(session).with_summarizer(Scripted::plays([]));
     let compacted = done(agent.compact(keep_a_turn()).await);

@@ -99,10 +99,10 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     } else if let Some(entry) = given {
         writer.append(entry, out)?;
     } else if let Some(text) = &args.source.user {
-        writer.append(Message::user(text), out)?;
+        writer.append(Message::user(text).into(), out)?;
     } else if let Some(text) = &args.source.assistant {
         let (provider, model) = writer.speaker()?;
-        writer.append(Message::assistant(&provider, &model, text), out)?;
+        writer.append(Message::assistant(&provider, &model, text).into(), out)?;
     }
     writer.finish()
 }

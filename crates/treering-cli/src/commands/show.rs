@@ -115,7 +115,7 @@ fn write_body(entry: &Entry, out: &mut Output) -> Result<(), Failure> {
             }
             describe::write_text(out, &summary)
         }
-        Body::CustomMessage { custom_type, text } => {
+        Body::CustomMessage { custom_type, text, .. } => {
             let custom_type = out.paint(Style::Dim, &safe_line(&custom_type));
             writeln!(out, "{custom_type}\n")?;
             describe::write_text(out, &text)

@@ -38,7 +38,7 @@ pub(crate) fn write(
             markdown::render(out, summary);
         }
         Body::BranchSummary { summary, .. } => markdown::render(out, summary),
-        Body::CustomMessage { custom_type, text } => {
+        Body::CustomMessage { custom_type, text, .. } => {
             note(out, custom_type);
             markdown::render(out, text);
         }
@@ -79,8 +79,8 @@ fn block(out: &mut String, block: &Block<'_>) {
     match block {
         Block::Text(text) if text.trim().is_empty() => {}
         Block::Text(text) => markdown::render(out, text),
-        Block::Thinking(text) if text.trim().is_empty() => {}
-        Block::Thinking(text) => {
+        Block::Thinking { text, .. } if text.trim().is_empty() => {}
+        Block::Thinking { text, .. } => {
             out.push_str("<details class=think><summary>Thinking</summary>");
             markdown::render(out, text);
             out.push_str("</details>");

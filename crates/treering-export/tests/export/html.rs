@@ -72,7 +72,8 @@ fn an_empty_session_is_a_page_too() {
 #[test]
 fn many_entries_are_many_blocks() {
     let session = Session::in_memory("/project");
-    let entries: Vec<_> = (0..2000).map(|n| Message::user(&format!("message {n}"))).collect();
+    let entries: Vec<_> =
+        (0..2000).map(|n| Message::user(format!("message {n}")).into_entry()).collect();
     session.append_all(&entries).unwrap();
     let page = html(&of(Part::All), &session);
     let pieces = pieces(&page);

@@ -3,7 +3,7 @@
 use crate::support::{branch, fixture, markdown, of};
 use serde_json::json;
 use treering::session::Part;
-use treering::{Message, NewEntry, Session};
+use treering::{Message, Session};
 use treering_export::Export;
 
 #[test]
@@ -35,7 +35,7 @@ fn long_results_are_cut_unless_all_is_wanted() {
     let lines: String = (0..500).map(|n| format!("line {n}\n")).collect();
     let result =
         json!({"role": "toolResult", "toolCallId": "t1", "toolName": "bash", "content": lines});
-    session.append(NewEntry::message(result.to_string().as_bytes()).unwrap()).unwrap();
+    session.append(Message::from_json(result.to_string().as_bytes()).unwrap()).unwrap();
     let id = session.leaf().unwrap().to_string();
     let short = markdown(&branch(&id), &session);
     assert!(short.contains("line 39\n") && !short.contains("line 40\n"), "{short}");

@@ -69,7 +69,7 @@ pub fn block(
             maker.heading(Tone::Summary, "── summary of another branch", label);
             maker.markdown(&summary);
         }
-        Body::CustomMessage { custom_type, text } => {
+        Body::CustomMessage { custom_type, text, .. } => {
             maker.heading(Tone::Summary, &format!("◆ {custom_type}"), label);
             maker.markdown(&text);
         }
@@ -199,7 +199,7 @@ impl BlockBuilder {
         for block in message.blocks() {
             match block {
                 Block::Text(text) => write(self, &text),
-                Block::Thinking(text) => self.thinking(&text, KeepLines::Start),
+                Block::Thinking { text, .. } => self.thinking(&text, KeepLines::Start),
                 Block::Image { mime_type, .. } => {
                     self.note(Tone::Dim, &format!("[image: {mime_type}]"));
                 }

@@ -69,7 +69,7 @@ pub(super) fn write_body(writer: &mut PageWriter, entry: &Entry, caller: Option<
                 write_message(writer, more, caller.and_then(Entry::message));
             }
         }
-        Body::Compaction { summary, first_kept, tokens_before } => {
+        Body::Compaction { summary, first_kept, tokens_before, .. } => {
             let mut facts = Vec::new();
             let before =
                 tokens_before.filter(|before| *before >= 0.0).map(|before| tokens(before as u64));
@@ -81,13 +81,13 @@ pub(super) fn write_body(writer: &mut PageWriter, entry: &Entry, caller: Option<
             note(writer, &facts.join(" · "));
             markdown::write(writer, &summary, Tone::Plain);
         }
-        Body::BranchSummary { from, summary } => {
+        Body::BranchSummary { from, summary, .. } => {
             if let Some(from) = from {
                 note(writer, &format!("what was left behind ended at {}", excerpt(&from, 80)));
             }
             markdown::write(writer, &summary, Tone::Plain);
         }
-        Body::CustomMessage { custom_type, text } => {
+        Body::CustomMessage { custom_type, text, .. } => {
             note(writer, &custom_type);
             markdown::write(writer, &text, Tone::Plain);
         }
@@ -159,7 +159,8 @@ pub(super) fn write_message(
 fn write_blocks(writer: &mut PageWriter, blocks: &[Block<'_>]) {
     let mut is_first = true;
     for block in blocks {
-        if matches!(block, Block::Text(text) | Block::Thinking(text) if text.trim().is_empty()) {
+        if matches!(block, Block::Text(text) | Block::Thinking { text, .. } if text.trim().is_empty())
+        {
             continue;
         }
         if !std::mem::take(&mut is_first) {
@@ -172,7 +173,7 @@ fn write_blocks(writer: &mut PageWriter, blocks: &[Block<'_>]) {
 fn write_block(writer: &mut PageWriter, block: &Block<'_>) {
     match block {
         Block::Text(text) => markdown::write(writer, text, Tone::Plain),
-        Block::Thinking(text) => {
+        Block::Thinking { text, .. } => {
             note(writer, "thinking");
             markdown::write(writer, text, Tone::Dim);
         }

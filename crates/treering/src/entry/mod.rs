@@ -2,16 +2,23 @@
 
 pub(crate) mod head;
 mod kind;
+mod message;
 mod new;
 mod parts;
 mod strings;
 mod tools;
+mod typed;
 mod view;
 
 pub use kind::{Kind, Role};
+pub use message::{
+    AssistantMessage, BashExecutionMessage, CustomMessage, Message, StopReason, SystemMessage,
+    TokenCost, TokenUsage, ToolResultMessage, UserMessage,
+};
+pub use new::NewEntry;
 pub(crate) use new::Parent;
-pub use new::{Message, NewEntry};
 pub use strings::strings;
 pub(crate) use tools::tool_uses;
+pub use typed::{AssistantView, BashExecutionView, ToolResultView};
 pub use view::{Block, Body, Entry, MessageView};
 pub(crate) use view::{content_text, number};

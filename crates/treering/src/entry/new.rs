@@ -2,6 +2,7 @@
 
 use super::head;
 use super::kind::{Kind, Role};
+use super::message::{Message, TokenUsage};
 use super::view::MessageView;
 use crate::error::{Error, Result};
 use crate::id::EntryId;
@@ -82,6 +83,35 @@ impl NewEntry {
         Ok(self.raw(key, checked(key, value)?))
     }
 
+    /// Adds data of the caller to a compaction, a branch summary or a custom message, as JSON.
+    ///
+    /// # Errors
+    ///
+    /// Fails if `details` is not JSON.
+    pub fn with_details(self, details: impl AsRef<[u8]>) -> Result<Self> {
+        self.with("details", details.as_ref())
+    }
+
+    /// Adds the usage of the request that wrote a compaction or a branch summary.
+    #[must_use]
+    pub fn with_usage(self, usage: impl Into<TokenUsage>) -> Self {
+        let usage = usage.into().to_json();
+        self.raw("usage", &usage)
+    }
+
+    /// Marks a compaction or a branch summary as written by an extension.
+    #[must_use]
+    pub fn from_hook(self) -> Self {
+        self.raw("fromHook", b"true")
+    }
+
+    /// Adds the system message that a compaction puts before its summary.
+    #[must_use]
+    pub fn with_system_message(self, message: impl Into<Message>) -> Self {
+        let message = message.into();
+        self.raw("systemMessage", message.as_json())
+    }
+
     /// Attaches the entry to `parent` instead of to the leaf; `None` makes it a root.
     pub fn under(mut self, parent: Option<EntryId>) -> Self {
         self.parent = parent.map_or(Parent::Root, Parent::Entry);
@@ -100,14 +130,17 @@ impl NewEntry {
         self
     }
 
-    /// A message from JSON: an object with a `role`.
-    pub fn message(message: &[u8]) -> Result<Self> {
-        let view = MessageView::new(checked("message", message)?);
-        let role = match view.field("role") {
-            Some(role) if view.raw().starts_with(b"{") => Role::of(&role),
-            _ => return Err(Error::InvalidEntry("a message is an object with a role".into())),
-        };
-        Ok(NewEntry { role: Some(role), ..NewEntry::new(Kind::Message) }.raw("message", view.raw()))
+    /// Returns an entry with a message.
+    pub(super) fn of_message(role: Role, json: &[u8]) -> Self {
+        NewEntry { role: Some(role), ..NewEntry::new(Kind::Message) }.raw("message", json)
+    }
+
+    /// Returns a message entry of an extension.
+    pub(super) fn of_custom_message(custom_type: &str, content: &[u8], display: bool) -> Self {
+        NewEntry::new(Kind::CustomMessage)
+            .text("customType", custom_type)
+            .raw("content", content)
+            .raw("display", if display { b"true" } else { b"false" })
     }
 
     /// A compaction: `summary` stands for everything before `first_kept`. `None` keeps nothing.
@@ -143,11 +176,7 @@ impl NewEntry {
 
     /// A message of an extension that the model sees. `content` is JSON: a string or blocks.
     pub fn custom_message(custom_type: &str, content: &[u8], display: bool) -> Result<Self> {
-        let display: &[u8] = if display { b"true" } else { b"false" };
-        NewEntry::new(Kind::CustomMessage)
-            .text("customType", custom_type)
-            .with("content", content)?
-            .with("display", display)
+        Ok(NewEntry::of_custom_message(custom_type, checked("content", content)?, display))
     }
 
     /// Changes what `target` contributes to this branch's context: `None` removes it, JSON content
@@ -328,58 +357,10 @@ fn one_line(json: &mut [u8]) {
     }
 }
 
-fn checked<'a>(key: &str, value: &'a [u8]) -> Result<&'a [u8]> {
+pub(super) fn checked<'a>(key: &str, value: &'a [u8]) -> Result<&'a [u8]> {
     let value = value.trim_ascii();
     match json::skip_value(value, 0) {
         Some(end) if end == value.len() => Ok(value),
         _ => Err(Error::InvalidEntry(format!("{key:?} is not JSON"))),
     }
 }
-
-/// Makes the messages people write by hand; anything richer comes from JSON through
-/// [`NewEntry::message`].
-///
-/// ```
-/// let session = treering::Session::in_memory("/project");
-/// session.append(treering::Message::user("What is a session tree?"))?;
-/// session.append(treering::Message::assistant("acme", "model-1", "A conversation that remembers its branches."))?;
-/// # Ok::<(), treering::Error>(())
-/// ```
-#[derive(Debug)]
-pub struct Message;
-
-impl Message {
-    /// A user message of plain text, timed now.
-    pub fn user(text: &str) -> NewEntry {
-        Message::plain(Role::User, text, b"")
-    }
-
-    /// An assistant message of plain text, timed now, that cost nothing.
-    pub fn assistant(provider: &str, model: &str, text: &str) -> NewEntry {
-        let mut more = b",\"api\":\"none\",\"provider\":".to_vec();
-        json::write_string(&mut more, provider);
-        more.extend_from_slice(b",\"model\":");
-        json::write_string(&mut more, model);
-        more.extend_from_slice(NO_USAGE);
-        Message::plain(Role::Assistant, text, &more)
-    }
-
-    fn plain(role: Role, text: &str, more: &[u8]) -> NewEntry {
-        let mut entry = NewEntry { role: Some(role), ..NewEntry::new(Kind::Message) };
-        let fields = &mut entry.fields;
-        fields.reserve(text.len() + 128);
-        fields.extend_from_slice(b",\"message\":{\"role\":\"");
-        fields.extend_from_slice(role.name().unwrap_or_default().as_bytes());
-        fields.extend_from_slice(b"\",\"content\":[{\"type\":\"text\",\"text\":");
-        json::write_string(fields, text);
-        fields.extend_from_slice(b"}]");
-        fields.extend_from_slice(more);
-        fields.extend_from_slice(b",\"timestamp\":");
-        fields.extend_from_slice(crate::time::now().to_string().as_bytes());
-        fields.push(b'}');
-        entry
-    }
-}
-
-/// Other agents sum these fields up without asking whether they are there.
-const NO_USAGE: &[u8] = br#","usage":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"totalTokens":0,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}},"stopReason":"stop""#;

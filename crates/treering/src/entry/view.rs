@@ -1,6 +1,7 @@
 //! Typed views of an entry's bytes. They borrow, decode on demand, and never change anything.
 
 use super::kind::{Kind, Role};
+use super::message::TokenUsage;
 use crate::id::EntryId;
 use crate::json;
 use std::borrow::Cow;
@@ -132,14 +133,27 @@ impl Entry {
                 summary: required("summary"),
                 first_kept: text("firstKeptEntryId"),
                 tokens_before: self.get("tokensBefore").and_then(number),
+                details: self.get("details"),
+                usage: self.get("usage").and_then(TokenUsage::from_json),
+                from_hook: self.get("fromHook") == Some(b"true"),
             },
-            Kind::BranchSummary => {
-                Body::BranchSummary { from: text("fromId"), summary: required("summary") }
+            Kind::BranchSummary => Body::BranchSummary {
+                from: text("fromId"),
+                summary: required("summary"),
+                details: self.get("details"),
+                usage: self.get("usage").and_then(TokenUsage::from_json),
+                from_hook: self.get("fromHook") == Some(b"true"),
+            },
+            Kind::CustomMessage => {
+                let content = self.get("content").unwrap_or_default();
+                Body::CustomMessage {
+                    custom_type: required("customType"),
+                    text: content_text(content),
+                    content,
+                    display: self.get("display") == Some(b"true"),
+                    details: self.get("details"),
+                }
             }
-            Kind::CustomMessage => Body::CustomMessage {
-                custom_type: required("customType"),
-                text: self.get("content").map(content_text).unwrap_or_default(),
-            },
             Kind::ContextEdit => Body::ContextEdit {
                 target: required("targetId"),
                 replacement: self.get("replacement").filter(|raw| *raw != b"null"),
@@ -159,7 +173,12 @@ impl Entry {
                 Body::ThinkingLevelChange { level: required("thinkingLevel") }
             }
             Kind::SessionInfo => Body::SessionInfo { name: text("name") },
-            Kind::Usage => Body::Usage { usage: self.get("usage") },
+            Kind::Usage => Body::Usage {
+                kind: required("kind"),
+                provider: required("provider"),
+                model: required("model"),
+                usage: self.get("usage"),
+            },
             Kind::Reset | Kind::Other => Body::Other,
         }
     }
@@ -175,14 +194,28 @@ pub enum Body<'a> {
         summary: Cow<'a, str>,
         first_kept: Option<Cow<'a, str>>,
         tokens_before: Option<f64>,
+        details: Option<&'a [u8]>,
+        usage: Option<TokenUsage>,
+        /// Whether an extension wrote it.
+        from_hook: bool,
     },
     BranchSummary {
         from: Option<Cow<'a, str>>,
         summary: Cow<'a, str>,
+        details: Option<&'a [u8]>,
+        usage: Option<TokenUsage>,
+        /// Whether an extension wrote it.
+        from_hook: bool,
     },
     CustomMessage {
         custom_type: Cow<'a, str>,
+        /// The text of the content.
         text: String,
+        /// The content: a string, or blocks ([`Block::all`]).
+        content: &'a [u8],
+        /// Whether user interfaces show it.
+        display: bool,
+        details: Option<&'a [u8]>,
     },
     ContextEdit {
         target: Cow<'a, str>,
@@ -210,6 +243,10 @@ pub enum Body<'a> {
         name: Option<Cow<'a, str>>,
     },
     Usage {
+        /// What was used: `cache_warm`, …
+        kind: Cow<'a, str>,
+        provider: Cow<'a, str>,
+        model: Cow<'a, str>,
         usage: Option<&'a [u8]>,
     },
     /// A type treering does not know: use [`Entry::raw`] and [`Entry::get`].
@@ -288,7 +325,12 @@ impl<'a> MessageView<'a> {
 #[allow(missing_docs, reason = "the fields are those of docs/format.md")]
 pub enum Block<'a> {
     Text(Cow<'a, str>),
-    Thinking(Cow<'a, str>),
+    Thinking {
+        text: Cow<'a, str>,
+        signature: Option<Cow<'a, str>>,
+        /// The provider encrypted it: the signature is all of it.
+        is_redacted: bool,
+    },
     Image {
         data: Cow<'a, str>,
         mime_type: Cow<'a, str>,
@@ -311,21 +353,36 @@ impl<'a> Block<'a> {
         }
     }
 
-    pub(super) const KEYS: [&'static str; 8] =
-        ["type", "text", "thinking", "data", "mimeType", "id", "name", "arguments"];
+    pub(super) const KEYS: [&'static str; 10] = [
+        "type",
+        "text",
+        "thinking",
+        "data",
+        "mimeType",
+        "id",
+        "name",
+        "arguments",
+        "thinkingSignature",
+        "redacted",
+    ];
 
     fn of(raw: &'a [u8]) -> Block<'a> {
         Block::with(raw, json::get_all(raw, Block::KEYS))
     }
 
     /// Returns a block that has these values of [`Block::KEYS`].
-    pub(super) fn with(raw: &'a [u8], values: [Option<&'a [u8]>; 8]) -> Block<'a> {
-        let [kind, text, thinking, data, mime_type, id, name, arguments] = values;
+    pub(super) fn with(raw: &'a [u8], values: [Option<&'a [u8]>; 10]) -> Block<'a> {
+        let [kind, text, thinking, data, mime_type, id, name, arguments, signature, redacted] =
+            values;
         let required =
             |literal: Option<&'a [u8]>| literal.and_then(json::string).unwrap_or_default();
         match kind.and_then(json::string).as_deref() {
             Some("text") => Block::Text(required(text)),
-            Some("thinking") => Block::Thinking(required(thinking)),
+            Some("thinking") => Block::Thinking {
+                text: required(thinking),
+                signature: signature.and_then(json::string).filter(|text| !text.is_empty()),
+                is_redacted: redacted == Some(b"true"),
+            },
             Some("image") => Block::Image { data: required(data), mime_type: required(mime_type) },
             Some("toolCall") => {
                 Block::ToolCall { id: required(id), name: required(name), arguments }

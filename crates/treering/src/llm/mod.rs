@@ -146,10 +146,10 @@ impl Context {
     /// Returns the context as user, assistant, tool result, system and developer messages.
     ///
     /// ```
-    /// use treering::{NewEntry, Session};
+    /// use treering::{Message, Session};
     /// use treering::provider::Pairing;
     /// let session = Session::in_memory("/project");
-    /// session.append(NewEntry::message(
+    /// session.append(Message::from_json(
     ///     br#"{"role":"bashExecution","command":"true","output":"","exitCode":0}"#,
     /// )?)?;
     /// let llm = session.context()?.to_llm(Pairing::Strict);

@@ -12,7 +12,7 @@ use super::{COPIED_FROM, Origin};
 use crate::compaction::estimate_tokens;
 use crate::context::{contributes, joined};
 use crate::dialect::carry;
-use crate::entry::{Kind, NewEntry, Role};
+use crate::entry::{Kind, Message, NewEntry, Role};
 use crate::error::Result;
 use crate::id::EntryId;
 use crate::json;
@@ -346,7 +346,7 @@ impl<'a> Copying<'a> {
         let bare = json::without(entry.raw(), &[COPIED_FROM]);
         push(carry::as_it_is(&bare), entry.id().clone());
         for message in entry.more_messages() {
-            push(NewEntry::message(message.raw())?, entry.id().clone());
+            push(Message::from_json(message.raw())?.into_entry(), entry.id().clone());
         }
         out.tokens += entry.message().map_or(0, |message| estimate_tokens(message.raw()));
         Ok(())

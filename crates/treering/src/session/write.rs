@@ -15,8 +15,8 @@ use std::time::Duration;
 
 impl Session {
     /// Appends an entry to the leaf, which it becomes. Returns its id.
-    pub fn append(&self, entry: NewEntry) -> Result<EntryId> {
-        let mut ids = self.append_all(&[entry])?;
+    pub fn append(&self, entry: impl Into<NewEntry>) -> Result<EntryId> {
+        let mut ids = self.append_all(&[entry.into()])?;
         ids.pop().ok_or_else(|| Error::InvalidEntry("nothing to append".into()))
     }
 
@@ -53,7 +53,7 @@ impl Session {
     /// let session = Session::in_memory("/project");
     /// let question = session.append(Message::user("Name a color."))?;
     /// let other = session.append(Message::user("Never mind."))?;
-    /// let late = Message::assistant("acme", "m", "Red.").under(Some(question));
+    /// let late = Message::assistant("acme", "m", "Red.").into_entry().under(Some(question));
     /// let moves = LeafMoves { expected: Some(other.as_str()), file: false, own: None };
     /// session.append_to_branch(&[late], moves)?;
     /// assert_eq!(session.leaf(), Some(other));
@@ -197,7 +197,7 @@ impl Session {
     /// let session = Session::in_memory("/project");
     /// let id = session.new_id();
     /// let label = NewEntry::label(&id, Some("start"));
-    /// session.append_all(&[Message::user("hello").with_id(id.clone()), label])?;
+    /// session.append_all(&[Message::user("hello").into_entry().with_id(id.clone()), label])?;
     /// assert_eq!(session.tree().label(id.as_str()), Some("start"));
     /// # Ok::<(), treering::Error>(())
     /// ```

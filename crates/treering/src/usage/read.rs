@@ -4,7 +4,7 @@
 //! sums do not depend on their order and lose nothing that a price list could express.
 
 use crate::dialect::Price;
-use crate::entry::number;
+use crate::entry::{TokenCost, TokenUsage, number};
 use crate::json;
 use std::fmt;
 use std::iter::Sum;
@@ -52,18 +52,10 @@ impl Usage {
         Usage { requests: 1, unpriced: 1, ..Usage::NONE }
     }
 
-    /// As the `usage` of an entry. A cost is only told if all of it is known.
+    /// Returns the `usage` of an entry, as [`TokenUsage::to_json`] writes it. The cost counts as known
+    /// if the cost of all requests is.
     pub fn to_json(&self) -> Vec<u8> {
-        let Usage { input, output, cache_read, cache_write, cost, unpriced, .. } = self;
-        let cost = match unpriced {
-            0 => format!(",\"cost\":{{\"total\":{cost}}}"),
-            _ => String::new(),
-        };
-        let total = self.total();
-        format!(
-            "{{\"input\":{input},\"output\":{output},\"cacheRead\":{cache_read},\"cacheWrite\":{cache_write},\"totalTokens\":{total}{cost}}}"
-        )
-        .into_bytes()
+        TokenUsage::from(*self).to_json()
     }
 
     /// Returns all tokens.
@@ -100,6 +92,18 @@ impl Usage {
     pub(super) fn without(self, other: Usage) -> Usage {
         let cost = Cost(self.cost.0.saturating_sub(other.cost.0));
         self.with(other, u64::saturating_sub, cost)
+    }
+}
+
+impl From<Usage> for TokenUsage {
+    fn from(usage: Usage) -> TokenUsage {
+        TokenUsage {
+            input: usage.input,
+            output: usage.output,
+            cache_read: usage.cache_read,
+            cache_write: usage.cache_write,
+            cost: (usage.unpriced == 0).then(|| TokenCost::of_total(usage.cost.dollars())),
+        }
     }
 }
 
@@ -217,8 +221,11 @@ fn cost(literal: &[u8]) -> Option<Cost> {
     if !literal.starts_with(b"{") {
         return amount(literal);
     }
-    let keys = ["total", "input", "output", "cacheRead", "cacheWrite"];
-    let [total, parts @ ..] = json::get_all(literal, keys);
+    let keys = ["total", "unknown", "input", "output", "cacheRead", "cacheWrite"];
+    let [total, unknown, parts @ ..] = json::get_all(literal, keys);
+    if unknown == Some(b"true") {
+        return None;
+    }
     let total = total.and_then(amount);
     if total.is_some_and(|total| total > Cost::default()) {
         return total;
@@ -254,6 +261,7 @@ mod tests {
             (r#"{"input":12345678901234567,"output":1}"#, Some((0, 1, 0, 0, None))),
             (r#"{"input":1,"cost":{"total":0}}"#, Some((1, 0, 0, 0, some("0")))),
             (r#"{"input":1,"cost":{}}"#, Some((1, 0, 0, 0, None))),
+            (r#"{"input":1,"cost":{"total":0,"unknown":true}}"#, Some((1, 0, 0, 0, None))),
             (r#"{"input":1,"cost":null}"#, Some((1, 0, 0, 0, None))),
             (r#"{"input":1,"cost":0.1}"#, Some((1, 0, 0, 0, some("0.1")))),
             (r#"{"input":1,"cost":{"input":0.1,"output":0.2}}"#, Some((1, 0, 0, 0, some("0.3")))),

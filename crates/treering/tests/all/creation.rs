@@ -17,7 +17,7 @@ fn opening_and_closing_leaves_no_file() {
     let session = catalog.create("/project", SessionOptions::default()).unwrap();
     session.append(NewEntry::model_change("acme", "oak")).unwrap();
     session.set_name("nothing said").unwrap();
-    session.append(NewEntry::message(br#"{"role":"system","content":"rules"}"#).unwrap()).unwrap();
+    session.append(Message::from_json(br#"{"role":"system","content":"rules"}"#).unwrap()).unwrap();
     assert!(!session.is_written());
     let file = session.path().unwrap();
     drop(session);
@@ -156,8 +156,8 @@ fn entries_that_could_not_be_read_back_are_refused() {
         let refused = NewEntry::from_json(bad);
         assert!(matches!(refused, Err(Error::InvalidEntry(_))), "{}", bad.escape_ascii());
     }
-    assert!(NewEntry::message(b"[]").is_err());
-    assert!(NewEntry::message(b"{\"content\":1}").is_err());
+    assert!(Message::from_json(b"[]").is_err());
+    assert!(Message::from_json(b"{\"content\":1}").is_err());
     assert!(NewEntry::custom("x", Some(b"{\"a\":}")).is_err());
     assert_eq!(session.tree().len(), 0);
 }

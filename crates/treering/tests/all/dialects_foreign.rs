@@ -398,7 +398,9 @@ fn a_result_that_was_left_does_not_come_back_in_an_export() {
     let dir = tempfile::tempdir().unwrap();
     let (from, to) = (dir.path().join("pi.jsonl"), dir.path().join("claude.jsonl"));
     let session = Session::create_at(&from, "/p", Default::default()).unwrap();
-    let message = |json: Value| treering::NewEntry::message(json.to_string().as_bytes()).unwrap();
+    let message = |json: Value| {
+        treering::Message::from_json(json.to_string().as_bytes()).unwrap().into_entry()
+    };
     session.append(Message::user("ask")).unwrap();
     let call = json!({"type": "toolCall", "id": "t1", "name": "bash", "arguments": {}});
     let call = session.append(message(json!({"role": "assistant", "content": [call]}))).unwrap();

@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use treering::convert::{ConvertOptions, convert};
 use treering::provider::Pairing;
 use treering::session::Creation;
-use treering::{Context, Dialect, EntryId, Kind, NewEntry, Session, SessionOptions};
+use treering::{Context, Dialect, EntryId, Kind, Message, NewEntry, Session, SessionOptions};
 use treering_testkit::model;
 use treering_testkit::rng::Rng;
 
@@ -108,7 +108,7 @@ impl Steps {
         let (text, value) = (self.text(), *self.rng.pick(&VALUES));
         let quoted = serde_json::to_string(&text).unwrap();
         let time = self.time;
-        let message = |json: String| NewEntry::message(json.as_bytes()).unwrap();
+        let message = |json: String| Message::from_json(json.as_bytes()).unwrap().into_entry();
         let entry = match which {
             0 => message(format!(r#"{{"role":"user","content":{quoted},"timestamp":{time}}}"#)),
             1 => message(self.assistant(&format!(r#"[{{"type":"text","text":{quoted}}}]"#))),

@@ -305,13 +305,13 @@ fn unknown_and_ambiguous_entries_are_refused() {
         session.label("", Some("x")).map(drop),
         session.fork("nobody", Default::default()).map(drop),
         session.branch_in_memory(Some("nobody")),
-        session.append(Message::user("x").under(Some("nobody".into()))).map(drop),
+        session.append(Message::user("x").into_entry().under(Some("nobody".into()))).map(drop),
     ] {
         assert!(matches!(result, Err(Error::UnknownEntry(_))), "{result:?}");
     }
     let ambiguous = session.branch("abc");
     assert!(matches!(ambiguous, Err(Error::AmbiguousEntry { .. })), "{ambiguous:?}");
-    let taken = session.append(Message::user("x").with_id("abc1".into()));
+    let taken = session.append(Message::user("x").into_entry().with_id("abc1".into()));
     assert!(matches!(taken, Err(Error::DuplicateEntry(_))), "{taken:?}");
     assert_eq!(outline(&session), before, "nothing was changed");
 }

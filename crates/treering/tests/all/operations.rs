@@ -117,13 +117,16 @@ impl Bench {
 
     fn new_entry(&self, what: &What) -> NewEntry {
         match what {
-            What::User(text) => Message::user(text),
-            What::Assistant(text) => Message::assistant("acme", text, text),
+            What::User(text) => Message::user(text).into_entry(),
+            What::Assistant(text) => Message::assistant("acme", text, text).into_entry(),
             What::ToolResult => {
-                NewEntry::message(br#"{"role":"toolResult","toolCallId":"c","content":null}"#)
+                Message::from_json(br#"{"role":"toolResult","toolCallId":"c","content":null}"#)
                     .unwrap()
+                    .into_entry()
             }
-            What::System => NewEntry::message(br#"{"role":"system","content":"rules"}"#).unwrap(),
+            What::System => {
+                Message::from_json(br#"{"role":"system","content":"rules"}"#).unwrap().into_entry()
+            }
             What::Custom => NewEntry::custom("notes", Some(b"{\"parentId\":\"decoy\"}")).unwrap(),
             What::CustomMessage(text) => {
                 let json = serde_json::json!({

@@ -6,7 +6,7 @@ use crate::support::{
 use tempfile::TempDir;
 use treering::merge::{Pick, Repeated, Selection};
 use treering::provider::Pairing;
-use treering::{Dialect, Error, ForkOptions, NewEntry, Session, SessionOptions};
+use treering::{Dialect, Error, ForkOptions, Message, Session, SessionOptions};
 
 /// `a` is the root; `m` on one branch of it, everything else on the other.
 fn story() -> Vec<String> {
@@ -231,7 +231,7 @@ fn a_damaged_entry_is_left_out() {
 fn from_another_session_the_original_is_named_with_it() {
     let source = open(file(&story()));
     let target = Session::in_memory("/elsewhere");
-    target.append(NewEntry::message(br#"{"role":"user","content":"hello"}"#).unwrap()).unwrap();
+    target.append(Message::from_json(br#"{"role":"user","content":"hello"}"#).unwrap()).unwrap();
     let copies = target.cherry_pick_from(&source, &Selection::entry("c")).unwrap();
     assert_eq!(copies.len(), 3);
     let origin = target.entry(copies[0].as_str()).unwrap().copied_from().unwrap();

@@ -30,7 +30,10 @@ fn work(session: &Session, rng: &mut Rng, count: usize) -> Vec<EntryId> {
         let leaf = session.leaf();
         let text = "text ".repeat(rng.index(30));
         let result = match rng.below(6) {
-            0 => session.append_all(&[Message::user(&text), Message::assistant("a", "m", &text)]),
+            0 => session.append_all(&[
+                Message::user(&text).into_entry(),
+                Message::assistant("a", "m", &text).into_entry(),
+            ]),
             1 if !acknowledged.is_empty() => {
                 let target = rng.pick(&acknowledged).clone();
                 session.branch(target.as_str()).map(|_| Vec::new())

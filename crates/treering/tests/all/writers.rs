@@ -39,9 +39,9 @@ fn a_writer_can_ask_to_be_told_of_a_conflict() {
     let directory = tempfile::tempdir().unwrap();
     let (file, ours, theirs, first) = two(directory.path());
     let expected = Some(first.as_str());
-    let a = ours.append_expecting(expected, &[Message::user("a")]).unwrap().remove(0);
+    let a = ours.append_expecting(expected, &[Message::user("a").into_entry()]).unwrap().remove(0);
     let before = std::fs::read(&file).unwrap();
-    let conflict = theirs.append_expecting(expected, &[Message::user("b")]);
+    let conflict = theirs.append_expecting(expected, &[Message::user("b").into_entry()]);
     match conflict {
         Err(Error::LeafMoved { expected, actual }) => {
             assert_eq!((expected, actual), (Some(first.clone()), Some(a.clone())));
@@ -50,9 +50,12 @@ fn a_writer_can_ask_to_be_told_of_a_conflict() {
     }
     assert_eq!(std::fs::read(&file).unwrap(), before, "nothing was written");
     assert_eq!(theirs.leaf(), Some(first), "and the leaf stays");
-    let b = theirs.append_expecting(Some(a.as_str()), &[Message::user("b")]).unwrap().remove(0);
+    let b = theirs
+        .append_expecting(Some(a.as_str()), &[Message::user("b").into_entry()])
+        .unwrap()
+        .remove(0);
     assert_eq!(theirs.entry(b.as_str()).unwrap().parent(), Some(&a), "it goes where it was told");
-    let wrong = ours.append_expecting(None, &[Message::user("c")]);
+    let wrong = ours.append_expecting(None, &[Message::user("c").into_entry()]);
     assert!(matches!(wrong, Err(Error::LeafMoved { .. })), "{wrong:?}");
 }
 
@@ -62,7 +65,10 @@ fn an_entry_for_a_branch_moves_only_the_leaves_it_is_told_to() {
         let directory = tempfile::tempdir().unwrap();
         let (file, ours, theirs, first) = two(directory.path());
         let elsewhere = theirs.append(Message::user("elsewhere")).unwrap();
-        let entries = [Message::user("a").under(Some(first.clone())), Message::user("b")];
+        let entries = [
+            Message::user("a").into_entry().under(Some(first.clone())),
+            Message::user("b").into_entry(),
+        ];
         let own = Some(if own_moves { Some(first.as_str()) } else { Some(elsewhere.as_str()) });
         let wrong = LeafMoves { expected: Some(first.as_str()), file: file_moves, own };
         let conflict = ours.append_to_branch(&entries, wrong);
@@ -83,9 +89,10 @@ fn expecting_nothing_in_a_session_without_entries() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("s.jsonl");
     let session = Session::create_at(&file, "/p", SessionOptions::default()).unwrap();
-    session.append_expecting(None, &[Message::user("a")]).unwrap();
+    session.append_expecting(None, &[Message::user("a").into_entry()]).unwrap();
     session.reset_leaf().unwrap();
-    let root = session.append_expecting(None, &[Message::user("b")]).unwrap().remove(0);
+    let root =
+        session.append_expecting(None, &[Message::user("b").into_entry()]).unwrap().remove(0);
     assert_eq!(path(&session, root.as_str()), root.to_string(), "a new root");
     assert_eq!(Session::open(&file).unwrap().leaf(), Some(root));
 }
@@ -164,7 +171,8 @@ fn threads_share_a_session() {
                 scope.spawn(move || {
                     for number in 0..40 {
                         let batch =
-                            [Message::user(&format!("{thread} {number}")), Message::user("and")];
+                            [Message::user(format!("{thread} {number}")), Message::user("and")]
+                                .map(Into::into);
                         let ids = session.append_all(&batch).unwrap();
                         let second = session.entry(ids[1].as_str()).unwrap();
                         assert_eq!(second.parent(), Some(&ids[0]), "a batch stays together");

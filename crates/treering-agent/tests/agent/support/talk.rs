@@ -10,11 +10,11 @@ use treering_agent::AgentSession;
 use treering_testkit::faulty::Faulty;
 
 pub(crate) fn user(text: &str) -> NewEntry {
-    Message::user(text)
+    Message::user(text).into_entry()
 }
 
 pub(crate) fn answer(text: &str) -> NewEntry {
-    Message::assistant("acme", "m1", text)
+    Message::assistant("acme", "m1", text).into_entry()
 }
 
 /// Returns an answer that calls one tool.
@@ -23,7 +23,7 @@ pub(crate) fn call(id: &str, tool: &str, path: &str) -> NewEntry {
         "role": "assistant", "provider": "acme", "model": "m1", "stopReason": "toolUse",
         "content": [{ "type": "toolCall", "id": id, "name": tool, "arguments": { "path": path } }],
     });
-    NewEntry::message(message.to_string().as_bytes()).unwrap()
+    Message::from_json(message.to_string().as_bytes()).unwrap().into_entry()
 }
 
 pub(crate) fn result(id: &str, text: &str) -> NewEntry {
@@ -31,7 +31,7 @@ pub(crate) fn result(id: &str, text: &str) -> NewEntry {
         "role": "toolResult", "toolCallId": id, "toolName": "t", "isError": false,
         "content": [{ "type": "text", "text": text }],
     });
-    NewEntry::message(message.to_string().as_bytes()).unwrap()
+    Message::from_json(message.to_string().as_bytes()).unwrap().into_entry()
 }
 
 /// Returns an answer after which the provider said how large the context is.
@@ -41,7 +41,7 @@ pub(crate) fn answer_of_size(model: &str, tokens: u64) -> NewEntry {
         "content": [{ "type": "text", "text": "" }],
         "usage": { "input": tokens, "output": 0, "cacheRead": 0, "cacheWrite": 0, "totalTokens": tokens },
     });
-    NewEntry::message(message.to_string().as_bytes()).unwrap()
+    Message::from_json(message.to_string().as_bytes()).unwrap().into_entry()
 }
 
 /// A session in a file, and the directory that goes with it.

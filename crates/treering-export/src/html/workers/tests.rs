@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 use treering::storage::{Appended, End, Journal, JournalError, MemoryJournal};
-use treering::{NewEntry, Session};
+use treering::{Message, NewEntry, Session};
 use treering_testkit::generate::{self, Plan};
 use treering_testkit::mutate::mutate;
 use treering_testkit::rng::Rng;
@@ -29,14 +29,16 @@ fn call(id: &str, command: &str) -> NewEntry {
     let block = format!(
         r#"{{"type":"toolCall","id":"{id}","name":"bash","arguments":{{"command":"{command}"}}}}"#
     );
-    NewEntry::message(format!(r#"{{"role":"assistant","content":[{block}]}}"#).as_bytes()).unwrap()
+    Message::from_json(format!(r#"{{"role":"assistant","content":[{block}]}}"#).as_bytes())
+        .unwrap()
+        .into_entry()
 }
 
 fn result(id: &str, text: &str) -> NewEntry {
     let message = format!(
         r#"{{"role":"toolResult","toolCallId":"{id}","toolName":"bash","content":[{{"type":"text","text":"{text}"}}]}}"#
     );
-    NewEntry::message(message.as_bytes()).unwrap()
+    Message::from_json(message.as_bytes()).unwrap().into_entry()
 }
 
 /// Calls and their results far from each other, ids that are used again, results of no call.

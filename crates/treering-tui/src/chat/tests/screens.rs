@@ -14,13 +14,14 @@ fn screen(state: ChatState, session: &Session, width: u16, height: u16) -> Strin
 }
 
 fn message(json: &str) -> NewEntry {
-    NewEntry::message(json.as_bytes()).unwrap()
+    Message::from_json(json.as_bytes()).unwrap().into_entry()
 }
 
 /// Everything that stands in a transcript.
 fn story() -> Session {
     let session = Session::in_memory("/project");
-    let question = Message::user("What is in this directory?").with_id("aaaaaaaa".into());
+    let question =
+        Message::user("What is in this directory?").into_entry().with_id("aaaaaaaa".into());
     session
         .append_all(&[
             NewEntry::branch_summary(None, "Tried the other way: no luck."),
@@ -36,7 +37,7 @@ fn story() -> Session {
             ),
             NewEntry::compaction("They looked around.", None, 12_345),
             NewEntry::model_change("acme", "m2"),
-            Message::user("Go on."),
+            Message::user("Go on.").into_entry(),
             message(
                 r#"{"role":"assistant","model":"m2","stopReason":"aborted","content":[{"type":"text","text":"Once upon a"}]}"#,
             ),
@@ -258,7 +259,11 @@ fn hostile_text_is_harmless() {
     let answer = format!(
         r#"{{"role":"assistant","model":{json},"stopReason":"error","errorMessage":{json},"content":[{{"type":"text","text":{json}}}]}}"#
     );
-    let entries = [Message::user(nasty).with_id("a".into()), message(&command), message(&answer)];
+    let entries = [
+        Message::user(nasty).into_entry().with_id("a".into()),
+        message(&command),
+        message(&answer),
+    ];
     session.append_all(&entries).unwrap();
     session.label("a", Some(nasty)).unwrap();
     let state = with_path(empty(), &session);

@@ -14,6 +14,7 @@ fn session(messages: usize) -> Session {
             0 => Message::user(&format!("question {at}\n{}", "more\n".repeat(at % 7))),
             _ => Message::assistant("acme", "m1", &format!("answer {at}")),
         })
+        .map(treering::NewEntry::from)
         .collect();
     session.append_all(&entries).unwrap();
     session
