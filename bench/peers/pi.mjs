@@ -53,7 +53,7 @@ await run({
   },
 
   // The command as it is published, which ends the process itself: what it calls cannot be imported
-  // on its own, because it needs the colours of the terminal UI.
+  // on its own, because it needs the colors of the terminal UI.
   async export(file, out) {
     const start = performance.now();
     process.on("exit", () => console.log(JSON.stringify({ bytes: statSync(out).size, ms: ms(start) })));

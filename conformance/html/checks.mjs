@@ -129,20 +129,20 @@ export async function what_is_in_an_entry({ open, pages }) {
   await settled(page);
   assert.equal(await page.$$eval('#entry-a4 .diff del', all => all.length), 6);
   assert.equal(await page.$$eval('#entry-a4 .diff ins', all => all.length), 2);
-  assert.ok(await page.$('#entry-a4 details:not([open]) .hl-w'), 'code has colours');
+  assert.ok(await page.$('#entry-a4 details:not([open]) .hl-w'), 'code has colors');
   await page.waitForFunction(() => document.querySelector('#entry-r6 img').naturalWidth === 470);
   assert.equal(await page.$eval('#entry-a1 .think', details => details.open), false);
 }
 
 export async function light_and_dark({ open, pages }) {
-  const colour = page => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  const color = page => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
   const [light, dark] = [await open(pages.rich), await open(pages.rich, { colorScheme: 'dark' })];
-  assert.notEqual(await colour(light), await colour(dark));
-  const before = await colour(light);
+  assert.notEqual(await color(light), await color(dark));
+  const before = await color(light);
   await light.click('#theme');
-  assert.equal(await colour(light), await colour(dark));
+  assert.equal(await color(light), await color(dark));
   await light.keyboard.press('t');
-  assert.equal(await colour(light), before);
+  assert.equal(await color(light), before);
 }
 
 export async function a_phone({ open, pages }) {
@@ -288,11 +288,11 @@ export async function text_can_be_read({ open, pages }) {
   const contrasts = () => {
     const part = value => (value /= 255) <= 0.03928 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
     const light = ([r, g, b]) => 0.2126 * part(r) + 0.7152 * part(g) + 0.0722 * part(b);
-    const numbers = colour => colour.match(/[\d.]+/g).map(Number);
+    const numbers = color => color.match(/[\d.]+/g).map(Number);
     const behind = element => {
       for (; element; element = element.parentElement) {
-        const colour = numbers(getComputedStyle(element).backgroundColor);
-        if (colour.length < 4 || colour[3] === 1) return colour;
+        const color = numbers(getComputedStyle(element).backgroundColor);
+        if (color.length < 4 || color[3] === 1) return color;
       }
       return [255, 255, 255];
     };

@@ -10,7 +10,7 @@ function answer(question) {
   if (question.includes('slowly')) return { text: 'It was a dark and', hold: true };
   if (question.includes('Think')) return { thinking: 'First this.\nThen that.', text: 'Thought about it.' };
   if (question.includes('busy') && !answer.refused) { answer.refused = true; return { refuse: 429 }; }
-  if (/summar/i.test(question)) return 'They spoke about colours.';
+  if (/summar/i.test(question)) return 'They spoke about colors.';
   return `You said **${question.slice(0, 30)}**`;
 }
 
@@ -37,7 +37,7 @@ export async function chat_asks_branches_and_continues() {
   await talk(async (terminal, file) => {
     terminal.run(`${treering} chat --new ${file}`);
     await terminal.see('mock');
-    await say(terminal, 'Name a colour.', 'You said Name a colour.');
+    await say(terminal, 'Name a color.', 'You said Name a color.');
     await say(terminal, 'Another one.', 'You said Another one.');
     // An earlier message comes back to be edited; what is said then is another branch.
     terminal.keys('Escape');
@@ -83,12 +83,12 @@ export async function chat_compacts_labels_and_runs_commands() {
   await talk(async (terminal, file) => {
     terminal.run(`${treering} chat --new ${file}`);
     await terminal.see('mock');
-    for (const colour of ['red', 'green', 'blue']) await say(terminal, `Tell me of ${colour}.`, `You said Tell me of ${colour}.`);
+    for (const color of ['red', 'green', 'blue']) await say(terminal, `Tell me of ${color}.`, `You said Tell me of ${color}.`);
     await say(terminal, '/label here', '[here]');
-    await say(terminal, '/name Colours', 'the session is called');
+    await say(terminal, '/name Colors', 'the session is called');
     await say(terminal, '!echo seen $((20 + 3))', 'seen 23');
     await say(terminal, '!!echo unseen $((20 + 4))', 'unseen 24');
-    await say(terminal, '/compact', /They spoke about colours|compacted/i);
+    await say(terminal, '/compact', /They spoke about colors|compacted/i);
     await say(terminal, '/cost', /token|cost/i);
     await terminal.escape();
     await say(terminal, '/context', /token/i);
@@ -118,8 +118,8 @@ export async function chat_says_how_to_get_a_model() {
 
 export async function chat_prints_one_answer() {
   await talk(async (terminal, file) => {
-    terminal.run(`clear; ${treering} chat --new ${file} -p 'Name a colour.'; echo "exit $?"`);
-    await terminal.see(/You said \*\*Name a colour\.\*\*\s+exit 0/);
+    terminal.run(`clear; ${treering} chat --new ${file} -p 'Name a color.'; echo "exit $?"`);
+    await terminal.see(/You said \*\*Name a color\.\*\*\s+exit 0/);
     terminal.run(`clear; echo piped | ${treering} chat ${file} -p 'And this:'; echo "exit $?"`);
     await terminal.see(/You said(.|\n)*exit 0/);
   });
@@ -129,7 +129,7 @@ export async function chat_keeps_unsent_text() {
   await talk(async (terminal, file) => {
     terminal.run(`${treering} chat --new ${file}`);
     await terminal.see('mock');
-    await say(terminal, 'Name a colour.', 'You said Name a colour.');
+    await say(terminal, 'Name a color.', 'You said Name a color.');
     // Another message is brought back to be edited: the unsent text gives way and comes back.
     terminal.type('a text in progress');
     terminal.keys('Escape');
@@ -137,7 +137,7 @@ export async function chat_keeps_unsent_text() {
     terminal.keys('Escape');
     await terminal.see('← leaf');
     terminal.keys('Up', 'Enter');
-    await terminal.see(screen => screen.includes('1 draft: Ctrl+S') && screen.includes('› Name a colour.'));
+    await terminal.see(screen => screen.includes('1 draft: Ctrl+S') && screen.includes('› Name a color.'));
     terminal.keys('C-s');
     await terminal.see('› a text in progress');
     // It also outlives the program, left in three ways.
@@ -160,7 +160,7 @@ export async function chat_keeps_unsent_text() {
       texts.add((await terminal.see(/^› .+/m)).match(/^› (.*)/m)[1]);
       if (texts.size === 2) break;
     }
-    equal([...texts].sort().join(' · '), 'Name a colour. · a text in progress', 'drafts');
+    equal([...texts].sort().join(' · '), 'Name a color. · a text in progress', 'drafts');
   });
 }
 
@@ -190,11 +190,11 @@ export async function chat_forks_from_a_list_of_messages() {
   await talk(async (terminal, file) => {
     terminal.run(`${treering} chat --new ${file}`);
     await terminal.see('mock');
-    await say(terminal, 'Name a colour.', 'You said Name a colour.');
+    await say(terminal, 'Name a color.', 'You said Name a color.');
     await say(terminal, 'Another one.', 'You said Another one.');
     await say(terminal, '/fork', 'fork before a message');
     terminal.keys('Up');
-    await terminal.see('› Name a colour.');
+    await terminal.see('› Name a color.');
     terminal.keys('Down', 'Enter');
     await terminal.see(screen => screen.includes('a new session:') && !screen.includes('You said Another'));
     await terminal.see('› Another one.');

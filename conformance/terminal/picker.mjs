@@ -8,7 +8,7 @@ import { Terminal } from './terminal.mjs';
 async function withSessions(check) {
   await withDemo(async terminal => {
     mkdirSync(join(terminal.dir, 'sessions'));
-    write(terminal, 'sessions/colours.jsonl', [user('Name a colour.'), assistant('Red.')]);
+    write(terminal, 'sessions/colors.jsonl', [user('Name a color.'), assistant('Red.')]);
     write(terminal, 'sessions/numbers.jsonl', [user('Name a number.'), assistant('Seven.')]);
     cli(terminal, 'rename', join(terminal.dir, 'sessions/numbers.jsonl'), 'Counting');
     // What was written to a moment ago cannot be deleted.
@@ -21,8 +21,8 @@ async function withSessions(check) {
 export async function picker_finds_opens_and_comes_back() {
   await withSessions(async terminal => {
     terminal.run(treering);
-    await terminal.see(screen => screen.includes('Name a colour.') && screen.includes('Counting'));
-    terminal.type('colour');
+    await terminal.see(screen => screen.includes('Name a color.') && screen.includes('Counting'));
+    terminal.type('color');
     await terminal.gone('Counting');
     terminal.keys('Enter');
     await terminal.see(/Red\..*← leaf/);
@@ -37,7 +37,7 @@ export async function picker_renames_and_deletes() {
   await withSessions(async terminal => {
     terminal.run(treering);
     await terminal.see('Counting');
-    terminal.type('colour');
+    terminal.type('color');
     await terminal.gone('Counting');
     terminal.keys('C-r', 'C-u');
     terminal.type('Paint');
@@ -58,7 +58,7 @@ export async function picker_renames_and_deletes() {
 export async function picker_goes_on_in_a_copy() {
   await withSessions(async terminal => {
     const claude = join(terminal.dir, 'sessions/claude.jsonl');
-    cli(terminal, 'convert', join(terminal.dir, 'sessions/colours.jsonl'), '--to', 'claude-code', '-o', claude);
+    cli(terminal, 'convert', join(terminal.dir, 'sessions/colors.jsonl'), '--to', 'claude-code', '-o', claude);
     const before = readFileSync(claude, 'utf8');
     terminal.run(treering);
     await terminal.see('claude-code');

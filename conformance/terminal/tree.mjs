@@ -100,7 +100,7 @@ export async function tree_compares_and_shows_a_compaction() {
     await terminal.see('← leaf');
     terminal.keys('M-k');
     await terminal.see('What a compaction would do');
-    await terminal.see('− summarised:');
+    await terminal.see('− summarized:');
     terminal.keys('q');
     await terminal.see('← leaf');
   });

@@ -32,7 +32,7 @@ pub(crate) struct Config {
 #[derive(Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Ui {
-    pub(crate) colour: Colour,
+    pub(crate) color: Color,
     pub(crate) time: TimeStyle,
     pub(crate) pager: Option<String>,
     pub(crate) theme: ThemeChoice,
@@ -43,7 +43,7 @@ pub(crate) struct Ui {
 impl Default for Ui {
     fn default() -> Self {
         Ui {
-            colour: Colour::default(),
+            color: Color::default(),
             time: TimeStyle::default(),
             pager: None,
             theme: ThemeChoice::default(),
@@ -73,7 +73,7 @@ impl DoubleEscapeChoice {
     }
 }
 
-/// The colours of the terminal interface.
+/// The colors of the terminal interface.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum ThemeChoice {
@@ -124,17 +124,17 @@ impl KeyNames {
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Colour {
+pub(crate) enum Color {
     #[default]
     Auto,
     Never,
 }
 
-impl Colour {
+impl Color {
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Colour::Auto => "auto",
-            Colour::Never => "never",
+            Color::Auto => "auto",
+            Color::Never => "never",
         }
     }
 }
@@ -204,7 +204,7 @@ impl Config {
         };
         let ui = &self.ui;
         let mut lines = vec![
-            format!("ui.colour = {:?}", ui.colour.name()),
+            format!("ui.color = {:?}", ui.color.name()),
             format!("ui.time = {:?}", ui.time.name()),
             format!("ui.pager = {:?}", ui.pager.as_deref().unwrap_or("less -FRX")),
             format!("ui.theme = {:?}", ui.theme.name()),

@@ -130,7 +130,7 @@ fn near(id: &str, file: &Path) -> Vec<String> {
     tree.ids().filter(is_near).take(MAX_NEAR).map(|id| id.to_string()).collect()
 }
 
-/// Whether two neighbours changed places.
+/// Whether two neighbors changed places.
 fn is_swapped(a: &[char], b: &[char]) -> bool {
     let differing: Vec<usize> = (0..a.len()).filter(|&at| a.get(at) != b.get(at)).take(3).collect();
     match differing.as_slice() {

@@ -6,7 +6,7 @@ use crate::error::Failure;
 use crate::models::Models;
 use crate::output::{self, Output};
 use crate::text::{safe_line, shell_word};
-use crate::{last, sessions};
+use crate::{last_session, sessions};
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
@@ -149,7 +149,7 @@ fn setup(config: &Config, models: &Models, out: &Output) -> Result<AppSetup, Fai
     picker.theme = theme;
     picker.bindings = bindings("picker", &config.keys.picker)?;
     picker.now = crate::clock::now;
-    let drafts = last::state_dir().filter(|_| config.ui.keep_drafts);
+    let drafts = last_session::state_dir().filter(|_| config.ui.keep_drafts);
     let drafts = drafts.map(|dir| Ok::<_, Failure>((dir.join("drafts"), current_dir()?)));
     Ok(AppSetup { picker, tree, chat, drafts: drafts.transpose()? })
 }
@@ -171,7 +171,7 @@ fn bindings<A: Action>(
 
 fn theme(choice: ThemeChoice, out: &Output) -> Theme {
     match choice {
-        _ if !out.has_colours() => Theme::Plain,
+        _ if !out.has_colors() => Theme::Plain,
         ThemeChoice::Plain => Theme::Plain,
         ThemeChoice::Dark => Theme::Dark,
         ThemeChoice::Light => Theme::Light,
@@ -180,9 +180,9 @@ fn theme(choice: ThemeChoice, out: &Output) -> Theme {
     }
 }
 
-/// Some terminals say which of the sixteen colours the ground has: the last number.
-fn is_light(colours: Option<&str>) -> bool {
-    let ground = colours.and_then(|colours| colours.rsplit(';').next()?.parse::<u8>().ok());
+/// Some terminals say which of the sixteen colors the ground has: the last number.
+fn is_light(colors: Option<&str>) -> bool {
+    let ground = colors.and_then(|colors| colors.rsplit(';').next()?.parse::<u8>().ok());
     matches!(ground, Some(7 | 9..=15))
 }
 
@@ -260,7 +260,7 @@ impl SessionSource for InterfaceSessions {
     }
 
     fn remember(&self, file: &Path) {
-        last::remember(&self.dir, file);
+        last_session::remember(&self.dir, file);
     }
 }
 
@@ -284,7 +284,7 @@ mod tests {
 
     #[test]
     fn a_terminal_may_say_that_it_is_light() {
-        for (colours, light) in [
+        for (colors, light) in [
             (None, false),
             (Some("15;0"), false),
             (Some("0;15"), true),
@@ -292,7 +292,7 @@ mod tests {
             (Some("7;8"), false),
             (Some("nonsense"), false),
         ] {
-            assert_eq!(is_light(colours), light, "{colours:?}");
+            assert_eq!(is_light(colors), light, "{colors:?}");
         }
     }
 }

@@ -4,26 +4,26 @@
 //! through `output` and `text`, what went wrong through `error`.
 
 mod agent;
-mod ask;
+mod amounts;
 mod clock;
 mod commands;
 mod config;
+mod confirm;
 mod describe;
 mod error;
+mod in_use;
 mod interface;
-mod last;
+mod last_session;
 mod layout;
 mod models;
 mod output;
 mod pager;
+mod poll_loop;
 mod progress;
-mod pulse;
 mod redaction;
-mod replaced;
 mod sessions;
-mod short;
+mod short_ids;
 mod signals;
-mod spent;
 mod text;
 
 use clap::Parser;
@@ -87,9 +87,10 @@ fn main() -> ExitCode {
             return ExitCode::SUCCESS;
         }
     };
-    signals::heed(command.own_signals());
+    let traits = command.traits();
+    signals::install(traits.signals);
     let located = command.locate();
-    if located.is_ok() && command.is_long() && !cli.no_pager {
+    if located.is_ok() && traits.is_long && !cli.no_pager {
         out.page();
     }
     let done = located.and_then(|()| command.run(&mut out)).and_then(|()| out.finish());
@@ -98,7 +99,7 @@ fn main() -> ExitCode {
         let _ = out.finish();
     }
     let done = match done {
-        Err(Failure::Stdout(error)) if command.is_change() => Err(Failure::Report(error)),
+        Err(Failure::Stdout(error)) if traits.is_change => Err(Failure::Report(error)),
         done => done,
     };
     // The terminal interface may end while it writes a file in the background.

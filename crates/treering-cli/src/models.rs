@@ -52,7 +52,7 @@ impl Models {
         Models { file: self.file.clone(), provider, model: Some(model.to_owned()) }.chosen()
     }
 
-    /// A session ready for whatever summarises, if anything does.
+    /// A session ready for whatever summarizes, if anything does.
     pub(crate) fn agent(&self, session: Session, config: &Config) -> AgentSession {
         let settings = AgentSettings {
             sessions_root: sessions::places().own().map(Path::to_owned),

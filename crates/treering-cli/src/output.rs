@@ -1,6 +1,6 @@
-//! Where output goes: stdout with its width and colours, complaints on stderr.
+//! Where output goes: stdout with its width and colors, complaints on stderr.
 
-use crate::config::{Colour, Config};
+use crate::config::{Color, Config};
 use crate::error::Failure;
 use crate::pager::Pager;
 use crate::text::{count, shell_word};
@@ -54,7 +54,7 @@ pub(crate) struct Output {
     out: BufWriter<StdoutLock<'static>>,
     pager: Option<BufWriter<Pager>>,
     terminal: bool,
-    colours: bool,
+    colors: bool,
     /// `None` where no line is too wide: in a pipe, or in a file.
     width: Option<usize>,
     /// Byte sequences that were not UTF-8 and were replaced in JSON.
@@ -70,8 +70,8 @@ impl Output {
             Some(usize::from(width.0).max(NARROWEST))
         });
         let out = BufWriter::with_capacity(64 * 1024, stdout.lock());
-        let colours = colours_wanted(terminal);
-        Output { out, pager: None, terminal, colours, width, replaced: 0 }
+        let colors = colors_wanted(terminal);
+        Output { out, pager: None, terminal, colors, width, replaced: 0 }
     }
 
     /// Sends everything through a pager from now on, if there is a terminal.
@@ -92,14 +92,14 @@ impl Output {
         self.width.unwrap_or(usize::MAX)
     }
 
-    /// Whether colours say something, so that words need not.
-    pub(crate) fn has_colours(&self) -> bool {
-        self.colours
+    /// Whether colors say something, so that words need not.
+    pub(crate) fn has_colors(&self) -> bool {
+        self.colors
     }
 
     /// The text in its style. It must be safe already.
     pub(crate) fn paint(&self, style: Style, text: &str) -> String {
-        match self.colours && !text.trim().is_empty() {
+        match self.colors && !text.trim().is_empty() {
             true => format!("\x1b[{}m{text}\x1b[0m", style.sgr()),
             false => text.to_owned(),
         }
@@ -185,9 +185,9 @@ fn wanted_width() -> Option<usize> {
     columns.parse().ok().filter(|columns| *columns > 0).map(|columns: usize| columns.max(NARROWEST))
 }
 
-/// Whether to use colours, by the conventions for programs: `NO_COLOR` comes before `CLICOLOR_FORCE`, and
+/// Whether to use colors, by the conventions for programs: `NO_COLOR` comes before `CLICOLOR_FORCE`, and
 /// both before everything else.
-fn colours_wanted(terminal: bool) -> bool {
+fn colors_wanted(terminal: bool) -> bool {
     let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
     if set("NO_COLOR").is_some() {
         return false;
@@ -196,21 +196,21 @@ fn colours_wanted(terminal: bool) -> bool {
         return true;
     }
     let dumb = set("TERM").is_some_and(|term| term == "dumb");
-    terminal && !dumb && Config::current().ui.colour == Colour::Auto
+    terminal && !dumb && Config::current().ui.color == Color::Auto
 }
 
 /// Says something on stderr: `error: …`, `hint: …`, `warning: …`. The text must be safe.
 pub(crate) fn complain(kind: &str, text: &str) {
-    let coloured = colours_wanted(io::stderr().is_terminal());
+    let colored = colors_wanted(io::stderr().is_terminal());
     let mut stderr = io::stderr().lock();
     let mut line = String::new();
-    if coloured {
-        let colour = match kind {
+    if colored {
+        let color = match kind {
             "error" => Style::Bad,
             "warning" => Style::Id,
             _ => Style::Heading,
         };
-        let _ = write!(line, "\x1b[{}m{kind}:\x1b[0m {text}", colour.sgr());
+        let _ = write!(line, "\x1b[{}m{kind}:\x1b[0m {text}", color.sgr());
     } else {
         let _ = write!(line, "{kind}: {text}");
     }

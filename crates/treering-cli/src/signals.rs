@@ -7,7 +7,7 @@
 
 /// The signals that are left to the command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Own {
+pub(crate) enum HandledByCommand {
     /// None.
     Nothing,
     /// Ctrl-C.
@@ -18,12 +18,12 @@ pub(crate) enum Own {
 
 /// Heeds signals from now on. If that does not work they end the program as they would anyway.
 #[cfg(unix)]
-pub(crate) fn heed(own: Own) {
+pub(crate) fn install(handled: HandledByCommand) {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-    let signals = match own {
-        Own::Nothing => &[SIGHUP, SIGTERM, SIGINT][..],
-        Own::Interrupt => &[SIGHUP, SIGTERM],
-        Own::All => return,
+    let signals = match handled {
+        HandledByCommand::Nothing => &[SIGHUP, SIGTERM, SIGINT][..],
+        HandledByCommand::Interrupt => &[SIGHUP, SIGTERM],
+        HandledByCommand::All => return,
     };
     // A program that is started with a signal ignored (`nohup`, background jobs) leaves it ignored.
     let is_ignored = |signal: &i32| ignored() >> (signal - 1) & 1 == 1;
@@ -40,7 +40,7 @@ pub(crate) fn heed(own: Own) {
 }
 
 #[cfg(not(unix))]
-pub(crate) fn heed(_: Own) {}
+pub(crate) fn install(_: HandledByCommand) {}
 
 /// Returns the signals that this process ignores, one bit each; none where the system does not tell.
 #[cfg(unix)]

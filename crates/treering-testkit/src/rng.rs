@@ -3,7 +3,7 @@
 //! Generated sessions are compared byte for byte between runs and machines, so neither the
 //! generator of numbers nor the distributions made from them may depend on a library's version.
 
-/// A small, fast, seeded generator (xorshift128+, seeded through a mixing step so that neighbouring
+/// A small, fast, seeded generator (xorshift128+, seeded through a mixing step so that neighboring
 /// seeds have nothing in common).
 ///
 /// ```
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbouring_seeds_differ() {
+    fn neighboring_seeds_differ() {
         let firsts: std::collections::HashSet<u64> =
             (0..1000).map(|s| Rng::new(s).next()).collect();
         assert_eq!(firsts.len(), 1000);

@@ -1,12 +1,12 @@
 //! `treering branches`
 
 use super::warn_of_findings;
+use crate::amounts::{cost, json_usage, tokens};
 use crate::clock;
 use crate::describe;
 use crate::error::Failure;
 use crate::output::{self, Output, Style, json_string, json_string_or_null};
-use crate::short::ShortIds;
-use crate::spent::{cost, json_usage, tokens};
+use crate::short_ids::ShortIds;
 use crate::text::{age, columns, fit, pad, safe_line};
 use std::io::Write;
 use std::path::PathBuf;

@@ -1,12 +1,12 @@
 //! `treering chat`
 
 use crate::agent::provider;
+use crate::amounts::json_usage;
 use crate::config::Config;
 use crate::error::Failure;
 use crate::interface::{self, Show};
 use crate::models::Models;
 use crate::output::{self, Output, json_string, json_string_or_null};
-use crate::spent::json_usage;
 use crate::text::{safe, safe_line, shell_word};
 use std::io::{self, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};

@@ -3,7 +3,7 @@
 use super::log;
 use crate::error::Failure;
 use crate::output::{Output, Style, json_string, json_string_or_null, json_strings};
-use crate::short::ShortIds;
+use crate::short_ids::ShortIds;
 use crate::text::{count, safe_line};
 use std::io::{self, Write};
 use std::path::PathBuf;

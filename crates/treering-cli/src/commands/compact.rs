@@ -23,7 +23,7 @@ use treering_agent::{CompactOptions, Compacted, Compaction};
 pub(crate) struct Args {
     /// The session file
     pub(crate) file: PathBuf,
-    /// Show where the cut would be, what would be summarised and how much that saves; write nothing
+    /// Show where the cut would be, what would be summarized and how much that saves; write nothing
     #[arg(long)]
     dry_run: bool,
     /// See it from another entry (an id or its beginning; `none`: before the first entry)
@@ -147,7 +147,7 @@ fn write_for_people(
         }
     };
     let heading = |text: &str, out: &Output| out.paint(Style::Heading, text);
-    let title = heading("summarised", out);
+    let title = heading("summarized", out);
     let number = plan.messages_to_summarize.len() + plan.turn_prefix.len();
     writeln!(out, "{title}: {}", count(number, "message", "messages"))?;
     write_messages(&plan.messages_to_summarize, out)?;

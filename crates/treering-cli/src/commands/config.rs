@@ -64,8 +64,8 @@ fn show(path: &Path, json: bool, out: &mut Output) -> Result<(), Failure> {
 fn write_json(path: &Path, exists: bool, config: &Config, out: &mut Output) -> Result<(), Failure> {
     out.write_all(b"{\"path\":")?;
     out.json_path(path)?;
-    write!(out, ",\"exists\":{exists},\"ui\":{{\"colour\":")?;
-    json_string(out, config.ui.colour.name())?;
+    write!(out, ",\"exists\":{exists},\"ui\":{{\"color\":")?;
+    json_string(out, config.ui.color.name())?;
     out.write_all(b",\"time\":")?;
     json_string(out, config.ui.time.name())?;
     out.write_all(b",\"pager\":")?;

@@ -1,11 +1,11 @@
 //! `treering diff`
 
 use super::log;
+use crate::amounts::{cost, json_usage};
 use crate::describe::{self, Calls};
 use crate::error::Failure;
 use crate::output::{Output, Style, json_string, json_string_or_null, json_strings};
-use crate::short::ShortIds;
-use crate::spent::{cost, json_usage};
+use crate::short_ids::ShortIds;
 use crate::text::{count, safe_line};
 use std::io::Write;
 use std::path::PathBuf;

@@ -2,7 +2,7 @@
 
 use crate::error::Failure;
 use crate::output::{Output, Style, json_strings};
-use crate::short::ShortIds;
+use crate::short_ids::ShortIds;
 use crate::text::count;
 use std::io::{self, Read, Write};
 use std::path::PathBuf;

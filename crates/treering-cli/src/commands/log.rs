@@ -4,7 +4,7 @@ use super::{Position, warn_of_findings};
 use crate::describe;
 use crate::error::Failure;
 use crate::output::{Output, Style};
-use crate::short::ShortIds;
+use crate::short_ids::ShortIds;
 use crate::text::{columns, excerpt, pad, time};
 use std::io::Write;
 use std::path::PathBuf;

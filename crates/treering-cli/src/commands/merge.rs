@@ -21,7 +21,7 @@ pub(crate) struct Args {
     pub(crate) file: PathBuf,
     /// The end of the other branch (an id or its beginning)
     id: String,
-    /// Copy the messages instead of summarising them
+    /// Copy the messages instead of summarizing them
     #[arg(long)]
     full: bool,
     /// Show what would be merged; write nothing

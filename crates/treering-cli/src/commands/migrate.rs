@@ -1,8 +1,8 @@
 //! `treering migrate`
 
 use crate::error::Failure;
+use crate::in_use;
 use crate::output::{self, Output, json_string};
-use crate::replaced;
 use crate::text::{count, safe_line, safe_path};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -67,7 +67,7 @@ fn upgrade(file: &Path, args: &Args) -> Result<Option<Upgrade>, Failure> {
         return Ok(planned);
     }
     if !args.force {
-        replaced::check_idle(file)?;
+        in_use::check_idle(file)?;
     }
     Ok(session.upgrade()?)
 }

@@ -93,6 +93,17 @@ pub(crate) enum Command {
     Help(help::Args),
 }
 
+/// Facts about a command that its surroundings need.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Traits {
+    /// Whether it may print more than fits on a screen, all at once.
+    pub is_long: bool,
+    /// Whether it may change or create files before it reports what it did.
+    pub is_change: bool,
+    /// The signals that it handles itself.
+    pub signals: signals::HandledByCommand,
+}
+
 /// The action without a command.
 impl Default for Command {
     fn default() -> Self {
@@ -144,64 +155,52 @@ impl Command {
         }
     }
 
-    /// Whether it may print more than fits on a screen, all at once.
-    pub(crate) fn is_long(&self) -> bool {
-        matches!(
-            self,
+    /// Returns the facts about the command that its surroundings need. Every command is named here, so
+    /// that a new one cannot be forgotten.
+    pub(crate) fn traits(&self) -> Traits {
+        let (is_long, is_change, signals) = match self {
+            Command::Open(_) => (false, false, signals::HandledByCommand::All),
+            Command::Chat(_) => (false, true, signals::HandledByCommand::All),
+            // A pager handles Ctrl-C, and the command before it ends with it.
             Command::Context(_)
-                | Command::Log(_)
-                | Command::Tree(_)
-                | Command::Branches(_)
-                | Command::Show(_)
-                | Command::Stats(_)
-                | Command::Diff(_)
-                | Command::Ls(_)
-                | Command::Help(_)
-        )
-    }
-
-    /// Whether it may change or create files before it reports what it did.
-    pub(crate) fn is_change(&self) -> bool {
-        matches!(
-            self,
+            | Command::Log(_)
+            | Command::Tree(_)
+            | Command::Branches(_)
+            | Command::Show(_)
+            | Command::Stats(_)
+            | Command::Diff(_)
+            | Command::Ls(_)
+            | Command::Help(_) => (true, false, signals::HandledByCommand::Interrupt),
+            Command::Tail(_) | Command::Watch(_) => {
+                (false, false, signals::HandledByCommand::Interrupt)
+            }
             Command::Goto(_)
-                | Command::Pop(_)
-                | Command::Label(_)
-                | Command::Name(_)
-                | Command::Fork(_)
-                | Command::Merge(_)
-                | Command::CherryPick(_)
-                | Command::EditContext(_)
-                | Command::Compact(_)
-                | Command::Chat(_)
-                | Command::Rm(_)
-                | Command::Archive(_)
-                | Command::Unarchive(_)
-                | Command::Move(_)
-                | Command::Gc(_)
-                | Command::Convert(_)
-                | Command::Redact(_)
-                | Command::Doctor(_)
-                | Command::Migrate(_)
-                | Command::Man(_)
-        )
-    }
-
-    /// The signals that it heeds itself.
-    pub(crate) fn own_signals(&self) -> signals::Own {
-        match self {
-            Command::Open(_) | Command::Chat(_) => signals::Own::All,
-            Command::Tail(_)
-            | Command::Watch(_)
-            | Command::Goto(_)
             | Command::Pop(_)
             | Command::Merge(_)
             | Command::CherryPick(_)
-            | Command::Compact(_) => signals::Own::Interrupt,
-            // A pager heeds Ctrl-C, and what goes on before it ends with it.
-            _ if self.is_long() => signals::Own::Interrupt,
-            _ => signals::Own::Nothing,
-        }
+            | Command::Compact(_) => (false, true, signals::HandledByCommand::Interrupt),
+            Command::Label(_)
+            | Command::Name(_)
+            | Command::Fork(_)
+            | Command::EditContext(_)
+            | Command::Rm(_)
+            | Command::Archive(_)
+            | Command::Unarchive(_)
+            | Command::Move(_)
+            | Command::Gc(_)
+            | Command::Convert(_)
+            | Command::Redact(_)
+            | Command::Doctor(_)
+            | Command::Migrate(_)
+            | Command::Man(_) => (false, true, signals::HandledByCommand::Nothing),
+            Command::Append(_)
+            | Command::Search(_)
+            | Command::Export(_)
+            | Command::Demo(_)
+            | Command::Config(_)
+            | Command::Completions(_) => (false, false, signals::HandledByCommand::Nothing),
+        };
+        Traits { is_long, is_change, signals }
     }
 
     /// Finds the sessions that the command is about, where they are not named by their paths.
@@ -246,7 +245,15 @@ impl Command {
             Command::Archive(args) => args.files.iter_mut().collect(),
             Command::Unarchive(args) => args.files.iter_mut().collect(),
             Command::Move(args) => vec![&mut args.file],
-            _ => Vec::new(),
+            Command::Ls(_)
+            | Command::Search(_)
+            | Command::Watch(_)
+            | Command::Gc(_)
+            | Command::Demo(_)
+            | Command::Config(_)
+            | Command::Completions(_)
+            | Command::Man(_)
+            | Command::Help(_) => Vec::new(),
         }
     }
 

@@ -3,8 +3,8 @@
 use super::{fork, rm};
 use crate::clock;
 use crate::error::Failure;
+use crate::in_use;
 use crate::output::{self, Output};
-use crate::replaced;
 use crate::text::{safe_path, shell_word};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -38,7 +38,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     // Looked at and let go of again: the library takes the lock itself.
     drop(hold(&args.file, Recent::Accepted, clock::now())?);
     if !args.force {
-        replaced::check_idle(&args.file)?;
+        in_use::check_idle(&args.file)?;
     }
     let (dialect, old) = {
         let session = Session::open(&args.file)?;

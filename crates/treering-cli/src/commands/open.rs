@@ -5,7 +5,7 @@ use crate::error::Failure;
 use crate::interface::{self, Show};
 use crate::models::Models;
 use crate::output::Output;
-use crate::{last, sessions};
+use crate::{last_session, sessions};
 use std::path::PathBuf;
 
 /// Open the terminal interface: the tree of a session, or all sessions
@@ -29,7 +29,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
 /// Goes on with the last session of this directory.
 pub(crate) fn go_on(out: &mut Output) -> Result<(), Failure> {
     let dir = interface::current_dir()?;
-    let file = match last::of(&dir) {
+    let file = match last_session::of(&dir) {
         Some(file) => file,
         None => {
             let mut latest = PathBuf::from("@latest");

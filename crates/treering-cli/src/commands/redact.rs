@@ -3,7 +3,7 @@
 use crate::error::Failure;
 use crate::output::{Output, Style, json_string, json_string_or_null};
 use crate::redaction::{redactor, void};
-use crate::short::ShortIds;
+use crate::short_ids::ShortIds;
 use crate::text::{count, pad, safe_line, shell_word};
 use std::io::Write;
 use std::path::{Path, PathBuf};

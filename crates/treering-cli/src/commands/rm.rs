@@ -1,7 +1,7 @@
 //! `treering rm`
 
-use crate::ask;
 use crate::clock;
+use crate::confirm;
 use crate::error::Failure;
 use crate::output::{self, Output};
 use crate::text::{count, safe_path};
@@ -46,7 +46,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
         [(path, _)] => format!("Move {} to the trash?", safe_path(path)),
         several => format!("Move {} to the trash?", count(several.len(), "session", "sessions")),
     };
-    if !args.yes && !args.force && !ask::agrees(&question) {
+    if !args.yes && !args.force && !confirm::agrees(&question) {
         return Err(Failure::message("nothing was changed"));
     }
     for (path, file) in held {

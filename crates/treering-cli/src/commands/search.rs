@@ -206,7 +206,7 @@ impl Report<'_> {
 
     fn write_hit(&mut self, hit: &Hit, (id, name): (usize, usize)) -> Result<(), Failure> {
         let (mark, word, style) = state(&hit.state);
-        let word = if self.out.has_colours() { "" } else { word };
+        let word = if self.out.has_colors() { "" } else { word };
         let mark = self.out.paint(style, mark);
         let word = if word.is_empty() { String::new() } else { format!(" {}", pad(word, 9)) };
         let short = self.out.paint(Style::Id, &pad(&safe_line(&hit.short), id));

@@ -1,9 +1,9 @@
 //! `treering stats`
 
 use super::warn_of_findings;
+use crate::amounts::{cost, json_usage, tokens};
 use crate::error::Failure;
 use crate::output::{self, Output, Style, json_string, json_string_or_null};
-use crate::spent::{cost, json_usage, tokens};
 use crate::text::{columns, count, excerpt, fit, fit_end, pad, safe_line, time};
 use std::collections::BTreeMap;
 use std::io::Write;

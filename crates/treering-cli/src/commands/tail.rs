@@ -7,8 +7,8 @@
 use super::log;
 use crate::error::Failure;
 use crate::output::{self, Output, Style};
-use crate::pulse::{Patience, Pulse};
-use crate::short::ShortIds;
+use crate::poll_loop::{IdleTimeout, PollLoop};
+use crate::short_ids::ShortIds;
 use crate::text::safe_line;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -27,26 +27,26 @@ pub(crate) struct Args {
     #[arg(short = 'n', long, value_name = "N", default_value_t = 10)]
     last: usize,
     #[command(flatten)]
-    patience: Patience,
+    idle: IdleTimeout,
     /// The entries as they are in the file, one JSON object per line, as `log` shows them
     #[arg(long)]
     json: bool,
 }
 
 pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
-    let mut pulse = Pulse::new(&args.patience)?;
+    let mut poll = PollLoop::new(&args.idle)?;
     let mut file = File::new(&args.file);
     let session = Session::open(&args.file)?;
     let mut tail = Tail { session, ids: None, before: None, json: args.json };
     tail.write_last(args.last, out)?;
     out.finish()?;
-    while pulse.wait() {
+    while poll.wait() {
         file.look();
         match tail.session.refresh() {
             Ok(new) if new.is_empty() => file.trouble = None,
             Ok(new) => {
                 file.trouble = None;
-                pulse.beat();
+                poll.mark_change();
                 tail.write(&new, out)?;
                 out.finish()?;
             }

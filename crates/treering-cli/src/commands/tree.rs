@@ -5,7 +5,7 @@ use crate::describe;
 use crate::error::Failure;
 use crate::layout::Layout;
 use crate::output::{Output, Style, json_string, json_string_or_null};
-use crate::short::ShortIds;
+use crate::short_ids::ShortIds;
 use crate::text::{columns, fit, pad, safe_line};
 use std::io::Write;
 use std::path::PathBuf;

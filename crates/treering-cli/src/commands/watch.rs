@@ -6,7 +6,7 @@
 use crate::clock;
 use crate::error::Failure;
 use crate::output::{self, Output, Style, json_string, json_string_or_null};
-use crate::pulse::{Patience, Pulse};
+use crate::poll_loop::{IdleTimeout, PollLoop};
 use crate::sessions;
 use crate::text::{columns, count, excerpt, fit, pad, safe_line, time};
 use std::collections::HashMap;
@@ -30,7 +30,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR")]
     dir: Vec<PathBuf>,
     #[command(flatten)]
-    patience: Patience,
+    idle: IdleTimeout,
     /// One JSON object per line: time, event (new, grown, shrunk, replaced, gone), path, agent, id, cwd,
     /// title, size, lines
     #[arg(long)]
@@ -38,7 +38,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
-    let mut pulse = Pulse::new(&args.patience)?;
+    let mut poll = PollLoop::new(&args.idle)?;
     let places = match args.dir.is_empty() {
         true => sessions::places(),
         false => sessions::places().only(args.dir.iter().cloned()),
@@ -52,10 +52,10 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
         watched.titles.insert(session.path.clone(), Title::of(session));
     }
     watched.greet();
-    while pulse.wait() {
+    while poll.wait() {
         for event in watch.look() {
             if watched.tell(&event, out)? {
-                pulse.beat();
+                poll.mark_change();
             }
         }
         out.finish()?;

@@ -104,13 +104,13 @@ fn talk(place: &Place, url: &str, args: &[&str], input: Option<&[u8]>) -> Ran {
 #[test]
 fn a_question_is_answered_and_kept() {
     let place = Place::empty();
-    let server = Server::start(&[Some("A colour."), Some("Red.")]);
+    let server = Server::start(&[Some("A color."), Some("Red.")]);
     let ran = talk(&place, &server.url, &["chat", "--new", "c.jsonl", "-p", "What is red?"], None);
-    assert_eq!(ran.ok(), "A colour.\n");
+    assert_eq!(ran.ok(), "A color.\n");
     assert_eq!(server.asked(), ["What is red?"]);
     let ran = talk(&place, &server.url, &["chat", "c.jsonl", "-p", "Name one."], None);
     assert_eq!(ran.ok(), "Red.\n");
-    assert_eq!(server.asked(), ["What is red?", "A colour.", "Name one."]);
+    assert_eq!(server.asked(), ["What is red?", "A color.", "Name one."]);
     let log = place.run(&["log", "c.jsonl"]).ok();
     assert!(log.contains("What is red?") && log.contains("Red."), "{log}");
 }

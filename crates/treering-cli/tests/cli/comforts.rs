@@ -101,7 +101,7 @@ fn the_configuration_is_shown_and_begun() {
     assert_eq!(place.run(&["config", "path"]).ok(), format!("{path}\n"));
     let ran = place.run(&["config"]);
     insta::assert_snapshot!(ran.stdout, @r#"
-    ui.colour = "auto"
+    ui.color = "auto"
     ui.time = "relative"
     ui.pager = "less -FRX"
     ui.theme = "auto"
@@ -123,7 +123,7 @@ fn the_configuration_is_shown_and_begun() {
     assert_eq!(
         shown,
         [
-            json!({"path": path, "exists": true, "ui": {"colour": "auto", "time": "relative", "pager": null},
+            json!({"path": path, "exists": true, "ui": {"color": "auto", "time": "relative", "pager": null},
                 "places": {"only": [], "also": []}})
         ]
     );
@@ -209,7 +209,7 @@ fn there_is_a_manual_page_for_every_command() {
 }
 
 #[test]
-fn colours_come_when_they_are_asked_for() {
+fn colors_come_when_they_are_asked_for() {
     let place = Place::with_story();
     let log = |variables: &[(&str, &str)]| {
         let mut command = place.command(&["log", "s.jsonl"]);

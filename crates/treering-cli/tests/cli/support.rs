@@ -69,7 +69,7 @@ impl Place {
         Place::with(&story())
     }
 
-    /// The program, in this directory. Whether the caller has a terminal or wants colours must not
+    /// The program, in this directory. Whether the caller has a terminal or wants colors must not
     /// matter.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_treering"));

@@ -6,9 +6,9 @@ mod repair;
 mod total;
 
 use crate::error::Failure;
+use crate::in_use;
 use crate::output::{self, Output};
 use crate::progress::Meter;
-use crate::replaced;
 use crate::sessions;
 use crate::text::safe_line;
 use std::path::{Path, PathBuf};
@@ -135,7 +135,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
 impl Args {
     fn repair(&self, file: &Path) -> Result<Repair, Failure> {
         if self.in_place && !self.force {
-            replaced::check_idle(file)?;
+            in_use::check_idle(file)?;
         }
         Ok(treering::doctor::repair(file, RepairOptions { to: self.to() })?)
     }

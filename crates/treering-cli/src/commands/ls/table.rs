@@ -4,9 +4,9 @@
 //! last column share what is left. Where that is too little to read anything, columns go, the least
 //! telling first.
 
+use crate::amounts::tokens;
 use crate::error::Failure;
 use crate::output::{Output, Style};
-use crate::spent::tokens;
 use crate::text::{self, age, columns, excerpt, fit, fit_end, pad, safe_line, size, time};
 use std::collections::HashMap;
 use std::io::Write;

@@ -18,7 +18,7 @@ const REST: u32 = 9;
 
 /// When following ends by itself.
 #[derive(Debug, Clone, clap::Args)]
-pub(crate) struct Patience {
+pub(crate) struct IdleTimeout {
     /// End once nothing has happened for so many seconds; 0 looks once
     #[arg(long, value_name = "SECS", value_parser = seconds)]
     until_idle: Option<Duration>,
@@ -30,44 +30,44 @@ fn seconds(text: &str) -> Result<Duration, String> {
 }
 
 /// The rhythm of looking.
-pub(crate) struct Pulse {
+pub(crate) struct PollLoop {
     runtime: tokio::runtime::Runtime,
     interrupt: Pin<Box<dyn Future<Output = io::Result<()>>>>,
-    patience: Option<Duration>,
+    idle: Option<Duration>,
     /// When something happened last.
     last: Instant,
     /// When the look under way began.
     began: Instant,
 }
 
-impl Pulse {
+impl PollLoop {
     /// From now on Ctrl-C no longer ends the program: it ends the waiting.
-    pub(crate) fn new(patience: &Patience) -> Result<Self, Failure> {
+    pub(crate) fn new(idle: &IdleTimeout) -> Result<Self, Failure> {
         let cannot =
             |error: io::Error| Failure::message(format!("cannot start the runtime: {error}"));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let mut pulse = Pulse {
+        let mut poll = PollLoop {
             runtime: runtime.map_err(cannot)?,
             interrupt: Box::pin(tokio::signal::ctrl_c()),
-            patience: patience.until_idle,
+            idle: idle.until_idle,
             last: Instant::now(),
             began: Instant::now(),
         };
         // Being asked once is what makes it listen.
-        pulse.pause(Duration::ZERO);
-        Ok(pulse)
+        poll.pause(Duration::ZERO);
+        Ok(poll)
     }
 
     /// Something happened.
-    pub(crate) fn beat(&mut self) {
+    pub(crate) fn mark_change(&mut self) {
         self.last = Instant::now();
     }
 
     /// Waits for the next poll. Returns false when the loop should end.
     pub(crate) fn wait(&mut self) -> bool {
         let mut pause = PAUSE.max(self.began.elapsed() * REST);
-        if let Some(patience) = self.patience {
-            let left = patience.saturating_sub(self.last.elapsed());
+        if let Some(idle) = self.idle {
+            let left = idle.saturating_sub(self.last.elapsed());
             if left.is_zero() {
                 return false;
             }
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn without_patience_there_is_no_waiting() {
-        let mut pulse = Pulse::new(&Patience { until_idle: Some(Duration::ZERO) }).unwrap();
-        assert!(!pulse.wait());
+        let mut poll = PollLoop::new(&IdleTimeout { until_idle: Some(Duration::ZERO) }).unwrap();
+        assert!(!poll.wait());
     }
 }
