@@ -330,10 +330,9 @@ pub fn infos(files: &[PathBuf], mut each: impl FnMut(&Path, Result<SessionInfo>,
 pub fn info(path: &Path) -> Result<SessionInfo> {
     let Listed { mut journal, cut } = Held::open(path)?;
     let mut loaded = Loaded::read(&*journal).map_err(|error| error.at(Some(path)))?;
-    if loaded.dialect == Dialect::ClaudeCode
-        && let Some(joined) = Joined::with_subagents(path)?
-    {
-        journal = Arc::new(joined);
+    let subagents = loaded.facts().subagents_of(path);
+    if !subagents.is_empty() {
+        journal = Arc::new(Joined::open(path, &subagents)?);
         loaded = Loaded::read(&*journal).map_err(|error| error.at(Some(path)))?;
     }
     let loaded = loaded.at(path);
@@ -349,7 +348,7 @@ pub fn info(path: &Path) -> Result<SessionInfo> {
         // An archive has the time of the session that it was made of.
         return Ok(SessionInfo { modified: file_time(path), size, is_partial: true, ..info });
     }
-    let usage = usage::of_session(&view, loaded.dialect)?;
+    let usage = usage::of_session(&view)?;
     Ok(SessionInfo {
         tokens: (usage.requests > 0).then(|| usage.total()),
         cost: (usage.requests > usage.unpriced).then(|| usage.cost.dollars()),

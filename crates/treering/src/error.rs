@@ -1,7 +1,8 @@
 //! Errors by cause. Each names the file, line or id it is about; how to phrase it for a person, with
 //! a hint, is the business of the program that embeds the library.
 
-use crate::id::EntryId;
+use crate::dialect::name::Dialect;
+use crate::id::{EntryId, InvalidSessionId};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -45,7 +46,7 @@ pub enum Error {
     },
     /// The session is another agent's, whose files treering reads but never writes.
     #[error("{0} sessions are never modified in place: fork or convert it")]
-    ReadOnlyDialect(crate::Dialect),
+    ReadOnlyDialect(Dialect),
     /// A fork in another dialect does not go into the directory of its source, and no other directory
     /// was named.
     #[error(
@@ -53,9 +54,9 @@ pub enum Error {
     )]
     NoForkDirectory {
         /// The dialect of the source.
-        from: crate::Dialect,
+        from: Dialect,
         /// The dialect of the fork.
-        to: crate::Dialect,
+        to: Dialect,
     },
     /// A fork, a conversion or a filtered session was read again and is not what it should be. Nothing was written.
     #[error("the result differs from its source when it is read back: {0}")]
@@ -102,9 +103,7 @@ pub enum Error {
         reason: &'static str,
     },
     /// A session id that cannot be part of a file name.
-    #[error(
-        "invalid session id {0:?}: letters, digits, '.', '_' and '-', starting and ending with a letter or digit, at most 128"
-    )]
+    #[error("{}", InvalidSessionId(.0.clone()))]
     InvalidSessionId(String),
     /// An entry that cannot be written.
     #[error("invalid entry: {0}")]
@@ -130,10 +129,10 @@ pub enum Error {
         /// The id of the session that the file holds.
         found: String,
     },
-    /// The session's name is in a title line that is not the one oh-my-pi rewrites in place, so that it
-    /// cannot be changed.
+    /// The session's name is in a title line that does not have the form and length in which it can be
+    /// overwritten, so that it cannot be changed.
     #[error(
-        "{}: the session cannot be named: its title line is not the 256 bytes that oh-my-pi keeps for it",
+        "{}: the session cannot be renamed: its title line does not have the fixed length that is overwritten in place",
         .0.display()
     )]
     NotNameable(PathBuf),
@@ -158,6 +157,12 @@ pub enum Error {
     /// The entries were written, but the system could not confirm that they are on disk.
     #[error("written, but not known to be on disk: {0}")]
     NotDurable(#[source] io::Error),
+}
+
+impl From<InvalidSessionId> for Error {
+    fn from(error: InvalidSessionId) -> Self {
+        Error::InvalidSessionId(error.0)
+    }
 }
 
 fn name(id: &Option<EntryId>) -> &str {

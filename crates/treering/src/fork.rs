@@ -6,6 +6,7 @@
 
 use crate::convert::{self, Conversion, Extent};
 use crate::dialect::Dialect;
+use crate::dialect::facts::LeafParent;
 use crate::entry::{Kind, Role};
 use crate::error::{Error, Result};
 use crate::fs;
@@ -75,7 +76,9 @@ impl Session {
         let row = tree.find_row(leaf)?;
         // A fork at a leaf entry is one at its target: some dialects chain it to the leaf that was left.
         let row = match tree.node(row).kind() {
-            Kind::Leaf if self.dialect().codec().leaf_hangs_on_the_left() => tree.leaf_target(row),
+            Kind::Leaf if self.dialect().facts().leaf_parent == LeafParent::PreviousLeaf => {
+                tree.leaf_target(row)
+            }
             _ => Some(row),
         };
         Fork::new(self, Extent::Path, row.map(|row| tree.id(row)), options)?.make()
@@ -125,7 +128,7 @@ impl<'a> Fork<'a> {
         let (own, path) = (loaded.dialect, source.path());
         let leaf = leaf.map(|leaf| view.tree().find_row(leaf.as_str())).transpose()?;
         let from = Standing { view, header: loaded.header_row(), leaf };
-        let default = if own.is_writable() { own } else { Dialect::Pi };
+        let default = if own.is_writable() { own } else { Dialect::default() };
         let dialect = dialect.unwrap_or(default);
         if !dialect.is_writable() {
             return Err(Error::ReadOnlyDialect(dialect));
@@ -194,7 +197,7 @@ impl<'a> Fork<'a> {
     fn hold(&self) -> Result<Session> {
         let mut bytes = Vec::new();
         let conversion = self.conversion()?;
-        let mut losses = match &conversion {
+        let mut report = match &conversion {
             Some(conversion) => Some(conversion.write(&mut bytes)?),
             None => self.copy(&mut bytes).map(|()| None).map_err(Error::Storage)?,
         };
@@ -210,8 +213,8 @@ impl<'a> Fork<'a> {
                 State::with_header(Place::Elsewhere, journal(), load()?, self.header.clone())?;
             Ok(Session::new(state, self.creation, Durability::None))
         };
-        match (&conversion, &mut losses) {
-            (Some(conversion), Some(losses)) => conversion.finish(&open, losses)?,
+        match (&conversion, &mut report) {
+            (Some(conversion), Some(report)) => conversion.finish(&open, report)?,
             _ => self.prove(&open()?)?,
         }
         let place = match &self.target {
@@ -244,9 +247,11 @@ impl<'a> Fork<'a> {
             |path: &Option<PathBuf>| path.as_deref().and_then(Path::parent).map(fs::absolute);
         let is_elsewhere = directory(&self.target) != directory(&self.source.path());
         match error {
-            Error::Unfaithful(what) if self.dialect == Dialect::Omp && is_elsewhere => {
-                let why = "omp keeps images beside its sessions, out of reach of this directory";
-                Error::Unfaithful(format!("{what}; {why}"))
+            Error::Unfaithful(what)
+                if self.dialect.facts().blob_directories.is_some() && is_elsewhere =>
+            {
+                let why = "keeps images beside its sessions, out of reach of this directory";
+                Error::Unfaithful(format!("{what}; {} {why}", self.dialect))
             }
             error => error,
         }

@@ -1,7 +1,5 @@
 //! The header: who a session is. Metadata, not a node of the tree.
 
-use crate::dialect::Dialect;
-use crate::error::{Error, Result};
 use crate::id::SessionId;
 use crate::json;
 use std::path::Path;
@@ -125,16 +123,6 @@ impl Header {
     /// The raw JSON of a field, also of fields treering does not know.
     pub fn get(&self, key: &str) -> Option<&[u8]> {
         json::get(&self.raw, key)
-    }
-
-    /// Fails if a session of this dialect must not be written.
-    pub(crate) fn check_writable(&self, dialect: Dialect) -> Result<()> {
-        let supported = dialect.codec().version();
-        match self.version {
-            _ if !dialect.is_writable() => Err(Error::ReadOnlyDialect(dialect)),
-            version if version > supported => Err(Error::ReadOnly { version, supported }),
-            _ => Ok(()),
-        }
     }
 
     /// When the session was created, in Unix milliseconds.

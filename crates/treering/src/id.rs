@@ -1,6 +1,5 @@
 //! Identifiers: what names an entry, what names a session, and how new ones are made.
 
-use crate::error::{Error, Result};
 use std::borrow::Borrow;
 use std::fmt;
 use std::hash::{BuildHasher, Hash, Hasher, RandomState};
@@ -129,14 +128,14 @@ impl SessionId {
     pub const MAX_LEN: usize = 128;
 
     /// Accepts letters, digits, `.`, `_` and `-`, with a letter or digit at both ends.
-    pub fn new(text: &str) -> Result<Self> {
+    pub fn new(text: &str) -> Result<Self, InvalidSessionId> {
         let bytes = text.as_bytes();
         let inner = |byte: &u8| byte.is_ascii_alphanumeric() || b"._-".contains(byte);
         let ends = [bytes.first(), bytes.last()];
         let valid = bytes.len() <= Self::MAX_LEN
             && bytes.iter().all(inner)
             && ends.iter().all(|end| end.is_some_and(u8::is_ascii_alphanumeric));
-        if valid { Ok(SessionId(text.into())) } else { Err(Error::InvalidSessionId(text.into())) }
+        if valid { Ok(SessionId(text.into())) } else { Err(InvalidSessionId(text.into())) }
     }
 
     /// A new UUID version 7: sorts by time of creation.
@@ -155,6 +154,13 @@ impl fmt::Display for SessionId {
         f.write_str(&self.0)
     }
 }
+
+/// A text that is no session id.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "invalid session id {0:?}: letters, digits, '.', '_' and '-', starting and ending with a letter or digit, at most 128"
+)]
+pub struct InvalidSessionId(pub(crate) String);
 
 /// Makes entry ids. Uniqueness does not rest on the randomness: every candidate is checked against
 /// the session, under the file's lock.

@@ -68,7 +68,7 @@ pub use entry::{Entry, Kind, Message, NewEntry, Role};
 pub use error::{Error, Result};
 pub use fork::ForkOptions;
 pub use header::Header;
-pub use id::{EntryId, SessionId};
+pub use id::{EntryId, InvalidSessionId, SessionId};
 pub use session::{Session, SessionOptions};
 pub use tree::Tree;
 

@@ -5,7 +5,7 @@
 //! is kept, and what agents append to it meanwhile is brought over. Whatever is not an entry (damaged lines, blank lines) is carried over byte
 //! for byte, and entries change only where the version demands it.
 
-use crate::dialect::{Dialect, versions};
+use crate::dialect::versions;
 use crate::entry::Kind;
 use crate::error::{Error, Result};
 use crate::fs::{self, NewFile};
@@ -59,13 +59,8 @@ pub(crate) fn outlook(view: &Snapshot, loaded: &Loaded) -> Result<Option<Upgrade
 
 /// Whether the file must be rewritten before anything can be appended to it.
 pub(crate) fn is_due(loaded: &Loaded) -> bool {
-    has_pis_versions(loaded.dialect)
+    loaded.facts().has_own_header
         && loaded.header.as_ref().is_some_and(|header| header.declared < VERSION)
-}
-
-/// Returns whether the versions of a dialect are those of pi.
-fn has_pis_versions(dialect: Dialect) -> bool {
-    matches!(dialect, Dialect::Pi | Dialect::Omp)
 }
 
 /// Upgrades the file at `path`, of which `loaded` is everything. The caller holds the file's lock.
@@ -138,7 +133,7 @@ impl Copier<'_> {
     fn copy(&mut self, loaded: &Loaded, mut header: Option<&[u8]>) -> io::Result<u64> {
         let shape = loaded.shape.unwrap_or(Shape::Tree);
         let version = match loaded.header.as_ref() {
-            Some(header) if has_pis_versions(loaded.dialect) => header.version,
+            Some(header) if loaded.facts().has_own_header => header.version,
             _ => VERSION,
         };
         let first = loaded.tree.nodes.partition_point(|node| node.offset < self.at);

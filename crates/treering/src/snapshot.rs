@@ -1,8 +1,7 @@
 //! A session as it is at one moment: its tree, and where the bodies are.
 
-use crate::dialect::Codec;
-use crate::dialect::omp::blobs;
-use crate::dialect::{python, versions};
+use crate::dialect::agent::PathRecords;
+use crate::dialect::{Codec, Facts, blobs, versions};
 use crate::entry::{Entry, Kind, NewEntry, Role};
 use crate::error::{Error, Result};
 use crate::json;
@@ -20,6 +19,7 @@ pub(crate) struct Snapshot {
     tree: Arc<Tree>,
     journal: Arc<dyn Journal>,
     codec: &'static dyn Codec,
+    facts: &'static Facts,
     version: u64,
     shape: Shape,
     blobs: Arc<[PathBuf]>,
@@ -36,6 +36,7 @@ impl Snapshot {
             tree: Arc::clone(&loaded.tree),
             journal,
             codec: loaded.codec(),
+            facts: loaded.facts(),
             version: loaded.header.as_ref().map_or(crate::header::VERSION, |header| header.version),
             shape: loaded.shape.unwrap_or(Shape::Tree),
             blobs: Arc::clone(&loaded.blobs),
@@ -71,13 +72,17 @@ impl Snapshot {
         Ok(bytes)
     }
 
-    /// A record as JSON: Python writes numbers that JSON does not have.
+    /// Returns a record as JSON: Python writes numbers that JSON does not have.
     fn standard<'a>(&self, record: &'a [u8]) -> Cow<'a, [u8]> {
-        if self.codec.is_python() { python::standard(record) } else { Cow::Borrowed(record) }
+        self.facts.json.standard(record)
     }
 
     pub(crate) fn codec(&self) -> &'static dyn Codec {
         self.codec
+    }
+
+    pub(crate) fn facts(&self) -> &'static Facts {
+        self.facts
     }
 
     /// The row's entry in treering's shape, of the current version. Borrowed where nothing had to
@@ -89,7 +94,7 @@ impl Snapshot {
         images: Images,
         more: &mut Vec<Vec<u8>>,
     ) -> Cow<'a, [u8]> {
-        if self.codec.is_native(self.tree.node(row).kind()) {
+        if self.facts.is_native(self.tree.node(row).kind()) {
             let entry = versions::upgraded(&self.tree, row, self.shape, self.version, bytes);
             return match images {
                 Images::Referenced => entry,
@@ -338,5 +343,29 @@ impl Bodies {
         let start = json::skip_space(&body, 0);
         let whole = body.get(start) == Some(&b'{') && json::skip_value(&body, start).is_some();
         Ok(whole.then_some(body))
+    }
+}
+
+/// The records on a path.
+#[derive(Debug)]
+pub(crate) struct RecordsOnPath<'a> {
+    view: &'a Snapshot,
+    rows: Vec<u32>,
+    bodies: Bodies,
+}
+
+impl<'a> RecordsOnPath<'a> {
+    pub(crate) fn new(view: &'a Snapshot, rows: Vec<u32>) -> Self {
+        RecordsOnPath { view, rows, bodies: Bodies::default() }
+    }
+}
+
+impl PathRecords for RecordsOnPath<'_> {
+    fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    fn record(&mut self, at: usize) -> Result<Option<&[u8]>> {
+        self.bodies.record(self.view, self.rows[at])
     }
 }

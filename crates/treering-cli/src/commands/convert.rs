@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use treering::Dialect;
-use treering::convert::{ConvertOptions, Fate, Losses};
+use treering::convert::{ConversionReport, ConvertOptions, Outcome};
 use treering_redact::Redactor;
 
 /// Write a session as another agent would have written it
@@ -39,13 +39,13 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     let target = args.output.clone().unwrap_or_else(|| beside(&args.file, args.to));
     let options = ConvertOptions { leaf: args.leaf.clone() };
-    let losses = match args.redaction.redactor()? {
+    let report = match args.redaction.redactor()? {
         None => treering::convert::convert(&args.file, &target, args.to, &options)?,
         Some(redactor) => redacted(&redactor, args, &target, &options)?,
     };
     match args.json {
-        true => write_json(&losses, &target, out),
-        false => write(&losses, &target, out),
+        true => write_json(&report, &target, out),
+        false => write(&report, &target, out),
     }
 }
 
@@ -55,9 +55,9 @@ fn redacted(
     args: &Args,
     target: &Path,
     options: &ConvertOptions,
-) -> Result<Losses, Failure> {
+) -> Result<ConversionReport, Failure> {
     let session = redactor.open(&args.file)?;
-    let losses = treering::convert::convert_session(&session, target, args.to, options)?;
+    let report = treering::convert::convert_session(&session, target, args.to, options)?;
     let mut report = redactor.report();
     if let Some(leaf) = &args.leaf {
         let path = session.path_to(leaf)?.map(|entry| Ok(entry?.id().to_string()));
@@ -65,7 +65,7 @@ fn redacted(
         report = report.only(|id| path.contains(id));
     }
     redaction::tell(&report);
-    Ok(losses)
+    Ok(report)
 }
 
 /// `name.jsonl` becomes `name.agent.jsonl`.
@@ -76,16 +76,16 @@ fn beside(file: &Path, dialect: Dialect) -> PathBuf {
     file.with_file_name(format!("{stem}.{dialect}.jsonl"))
 }
 
-fn write(losses: &Losses, target: &Path, out: &mut Output) -> Result<(), Failure> {
-    let Losses { from, to, verified, ends, .. } = losses;
+fn write(report: &ConversionReport, target: &Path, out: &mut Output) -> Result<(), Failure> {
+    let ConversionReport { from, to, verified, ends, .. } = report;
     writeln!(out, "{from} → {to}: {}", shell_word(target))?;
-    let items = losses.items();
+    let items = report.items();
     let widest = items.iter().map(|(kind, _, _)| kind.chars().count()).max().unwrap_or(0).min(40);
-    for (kind, fate, number) in items {
-        let (word, style, why) = match fate {
-            Fate::Carried => ("carried", Style::Dim, ""),
-            Fate::Adapted(why) => ("adapted", Style::Label, why),
-            Fate::LeftOut(why) => ("left out", Style::Bad, why),
+    for (kind, outcome, number) in items {
+        let (word, style, why) = match outcome {
+            Outcome::Carried => ("carried", Style::Dim, ""),
+            Outcome::Adapted(why) => ("adapted", Style::Label, why),
+            Outcome::LeftOut(why) => ("left out", Style::Bad, why),
             _ => ("", Style::Dim, ""),
         };
         let word = out.paint(style, &pad(word, 8));
@@ -102,23 +102,23 @@ fn write(losses: &Losses, target: &Path, out: &mut Output) -> Result<(), Failure
     Ok(())
 }
 
-fn write_json(losses: &Losses, target: &Path, out: &mut Output) -> Result<(), Failure> {
-    let Losses { from, to, verified, ends, .. } = losses;
+fn write_json(report: &ConversionReport, target: &Path, out: &mut Output) -> Result<(), Failure> {
+    let ConversionReport { from, to, verified, ends, .. } = report;
     write!(out, "{{\"from\":\"{from}\",\"to\":\"{to}\",\"output\":")?;
     out.json_path(target)?;
-    let (carried, adapted, left_out) = (losses.carried(), losses.adapted(), losses.left_out());
+    let (carried, adapted, left_out) = (report.carried(), report.adapted(), report.left_out());
     write!(out, ",\"carried\":{carried},\"adapted\":{adapted},\"leftOut\":{left_out}")?;
     write!(out, ",\"contexts\":{ends},\"verifiedContexts\":{verified},\"items\":[")?;
-    for (at, (kind, fate, number)) in losses.items().into_iter().enumerate() {
+    for (at, (kind, outcome, number)) in report.items().into_iter().enumerate() {
         out.write_all(if at == 0 { b"{\"kind\":" } else { b",{\"kind\":" })?;
         json_string(out, kind)?;
-        let (fate, why) = match fate {
-            Fate::Carried => ("carried", None),
-            Fate::Adapted(why) => ("adapted", Some(why)),
-            Fate::LeftOut(why) => ("leftOut", Some(why)),
+        let (word, why) = match outcome {
+            Outcome::Carried => ("carried", None),
+            Outcome::Adapted(why) => ("adapted", Some(why)),
+            Outcome::LeftOut(why) => ("leftOut", Some(why)),
             _ => ("unknown", None),
         };
-        write!(out, ",\"fate\":\"{fate}\",\"count\":{number}")?;
+        write!(out, ",\"outcome\":\"{word}\",\"count\":{number}")?;
         if let Some(why) = why {
             out.write_all(b",\"reason\":")?;
             json_string(out, why)?;

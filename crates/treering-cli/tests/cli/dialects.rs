@@ -28,7 +28,7 @@ fn a_conversion_says_what_became_of_everything() {
     ");
     assert!(place.read("c.chimera.jsonl").starts_with("{\"type\": \"header\", "));
     let report = place.run(&["convert", "c.jsonl", "--to", "pi", "-o", "p.jsonl", "--json"]).ok();
-    insta::assert_snapshot!(report, @r#"{"from":"claude-code","to":"pi","output":"p.jsonl","carried":4,"adapted":0,"leftOut":0,"contexts":2,"verifiedContexts":2,"items":[{"kind":"message (assistant)","fate":"carried","count":1},{"kind":"message (toolResult)","fate":"carried","count":1},{"kind":"message (user)","fate":"carried","count":2}]}"#);
+    insta::assert_snapshot!(report, @r#"{"from":"claude-code","to":"pi","output":"p.jsonl","carried":4,"adapted":0,"leftOut":0,"contexts":2,"verifiedContexts":2,"items":[{"kind":"message (assistant)","outcome":"carried","count":1},{"kind":"message (toolResult)","outcome":"carried","count":1},{"kind":"message (user)","outcome":"carried","count":2}]}"#);
     let only = place.run(&["convert", "c.jsonl", "--to", "omp", "--leaf", "a1", "--json"]).json();
     assert_eq!((&only[0]["carried"], &only[0]["output"]), (&2.into(), &"c.omp.jsonl".into()));
     assert_eq!(place.read("c.jsonl"), CLAUDE);

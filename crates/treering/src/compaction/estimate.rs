@@ -8,9 +8,9 @@
 use super::outline::Outline;
 use super::system;
 use crate::context::ContextMessage;
-use crate::dialect::stringify;
 use crate::entry::{Role, number};
 use crate::error::Result;
+use crate::json::stringify;
 use crate::json::{self, Members};
 
 /// The size of an image, in code units.

@@ -3,7 +3,7 @@
 //! Texts add up, sections are replaced or removed by name, tools are added and removed. A compaction
 //! carries the result, because it stands for the messages that made it.
 
-use crate::dialect::stringify;
+use crate::json::stringify;
 use crate::json::{self, Members};
 use std::collections::HashMap;
 

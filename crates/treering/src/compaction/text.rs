@@ -6,8 +6,8 @@
 
 use super::prepare::Prepared;
 use crate::context::ContextMessage;
-use crate::dialect::stringify;
 use crate::entry::{MessageView, Role};
+use crate::json::stringify;
 use crate::json::{self, Members};
 use std::collections::HashMap;
 

@@ -156,7 +156,7 @@ fn named_by(view: &Snapshot, bodies: &mut Bodies, row: u32) -> Result<Option<Mod
     // Some agents' messages do not say who wrote them; pi's always do, and then it counts.
     let counts = |model: &Model| {
         let is_unnamed = model.provider.is_none() && model.model_id.is_none();
-        !is_unnamed || view.codec().is_native(Kind::Message)
+        !is_unnamed || view.facts().is_native(Kind::Message)
     };
     Ok(named.filter(counts))
 }

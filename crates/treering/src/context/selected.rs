@@ -113,7 +113,7 @@ impl Projection {
             (Kind::CustomMessage, _) => is_meant(Role::Custom),
             (Kind::BranchSummary, _) => is_meant(Role::BranchSummary),
             // Records of other agents may hold further messages.
-            (kind, Some(role)) if self.view.codec().is_native(kind) => is_meant(role),
+            (kind, Some(role)) if self.view.facts().is_native(kind) => is_meant(role),
             _ => true,
         }
     }

@@ -11,8 +11,9 @@ mod report;
 mod verify;
 mod write;
 
-pub use report::{Fate, Losses};
-pub(crate) use write::{Conversion, Item, Writer, name_of};
+pub use crate::dialect::export::Outcome;
+pub use report::ConversionReport;
+pub(crate) use write::Conversion;
 
 use crate::dialect::Dialect;
 use crate::error::{Error, Result};
@@ -47,8 +48,8 @@ pub struct ConvertOptions {
 /// let session = Session::create_at(&from, "/project", Default::default())?;
 /// session.append(Message::user("hello"))?;
 ///
-/// let losses = treering::convert::convert(&from, &to, Dialect::Chimera, &ConvertOptions::default())?;
-/// assert_eq!(losses.left_out(), 0);
+/// let report = treering::convert::convert(&from, &to, Dialect::Chimera, &ConvertOptions::default())?;
+/// assert_eq!(report.left_out(), 0);
 /// assert_eq!(Session::open(&to)?.context()?, session.context()?);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -57,7 +58,7 @@ pub fn convert(
     target: impl AsRef<Path>,
     dialect: Dialect,
     options: &ConvertOptions,
-) -> Result<Losses> {
+) -> Result<ConversionReport> {
     let target = target.as_ref();
     check(target, dialect)?;
     convert_session(&Session::open(source)?, target, dialect, options)
@@ -69,7 +70,7 @@ pub fn convert_session(
     target: impl AsRef<Path>,
     dialect: Dialect,
     options: &ConvertOptions,
-) -> Result<Losses> {
+) -> Result<ConversionReport> {
     let target = target.as_ref();
     check(target, dialect)?;
     let leaf = match &options.leaf {
@@ -82,15 +83,15 @@ pub fn convert_session(
 }
 
 /// Writes a conversion to a new file, which gets its name after it was proven.
-pub(crate) fn write_new(target: &Path, conversion: &Conversion<'_>) -> Result<Losses> {
+pub(crate) fn write_new(target: &Path, conversion: &Conversion<'_>) -> Result<ConversionReport> {
     let new = NewFile::beside(target).map_err(Error::io(target, "write"))?;
     let mut out = io::BufWriter::with_capacity(1 << 20, new);
-    let mut losses = conversion.write(&mut out)?;
+    let mut report = conversion.write(&mut out)?;
     let new = out.into_inner().map_err(io::IntoInnerError::into_error);
     let new = new.map_err(Error::io(target, "write"))?;
-    conversion.finish(&|| Session::open(new.path()), &mut losses)?;
+    conversion.finish(&|| Session::open(new.path()), &mut report)?;
     new.publish().map_err(Error::creating(target, "write"))?;
-    Ok(losses)
+    Ok(report)
 }
 
 /// Whether there can be a result, before anything is read.
@@ -98,7 +99,8 @@ fn check(target: &Path, dialect: Dialect) -> Result<()> {
     if fs::exists(target) {
         return Err(Error::AlreadyExists(target.to_owned()));
     }
-    if dialect == Dialect::Codex {
+    let facts = dialect.facts();
+    if !facts.is_writable && facts.export.is_none() {
         return Err(Error::ReadOnlyDialect(dialect));
     }
     Ok(())

@@ -1,6 +1,7 @@
 //! Decides where each entry of the source stands in the result.
 
 use crate::context::{self, Model, NO_THINKING, contributes};
+use crate::dialect::facts::{LeafParent, ResetForm};
 use crate::dialect::{Codec, Dialect};
 use crate::entry::{Kind, NewEntry, Role};
 use crate::error::Result;
@@ -54,7 +55,7 @@ impl Plan {
             more: HashMap::new(),
             summaries: HashSet::new(),
             roots: HashMap::new(),
-            skips_leaves: target.codec().leaf_hangs_on_the_left(),
+            skips_leaves: target.facts().leaf_parent == LeafParent::PreviousLeaf,
         };
         plan.dropped.extend(header.map(|row| (row, Dropped::Header)));
         let mut bodies = Bodies::default();
@@ -79,7 +80,7 @@ impl Plan {
             }
         }
         // These two have resets of their own.
-        if !matches!(target, Dialect::Omp | Dialect::ClaudeCode) {
+        if target.facts().reset == ResetForm::Root {
             plan.place_resets(view, leaf)?;
         }
         Ok(plan)
@@ -254,7 +255,7 @@ fn first_part(tree: &Tree, row: u32) -> Option<u32> {
 
 /// Returns the number of messages in a record besides its first.
 fn more(codec: &dyn Codec, record: &[u8]) -> usize {
-    if codec.is_native(Kind::Message) { 0 } else { codec.decode(record).more.len() }
+    if codec.facts().is_native(Kind::Message) { 0 } else { codec.decode(record).more.len() }
 }
 
 /// The id of the `number`-th further entry that one is written as, counted from 1.

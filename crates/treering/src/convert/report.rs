@@ -1,23 +1,12 @@
 //! The report of a conversion.
 
 use crate::dialect::Dialect;
+use crate::dialect::export::Outcome;
 use std::collections::BTreeMap;
 
-/// The outcome of a conversion for one kind of entry.
+/// The report of a conversion: what became of each kind of entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Fate {
-    /// The target agent sees all of it.
-    Carried,
-    /// The target agent sees it in another form, or sees less of it.
-    Adapted(&'static str),
-    /// It is not in the result.
-    LeftOut(&'static str),
-}
-
-/// The loss report of a conversion.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Losses {
+pub struct ConversionReport {
     /// The dialect of the source.
     pub from: Dialect,
     /// The dialect of the result.
@@ -37,35 +26,35 @@ struct Kinds {
     left_out: BTreeMap<&'static str, usize>,
 }
 
-impl Losses {
+impl ConversionReport {
     pub(super) fn new(from: Dialect, to: Dialect) -> Self {
-        Losses { from, to, verified: 0, ends: 0, items: BTreeMap::new() }
+        ConversionReport { from, to, verified: 0, ends: 0, items: BTreeMap::new() }
     }
 
-    pub(crate) fn note(&mut self, kind: &str, fate: Fate) {
+    pub(crate) fn note(&mut self, kind: &str, outcome: Outcome) {
         let kinds = match self.items.get_mut(kind) {
             Some(kinds) => kinds,
             None => self.items.entry(kind.to_owned()).or_default(),
         };
-        match fate {
-            Fate::Carried => kinds.carried += 1,
-            Fate::Adapted(why) => *kinds.adapted.entry(why).or_default() += 1,
-            Fate::LeftOut(why) => *kinds.left_out.entry(why).or_default() += 1,
+        match outcome {
+            Outcome::Carried => kinds.carried += 1,
+            Outcome::Adapted(why) => *kinds.adapted.entry(why).or_default() += 1,
+            Outcome::LeftOut(why) => *kinds.left_out.entry(why).or_default() += 1,
         }
     }
 
     /// Every kind of thing, what became of it, and how many there were.
-    pub fn items(&self) -> Vec<(&str, Fate, usize)> {
+    pub fn items(&self) -> Vec<(&str, Outcome, usize)> {
         let mut all = Vec::new();
         for (kind, kinds) in &self.items {
             if kinds.carried > 0 {
-                all.push((kind.as_str(), Fate::Carried, kinds.carried));
+                all.push((kind.as_str(), Outcome::Carried, kinds.carried));
             }
             all.extend(
-                kinds.adapted.iter().map(|(why, n)| (kind.as_str(), Fate::Adapted(why), *n)),
+                kinds.adapted.iter().map(|(why, n)| (kind.as_str(), Outcome::Adapted(why), *n)),
             );
             all.extend(
-                kinds.left_out.iter().map(|(why, n)| (kind.as_str(), Fate::LeftOut(why), *n)),
+                kinds.left_out.iter().map(|(why, n)| (kind.as_str(), Outcome::LeftOut(why), *n)),
             );
         }
         all

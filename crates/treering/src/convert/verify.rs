@@ -2,7 +2,8 @@
 
 use super::plan::Plan;
 use crate::context::{Context, Projection};
-use crate::dialect::{Dialect, carry};
+use crate::dialect::facts::NameRule;
+use crate::dialect::{Dialect, embed};
 use crate::entry::{Block, Kind, MessageView, Role};
 use crate::error::{Error, Result};
 use crate::json;
@@ -25,8 +26,8 @@ pub(super) struct Verified {
 }
 
 /// Compares what the model sees in the source and in the result: at the active leaf, and at the end of
-/// every branch, the newest first. Claude Code's format cannot say more than the active branch exactly,
-/// so only that is compared there.
+/// every branch, the newest first. A format that sessions are exported to cannot say more than the
+/// active branch exactly, so only that is compared there.
 ///
 /// # Errors
 ///
@@ -40,9 +41,8 @@ pub(super) fn contexts(
     dialect: Dialect,
 ) -> Result<Verified> {
     let tree = view.tree();
-    // Only a message tells Tau from Operator.
-    let is_untold = dialect == Dialect::Tau
-        && result.dialect() == Dialect::Operator
+    // Before the first message, some dialects cannot be told from another.
+    let is_untold = dialect.facts().reads_as == Some(result.dialect())
         && !plan.rows.iter().any(|&row| tree.node(row).kind() == Kind::Message);
     if result.dialect() != dialect && !is_untold {
         return Err(differs(format!("the result reads as {}", result.dialect())));
@@ -54,7 +54,7 @@ pub(super) fn contexts(
     }
     let ends: Vec<u32> = plan.ends(tree).filter(|&row| Some(row) != leaf).collect();
     let mut verified = Verified { compared: 1, ends: ends.len() + 1 };
-    if dialect == Dialect::ClaudeCode {
+    if dialect.facts().export.is_some() {
         return Ok(verified);
     }
     let mut walked = 0;
@@ -83,9 +83,9 @@ fn compare(
     dialect: Dialect,
 ) -> Result<()> {
     let (theirs, ours) = (before.clone().projection(at)?, after.clone().projection(result_at)?);
-    let difference = match dialect {
-        Dialect::ClaudeCode => spoken_difference(theirs, ours)?,
-        _ => difference(theirs, ours)?,
+    let difference = match dialect.facts().export {
+        Some(_) => spoken_difference(theirs, ours)?,
+        None => difference(theirs, ours)?,
     };
     let place = at.map_or("the start".to_owned(), |row| before.tree().id(row).to_string());
     match difference {
@@ -94,11 +94,15 @@ fn compare(
     }
 }
 
-/// omp's title slot cuts a long name; Tau never forgets one.
+/// Returns whether the name came through. A slot of fixed length cuts a long name, and some dialects
+/// never forget one.
 fn is_same_name(theirs: Option<String>, ours: Option<String>, dialect: Dialect) -> bool {
-    match (&theirs, &ours, dialect) {
-        (Some(theirs), Some(ours), Dialect::Omp) => theirs.starts_with(ours.as_str()),
-        (None, Some(_), Dialect::Tau) => true,
+    let facts = dialect.facts();
+    match (&theirs, &ours) {
+        (Some(theirs), Some(ours)) if facts.title_slot.is_some() => {
+            theirs.starts_with(ours.as_str())
+        }
+        (None, Some(_)) if facts.name_rule == NameRule::NeverCleared => true,
         _ => theirs == ours,
     }
 }
@@ -131,7 +135,7 @@ fn difference(mut theirs: Projection, mut ours: Projection) -> Result<Option<Str
     Ok(None)
 }
 
-/// The same for Claude Code, whose format holds less: what was said, and by whom.
+/// The same for formats that hold less: what was said, and by whom.
 fn spoken_difference(theirs: Projection, ours: Projection) -> Result<Option<String>> {
     let (theirs, ours) = (said(&Context::collect(theirs)?), said(&Context::collect(ours)?));
     let place = theirs.iter().zip(&ours).position(|(a, b)| a != b);
@@ -149,9 +153,9 @@ fn is_same_message(before: &[u8], after: &[u8]) -> bool {
         false => after.to_vec(),
     };
     if names(before) || !names(&after) {
-        return carry::same_members(before, &after);
+        return embed::same_members(before, &after);
     }
-    carry::same_members(before, &json::without(&after, &["provider", "model"]))
+    embed::same_members(before, &json::without(&after, &["provider", "model"]))
 }
 
 /// Returns roles and texts, which every agent's format can hold. Consecutive messages of the user
@@ -160,7 +164,7 @@ fn said(context: &Context) -> Vec<(Role, Vec<String>)> {
     let mut all: Vec<(Role, Vec<String>)> = Vec::new();
     for message in context.to_llm(Pairing::Raw).messages {
         let view = MessageView::new(&message.json);
-        // Claude Code keeps no system prompt, and what a developer says to the model is part of it.
+        // Such a format keeps no system prompt, and what a developer says to the model is part of it.
         if matches!(view.role(), Role::System | Role::Other) {
             continue;
         }

@@ -1,10 +1,12 @@
 //! Writes the entries of a plan, and makes the result stand where the source stood.
 
 use super::plan::{Dropped, Plan, extra_id, with_references};
-use super::report::{Fate, Losses};
+use super::report::ConversionReport;
 use super::{Extent, verify};
 use crate::context::Models;
-use crate::dialect::{About, Dialect, Stamp, carry, claude, omp};
+use crate::dialect::export::{Item, Outcome, Source, name_of};
+use crate::dialect::facts::{LeafParent, NameRule, ResetForm};
+use crate::dialect::{self, About, Dialect, Stamp, embed};
 use crate::entry::{Kind, NewEntry, Role};
 use crate::error::{Error, Result};
 use crate::header::Header;
@@ -12,7 +14,9 @@ use crate::id::EntryId;
 use crate::json;
 use crate::session::Session;
 use crate::snapshot::{Bodies, Snapshot};
+use crate::tree::Tree;
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::io::Write;
 
 /// A conversion: what is written, and what it is written as.
@@ -49,34 +53,37 @@ impl<'a> Conversion<'a> {
     }
 
     /// Writes the entries.
-    pub(crate) fn write(&self, mut out: &mut dyn Write) -> Result<Losses> {
-        let mut losses = Losses::new(self.source.dialect(), self.dialect);
+    pub(crate) fn write(&self, mut out: &mut dyn Write) -> Result<ConversionReport> {
+        let mut report = ConversionReport::new(self.source.dialect(), self.dialect);
         let Conversion { view, plan, header, .. } = self;
         let models = RefCell::default();
         let writer = Writer { view, plan, header, dialect: self.dialect, models };
-        match self.dialect {
-            Dialect::ClaudeCode => {
-                claude::export(&writer, self.source.name(), self.leaf, out, &mut losses)?;
+        writer.report_dropped(&mut report);
+        match self.dialect.facts().export {
+            Some(export) => {
+                let (name, leaf) = (self.source.name(), self.leaf);
+                let exported = Exported { writer: &writer, name, leaf };
+                export(&exported, out, &mut |name, outcome| report.note(name, outcome))?;
             }
-            _ => writer.entries(&mut out, &mut losses)?,
+            None => writer.entries(&mut out, &mut report)?,
         }
-        Ok(losses)
+        Ok(report)
     }
 
     /// Gives what was written its name and its leaf, and compares it with the source. `open` opens it.
     pub(crate) fn finish(
         &self,
         open: &dyn Fn() -> Result<Session>,
-        losses: &mut Losses,
+        report: &mut ConversionReport,
     ) -> Result<()> {
         let tree = self.view.tree();
-        if self.dialect != Dialect::ClaudeCode {
+        if self.dialect.facts().export.is_none() {
             let leaf = self.leaf.and_then(|row| self.plan.stand_in(tree, row));
             settle(open, self.source.name(), leaf.as_deref())?;
         }
         let Conversion { source, view, plan, leaf, dialect, .. } = self;
         let verified = verify::contexts(source, plan, view, *leaf, &open()?, *dialect)?;
-        (losses.verified, losses.ends) = (verified.compared, verified.ends);
+        (report.verified, report.ends) = (verified.compared, verified.ends);
         Ok(())
     }
 }
@@ -98,8 +105,8 @@ fn settle(
     go(&session)?;
     if open()?.name() != name {
         session.set_name(name.as_deref().unwrap_or_default())?;
-        // Operator looks for the name on the path: there the leaf stays where it was given.
-        if session.dialect() != Dialect::Operator {
+        // Where the name counts that is on the path, the leaf stays where it was given.
+        if session.dialect().facts().name_rule != NameRule::OnPath {
             go(&session)?;
         }
     }
@@ -116,45 +123,78 @@ pub(crate) struct Writer<'a> {
     models: RefCell<Models>,
 }
 
-/// An entry to be written, in treering's shape.
-pub(crate) struct Item {
-    /// Where it comes from; none for further messages of the row before.
-    pub row: Option<u32>,
-    pub id: String,
-    pub parent: Option<String>,
-    pub entry: NewEntry,
-    pub millis: i64,
-    /// Whether it hides what is above it, and nothing stands for that.
-    pub is_reset: bool,
+/// A conversion whose target writes whole sessions.
+struct Exported<'a> {
+    writer: &'a Writer<'a>,
+    name: Option<String>,
+    leaf: Option<u32>,
 }
 
-impl Item {
-    /// The id of the row that it comes from.
-    pub(crate) fn base(&self) -> &str {
-        let extra = self.id.rsplit_once('.').filter(|_| self.row.is_none());
-        extra.map_or(&self.id, |(base, _)| base)
+impl Source for Exported<'_> {
+    fn header(&self) -> &Header {
+        self.writer.header
+    }
+
+    fn tree(&self) -> &Tree {
+        self.writer.view.tree()
+    }
+
+    fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    fn leaf(&self) -> Option<u32> {
+        self.leaf
+    }
+
+    fn end(&self, row: u32) -> Option<String> {
+        self.writer.plan.stand_in(self.tree(), row)
+    }
+
+    fn each(&self, each: &mut dyn FnMut(Item) -> Result<()>) -> Result<()> {
+        self.writer.each(each)
+    }
+
+    fn edited(&self) -> Result<HashMap<String, Option<Vec<u8>>>> {
+        let (view, tree) = (self.writer.view, self.tree());
+        let path = self.leaf.map(|leaf| tree.path_rows(leaf)).unwrap_or_default();
+        let mut edited = HashMap::new();
+        let mut bodies = Bodies::with_images();
+        for &row in path.iter().filter(|&&row| tree.node(row).kind() == Kind::ContextEdit) {
+            let body = bodies.whole(view, row)?;
+            let target = body.as_deref().and_then(|body| json::get(body, "targetId"));
+            edited.extend(target.and_then(json::string).map(|target| (target.into_owned(), None)));
+        }
+        if !edited.is_empty() {
+            for message in view.clone().projection(self.leaf)? {
+                let message = message?;
+                if let Some(slot) = edited.get_mut(message.entry.as_str()) {
+                    *slot = message.to_llm().map(|message| message.json);
+                }
+            }
+        }
+        Ok(edited)
+    }
+
+    fn messages_before(&self, row: u32) -> Result<Vec<Vec<u8>>> {
+        let view = self.writer.view;
+        let mut messages = Vec::new();
+        for message in view.clone().projection(Some(row))? {
+            let message = message?;
+            if message.entry.as_str() != view.tree().id_text(row) {
+                messages.extend(message.to_llm().map(|message| message.json));
+            }
+        }
+        Ok(messages)
     }
 }
 
 impl Writer<'_> {
-    pub(crate) fn header(&self) -> &Header {
-        self.header
-    }
-
-    pub(crate) fn view(&self) -> &Snapshot {
-        self.view
-    }
-
-    /// The id of the last entry that a row, or the nearest above it, is written as.
-    pub(crate) fn end(&self, row: u32) -> Option<String> {
-        self.plan.stand_in(self.view.tree(), row)
-    }
-
     fn created(&self) -> i64 {
         self.header.created().unwrap_or_else(crate::time::now)
     }
 
-    fn entries(&self, out: &mut impl Write, losses: &mut Losses) -> Result<()> {
+    fn entries(&self, out: &mut impl Write, report: &mut ConversionReport) -> Result<()> {
         let codec = self.dialect.codec();
         let created = self.created();
         let parent_session = self.header.parent_session.as_deref();
@@ -164,12 +204,12 @@ impl Writer<'_> {
         let root = root_of(&start, self.dialect);
         // The leaf as it would have been while the source was written.
         let mut left: Option<String> = None;
-        self.each(losses, &mut |item, losses| {
+        self.each(&mut |item| {
             let Item { row, id, parent, entry, millis, .. } = item;
             let kind = entry.kind();
             let target = self.target_of(&entry);
             let parent = match kind {
-                Kind::Leaf if codec.leaf_hangs_on_the_left() => left.clone(),
+                Kind::Leaf if codec.facts().leaf_parent == LeafParent::PreviousLeaf => left.clone(),
                 Kind::Leaf => target.clone(),
                 _ => parent,
             };
@@ -178,7 +218,7 @@ impl Writer<'_> {
             let entry = entry.settled(&id);
             let line = codec.encode(&entry, &stamp).ok_or(Error::ReadOnlyDialect(self.dialect))?;
             if let Some(row) = row {
-                losses.note(&name_of(&entry), self.fate(row, &entry, &line));
+                report.note(&name_of(&entry), self.outcome(row, &entry, &line));
             }
             out.write_all(&line).and_then(|()| out.write_all(b"\n")).map_err(Error::Storage)?;
             left = if kind == Kind::Leaf { target } else { Some(id) };
@@ -186,30 +226,32 @@ impl Writer<'_> {
         })
     }
 
+    /// Reports the rows that no entry is written for.
+    fn report_dropped(&self, report: &mut ConversionReport) {
+        for &row in &self.plan.rows {
+            match self.plan.dropped(row) {
+                Some(Dropped::Summarized) => {
+                    let why = "the summary that follows it became a compaction that keeps nothing";
+                    report.note("reset", Outcome::Adapted(why));
+                }
+                Some(Dropped::Damaged) => {
+                    report.note("damaged entry", Outcome::LeftOut("it cannot be read"));
+                }
+                Some(Dropped::Header | Dropped::Joined(_)) | None => {}
+            }
+        }
+    }
+
     /// Calls `write` for every entry to be written, in the order of the file. Those that a row has
     /// besides its own come without a row.
-    pub(crate) fn each(
-        &self,
-        losses: &mut Losses,
-        write: &mut dyn FnMut(Item, &mut Losses) -> Result<()>,
-    ) -> Result<()> {
+    pub(crate) fn each(&self, write: &mut dyn FnMut(Item) -> Result<()>) -> Result<()> {
         let (tree, plan) = (self.view.tree(), self.plan);
         let mut bodies = Bodies::with_images();
         let mut millis = self.created();
         for &row in &plan.rows {
             millis = tree.node(row).time().unwrap_or(millis);
-            match plan.dropped(row) {
-                Some(Dropped::Header | Dropped::Joined(_)) => continue,
-                Some(Dropped::Summarized) => {
-                    let why = "the summary that follows it became a compaction that keeps nothing";
-                    losses.note("reset", Fate::Adapted(why));
-                    continue;
-                }
-                Some(Dropped::Damaged) => {
-                    losses.note("damaged entry", Fate::LeftOut("it cannot be read"));
-                    continue;
-                }
-                None => {}
+            if plan.dropped(row).is_some() {
+                continue;
             }
             let Some((entry, more)) = self.entry(&mut bodies, row)? else { continue };
             let (id, parent) = (tree.id_text(row).to_owned(), tree.node(row).parent);
@@ -217,15 +259,15 @@ impl Writer<'_> {
             let parent = plan.stand_in(tree, parent).filter(|_| settings.is_none());
             let entry = with_references(plan, tree, entry);
             let (row, is_reset) = (Some(row), tree.node(row).kind() == Kind::Reset);
-            write(Item { row, id: id.clone(), parent, entry, millis, is_reset }, losses)?;
+            write(Item { row, id: id.clone(), parent, entry, millis, is_reset })?;
             let messages = more
                 .into_iter()
-                .map(|message| carry::native("message", [b",\"message\":", &*message].concat()));
+                .map(|message| embed::native("message", [b",\"message\":", &*message].concat()));
             let settings = settings.unwrap_or_default().iter().cloned();
             for (at, entry) in messages.chain(settings).enumerate() {
                 let parent = Some(if at == 0 { id.clone() } else { extra_id(&id, at) });
                 let id = extra_id(&id, at + 1);
-                write(Item { row: None, id, parent, entry, millis, is_reset: false }, losses)?;
+                write(Item { row: None, id, parent, entry, millis, is_reset: false })?;
             }
         }
         Ok(())
@@ -236,36 +278,28 @@ impl Writer<'_> {
         let node = self.view.tree().node(row);
         let mut more = Vec::new();
         let Some(body) = bodies.all(self.view, row, &mut more)? else { return Ok(None) };
-        let mut entry = carry::as_it_is(&body);
-        if entry.role == Some(Role::Assistant) && self.dialect.codec().is_native(Kind::Message) {
+        let mut entry = embed::entry_of(&body);
+        if entry.role == Some(Role::Assistant) && self.dialect.facts().is_native(Kind::Message) {
             entry = self.named(entry, row)?;
         }
         for &part in self.plan.parts(row) {
             let Some(body) = bodies.any(self.view, part)? else { continue };
             let message = json::get(&body, "message").unwrap_or(b"{}");
-            let whole = carry::member(&entry.fields, "message").unwrap_or(b"{}");
+            let whole = embed::member(&entry.fields, "message").unwrap_or(b"{}");
             let joined = crate::context::joined(whole, message);
-            entry = carry::native("message", [b",\"message\":", &*joined].concat());
+            entry = embed::native("message", [b",\"message\":", &*joined].concat());
         }
         if self.plan.is_summary(row) {
-            let message = carry::member(&entry.fields, "message").unwrap_or(b"{}");
+            let message = embed::member(&entry.fields, "message").unwrap_or(b"{}");
             return Ok(Some((compaction_of(message), more)));
         }
-        entry = match (node.kind(), self.dialect) {
-            (Kind::Reset, Dialect::Omp) => NewEntry::of_type(omp::RESET),
-            (Kind::Reset, Dialect::ClaudeCode) => NewEntry::compaction("", None, 0),
-            (Kind::Reset, _) => omp::wrapped(NewEntry::of_type(omp::RESET)),
-            (_, Dialect::Omp) => omp::restored(entry),
-            (Kind::Other, _) => omp::wrapped(entry),
-            _ => entry,
-        };
-        Ok(Some((entry, more)))
+        Ok(Some((dialect::adapted(self.dialect, node.kind(), entry), more)))
     }
 
     /// An answer that says whose it is. Some agents only note when the model changes; for others an
     /// answer without a model means that there is none.
     fn named(&self, entry: NewEntry, row: u32) -> Result<NewEntry> {
-        let Some(message) = carry::member(&entry.fields, "message") else { return Ok(entry) };
+        let Some(message) = embed::member(&entry.fields, "message") else { return Ok(entry) };
         if json::get(message, "provider").is_some() || json::get(message, "model").is_some() {
             return Ok(entry);
         }
@@ -279,7 +313,7 @@ impl Writer<'_> {
                 message = json::with_member(&message, key, &json::quoted(value));
             }
         }
-        Ok(carry::native("message", [b",\"message\":", &*message].concat()))
+        Ok(embed::native("message", [b",\"message\":", &*message].concat()))
     }
 
     /// Returns the target of a label or leaf entry.
@@ -287,29 +321,29 @@ impl Writer<'_> {
         entry.target().map(|target| target.to_string())
     }
 
-    fn fate(&self, row: u32, entry: &NewEntry, line: &[u8]) -> Fate {
+    fn outcome(&self, row: u32, entry: &NewEntry, line: &[u8]) -> Outcome {
         let kind = self.view.tree().node(row).kind();
-        if kind == Kind::Reset && self.dialect != Dialect::Omp {
-            return Fate::Adapted("what follows it begins a tree of its own");
+        if kind == Kind::Reset && self.dialect.facts().reset != ResetForm::Entry {
+            return Outcome::Adapted("what follows it begins a tree of its own");
         }
         if self.plan.is_summary(row) {
-            return Fate::Adapted("the summary became a compaction that keeps nothing");
+            return Outcome::Adapted("the summary became a compaction that keeps nothing");
         }
         if kind == Kind::Other && entry.kind() == Kind::Custom {
-            return Fate::Adapted("the agent has no such entry; it is kept as a custom one");
+            return Outcome::Adapted("the agent has no such entry; it is kept as a custom one");
         }
         if !self.plan.parts(row).is_empty() {
-            return Fate::Adapted("several records became one message");
+            return Outcome::Adapted("several records became one message");
         }
-        if self.dialect != Dialect::Pi && json::get(line, "treering").is_some() {
+        if !self.dialect.facts().is_own_format && json::get(line, "treering").is_some() {
             return match entry.kind() {
-                Kind::Message | Kind::CustomMessage | Kind::BranchSummary => Fate::Adapted(
+                Kind::Message | Kind::CustomMessage | Kind::BranchSummary => Outcome::Adapted(
                     "the agent sees its text; the rest is kept where only treering reads it",
                 ),
-                _ => Fate::Adapted("the agent has no such entry; it is kept for treering"),
+                _ => Outcome::Adapted("the agent has no such entry; it is kept for treering"),
             };
         }
-        Fate::Carried
+        Outcome::Carried
     }
 }
 
@@ -321,17 +355,7 @@ fn compaction_of(message: &[u8]) -> NewEntry {
 
 /// The header's id, where new roots hang on it.
 fn root_of(start: &[u8], dialect: Dialect) -> Option<String> {
-    let codec = dialect.codec();
-    let id = json::get(start, codec.keys().id).filter(|_| codec.roots_hang_on_the_header());
+    let facts = dialect.facts();
+    let id = json::get(start, facts.keys.id).filter(|_| facts.roots_below_header);
     id.and_then(json::string).map(|id| id.into_owned())
-}
-
-/// Returns the name of an entry in reports: its type and role.
-pub(crate) fn name_of(entry: &NewEntry) -> String {
-    let role =
-        carry::member(&entry.fields, "message").and_then(|message| json::get(message, "role"));
-    match role.and_then(json::string).filter(|_| entry.kind() == Kind::Message) {
-        Some(role) => format!("message ({role})"),
-        None => entry.type_name.clone().into_owned(),
-    }
 }

@@ -1,7 +1,6 @@
 //! The context that an agent itself would build from a path: the agent view.
 
 use crate::error::Result;
-use crate::snapshot::{Bodies, Snapshot};
 
 /// The context as the agent's own context builder returns it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -29,36 +28,25 @@ impl AgentContext {
 }
 
 /// The records from a root to a leaf, the root being number 0.
-#[derive(Debug)]
-pub(crate) enum Path<'a> {
-    Session {
-        view: &'a Snapshot,
-        rows: Vec<u32>,
-        bodies: Bodies,
-    },
-    #[cfg(test)]
-    Records(Vec<Vec<u8>>),
-}
-
-impl<'a> Path<'a> {
-    pub(crate) fn new(view: &'a Snapshot, rows: Vec<u32>) -> Self {
-        Path::Session { view, rows, bodies: Bodies::default() }
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        match self {
-            Path::Session { rows, .. } => rows.len(),
-            #[cfg(test)]
-            Path::Records(records) => records.len(),
-        }
-    }
+pub(crate) trait PathRecords {
+    /// Returns the number of records.
+    fn len(&self) -> usize;
 
     /// Returns the record as it stands in the file; `None` if it is damaged.
-    pub(crate) fn record(&mut self, at: usize) -> Result<Option<&[u8]>> {
-        match self {
-            Path::Session { view, rows, bodies } => bodies.record(view, rows[at]),
-            #[cfg(test)]
-            Path::Records(records) => Ok(Some(&records[at])),
-        }
+    fn record(&mut self, at: usize) -> Result<Option<&[u8]>>;
+}
+
+/// Records in memory.
+#[cfg(test)]
+pub(crate) struct Records(pub Vec<Vec<u8>>);
+
+#[cfg(test)]
+impl PathRecords for Records {
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn record(&mut self, at: usize) -> Result<Option<&[u8]>> {
+        Ok(Some(&self.0[at]))
     }
 }

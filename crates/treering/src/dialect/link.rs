@@ -8,15 +8,6 @@ use crate::entry::head::Head;
 use crate::tree::Tree;
 use std::fmt;
 
-/// Facts about a record that have no place in a tree's row.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Marks {
-    /// Bits whose meaning is the codec's own.
-    pub bits: u8,
-    /// Records of the same group, which is not 0, are parts of one message.
-    pub group: u64,
-}
-
 /// Watches records pass, and links them when all were seen.
 pub(crate) trait Linker: fmt::Debug + Send {
     /// A record that became a row.

@@ -1,8 +1,9 @@
 //! pi, whose version 3 is treering's own format. Versions 1 and 2 are brought up to it entry by
-//! entry, by [`crate::migrate`].
+//! entry, by [`super::versions`].
 
-use super::agent::{AgentContext, Path};
-use super::{About, Class, Codec, Decoded, Keys, Stamp};
+use super::agent::{AgentContext, PathRecords};
+use super::facts::{Facts, NativeKinds};
+use super::{About, Class, Codec, Decoded, Stamp};
 use crate::entry::head::{self, Head, role_name};
 use crate::entry::{Kind, NewEntry, Role};
 use crate::error::Result;
@@ -12,19 +13,22 @@ use crate::json;
 #[derive(Debug)]
 pub(crate) struct Pi;
 
-pub(crate) static KEYS: Keys = Keys { id: "id", parent: "parentId", time: "timestamp" };
+pub(super) static FACTS: Facts = Facts {
+    is_own_format: true,
+    has_own_header: true,
+    shape: None,
+    heads_first: true,
+    native: NativeKinds::All,
+    ..Facts::DEFAULT
+};
 
 impl Codec for Pi {
-    fn keys(&self) -> &'static Keys {
-        &KEYS
+    fn facts(&self) -> &'static Facts {
+        &FACTS
     }
 
     fn quick<'a>(&self, line: &'a [u8]) -> Option<(Head<'a>, usize)> {
         head::quick(line)
-    }
-
-    fn heads_stand_first(&self) -> bool {
-        true
     }
 
     fn classify(&self, type_name: &str, record: &[u8]) -> Class {
@@ -36,10 +40,6 @@ impl Codec for Pi {
 
     fn header(&self, record: &[u8]) -> Option<Header> {
         Header::parse(record)
-    }
-
-    fn is_native(&self, _: Kind) -> bool {
-        true
     }
 
     fn decode(&self, record: &[u8]) -> Decoded {
@@ -72,7 +72,7 @@ impl Codec for Pi {
         Some(raw)
     }
 
-    fn agent_context(&self, _: &mut Path<'_>) -> Result<Option<AgentContext>> {
+    fn agent_context(&self, _: &mut dyn PathRecords) -> Result<Option<AgentContext>> {
         Ok(None)
     }
 }

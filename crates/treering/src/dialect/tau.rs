@@ -1,9 +1,10 @@
 //! Tau, Operator's successor: the same records with another order of a message's members, and
 //! another idea of what a compaction keeps.
 
-use super::agent::{AgentContext, Path};
+use super::agent::{AgentContext, PathRecords};
+use super::facts::{Facts, NameRule};
 use super::operator::{self, Style};
-use super::{About, Class, Codec, Decoded, Keys, Receipt, Stamp};
+use super::{About, Class, Codec, Decoded, Dialect, RequestMetadata, Stamp};
 use crate::entry::NewEntry;
 use crate::entry::head::Head;
 use crate::error::Result;
@@ -13,37 +14,24 @@ use crate::header::Header;
 #[derive(Debug)]
 pub(crate) struct Tau;
 
+static FACTS: Facts = Facts {
+    name_rule: NameRule::NeverCleared,
+    // Only a message tells the two apart.
+    reads_as: Some(Dialect::Operator),
+    ..operator::FACTS
+};
+
 impl Codec for Tau {
-    fn keys(&self) -> &'static Keys {
-        &operator::KEYS
+    fn facts(&self) -> &'static Facts {
+        &FACTS
     }
 
     fn quick<'a>(&self, line: &'a [u8]) -> Option<(Head<'a>, usize)> {
         operator::quick(line)
     }
 
-    fn time(&self, literal: &[u8]) -> Option<i64> {
-        operator::Operator.time(literal)
-    }
-
-    fn leaf_hangs_on_the_left(&self) -> bool {
-        true
-    }
-
-    fn is_python(&self) -> bool {
-        true
-    }
-
-    fn leaves_out_nulls(&self) -> bool {
-        true
-    }
-
     fn classify(&self, type_name: &str, record: &[u8]) -> Class {
         operator::classify(type_name, record)
-    }
-
-    fn own_types(&self) -> &'static [&'static str] {
-        operator::Operator.own_types()
     }
 
     fn header(&self, record: &[u8]) -> Option<Header> {
@@ -54,8 +42,8 @@ impl Codec for Tau {
         operator::decode(record)
     }
 
-    fn receipt(&self, record: &[u8]) -> Receipt {
-        operator::Operator.receipt(record)
+    fn request_metadata(&self, record: &[u8]) -> RequestMetadata {
+        operator::Operator.request_metadata(record)
     }
 
     fn encode(&self, entry: &NewEntry, stamp: &Stamp<'_>) -> Option<Vec<u8>> {
@@ -66,7 +54,7 @@ impl Codec for Tau {
         Some(operator::encode_header(about))
     }
 
-    fn agent_context(&self, path: &mut Path<'_>) -> Result<Option<AgentContext>> {
+    fn agent_context(&self, path: &mut dyn PathRecords) -> Result<Option<AgentContext>> {
         operator::agent::context(path, Style::Tau).map(Some)
     }
 }

@@ -6,8 +6,8 @@
 //! is the leaf; a `leaf` entry of treering hangs on its target, so that a reader which does not know
 //! it goes on from there all the same. Version 1 of the design is linear and the same as pi's.
 
-use super::agent::{AgentContext, Path};
-use super::{About, Class, Codec, Decoded, Keys, Stamp, carry, pi};
+use super::agent::{AgentContext, PathRecords};
+use super::{About, Class, Codec, Decoded, Facts, Keys, Stamp, embed, pi};
 use crate::entry::head::Head;
 use crate::entry::{Kind, NewEntry};
 use crate::error::Result;
@@ -17,7 +17,15 @@ use crate::json::{self, Members};
 #[derive(Debug)]
 pub(crate) struct Uuid;
 
-static KEYS: Keys = Keys { id: "uuid", parent: "parentUuid", time: "timestamp" };
+static FACTS: Facts = Facts {
+    keys: KEYS,
+    version: VERSION,
+    heads_first: true,
+    roots_below_header: true,
+    ..Facts::DEFAULT
+};
+
+const KEYS: Keys = Keys { id: "uuid", parent: "parentUuid", time: "timestamp" };
 
 /// The version of the design that is a tree.
 const VERSION: u64 = 2;
@@ -30,17 +38,13 @@ const NAMES: [(&str, &str); 3] = [
 ];
 
 impl Codec for Uuid {
-    fn keys(&self) -> &'static Keys {
-        &KEYS
+    fn facts(&self) -> &'static Facts {
+        &FACTS
     }
 
     fn quick<'a>(&self, line: &'a [u8]) -> Option<(Head<'a>, usize)> {
         crate::entry::head::quick_named(line, b",\"uuid\":\"", b",\"parentUuid\":")
             .filter(|(head, _)| head.kind != Kind::Other)
-    }
-
-    fn heads_stand_first(&self) -> bool {
-        true
     }
 
     fn classify(&self, type_name: &str, record: &[u8]) -> Class {
@@ -56,19 +60,11 @@ impl Codec for Uuid {
         Header::parse(record)
     }
 
-    fn version(&self) -> u64 {
-        VERSION
-    }
-
-    fn roots_hang_on_the_header(&self) -> bool {
-        true
-    }
-
     fn decode(&self, record: &[u8]) -> Decoded {
         // An entry is never anything else than its record says.
         let type_name = json::get(record, "type").and_then(json::string);
         let is_it = |entry: &NewEntry| Some(&*entry.type_name) == type_name.as_deref();
-        if let Some(entry) = carry::carried(record).filter(is_it) {
+        if let Some(entry) = embed::embedded(record).filter(is_it) {
             return Decoded::of(entry);
         }
         let mut decoded = Decoded::without(record, &KEYS);
@@ -98,7 +94,7 @@ impl Codec for Uuid {
             let taken = NAMES.iter().map(|(here, _)| *here).chain([KEYS.id, KEYS.parent]);
             taken.into_iter().any(|name| json::key_is(key, name))
         };
-        let fields = match carry::members(&entry.fields).any(|(key, _)| is_taken(key)) {
+        let fields = match embed::members(&entry.fields).any(|(key, _)| is_taken(key)) {
             true => Vec::new(),
             false => renamed(&entry.fields, |key| {
                 NAMES.iter().find(|(_, native)| json::key_is(key, native)).map(|(here, _)| *here)
@@ -106,9 +102,9 @@ impl Codec for Uuid {
         };
         line.extend_from_slice(&fields);
         line.push(b'}');
-        Some(match carry::same(&self.decode(&line).entry, entry) {
+        Some(match embed::same(&self.decode(&line).entry, entry) {
             true => line,
-            false => carry::carry(line, entry),
+            false => embed::embed(line, entry),
         })
     }
 
@@ -130,7 +126,7 @@ impl Codec for Uuid {
         Some(raw)
     }
 
-    fn agent_context(&self, _: &mut Path<'_>) -> Result<Option<AgentContext>> {
+    fn agent_context(&self, _: &mut dyn PathRecords) -> Result<Option<AgentContext>> {
         Ok(None)
     }
 }

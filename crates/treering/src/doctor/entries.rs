@@ -1,8 +1,7 @@
 //! Finds oddities in the content of whole entries.
 
 use super::tools::Tools;
-use crate::dialect::Dialect;
-use crate::dialect::omp::blobs::{self, BlobError};
+use crate::dialect::blobs::{self, BlobError};
 use crate::entry::{Kind, MessageView, Role};
 use crate::error::Result;
 use crate::findings::Problem;
@@ -37,7 +36,7 @@ pub(super) fn examine(view: &Snapshot, loaded: &Loaded, found: &mut Found) -> Re
             continue; // The survey has it.
         }
         // Lists of records need no times to be in order.
-        if node.time().is_none() && !loaded.codec().is_chain() && !is_header_node(loaded, &node) {
+        if node.time().is_none() && !loaded.facts().is_chain() && !is_header_node(loaded, &node) {
             look.find(row, Problem::InvalidTime(tree.id(row)));
         }
         if !loaded.blobs.is_empty() {
@@ -63,7 +62,7 @@ pub(super) fn examine(view: &Snapshot, loaded: &Loaded, found: &mut Found) -> Re
 
 /// Whether records of this type are nothing new.
 pub(super) fn is_known(loaded: &Loaded, type_name: &str) -> bool {
-    Kind::of(type_name) != Kind::Other || loaded.codec().own_types().contains(&type_name)
+    Kind::of(type_name) != Kind::Other || loaded.facts().own_types.contains(&type_name)
 }
 
 /// A header that is a node of the tree need not have what entries have.
@@ -109,7 +108,7 @@ impl Look<'_> {
             }
             // Others leave it out, and mean it.
             Kind::Compaction
-                if self.loaded.dialect == Dialect::Pi
+                if self.loaded.facts().is_own_format
                     && json::get(body, "firstKeptEntryId").is_none()
                     && json::get(body, "firstKeptEntryIndex").is_none() =>
             {
@@ -128,7 +127,7 @@ impl Look<'_> {
         }
         if view.role() == Role::Other {
             let role = view.field("role").unwrap_or_default();
-            if !self.loaded.codec().own_roles().contains(&&*role) {
+            if !self.loaded.facts().own_roles.contains(&&*role) {
                 let offset = self.loaded.tree.node(row).offset;
                 self.unknown.add(&format!("message of {role}"), offset);
             }

@@ -9,7 +9,7 @@ use crate::tree::{NONE, Node, Tree};
 /// The size of a session, and of the part that the active leaf reaches. Damaged entries do not
 /// count.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Measure {
+pub struct Reachability {
     /// Entries in the tree.
     pub entries: usize,
     /// Entries of the tree that the active leaf belongs to, its other branches included.
@@ -20,7 +20,7 @@ pub struct Measure {
     pub messages: usize,
 }
 
-impl Measure {
+impl Reachability {
     /// Of the rows that are whole.
     pub(super) fn of(view: &Snapshot, is_whole: impl Fn(u32) -> bool) -> Result<Self> {
         let tree = view.tree();
@@ -36,7 +36,7 @@ impl Measure {
             message?;
             messages += 1;
         }
-        Ok(Measure { entries, reachable, path, messages })
+        Ok(Reachability { entries, reachable, path, messages })
     }
 }
 

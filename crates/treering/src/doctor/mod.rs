@@ -18,7 +18,7 @@ mod text;
 mod tools;
 mod write;
 
-pub use history::Measure;
+pub use history::Reachability;
 pub use repair::{Relinked, Renamed, Repair, RepairOptions, RepairTo, repair};
 
 use crate::dialect::Dialect;
@@ -149,7 +149,7 @@ fn about_the_header(loaded: &Loaded) -> Found {
 fn is_header_misplaced(loaded: &Loaded) -> bool {
     let first = loaded.tree.nodes.first();
     !loaded.header_span.is_empty()
-        && !loaded.codec().is_headerless()
+        && !loaded.facts().is_headerless()
         && first.is_some_and(|node| node.offset < loaded.header_span.start)
 }
 

@@ -125,7 +125,7 @@ impl Plan {
             }
             let mut ids = IdMaker::seeded(session, tree.node(row).offset);
             let is_taken = |id: &str| tree.contains(id) || tree.is_missed(id) || made.contains(id);
-            let fresh = loaded.codec().make_id(&mut ids, &is_taken);
+            let fresh = loaded.facts().make_id(&mut ids, is_taken);
             made.insert(fresh.clone());
             self.renamed.insert(row, fresh);
             kept.insert(id, (owner, row));
@@ -320,7 +320,7 @@ fn named_parent(
     row: u32,
 ) -> Result<(u32, bool)> {
     let record = bodies.record(view, row)?.unwrap_or_default();
-    let literal = json::get(record, loaded.codec().keys().parent);
+    let literal = json::get(record, loaded.facts().keys.parent);
     let Some(name) = literal.and_then(head::name) else { return Ok((NONE, false)) };
     Ok(match view.tree().row(&name.text) {
         Some(parent) if parent != row => (parent, false),

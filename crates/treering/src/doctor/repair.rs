@@ -4,7 +4,7 @@
 //! complete new one, and the new one only after it was read again and found to hold everything that
 //! could be read in the old one.
 
-use super::history::{self, Measure};
+use super::history::{self, Reachability};
 use super::plan::{Plan, is_mere_list};
 use super::survey::Piece;
 use super::{findings, write};
@@ -81,9 +81,9 @@ pub struct Repair {
     /// Where the pieces went that cannot be entries, if there were any.
     pub rejects: Option<PathBuf>,
     /// The session as it was.
-    pub before: Measure,
+    pub before: Reachability,
     /// The session as it is now.
-    pub after: Measure,
+    pub after: Reachability,
     /// The number of branches that have more above their ends than before, or were invisible.
     pub contexts_gained: usize,
     /// Entries with another parent.
@@ -192,7 +192,7 @@ impl<'a> Patient<'a> {
     }
 
     fn repair(self, to: &RepairTo) -> Result<Repair> {
-        let before = Measure::of(&self.view, |row| self.plan.keep[row as usize])?;
+        let before = Reachability::of(&self.view, |row| self.plan.keep[row as usize])?;
         let mut repair = self.report(before)?;
         if self.plan.is_empty() {
             repair.remaining = findings(&self.journal, &self.loaded)?;
@@ -213,13 +213,13 @@ impl<'a> Patient<'a> {
     }
 
     /// Returns the report of the planned changes.
-    fn report(&self, before: Measure) -> Result<Repair> {
+    fn report(&self, before: Reachability) -> Result<Repair> {
         let (tree, plan) = (self.view.tree(), &self.plan);
         let mut relinked = Vec::with_capacity(plan.relinked.len());
         let mut bodies = Bodies::default();
         for &row in &plan.relinked {
             let record = bodies.record(&self.view, row)?.unwrap_or_default();
-            let named = json::get(record, self.loaded.codec().keys().parent);
+            let named = json::get(record, self.loaded.facts().keys.parent);
             let named = named.and_then(crate::entry::head::name);
             let parent = plan.parents[row as usize];
             relinked.push(Relinked {
@@ -263,9 +263,9 @@ impl<'a> Patient<'a> {
     fn targets(&self, to: &RepairTo) -> Result<Targets> {
         let (loaded, dialect) = (&self.loaded, self.loaded.dialect);
         if let Some(header) = &loaded.header
-            && header.version > loaded.codec().version()
+            && header.version > loaded.facts().version
         {
-            let (version, supported) = (header.version, loaded.codec().version());
+            let (version, supported) = (header.version, loaded.facts().version);
             return Err(Error::ReadOnly { version, supported });
         }
         let output = match to {
@@ -355,7 +355,7 @@ impl<'a> Patient<'a> {
         if let Some(finding) = left {
             return Err(failed(format!("it would still have: {finding}")));
         }
-        repair.after = Measure::of(&view, |_| true)?;
+        repair.after = Reachability::of(&view, |_| true)?;
         // The repair's own entries are no history.
         repair.after.entries -= own.len().min(repair.after.entries);
         repair.after.reachable -= own.len().min(repair.after.reachable);
@@ -382,7 +382,7 @@ impl<'a> Patient<'a> {
             let mut new_row = new_rows.next().ok_or_else(missing)?;
             if !header_passed {
                 header_passed = true;
-                if self.loaded.codec().roots_hang_on_the_header() {
+                if self.loaded.facts().roots_below_header {
                     new_row = new_rows.next().ok_or_else(missing)?;
                 }
             }

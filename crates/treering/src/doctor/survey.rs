@@ -3,15 +3,14 @@
 //!
 //! Loading judges most lines by their heads. Here nothing is taken on trust, so that what is copied as
 //! healthy is healthy, and what is not is known piece by piece. The pieces are those of
-//! [`crate::entry::head::split`]; whether a piece is an entry, the loaded tree says.
+//! [`crate::dialect::split`]; whether a piece is an entry, the loaded tree says.
 
-use crate::dialect::{Class, python};
-use crate::entry::head::{self, ParentKey, What};
+use crate::dialect::Class;
+use crate::dialect::split::{What, split};
 use crate::json;
 use crate::load::{BOM, Loaded};
 use crate::log::Journal;
 use crate::log::scan::{self, Bytes};
-use std::borrow::Cow;
 use std::io;
 use std::ops::Range;
 
@@ -80,7 +79,7 @@ pub(super) fn lines(
     loaded: &Loaded,
     mut each: impl FnMut(&Line<'_>) -> io::Result<()>,
 ) -> io::Result<()> {
-    let parent_key = ParentKey::of(loaded.codec());
+    let parent_key = loaded.facts().parent_key();
     let mut surveyor = Surveyor { loaded, next_row: 0, titled: false, parts: Vec::new() };
     let mut number = 0;
     scan::lines(journal, 0, loaded.seen, &parent_key, |line| {
@@ -116,8 +115,7 @@ impl Surveyor<'_> {
     /// Fills `parts`.
     fn look_at(&mut self, bytes: &[u8], offset: u64, terminated: bool) {
         self.parts.clear();
-        let is_python = self.loaded.codec().is_python();
-        let masked = if is_python { python::masked(bytes) } else { Cow::Borrowed(bytes) };
+        let masked = self.loaded.facts().json.masked(bytes);
         let bytes = &*masked;
         let start = json::skip_space(bytes, 0);
         if start == bytes.len() {
@@ -130,7 +128,7 @@ impl Surveyor<'_> {
             return;
         }
         let mut segments = Vec::new();
-        head::split(bytes, self.loaded.codec(), |segment| segments.push(segment));
+        split(bytes, self.loaded.codec(), |segment| segments.push(segment));
         let last = segments.len();
         for (at, segment) in segments.into_iter().enumerate() {
             let place = offset + segment.span.start as u64;
@@ -157,9 +155,11 @@ impl Surveyor<'_> {
         }
         let codec = self.loaded.codec();
         // Sessions without a header have several records that could be one.
-        let may_be_header = !codec.is_headerless();
+        let may_be_header = !self.loaded.facts().is_headerless();
         match row {
-            Some(row) if !may_be_header || !codec.roots_hang_on_the_header() => Piece::Entry(row),
+            Some(row) if !may_be_header || !self.loaded.facts().roots_below_header => {
+                Piece::Entry(row)
+            }
             row => {
                 let name = json::get(record, "type").and_then(json::string).unwrap_or_default();
                 match (codec.classify(&name, record), row) {
@@ -167,7 +167,7 @@ impl Surveyor<'_> {
                         Piece::SecondHeader(row)
                     }
                     (_, Some(row)) => Piece::Entry(row),
-                    (_, None) if codec.title(record).is_some() => {
+                    (_, None) if self.loaded.facts().title(record).is_some() => {
                         match std::mem::replace(&mut self.titled, true) {
                             true => Piece::SecondTitle,
                             false => Piece::Side,

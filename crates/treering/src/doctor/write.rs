@@ -130,7 +130,7 @@ pub(super) fn edited<'a>(
         record = Cow::Owned(with_head_member(&record, "id", &json::quoted(&header.id)));
     }
     let Some(row) = what.row() else { return record };
-    let (tree, keys) = (&loaded.tree, loaded.codec().keys());
+    let (tree, keys) = (&loaded.tree, &loaded.facts().keys);
     if plan.upgrades {
         let shape = loaded.shape.unwrap_or(Shape::Tree);
         let version = loaded.header.as_ref().map_or(VERSION, |header| header.version);

@@ -9,6 +9,7 @@ mod strings;
 mod tools;
 mod typed;
 mod view;
+mod wrap;
 
 pub use kind::{Kind, Role};
 pub use message::{
@@ -22,3 +23,4 @@ pub(crate) use tools::tool_uses;
 pub use typed::{AssistantView, BashExecutionView, ToolResultView};
 pub use view::{Block, Body, Entry, MessageView};
 pub(crate) use view::{content_text, number};
+pub(crate) use wrap::{WrappedText, for_provider, is_excluded};

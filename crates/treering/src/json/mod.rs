@@ -10,6 +10,7 @@
 //! UTF-8, because a damaged text must not make an entry disappear.
 
 mod seek;
+pub(crate) mod stringify;
 mod text;
 
 pub(crate) use text::{decode, decode_exactly, inside, quoted, string, to_unicode, write_string};

@@ -11,16 +11,14 @@ mod openai_chat;
 mod openai_responses;
 mod pair;
 mod request;
-mod text;
 
 pub use request::{CacheControl, ProviderRequest, RequestOptions, Tool};
 
 use crate::context::{Context, ContextMessage};
-use crate::entry::{MessageView, Role};
+use crate::entry::{MessageView, for_provider, is_excluded};
 use crate::id::EntryId;
-use text::{
-    BRANCH_AFTER, BRANCH_BEFORE, COMPACTION_AFTER, COMPACTION_BEFORE, Text, inside, is_true,
-};
+use crate::json;
+use std::borrow::Cow;
 
 /// Whether a context is made acceptable to providers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -158,7 +156,7 @@ impl Context {
     /// ```
     pub fn to_llm(&self, pairing: Pairing) -> LlmContext {
         let mut llm = LlmContext::default();
-        for message in self.messages.iter().flat_map(text::split_mentions) {
+        for message in self.messages.iter().flat_map(split_mentions) {
             match message.to_llm() {
                 Some(message) => llm.messages.push(message),
                 None if is_excluded(MessageView::new(&message.json)) => {}
@@ -180,48 +178,29 @@ impl ContextMessage {
     /// Returns the message as a provider knows it, or `None` if its user excluded it from the context
     /// or its role is unknown.
     pub fn to_llm(&self) -> Option<ContextMessage> {
-        let view = MessageView::new(&self.json);
-        let summary = || inside(view.get("summary"));
-        let mut role = "user";
-        let content = match view.role() {
-            Role::System | Role::User | Role::Assistant | Role::ToolResult => {
-                return Some(self.clone());
-            }
-            _ if is_excluded(view) => return None,
-            Role::BashExecution => text::bash(view).blocks_with(view.get("images")),
-            Role::CompactionSummary => {
-                Text::new(COMPACTION_BEFORE).raw(summary()).text(COMPACTION_AFTER).block()
-            }
-            Role::BranchSummary => {
-                Text::new(BRANCH_BEFORE).raw(summary()).text(BRANCH_AFTER).block()
-            }
-            Role::Custom => text::content(view),
-            Role::Other => match &*view.role_name() {
-                "developer" => return Some(self.clone()),
-                "hookMessage" => text::content(view),
-                "pythonExecution" => text::python(view).block(),
-                "fileMention" => {
-                    let mentions = text::Mentions::of(view);
-                    if mentions.images.is_empty() {
-                        role = "developer";
-                    }
-                    mentions.content()
-                }
-                _ => return None,
-            },
-        };
-        let mut json = [b"{\"role\":\"", role.as_bytes(), b"\",\"content\":", &*content].concat();
-        if let Some(timestamp) = view.get("timestamp") {
-            json.extend_from_slice(b",\"timestamp\":");
-            json.extend_from_slice(timestamp);
-        }
-        json.push(b'}');
+        let json = for_provider(&self.json)?.into_owned();
         Some(ContextMessage { entry: self.entry.clone(), json })
     }
 }
 
-/// Returns whether the user kept the message, a command and its output, from the model.
-fn is_excluded(view: MessageView<'_>) -> bool {
-    let is_command = || matches!(&*view.role_name(), "bashExecution" | "pythonExecution");
-    is_true(view.get("excludeFromContext")) && is_command()
+/// Splits a message that mentions both texts and images into one for each: texts go to the model as a
+/// developer's message, which cannot hold images.
+fn split_mentions(message: &ContextMessage) -> Vec<Cow<'_, ContextMessage>> {
+    let view = MessageView::new(&message.json);
+    let (mut texts, mut images) = (Vec::new(), Vec::new());
+    if view.role_name() == "fileMention" {
+        for file in view.get("files").into_iter().flat_map(json::elements) {
+            let is_image = json::get(file, "image").is_some_and(|image| image.starts_with(b"{"));
+            if is_image { images.push(file) } else { texts.push(file) }
+        }
+    }
+    if texts.is_empty() || images.is_empty() {
+        return vec![Cow::Borrowed(message)];
+    }
+    let part = |files: Vec<&[u8]>| {
+        let files = [b"[", &*files.join(&b","[..]), b"]"].concat();
+        let json = json::with_member(&message.json, "files", &files);
+        Cow::Owned(ContextMessage { entry: message.entry.clone(), json })
+    };
+    vec![part(texts), part(images)]
 }

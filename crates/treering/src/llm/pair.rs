@@ -1,8 +1,8 @@
 //! Puts every tool result right after its call.
 
-use super::text::Text;
 use super::{ContextRepair, LlmContext};
 use crate::context::ContextMessage;
+use crate::entry::WrappedText;
 use crate::entry::{Block, MessageView, Role};
 use crate::json;
 use std::collections::{HashMap, HashSet};
@@ -110,7 +110,7 @@ fn made_up(call: &str, name: &str, message: &ContextMessage) -> Vec<u8> {
     json.extend_from_slice(b",\"toolName\":");
     json::write_string(&mut json, name);
     json.extend_from_slice(b",\"content\":");
-    json.extend_from_slice(&Text::new(NO_RESULT).block());
+    json.extend_from_slice(&WrappedText::new(NO_RESULT).block());
     json.extend_from_slice(b",\"isError\":true,\"timestamp\":");
     let timestamp = MessageView::new(&message.json).get("timestamp").unwrap_or(b"0");
     json.extend_from_slice(timestamp);

@@ -5,11 +5,11 @@
 //! the first half becomes rows. What it saw is kept in little: some numbers a line, and the ids.
 
 use super::{LoadError, is_fact};
-use crate::dialect::{Codec, Glance, Marks};
-use crate::entry::head::{self, Name, ParentKey};
+use crate::dialect::{Codec, Glance};
+use crate::entry::head::{self, Marks, Name};
 use crate::entry::{Kind, Role};
 use crate::log::Journal;
-use crate::log::scan::{self, Bytes};
+use crate::log::scan::{self, Bytes, Needle};
 use std::borrow::Cow;
 use std::io;
 
@@ -23,7 +23,7 @@ pub(super) fn middle(
     from: u64,
     to: u64,
 ) -> io::Result<Option<u64>> {
-    if codec.heads_stand_first() || to.saturating_sub(from) < LARGE {
+    if codec.facts().heads_first || to.saturating_sub(from) < LARGE {
         return Ok(None);
     }
     if std::thread::available_parallelism().map_or(1, |count| count.get()) < 2 {
@@ -96,7 +96,7 @@ impl Seen {
         journal: &dyn Journal,
         from: u64,
         to: u64,
-        parent_key: &ParentKey,
+        parent_key: &Needle,
     ) -> Result<Self, LoadError> {
         let mut seen = Seen { lines: Vec::new(), ids: String::new(), last: Id::NONE };
         scan::lines(journal, from, to, parent_key, |line| {
@@ -111,7 +111,7 @@ impl Seen {
         Ok(seen)
     }
 
-    fn look(&mut self, codec: &dyn Codec, bytes: &[u8], parent_key: &ParentKey) -> What {
+    fn look(&mut self, codec: &dyn Codec, bytes: &[u8], parent_key: &Needle) -> What {
         match codec.glance(bytes) {
             Glance::Entry(head, used)
                 if !is_fact(head.kind) && parent_key.find(&bytes[used..]).is_none() =>
@@ -218,7 +218,7 @@ mod tests {
                 let mut halves = Loaded::new(dialect);
                 let (mut taken, to) = (Taken::Plainly, log.len() as u64);
                 halves.read_lines(&journal, middle, &mut taken).unwrap();
-                let key = ParentKey::of(dialect.codec());
+                let key = dialect.facts().parent_key();
                 let seen = Seen::read(dialect.codec(), &journal, middle, to, &key).unwrap();
                 halves.take_seen(&journal, &seen, &mut taken).unwrap();
                 let rows = |loaded: &Loaded| -> Vec<(u64, u64, String, Option<Role>)> {

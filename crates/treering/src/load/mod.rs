@@ -4,19 +4,18 @@ mod ahead;
 mod odd;
 mod title;
 
-use crate::dialect::omp;
-use crate::dialect::python;
-use crate::dialect::{self, Codec, Dialect, Glance, Linker, versions};
+use crate::dialect::facts::HeaderPlace;
+use crate::dialect::split::{Segment, What, split};
+use crate::dialect::{self, Codec, Dialect, Facts, Glance, Linker, versions};
 use crate::entry::Kind;
-use crate::entry::head::{self, Head, ParentKey, Segment, What};
+use crate::entry::head::{self, Head};
 use crate::error::{Error, Result};
 use crate::findings::{Finding, Problem};
 use crate::header::{Header, VERSION};
 use crate::id::EntryId;
-use crate::log::scan::{self, Bytes, Line};
+use crate::log::scan::{self, Bytes, Line, Needle};
 use crate::log::{End, Journal};
 use crate::tree::{Row, Shape, Taken, Tree};
-use std::borrow::Cow;
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -34,7 +33,9 @@ pub(crate) const BOM: &[u8] = b"\xEF\xBB\xBF";
 #[derive(Debug, Clone)]
 pub(crate) struct Loaded {
     pub dialect: Dialect,
-    parent_key: ParentKey,
+    /// The codec's facts, asked for on every line.
+    facts: &'static Facts,
+    parent_key: Needle,
     pub header: Option<Header>,
     /// Where the header stands.
     pub header_span: Range<u64>,
@@ -98,15 +99,11 @@ impl Loaded {
     fn new(dialect: Dialect) -> Self {
         Loaded {
             dialect,
-            parent_key: ParentKey::of(dialect.codec()),
+            facts: dialect.facts(),
+            parent_key: dialect.facts().parent_key(),
             header: None,
             header_span: 0..0,
-            shape: match dialect {
-                // Their version tells.
-                Dialect::Pi | Dialect::Omp => None,
-                _ if dialect.codec().is_chain() => Some(Shape::Chain),
-                _ => Some(Shape::Tree),
-            },
+            shape: dialect.facts().shape,
             tree: Arc::new(Tree::new()),
             seen: 0,
             complete: 0,
@@ -123,7 +120,8 @@ impl Loaded {
 
     /// Says whose session it is: the first lines of a new one do not always tell.
     pub(crate) fn of_dialect(mut self, dialect: Dialect) -> Self {
-        (self.dialect, self.parent_key) = (dialect, ParentKey::of(dialect.codec()));
+        (self.dialect, self.facts) = (dialect, dialect.facts());
+        self.parent_key = self.facts.parent_key();
         self
     }
 
@@ -132,8 +130,8 @@ impl Loaded {
         if let Some(header) = self.header.as_mut().filter(|header| header.id.is_empty()) {
             header.take_id_of(path);
         }
-        if self.dialect == Dialect::Omp {
-            self.blobs = omp::blobs::directories(path).into();
+        if let Some(directories) = self.facts.blob_directories {
+            self.blobs = directories(path).into();
         }
         self
     }
@@ -142,10 +140,14 @@ impl Loaded {
         self.dialect.codec()
     }
 
+    pub(crate) fn facts(&self) -> &'static Facts {
+        self.facts
+    }
+
     /// Returns the state after reading a journal of nothing but this header.
     pub(crate) fn of_header(header: Header) -> Self {
         let length = header.raw().len() as u64;
-        let mut loaded = Loaded::new(Dialect::Pi);
+        let mut loaded = Loaded::new(Dialect::default());
         loaded.shape = Some(Shape::Tree);
         loaded.header_span = 0..length;
         loaded.appended(0, &[header.raw(), b"\n"].concat());
@@ -165,7 +167,7 @@ impl Loaded {
             linker.finish(Arc::make_mut(&mut loaded.tree));
         }
         if loaded.header.is_none() && length > 0 {
-            if !loaded.codec().is_headerless() || loaded.tree.is_empty() {
+            if !loaded.facts.is_headerless() || loaded.tree.is_empty() {
                 return Err(LoadError::NoHeader("it has no session header".into()));
             }
             loaded.header = Some(Header::unknown());
@@ -295,7 +297,7 @@ impl Loaded {
     ) -> Result<(), LoadError> {
         for line in seen.lines() {
             let rows = self.tree.nodes.len();
-            let is_known = self.header.is_some() || self.codec().has_optional_header();
+            let is_known = self.header.is_some() || self.facts.header == HeaderPlace::Optional;
             let outcome = match line.head {
                 ahead::Head::Entry(head) if is_known => {
                     self.entry(head, line.offset, line.len, None, false)
@@ -321,11 +323,11 @@ impl Loaded {
         let held;
         let bytes = match line.bytes {
             Bytes::Whole(bytes) => bytes,
-            Bytes::Long { start, another_parent } => {
-                if !another_parent
+            Bytes::Long { start, repeats_needle } => {
+                if !repeats_needle
                     && line.terminated
                     && self.shape == Some(Shape::Tree)
-                    && self.codec().heads_stand_first()
+                    && self.facts.heads_first
                     && let Some((head, _)) = self.codec().quick(start)
                     && !is_fact(head.kind)
                 {
@@ -337,10 +339,8 @@ impl Loaded {
                 &held
             }
         };
-        let codec = self.codec();
-        let is_unknown =
-            self.header.is_none() && codec.is_headerless() && !codec.has_optional_header();
-        let is_numbered = self.shape != Some(Shape::Tree) && !self.codec().is_chain();
+        let is_unknown = self.header.is_none() && self.facts.header == HeaderPlace::Anywhere;
+        let is_numbered = self.shape != Some(Shape::Tree) && !self.facts.is_chain();
         if line.terminated && !is_unknown && !is_numbered {
             match self.glance(bytes) {
                 Glance::Entry(head, used)
@@ -361,13 +361,13 @@ impl Loaded {
 
     #[inline]
     fn glance<'a>(&self, line: &'a [u8]) -> Glance<'a> {
-        match self.dialect {
-            // So that it becomes part of the loop.
-            Dialect::Pi => match head::quick(line) {
+        // Called directly, the reader of treering's own format becomes part of the loop.
+        match self.facts.is_own_format {
+            true => match head::quick(line) {
                 Some((head, used)) => Glance::Entry(head, used),
                 None => Glance::Unclear,
             },
-            dialect => dialect.codec().glance(line),
+            false => self.codec().glance(line),
         }
     }
 
@@ -380,11 +380,11 @@ impl Loaded {
     ) -> Result<Taken, LoadError> {
         let mut segments: Vec<Segment<'_>> = Vec::new();
         let codec = self.codec();
-        let masked = if codec.is_python() { python::masked(bytes) } else { Cow::Borrowed(bytes) };
+        let masked = self.facts.json.masked(bytes);
         let bytes = &*masked;
-        head::split(bytes, codec, |segment| segments.push(segment));
+        split(bytes, codec, |segment| segments.push(segment));
         let number = self.lines + 1;
-        if self.header.is_none() && number > HEADER_WITHIN && !codec.is_headerless() {
+        if self.header.is_none() && number > HEADER_WITHIN && !self.facts.is_headerless() {
             let reason = format!("no session header in its first {HEADER_WITHIN} lines");
             return Err(LoadError::NoHeader(reason));
         }
@@ -398,7 +398,7 @@ impl Loaded {
             let (start, len) = (offset + span.start as u64, span.len() as u64);
             let body = &bytes[span];
             let is_header = matches!(what, What::Header | What::HeaderNode(_));
-            if self.header.is_none() && codec.is_headerless() && !is_header {
+            if self.header.is_none() && self.facts.is_headerless() && !is_header {
                 self.header = codec.header(body);
             }
             match what {
@@ -411,7 +411,7 @@ impl Loaded {
                 }
                 What::Side => self.take_side(body),
                 What::Entry(head) => {
-                    if self.header.is_none() && head.id.is_none() && !codec.is_headerless() {
+                    if self.header.is_none() && head.id.is_none() && !self.facts.is_headerless() {
                         continue; // Before the header, and nothing that could be linked: no entry.
                     }
                     if self.entry(head, start, len, Some(body), false) == Taken::Unsettled {
@@ -444,7 +444,7 @@ impl Loaded {
                 if header.id.is_empty() {
                     self.find(number, Problem::NoSessionId);
                 }
-                if header.version > codec.version() {
+                if header.version > self.facts.version {
                     self.find(number, Problem::FutureVersion(header.version));
                 }
                 if header.version >= 2 {
@@ -454,7 +454,7 @@ impl Loaded {
                 self.header_span = offset..offset + raw.len() as u64;
             }
             // Headerless agents have several records that say who the session is.
-            _ if codec.is_headerless() => {}
+            _ if self.facts.is_headerless() => {}
             _ => self.find(number, Problem::SecondHeader),
         }
     }
@@ -463,7 +463,7 @@ impl Loaded {
         if let Some(linker) = &mut self.linking.0 {
             linker.side(record);
         }
-        if let Some(title) = self.codec().title(record) {
+        if let Some(title) = self.facts.title(record) {
             match &self.title {
                 None => self.title = Some(title),
                 Some(_) => self.find(self.lines + 1, Problem::SecondTitle),
@@ -504,7 +504,7 @@ impl Loaded {
             linker.row(tree.nodes.len() as u32, &head);
         }
         let codec = self.dialect.codec();
-        let is_foreign = is_fact(head.kind) && !codec.is_native(head.kind);
+        let is_foreign = is_fact(head.kind) && !self.facts.is_native(head.kind);
         let decoded =
             body.filter(|_| is_foreign).map(|body| codec.decode(body).entry.fields_object());
         let body = decoded.as_deref().or(body);
@@ -532,7 +532,7 @@ impl Loaded {
 
     /// Returns the parent of a new root: none, unless the dialect's header is a node.
     pub(crate) fn root_parent(&self) -> Option<EntryId> {
-        let row = self.header_row().filter(|_| self.codec().roots_hang_on_the_header());
+        let row = self.header_row().filter(|_| self.facts.roots_below_header);
         row.map(|row| self.tree.id(row))
     }
 

@@ -52,7 +52,7 @@ impl Loaded {
             };
             let mut bytes = vec![0; usize::try_from(node.len).map_err(io::Error::other)?];
             scan::read_full(journal, node.offset, &mut bytes)?;
-            if !self.codec().is_native(node.kind()) {
+            if !self.facts.is_native(node.kind()) {
                 bytes = self.codec().decode(&bytes).entry.fields_object();
             }
             let named = json::get(&bytes, key).and_then(json::string);

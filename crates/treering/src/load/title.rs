@@ -1,8 +1,7 @@
 //! A session's name, where a dialect does not simply take the last one given.
 
 use super::Loaded;
-use crate::dialect::Dialect;
-use crate::dialect::omp::title;
+use crate::dialect::facts::NameRule;
 use crate::log::{Journal, scan};
 use std::io;
 use std::sync::Arc;
@@ -20,10 +19,10 @@ impl Loaded {
     /// The session's name, where it is not simply the last that was given: some dialects keep it
     /// outside of the entries, others look for it on the path, or never clear it.
     pub(crate) fn take_title(&mut self) {
-        let by_rule = match self.dialect {
-            Dialect::Operator => Some(self.tree.name_on_path()),
-            Dialect::Tau => Some(self.tree.last_name()),
-            _ => None,
+        let by_rule = match self.facts.name_rule {
+            NameRule::LastGiven => None,
+            NameRule::OnPath => Some(self.tree.name_on_path()),
+            NameRule::NeverCleared => Some(self.tree.last_name()),
         };
         if let Some(name) = by_rule.filter(|name| name.as_deref() != self.tree.name()) {
             Arc::make_mut(&mut self.tree).set_name(name.as_deref());
@@ -50,11 +49,11 @@ impl Loaded {
 
     /// Reads the title again: it is the one thing in a log that changes in place.
     pub(super) fn reread_title(&mut self, journal: &dyn Journal) -> io::Result<()> {
-        if self.title.is_some() {
-            let mut slot = vec![0; title::SLOT];
+        if let (Some(_), Some(slot)) = (&self.title, self.facts.title_slot) {
+            let mut slot = vec![0; slot.len];
             let got = scan::read_full(journal, 0, &mut slot)?;
             let line = slot[..got].split(|&byte| byte == b'\n').next().unwrap_or_default();
-            if let Some(title) = self.codec().title(line) {
+            if let Some(title) = self.facts.title(line) {
                 self.retitled(&title);
             }
         }

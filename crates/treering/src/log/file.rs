@@ -6,7 +6,6 @@
 
 use super::journal::{Appended, End, Journal, JournalError};
 use super::{scan, zstd};
-use crate::dialect::omp::title;
 use crate::error::{Error, Result};
 use crate::fs::{self, Access, File, Metadata, NewFile, is_not_regular};
 use std::fs::TryLockError;
@@ -118,9 +117,13 @@ impl FileJournal {
         }
     }
 
-    /// Replaces omp's title slot at the start of the file. Returns false, and changes nothing, if the file
-    /// does not begin with exactly such a slot.
-    pub(crate) fn overwrite_title(&self, slot: &[u8; title::SLOT]) -> Result<bool, JournalError> {
+    /// Overwrites the start of the file in place. Returns false, and changes nothing, if `may_replace`
+    /// rejects the bytes that are there.
+    pub(crate) fn overwrite_start(
+        &self,
+        bytes: &[u8],
+        may_replace: fn(&[u8]) -> bool,
+    ) -> Result<bool, JournalError> {
         let _lock = lock(&self.file)?;
         if !self.writable {
             return Err(io::Error::from(io::ErrorKind::PermissionDenied).into());
@@ -135,13 +138,13 @@ impl FileJournal {
         if file.metadata()?.id != self.file.metadata()?.id {
             return Err(JournalError::Gone);
         }
-        let mut found = [0; title::SLOT];
+        let mut found = vec![0; bytes.len()];
         let got = scan::read_full(self, 0, &mut found)?;
-        if got < found.len() || !title::is_slot(&found) {
+        if got < found.len() || !may_replace(&found) {
             return Ok(false);
         }
-        if let Err(error) = (&file).write_all(slot) {
-            // Half a slot is worse than the old one.
+        if let Err(error) = (&file).write_all(bytes) {
+            // Half of the new bytes is worse than the old ones.
             let _ = (&file).rewind().and_then(|()| (&file).write_all(&found));
             return Err(error.into());
         }

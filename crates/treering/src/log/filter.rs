@@ -2,15 +2,11 @@
 //!
 //! What passed goes to a file without a name, so that the result can be read back and forth like any
 //! other log, needs no memory, and is gone with the process. Lines stay lines: numbers, order and the
-//! newline at the end are those of the source, and omp's title slot keeps its length.
+//! newline at the end are those of the source, and lines of fixed length keep it.
 
 use super::journal::{Appended, End, Journal, JournalError};
-use super::scan::{self, Bytes};
-use crate::dialect::Dialect;
-use crate::dialect::omp::title;
-use crate::entry::head::ParentKey;
+use super::scan::{self, Bytes, Needle};
 use crate::fs::{self, File};
-use crate::json;
 use std::borrow::Cow;
 use std::fmt;
 use std::io::{self, BufWriter, Write};
@@ -60,6 +56,10 @@ pub trait LineFilter: Send + Sync + fmt::Debug {
     }
 }
 
+/// Given a line and its filtered form of another length: returns the filtered form with the length of
+/// the line, or `None` if the length does not matter.
+pub(crate) type Refit = fn(&[u8], &[u8]) -> Option<Vec<u8>>;
+
 /// A log as it reads after a filter. It is read-only.
 #[derive(Debug)]
 pub(crate) struct Filtered {
@@ -69,7 +69,13 @@ pub(crate) struct Filtered {
 
 impl Filtered {
     /// Passes every line of `source` through `filter`, twice: once to look, once to filter.
-    pub(crate) fn new(source: &dyn Journal, filter: &dyn LineFilter) -> io::Result<Self> {
+    ///
+    /// `refit` restores the length of lines that programs overwrite in place.
+    pub(crate) fn new(
+        source: &dyn Journal,
+        filter: &dyn LineFilter,
+        refit: Refit,
+    ) -> io::Result<Self> {
         // Bytes that are written meanwhile are not part of it.
         let length = source.len()?;
         let marks = look(source, filter, length)?;
@@ -84,7 +90,7 @@ impl Filtered {
             };
             number += 1;
             seen.add(line, at);
-            let filtered = settled(line, filtered);
+            let filtered = settled(line, filtered, refit);
             out.write_all(&filtered)?;
             len += filtered.len() as u64 + u64::from(is_terminated);
             if is_terminated { out.write_all(b"\n") } else { Ok(()) }
@@ -201,8 +207,9 @@ fn each_line(
     to: u64,
     mut each: impl FnMut(&[u8], u64, bool) -> io::Result<()>,
 ) -> io::Result<()> {
-    let key = ParentKey::of(Dialect::Pi.codec());
-    scan::lines(source, from, to, &key, |line| match line.bytes {
+    // Long lines are read again as a whole, so that the needle does not matter.
+    let needle = Needle::key("");
+    scan::lines(source, from, to, &needle, |line| match line.bytes {
         Bytes::Whole(bytes) => each(bytes, line.offset, line.terminated),
         Bytes::Long { .. } => {
             let mut bytes = vec![0; usize::try_from(line.len).map_err(io::Error::other)?];
@@ -213,17 +220,13 @@ fn each_line(
     })
 }
 
-/// A filtered line that is still one line, and as long as before if it has to be.
-fn settled<'a>(before: &[u8], after: Cow<'a, [u8]>) -> Cow<'a, [u8]> {
+/// Returns a filtered line that is still one line, and as long as before if it has to be.
+fn settled<'a>(before: &[u8], after: Cow<'a, [u8]>, refit: Refit) -> Cow<'a, [u8]> {
     let Cow::Owned(mut line) = after else { return after };
-    if title::parse(before).is_some()
-        && line.len() != before.len()
-        && let Some(title) = title::parse(&line)
+    if line.len() != before.len()
+        && let Some(refitted) = refit(before, &line)
     {
-        let time = json::get(&line, "updatedAt").and_then(json::string).unwrap_or_default();
-        let mut slot = title::slot(&title.title, title.source.as_deref(), &time);
-        slot.pop();
-        return Cow::Owned(slot);
+        return Cow::Owned(refitted);
     }
     if memchr::memchr(b'\n', &line).is_some() {
         line.retain(|byte| *byte != b'\n');

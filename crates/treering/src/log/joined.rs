@@ -7,7 +7,7 @@ use super::file::FileJournal;
 use super::journal::{Appended, End, Journal, JournalError};
 use crate::error::Result;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 #[derive(Debug)]
 pub(crate) struct Joined {
@@ -25,27 +25,17 @@ struct Part {
 }
 
 impl Joined {
-    /// The session at `path` with its subagents' files; `None` if it has none.
-    pub(crate) fn with_subagents(path: &Path) -> Result<Option<Self>> {
-        let directory = path.with_extension("").join("subagents");
-        let files = std::fs::read_dir(directory).into_iter().flatten().flatten();
-        let mut files: Vec<_> = files
-            .map(|file| file.path())
-            .filter(|file| file.extension().is_some_and(|extension| extension == "jsonl"))
-            .collect();
-        files.sort();
-        if files.is_empty() {
-            return Ok(None);
-        }
+    /// Joins the session at `path` with the files of its subagents.
+    pub(crate) fn open(path: &Path, subagents: &[PathBuf]) -> Result<Self> {
         let mut joined = Joined { parts: Vec::new() };
         joined.add(FileJournal::open(path)?)?;
-        for file in files {
+        for file in subagents {
             // One that cannot be read does not hide the session.
-            if let Ok(file) = FileJournal::open(&file) {
+            if let Ok(file) = FileJournal::open(file) {
                 joined.add(file)?;
             }
         }
-        Ok(Some(joined))
+        Ok(joined)
     }
 
     fn add(&mut self, file: FileJournal) -> Result<()> {

@@ -1,7 +1,6 @@
 //! A journal in memory: sessions that leave no file, and sessions that have none yet.
 
 use super::journal::{Appended, End, Journal, JournalError};
-use crate::dialect::omp::title;
 use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -22,11 +21,12 @@ impl MemoryJournal {
         self.bytes().clone()
     }
 
-    /// Replaces the title slot at the start. Returns false if there is none.
-    pub(crate) fn overwrite_title(&self, slot: &[u8; title::SLOT]) -> bool {
-        match self.bytes().get_mut(..slot.len()) {
-            Some(start) if title::is_slot(start) => {
-                start.copy_from_slice(slot);
+    /// Overwrites the start in place. Returns false, and changes nothing, if `may_replace` rejects the
+    /// bytes that are there.
+    pub(crate) fn overwrite_start(&self, bytes: &[u8], may_replace: fn(&[u8]) -> bool) -> bool {
+        match self.bytes().get_mut(..bytes.len()) {
+            Some(start) if may_replace(start) => {
+                start.copy_from_slice(bytes);
                 true
             }
             _ => false,

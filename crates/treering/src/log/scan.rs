@@ -3,11 +3,11 @@
 //! The buffer is page-aligned and reads always go to the same aligned place: copying out of the
 //! page cache is more than twice as fast that way. What is left of an unfinished line is moved in
 //! front of that place, so that lines are contiguous. A line that does not fit is not kept: only its
-//! beginning is handed out, with the answer to the one question that needs the rest (see
-//! [`crate::entry::head`]).
+//! beginning is handed out, with the answer to the one question that needs the rest: whether a
+//! [`Needle`] occurs in it more than once.
 
 use super::journal::Journal;
-use crate::entry::head::ParentKey;
+use memchr::memmem;
 use std::cell::Cell;
 use std::io;
 use std::sync::mpsc;
@@ -43,11 +43,34 @@ pub(crate) struct Line<'a> {
 #[derive(Debug)]
 pub(crate) enum Bytes<'a> {
     Whole(&'a [u8]),
-    /// The beginning of a line too long to hold, and whether a second parent key is in it.
+    /// The beginning of a line too long to hold, and whether the needle occurs in it more than once.
     Long {
         start: &'a [u8],
-        another_parent: bool,
+        repeats_needle: bool,
     },
+}
+
+/// A string of bytes that is counted in lines too long to hold, such as the key of a member.
+#[derive(Debug, Clone)]
+pub(crate) struct Needle(memmem::Finder<'static>);
+
+impl Needle {
+    /// Returns the needle for the key of a JSON member, quotes included.
+    pub(crate) fn key(name: &str) -> Self {
+        Needle(memmem::Finder::new(format!("\"{name}\"").as_bytes()).into_owned())
+    }
+
+    /// Returns where the needle first stands in `bytes`.
+    #[inline]
+    pub(crate) fn find(&self, bytes: &[u8]) -> Option<usize> {
+        self.0.find(bytes)
+    }
+
+    /// Returns the overlap of consecutive buffers that keeps an occurrence from being missed between
+    /// them.
+    fn overlap(&self) -> usize {
+        self.0.needle().len() - 1
+    }
 }
 
 /// Room for an aligned chunk, and for as much of an unfinished line in front of it.
@@ -101,7 +124,7 @@ pub(crate) fn lines<E: From<io::Error>>(
     journal: &dyn Journal,
     from: u64,
     to: u64,
-    parent_key: &ParentKey,
+    needle: &Needle,
     each: impl FnMut(Line<'_>) -> Result<(), E>,
 ) -> Result<(), E> {
     if let Some(held) = journal.held() {
@@ -109,7 +132,7 @@ pub(crate) fn lines<E: From<io::Error>>(
     }
     let mut chunks = Chunks { journal, at: from, to };
     if to.saturating_sub(from) < AHEAD_FROM {
-        return split(from, parent_key, each, |used| {
+        return split(from, needle, each, |used| {
             let mut buffer = used.or_else(|| SPARE.take()).unwrap_or_else(Buffer::new);
             chunks.read(&mut buffer).map(|()| buffer)
         });
@@ -129,7 +152,7 @@ pub(crate) fn lines<E: From<io::Error>>(
                 }
             }
         });
-        split(from, parent_key, each, |used| {
+        split(from, needle, each, |used| {
             if let Some(used) = used {
                 // The other side is gone once everything was read.
                 let _ = give_back.send(used);
@@ -163,7 +186,7 @@ fn split_held<E>(
 /// Splits chunks into lines. `next` takes a used buffer and gives a filled one.
 fn split<E: From<io::Error>>(
     from: u64,
-    parent_key: &ParentKey,
+    needle: &Needle,
     mut each: impl FnMut(Line<'_>) -> Result<(), E>,
     mut next: impl FnMut(Option<Buffer>) -> io::Result<Buffer>,
 ) -> Result<(), E> {
@@ -184,7 +207,7 @@ fn split<E: From<io::Error>>(
         if unfinished.is_long() {
             let newline = memchr::memchr(b'\n', &buffer.bytes[start..end]);
             let stop = newline.map_or(end, |at| start + at);
-            unfinished.skim(&buffer.bytes[start..stop], parent_key);
+            unfinished.skim(&buffer.bytes[start..stop], needle);
             if newline.is_some() {
                 let len = unfinished.len;
                 each(Line { offset, len, terminated: true, bytes: unfinished.bytes() })?;
@@ -206,7 +229,7 @@ fn split<E: From<io::Error>>(
                 searched += newline + 1;
                 start = searched;
             }
-            unfinished = Unfinished::new(&buffer.bytes[start..end], parent_key);
+            unfinished = Unfinished::new(&buffer.bytes[start..end], needle);
         }
         used = Some(buffer);
     }
@@ -217,18 +240,18 @@ fn split<E: From<io::Error>>(
 struct Unfinished {
     start: Vec<u8>,
     len: u64,
-    /// Only for long lines: how many parent keys there are, counted up to two, and the last bytes.
-    keys: u32,
+    /// Only for long lines: how often the needle occurs, counted up to two, and the last bytes.
+    needles: u32,
     last: Vec<u8>,
 }
 
 impl Unfinished {
-    fn new(start: &[u8], parent_key: &ParentKey) -> Self {
+    fn new(start: &[u8], needle: &Needle) -> Self {
         let (len, start) = (start.len() as u64, start.to_vec());
         let mut unfinished = Unfinished { start, len, ..Unfinished::default() };
         if unfinished.is_long() {
             let start = std::mem::take(&mut unfinished.start);
-            unfinished.count_keys(&start, parent_key);
+            unfinished.count_needles(&start, needle);
             unfinished.start = start;
         }
         unfinished
@@ -240,26 +263,26 @@ impl Unfinished {
     }
 
     /// Looks at more of a long line, and lets it go.
-    fn skim(&mut self, bytes: &[u8], parent_key: &ParentKey) {
+    fn skim(&mut self, bytes: &[u8], needle: &Needle) {
         self.len += bytes.len() as u64;
-        // A key may lie across the boundary.
+        // The needle may lie across the boundary.
         let mut seam = std::mem::take(&mut self.last);
-        seam.extend_from_slice(&bytes[..bytes.len().min(parent_key.overlap())]);
-        self.keys += u32::from(parent_key.find(&seam).is_some());
+        seam.extend_from_slice(&bytes[..bytes.len().min(needle.overlap())]);
+        self.needles += u32::from(needle.find(&seam).is_some());
         self.last = seam;
-        self.count_keys(bytes, parent_key);
+        self.count_needles(bytes, needle);
     }
 
-    fn count_keys(&mut self, bytes: &[u8], parent_key: &ParentKey) {
+    fn count_needles(&mut self, bytes: &[u8], needle: &Needle) {
         let mut searched = 0;
-        while self.keys < 2
-            && let Some(at) = parent_key.find(&bytes[searched..])
+        while self.needles < 2
+            && let Some(at) = needle.find(&bytes[searched..])
         {
-            self.keys += 1;
+            self.needles += 1;
             searched += at + 1;
         }
         let mut last = std::mem::take(&mut self.last);
-        let overlap = parent_key.overlap();
+        let overlap = needle.overlap();
         last.extend_from_slice(&bytes[bytes.len().saturating_sub(overlap)..]);
         last.drain(..last.len().saturating_sub(overlap));
         self.last = last;
@@ -267,7 +290,7 @@ impl Unfinished {
 
     fn bytes(&self) -> Bytes<'_> {
         match self.is_long() {
-            true => Bytes::Long { start: &self.start, another_parent: self.keys > 1 },
+            true => Bytes::Long { start: &self.start, repeats_needle: self.needles > 1 },
             false => Bytes::Whole(&self.start),
         }
     }
@@ -308,7 +331,7 @@ mod tests {
 
     fn read_from(journal: &dyn Journal, bytes: &[u8], from: u64) -> Vec<Seen> {
         let mut seen = Vec::new();
-        let key = ParentKey::of(&crate::dialect::Pi);
+        let key = Needle::key("parentId");
         lines::<io::Error>(journal, from, bytes.len() as u64, &key, |line| {
             let long = match line.bytes {
                 Bytes::Whole(whole) => {
@@ -316,10 +339,10 @@ mod tests {
                     assert_eq!(whole, &bytes[start..start + line.len as usize]);
                     None
                 }
-                Bytes::Long { start, another_parent } => {
+                Bytes::Long { start, repeats_needle } => {
                     let offset = line.offset as usize;
                     assert_eq!(start, &bytes[offset..offset + start.len()]);
-                    Some(another_parent)
+                    Some(repeats_needle)
                 }
             };
             seen.push((line.offset, line.len, line.terminated, long));

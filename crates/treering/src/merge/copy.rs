@@ -11,7 +11,7 @@ use super::target::Target;
 use super::{COPIED_FROM, Origin};
 use crate::compaction::estimate_tokens;
 use crate::context::{contributes, joined};
-use crate::dialect::carry;
+use crate::dialect::embed;
 use crate::entry::{Kind, Message, NewEntry, Role};
 use crate::error::Result;
 use crate::id::EntryId;
@@ -330,10 +330,10 @@ impl<'a> Copying<'a> {
             && let Some(whole) = out.entries.iter_mut().rev().find(|c| c.entry.role == entry.role)
             && let Some(part) = entry.message()
         {
-            let message = carry::member(&whole.entry.fields, "message").unwrap_or_default();
+            let message = embed::member(&whole.entry.fields, "message").unwrap_or_default();
             let message = joined(message, part.raw());
             let fields =
-                json::with_member(&carry::as_object(&whole.entry.fields), "message", &message);
+                json::with_member(&embed::as_object(&whole.entry.fields), "message", &message);
             whole.entry.fields = [b",", &fields[1..fields.len() - 1]].concat();
             out.tokens += estimate_tokens(part.raw());
             return Ok(());
@@ -344,7 +344,7 @@ impl<'a> Copying<'a> {
             out.entries.push(Copy { source, is_companion, entry });
         };
         let bare = json::without(entry.raw(), &[COPIED_FROM]);
-        push(carry::as_it_is(&bare), entry.id().clone());
+        push(embed::entry_of(&bare), entry.id().clone());
         for message in entry.more_messages() {
             push(Message::from_json(message.raw())?.into_entry(), entry.id().clone());
         }

@@ -1,7 +1,8 @@
 //! Lines that are written together: made before, and taken into the tree after.
 
 use super::state::State;
-use crate::dialect::{Dialect, Stamp};
+use crate::dialect::Stamp;
+use crate::dialect::facts::{LeafParent, NameRule};
 use crate::entry::head::MAX_ID;
 use crate::entry::{Kind, NewEntry, Parent};
 use crate::error::{Error, Result};
@@ -35,7 +36,7 @@ struct Line {
 impl State {
     /// Returns the bytes of a batch, with ids and parents decided.
     pub(super) fn batch(&mut self, entries: &[NewEntry], leaf: Option<EntryId>) -> Result<Batch> {
-        let (tree, codec) = (&self.loaded.tree, self.loaded.codec());
+        let (tree, facts) = (&self.loaded.tree, self.loaded.facts());
         let mut bytes = std::mem::take(&mut self.scratch);
         bytes.clear();
         let mut batch = Batch { bytes, leaf, ..Batch::default() };
@@ -59,7 +60,7 @@ impl State {
                     return Err(Error::InvalidEntry("an id has 1 to 512 bytes".into()));
                 }
                 Some(id) => id.clone(),
-                None => codec.make_id(&mut self.ids, &|id| {
+                None => facts.make_id(&mut self.ids, |id| {
                     tree.contains(id) || tree.is_missed(id) || batch.taken.contains(id)
                 }),
             };
@@ -72,7 +73,9 @@ impl State {
                 known(&target)?;
             }
             let parent = match &entry.parent {
-                _ if entry.kind() == Kind::Leaf && codec.leaf_hangs_on_the_left() => {
+                _ if entry.kind() == Kind::Leaf
+                    && facts.leaf_parent == LeafParent::PreviousLeaf =>
+                {
                     batch.leaf.clone()
                 }
                 Parent::Leaf if entry.kind() == Kind::Leaf => entry.target(),
@@ -96,16 +99,16 @@ impl State {
                 Some(own) => (crate::entry::head::timestamp(own), own),
                 None => (Some(now), &stamp),
             };
-            match self.loaded.dialect {
+            match facts.is_own_format {
                 // Times and numeric ids go into the line as the caller, or the file, has them.
-                Dialect::Pi => entry.write_line(&mut batch.bytes, id.as_str(), &literal, stamp),
-                dialect => {
+                true => entry.write_line(&mut batch.bytes, id.as_str(), &literal, stamp),
+                false => {
                     let parent = parent.as_ref().map(EntryId::as_str);
                     let left = batch.leaf.as_ref().map(EntryId::as_str);
                     let millis = time.unwrap_or(now);
                     let stamp = Stamp { id: id.as_str(), parent, millis, left };
-                    let line = codec.encode(&entry.settled(id.as_str()), &stamp);
-                    let line = line.ok_or(Error::ReadOnlyDialect(dialect))?;
+                    let line = self.loaded.codec().encode(&entry.settled(id.as_str()), &stamp);
+                    let line = line.ok_or(Error::ReadOnlyDialect(self.loaded.dialect))?;
                     batch.bytes.extend_from_slice(&line);
                     batch.bytes.push(b'\n');
                 }
@@ -142,7 +145,7 @@ impl State {
         self.loaded.appended(start, &batch.bytes);
         self.loaded.shape.get_or_insert(Shape::Tree);
         self.unwritten_header = false;
-        let dialect = self.loaded.dialect;
+        let facts = self.loaded.facts();
         let tree = Arc::make_mut(&mut self.loaded.tree);
         let mut settled = true;
         for (at, entry) in entries.iter().enumerate() {
@@ -151,7 +154,7 @@ impl State {
             let id = batch.ids[at].as_str();
             // Only small entries are looked at.
             let native =
-                (dialect != Dialect::Pi && is_fact(entry.kind())).then(|| entry.fields_object());
+                (!facts.is_own_format && is_fact(entry.kind())).then(|| entry.fields_object());
             let taken = tree.take(Row {
                 head: own_head(entry.kind(), entry.role, id, parent, *time),
                 offset: start + span.start as u64,
@@ -165,19 +168,14 @@ impl State {
         self.leaf = batch.leaf.clone();
         if !settled {
             self.reload()?;
-        } else if has_rule_for_names(dialect) && entries.iter().any(may_rename) {
+        } else if facts.name_rule != NameRule::LastGiven && entries.iter().any(may_rename) {
             self.loaded.take_title();
         }
         Ok(Vec::new())
     }
 }
 
-/// Returns whether a session's name is not simply the last that it was given.
-fn has_rule_for_names(dialect: Dialect) -> bool {
-    matches!(dialect, Dialect::Operator | Dialect::Tau)
-}
-
-/// Returns whether an entry may change which name is in force: Operator looks for it on the path.
+/// Returns whether an entry may change which name is in force, where it is looked for on the path.
 fn may_rename(entry: &NewEntry) -> bool {
     entry.parent != Parent::Leaf || matches!(entry.kind(), Kind::Leaf | Kind::SessionInfo)
 }

@@ -1,7 +1,6 @@
 //! Sessions made of the records of another one of the same dialect.
 
-use crate::dialect::omp::title;
-use crate::dialect::{About, Dialect, Stamp, python};
+use crate::dialect::{About, Dialect, Stamp};
 use crate::entry::{Kind, NewEntry};
 use crate::header::Header;
 use crate::id::{EntryId, IdMaker};
@@ -51,14 +50,14 @@ fn renewed(own: &[u8], start: &[u8], loaded: &Loaded) -> Vec<u8> {
         let is_kept = match key {
             // Only what the copy upgrades gets another version.
             "version" => !migrate::is_due(loaded),
-            "id" => is_node && loaded.codec().keys().id == "id",
+            "id" => is_node && loaded.facts().keys.id == "id",
             _ => false,
         };
         if let Some(value) = json::get(new, key).filter(|_| !is_kept) {
             header = json::with_head_member(&header, key, value);
         }
     }
-    if loaded.dialect == Dialect::Chimera { python::dumps(&header) } else { header }
+    loaded.facts().json.rendered(header)
 }
 
 fn about(header: &Header) -> About<'_> {
@@ -85,19 +84,19 @@ impl PathCopy<'_> {
         path: &[u32],
         out: &mut dyn Write,
     ) -> io::Result<()> {
-        let codec = self.dialect.codec();
+        let facts = self.dialect.facts();
         let about = about(self.header);
         let created = about.created;
         let mut start = self.dialect.start(&about).map_err(io::Error::other)?;
-        // What the path says about the name comes along; omp looks for it in the slot only.
+        // The name that is in force on the path comes along, also where it is looked for in a slot only.
         let own = self.name.as_deref();
         let name = view.tree().name_given_by(path).unwrap_or(own);
-        if let (Dialect::Omp, Some(name)) = (self.dialect, name) {
-            let slot = title::slot(name, Some("user"), &crate::time::format(created));
+        if let (Some(slot), Some(name)) = (facts.title_slot, name) {
+            let slot = (slot.render)(name, &crate::time::format(created));
             start.splice(..slot.len().min(start.len()), slot);
         }
         out.write_all(&start)?;
-        let root = json::get(&start, codec.keys().id).filter(|_| codec.roots_hang_on_the_header());
+        let root = json::get(&start, facts.keys.id).filter(|_| facts.roots_below_header);
 
         let tree = view.tree();
         let is_kept =
@@ -107,7 +106,7 @@ impl PathCopy<'_> {
         let mut bodies = Bodies::with_images();
         let mut parent = NONE;
         for &row in &kept {
-            let body = match codec.is_native(tree.node(row).kind()) {
+            let body = match facts.is_native(tree.node(row).kind()) {
                 true => bodies.any(view, row).map_err(io::Error::other)?.map(Cow::into_owned),
                 false => bodies.record(view, row).map_err(io::Error::other)?.map(<[u8]>::to_vec),
             };
@@ -127,21 +126,21 @@ impl PathCopy<'_> {
 
     /// Fresh label entries, chained to the end, with the times the labels were set.
     fn write_labels(&self, view: &Snapshot, kept: &[u32], out: &mut dyn Write) -> io::Result<()> {
-        let (tree, codec) = (view.tree(), self.dialect.codec());
+        let (tree, facts) = (view.tree(), self.dialect.facts());
         let label = |&row: &u32| tree.label_literal(row).map(|(text, label)| (label, row, text));
         let mut set: Vec<_> = kept.iter().filter_map(label).collect();
         set.sort_unstable();
         let mut ids = IdMaker::new();
         let mut written: Vec<EntryId> = Vec::new();
         for (label, target, text) in set {
-            let id = codec.make_id(&mut ids, &|id| {
+            let id = facts.make_id(&mut ids, |id| {
                 tree.contains(id) || written.iter().any(|other| other == id)
             });
             let entry = NewEntry::label(&tree.id(target), None).with("label", text);
             let entry = entry.map_err(io::Error::other)?;
-            let line = match self.dialect {
-                // Numeric ids and odd times go over as they are.
-                Dialect::Pi => {
+            let line = match facts.is_own_format {
+                // Numeric ids and unusual times are copied as they are.
+                true => {
                     let parent = match (written.last(), kept.last()) {
                         (Some(label), _) => json::quoted(label.as_str()),
                         (None, Some(&last)) => tree.id_literal(last),
@@ -153,12 +152,12 @@ impl PathCopy<'_> {
                     entry.write_line(&mut line, id.as_str(), &parent, stamp);
                     line
                 }
-                _ => {
+                false => {
                     let last = kept.last().map(|&last| tree.id_text(last));
                     let parent = written.last().map(EntryId::as_str).or(last);
                     let millis = tree.node(label).time().unwrap_or_default();
                     let stamp = Stamp { id: id.as_str(), parent, millis, left: None };
-                    let line = codec.encode(&entry, &stamp).unwrap_or_default();
+                    let line = self.dialect.codec().encode(&entry, &stamp).unwrap_or_default();
                     [&*line, b"\n"].concat()
                 }
             };
@@ -197,7 +196,7 @@ fn rechained(
     root: Option<&[u8]>,
     moved: &HashMap<String, EntryId>,
 ) -> Vec<u8> {
-    let (tree, keys) = (view.tree(), view.codec().keys());
+    let (tree, keys) = (view.tree(), &view.facts().keys);
     let parent_id = match parent {
         NONE => root.map(<[u8]>::to_vec),
         parent => Some(tree.id_literal(parent)),
@@ -205,7 +204,7 @@ fn rechained(
     let mut entry = match parent_id {
         _ if tree.node(row).parent == parent && root.is_none() => body.to_vec(),
         // Some dialects leave out what is null.
-        None if json::get(body, keys.parent).is_some() && view.codec().leaves_out_nulls() => {
+        None if json::get(body, keys.parent).is_some() && view.facts().omits_null_parent => {
             json::without(body, &[keys.parent])
         }
         parent => json::with_member(body, keys.parent, parent.as_deref().unwrap_or(b"null")),

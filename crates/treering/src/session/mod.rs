@@ -21,7 +21,7 @@ pub use relocate::relocate;
 pub(crate) use state::storage;
 
 use crate::context::{Context, Projection};
-use crate::dialect::{About, AgentContext, Dialect, agent};
+use crate::dialect::{About, AgentContext, Dialect};
 use crate::entry::{Entry, Kind, Role};
 use crate::error::{Error, Result};
 use crate::findings::Finding;
@@ -30,7 +30,7 @@ use crate::header::Header;
 use crate::id::{EntryId, SessionId};
 use crate::load::Loaded;
 use crate::log::{Journal, MemoryJournal};
-use crate::snapshot::{Bodies, Snapshot};
+use crate::snapshot::{Bodies, RecordsOnPath, Snapshot};
 use crate::tree::Tree;
 use commit::{Flusher, GroupCommit};
 use state::{Opened, Place, State};
@@ -392,7 +392,7 @@ impl Session {
         let view = self.view();
         let row = leaf.map(|leaf| view.tree().find_row(leaf)).transpose()?;
         let rows = row.map(|row| view.tree().path_rows(row)).unwrap_or_default();
-        let mut context = view.codec().agent_context(&mut agent::Path::new(&view, rows))?;
+        let mut context = view.codec().agent_context(&mut RecordsOnPath::new(&view, rows))?;
         for message in context.iter_mut().flat_map(|context| &mut context.messages) {
             *message = view.with_blobs(Cow::Owned(std::mem::take(message))).into_owned();
         }

@@ -7,7 +7,6 @@
 
 use super::Session;
 use super::copy::PathCopy;
-use crate::dialect::Dialect;
 use crate::entry::{Kind, NewEntry};
 use crate::error::{Error, Result};
 use crate::fs;
@@ -51,7 +50,7 @@ impl Session {
     pub fn write_part(&self, part: &Part, out: &mut dyn Write) -> Result<()> {
         let state = self.state();
         let (view, dialect) = (state.view(), state.loaded.dialect);
-        if dialect != Dialect::Pi {
+        if !dialect.facts().is_own_format {
             return Err(Error::ReadOnlyDialect(dialect));
         }
         let source = state.path().map(|path| fs::absolute(path).to_string_lossy().into_owned());

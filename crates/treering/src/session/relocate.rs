@@ -6,7 +6,6 @@
 //! file meanwhile is brought over.
 
 use super::state::{Opened, storage};
-use crate::dialect::Dialect;
 use crate::error::{Error, Result};
 use crate::fs::{self, NewFile};
 use crate::header::VERSION;
@@ -80,10 +79,10 @@ impl Opened {
     /// Whether this is a session whose header may be changed.
     fn check(&self) -> Result<()> {
         let dialect = self.loaded.dialect;
-        if self.file.is_packed() || !matches!(dialect, Dialect::Pi | Dialect::Omp) {
+        if self.file.is_packed() || !dialect.facts().has_own_header {
             return Err(Error::ReadOnlyDialect(dialect));
         }
-        self.loaded.header.as_ref().map_or(Ok(()), |header| header.check_writable(dialect))
+        self.loaded.header.as_ref().map_or(Ok(()), |header| dialect.check_writable(header))
     }
 }
 

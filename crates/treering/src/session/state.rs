@@ -1,8 +1,7 @@
 //! The part of a session behind its lock: where it lives, what was read, where the leaf is.
 
 use super::options::{Creation, LeafMoves};
-use crate::dialect::omp::title;
-use crate::dialect::{self, Dialect};
+use crate::dialect;
 use crate::entry::{NewEntry, Role};
 use crate::error::{Error, Result};
 use crate::header::Header;
@@ -49,11 +48,12 @@ impl Opened {
         let mut journal = Arc::clone(&file) as Arc<dyn Journal>;
         let failed = |error: LoadError| error.at(Some(path));
         let mut joined = None;
-        if dialect::detect(&*file).map_err(Error::io(path, "read"))? == Dialect::ClaudeCode {
-            joined = Joined::with_subagents(path)?.map(Arc::new);
-        }
-        if let Some(joined) = &joined {
-            journal = Arc::clone(joined) as Arc<dyn Journal>;
+        let dialect = dialect::detect(&*file).map_err(Error::io(path, "read"))?;
+        let subagents = dialect.facts().subagents_of(path);
+        if !subagents.is_empty() {
+            let files = Arc::new(Joined::open(path, &subagents)?);
+            journal = Arc::clone(&files) as Arc<dyn Journal>;
+            joined = Some(files);
         }
         let loaded = Loaded::read(&*journal).map_err(failed)?.at(path);
         Ok(Opened { file, journal, joined, loaded })
@@ -291,7 +291,7 @@ impl State {
 
     pub(crate) fn check_writable(&self) -> Result<()> {
         let dialect = self.loaded.dialect;
-        self.loaded.header.as_ref().map_or(Ok(()), |header| header.check_writable(dialect))
+        self.loaded.header.as_ref().map_or(Ok(()), |header| dialect.check_writable(header))
     }
 
     /// An id that no entry has.
@@ -300,9 +300,9 @@ impl State {
     }
 
     fn make_id(&mut self, is_also_taken: impl Fn(&str) -> bool) -> EntryId {
-        let (tree, codec) = (&self.loaded.tree, self.loaded.codec());
+        let (tree, facts) = (&self.loaded.tree, self.loaded.facts());
         let is_taken = |id: &str| tree.contains(id) || tree.is_missed(id) || is_also_taken(id);
-        codec.make_id(&mut self.ids, &is_taken)
+        facts.make_id(&mut self.ids, is_taken)
     }
 
     /// Ids for entries that name each other before they are written.
@@ -328,13 +328,13 @@ impl State {
     /// Fails if the session's name stands where it cannot be changed: then an entry that gives another
     /// name would change nothing.
     pub(crate) fn check_nameable(&self) -> Result<()> {
-        if self.loaded.dialect != Dialect::Omp || !self.loaded.is_titled() {
+        let Some(slot) = self.loaded.facts().title_slot.filter(|_| self.loaded.is_titled()) else {
             return Ok(());
-        }
-        let mut start = [0; title::SLOT];
+        };
+        let mut start = vec![0; slot.len];
         let got = scan::read_full(&*self.journal, 0, &mut start).map_err(Error::Storage)?;
         match &self.place {
-            Place::Pending { .. } | Place::File { .. } if title::is_slot(&start[..got]) => Ok(()),
+            Place::Pending { .. } | Place::File { .. } if (slot.is_slot)(&start[..got]) => Ok(()),
             _ => Err(self.not_nameable()),
         }
     }
@@ -345,25 +345,24 @@ impl State {
 
     /// Writes the session's name to the place outside of its entries, where there is one.
     pub(crate) fn retitle(&mut self) -> Result<()> {
-        if self.loaded.dialect != Dialect::Omp || !self.loaded.has_title() {
+        let Some(form) = self.loaded.facts().title_slot.filter(|_| self.loaded.has_title()) else {
             return Ok(());
-        }
+        };
         let name = self.loaded.tree.last_given_name().unwrap_or_default().to_owned();
         let now = crate::time::format(crate::time::now());
-        let slot = title::slot(&name, Some("user").filter(|_| !name.is_empty()), &now);
-        let title = title::parse(&slot);
-        let (Ok(slot), Some(title)) = (<&[u8; title::SLOT]>::try_from(&*slot), title) else {
+        let slot = (form.render)(&name, &now);
+        let Some(title) = (form.title)(&slot).filter(|_| slot.len() == form.len) else {
             return Err(self.not_nameable());
         };
         let replaced = match &self.place {
-            Place::Pending { memory, .. } => memory.overwrite_title(slot),
+            Place::Pending { memory, .. } => memory.overwrite_start(&slot, form.is_slot),
             Place::File { path, file } => {
-                file.overwrite_title(slot).map_err(|error| storage(error, path))?
+                file.overwrite_start(&slot, form.is_slot).map_err(|error| storage(error, path))?
             }
             Place::Elsewhere => false,
         };
         if replaced {
-            self.loaded.retitled(&title.title);
+            self.loaded.retitled(&title);
         } else if self.loaded.is_titled() {
             // There was a slot when the entry was written, and it is gone.
             return Err(self.not_nameable());

@@ -3,6 +3,7 @@
 use super::publish::write_whole;
 use super::state::{Opened, Place, State};
 use super::{Creation, Durability, Session};
+use crate::dialect;
 use crate::error::{Error, Result};
 use crate::header::Header;
 use crate::id::SessionId;
@@ -24,7 +25,8 @@ impl Session {
     pub fn open_through(path: impl AsRef<Path>, filter: &dyn LineFilter) -> Result<Session> {
         let path = path.as_ref();
         let source = Opened::at(path)?;
-        let filtered = Filtered::new(&*source.journal, filter).map_err(Error::io(path, "read"))?;
+        let filtered = Filtered::new(&*source.journal, filter, dialect::refitted)
+            .map_err(Error::io(path, "read"))?;
         let journal: Arc<dyn Journal> = Arc::new(filtered);
         let loaded = Loaded::read(&*journal).map_err(|error| error.at(Some(path)))?.at(path);
         if source.loaded.dialect != loaded.dialect {

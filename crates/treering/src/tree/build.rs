@@ -9,8 +9,7 @@
 
 use super::node::{NONE, Node};
 use super::{Label, Slot, Tree};
-use crate::dialect::Marks;
-use crate::entry::head::{Head, Name};
+use crate::entry::head::{Head, Marks, Name};
 use crate::entry::{Kind, Role};
 use crate::json;
 use hashbrown::hash_table::Entry;

@@ -1,8 +1,8 @@
 //! The usage of a whole session for lists, without reading all of it.
 //!
 //! The result is the one of the [ledger](super::ledger): each event once. Most bytes of a session are in
-//! its answers, and pi and omp write `usage` near the end of an answer, so there only the two ends of a
-//! record are read, and believed if they show that nothing else can matter. Compactions, summaries and
+//! its answers, and agents that share treering's own format write `usage` near the end of an answer, so
+//! there only the two ends of a record are read, and believed if they show that nothing else can matter. Compactions, summaries and
 //! counts are read as usual. So are the answers that may tell of the same event as another: that takes
 //! equal token counts, and an id that the file does not have or a name of the response. All other
 //! dialects are read as usual.
@@ -10,7 +10,6 @@
 use super::event::Namer;
 use super::read::{self, Usage};
 use super::survey::{self, Surveyor};
-use crate::dialect::Dialect;
 use crate::dialect::Price;
 use crate::entry::{Kind, Role};
 use crate::error::{Error, Result};
@@ -30,8 +29,8 @@ const HEAD: u64 = 256;
 const KEY: &[u8] = b"\"usage\":";
 
 /// Returns what a session used, all branches included.
-pub(crate) fn of_session(view: &Snapshot, dialect: Dialect) -> Result<Usage> {
-    if !matches!(dialect, Dialect::Pi | Dialect::Omp) {
+pub(crate) fn of_session(view: &Snapshot) -> Result<Usage> {
+    if !view.facts().has_own_header {
         return survey::of_rows(view, &view.tree().live().collect::<Vec<u32>>());
     }
     let namer = Namer::default();
@@ -192,7 +191,7 @@ mod tests {
         let journal = Arc::new(MemoryJournal::new((log + "\n").into_bytes()));
         let loaded = Loaded::read(&*journal).unwrap();
         let view = Snapshot::new(&loaded, journal, false);
-        let usage = of_session(&view, loaded.dialect).unwrap();
+        let usage = of_session(&view).unwrap();
         (usage.total(), usage.cost.to_string())
     }
 
@@ -246,7 +245,7 @@ mod tests {
         let journal = Arc::new(MemoryJournal::new(log.into_bytes()));
         let loaded = Loaded::read(&*journal).unwrap();
         let view = Snapshot::new(&loaded, journal, false);
-        let usage = of_session(&view, loaded.dialect).unwrap();
+        let usage = of_session(&view).unwrap();
         assert_eq!((usage.requests, usage.total()), (3, 9));
     }
 }

@@ -5,7 +5,7 @@ use super::Purpose;
 use super::event::{Identity, Key, Namer, Place};
 use super::names::Names;
 use super::read::{self, Usage};
-use crate::dialect::Receipt;
+use crate::dialect::RequestMetadata;
 use crate::entry::{Kind, MessageView, Role, number};
 use crate::error::Result;
 use crate::json;
@@ -72,20 +72,20 @@ impl<'a> Surveyor<'a> {
             Kind::Compaction | Kind::BranchSummary | Kind::Usage | Kind::ModelChange => {}
             _ => return Ok(Told::default()),
         }
-        let receipt = match self.view.codec().is_native(kind) {
-            true => Receipt::default(),
+        let metadata = match self.view.facts().is_native(kind) {
+            true => RequestMetadata::default(),
             false => match self.bodies.record(self.view, row)? {
-                Some(record) => self.view.codec().receipt(record),
+                Some(record) => self.view.codec().request_metadata(record),
                 None => return Ok(Told::default()),
             },
         };
         let Some(body) = self.bodies.whole(self.view, row)? else { return Ok(Told::default()) };
         let told = match kind {
-            Kind::Message => answer(&body, &receipt),
+            Kind::Message => answer(&body, &metadata),
             Kind::ModelChange => Facts { model: model(&body, "modelId"), ..Facts::default() },
-            Kind::Usage => count(&body, &receipt),
-            Kind::Compaction => summary(&body, Purpose::Compaction, &receipt),
-            _ => summary(&body, Purpose::BranchSummary, &receipt),
+            Kind::Usage => count(&body, &metadata),
+            Kind::Compaction => summary(&body, Purpose::Compaction, &metadata),
+            _ => summary(&body, Purpose::BranchSummary, &metadata),
         };
         let named =
             |usage: Usage| (usage, self.namer.event(told.identity, &usage, place), told.purpose);
@@ -124,20 +124,20 @@ impl Default for Facts<'_> {
     }
 }
 
-fn answer<'a>(entry: &'a [u8], receipt: &'a Receipt) -> Facts<'a> {
+fn answer<'a>(entry: &'a [u8], metadata: &'a RequestMetadata) -> Facts<'a> {
     let [message, copied] = json::get_all(entry, ["message", "copiedFrom"]);
     let message = message.unwrap_or_default();
     let keys = ["usage", "responseId", "content"];
     let [usage, response, content] = json::get_all(message, keys);
     let named = response.filter(|name| name.starts_with(b"\"") && *name != b"\"\"");
-    let identity = match (&receipt.response, named) {
+    let identity = match (&metadata.response, named) {
         (Some(response), _) => Identity::Response(response),
         (None, Some(response)) => Identity::Request(response),
         (None, None) => Identity::Entry,
     };
     let usage = usage.filter(|_| !is_copy(copied));
     Facts {
-        usage: usage.and_then(|usage| read::usage(usage, receipt.price)),
+        usage: usage.and_then(|usage| read::usage(usage, metadata.price)),
         identity,
         purpose: Purpose::Answer,
         model: model(message, "model"),
@@ -162,16 +162,16 @@ fn calls(content: &[u8]) -> Vec<String> {
     json::elements(content).into_iter().filter_map(name).collect()
 }
 
-fn summary<'a>(entry: &'a [u8], purpose: Purpose, receipt: &Receipt) -> Facts<'a> {
+fn summary<'a>(entry: &'a [u8], purpose: Purpose, metadata: &RequestMetadata) -> Facts<'a> {
     let [usage, copied] = json::get_all(entry, ["usage", "copiedFrom"]);
     let usage = usage.filter(|_| !is_copy(copied));
-    let usage = usage.and_then(|usage| read::usage(usage, receipt.price));
+    let usage = usage.and_then(|usage| read::usage(usage, metadata.price));
     Facts { usage, purpose, model: model(entry, "model"), ..Facts::default() }
 }
 
 /// Returns an entry that does nothing but count. If it has a running total it counts answers.
-fn count<'a>(entry: &'a [u8], receipt: &Receipt) -> Facts<'a> {
-    let facts = summary(entry, Purpose::Other, receipt);
+fn count<'a>(entry: &'a [u8], metadata: &RequestMetadata) -> Facts<'a> {
+    let facts = summary(entry, Purpose::Other, metadata);
     let total = json::get(entry, "details")
         .and_then(|details| json::get(details, "total_token_usage"))
         .filter(|total| total.starts_with(b"{"));

@@ -410,8 +410,8 @@ fn a_result_that_was_left_does_not_come_back_in_an_export() {
     session.append(Message::user("never mind")).unwrap();
     let losses =
         treering::convert::convert(&from, &to, Dialect::ClaudeCode, &Default::default()).unwrap();
-    let is_result = |(kind, fate, _): &(&str, treering::convert::Fate, usize)| {
-        *kind == "message (toolResult)" && matches!(fate, treering::convert::Fate::LeftOut(_))
+    let is_result = |(kind, outcome, _): &(&str, treering::convert::Outcome, usize)| {
+        *kind == "message (toolResult)" && matches!(outcome, treering::convert::Outcome::LeftOut(_))
     };
     assert!(losses.items().iter().any(is_result), "{losses:?}");
     assert_eq!(texts(&Session::open(&to).unwrap()), "ask  never mind");

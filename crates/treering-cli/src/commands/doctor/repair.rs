@@ -7,7 +7,7 @@ use crate::output::{Output, Style, json_string, json_string_or_null};
 use crate::text::{count, safe_line};
 use std::io::{self, Write};
 use std::path::Path;
-use treering::doctor::{Measure, Relinked, Renamed, Repair};
+use treering::doctor::{Reachability, Relinked, Renamed, Repair};
 use treering::findings::{Finding, Severity};
 
 /// The number of changes of a kind that are listed.
@@ -131,8 +131,8 @@ fn write_json(repair: &Repair, out: &mut Output) -> Result<(), Failure> {
         write!(out, ",\"{key}\":")?;
         json_string_or_null(out, path(file).as_deref())?;
     }
-    write_measure("before", &repair.before, out)?;
-    write_measure("after", &repair.after, out)?;
+    write_reachability("before", &repair.before, out)?;
+    write_reachability("after", &repair.after, out)?;
     write!(out, ",\"contextsGained\":{}", repair.contexts_gained)?;
     out.write_all(b",\"relinked\":[")?;
     for (at, Relinked { entry, from, to }) in repair.relinked.iter().enumerate() {
@@ -165,8 +165,8 @@ fn write_json(repair: &Repair, out: &mut Output) -> Result<(), Failure> {
     Ok(out.write_all(b"}\n")?)
 }
 
-fn write_measure(key: &str, measure: &Measure, out: &mut Output) -> io::Result<()> {
-    let Measure { entries, reachable, path, messages } = measure;
+fn write_reachability(key: &str, reachability: &Reachability, out: &mut Output) -> io::Result<()> {
+    let Reachability { entries, reachable, path, messages } = reachability;
     write!(out, ",\"{key}\":{{\"entries\":{entries},\"reachable\":{reachable}")?;
     write!(out, ",\"path\":{path},\"messages\":{messages}}}")
 }

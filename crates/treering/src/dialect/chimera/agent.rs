@@ -4,11 +4,11 @@
 //! Chimera passes over lines it cannot load, and its walk up the tree ends where a parent is missing.
 //! Entries before such a record are therefore not in its context.
 
-use super::super::agent::{AgentContext, Path};
+use super::super::agent::{AgentContext, PathRecords};
 use super::{json, pick};
 use crate::error::Result;
 
-pub(super) fn context(path: &mut Path<'_>) -> Result<AgentContext> {
+pub(super) fn context(path: &mut dyn PathRecords) -> Result<AgentContext> {
     let mut messages = Vec::new();
     for at in 0..path.len() {
         match path.record(at)?.and_then(contribution) {

@@ -36,7 +36,10 @@ fn contexts_are_those_of_the_corpus() {
         for (leaf, context) in expected["contexts"].as_object().unwrap() {
             let ids = context["ids_on_path"].as_array().unwrap().iter();
             let records = ids.map(|id| by_id[id.as_str().unwrap()].clone()).collect();
-            let ours = Chimera.agent_context(&mut Path::Records(records)).unwrap().unwrap();
+            let ours = Chimera
+                .agent_context(&mut crate::dialect::agent::Records(records))
+                .unwrap()
+                .unwrap();
             let read = |message: &Vec<u8>| serde_json::from_slice::<Value>(message).unwrap();
             let messages: Vec<Value> = ours.messages.iter().map(read).collect();
             assert_eq!(messages, *context["messages"].as_array().unwrap(), "{file:?} {leaf}");
@@ -83,7 +86,7 @@ fn entries_of_other_agents_survive() {
             assert!(record.is_ascii());
             assert_eq!(json::skip_value(&record, 0), Some(record.len()));
             let back = Chimera.decode(&record).entry;
-            assert!(carry::same(&entry, &back), "{}", String::from_utf8_lossy(&line));
+            assert!(embed::same(&entry, &back), "{}", String::from_utf8_lossy(&line));
             let class = Chimera.classify(&text(&record, "type"), &record);
             assert_eq!(class, Class::Entry(entry.kind(), entry.role));
             entries += 1;

@@ -1,6 +1,6 @@
 //! A record of Chimera's in treering's shape. Texts and numbers are copied as they stand.
 
-use super::{Role, Shape, carry, native_name, pick, python, role_of};
+use super::{Role, Shape, embed, native_name, pick, python, role_of};
 use crate::entry::NewEntry;
 use crate::json::{self, Members};
 
@@ -9,7 +9,7 @@ use crate::json::{self, Members};
 const NO_USAGE: &[u8] = br#"{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"totalTokens":0,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}}"#;
 
 pub(super) fn entry(record: &[u8]) -> NewEntry {
-    if let Some(entry) = carry::carried(record) {
+    if let Some(entry) = embed::embedded(record) {
         return entry;
     }
     let type_name = json::get(record, "type").and_then(json::string).unwrap_or_default();
@@ -21,13 +21,13 @@ pub(super) fn entry(record: &[u8]) -> NewEntry {
                 fields.put("message", &self::message(raw, time.and_then(python::millis)));
             }
             fields.rest(record, &["message"]);
-            let mut entry = carry::native("message", fields.0);
+            let mut entry = embed::native("message", fields.0);
             entry.role = super::role(record);
             entry
         }
         Shape::Compaction => {
             compaction(&mut fields, record);
-            carry::native("compaction", fields.0)
+            embed::native("compaction", fields.0)
         }
         Shape::Label => {
             let [target, label] = pick(record, ["target_id", "label"]);
@@ -36,25 +36,25 @@ pub(super) fn entry(record: &[u8]) -> NewEntry {
                 fields.put("label", label);
             }
             fields.rest(record, &["target_id", "label", "targetId"]);
-            carry::native("label", fields.0)
+            embed::native("label", fields.0)
         }
         Shape::Model => {
             model(&mut fields, json::get(record, "value").unwrap_or_default());
             fields.rest(record, &["kind", "value", "provider", "modelId"]);
-            carry::native("model_change", fields.0)
+            embed::native("model_change", fields.0)
         }
         Shape::Thinking => {
             fields.put("thinkingLevel", json::get(record, "value").unwrap_or_default());
             fields.rest(record, &["kind", "value", "thinkingLevel"]);
-            carry::native("thinking_level_change", fields.0)
+            embed::native("thinking_level_change", fields.0)
         }
         Shape::Native => {
             fields.rest(json::get(record, "data").unwrap_or_default(), &[]);
-            carry::native(type_name.into_owned(), fields.0)
+            embed::native(type_name.into_owned(), fields.0)
         }
         Shape::Plain => {
             fields.rest(record, &[]);
-            carry::native(native_name(&type_name).into_owned(), fields.0)
+            embed::native(native_name(&type_name).into_owned(), fields.0)
         }
     }
 }

@@ -1,10 +1,8 @@
 //! Entries and headers as Chimera would have written them.
 
 use super::super::{About, Stamp};
-use super::{FOREIGN, OWN, Role, carry, decode, mark, native_name, pick, python};
-use crate::context::ContextMessage;
-use crate::entry::{Kind, MessageView, NewEntry};
-use crate::id::EntryId;
+use super::{FOREIGN, OWN, Role, decode, embed, mark, native_name, pick, python};
+use crate::entry::{Kind, MessageView, NewEntry, for_provider};
 use crate::json;
 
 /// The type of a message that the model is not to see.
@@ -13,8 +11,8 @@ const EXCLUDED: &str = "excluded_message";
 pub(super) fn entry(entry: &NewEntry, stamp: &Stamp<'_>) -> Vec<u8> {
     let entry = &*entry.settled(stamp.id);
     let record = plain(entry, stamp).finish();
-    let says_all = carry::same(&decode::entry(&record), entry);
-    python::dumps(&if says_all { record } else { carry::carry(record, entry) })
+    let says_all = embed::same(&decode::entry(&record), entry);
+    python::dumps(&if says_all { record } else { embed::embed(record, entry) })
 }
 
 pub(super) fn header(about: &About<'_>) -> Vec<u8> {
@@ -72,7 +70,7 @@ impl Record {
 
     /// Fields as members, without those that would be taken for the record's own.
     fn put_all(mut self, fields: &[u8]) -> Self {
-        for (key, value) in carry::members(fields) {
+        for (key, value) in embed::members(fields) {
             if !matches!(&*json::key_name(key), b"parent_id" | b"treering") {
                 self.0.extend_from_slice(b",\"");
                 self.0.extend_from_slice(key);
@@ -91,7 +89,7 @@ impl Record {
 
 /// Returns the record that Chimera itself would write for an entry.
 fn plain(entry: &NewEntry, stamp: &Stamp<'_>) -> Record {
-    let get = |key| carry::member(&entry.fields, key);
+    let get = |key| embed::member(&entry.fields, key);
     let text = |key| get(key).filter(|value| value.starts_with(b"\"")).unwrap_or(b"\"\"");
     match entry.kind() {
         Kind::Message => match get("message").and_then(message) {
@@ -145,7 +143,7 @@ fn generic(entry: &NewEntry, stamp: &Stamp<'_>) -> Record {
     let stripped = entry.type_name.strip_prefix(FOREIGN);
     let name = stripped.filter(|name| native_name(name) == entry.type_name);
     let record = Record::new(name.unwrap_or(&entry.type_name), stamp);
-    let mut names = carry::members(&entry.fields).map(|(key, _)| json::key_name(key));
+    let mut names = embed::members(&entry.fields).map(|(key, _)| json::key_name(key));
     let only_data = names.all(|name| *name == *b"data");
     if OWN.contains(&&*entry.type_name) {
         return record.put_all(&entry.fields);
@@ -158,7 +156,7 @@ fn generic(entry: &NewEntry, stamp: &Stamp<'_>) -> Record {
 }
 
 fn has_mark(entry: &NewEntry) -> bool {
-    mark(entry.kind()).is_some_and(|mark| carry::member(&entry.fields, mark).is_some())
+    mark(entry.kind()).is_some_and(|mark| embed::member(&entry.fields, mark).is_some())
 }
 
 fn user(content: &[u8], stamp: &Stamp<'_>) -> Record {
@@ -208,8 +206,7 @@ fn is_bare(raw: &[u8]) -> bool {
 /// Returns the text, as a literal, that a provider gets for a message of one of treering's own
 /// roles; nothing if there is none.
 fn spoken(message: &[u8]) -> Option<Vec<u8>> {
-    let message = ContextMessage { entry: EntryId::from(""), json: message.to_vec() };
-    let text = joined(json::get(&message.to_llm()?.json, "content")?);
+    let text = joined(json::get(&for_provider(message)?, "content")?);
     (text != b"\"\"").then_some(text)
 }
 

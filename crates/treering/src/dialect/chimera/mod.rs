@@ -5,7 +5,7 @@
 //! does not know. Entries that have no type of their own there are written as such generic records
 //! with their fields in `data`; what the model sees of them and Chimera has no type for (output of
 //! commands, messages of extensions, summaries of branches) is written as a user message. In both
-//! cases nothing is lost: see [`super::carry`].
+//! cases nothing is lost: see [`super::embed`].
 //!
 //! [`Shape`] is the one place that says what a record is; reading heads and reading bodies both ask
 //! it, so that they cannot disagree.
@@ -14,13 +14,13 @@ mod agent;
 mod decode;
 mod encode;
 
-use super::agent::{AgentContext, Path};
-use super::{About, Class, Codec, Decoded, Keys, Marks, Stamp, carry, python};
-use crate::entry::head::{Head, Name};
+use super::agent::{AgentContext, PathRecords};
+use super::facts::{Facts, HeaderPlace, IdLength, JsonStyle, Keys, TimeFormat};
+use super::{About, Class, Codec, Decoded, Stamp, embed, python};
+use crate::entry::head::{Head, Marks, Name};
 use crate::entry::{Kind, NewEntry, Role};
 use crate::error::Result;
 use crate::header::Header;
-use crate::id::{EntryId, IdMaker};
 use crate::json::{self, Members};
 use std::borrow::Cow;
 
@@ -28,44 +28,31 @@ use std::borrow::Cow;
 #[derive(Debug)]
 pub(crate) struct Chimera;
 
+static FACTS: Facts = Facts {
+    keys: Keys { id: "id", parent: "parent_id", time: "timestamp" },
+    header: HeaderPlace::Optional,
+    json: JsonStyle::Python,
+    time: TimeFormat::Seconds,
+    ids: IdLength::Twelve,
+    roots_below_header: true,
+    own_types: &["header", "state_change"],
+    ..Facts::DEFAULT
+};
+
 impl Codec for Chimera {
-    fn keys(&self) -> &'static Keys {
-        &Keys { id: "id", parent: "parent_id", time: "timestamp" }
+    fn facts(&self) -> &'static Facts {
+        &FACTS
     }
 
     fn quick<'a>(&self, line: &'a [u8]) -> Option<(Head<'a>, usize)> {
         quick(line)
     }
 
-    fn time(&self, literal: &[u8]) -> Option<i64> {
-        python::millis(literal)
-    }
-
-    fn is_headerless(&self) -> bool {
-        true
-    }
-
-    fn has_optional_header(&self) -> bool {
-        true
-    }
-
-    fn is_python(&self) -> bool {
-        true
-    }
-
-    fn roots_hang_on_the_header(&self) -> bool {
-        true
-    }
-
-    fn make_id(&self, ids: &mut IdMaker, taken: &dyn Fn(&str) -> bool) -> EntryId {
-        ids.make_long(taken)
-    }
-
     fn classify(&self, type_name: &str, record: &[u8]) -> Class {
         if type_name == "header" {
             return Class::HeaderNode;
         }
-        if let Some(entry) = carry::carried(record) {
+        if let Some(entry) = embed::embedded(record) {
             return Class::Entry(entry.kind(), entry.role);
         }
         match Shape::of(type_name, record) {
@@ -77,10 +64,6 @@ impl Codec for Chimera {
             Shape::Native => Class::Entry(Kind::of(type_name), None),
             Shape::Plain => Class::Entry(Kind::of(&native_name(type_name)), None),
         }
-    }
-
-    fn own_types(&self) -> &'static [&'static str] {
-        &["header", "state_change"]
     }
 
     fn header(&self, record: &[u8]) -> Option<Header> {
@@ -110,7 +93,7 @@ impl Codec for Chimera {
         Some(encode::header(about))
     }
 
-    fn agent_context(&self, path: &mut Path<'_>) -> Result<Option<AgentContext>> {
+    fn agent_context(&self, path: &mut dyn PathRecords) -> Result<Option<AgentContext>> {
         agent::context(path).map(Some)
     }
 }

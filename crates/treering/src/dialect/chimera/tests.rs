@@ -32,7 +32,7 @@ fn check(json: &str, type_name: &str, rest: &str) {
         None => assert_eq!(line, expected),
     }
     let back = Chimera.decode(line.as_bytes()).entry;
-    assert!(carry::same(&back, &entry), "{back:?}\n{entry:?}");
+    assert!(embed::same(&back, &entry), "{back:?}\n{entry:?}");
     assert_eq!(back.role, entry.role);
     assert_eq!(
         Chimera.classify(type_name, line.as_bytes()),
@@ -259,7 +259,7 @@ fn headers_of_both_kinds() {
     assert_eq!(header.timestamp, "2026-03-11T09:00:00.000Z");
     assert_eq!(header.raw(), line);
     assert!(
-        header.check_writable(crate::Dialect::Chimera).is_ok()
+        crate::Dialect::Chimera.check_writable(&header).is_ok()
             && header.declared == crate::header::VERSION
     );
 
@@ -285,7 +285,8 @@ fn chimera_sees_nothing_above_a_record_it_cannot_load() {
         r#", "message": {"role": "assistant", "tool_calls": [{"id": "a", "name": "n", "arguments": {}, "x": 1}], "call_id": "", "x": 1}"#,
     );
     let summary = br#"{"type": "compaction", "id": "4", "summary": "\ud83d"}"#.to_vec();
-    let mut path = Path::Records(vec![user(1, "a"), lost, call, summary, user(5, "b")]);
+    let mut path =
+        crate::dialect::agent::Records(vec![user(1, "a"), lost, call, summary, user(5, "b")]);
     let context = Chimera.agent_context(&mut path).unwrap().unwrap();
     let messages: Vec<_> =
         context.messages.into_iter().map(|message| String::from_utf8(message).unwrap()).collect();
@@ -340,12 +341,12 @@ proptest::proptest! {
             _ => String::from_utf8(json::quoted(&value)).unwrap(),
         };
         let fields = format!(",\"{key}\":{value}").into_bytes();
-        let entry = carry::native(type_name, fields);
+        let entry = embed::native(type_name, fields);
         let record = Chimera.encode(&entry, &STAMP).unwrap();
-        proptest::prop_assert!(carry::same(&Chimera.decode(&record).entry, &entry));
+        proptest::prop_assert!(embed::same(&Chimera.decode(&record).entry, &entry));
         let foreign = encoded(&entry).replace("treering", "other");
         Chimera.decode(foreign.as_bytes());
         Chimera.classify(&entry.type_name, foreign.as_bytes());
-        Chimera.agent_context(&mut Path::Records(vec![record, foreign.into_bytes()])).unwrap();
+        Chimera.agent_context(&mut crate::dialect::agent::Records(vec![record, foreign.into_bytes()])).unwrap();
     }
 }

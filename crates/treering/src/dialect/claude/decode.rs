@@ -1,7 +1,7 @@
 //! Records of Claude Code in treering's shape.
 
-use crate::dialect::agent::{AgentContext, Path};
-use crate::dialect::{Decoded, Price, Receipt};
+use crate::dialect::agent::{AgentContext, PathRecords};
+use crate::dialect::{Decoded, Price, RequestMetadata};
 use crate::entry::NewEntry;
 use crate::error::Result;
 use crate::json;
@@ -19,7 +19,7 @@ pub(super) fn record(record: &[u8]) -> Decoded {
             vec![summary(message, millis)]
         }
         (Some(b"\"user\""), Some(message)) => user(message, millis),
-        _ => return Decoded::without(record, &super::KEYS),
+        _ => return Decoded::without(record, &super::FACTS.keys),
     };
     let mut messages = messages.into_iter();
     let first = messages.next().unwrap_or_default();
@@ -130,13 +130,13 @@ fn usage(usage: &[u8]) -> Vec<u8> {
 
 /// Returns the response that a record is a part of: its message's id and, as gateways number
 /// messages as they like, the request's. Only old versions say what it cost.
-pub(super) fn receipt(record: &[u8]) -> Receipt {
+pub(super) fn request_metadata(record: &[u8]) -> RequestMetadata {
     let [message, request, cost] = json::get_all(record, ["message", "requestId", "costUSD"]);
     let named = |literal: &&[u8]| literal.starts_with(b"\"") && *literal != b"\"\"";
     let id = message.and_then(|message| json::get(message, "id")).filter(named);
     let response = id.map(|id| [id, request.filter(named).unwrap_or_default()].concat());
     let price = cost.and_then(crate::entry::number).map_or(Price::Unsaid, Price::Dollars);
-    Receipt { response, price }
+    RequestMetadata { response, price }
 }
 
 /// Results of tools, one message each, then whatever else was said.
@@ -186,7 +186,7 @@ fn summary(message: &[u8], millis: Option<i64>) -> Vec<u8> {
 }
 
 /// Returns the messages as they were sent, the records of one answer put together.
-pub(super) fn agent_context(path: &mut Path<'_>) -> Result<AgentContext> {
+pub(super) fn agent_context(path: &mut dyn PathRecords) -> Result<AgentContext> {
     let mut messages: Vec<Vec<u8>> = Vec::new();
     // Where the message of each id is.
     let mut places: HashMap<Vec<u8>, usize> = HashMap::new();

@@ -7,62 +7,56 @@
 
 use super::decode::{list, object};
 use super::stray::{self, Seen};
-use crate::context::{Context, ContextMessage};
-use crate::convert::{Fate, Item, Losses, Writer, name_of};
-use crate::dialect::uuid_of;
-use crate::entry::{Kind, MessageView, NewEntry, Role};
+use crate::dialect::export::{Item, Outcome, Report, Source};
+use crate::dialect::{embed, uuid_of};
+use crate::entry::{Kind, MessageView, NewEntry, Role, for_provider};
 use crate::error::{Error, Result};
-use crate::id::EntryId;
 use crate::json;
-use crate::snapshot::Bodies;
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::io::Write;
 
-pub(crate) fn export(
-    writer: &Writer<'_>,
-    name: Option<String>,
-    leaf: Option<u32>,
+/// Writes a session, and reports what became of its entries.
+pub(super) fn export(
+    source: &dyn Source,
     out: &mut dyn Write,
-    losses: &mut Losses,
+    report: &mut Report<'_>,
 ) -> Result<()> {
-    let tree = writer.view().tree();
+    let (tree, leaf) = (source.tree(), source.leaf());
     let active: HashSet<String> = leaf
         .into_iter()
         .flat_map(|leaf| tree.ancestors(leaf))
         .map(|row| tree.id_text(row).to_owned())
         .collect();
-    let edited = edited(writer, leaf)?;
+    // The format cannot edit a context: what the edits on the active path say is written right away.
+    let edited = source.edited()?;
     let (places, continued) = (HashMap::new(), HashSet::new());
-    let mut export = Export { writer, out, edited, places, continued };
-    let mut unsaid = losses.clone();
+    let mut export = Export { source, out, edited, places, continued };
     let mut seen = Vec::new();
-    writer.each(&mut unsaid, &mut |item, _| {
+    source.each(&mut |item| {
         export.place(&item)?;
         seen.push(export.seen(item, &active));
         Ok(())
     })?;
     let strays = stray::results(&seen);
-    if let Some(name) = name {
-        export.title(&name)?;
+    if let Some(name) = source.name() {
+        export.title(name)?;
     }
     // First what is not on the active path, then the path itself.
     for is_active in [false, true] {
-        let mut unsaid = losses.clone();
-        let noted = if is_active { &mut *losses } else { &mut unsaid };
-        let mut fates = Vec::new();
-        writer.each(noted, &mut |item, _| {
+        source.each(&mut |item| {
             if strays.contains(&item.id) {
                 if is_active {
-                    fates.push((name_of(&item.entry), Fate::LeftOut(STRAY)));
+                    report(&item.name(), Outcome::LeftOut(STRAY));
                 }
             } else if active.contains(item.base()) == is_active {
-                fates.push((name_of(&item.entry), export.item(&item)?));
+                let outcome = export.item(&item)?;
+                report(&item.name(), outcome);
             }
             Ok(())
         })?;
-        fates.into_iter().for_each(|(name, fate)| losses.note(&name, fate));
     }
-    let leaf = leaf.and_then(|row| writer.end(row)).and_then(|id| export.tail(&id));
+    let leaf = leaf.and_then(|row| source.end(row)).and_then(|id| export.tail(&id));
     match leaf.filter(|leaf| export.continued.contains(leaf)) {
         Some(leaf) => export.note(&leaf),
         None => Ok(()),
@@ -71,31 +65,9 @@ pub(crate) fn export(
 
 const STRAY: &str = "Claude Code would read it as a part of the active branch";
 
-/// Claude Code cannot edit a context: what the edits on the active path say is written right away.
-fn edited(writer: &Writer<'_>, leaf: Option<u32>) -> Result<HashMap<String, Option<Vec<u8>>>> {
-    let (view, tree) = (writer.view(), writer.view().tree());
-    let path = leaf.map(|leaf| tree.path_rows(leaf)).unwrap_or_default();
-    let mut edited = HashMap::new();
-    let mut bodies = Bodies::with_images();
-    for &row in path.iter().filter(|&&row| tree.node(row).kind() == Kind::ContextEdit) {
-        let body = bodies.whole(view, row)?;
-        let target = body.as_deref().and_then(|body| json::get(body, "targetId"));
-        edited.extend(target.and_then(json::string).map(|target| (target.into_owned(), None)));
-    }
-    if !edited.is_empty() {
-        for message in view.clone().projection(leaf)? {
-            let message = message?;
-            if let Some(slot) = edited.get_mut(message.entry.as_str()) {
-                *slot = message.to_llm().map(|message| message.json);
-            }
-        }
-    }
-    Ok(edited)
-}
-
 /// Where an entry stands in the result.
 #[derive(Debug)]
-enum Place {
+enum Placement {
     /// It is not there: its children hang on what it hung on.
     Nowhere { parent: Option<String> },
     /// Its children hang on this record.
@@ -103,11 +75,11 @@ enum Place {
 }
 
 struct Export<'a> {
-    writer: &'a Writer<'a>,
+    source: &'a dyn Source,
     out: &'a mut dyn Write,
     /// The messages that edits on the active path changed, as they are now.
     edited: HashMap<String, Option<Vec<u8>>>,
-    places: HashMap<String, Place>,
+    places: HashMap<String, Placement>,
     /// Records that something said hangs on.
     continued: HashSet<String>,
 }
@@ -116,13 +88,13 @@ impl Export<'_> {
     /// Decides where an entry will stand.
     fn place(&mut self, item: &Item) -> Result<()> {
         let place = match item.entry.kind() {
-            Kind::Compaction if item.is_reset => Place::At(uuid_of(&item.id)),
+            Kind::Compaction if item.is_reset => Placement::At(uuid_of(&item.id)),
             Kind::Compaction => match self.kept(item)?.len() {
-                0 => Place::At(uuid_of(&format!("{} summary", item.id))),
-                kept => Place::At(uuid_of(&format!("{} copy {kept}", item.id))),
+                0 => Placement::At(uuid_of(&format!("{} summary", item.id))),
+                kept => Placement::At(uuid_of(&format!("{} copy {kept}", item.id))),
             },
-            _ if self.said(item).is_some() => Place::At(uuid_of(&item.id)),
-            _ => Place::Nowhere { parent: item.parent.clone() },
+            _ if self.said(item).is_some() => Placement::At(uuid_of(&item.id)),
+            _ => Placement::Nowhere { parent: item.parent.clone() },
         };
         self.places.insert(item.id.clone(), place);
         Ok(())
@@ -155,30 +127,26 @@ impl Export<'_> {
         let mut at = id.to_owned();
         for _ in 0..=self.places.len() {
             match self.places.get(&at)? {
-                Place::At(uuid) => return Some(uuid.clone()),
-                Place::Nowhere { parent } => at = parent.clone()?,
+                Placement::At(uuid) => return Some(uuid.clone()),
+                Placement::Nowhere { parent } => at = parent.clone()?,
             }
         }
         None
     }
 
-    /// The messages that a compaction keeps, as they are sent.
-    fn kept(&self, item: &Item) -> Result<Vec<ContextMessage>> {
+    /// Returns the messages that a compaction keeps, as they are sent.
+    fn kept(&self, item: &Item) -> Result<Vec<Vec<u8>>> {
         let Some(row) = item.row else { return Ok(Vec::new()) };
-        let context = Context::collect(self.writer.view().clone().projection(Some(row))?)?;
-        let is_summary = |message: &ContextMessage| message.entry.as_str() == item.id;
-        let kept = context.messages.into_iter().filter(|message| !is_summary(message));
-        Ok(kept
-            .filter_map(|message| message.to_llm())
-            .filter(|message| sent(&message.json, "").is_some())
-            .collect())
+        let mut kept = self.source.messages_before(row)?;
+        kept.retain(|message| sent(message, "").is_some());
+        Ok(kept)
     }
 
-    fn item(&mut self, item: &Item) -> Result<Fate> {
+    fn item(&mut self, item: &Item) -> Result<Outcome> {
         let parent = item.parent.as_deref().and_then(|parent| self.tail(parent));
         if item.entry.kind() == Kind::Compaction {
             self.compaction(item, parent.as_deref())?;
-            return Ok(Fate::Adapted(match item.is_reset {
+            return Ok(Outcome::Adapted(match item.is_reset {
                 true => "a boundary",
                 false => "a boundary, its summary, and copies of what it keeps",
             }));
@@ -186,13 +154,13 @@ impl Export<'_> {
         let Some(message) = self.said(item) else { return Ok(left_out(&item.entry)) };
         self.message(&uuid_of(&item.id), parent.as_deref(), &message, item.millis)?;
         Ok(match MessageView::new(&message).role() == item.entry.role.unwrap_or(Role::Other) {
-            true => Fate::Carried,
-            false => Fate::Adapted("said in the user's name, as the model gets it"),
+            true => Outcome::Carried,
+            false => Outcome::Adapted("said in the user's name, as the model gets it"),
         })
     }
 
     fn compaction(&mut self, item: &Item, before: Option<&str>) -> Result<()> {
-        let field = |key| crate::dialect::carry::member(&item.entry.fields, key);
+        let field = |key| embed::member(&item.entry.fields, key);
         let boundary = uuid_of(&item.id);
         let tokens = field("tokensBefore").unwrap_or(b"0");
         let about = object(&[("trigger", b"\"manual\""), ("preTokens", tokens)]);
@@ -220,7 +188,7 @@ impl Export<'_> {
         self.record("user", &last, Some(&boundary), item.millis, &fields)?;
         for (at, message) in self.kept(item)?.iter().enumerate() {
             let uuid = uuid_of(&format!("{} copy {}", item.id, at + 1));
-            self.message(&uuid, Some(&last), &message.json, item.millis)?;
+            self.message(&uuid, Some(&last), message, item.millis)?;
             last = uuid;
         }
         Ok(())
@@ -240,7 +208,7 @@ impl Export<'_> {
     }
 
     fn title(&mut self, name: &str) -> Result<()> {
-        let session = json::quoted(&self.writer.header().id);
+        let session = json::quoted(&self.source.header().id);
         self.line(&object(&[
             ("type", b"\"custom-title\""),
             ("customTitle", &json::quoted(name)),
@@ -272,7 +240,7 @@ impl Export<'_> {
         millis: i64,
         fields: &[(&str, &[u8])],
     ) -> Result<()> {
-        let header = self.writer.header();
+        let header = self.source.header();
         let parent = parent.map_or(b"null".to_vec(), json::quoted);
         let (cwd, session) = (json::quoted(&header.cwd), json::quoted(&header.id));
         let (kind, uuid) = (json::quoted(kind), json::quoted(uuid));
@@ -300,7 +268,7 @@ impl Export<'_> {
 
 /// The message that an entry sends to the model, if it sends one.
 fn said(entry: &NewEntry) -> Option<Vec<u8>> {
-    let field = |key| crate::dialect::carry::member(&entry.fields, key);
+    let field = |key| embed::member(&entry.fields, key);
     let json = match entry.kind() {
         Kind::Message => field("message")?.to_vec(),
         Kind::CustomMessage => {
@@ -312,8 +280,7 @@ fn said(entry: &NewEntry) -> Option<Vec<u8>> {
         }
         _ => return None,
     };
-    let message = ContextMessage { entry: EntryId::from(""), json };
-    message.to_llm().map(|message| message.json).filter(|message| sent(message, "").is_some())
+    for_provider(&json).map(Cow::into_owned).filter(|message| sent(message, "").is_some())
 }
 
 /// A message as Claude Code keeps it, and the type of its record.
@@ -411,8 +378,8 @@ fn block(block: &[u8]) -> Vec<u8> {
     }
 }
 
-fn left_out(entry: &NewEntry) -> Fate {
-    Fate::LeftOut(match entry.kind() {
+fn left_out(entry: &NewEntry) -> Outcome {
+    Outcome::LeftOut(match entry.kind() {
         Kind::Label => "Claude Code has no labels",
         Kind::Leaf => "the active leaf follows from the order of the file",
         Kind::ModelChange => "every message names its model",

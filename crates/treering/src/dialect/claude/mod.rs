@@ -10,22 +10,63 @@ mod export;
 mod link;
 mod stray;
 
-pub(crate) use export::export;
-
-use super::agent::{AgentContext, Path};
-use super::{About, Class, Codec, Decoded, Glance, Keys, Linker, Marks, Receipt, Stamp};
-use crate::entry::head::{self, Head};
+use super::agent::{AgentContext, PathRecords};
+use super::facts::{Facts, HeaderPlace, Keys, ResetForm};
+use super::{About, Class, Codec, Decoded, Glance, Linker, RequestMetadata, Stamp};
+use crate::entry::head::{self, Head, Marks};
 use crate::entry::{Kind, NewEntry, Role};
 use crate::error::Result;
 use crate::header::Header;
 use crate::json::{self, End, Members};
+use std::path::{Path, PathBuf};
 
 #[derive(Debug)]
 pub(crate) struct ClaudeCode;
 
-static KEYS: Keys = Keys { id: "uuid", parent: "parentUuid", time: "timestamp" };
+static FACTS: Facts = Facts {
+    keys: Keys { id: "uuid", parent: "parentUuid", time: "timestamp" },
+    is_writable: false,
+    header: HeaderPlace::Anywhere,
+    // As of late 2026; new ones appear every month.
+    own_types: &[
+        "user",
+        "assistant",
+        "system",
+        "attachment",
+        "progress",
+        "summary",
+        "custom-title",
+        "ai-title",
+        "tag",
+        "file-history-snapshot",
+        "queue-operation",
+        "last-prompt",
+        "agent-name",
+        "agent-color",
+        "mode",
+        "permission-mode",
+        "pr-link",
+        "worktree-state",
+    ],
+    reset: ResetForm::Compaction,
+    subagent_files: Some(subagent_files),
+    export: Some(export::export),
+    ..Facts::DEFAULT
+};
 
-/// Facts about a record that the linker needs.
+/// Returns the files of a session's subagents, which stand in a directory named after the session.
+fn subagent_files(path: &Path) -> Vec<PathBuf> {
+    let directory = path.with_extension("").join("subagents");
+    let files = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    let mut files: Vec<_> = files
+        .map(|file| file.path())
+        .filter(|file| file.extension().is_some_and(|extension| extension == "jsonl"))
+        .collect();
+    files.sort();
+    files
+}
+
+/// Fields about a record that the linker needs.
 pub(super) mod mark {
     pub(crate) const SIDECHAIN: u8 = 1;
     /// Instructions that the program itself puts into the conversation.
@@ -40,7 +81,7 @@ pub(super) mod mark {
 
 /// The members of a record that matter, collected in one pass.
 #[derive(Default)]
-struct Facts<'a> {
+struct Fields<'a> {
     type_name: &'a [u8],
     subtype: &'a [u8],
     uuid: Option<&'a [u8]>,
@@ -52,24 +93,24 @@ struct Facts<'a> {
     bits: u8,
 }
 
-impl<'a> Facts<'a> {
+impl<'a> Fields<'a> {
     /// Reads a record from its start to its end; `None` if it does not end. The grammar of its
     /// values is checked when they are read.
     fn of(record: &'a [u8]) -> Option<(Self, usize)> {
-        let mut facts = Facts::default();
+        let mut fields = Fields::default();
         let mut members = Members::new(record, json::skip_space(record, 0));
         while let Some((key, start)) = members.key() {
             let name = &record[key.start + 1..key.end - 1];
             if name == b"message" && record.get(start) == Some(&b'{') {
-                let end = facts.message(record, start);
+                let end = fields.message(record, start);
                 members.value_ends(end);
                 continue;
             }
             let value = &record[members.leap_value(start)?];
-            facts.member(name, value);
+            fields.member(name, value);
         }
         match members.end {
-            End::Closed(end) => Some((facts, end)),
+            End::Closed(end) => Some((fields, end)),
             _ => None,
         }
     }
@@ -161,27 +202,27 @@ fn group(id: &[u8]) -> u64 {
 }
 
 impl Codec for ClaudeCode {
-    fn keys(&self) -> &'static Keys {
-        &KEYS
+    fn facts(&self) -> &'static Facts {
+        &FACTS
     }
 
     /// Here the head stands all over the record: it is looked at once, and wholly.
     fn glance<'a>(&self, line: &'a [u8]) -> Glance<'a> {
-        let Some((facts, end)) = Facts::of(line) else { return Glance::Unclear };
+        let Some((fields, end)) = Fields::of(line) else { return Glance::Unclear };
         if json::skip_space(line, end) != line.len() {
             return Glance::Unclear;
         }
-        let (kind, role) = match facts.class() {
+        let (kind, role) = match fields.class() {
             Class::Entry(kind, role) => (kind, role),
             Class::Side => return Glance::Side,
             Class::Header | Class::HeaderNode => return Glance::Unclear,
         };
-        let id = facts.uuid.and_then(head::name);
-        let parent = facts.parent.and_then(head::name);
-        let time = facts.time.and_then(|time| self.time(time));
+        let id = fields.uuid.and_then(head::name);
+        let parent = fields.parent.and_then(head::name);
+        let time = fields.time.and_then(|time| FACTS.time.parse(time));
         match id {
             Some(_) => {
-                let marks = facts.marks();
+                let marks = fields.marks();
                 Glance::Entry(Head { kind, role, id, parent, time, marks }, line.len())
             }
             None => Glance::Unclear,
@@ -189,35 +230,11 @@ impl Codec for ClaudeCode {
     }
 
     fn classify(&self, _: &str, record: &[u8]) -> Class {
-        Facts::of(record).map_or(Class::Entry(Kind::Other, None), |(facts, _)| facts.class())
-    }
-
-    /// As of late 2026; new ones appear every month.
-    fn own_types(&self) -> &'static [&'static str] {
-        &[
-            "user",
-            "assistant",
-            "system",
-            "attachment",
-            "progress",
-            "summary",
-            "custom-title",
-            "ai-title",
-            "tag",
-            "file-history-snapshot",
-            "queue-operation",
-            "last-prompt",
-            "agent-name",
-            "agent-color",
-            "mode",
-            "permission-mode",
-            "pr-link",
-            "worktree-state",
-        ]
+        Fields::of(record).map_or(Class::Entry(Kind::Other, None), |(fields, _)| fields.class())
     }
 
     fn marks(&self, record: &[u8]) -> Marks {
-        Facts::of(record).map_or(Marks::default(), |(facts, _)| facts.marks())
+        Fields::of(record).map_or(Marks::default(), |(fields, _)| fields.marks())
     }
 
     fn side_matters(&self, record: &[u8]) -> bool {
@@ -226,10 +243,6 @@ impl Codec for ClaudeCode {
 
     fn linker(&self) -> Option<Box<dyn Linker>> {
         Some(Box::<link::Claude>::default())
-    }
-
-    fn is_headerless(&self) -> bool {
-        true
     }
 
     /// Returns the first record that names the session and its project.
@@ -249,8 +262,8 @@ impl Codec for ClaudeCode {
         decode::record(record)
     }
 
-    fn receipt(&self, record: &[u8]) -> Receipt {
-        decode::receipt(record)
+    fn request_metadata(&self, record: &[u8]) -> RequestMetadata {
+        decode::request_metadata(record)
     }
 
     fn encode(&self, _: &NewEntry, _: &Stamp<'_>) -> Option<Vec<u8>> {
@@ -261,7 +274,7 @@ impl Codec for ClaudeCode {
         None
     }
 
-    fn agent_context(&self, path: &mut Path<'_>) -> Result<Option<AgentContext>> {
+    fn agent_context(&self, path: &mut dyn PathRecords) -> Result<Option<AgentContext>> {
         decode::agent_context(path).map(Some)
     }
 }

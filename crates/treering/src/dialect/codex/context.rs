@@ -7,7 +7,7 @@
 //! Two things are not in a rollout and so not here: the base instructions and tools that go beside
 //! the items, and the model's own limit on the length of tool outputs.
 
-use super::super::agent::{AgentContext, Path};
+use super::super::agent::{AgentContext, PathRecords};
 use super::output::texts;
 use super::record::{Object, Record, array, inside, literal, members, quote, text};
 use super::turns::is_surroundings;
@@ -22,7 +22,7 @@ const BYTES_PER_TOKEN: usize = 4;
 /// The beginning of summaries that Codex writes as user messages.
 const SUMMARY_START: &str = "Another language model started to solve this problem and produced a summary of its thinking process. ";
 
-pub(super) fn build(path: &mut Path<'_>) -> Result<AgentContext> {
+pub(super) fn build(path: &mut dyn PathRecords) -> Result<AgentContext> {
     let from = last_replacement(path)?;
     let mut history = History::default();
     for at in from..path.len() {
@@ -44,7 +44,7 @@ pub(super) fn build(path: &mut Path<'_>) -> Result<AgentContext> {
 }
 
 /// Returns where the last compaction stands that brings its own history: nothing before it counts.
-fn last_replacement(path: &mut Path<'_>) -> Result<usize> {
+fn last_replacement(path: &mut dyn PathRecords) -> Result<usize> {
     for at in (0..path.len()).rev() {
         if let Some(record) = path.record(at)?
             && let Record::Compacted(compacted) = Record::read(record)

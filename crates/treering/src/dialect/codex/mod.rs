@@ -18,25 +18,44 @@ mod tests;
 
 use turns::{rolls_back, starts_turn};
 
-use super::agent::{AgentContext, Path};
-use super::{About, Class, Codec, Decoded, Glance, Keys, Linker, Marks, Price, Receipt, Stamp};
+use super::agent::{AgentContext, PathRecords};
+use super::facts::{Facts, HeaderPlace, Keys};
+use super::{About, Class, Codec, Decoded, Glance, Linker, Price, RequestMetadata, Stamp};
 use crate::entry::NewEntry;
-use crate::entry::head::Head;
+use crate::entry::head::{Head, Marks};
 use crate::error::Result;
 use crate::header::{Header, VERSION};
 use crate::json::{self, End, Members};
+use crate::tree::Shape;
 use record::{Record, members, text};
 
 /// The dialect of Codex.
 #[derive(Debug)]
 pub(crate) struct Codex;
 
-/// No record places itself in a tree, so the names are such as never occur.
-static KEYS: Keys = Keys { id: "\u{0}id", parent: "\u{0}parent", time: "timestamp" };
+static FACTS: Facts = Facts {
+    // No record places itself in a tree, so the names are such as never occur.
+    keys: Keys { id: "\u{0}id", parent: "\u{0}parent", time: "timestamp" },
+    is_writable: false,
+    header: HeaderPlace::Anywhere,
+    shape: Some(Shape::Chain),
+    own_types: &[
+        "session_meta",
+        "response_item",
+        "turn_context",
+        "compacted",
+        "event_msg",
+        "world_state",
+        "inter_agent_communication",
+        "inter_agent_communication_metadata",
+        "", // In files of before there was an envelope.
+    ],
+    ..Facts::DEFAULT
+};
 
 impl Codec for Codex {
-    fn keys(&self) -> &'static Keys {
-        &KEYS
+    fn facts(&self) -> &'static Facts {
+        &FACTS
     }
 
     /// Telling a record's kind is cheaper than reading all of it.
@@ -62,7 +81,7 @@ impl Codec for Codex {
         let record = Record::of(line, kind, payload);
         match decode::kind(record) {
             Class::Entry(kind, role) => {
-                let time = time.and_then(|time| self.time(time));
+                let time = time.and_then(|time| FACTS.time.parse(time));
                 let marks = marks(record);
                 Glance::Entry(Head { kind, role, id: None, parent: None, time, marks }, line.len())
             }
@@ -73,28 +92,6 @@ impl Codec for Codex {
 
     fn classify(&self, _type_name: &str, record: &[u8]) -> Class {
         decode::kind(Record::read(record))
-    }
-
-    fn own_types(&self) -> &'static [&'static str] {
-        &[
-            "session_meta",
-            "response_item",
-            "turn_context",
-            "compacted",
-            "event_msg",
-            "world_state",
-            "inter_agent_communication",
-            "inter_agent_communication_metadata",
-            "", // In files of before there was an envelope.
-        ]
-    }
-
-    fn is_headerless(&self) -> bool {
-        true
-    }
-
-    fn is_chain(&self) -> bool {
-        true
     }
 
     fn marks(&self, record: &[u8]) -> Marks {
@@ -126,8 +123,8 @@ impl Codec for Codex {
     }
 
     /// Codex knows no prices.
-    fn receipt(&self, _record: &[u8]) -> Receipt {
-        Receipt { price: Price::Unsaid, ..Receipt::default() }
+    fn request_metadata(&self, _record: &[u8]) -> RequestMetadata {
+        RequestMetadata { price: Price::Unsaid, ..RequestMetadata::default() }
     }
 
     fn encode(&self, _entry: &NewEntry, _stamp: &Stamp<'_>) -> Option<Vec<u8>> {
@@ -138,7 +135,7 @@ impl Codec for Codex {
         None
     }
 
-    fn agent_context(&self, path: &mut Path<'_>) -> Result<Option<AgentContext>> {
+    fn agent_context(&self, path: &mut dyn PathRecords) -> Result<Option<AgentContext>> {
         context::build(path).map(Some)
     }
 }

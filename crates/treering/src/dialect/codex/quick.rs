@@ -4,8 +4,8 @@
 //! words. The others — user messages, token counts, rollbacks, anything in another order — have to
 //! be looked at from end to end.
 
-use crate::dialect::{Glance, Marks};
-use crate::entry::head::Head;
+use crate::dialect::Glance;
+use crate::entry::head::{Head, Marks};
 use crate::entry::{Kind, Role};
 use memchr::memmem;
 
@@ -127,13 +127,13 @@ mod tests {
         ] {
             let line = line.as_bytes();
             let mut whole = None;
-            crate::entry::head::split(line, &Codex, |segment| whole = Some(segment.what));
+            crate::dialect::split::split(line, &Codex, |segment| whole = Some(segment.what));
             match glance(line) {
                 None => continue,
-                Some(Glance::Side) => assert_eq!(whole, Some(crate::entry::head::What::Side)),
+                Some(Glance::Side) => assert_eq!(whole, Some(crate::dialect::split::What::Side)),
                 Some(Glance::Entry(head, used)) => {
                     assert_eq!(used, line.len());
-                    assert_eq!(whole, Some(crate::entry::head::What::Entry(head)));
+                    assert_eq!(whole, Some(crate::dialect::split::What::Entry(head)));
                 }
                 Some(Glance::Unclear) => panic!("said for nothing"),
             }

@@ -11,25 +11,28 @@
 
 use super::replay;
 use super::settings::Settings;
-use crate::dialect::agent::{AgentContext, Path};
-use crate::dialect::stringify;
+use crate::dialect::agent::{AgentContext, PathRecords};
 use crate::entry::head;
 use crate::error::Result;
 use crate::json;
+use crate::json::stringify;
 use std::borrow::Cow;
 use std::ops::Range;
 
 /// JSON, or what JavaScript leaves undefined.
 pub(super) type Value = Option<Vec<u8>>;
 
-pub(super) fn context(path: &mut Path<'_>) -> Result<AgentContext> {
+pub(super) fn context(path: &mut dyn PathRecords) -> Result<AgentContext> {
     let survey = Survey::of(path)?;
     let mut messages = Vec::new();
     match survey.compaction {
         Some(at) if survey.reset.is_none_or(|reset| reset < at) => {
             compacted(path, &survey, at, &mut messages)?;
         }
-        _ => emit(path, survey.reset.map_or(0, |reset| reset + 1)..path.len(), &mut messages)?,
+        _ => {
+            let rest = survey.reset.map_or(0, |reset| reset + 1)..path.len();
+            emit(path, rest, &mut messages)?;
+        }
     }
     let messages = replay::without_dangling_calls(messages);
     let messages = replay::without_failed_turns(messages);
@@ -46,7 +49,7 @@ struct Survey {
 }
 
 impl Survey {
-    fn of(path: &mut Path<'_>) -> Result<Self> {
+    fn of(path: &mut dyn PathRecords) -> Result<Self> {
         let ids = Vec::with_capacity(path.len());
         let (settings, compaction, reset) = (Settings::default(), None, None);
         let mut survey = Survey { settings, ids, compaction, reset };
@@ -72,7 +75,7 @@ impl Survey {
 
 /// The summary, what the compaction at `at` keeps, and what follows it.
 fn compacted(
-    path: &mut Path<'_>,
+    path: &mut dyn PathRecords,
     survey: &Survey,
     at: usize,
     messages: &mut Vec<Vec<u8>>,
@@ -116,11 +119,12 @@ fn compacted(
     if let Some(from) = replay_from {
         emit(path, from..at, messages)?;
     }
-    emit(path, at + 1..path.len(), messages)
+    let rest = at + 1..path.len();
+    emit(path, rest, messages)
 }
 
 /// Returns the last entry in `range` that asks for something in the user's name.
-fn latest_request(path: &mut Path<'_>, range: Range<usize>) -> Result<Option<usize>> {
+fn latest_request(path: &mut dyn PathRecords, range: Range<usize>) -> Result<Option<usize>> {
     for at in range.rev() {
         let record = path.record(at)?.unwrap_or(b"{}");
         let asks = match &*type_of(record) {
@@ -147,7 +151,11 @@ fn is_users_prompt(message: &[u8]) -> bool {
 }
 
 /// Appends the messages of the records in `range`.
-fn emit(path: &mut Path<'_>, range: Range<usize>, messages: &mut Vec<Vec<u8>>) -> Result<()> {
+fn emit(
+    path: &mut dyn PathRecords,
+    range: Range<usize>,
+    messages: &mut Vec<Vec<u8>>,
+) -> Result<()> {
     for at in range {
         let Some(record) = path.record(at)? else { continue };
         messages.extend(message_of(record));

@@ -14,29 +14,46 @@
 //! parent is its target, makes omp continue there.
 
 mod agent;
-pub(crate) mod blobs;
 mod replay;
 mod settings;
-pub(crate) mod title;
+mod title;
 
-use super::agent::{AgentContext, Path};
-use super::{About, Class, Codec, Decoded, Keys, Stamp, carry, stringify};
+use super::agent::{AgentContext, PathRecords};
+use super::facts::{Facts, NativeKinds, ResetForm};
+use super::{About, Class, Codec, Decoded, Stamp, blobs, embed};
 use crate::entry::head::{self, Head};
 use crate::entry::{Kind, NewEntry, number};
 use crate::error::Result;
 use crate::header::Header;
-use crate::json::{self, Members};
+use crate::json::{self, Members, stringify};
 use std::borrow::Cow;
 
 /// The codec of oh-my-pi.
 #[derive(Debug)]
 pub(crate) struct Omp;
 
-static KEYS: Keys = Keys { id: "id", parent: "parentId", time: "timestamp" };
+static FACTS: Facts = Facts {
+    has_own_header: true,
+    shape: None,
+    heads_first: true,
+    native: NativeKinds::AllExcept(&[
+        Kind::ModelChange,
+        Kind::Usage,
+        Kind::SessionInfo,
+        Kind::Other,
+        Kind::Reset,
+    ]),
+    own_types: &KNOWN,
+    own_roles: &["developer", "pythonExecution", "fileMention"],
+    title_slot: Some(&title::TITLE_SLOT),
+    reset: ResetForm::Entry,
+    blob_directories: Some(blobs::directories),
+    ..Facts::DEFAULT
+};
 
 impl Codec for Omp {
-    fn keys(&self) -> &'static Keys {
-        &KEYS
+    fn facts(&self) -> &'static Facts {
+        &FACTS
     }
 
     fn quick<'a>(&self, line: &'a [u8]) -> Option<(Head<'a>, usize)> {
@@ -46,7 +63,7 @@ impl Codec for Omp {
     }
 
     fn classify(&self, type_name: &str, record: &[u8]) -> Class {
-        let role = || json::get(record, "message").and_then(carry::role);
+        let role = || json::get(record, "message").and_then(embed::role);
         match type_name {
             "session" => Class::Header,
             "title" if is_title_slot(record) => Class::Side,
@@ -59,34 +76,13 @@ impl Codec for Omp {
         }
     }
 
-    fn own_types(&self) -> &'static [&'static str] {
-        &KNOWN
-    }
-
-    fn own_roles(&self) -> &'static [&'static str] {
-        &["developer", "pythonExecution", "fileMention"]
-    }
-
-    fn heads_stand_first(&self) -> bool {
-        true
-    }
-
-    fn is_native(&self, kind: Kind) -> bool {
-        let differs = [Kind::ModelChange, Kind::Usage, Kind::SessionInfo, Kind::Other, Kind::Reset];
-        !differs.contains(&kind)
-    }
-
-    fn title(&self, record: &[u8]) -> Option<String> {
-        title::parse(record).map(|title| title.title)
-    }
-
     fn header(&self, record: &[u8]) -> Option<Header> {
         Header::parse(record)
     }
 
     fn decode(&self, record: &[u8]) -> Decoded {
-        let entry = carry::as_it_is(record);
-        let carried = carry::carried(record).filter(|other| stands_for(&entry.type_name, other));
+        let entry = embed::entry_of(record);
+        let carried = embed::embedded(record).filter(|other| stands_for(&entry.type_name, other));
         let entry = carried.unwrap_or_else(|| match &*entry.type_name {
             "model_change" => model_change(entry, record),
             "model_usage" => model_usage(entry, record),
@@ -98,13 +94,13 @@ impl Codec for Omp {
     fn encode(&self, entry: &NewEntry, stamp: &Stamp<'_>) -> Option<Vec<u8>> {
         let object = stringify::compact(&entry.settled(stamp.id).fields_object());
         let type_name = entry.type_name.clone();
-        let entry = NewEntry { type_name, ..carry::as_it_is(&object) };
+        let entry = NewEntry { type_name, ..embed::entry_of(&object) };
         let (type_name, mut members) = written(&entry.type_name, &object);
         members.iter_mut().for_each(with_content);
         let record = record(type_name, members, stamp);
-        Some(match carry::same(&self.decode(&record).entry, &entry) {
+        Some(match embed::same(&self.decode(&record).entry, &entry) {
             true => record,
-            false => carry::carry(record, &entry),
+            false => embed::embed(record, &entry),
         })
     }
 
@@ -128,7 +124,7 @@ impl Codec for Omp {
         Some(lines)
     }
 
-    fn agent_context(&self, path: &mut Path<'_>) -> Result<Option<AgentContext>> {
+    fn agent_context(&self, path: &mut dyn PathRecords) -> Result<Option<AgentContext>> {
         agent::context(path).map(Some)
     }
 }
@@ -165,16 +161,16 @@ pub(crate) fn wrapped(entry: NewEntry) -> NewEntry {
     }
     let name = json::quoted(&format!("{WRAPPED}{}", entry.type_name));
     let fields = [b",\"customType\":", &*name, b",\"data\":", &*entry.fields_object()].concat();
-    carry::native("custom", fields)
+    embed::native("custom", fields)
 }
 
 /// The entry that [`wrapped`] made another one of.
 pub(crate) fn restored(entry: NewEntry) -> NewEntry {
-    let name = carry::member(&entry.fields, "customType").and_then(json::string);
+    let name = embed::member(&entry.fields, "customType").and_then(json::string);
     let own = name.as_deref().and_then(|name| name.strip_prefix(WRAPPED));
-    match (own, carry::member(&entry.fields, "data")) {
+    match (own, embed::member(&entry.fields, "data")) {
         (Some(own), Some(data)) if entry.kind() == Kind::Custom && types().contains(&own) => {
-            NewEntry { type_name: own.to_owned().into(), ..carry::as_it_is(data) }
+            NewEntry { type_name: own.to_owned().into(), ..embed::entry_of(data) }
         }
         _ => entry,
     }

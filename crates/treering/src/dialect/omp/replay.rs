@@ -6,7 +6,7 @@
 //! are left out with the results of their calls. Both rules look at the whole list; each is one pass.
 
 use super::agent::{is_truthy, text_is};
-use crate::dialect::stringify;
+use crate::json::stringify;
 use crate::json::{self, Members};
 use std::collections::{HashMap, HashSet};
 

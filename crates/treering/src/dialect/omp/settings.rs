@@ -3,8 +3,8 @@
 //! Values are kept as the JSON they are in the file. `null` and absence are the same to most rules.
 
 use super::agent::{Value, given, is_truthy, text_is};
-use crate::dialect::stringify;
 use crate::json;
+use crate::json::stringify;
 use std::collections::{HashMap, HashSet};
 
 /// The settings after the records seen so far.

@@ -211,7 +211,7 @@ fn nothing_is_lost_on_the_way_to_omp_and_back() {
         let entry = native(json);
         let record = encoded(&entry);
         let back = Omp.decode(record.as_bytes()).entry;
-        assert!(carry::same(&entry, &back), "{json}\n{record}\n{back:?}");
+        assert!(embed::same(&entry, &back), "{json}\n{record}\n{back:?}");
         assert_eq!(entry.role, back.role, "{json}");
         let class = Omp.classify(&text(record.as_bytes(), "type").unwrap(), record.as_bytes());
         assert_eq!(class, Class::Entry(entry.kind(), entry.role), "{json}");
@@ -290,7 +290,7 @@ proptest! {
         let record = encoded(&entry);
         prop_assert_eq!(json::skip_value(record.as_bytes(), 0), Some(record.len()), "{}", record);
         let back = Omp.decode(record.as_bytes()).entry;
-        prop_assert!(carry::same(&entry, &back), "{}", record);
+        prop_assert!(embed::same(&entry, &back), "{}", record);
         let class = Omp.classify(&text(record.as_bytes(), "type").unwrap(), record.as_bytes());
         prop_assert_eq!(class, Class::Entry(entry.kind(), entry.role), "{}", record);
         if let Some((head, _)) = Omp.quick(record.as_bytes()) {

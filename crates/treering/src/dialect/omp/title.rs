@@ -3,8 +3,27 @@
 //! It is 256 bytes long, newline included; what the title leaves free is blanks in a member `pad`. A
 //! title that does not fit is cut between characters, never inside an escape.
 
+use crate::dialect::facts::TitleSlot;
 use crate::entry::number;
 use crate::json;
+
+/// The slot as other modules use it.
+pub(super) static TITLE_SLOT: TitleSlot = TitleSlot {
+    len: SLOT,
+    is_slot,
+    title: |line| parse(line).map(|title| title.title),
+    render: |title, time| slot(title, Some("user").filter(|_| !title.is_empty()), time),
+    refitted,
+};
+
+/// Returns a changed slot with the length of one.
+fn refitted(before: &[u8], after: &[u8]) -> Option<Vec<u8>> {
+    let title = parse(before).and_then(|_| parse(after))?;
+    let time = json::get(after, "updatedAt").and_then(json::string).unwrap_or_default();
+    let mut slot = slot(&title.title, title.source.as_deref(), &time);
+    slot.pop(); // The newline.
+    Some(slot)
+}
 
 /// The length of the slot, newline included.
 pub(crate) const SLOT: usize = 256;

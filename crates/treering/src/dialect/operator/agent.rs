@@ -8,14 +8,14 @@
 
 use super::object::{Object, Parts, array};
 use super::{Style, kind};
-use crate::dialect::agent::{AgentContext, Path};
+use crate::dialect::agent::{AgentContext, PathRecords};
 use crate::dialect::python;
 use crate::entry::Kind;
 use crate::error::Result;
 use crate::json;
 use std::ops::Range;
 
-pub(crate) fn context(path: &mut Path<'_>, style: Style) -> Result<AgentContext> {
+pub(crate) fn context(path: &mut dyn PathRecords, style: Style) -> Result<AgentContext> {
     let survey = survey(path)?;
     let mut context = AgentContext { messages: Vec::new(), settings: survey.settings(style) };
     let Some(&compaction) = survey.compactions.last() else {
@@ -70,7 +70,7 @@ impl Survey {
     }
 }
 
-fn survey(path: &mut Path<'_>) -> Result<Survey> {
+fn survey(path: &mut dyn PathRecords) -> Result<Survey> {
     let mut found = Survey::default();
     for at in 0..path.len() {
         let Some(record) = path.record(at)? else { continue };
@@ -111,7 +111,12 @@ fn kind_of(record: &[u8]) -> Kind {
 }
 
 /// Where the entry `id` is: Operator looks above the compaction, Tau everywhere.
-fn find(path: &mut Path<'_>, id: &str, style: Style, compaction: usize) -> Result<Option<usize>> {
+fn find(
+    path: &mut dyn PathRecords,
+    id: &str,
+    style: Style,
+    compaction: usize,
+) -> Result<Option<usize>> {
     let end = match style {
         Style::Operator => compaction,
         Style::Tau => path.len(),
@@ -125,7 +130,11 @@ fn find(path: &mut Path<'_>, id: &str, style: Style, compaction: usize) -> Resul
     Ok(None)
 }
 
-fn emit(path: &mut Path<'_>, range: Range<usize>, messages: &mut Vec<Vec<u8>>) -> Result<()> {
+fn emit(
+    path: &mut dyn PathRecords,
+    range: Range<usize>,
+    messages: &mut Vec<Vec<u8>>,
+) -> Result<()> {
     for at in range {
         let Some(record) = path.record(at)? else { continue };
         messages.extend(match kind_of(record) {

@@ -71,7 +71,7 @@ fn agent_contexts_are_those_of_the_agents() {
                 contexts += 1;
                 let ids = expected["ids_on_path"].as_array().unwrap();
                 let record = |id: &Value| by_id[id.as_str().unwrap()].clone().into_bytes();
-                let mut path = Path::Records(ids.iter().map(record).collect());
+                let mut path = crate::dialect::agent::Records(ids.iter().map(record).collect());
                 let context = codec.agent_context(&mut path).unwrap().unwrap();
                 let at = format!("{agent}/{file} at {}", ids.last().unwrap());
                 let messages = object::array(&context.messages);
@@ -149,7 +149,7 @@ fn treerings_own_entries_come_back_exactly() {
                 let record = codec.encode(&entry, &stamp).unwrap();
                 let back = codec.decode(&record);
                 let text = String::from_utf8_lossy(&record);
-                assert!(carry::same(&back.entry, &entry) && back.more.is_empty(), "{text}");
+                assert!(embed::same(&back.entry, &entry) && back.more.is_empty(), "{text}");
                 let type_name = json::string(json::get(&record, "type").unwrap()).unwrap();
                 let class = codec.classify(&type_name, &record);
                 assert_eq!(class, Class::Entry(entry.kind(), entry.role), "{agent}: {text}");

@@ -4,14 +4,14 @@ use super::blocks;
 use super::object::{Object, Parts, array};
 use super::renamed;
 use crate::dialect::uuid_of;
-use crate::dialect::{Decoded, carry, python};
+use crate::dialect::{Decoded, embed, python};
 use crate::json;
 
 /// The members that the tree supplies, and the one that only treering writes.
 const HEAD: [&str; 6] = ["id", "timestamp", "parent_id", "type", "treering", "parentId"];
 
 pub(crate) fn decode(record: &[u8]) -> Decoded {
-    if let Some(entry) = carry::carried(record) {
+    if let Some(entry) = embed::embedded(record) {
         return Decoded { entry, more: Vec::new() };
     }
     let mut parts = Parts::of(record);
@@ -37,12 +37,12 @@ pub(crate) fn decode(record: &[u8]) -> Decoded {
             object.rest(parts, &taken);
         }
     }
-    Decoded { entry: carry::native(type_name, object.fields()), more }
+    Decoded { entry: embed::native(type_name, object.fields()), more }
 }
 
 /// Returns whether a record's usage has a cost. A carried entry says that itself.
 pub(super) fn says_cost(record: &[u8]) -> bool {
-    if carry::carried(record).is_some() {
+    if embed::embedded(record).is_some() {
         return true;
     }
     let [message, usage] = json::get_all(record, ["message", "usage"]);

@@ -2,12 +2,11 @@
 
 use super::object::{Object, Parts, compact};
 use super::{Style, blocks, is_header, renamed};
-use crate::context::ContextMessage;
 use crate::dialect::uuid_of;
-use crate::dialect::{Stamp, carry, python};
-use crate::entry::{Kind, NewEntry};
-use crate::id::EntryId;
+use crate::dialect::{Stamp, embed, python};
+use crate::entry::{Kind, NewEntry, for_provider};
 use crate::json;
+use std::borrow::Cow;
 
 /// The members at the head of every record, and the one that only treering writes.
 const HEAD: [&str; 5] = ["id", "timestamp", "parent_id", "type", "treering"];
@@ -16,16 +15,16 @@ pub(crate) fn encode(entry: &NewEntry, stamp: &Stamp<'_>, style: Style) -> Vec<u
     let entry = entry.settled(stamp.id);
     let record = compact(record(&entry, stamp, style));
     let decoded = super::decode(&record);
-    if decoded.more.is_empty() && carry::same(&decoded.entry, &entry) {
+    if decoded.more.is_empty() && embed::same(&decoded.entry, &entry) {
         record
     } else {
-        compact(carry::carry(record, &entry))
+        compact(embed::embed(record, &entry))
     }
 }
 
 fn record(entry: &NewEntry, stamp: &Stamp<'_>, style: Style) -> Vec<u8> {
     let type_name = &*entry.type_name;
-    let fields = carry::as_object(&entry.fields);
+    let fields = embed::as_object(&entry.fields);
     let mut parts = Parts::of(&fields);
     if is_header(type_name) {
         // An entry must not be mistaken for a header.
@@ -75,7 +74,7 @@ fn hidden(fields: &[u8], kind: Kind) -> Option<Vec<u8>> {
     if kind != Kind::Message {
         return None;
     }
-    let object = carry::as_object(fields);
+    let object = embed::as_object(fields);
     let message = json::get(&object, "message")?;
     let is_bash = json::get(message, "role").and_then(json::string)? == "bashExecution";
     (is_bash && as_user(message).is_none()).then(|| message.to_vec())
@@ -202,6 +201,5 @@ fn encode_result(parts: &mut Parts<'_>, style: Style) -> Vec<u8> {
 /// Returns a command that was run, as a user's message would tell it; nothing if the model is not
 /// to see it.
 fn as_user(message: &[u8]) -> Option<Vec<u8>> {
-    let message = ContextMessage { entry: EntryId::from(""), json: message.to_vec() };
-    message.to_llm().map(|message| message.json)
+    for_provider(message).map(Cow::into_owned)
 }

@@ -18,9 +18,10 @@ mod object;
 #[cfg(test)]
 mod tests;
 
-use super::agent::{AgentContext, Path};
-use super::{About, Class, Codec, Decoded, Keys, Marks, Price, Receipt, Stamp, carry, python};
-use crate::entry::head::{Head, MAX_ID, Name};
+use super::agent::{AgentContext, PathRecords};
+use super::facts::{Facts, JsonStyle, Keys, LeafParent, NameRule, TimeFormat};
+use super::{About, Class, Codec, Decoded, Price, RequestMetadata, Stamp, embed, python};
+use crate::entry::head::{Head, MAX_ID, Marks, Name};
 use crate::entry::{Kind, NewEntry, Role};
 use crate::error::Result;
 use crate::header::{Header, VERSION};
@@ -39,39 +40,29 @@ pub(super) enum Style {
     Tau,
 }
 
-pub(super) static KEYS: Keys = Keys { id: "id", parent: "parent_id", time: "timestamp" };
+pub(super) const FACTS: Facts = Facts {
+    keys: Keys { id: "id", parent: "parent_id", time: "timestamp" },
+    json: JsonStyle::CompactPython,
+    time: TimeFormat::Seconds,
+    leaf_parent: LeafParent::PreviousLeaf,
+    omits_null_parent: true,
+    own_types: &["channel", "branch"],
+    name_rule: NameRule::OnPath,
+    ..Facts::DEFAULT
+};
 
 impl Codec for Operator {
-    fn keys(&self) -> &'static Keys {
-        &KEYS
+    fn facts(&self) -> &'static Facts {
+        static OPERATOR: Facts = FACTS;
+        &OPERATOR
     }
 
     fn quick<'a>(&self, line: &'a [u8]) -> Option<(Head<'a>, usize)> {
         quick(line)
     }
 
-    fn time(&self, literal: &[u8]) -> Option<i64> {
-        python::millis(literal)
-    }
-
-    fn leaf_hangs_on_the_left(&self) -> bool {
-        true
-    }
-
-    fn is_python(&self) -> bool {
-        true
-    }
-
-    fn leaves_out_nulls(&self) -> bool {
-        true
-    }
-
     fn classify(&self, type_name: &str, record: &[u8]) -> Class {
         classify(type_name, record)
-    }
-
-    fn own_types(&self) -> &'static [&'static str] {
-        &["channel", "branch"]
     }
 
     fn header(&self, record: &[u8]) -> Option<Header> {
@@ -82,9 +73,9 @@ impl Codec for Operator {
         decode::decode(record)
     }
 
-    fn receipt(&self, record: &[u8]) -> Receipt {
+    fn request_metadata(&self, record: &[u8]) -> RequestMetadata {
         let price = if decode::says_cost(record) { Price::InEntry } else { Price::Unsaid };
-        Receipt { price, ..Receipt::default() }
+        RequestMetadata { price, ..RequestMetadata::default() }
     }
 
     fn encode(&self, entry: &NewEntry, stamp: &Stamp<'_>) -> Option<Vec<u8>> {
@@ -95,7 +86,7 @@ impl Codec for Operator {
         Some(encode_header(about))
     }
 
-    fn agent_context(&self, path: &mut Path<'_>) -> Result<Option<AgentContext>> {
+    fn agent_context(&self, path: &mut dyn PathRecords) -> Result<Option<AgentContext>> {
         agent::context(path, Style::Operator).map(Some)
     }
 }
@@ -127,7 +118,7 @@ fn role(name: &str) -> Role {
 }
 
 pub(super) fn classify(type_name: &str, record: &[u8]) -> Class {
-    if let Some(native) = carry::carried(record) {
+    if let Some(native) = embed::embedded(record) {
         return Class::Entry(native.kind(), native.role);
     }
     if is_header(type_name) {

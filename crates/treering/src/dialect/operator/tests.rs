@@ -111,7 +111,7 @@ fn messages_are_written_in_each_agents_order() {
     );
     for (codec, theirs, tau) in [(&Operator as &dyn Codec, operator, false), (&Tau, tau, true)] {
         assert_eq!(line(codec, message), theirs);
-        assert!(carry::same(&codec.decode(theirs.as_bytes()).entry, &native(message)));
+        assert!(embed::same(&codec.decode(theirs.as_bytes()).entry, &native(message)));
         assert_eq!(is_tau(theirs.as_bytes()), tau);
     }
 }
@@ -171,7 +171,7 @@ fn what_operator_cannot_say_is_carried() {
         let theirs = line(&Operator, ours);
         assert!(theirs.contains(visible) && theirs.contains("\"treering\""), "{theirs}");
         let (entry, type_name) = (native(ours), json::get(theirs.as_bytes(), "type").unwrap());
-        assert!(carry::same(&Operator.decode(theirs.as_bytes()).entry, &entry), "{theirs}");
+        assert!(embed::same(&Operator.decode(theirs.as_bytes()).entry, &entry), "{theirs}");
         let class = classify(&json::string(type_name).unwrap(), theirs.as_bytes());
         assert_eq!(class, Class::Entry(entry.kind(), entry.role), "{theirs}");
         assert_eq!(quick(theirs.as_bytes()), None);
@@ -225,7 +225,7 @@ fn compactions_keep_what_each_agent_thinks() {
     let path = |kept: &str| {
         let records =
             [message("a"), message("b"), compaction("c", "b"), compaction("d", kept), message("e")];
-        Path::Records(records.map(String::into_bytes).to_vec())
+        crate::dialect::agent::Records(records.map(String::into_bytes).to_vec())
     };
     let names = |codec: &dyn Codec, kept: &str| {
         let context = codec.agent_context(&mut path(kept)).unwrap().unwrap();
@@ -279,9 +279,9 @@ fn deep_and_wide_records_cost_no_stack_and_little_time() {
         r#"{{"type":"message","message":{{"role":"assistant","content":[{blocks}{deep}],"timestamp":1{wide}}}{wide}}}"#
     );
     let theirs = Tau.encode(&native(&ours), &STAMP).unwrap();
-    assert!(carry::same(&Tau.decode(&theirs).entry, &native(&ours)));
+    assert!(embed::same(&Tau.decode(&theirs).entry, &native(&ours)));
     assert!(!theirs.windows(10).any(|bytes| bytes == b"\"treering\""));
-    let mut path = Path::Records(vec![theirs]);
+    let mut path = crate::dialect::agent::Records(vec![theirs]);
     assert_eq!(Tau.agent_context(&mut path).unwrap().unwrap().messages.len(), 1);
 }
 
@@ -378,7 +378,7 @@ proptest! {
         for codec in [&Operator as &dyn Codec, &Tau] {
             let record = codec.encode(&entry, &STAMP).unwrap();
             let text = String::from_utf8_lossy(&record);
-            prop_assert!(carry::same(&codec.decode(&record).entry, &entry), "{}", text);
+            prop_assert!(embed::same(&codec.decode(&record).entry, &entry), "{}", text);
             prop_assert!(serde_json::from_slice::<serde::de::IgnoredAny>(&record).is_ok());
             let their_type = json::string(json::get(&record, "type").unwrap()).unwrap();
             let role = (entry.kind() == Kind::Message).then_some(entry.role).flatten();
@@ -396,13 +396,13 @@ proptest! {
                 r#"{{"type":"{type_name}","id":{json},"timestamp":{more},"message":{{"role":"tool","contents":[{json},{more}],"usage":{json}}},"content":{more}}}"#
             );
             let decoded = Operator.decode(record.as_bytes());
-            let object = carry::as_object(&decoded.entry.fields);
+            let object = embed::as_object(&decoded.entry.fields);
             prop_assert!(json::skip_value(&object, 0) == Some(object.len()), "{}", record);
             for message in decoded.more {
                 prop_assert!(json::skip_value(&message, 0) == Some(message.len()), "{}", record);
             }
             for codec in [&Operator as &dyn Codec, &Tau] {
-                let mut path = Path::Records(vec![record.clone().into_bytes()]);
+                let mut path = crate::dialect::agent::Records(vec![record.clone().into_bytes()]);
                 for message in codec.agent_context(&mut path).unwrap().unwrap().messages {
                     prop_assert!(json::skip_value(&message, 0) == Some(message.len()));
                 }

@@ -146,6 +146,7 @@ fn codex_would_send_every_item_of_the_real_session() {
         .filter(|record| text(record, "type").as_deref() == Some("response_item"))
         .filter_map(|record| json::get(record, "payload").map(<[u8]>::to_vec))
         .collect();
-    let context = Codex.agent_context(&mut Path::Records(records)).unwrap().unwrap();
+    let context =
+        Codex.agent_context(&mut crate::dialect::agent::Records(records)).unwrap().unwrap();
     assert_eq!(context.messages, items);
 }

@@ -59,7 +59,7 @@ fn the_header_says_who_the_session_is() {
     assert_eq!(header.timestamp, "2026-01-05T09:00:20.226Z");
     assert_eq!(header.parent_session.as_deref(), Some("above"));
     assert_eq!(header.raw(), record);
-    assert!(header.check_writable(crate::Dialect::Codex).is_err());
+    assert!(crate::Dialect::Codex.check_writable(&header).is_err());
     assert_eq!(class(&record), Class::Header);
     let forked = json!({"id": "s", "forked_from_id": "base", "parent_thread_id": "above"});
     let header = Codex.header(&envelope("session_meta", &forked)).unwrap();
@@ -93,7 +93,8 @@ fn a_rollout_is_known_by_its_first_record() {
 }
 
 fn sent(records: Vec<Vec<u8>>) -> Vec<Value> {
-    let context = Codex.agent_context(&mut Path::Records(records)).unwrap().unwrap();
+    let context =
+        Codex.agent_context(&mut crate::dialect::agent::Records(records)).unwrap().unwrap();
     assert!(context.settings.is_empty());
     context.messages.iter().map(|json| serde_json::from_slice(json).unwrap()).collect()
 }

@@ -4,7 +4,7 @@
 
 /// A request, as a record knows it.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Receipt {
+pub(crate) struct RequestMetadata {
     /// The name of the response. Records that share it are parts of it, or copies.
     pub response: Option<Vec<u8>>,
     pub price: Price,

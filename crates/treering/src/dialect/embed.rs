@@ -10,9 +10,9 @@ use crate::entry::{Kind, MessageView, NewEntry, Parent, Role};
 use crate::json::{self, Members};
 use std::borrow::Cow;
 
-/// Returns the entry that a record carries, if it carries one. The member's name counts only as
+/// Returns the entry that is embedded in a record, if there is one. The member's name counts only as
 /// treering spells it: a quick reader looks for those bytes and must come to the same answer.
-pub(crate) fn carried(record: &[u8]) -> Option<NewEntry> {
+pub(crate) fn embedded(record: &[u8]) -> Option<NewEntry> {
     memchr::memmem::find(record, b"\"treering\"")?;
     let whole = json::get(record, "treering").filter(|raw| raw.starts_with(b"{"))?;
     // A header is no entry, wherever it stands.
@@ -20,7 +20,7 @@ pub(crate) fn carried(record: &[u8]) -> Option<NewEntry> {
     if type_name == "session" {
         return None;
     }
-    Some(as_it_is(whole))
+    Some(entry_of(whole))
 }
 
 /// Returns an entry of these fields (`,"key":value` each), whatever they are.
@@ -32,7 +32,7 @@ pub(crate) fn native(type_name: impl Into<Cow<'static, str>>, fields: Vec<u8>) -
 }
 
 /// Returns an object as an entry: its type, and its members but the ones the tree supplies.
-pub(crate) fn as_it_is(object: &[u8]) -> NewEntry {
+pub(crate) fn entry_of(object: &[u8]) -> NewEntry {
     let mut fields = Vec::with_capacity(object.len());
     let mut type_name = Cow::Borrowed("");
     let mut message = None;
@@ -86,8 +86,8 @@ pub(crate) fn as_object(fields: &[u8]) -> Vec<u8> {
     [b"{", fields.get(1..).unwrap_or_default(), b"}"].concat()
 }
 
-/// Returns the record with the entry in it.
-pub(crate) fn carry(record: Vec<u8>, entry: &NewEntry) -> Vec<u8> {
+/// Returns the record with the entry embedded in it.
+pub(crate) fn embed(record: Vec<u8>, entry: &NewEntry) -> Vec<u8> {
     let mut native = b"{\"type\":".to_vec();
     json::write_string(&mut native, &entry.type_name);
     native.extend_from_slice(&entry.fields);
@@ -175,28 +175,28 @@ mod tests {
     }
 
     #[test]
-    fn what_is_carried_comes_back() {
+    fn an_embedded_entry_comes_back() {
         let native = entry(r#"{"type":"odd","a":1e400,"b":"\ud800","c":null}"#);
-        let record = carry(br#"{"id":"1","type":"x"}"#.to_vec(), &native);
+        let record = embed(br#"{"id":"1","type":"x"}"#.to_vec(), &native);
         let text = String::from_utf8(record.clone()).unwrap();
         assert_eq!(
             text,
             r#"{"id":"1","type":"x","treering":{"type":"odd","a":1e400,"b":"\ud800","c":null}}"#
         );
-        assert!(same(&carried(&record).unwrap(), &native));
+        assert!(same(&embedded(&record).unwrap(), &native));
     }
 
     #[test]
-    fn the_tree_is_not_taken_from_what_is_carried() {
+    fn the_tree_is_not_taken_from_an_embedded_entry() {
         let record = br#"{"treering":{"type":"odd","id":"x","parentId":"y","timestamp":1,"a":2}}"#;
-        assert_eq!(carried(record).unwrap().fields, b",\"a\":2");
+        assert_eq!(embedded(record).unwrap().fields, b",\"a\":2");
         for none in [
             r#"{"treering":1}"#,
             r#"{"treering":{}}"#,
             r#"{"treering":{"type":"session"}}"#,
             r#"{"\u0074reering":{"type":"odd"}}"#,
         ] {
-            assert!(carried(none.as_bytes()).is_none(), "{none}");
+            assert!(embedded(none.as_bytes()).is_none(), "{none}");
         }
     }
 
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn only_an_object_with_a_type_is_carried() {
+    fn only_an_object_with_a_type_is_embedded() {
         for record in [
             r#"{"treering":1}"#,
             r#"{"treering":{}}"#,
@@ -230,7 +230,7 @@ mod tests {
             r#"{"treering":{"session":{"id":"a"}}}"#,
             r#"{"data":{"treering":{"type":"x"}}}"#,
         ] {
-            assert!(carried(record.as_bytes()).is_none(), "{record}");
+            assert!(embedded(record.as_bytes()).is_none(), "{record}");
         }
     }
 

@@ -1,0 +1,17 @@
+//! Entries of one dialect as another can hold them.
+
+use super::name::Dialect;
+use super::omp;
+use crate::entry::{Kind, NewEntry};
+
+/// Returns an entry of another dialect, of this kind there, as a session of `target` can hold it.
+pub(crate) fn adapted(target: Dialect, kind: Kind, entry: NewEntry) -> NewEntry {
+    match (kind, target) {
+        (Kind::Reset, Dialect::Omp) => NewEntry::of_type(omp::RESET),
+        (Kind::Reset, Dialect::ClaudeCode) => NewEntry::compaction("", None, 0),
+        (Kind::Reset, _) => omp::wrapped(NewEntry::of_type(omp::RESET)),
+        (_, Dialect::Omp) => omp::restored(entry),
+        (Kind::Other, _) => omp::wrapped(entry),
+        _ => entry,
+    }
+}

@@ -1,0 +1,91 @@
+//! Exporting: a whole session written in the form of an agent whose files are never appended to.
+
+use super::embed;
+use crate::entry::{Kind, NewEntry};
+use crate::error::Result;
+use crate::header::Header;
+use crate::json;
+use crate::tree::Tree;
+use std::collections::HashMap;
+use std::io::Write;
+
+/// The outcome of a conversion for one kind of entry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Outcome {
+    /// The target agent sees all of it.
+    Carried,
+    /// The target agent sees it in another form, or sees less of it.
+    Adapted(&'static str),
+    /// It is not in the result.
+    LeftOut(&'static str),
+}
+
+/// An entry to be written, in treering's shape.
+pub(crate) struct Item {
+    /// The row it comes from; `None` for further messages of the row before.
+    pub row: Option<u32>,
+    pub id: String,
+    pub parent: Option<String>,
+    pub entry: NewEntry,
+    /// Its time, in Unix milliseconds.
+    pub millis: i64,
+    /// Whether it hides what is above it, and nothing stands for that.
+    pub is_reset: bool,
+}
+
+impl Item {
+    /// Returns the id of the row that it comes from.
+    pub(crate) fn base(&self) -> &str {
+        let extra = self.id.rsplit_once('.').filter(|_| self.row.is_none());
+        extra.map_or(&self.id, |(base, _)| base)
+    }
+
+    /// Returns its name in reports.
+    pub(crate) fn name(&self) -> String {
+        name_of(&self.entry)
+    }
+}
+
+/// Returns the name of an entry in reports: its type and role.
+pub(crate) fn name_of(entry: &NewEntry) -> String {
+    let message = embed::member(&entry.fields, "message");
+    let role = message.and_then(|message| json::get(message, "role"));
+    match role.and_then(json::string).filter(|_| entry.kind() == Kind::Message) {
+        Some(role) => format!("message ({role})"),
+        None => entry.type_name.clone().into_owned(),
+    }
+}
+
+/// The session that is exported.
+pub(crate) trait Source {
+    fn header(&self) -> &Header;
+
+    fn tree(&self) -> &Tree;
+
+    /// Returns the session's name.
+    fn name(&self) -> Option<&str>;
+
+    /// Returns the row of the active leaf.
+    fn leaf(&self) -> Option<u32>;
+
+    /// Returns the id of the last entry that a row, or the nearest above it, is written as.
+    fn end(&self, row: u32) -> Option<String>;
+
+    /// Calls `each` for every entry to be written, in the order of the file.
+    fn each(&self, each: &mut dyn FnMut(Item) -> Result<()>) -> Result<()>;
+
+    /// Returns the messages that context edits on the active path are about, by entry: as a provider
+    /// gets them, or `None` if an edit removed them.
+    fn edited(&self) -> Result<HashMap<String, Option<Vec<u8>>>>;
+
+    /// Returns the messages of the context at a row, as a provider gets them, without that of the row
+    /// itself.
+    fn messages_before(&self, row: u32) -> Result<Vec<Vec<u8>>>;
+}
+
+/// Reports the outcome for an entry of this name.
+pub(crate) type Report<'a> = dyn FnMut(&str, Outcome) + 'a;
+
+/// Writes a session.
+pub(crate) type Export = fn(&dyn Source, &mut dyn Write, &mut Report<'_>) -> Result<()>;

@@ -1,0 +1,263 @@
+//! The constant facts about a dialect, in one place for each.
+
+use super::export::Export;
+use super::name::Dialect;
+use super::python;
+use crate::entry::{Kind, head};
+use crate::header::VERSION;
+use crate::id::{EntryId, IdMaker};
+use crate::log::scan::Needle;
+use crate::tree::Shape;
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+
+/// The names of the members that place a record in the tree.
+#[derive(Debug)]
+pub(crate) struct Keys {
+    pub id: &'static str,
+    pub parent: &'static str,
+    pub time: &'static str,
+}
+
+/// Where a session says its id and its project.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum HeaderPlace {
+    /// In a record of its own, without which a file is no session.
+    Required,
+    /// In a record of its own that may be missing: then no other record says it, and nothing has to be
+    /// read for its sake.
+    Optional,
+    /// In ordinary records, each of which is asked until one of them says it.
+    Anywhere,
+}
+
+/// The way in which a dialect writes numbers and texts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum JsonStyle {
+    Standard,
+    /// As Python's `json.dumps` writes it by default: with spaces, and with `NaN` and `Infinity`.
+    Python,
+    /// The same without spaces.
+    CompactPython,
+}
+
+impl JsonStyle {
+    /// Returns a record as standard JSON.
+    pub(crate) fn standard<'a>(self, record: &'a [u8]) -> Cow<'a, [u8]> {
+        match self {
+            JsonStyle::Standard => Cow::Borrowed(record),
+            JsonStyle::Python | JsonStyle::CompactPython => python::standard(record),
+        }
+    }
+
+    /// Returns standard JSON in this style.
+    pub(crate) fn rendered(self, json: Vec<u8>) -> Vec<u8> {
+        match self {
+            JsonStyle::Python => python::dumps(&json),
+            JsonStyle::Standard | JsonStyle::CompactPython => json,
+        }
+    }
+
+    /// Returns a record as standard JSON of the same length, so that offsets stay valid.
+    pub(crate) fn masked<'a>(self, record: &'a [u8]) -> Cow<'a, [u8]> {
+        match self {
+            JsonStyle::Standard => Cow::Borrowed(record),
+            JsonStyle::Python | JsonStyle::CompactPython => python::masked(record),
+        }
+    }
+}
+
+/// The form of times.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TimeFormat {
+    /// ISO 8601 texts, or numbers of Unix milliseconds.
+    Iso,
+    /// Unix seconds, as floating-point numbers.
+    Seconds,
+}
+
+impl TimeFormat {
+    /// Returns the Unix milliseconds of a JSON value.
+    pub(crate) fn parse(self, literal: &[u8]) -> Option<i64> {
+        match self {
+            TimeFormat::Iso => head::timestamp(literal),
+            TimeFormat::Seconds => python::millis(literal),
+        }
+    }
+}
+
+/// The length of new entry ids, in hexadecimal characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum IdLength {
+    Eight,
+    Twelve,
+}
+
+/// The kinds of entries that stand in the file in treering's own shape.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NativeKinds {
+    All,
+    AllExcept(&'static [Kind]),
+    None,
+}
+
+/// The parent of a `leaf` entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LeafParent {
+    Target,
+    /// The leaf that was left.
+    PreviousLeaf,
+}
+
+/// The rule for a session's name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NameRule {
+    /// The last name that was given counts; an empty one clears it.
+    LastGiven,
+    /// The last name on the path to the leaf counts.
+    OnPath,
+    /// The last name that is not empty counts.
+    NeverCleared,
+}
+
+/// How a reset, after which nothing before it is in the context, is written in a conversion.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ResetForm {
+    /// The dialect has an entry for it.
+    Entry,
+    /// As a compaction that keeps nothing.
+    Compaction,
+    /// As a new root.
+    Root,
+}
+
+/// A first line of fixed length that holds the session's name and is overwritten in place.
+#[derive(Debug)]
+pub(crate) struct TitleSlot {
+    /// The length in bytes, newline included.
+    pub len: usize,
+    /// Returns whether these bytes are a slot, exactly.
+    pub is_slot: fn(&[u8]) -> bool,
+    /// Returns the title in a line; `None` if it is no slot.
+    pub title: fn(&[u8]) -> Option<String>,
+    /// Returns the slot for a title that a user gave, or for none, at a time.
+    pub render: fn(&str, &str) -> Vec<u8>,
+    /// Given a slot and its changed form of another length: returns the changed form, refitted.
+    pub refitted: fn(&[u8], &[u8]) -> Option<Vec<u8>>,
+}
+
+/// The constant facts about a dialect.
+#[derive(Debug)]
+pub(crate) struct Facts {
+    pub keys: Keys,
+    /// The newest version of the dialect that treering writes.
+    pub version: u64,
+    /// Whether treering appends to this agent's files.
+    pub is_writable: bool,
+    /// Whether this is treering's own format.
+    pub is_own_format: bool,
+    /// Whether header, versions and answers are those of treering's own format.
+    pub has_own_header: bool,
+    pub header: HeaderPlace,
+    /// The way entries are linked; `None` if the version decides.
+    pub shape: Option<Shape>,
+    /// Whether the beginning of a record is enough to judge it by: then long ones need not be read.
+    pub heads_first: bool,
+    pub json: JsonStyle,
+    pub time: TimeFormat,
+    pub ids: IdLength,
+    pub native: NativeKinds,
+    /// Whether a new root is a child of the header.
+    pub roots_below_header: bool,
+    pub leaf_parent: LeafParent,
+    /// Whether a root has no member for its parent, rather than `null`.
+    pub omits_null_parent: bool,
+    /// The types of records that this agent is known to write and treering has no kind for. Others are
+    /// kept all the same, and reported.
+    pub own_types: &'static [&'static str],
+    /// The same for the roles of messages.
+    pub own_roles: &'static [&'static str],
+    pub name_rule: NameRule,
+    pub title_slot: Option<&'static TitleSlot>,
+    pub reset: ResetForm,
+    /// The dialect that a session of this one is taken for until it has a message.
+    pub reads_as: Option<Dialect>,
+    /// Returns the directories that may hold what is too large for the records of a session file.
+    pub blob_directories: Option<fn(&Path) -> Vec<PathBuf>>,
+    /// Returns the files of the subagents of a session file.
+    pub subagent_files: Option<fn(&Path) -> Vec<PathBuf>>,
+    /// Writes whole sessions in the form of an agent whose files are never appended to.
+    pub export: Option<Export>,
+}
+
+impl Facts {
+    /// The facts about treering's own format. Other dialects name what differs.
+    pub(crate) const DEFAULT: Facts = Facts {
+        keys: Keys { id: "id", parent: "parentId", time: "timestamp" },
+        version: VERSION,
+        is_writable: true,
+        is_own_format: false,
+        has_own_header: false,
+        header: HeaderPlace::Required,
+        shape: Some(Shape::Tree),
+        heads_first: false,
+        json: JsonStyle::Standard,
+        time: TimeFormat::Iso,
+        ids: IdLength::Eight,
+        native: NativeKinds::None,
+        roots_below_header: false,
+        leaf_parent: LeafParent::Target,
+        omits_null_parent: false,
+        own_types: &[],
+        own_roles: &[],
+        name_rule: NameRule::LastGiven,
+        title_slot: None,
+        reset: ResetForm::Root,
+        reads_as: None,
+        blob_directories: None,
+        subagent_files: None,
+        export: None,
+    };
+
+    /// Returns whether entries of a kind stand in the file in treering's own shape.
+    pub(crate) fn is_native(&self, kind: Kind) -> bool {
+        match self.native {
+            NativeKinds::All => true,
+            NativeKinds::AllExcept(kinds) => !kinds.contains(&kind),
+            NativeKinds::None => false,
+        }
+    }
+
+    /// Returns whether sessions have no header without which they are none.
+    pub(crate) fn is_headerless(&self) -> bool {
+        self.header != HeaderPlace::Required
+    }
+
+    /// Returns whether every record continues the one before it.
+    pub(crate) fn is_chain(&self) -> bool {
+        self.shape == Some(Shape::Chain)
+    }
+
+    /// Returns the needle that finds the key of a record's parent.
+    pub(crate) fn parent_key(&self) -> Needle {
+        Needle::key(self.keys.parent)
+    }
+
+    /// Makes an entry id in this dialect's usual shape.
+    pub(crate) fn make_id(&self, ids: &mut IdMaker, taken: impl Fn(&str) -> bool) -> EntryId {
+        match self.ids {
+            IdLength::Eight => ids.make(taken),
+            IdLength::Twelve => ids.make_long(taken),
+        }
+    }
+
+    /// Returns the title in a record, if the record is the dialect's title slot.
+    pub(crate) fn title(&self, record: &[u8]) -> Option<String> {
+        self.title_slot.and_then(|slot| (slot.title)(record))
+    }
+
+    /// Returns the files of the subagents of the session at `path`.
+    pub(crate) fn subagents_of(&self, path: &Path) -> Vec<PathBuf> {
+        self.subagent_files.map(|files| files(path)).unwrap_or_default()
+    }
+}
