@@ -1,7 +1,7 @@
 //! Agent sessions without the secrets in them.
 //!
 //! A [`Redactor`] is a filter that a session is read through
-//! ([`Session::open_through`](treering::Session::open_through)). What comes out is a session like any
+//! ([`Session::open_filtered`](treering::Session::open_filtered)). What comes out is a session like any
 //! other, with the same tree, that can be exported, forked, converted and copied; keys, tokens and
 //! passwords in it are `[REDACTED:github-token:1]`, the same one always by the same name. Bytes that
 //! are no part of a secret stay as they are. The secrets themselves are held in memory only, and no
@@ -144,7 +144,7 @@ impl Redactor {
         let mut state = self.state();
         (state.lines, state.known) = (0, None);
         drop(state);
-        Session::open_through(path, self)
+        Session::open_filtered(path, self)
     }
 
     /// Returns an entry's JSON without secrets.

@@ -177,7 +177,7 @@ impl Faulty {
         let durable = self.plan().durable;
         let length = self.inner.len().expect("the inner journal does not fail");
         let kept = rng.range(durable, length + 1).min(length);
-        let cut = self.inner.take_back(length, kept);
+        let cut = self.inner.truncate_if(length, kept);
         assert!(cut.expect("the inner journal does not fail"), "somebody writes during a crash");
     }
 }
@@ -271,9 +271,9 @@ impl Journal for Faulty {
         }
     }
 
-    fn take_back(&self, expected: u64, length: u64) -> io::Result<bool> {
+    fn truncate_if(&self, expected: u64, length: u64) -> io::Result<bool> {
         let mut plan = self.plan();
-        let done = self.inner.take_back(expected, length)?;
+        let done = self.inner.truncate_if(expected, length)?;
         plan.counts.taken_back += u64::from(done);
         plan.durable = plan.durable.min(self.inner.len()?);
         Ok(done)

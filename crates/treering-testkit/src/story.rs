@@ -61,9 +61,9 @@ fn writers_must_know_the_length(journal: &dyn Journal) {
 fn the_end_can_be_taken_back(journal: &dyn Journal) {
     journal.append(&End::from(0), b"one\n").expect("append");
     journal.append(&End::from(4), b"two\n").expect("append");
-    assert!(!journal.take_back(4, 0).expect("take back what moved on"), "somebody built on it");
+    assert!(!journal.truncate_if(4, 0).expect("take back what moved on"), "somebody built on it");
     assert_eq!(contents(journal), b"one\ntwo\n");
-    assert!(journal.take_back(8, 4).expect("take back"));
+    assert!(journal.truncate_if(8, 4).expect("take back"));
     assert_eq!(contents(journal), b"one\n");
     journal.append(&End::from(4), b"new\n").expect("append after taking back");
     assert_eq!(contents(journal), b"one\nnew\n");

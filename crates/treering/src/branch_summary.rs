@@ -9,13 +9,16 @@ use crate::context::{ContextMessage, Edits};
 use crate::entry::{Kind, NewEntry, Role};
 use crate::error::Result;
 use crate::id::EntryId;
-use crate::merge::MERGE_SUMMARY_PREAMBLE;
 use crate::session::Session;
 use crate::snapshot::{Bodies, Snapshot};
 use crate::tree::Tree;
 
 /// The text that precedes a stored branch summary.
 pub const BRANCH_SUMMARY_PREAMBLE: &str = "The user explored a different conversation branch before returning here.\nSummary of that exploration:\n\n";
+
+/// The text that precedes a stored summary of a merged branch.
+pub const MERGE_SUMMARY_PREAMBLE: &str =
+    "Work done on another branch of this conversation was merged here.\nSummary of that work:\n\n";
 
 /// The openings of lines that agents put before a summary for the model, not for people.
 const OPENINGS: [&str; 2] = [

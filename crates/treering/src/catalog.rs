@@ -12,7 +12,7 @@ use crate::header::Header;
 use crate::id::SessionId;
 use crate::json;
 use crate::load::Loaded;
-use crate::log::{Held, Joined, Listed};
+use crate::log::{InMemoryFile, Joined, Listed};
 use crate::session::{Creation, Session, SessionOptions, location};
 use crate::snapshot::{Bodies, Snapshot};
 use crate::time;
@@ -244,7 +244,7 @@ fn belongs(session_cwd: &str, cwd: &Path) -> bool {
 }
 
 fn read_header(path: &Path) -> Option<Header> {
-    let journal = Held::open(path).ok()?.journal;
+    let journal = InMemoryFile::open(path).ok()?.journal;
     match Loaded::read_header(&*journal) {
         Ok(Some(loaded)) => loaded.at(path).header,
         // Not where it usually is, or very large: only a full look can tell.
@@ -328,7 +328,7 @@ pub fn infos(files: &[PathBuf], mut each: impl FnMut(&Path, Result<SessionInfo>,
 
 /// Returns what a list shows of the session at `path`.
 pub fn info(path: &Path) -> Result<SessionInfo> {
-    let Listed { mut journal, cut } = Held::open(path)?;
+    let Listed { mut journal, cut } = InMemoryFile::open(path)?;
     let mut loaded = Loaded::read(&*journal).map_err(|error| error.at(Some(path)))?;
     let subagents = loaded.facts().subagents_of(path);
     if !subagents.is_empty() {

@@ -58,13 +58,13 @@ fn redacted(
 ) -> Result<ConversionReport, Failure> {
     let session = redactor.open(&args.file)?;
     let report = treering::convert::convert_session(&session, target, args.to, options)?;
-    let mut report = redactor.report();
+    let mut redaction = redactor.report();
     if let Some(leaf) = &args.leaf {
         let path = session.path_to(leaf)?.map(|entry| Ok(entry?.id().to_string()));
         let path = path.collect::<Result<HashSet<String>, Failure>>()?;
-        report = report.only(|id| path.contains(id));
+        redaction = redaction.only(|id| path.contains(id));
     }
-    redaction::tell(&report);
+    redaction::tell(&redaction);
     Ok(report)
 }
 

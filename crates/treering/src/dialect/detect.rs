@@ -25,7 +25,7 @@ pub(crate) fn detect(journal: &dyn Journal) -> io::Result<Dialect> {
     let mut dialect = None;
     for window in WINDOWS {
         let window = window.min(usize::try_from(length).unwrap_or(window));
-        let bytes = match journal.held() {
+        let bytes = match journal.as_slice() {
             Some(held) => Cow::Borrowed(held.get(..window).unwrap_or(held)),
             None => {
                 let mut bytes = vec![0; window];

@@ -1,7 +1,7 @@
 //! From a journal to a header and a tree: the one place where lines become rows.
 
-mod ahead;
-mod odd;
+mod findings;
+mod parallel;
 mod title;
 
 use crate::dialect::facts::HeaderPlace;
@@ -242,11 +242,11 @@ impl Loaded {
         // Entries are mostly of this size; a wrong guess costs a little memory or a little time.
         let guess = (to.saturating_sub(self.complete) / 2048).min(1 << 20);
         Arc::make_mut(&mut self.tree).reserve(guess as usize);
-        if let Some(middle) = ahead::middle(self.codec(), journal, self.complete, to)? {
+        if let Some(middle) = parallel::middle(self.codec(), journal, self.complete, to)? {
             // The second half is looked at by another core meanwhile.
             let (codec, key) = (self.codec(), self.parent_key.clone());
             let seen = std::thread::scope(|scope| {
-                let second = scope.spawn(|| ahead::Seen::read(codec, journal, middle, to, &key));
+                let second = scope.spawn(|| parallel::Seen::read(codec, journal, middle, to, &key));
                 self.read_lines(journal, middle, &mut taken)?;
                 second.join().unwrap_or_else(|_| Err(io::Error::other("a reader failed").into()))
             })?;
@@ -292,17 +292,17 @@ impl Loaded {
     fn take_seen(
         &mut self,
         journal: &dyn Journal,
-        seen: &ahead::Seen,
+        seen: &parallel::Seen,
         taken: &mut Taken,
     ) -> Result<(), LoadError> {
         for line in seen.lines() {
             let rows = self.tree.nodes.len();
             let is_known = self.header.is_some() || self.facts.header == HeaderPlace::Optional;
             let outcome = match line.head {
-                ahead::Head::Entry(head) if is_known => {
+                parallel::Head::Entry(head) if is_known => {
                     self.entry(head, line.offset, line.len, None, false)
                 }
-                ahead::Head::Side if is_known => Taken::Plainly,
+                parallel::Head::Side if is_known => Taken::Plainly,
                 _ => {
                     let mut bytes = vec![0; usize::try_from(line.len).map_err(io::Error::other)?];
                     scan::read_full(journal, line.offset, &mut bytes)?;

@@ -257,7 +257,7 @@ impl Journal for FileJournal {
         Ok(())
     }
 
-    fn take_back(&self, expected: u64, length: u64) -> io::Result<bool> {
+    fn truncate_if(&self, expected: u64, length: u64) -> io::Result<bool> {
         let _lock = lock(&self.file).map_err(|_| io::Error::from(io::ErrorKind::WouldBlock))?;
         let untouched = self.len()? == expected;
         if untouched {

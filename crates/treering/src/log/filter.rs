@@ -33,7 +33,7 @@ use std::io::{self, BufWriter, Write};
 /// let session = Session::create_at(&path, "/project", options)?;
 /// let id = session.append(Message::user("hello"))?;
 ///
-/// let louder = Session::open_through(&path, &Louder)?;
+/// let louder = Session::open_filtered(&path, &Louder)?;
 /// assert_eq!(louder.entry(id.as_str())?.message().unwrap().text(), "HELLO");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -251,7 +251,7 @@ impl Journal for Filtered {
         Ok(())
     }
 
-    fn take_back(&self, _: u64, _: u64) -> io::Result<bool> {
+    fn truncate_if(&self, _: u64, _: u64) -> io::Result<bool> {
         Ok(false)
     }
 }

@@ -87,7 +87,7 @@ impl Journal for Joined {
         Ok(())
     }
 
-    fn take_back(&self, _: u64, _: u64) -> io::Result<bool> {
+    fn truncate_if(&self, _: u64, _: u64) -> io::Result<bool> {
         Ok(false)
     }
 }

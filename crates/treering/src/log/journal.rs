@@ -26,7 +26,7 @@ pub trait Journal: Send + Sync + std::fmt::Debug {
 
     /// Everything, if the journal has it in memory for as long as it lives and nothing is ever added:
     /// then it need not be copied to be looked at.
-    fn held(&self) -> Option<&[u8]> {
+    fn as_slice(&self) -> Option<&[u8]> {
         None
     }
 
@@ -38,7 +38,7 @@ pub trait Journal: Send + Sync + std::fmt::Debug {
 
     /// Takes back the end of the log, from `length` on, if the journal's length is still `expected`
     /// (so no other append follows it). Used after a failed [`sync`](Journal::sync).
-    fn take_back(&self, expected: u64, length: u64) -> io::Result<bool>;
+    fn truncate_if(&self, expected: u64, length: u64) -> io::Result<bool>;
 }
 
 /// The end of a journal as a writer knows it: the length, and the start of the last line.

@@ -68,7 +68,7 @@ impl Journal for MemoryJournal {
         Ok(())
     }
 
-    fn take_back(&self, expected: u64, length: u64) -> io::Result<bool> {
+    fn truncate_if(&self, expected: u64, length: u64) -> io::Result<bool> {
         let mut bytes = self.bytes();
         let untouched = bytes.len() as u64 == expected;
         if untouched {

@@ -5,7 +5,7 @@
 
 mod file;
 mod filter;
-mod held;
+mod in_memory;
 mod joined;
 mod journal;
 mod memory;
@@ -16,7 +16,7 @@ mod zstd;
 pub(crate) use file::{FileJournal, LOCK_PATIENCE, lock};
 pub(crate) use filter::Filtered;
 pub use filter::LineFilter;
-pub(crate) use held::{Held, Listed};
+pub(crate) use in_memory::{InMemoryFile, Listed};
 pub(crate) use joined::Joined;
 pub use journal::{Appended, End, Journal, JournalError};
 pub use memory::MemoryJournal;

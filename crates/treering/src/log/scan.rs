@@ -127,7 +127,7 @@ pub(crate) fn lines<E: From<io::Error>>(
     needle: &Needle,
     each: impl FnMut(Line<'_>) -> Result<(), E>,
 ) -> Result<(), E> {
-    if let Some(held) = journal.held() {
+    if let Some(held) = journal.as_slice() {
         return split_held(held, from, to, each);
     }
     let mut chunks = Chunks { journal, at: from, to };
@@ -315,7 +315,7 @@ pub(crate) fn read_full(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::log::{Held, MemoryJournal};
+    use crate::log::{InMemoryFile, MemoryJournal};
     use proptest::prelude::*;
 
     type Seen = (u64, u64, bool, Option<bool>);
@@ -323,7 +323,7 @@ mod tests {
     /// Returns the lines, which must be the same when the log is held in memory, but for long ones.
     fn read(bytes: &[u8], from: u64) -> Vec<Seen> {
         let seen = read_from(&MemoryJournal::new(bytes.to_vec()), bytes, from);
-        let held = read_from(&Held::holding(bytes.to_vec()), bytes, from);
+        let held = read_from(&InMemoryFile::holding(bytes.to_vec()), bytes, from);
         let without_long = |seen: &Seen| (seen.0, seen.1, seen.2, None);
         assert_eq!(held, seen.iter().map(without_long).collect::<Vec<_>>());
         seen

@@ -13,10 +13,11 @@ mod pick;
 mod plan;
 mod target;
 
+pub use crate::branch_summary::MERGE_SUMMARY_PREAMBLE;
 pub use copy::Repeated;
 pub(crate) use copy::same;
 pub use pick::{Pick, Selection};
-pub use plan::{MERGE_SUMMARY_PREAMBLE, Merge, MergePlan, MergeSummary, Merged};
+pub use plan::{Merge, MergePlan, MergeSummary, Merged};
 
 use crate::entry::{Entry, Kind};
 use crate::json;

@@ -5,7 +5,7 @@ use super::copy::{Copies, Repeated, Source, copies, is_said};
 use super::known::Known;
 use super::pick::Pick;
 use super::target::Target;
-use crate::branch_summary::collect;
+use crate::branch_summary::{MERGE_SUMMARY_PREAMBLE, collect};
 use crate::compaction::{FileOps, conversation_text};
 use crate::context::ContextMessage;
 use crate::entry::NewEntry;
@@ -14,10 +14,6 @@ use crate::id::EntryId;
 use crate::json;
 use crate::session::Session;
 use crate::snapshot::Bodies;
-
-/// The text that precedes a stored summary of a merged branch.
-pub const MERGE_SUMMARY_PREAMBLE: &str =
-    "Work done on another branch of this conversation was merged here.\nSummary of that work:\n\n";
 
 /// Whether there is anything to merge.
 #[derive(Debug, Clone)]

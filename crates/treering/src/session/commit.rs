@@ -53,7 +53,7 @@ pub(crate) struct Append {
 #[derive(Debug, Clone)]
 struct Failure {
     cause: Arc<io::Error>,
-    taken_back: bool,
+    truncated: bool,
 }
 
 impl Failure {
@@ -62,7 +62,7 @@ impl Failure {
             Some(code) => io::Error::from_raw_os_error(code),
             None => io::Error::new(self.cause.kind(), self.cause.to_string()),
         };
-        match self.taken_back {
+        match self.truncated {
             true => Error::Storage(cause),
             false => Error::NotDurable(cause),
         }
@@ -112,12 +112,12 @@ impl GroupCommit {
     }
 
     /// Returns once the append is on disk. Whoever finds no sync under way does one for everybody.
-    /// When it fails, `take_back` is asked to shorten the log.
+    /// When it fails, `truncate_failed` is asked to shorten the log.
     pub(crate) fn wait(
         &self,
         ticket: u64,
         journal: &dyn Journal,
-        take_back: impl FnOnce() -> TakenBack,
+        truncate_failed: impl FnOnce() -> Truncated,
     ) -> Result<()> {
         let mut progress = self.progress();
         progress.inside += 1;
@@ -138,16 +138,16 @@ impl GroupCommit {
         let result = journal.sync();
         let took = start.elapsed();
         // Outside the lock: it needs the session's, which others hold while they number appends.
-        let failed = result.err().map(|error| (Arc::new(error), take_back()));
+        let failed = result.err().map(|error| (Arc::new(error), truncate_failed()));
         let mut progress = self.progress();
         progress.syncing = false;
         progress.last = (progress.inside, took);
         progress.inside -= 1;
         match failed {
             None => progress.settle(target),
-            Some((cause, TakenBack { after, upto })) => {
+            Some((cause, Truncated { after, upto })) => {
                 let settled = progress.settled;
-                let fate = |taken_back| Failure { cause: Arc::clone(&cause), taken_back };
+                let fate = |truncated| Failure { cause: Arc::clone(&cause), truncated };
                 progress.failed.push((settled, after.max(settled), fate(false)));
                 progress.failed.push((after.max(settled), upto, fate(true)));
                 progress.settle(upto);
@@ -186,7 +186,7 @@ const PATIENCE: Duration = Duration::from_millis(1);
 
 /// Which appends were removed from the log after a failed sync: those after one ticket and up to
 /// another. If none could be, the two are the same.
-pub(crate) struct TakenBack {
+pub(crate) struct Truncated {
     pub after: u64,
     pub upto: u64,
 }

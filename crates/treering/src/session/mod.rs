@@ -6,13 +6,13 @@
 mod batch;
 mod commit;
 pub(crate) mod copy;
+mod filtered;
 pub(crate) mod location;
 mod options;
 mod part;
 pub(crate) mod publish;
 mod relocate;
 pub(crate) mod state;
-mod through;
 mod write;
 
 pub use options::{Creation, Durability, LeafMoves, SessionOptions};

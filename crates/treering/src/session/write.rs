@@ -2,7 +2,7 @@
 //! session's lock.
 
 use super::Session;
-use super::commit::{Append, Flusher, TakenBack};
+use super::commit::{Append, Flusher, Truncated};
 use super::options::{Durability, LeafMoves};
 use super::state::{Expect, Place, Written};
 use crate::entry::{Kind, NewEntry};
@@ -97,7 +97,7 @@ impl Session {
         drop(state);
         self.announce(foreign);
         match (ticket, self.durability) {
-            (Some(ticket), _) => self.commit.wait(ticket, &*journal, || self.take_back())?,
+            (Some(ticket), _) => self.commit.wait(ticket, &*journal, || self.truncate_failed())?,
             (None, Durability::Batched(delay)) if is_stored => self.flush_soon(delay, &journal)?,
             _ => {}
         }
@@ -118,19 +118,19 @@ impl Session {
 
     /// Removes, after a failed sync, what may not be on disk, unless another writer has appended
     /// since.
-    fn take_back(&self) -> TakenBack {
+    fn truncate_failed(&self) -> Truncated {
         let mut state = self.state();
         // Appends are numbered under the session's lock: no other can be affected.
         let upto = self.commit.last_ticket();
         let Some((after, first)) = self.commit.own_end(state.loaded.seen) else {
-            return TakenBack { after: upto, upto };
+            return Truncated { after: upto, upto };
         };
-        let done = state.journal.take_back(state.loaded.seen, first.span.start);
+        let done = state.journal.truncate_if(state.loaded.seen, first.span.start);
         if !done.unwrap_or(false) || state.reload().is_err() {
-            return TakenBack { after: upto, upto };
+            return Truncated { after: upto, upto };
         }
         state.leaf = first.leaf;
-        TakenBack { after, upto }
+        Truncated { after, upto }
     }
 
     /// Makes everything appended so far survive a power failure.

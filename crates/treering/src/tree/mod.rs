@@ -379,7 +379,7 @@ impl Tree {
     }
 
     /// Returns the problems that the rules settled, with their offsets.
-    pub(crate) fn oddities(&self) -> impl Iterator<Item = (u64, Problem)> + '_ {
+    pub(crate) fn problems(&self) -> impl Iterator<Item = (u64, Problem)> + '_ {
         (0..).zip(&self.nodes).filter_map(|(row, node)| {
             let id = || EntryId::from(self.ids.get(node));
             if node.has(Node::SHADOWED) {

@@ -150,7 +150,7 @@ impl Ends<'_> {
 
     fn read(&mut self, start: u64, length: u64) -> Result<&[u8]> {
         let to_size = |number| usize::try_from(number).unwrap_or(usize::MAX);
-        if let Some(held) = self.journal.held() {
+        if let Some(held) = self.journal.as_slice() {
             return Ok(held.get(to_size(start)..to_size(start + length)).unwrap_or_default());
         }
         self.bytes.resize(to_size(length), 0);

@@ -346,8 +346,8 @@ impl Journal for Counted {
         self.0.sync()
     }
 
-    fn take_back(&self, expected: u64, length: u64) -> io::Result<bool> {
-        self.0.take_back(expected, length)
+    fn truncate_if(&self, expected: u64, length: u64) -> io::Result<bool> {
+        self.0.truncate_if(expected, length)
     }
 }
 

@@ -130,8 +130,8 @@ fn what_others_have_built_on_is_not_taken_back() {
             other.append(Message::user("built on it")).unwrap();
             Err(std::io::ErrorKind::StorageFull.into())
         }
-        fn take_back(&self, expected: u64, length: u64) -> std::io::Result<bool> {
-            self.0.take_back(expected, length)
+        fn truncate_if(&self, expected: u64, length: u64) -> std::io::Result<bool> {
+            self.0.truncate_if(expected, length)
         }
     }
     let (journal, session) = begun(Durability::None);

@@ -32,6 +32,7 @@ mod findings;
 mod forks;
 mod forks_dialects;
 mod full_disk;
+mod layers;
 mod llm;
 mod merges;
 mod merges_random;

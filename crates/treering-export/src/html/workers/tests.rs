@@ -169,8 +169,8 @@ impl Journal for Unreadable {
         self.inner.sync()
     }
 
-    fn take_back(&self, expected: u64, length: u64) -> io::Result<bool> {
-        self.inner.take_back(expected, length)
+    fn truncate_if(&self, expected: u64, length: u64) -> io::Result<bool> {
+        self.inner.truncate_if(expected, length)
     }
 }
 

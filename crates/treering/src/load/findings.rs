@@ -22,7 +22,7 @@ impl Loaded {
         more: Vec<(u64, Problem)>,
     ) -> io::Result<Vec<Finding>> {
         let mut findings = self.findings.clone();
-        let mut odd: Vec<_> = self.tree.oddities().take(MAX_FINDINGS).collect();
+        let mut odd: Vec<_> = self.tree.problems().take(MAX_FINDINGS).collect();
         odd.extend(self.dangling(journal)?);
         odd.extend(more);
         odd.sort_by_key(|(offset, _)| *offset);
@@ -37,7 +37,7 @@ impl Loaded {
 
     /// Returns how many findings there are that need no second look at the log.
     pub(crate) fn finding_count(&self) -> usize {
-        self.findings.len() + self.tree.oddities().take(MAX_FINDINGS).count()
+        self.findings.len() + self.tree.problems().take(MAX_FINDINGS).count()
     }
 
     /// Entries that name others which do not exist.

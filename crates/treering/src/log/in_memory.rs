@@ -32,7 +32,7 @@ pub(crate) struct Listed {
 
 /// The content of a file, as it was when it was opened.
 #[derive(Debug)]
-pub(crate) struct Held {
+pub(crate) struct InMemoryFile {
     room: Vec<u8>,
     /// Where in the room the content begins: on a page of its own, see [`scan`](super::scan).
     start: usize,
@@ -44,15 +44,15 @@ thread_local! {
     static SPARE: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
-impl Held {
+impl InMemoryFile {
     /// The file at `path`, to be looked at once: in memory if it is small.
     pub(crate) fn open(path: &Path) -> Result<Listed> {
         let opened = Opened::at(path)?;
         // Of a large file the first page tells whether it is compressed.
         let first = if opened.len <= MOST { opened.len as usize } else { PAGE };
-        let held = Held::read(&opened.file, first).map_err(Error::io(path, "read"))?;
+        let held = InMemoryFile::read(&opened.file, first).map_err(Error::io(path, "read"))?;
         if zstd::is_packed(held.bytes()) {
-            return Held::unpack(&opened, path);
+            return InMemoryFile::unpack(&opened, path);
         }
         let journal: Arc<dyn Journal> = match opened.len <= MOST {
             true => Arc::new(held),
@@ -73,14 +73,14 @@ impl Held {
             };
             (len, cut) = (end + 1, Some(opened.len));
         }
-        Ok(Listed { journal: Arc::new(Held { room, start: 0, len }), cut })
+        Ok(Listed { journal: Arc::new(InMemoryFile { room, start: 0, len }), cut })
     }
 
     fn read(file: &File, len: usize) -> io::Result<Self> {
         // A used buffer is large enough for all others: clearing memory takes time, too.
         let mut room = SPARE.take();
         room.resize(MOST as usize + PAGE, 0);
-        let mut held = Held { start: page_start(&room), room, len: 0 };
+        let mut held = InMemoryFile { start: page_start(&room), room, len: 0 };
         while held.len < len {
             let at = held.start + held.len..held.start + len;
             match file.read_at(held.len as u64, &mut held.room[at])? {
@@ -96,13 +96,13 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for InMemoryFile {
     fn drop(&mut self) {
         SPARE.set(std::mem::take(&mut self.room));
     }
 }
 
-impl Journal for Held {
+impl Journal for InMemoryFile {
     fn len(&self) -> io::Result<u64> {
         Ok(self.len as u64)
     }
@@ -115,7 +115,7 @@ impl Journal for Held {
         Ok(count)
     }
 
-    fn held(&self) -> Option<&[u8]> {
+    fn as_slice(&self) -> Option<&[u8]> {
         Some(self.bytes())
     }
 
@@ -127,16 +127,16 @@ impl Journal for Held {
         Ok(())
     }
 
-    fn take_back(&self, _: u64, _: u64) -> io::Result<bool> {
+    fn truncate_if(&self, _: u64, _: u64) -> io::Result<bool> {
         Ok(false)
     }
 }
 
 #[cfg(test)]
-impl Held {
+impl InMemoryFile {
     /// A journal that holds `room`.
     pub(super) fn holding(room: Vec<u8>) -> Self {
-        Held { len: room.len(), room, start: 0 }
+        InMemoryFile { len: room.len(), room, start: 0 }
     }
 }
 
@@ -147,7 +147,7 @@ mod tests {
     fn open(bytes: &[u8]) -> (tempfile::NamedTempFile, Arc<dyn Journal>) {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), bytes).unwrap();
-        let listed = Held::open(file.path()).unwrap();
+        let listed = InMemoryFile::open(file.path()).unwrap();
         assert_eq!(listed.cut, None);
         (file, listed.journal)
     }
@@ -163,7 +163,7 @@ mod tests {
     fn holds_what_is_small_and_nothing_of_the_file_before() {
         for bytes in [&b"a longer one\n"[..], b"short\n", b"", b"again\n"] {
             let (_file, journal) = open(bytes);
-            assert_eq!(journal.held(), Some(bytes));
+            assert_eq!(journal.as_slice(), Some(bytes));
             assert_eq!(content(&*journal), bytes);
             assert_eq!(journal.read_at(u64::MAX, &mut [0]).unwrap(), 0);
         }
@@ -172,10 +172,10 @@ mod tests {
     #[test]
     fn what_is_large_is_left_in_its_file() {
         let bytes = vec![b'x'; MOST as usize];
-        assert!(open(&bytes).1.held().is_some());
+        assert!(open(&bytes).1.as_slice().is_some());
         let bytes = vec![b'x'; MOST as usize + 1];
         let (_file, journal) = open(&bytes);
-        assert!(journal.held().is_none());
+        assert!(journal.as_slice().is_none());
         assert_eq!(content(&*journal), bytes);
     }
 
@@ -195,30 +195,30 @@ mod tests {
         let packed = compress_to_vec(plain.as_bytes(), CompressionLevel::Fastest);
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), &packed).unwrap();
-        let listed = Held::open(file.path()).unwrap();
+        let listed = InMemoryFile::open(file.path()).unwrap();
         assert_eq!(listed.cut, Some(packed.len() as u64));
-        let bytes = listed.journal.held().unwrap();
+        let bytes = listed.journal.as_slice().unwrap();
         assert!(bytes.len() <= ARCHIVE_PREFIX + (256 << 10) && bytes.len() > ARCHIVE_PREFIX - 1000);
         assert!(plain.as_bytes().starts_with(bytes) && bytes.ends_with(b"x\n"));
 
         let plain = "x".repeat(ARCHIVE_PREFIX + (1 << 20));
         let packed = compress_to_vec(plain.as_bytes(), CompressionLevel::Fastest);
         std::fs::write(file.path(), &packed).unwrap();
-        assert!(matches!(Held::open(file.path()), Err(Error::NotASession { .. })));
+        assert!(matches!(InMemoryFile::open(file.path()), Err(Error::NotASession { .. })));
     }
 
     #[test]
     fn nothing_can_be_written_to_it() {
         let (file, journal) = open(b"line\n");
         assert!(journal.append(&End::from(5), b"more\n").is_err());
-        assert!(!journal.take_back(5, 0).unwrap());
+        assert!(!journal.truncate_if(5, 0).unwrap());
         assert_eq!(std::fs::read(file.path()).unwrap(), b"line\n");
     }
 
     #[test]
     fn what_is_no_file_is_no_session() {
         let dir = tempfile::tempdir().unwrap();
-        assert!(Held::open(dir.path()).is_err());
-        assert!(matches!(Held::open(&dir.path().join("gone")), Err(Error::Io { .. })));
+        assert!(InMemoryFile::open(dir.path()).is_err());
+        assert!(matches!(InMemoryFile::open(&dir.path().join("gone")), Err(Error::Io { .. })));
     }
 }

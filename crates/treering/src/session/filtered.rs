@@ -22,7 +22,7 @@ impl Session {
     ///
     /// A filter may change what entries say, not what they are: a result whose tree is another one is
     /// an error.
-    pub fn open_through(path: impl AsRef<Path>, filter: &dyn LineFilter) -> Result<Session> {
+    pub fn open_filtered(path: impl AsRef<Path>, filter: &dyn LineFilter) -> Result<Session> {
         let path = path.as_ref();
         let source = Opened::at(path)?;
         let filtered = Filtered::new(&*source.journal, filter, dialect::refitted)
