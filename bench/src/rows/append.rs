@@ -7,13 +7,14 @@ use crate::table::{self, Row};
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::Path;
+use std::sync::Barrier;
 use treering::session::{Creation, Durability};
 use treering::{Message, Session, SessionOptions};
 
 /// The number of bytes of text in a message.
 const BYTES: usize = 1024;
 
-/// Returns a message that is in the file when the append returns, next to nothing but the write.
+/// Measures appends of messages that are in the file when the call returns, next to bare writes.
 pub(crate) fn plain(bench: &Bench) -> Vec<Row> {
     let count = if bench.quick { 2_000 } else { 10_000 };
     let text = "x".repeat(BYTES);
@@ -57,25 +58,42 @@ pub(crate) fn durable(bench: &Bench) -> Vec<Row> {
     let dir = bench.data.scratch();
     let session = create(dir.path(), Durability::Each);
     let line = first_line(&session, &text);
-    let [alone, shared] = ["alone", "shared"].map(|name| appending(&dir.path().join(name)));
+    let [alone, shared, together] =
+        ["alone", "shared", "together"].map(|name| appending(&dir.path().join(name)));
     let write = |mut file: &File| {
         file.write_all(&line).unwrap();
         file.sync_data().unwrap();
     };
-    let (mut ours, mut one, mut eight) = (Vec::new(), Vec::new(), Vec::new());
+    let lines = line.repeat(THREADS);
+    let barrier = Barrier::new(THREADS);
+    let meet = || {
+        if barrier.wait().is_leader() {
+            (&together).write_all(&lines).unwrap();
+            together.sync_data().unwrap();
+        }
+        barrier.wait();
+    };
+    let (mut ours, mut one, mut eight, mut ideal) = <(Vec<_>, Vec<_>, Vec<_>, Vec<_>)>::default();
     for _ in 0..bench.rounds(9) {
         ours.push(per_second(THREADS, each, || {
             drop(session.append(Message::user(&text)).unwrap())
         }));
         one.push(per_second(1, each, || write(&alone)));
         eight.push(per_second(THREADS, each, || write(&shared)));
+        ideal.push(per_second(THREADS, each, meet));
     }
-    let [ours, one, eight] = [ours, one, eight].map(|rates| Stat::of(&rates));
+    let [ours, one, eight, ideal] = [ours, one, eight, ideal].map(|rates| Stat::of(&rates));
     let row = Row::new("appends of 1 KB, durability each, 8 threads")
         .ours(table::rate(ours))
         .theirs("write + fdatasync: 1 thread", table::rate(one))
         .theirs("8 threads", table::rate(eight));
-    vec![row.at_least_times(4.0, one.median, ours.median, "1 thread")]
+    let limit = Row::new("the same against threads that meet for one write and one sync")
+        .ours(table::rate(ours))
+        .theirs("8 threads at a barrier", table::rate(ideal));
+    vec![
+        row.at_least_times(4.0, one.median, ours.median, "1 thread"),
+        limit.at_least_times(0.7, ideal.median, ours.median, "the barrier"),
+    ]
 }
 
 /// Returns how many times a second `threads` together do something that each does `times` times.

@@ -40,7 +40,7 @@ pub(crate) const GROUPS: &[Group] = &[
     Group { name: "append", rows: append::plain },
     Group { name: "durable", rows: append::durable },
     Group { name: "list", rows: list::rows },
-    Group { name: "index", rows: index::rows },
+    Group { name: "sessions", rows: index::rows },
     Group { name: "search", rows: search::rows },
     Group { name: "fork", rows: fork::rows },
     Group { name: "export", rows: export::rows },

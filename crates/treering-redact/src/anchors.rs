@@ -17,6 +17,9 @@ const BUCKET_BITS: u32 = 12;
 /// Clears the difference between upper- and lower-case letters of four bytes.
 const FOLD: u32 = 0x2020_2020;
 
+/// The same for eight bytes.
+const FOLD_EIGHT: u64 = 0x2020_2020_2020_2020;
+
 /// An index of words by four of their bytes.
 #[derive(Debug)]
 pub(crate) struct Anchors {
@@ -94,12 +97,29 @@ impl Anchors {
         let Some(table) = self.table.first_chunk::<{ 1 << (TABLE_BITS - 6) }>() else {
             return ControlFlow::Continue(());
         };
-        for (at, bytes) in text.windows(4).enumerate() {
+        let is_set = |key: u32| {
+            let bit = hash(key) >> (32 - TABLE_BITS);
+            table[(bit >> 6) as usize] >> (bit & 63) & 1
+        };
+        // Four positions are looked up together, so that there is one branch for all of them.
+        let mut at = 0;
+        while let Some(bytes) = text.get(at..).and_then(<[u8]>::first_chunk::<8>) {
+            let bytes = u64::from_le_bytes(*bytes) | FOLD_EIGHT;
+            let keys = [bytes, bytes >> 8, bytes >> 16, bytes >> 24].map(|bytes| bytes as u32);
+            if keys.iter().fold(0, |any, key| any | is_set(*key)) != 0 {
+                for (position, key) in (at..).zip(keys) {
+                    if is_set(key) != 0 {
+                        self.confirm(text, position, key, &mut each)?;
+                    }
+                }
+            }
+            at += keys.len();
+        }
+        for (position, bytes) in (at..).zip(text.get(at..).unwrap_or_default().windows(4)) {
             let Some(bytes) = bytes.first_chunk::<4>() else { continue };
             let key = u32::from_le_bytes(*bytes) | FOLD;
-            let bit = hash(key) >> (32 - TABLE_BITS);
-            if table[(bit >> 6) as usize] >> (bit & 63) & 1 != 0 {
-                self.confirm(text, at, key, &mut each)?;
+            if is_set(key) != 0 {
+                self.confirm(text, position, key, &mut each)?;
             }
         }
         ControlFlow::Continue(())

@@ -45,9 +45,12 @@ impl Known {
 
     /// Adds the positions of a line, escapes unresolved, at which one of the secrets may stand.
     pub(crate) fn candidates(&self, raw: &[u8], candidates: &mut Candidates) {
-        let Some(fragments) = &self.fragments else {
-            *candidates = Candidates::all();
-            return;
+        let fragments = match &self.fragments {
+            Some(fragments) if !candidates.has_colors => fragments,
+            _ => {
+                *candidates = Candidates::all();
+                return;
+            }
         };
         for found in fragments.find_iter(raw) {
             if candidates.is_all || candidates.push(found.start()).is_break() {

@@ -281,11 +281,11 @@ impl LineFilter for Redactor {
     fn look(&self, line: &[u8]) -> bool {
         let candidates = self.rules.candidates(line);
         if candidates.is_empty() {
-            return false;
+            return candidates.has_colors;
         }
         let finder = Finder { rules: &self.rules, known: None };
         let found = finder.line(line, &candidates).found;
-        let is_marked = candidates.has_escapes || !found.is_empty();
+        let is_marked = candidates.has_escapes || candidates.has_colors || !found.is_empty();
         for found in found {
             // A value that could be a word is not replaced everywhere.
             let is_sure = found.rank == Rank::Context

@@ -97,6 +97,9 @@ pub(crate) struct Candidates {
     pub is_all: bool,
     /// Whether escapes in the line can spell anything.
     pub has_escapes: bool,
+    /// Whether the line has color codes. They are no candidates: nothing was found in the line without
+    /// them, but a secret that was noticed elsewhere may be divided by one.
+    pub has_colors: bool,
 }
 
 impl Candidates {
@@ -105,7 +108,7 @@ impl Candidates {
 
     /// A line that has to be looked at as a whole.
     pub(crate) fn all() -> Self {
-        Candidates { positions: Vec::new(), is_all: true, has_escapes: true }
+        Candidates { is_all: true, has_escapes: true, ..Candidates::default() }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -211,10 +214,13 @@ impl Rules {
     }
 
     fn collect(&self, raw: &[u8], found: &mut Candidates) -> ControlFlow<()> {
+        let mut colors = Vec::new();
         self.anchors.find(raw, |word, at| {
             let Some(trigger) = self.triggers.get(word) else { return ControlFlow::Continue(()) };
             if matches!(trigger.rule, Rule::Escape) {
-                if spells_character(raw, at) {
+                if let Some(color) = escaped_color(raw, at) {
+                    colors.push(color);
+                } else if spells_character(raw, at) {
                     *found = Candidates::all();
                     return ControlFlow::Break(());
                 }
@@ -222,6 +228,15 @@ impl Rules {
             }
             if trigger.may_find(raw, at) { found.push(at) } else { ControlFlow::Continue(()) }
         })?;
+        if !colors.is_empty() {
+            found.has_colors = true;
+            let mut plain = Candidates::default();
+            let _ = self.collect(&without(raw, &colors), &mut plain);
+            if !plain.is_empty() || plain.has_colors {
+                *found = Candidates::all();
+                return ControlFlow::Break(());
+            }
+        }
         // A slash may be escaped, and then the words with one are not found.
         for at in self.slash.find_iter(raw) {
             found.has_escapes = true;
@@ -348,6 +363,35 @@ impl Trigger {
 /// Returns whether the `\u00` at `at` spells a printable character or begins a color code.
 fn spells_character(raw: &[u8], at: usize) -> bool {
     matches!(raw.get(at + 4..at + 6), Some([b'2'..=b'7', _] | [b'1', b'b' | b'B']))
+}
+
+/// Returns the span of the color code whose `\u001b` stands at `at`, as most programs write it: once or
+/// twice escaped, with numbers and a letter.
+fn escaped_color(raw: &[u8], at: usize) -> Option<Range<usize>> {
+    let code = raw.get(at..)?.strip_prefix(b"\\u001")?;
+    let code = code.strip_prefix(b"b[").or_else(|| code.strip_prefix(b"B["))?;
+    let numbers =
+        code.iter().take(16).take_while(|byte| matches!(byte, b'0'..=b'9' | b';')).count();
+    code.get(numbers).filter(|byte| byte.is_ascii_alphabetic())?;
+    let before = raw.get(..at).unwrap_or_default().iter().rev();
+    let start = match before.take(2).take_while(|byte| **byte == b'\\').count() {
+        0 => at,
+        1 => at - 1,
+        _ => return None,
+    };
+    Some(start..at + b"\\u001b[".len() + numbers + 1)
+}
+
+/// Returns a text without some spans, which are in order.
+fn without(text: &[u8], spans: &[Range<usize>]) -> Vec<u8> {
+    let mut plain = Vec::with_capacity(text.len());
+    let mut at = 0;
+    for span in spans {
+        plain.extend_from_slice(text.get(at..span.start).unwrap_or_default());
+        at = span.end;
+    }
+    plain.extend_from_slice(text.get(at..).unwrap_or_default());
+    plain
 }
 
 /// Returns whether a percent sign or an escape character hides something.
