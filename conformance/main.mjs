@@ -11,6 +11,7 @@ import { Treering } from "./lib/treering.mjs";
 const SCRIPTS = {
   corpus: 0, "pi-writes": 200, "treering-writes": 150, fork: 100, llm: 60, compaction: 300,
   "chimera-writes": 150, "treering-in-chimera": 150, "omp-writes": 150, "treering-in-omp": 150, replacing: 12,
+  messages: 1,
 };
 const CHECKS = Object.keys(SCRIPTS);
 // The agent other than pi that a check is about.
@@ -41,6 +42,7 @@ const [pi15, pi73] = await Promise.all(["1.5.0", "0.73.1"].map((version) => Pi.s
 const setup = {
   pi15, pi73, work, cache: options.cache,
   treering: options["self-check"] ? new StandIn(pi15, work) : new Treering(resolve(binary)),
+  messages: resolve(process.env.MESSAGES_BIN ?? join(repository, "target/release/examples/messages")),
   corpus: process.env.CONFORMANCE_CORPUS ?? join(repository, "../shared/corpus"),
   seed: number("the seed", options.seed ?? process.env.CONFORMANCE_SEED, 1),
 };
@@ -49,7 +51,7 @@ const reports = [];
 const peers = {};
 for (const name of CHECKS.filter((c) => !options.check || c === options.check)) {
   const agent = agentOf(name);
-  if ((agent || name === "replacing") && options["self-check"]) continue;
+  if ((agent || name === "replacing" || name === "messages") && options["self-check"]) continue;
   if (agent) peers[agent] ??= await startPeer(agent, resolve(options.cache));
   if (agent && !peers[agent]) {
     console.error(`CONFORMANCE NOT CHECKED: ${name}: ${agent} is not installed`);

@@ -124,7 +124,7 @@ async fn ask(agent: &AgentSession, model: &dyn ChatModel, question: &str) -> Out
             let _ = std::io::stdout().flush();
         }
     });
-    let turn = agent.say(model, question, Some(on_delta), &cancel);
+    let turn = agent.prompt(model, question, Some(on_delta), &cancel);
     tokio::pin!(turn);
     let said = tokio::select! {
         said = &mut turn => said?,
@@ -133,9 +133,9 @@ async fn ask(agent: &AgentSession, model: &dyn ChatModel, question: &str) -> Out
             turn.await?
         }
     };
-    Ok(match said.ending {
-        Ending::Failed(error) => error.to_string(),
-        Ending::Aborted => "(stopped)".to_owned(),
+    Ok(match said.end {
+        TurnEnd::Failed(error) => error.to_string(),
+        TurnEnd::Aborted => "(stopped)".to_owned(),
         _ => String::new(),
     })
 }

@@ -28,6 +28,22 @@ export function inspect(SessionManager, { file, dir, leaves = [], picks = [], to
   }
 }
 
+/** The sums of pi's footer, added up as the footer does, with pi's own functions. */
+export function usageTotals(SessionManager, { createUsageTotals, addUsageToTotals, getUsageCostBreakdown }, { file, dir }) {
+  const session = SessionManager.open(file, dir);
+  const totals = createUsageTotals();
+  const complete = [];
+  for (const entry of session.getEntries()) {
+    const isAnswer = entry.type === "message" && entry.message.role === "assistant";
+    const usage = entry.type === "usage" || isAnswer ? (entry.message ?? entry).usage : entry.usage;
+    if (isAnswer) complete.push(["api", "provider", "model", "stopReason"].every((key) => typeof entry.message[key] === "string"));
+    if (usage) addUsageToTotals(totals, usage);
+  }
+  getUsageCostBreakdown(session.getEntries());
+  totals.cost = Math.round(totals.cost * 1e9) / 1e9;
+  return { totals, entries: complete };
+}
+
 function context(session, toLlm) {
   const { messages, thinkingLevel, model } = session.buildSessionContext();
   return { leaf: session.getLeafId(), path: session.getBranch().map((e) => e.id), messages, thinkingLevel, model, ...(toLlm && { llm: toLlm(messages) }) };

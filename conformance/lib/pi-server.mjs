@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { clock } from "./clock.mjs";
 import { planCompactions } from "./pi-compaction.mjs";
-import { inspect } from "./pi-inspect.mjs";
+import { inspect, usageTotals } from "./pi-inspect.mjs";
 import { runScript } from "./pi-run.mjs";
 import * as standIn from "./pi-stand-in.mjs";
 import { Random } from "./random.mjs";
@@ -28,7 +28,10 @@ const planner = process.argv[2].endsWith("1.5.0") && {
   currentSystem: (await import(pathToFileURL(join(process.argv[2], "../pi-ai-1.5.0/dist/utils/transcript.js")))).getCurrentSystemMessage,
 };
 
+const totals = process.argv[2].endsWith("1.5.0") && (await load("usage-totals.js"));
+
 const verbs = {
+  usageTotals: (request) => usageTotals(SessionManager, totals, request),
   planCompactions: (request) => planCompactions(planner, request),
   run: (request) => runScript(SessionManager, request),
   inspect: (request) => inspect(SessionManager, request),

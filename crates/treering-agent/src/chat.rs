@@ -1,15 +1,18 @@
-//! A model to talk to: the same clients that summarise, asked to go on with a conversation.
+//! Models that answer in a conversation: the same clients that summarize.
 //!
-//! No tools are offered here, so calls and results of a session that has some are shown as text: a
-//! provider would refuse them as blocks. Turns of the same side are joined, because some servers
-//! demand that the sides take turns.
+//! A request has tools or not. With tools it carries the context itself, with calls, results and thinking
+//! as blocks, in the shape of the provider. Without tools a provider would refuse such blocks, so the
+//! calls and results of the session are rendered as text. Turns of the same side are joined, because
+//! some servers demand that the sides take turns.
 
 use crate::summarizer::{OnDelta, Request, Summarizer, Summary, SummaryError, SummaryFuture};
+use crate::tool::ToolCall;
 use std::fmt;
 use std::pin::Pin;
 use tokio_util::sync::CancellationToken;
+use treering::context::Model;
 use treering::entry::{Block, MessageView};
-use treering::provider::Pairing;
+use treering::provider::{Pairing, RequestOptions, Tool};
 use treering::usage::Usage;
 use treering::{Context, Role};
 
@@ -87,8 +90,14 @@ impl Thinking {
 pub struct ChatRequest {
     /// The system prompt.
     pub system: String,
-    /// The turns so far, oldest first.
+    /// The turns so far, oldest first, with tool calls and their results as text. Empty if there are
+    /// [`tools`](ChatRequest::tools).
     pub turns: Vec<ChatTurn>,
+    /// The conversation so far, if there are tools. [`Context::to_anthropic`] and
+    /// [`Context::to_openai_chat`] make the provider's request of it.
+    pub context: Option<Context>,
+    /// The tools that the model may call.
+    pub tools: Vec<Tool>,
     /// The longest answer in tokens; `None` leaves it to the model's configuration.
     pub max_output_tokens: Option<u64>,
     /// The thinking level. Models without levels ignore it.
@@ -104,14 +113,16 @@ impl fmt::Debug for ChatRequest {
     }
 }
 
-/// A whole answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A complete answer.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ChatAnswer {
-    /// The text.
+    /// The text. It may be empty if there are tool calls.
     pub text: String,
+    /// The tool calls, in order.
+    pub tool_calls: Vec<ToolCall>,
     /// The usage, if the server reported it.
     pub usage: Option<Usage>,
-    /// The model that wrote it.
+    /// The model that wrote it, as the server names it.
     pub model: String,
 }
 
@@ -124,13 +135,19 @@ pub trait ChatModel: Send + Sync + fmt::Debug {
     /// Returns the provider that serves the model.
     fn provider(&self) -> &str;
 
-    /// Returns its id.
+    /// Returns the model's id.
     fn model(&self) -> &str;
+
+    /// Returns the protocol, as sessions name it: `anthropic-messages`, `openai-completions`, …
+    fn api(&self) -> &str {
+        self.provider()
+    }
 
     /// Returns how many tokens it takes at once.
     fn context_window(&self) -> u64;
 
-    /// Answers. An answer that was cut for length is [`SummaryError::Length`].
+    /// Answers, or calls tools of the request. An answer that was cut for length is
+    /// [`SummaryError::Length`].
     fn answer<'a>(&'a self, request: ChatRequest, cancel: &'a CancellationToken) -> ChatFuture<'a>;
 }
 
@@ -152,10 +169,10 @@ impl<M: ChatModel> Summarizer for M {
         Box::pin(async move {
             let Request { system, user, max_output_tokens, on_delta, .. } = request;
             let turns = vec![ChatTurn { side: Side::User, text: user, images: Vec::new() }];
-            // A summary is no riddle.
-            let thinking = None;
-            let request = ChatRequest { system, turns, max_output_tokens, thinking, on_delta };
-            let ChatAnswer { text, usage, model } = self.answer(request, cancel).await?;
+            // A summary needs no thinking.
+            let request =
+                ChatRequest { system, turns, max_output_tokens, on_delta, ..Default::default() };
+            let ChatAnswer { text, usage, model, .. } = self.answer(request, cancel).await?;
             let provider = self.provider().to_owned();
             Ok(Summary { text, usage, model: Some(model), provider })
         })
@@ -168,9 +185,9 @@ impl ChatRequest {
     /// ```
     /// use treering::{Message, Session};
     /// let session = Session::in_memory("/project");
-    /// session.append(Message::user("Name a colour."))?;
+    /// session.append(Message::user("Name a color."))?;
     /// let request = treering_agent::ChatRequest::of(&session.context()?);
-    /// assert_eq!(request.turns[0].text, "Name a colour.");
+    /// assert_eq!(request.turns[0].text, "Name a color.");
     /// # Ok::<(), treering::Error>(())
     /// ```
     pub fn of(context: &Context) -> Self {
@@ -194,6 +211,20 @@ impl ChatRequest {
             }
         }
         request
+    }
+
+    /// Returns a request that offers tools. The context goes along as it is, so that the calls, results
+    /// and thinking in it reach the provider as blocks.
+    pub fn with_tools(context: Context, tools: Vec<Tool>) -> Self {
+        let thinking = Thinking::of(&context.thinking_level);
+        ChatRequest { thinking, context: Some(context), tools, ..ChatRequest::default() }
+    }
+
+    /// Returns the options of the provider's request for the model `provider/model`.
+    pub(crate) fn provider_options(&self, provider: &str, model: &str) -> RequestOptions {
+        let model = Model { provider: Some(provider.to_owned()), model_id: Some(model.to_owned()) };
+        let options = RequestOptions::new().with_system(&*self.system).with_model(model);
+        self.tools.iter().cloned().fold(options, RequestOptions::with_tool)
     }
 
     fn push(&mut self, side: Side, text: String, images: Vec<(String, String)>) {

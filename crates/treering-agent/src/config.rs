@@ -17,7 +17,7 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use treering::compaction::ModelSettings;
 
-/// When to compact, as a configuration file says it; see the module for an example.
+/// The settings of compactions in a configuration file; see the module for an example.
 ///
 /// ```
 /// let config: treering_agent::CompactionConfig =

@@ -4,7 +4,7 @@ use crate::session::Operation;
 use crate::summarizer::SummaryError;
 use treering::EntryId;
 
-/// Why an operation failed. The session is as it was.
+/// The error of an operation. The session is as it was.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AgentError {

@@ -8,11 +8,11 @@
 //! - [`Summarizer`]: one conversation in, one summary out; Anthropic, OpenAI-compatible servers, an
 //!   external command, or none ([`Extractive`]).
 //! - [`Hooks`] and [`HookRunner`]: handlers that see, change or stop what a session is about to do,
-//!   and the [`Event`]s that tell everyone else.
-//! - [`AgentSession`]: a session as an agent uses it: moving, compacting, merging, and talking to a
-//!   [`ChatModel`] with [`AgentSession::say`].
+//!   and the [`Event`]s that observers receive.
+//! - [`AgentSession`]: a session as an agent uses it: navigating, compacting, merging, and turns with a
+//!   [`ChatModel`] that may call [`AgentTool`]s ([`AgentSession::prompt`]).
 //!
-//! Every call that waits takes a [`CancellationToken`]; cancelling it ends the wait at once.
+//! Every call that waits takes a [`CancellationToken`]; canceling it ends the wait at once.
 
 mod chat;
 mod config;
@@ -20,20 +20,22 @@ mod error;
 mod hooks;
 mod session;
 mod summarizer;
+mod tool;
 
 pub use chat::{ChatAnswer, ChatFuture, ChatModel, ChatRequest, ChatTurn, Side, Thinking};
 pub use config::{CompactionConfig, ModelConfig};
 pub use error::AgentError;
 pub use hooks::{
-    BeforeCompact, BeforeFork, BeforeSwitch, BeforeTree, Compact, CompactFailed, CompactOverride,
-    CompactReason, Compacting, CompactingOverride, Decision, Event, Fork, ForkPosition, HookError,
-    HookFuture, HookRunner, Hooks, InfoChanged, Outcome, Shutdown, Start, StartReason, StreamDelta,
-    SuppliedSummary, Switch, SwitchReason, TreeMove, TreeOverride,
+    AnswerRecorded, AnswerRewound, BeforeCompact, BeforeFork, BeforeSwitch, BeforeTree, Compact,
+    CompactFailed, CompactOverride, CompactReason, Compacting, CompactingOverride, Decision, Event,
+    Fork, ForkPosition, HookError, HookFuture, HookRunner, Hooks, InfoChanged, Outcome, Shutdown,
+    Start, StartReason, StreamDelta, SuppliedSummary, Switch, SwitchReason, ToolFinished,
+    ToolStarted, TreeMove, TreeOverride, TurnFinished, TurnStarted,
 };
 pub use session::{
-    AgentSession, AgentSettings, CompactOptions, Compacted, Compaction, Ending, Forked,
-    MergeOptions, MergeOutcome, MergedBranch, Moved, NavigateOptions, Navigation, OnOutput,
-    Operation, Replaced, Said, SessionActions, ShellContext, ShellRun, Turn,
+    AgentSession, AgentSettings, CompactOptions, Compacted, Compaction, Forked, MergeOptions,
+    MergeOutcome, MergedBranch, Moved, NavigateOptions, Navigation, OnOutput, Operation, Replaced,
+    SessionActions, ShellContext, ShellRun, Turn, TurnEnd, TurnReport, TurnSettings,
 };
 pub use summarizer::{
     Anthropic, Command, ConfigError, Conversation, Delta, Extractive, Http, HttpOptions, OnDelta,
@@ -41,4 +43,5 @@ pub use summarizer::{
     SummarizerConfig, Summary, SummaryError, SummaryFuture, Timeouts, Waiting,
 };
 pub use tokio_util::sync::CancellationToken;
+pub use tool::{AgentTool, FnTool, ToolCall, ToolError, ToolFuture, ToolOutput};
 pub use treering::usage::Usage;

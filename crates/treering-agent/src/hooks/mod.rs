@@ -14,17 +14,18 @@ mod payload;
 mod runner;
 
 pub use payload::{
-    BeforeCompact, BeforeFork, BeforeSwitch, BeforeTree, Compact, CompactFailed, CompactOverride,
-    CompactReason, Compacting, CompactingOverride, Event, Fork, ForkPosition, InfoChanged,
-    Shutdown, Start, StartReason, StreamDelta, SuppliedSummary, Switch, SwitchReason, TreeMove,
-    TreeOverride,
+    AnswerRecorded, AnswerRewound, BeforeCompact, BeforeFork, BeforeSwitch, BeforeTree, Compact,
+    CompactFailed, CompactOverride, CompactReason, Compacting, CompactingOverride, Event, Fork,
+    ForkPosition, InfoChanged, Shutdown, Start, StartReason, StreamDelta, SuppliedSummary, Switch,
+    SwitchReason, ToolFinished, ToolStarted, TreeMove, TreeOverride, TurnFinished, TurnStarted,
 };
+pub(crate) use runner::AnswerStream;
 pub use runner::{HookRunner, Outcome};
 
 use std::pin::Pin;
 use tokio_util::sync::CancellationToken;
 
-/// Why a handler failed; it is reported and otherwise ignored.
+/// The error of a handler. It is reported and otherwise ignored.
 pub type HookError = Box<dyn std::error::Error + Send + Sync>;
 
 /// A handler's work.
@@ -43,7 +44,7 @@ pub enum Decision<T> {
 
 /// Handlers for what a session does; each does nothing unless implemented.
 ///
-/// `abort` is cancelled when the user gives up. A handler that does not look at it is left behind.
+/// `abort` is canceled when the user aborts the operation. The future of a handler that does not watch it is dropped.
 ///
 /// ```
 /// use treering_agent::{BeforeTree, CancellationToken, Decision, HookFuture, Hooks, TreeOverride};

@@ -1,12 +1,14 @@
 //! The payloads of events, and the answers that handlers may give.
 
-use crate::summarizer::RetryNotice;
+use crate::session::TurnEnd;
+use crate::summarizer::{RetryNotice, SummaryError};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 use treering::compaction::Prepared;
 use treering::{Entry, EntryId, Session};
 
-/// Why a session started.
+/// The reason for which a session started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StartReason {
@@ -23,7 +25,7 @@ pub enum StartReason {
 /// A session was created or opened.
 #[derive(Debug, Clone)]
 pub struct Start {
-    /// Why.
+    /// The reason.
     pub reason: StartReason,
     /// The id of the session.
     pub session: String,
@@ -31,7 +33,7 @@ pub struct Start {
     pub file: Option<PathBuf>,
 }
 
-/// Why one session takes another's place.
+/// The reason for which one session replaces another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SwitchReason {
@@ -44,7 +46,7 @@ pub enum SwitchReason {
 /// Another session is about to take this one's place.
 #[derive(Debug, Clone)]
 pub struct BeforeSwitch {
-    /// Why.
+    /// The reason.
     pub reason: SwitchReason,
     /// The other's file, if it has one already.
     pub target: Option<PathBuf>,
@@ -53,7 +55,7 @@ pub struct BeforeSwitch {
 /// Another session has taken its place.
 #[derive(Debug, Clone)]
 pub struct Switch {
-    /// Why.
+    /// The reason.
     pub reason: SwitchReason,
     /// The file of the session that was left.
     pub previous: Option<PathBuf>,
@@ -61,12 +63,12 @@ pub struct Switch {
     pub session: String,
 }
 
-/// Where a fork ends.
+/// The end of a fork.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ForkPosition {
     /// Before the entry, a user message, whose text goes back to the editor.
     Before,
-    /// With the entry.
+    /// The entry is part of the fork.
     At,
 }
 
@@ -97,9 +99,9 @@ pub struct Fork {
 pub struct BeforeTree {
     /// The session, to read from.
     pub session: Arc<Session>,
-    /// Where to.
+    /// The entry to move to.
     pub target: EntryId,
-    /// Where from; `None` before the first entry.
+    /// The leaf now; `None` before the first entry.
     pub old_leaf: Option<EntryId>,
     /// The deepest entry above both.
     pub common_ancestor: Option<EntryId>,
@@ -110,7 +112,7 @@ pub struct BeforeTree {
     pub user_wants_summary: bool,
     /// The user's instructions for the summary.
     pub custom_instructions: Option<String>,
-    /// Whether that stands in place of the usual instructions, not beside them.
+    /// Whether these replace the usual instructions instead of following them.
     pub replace_instructions: bool,
     /// The label to set.
     pub label: Option<String>,
@@ -141,17 +143,17 @@ pub struct TreeOverride {
 /// The leaf has moved.
 #[derive(Debug, Clone)]
 pub struct TreeMove {
-    /// Where it is; `None` before the first entry.
+    /// The new leaf; `None` before the first entry.
     pub new_leaf: Option<EntryId>,
-    /// Where it was.
+    /// The leaf before the move.
     pub old_leaf: Option<EntryId>,
-    /// The summary of what was left behind.
+    /// The summary of the branch that was left.
     pub summary_entry: Option<Entry>,
     /// Whether a handler supplied it.
     pub from_extension: bool,
 }
 
-/// Why a session is compacted.
+/// The reason for a compaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum CompactReason {
@@ -169,7 +171,7 @@ pub enum CompactReason {
 pub struct BeforeCompact {
     /// The session, to read from.
     pub session: Arc<Session>,
-    /// Why.
+    /// The reason.
     pub reason: CompactReason,
     /// The plan: what would be summarized, and what kept.
     pub prepared: Arc<Prepared>,
@@ -189,7 +191,7 @@ pub struct CompactOverride {
 /// The summarizer is about to be asked.
 #[derive(Debug, Clone)]
 pub struct Compacting {
-    /// Why.
+    /// The reason.
     pub reason: CompactReason,
     /// The request that the summarizer will get.
     pub prepared: Arc<Prepared>,
@@ -207,7 +209,7 @@ pub struct CompactingOverride {
 /// The session has been compacted.
 #[derive(Debug, Clone)]
 pub struct Compact {
-    /// Why.
+    /// The reason.
     pub reason: CompactReason,
     /// The compaction.
     pub entry: Entry,
@@ -218,9 +220,9 @@ pub struct Compact {
 /// The session could not be compacted, and nothing was written.
 #[derive(Debug, Clone)]
 pub struct CompactFailed {
-    /// Why it was to be compacted.
+    /// The reason for the compaction.
     pub reason: CompactReason,
-    /// Why it was not.
+    /// The error message.
     pub error: String,
     /// Whether the user, or a handler, stopped it.
     pub aborted: bool,
@@ -238,6 +240,70 @@ pub struct InfoChanged {
 pub struct Shutdown {
     /// The id of the session.
     pub session: String,
+}
+
+/// A turn has begun: the user's message is recorded.
+#[derive(Debug, Clone)]
+pub struct TurnStarted {
+    /// The entry of the user's message.
+    pub question: EntryId,
+}
+
+/// An answer was recorded, complete or not.
+#[derive(Debug, Clone)]
+pub struct AnswerRecorded {
+    /// The entry of the answer.
+    pub entry: EntryId,
+    /// The end of the answer; [`TurnEnd::Complete`] also if it calls tools.
+    pub end: TurnEnd,
+}
+
+/// The leaf was moved back before a failed answer, and the model is asked again after a pause.
+#[derive(Debug, Clone)]
+pub struct AnswerRewound {
+    /// The entry of the failed answer, which stays in the file.
+    pub failed: EntryId,
+    /// The number of the attempt that follows; the first attempt is number 1.
+    pub attempt: u32,
+    /// The number of the last attempt that would be made.
+    pub attempts: u32,
+    /// The error of the failed answer.
+    pub reason: SummaryError,
+    /// The length of the pause.
+    pub wait: Duration,
+}
+
+/// A tool call has begun.
+#[derive(Debug, Clone)]
+pub struct ToolStarted {
+    /// The id of the call.
+    pub call: String,
+    /// The tool's name.
+    pub tool: String,
+    /// The arguments, as the model wrote them.
+    pub arguments: String,
+}
+
+/// The result of a tool call was recorded.
+#[derive(Debug, Clone)]
+pub struct ToolFinished {
+    /// The id of the call.
+    pub call: String,
+    /// The tool's name.
+    pub tool: String,
+    /// The entry of the result.
+    pub entry: EntryId,
+    /// Whether the call failed.
+    pub is_error: bool,
+}
+
+/// A turn has ended.
+#[derive(Debug, Clone)]
+pub struct TurnFinished {
+    /// The entry of the last answer.
+    pub answer: EntryId,
+    /// The end of the turn.
+    pub end: TurnEnd,
 }
 
 /// Text that a model streams, for observers.
@@ -259,7 +325,7 @@ pub enum StreamDelta {
 /// An event for observers.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-#[allow(missing_docs, reason = "each is the hook of the same name")]
+#[allow(missing_docs, reason = "each is the payload or the hook of the same name")]
 pub enum Event {
     SessionStart(Arc<Start>),
     SessionBeforeSwitch(Arc<BeforeSwitch>),
@@ -274,6 +340,12 @@ pub enum Event {
     SessionCompactFailed(Arc<CompactFailed>),
     SessionInfoChanged(Arc<InfoChanged>),
     SessionShutdown(Arc<Shutdown>),
+    TurnStart(Arc<TurnStarted>),
+    AnswerEnd(Arc<AnswerRecorded>),
+    AnswerRewound(Arc<AnswerRewound>),
+    ToolStart(Arc<ToolStarted>),
+    ToolEnd(Arc<ToolFinished>),
+    TurnEnd(Arc<TurnFinished>),
     /// A model is asked again, for an answer or a summary, after a pause that begins now.
     AutoRetry(Arc<RetryNotice>),
     /// A handler failed, and was passed over.
@@ -306,6 +378,12 @@ impl Event {
             Event::SessionCompactFailed(_) => "session_compact_failed",
             Event::SessionInfoChanged(_) => "session_info_changed",
             Event::SessionShutdown(_) => "session_shutdown",
+            Event::TurnStart(_) => "turn_start",
+            Event::AnswerEnd(_) => "message_end",
+            Event::AnswerRewound(_) => "message_rewound",
+            Event::ToolStart(_) => "tool_execution_start",
+            Event::ToolEnd(_) => "tool_execution_end",
+            Event::TurnEnd(_) => "turn_end",
             Event::AutoRetry(_) => "auto_retry_start",
             Event::HookFailed { .. } => "hook_failed",
         }

@@ -2,7 +2,7 @@
 
 use super::payload::*;
 use super::{Decision, HookError, HookFuture, Hooks};
-use crate::summarizer::{Delta, OnDelta, RetryNotice};
+use crate::summarizer::{Delta, OnDelta};
 use std::any::Any;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -56,6 +56,29 @@ impl fmt::Debug for HookRunner {
         let handlers = self.handlers();
         let names: Vec<&str> = handlers.iter().map(|(name, _)| &**name).collect();
         f.debug_struct("HookRunner").field("handlers", &names).finish_non_exhaustive()
+    }
+}
+
+/// Broadcasts an answer as it arrives.
+pub(crate) struct AnswerStream {
+    events: broadcast::Sender<Event>,
+    deltas: broadcast::Sender<StreamDelta>,
+}
+
+impl AnswerStream {
+    pub(crate) fn send(&self, delta: Delta<'_>) {
+        let delta = match delta {
+            Delta::Text(text) => StreamDelta::AnswerText(text.into()),
+            Delta::Thinking(text) => StreamDelta::AnswerThinking(text.into()),
+            Delta::Restart => StreamDelta::AnswerRestarted,
+            Delta::Retry(notice) => {
+                // An error means that there is no subscriber.
+                let _ = self.events.send(Event::AutoRetry(Arc::new(notice.clone())));
+                return;
+            }
+            Delta::ThinkingEnd(_) | Delta::RedactedThinking(_) => return,
+        };
+        let _ = self.deltas.send(delta);
     }
 }
 
@@ -130,12 +153,9 @@ impl HookRunner {
         })
     }
 
-    /// Returns a function that broadcasts another attempt of a turn.
-    pub(crate) fn retries(&self) -> impl Fn(&RetryNotice) + Send + 'static {
-        let events = self.events.clone();
-        move |notice| {
-            let _ = events.send(Event::AutoRetry(Arc::new(notice.clone())));
-        }
+    /// Returns a sender that broadcasts an answer as it arrives.
+    pub(crate) fn answer_stream(&self) -> AnswerStream {
+        AnswerStream { events: self.events.clone(), deltas: self.deltas.clone() }
     }
 
     questions! {

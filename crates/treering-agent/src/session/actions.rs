@@ -9,8 +9,8 @@ use crate::error::AgentError;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// How many actions follow one operation at most. Handlers that answer each action with another one
-/// must not hold up the session for ever; what is left follows the next operation.
+/// The largest number of actions that follow one operation. Handlers that answer each action with
+/// another one must not block the session forever; the remaining actions follow the next operation.
 const AT_ONCE: usize = 16;
 
 /// A handle for handlers, to move the session that they are called by. Clones share one queue.

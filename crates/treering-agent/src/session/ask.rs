@@ -1,7 +1,7 @@
 //! Asking the summarizer: one text in, one summary out, however long the text is.
 //!
 //! A conversation that does not fit into the summarizer's window is folded: the first part is
-//! summarised, then each further part together with the summary so far. Estimates can be wrong (a
+//! summarized, then each further part together with the summary so far. Estimates can be wrong (a
 //! token is not four characters in every language): if the server says that the input is too long,
 //! the parts are made smaller.
 
@@ -204,7 +204,7 @@ fn tokens(text: &str) -> u64 {
 }
 
 /// Servers say it in many ways.
-fn is_too_long(error: &SummaryError) -> bool {
+pub(super) fn is_too_long(error: &SummaryError) -> bool {
     let SummaryError::Http { status: 400 | 413 | 422, message } = error else { return false };
     let message = message.to_lowercase();
     [

@@ -1,4 +1,4 @@
-//! One thing at a time: operations that exclude each other, and the way to stop the one that runs.
+//! Lets one operation run at a time, and stops the one that runs.
 
 use crate::error::AgentError;
 use std::fmt;
@@ -13,7 +13,7 @@ pub enum Operation {
     Turn,
     /// The leaf is moving.
     Navigation,
-    /// Older context is being summarised.
+    /// Older context is being summarized.
     Compaction,
     /// A branch is becoming a session of its own.
     Fork,
@@ -47,7 +47,7 @@ impl Busy {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes the place, if it is free. The caller's token and [`stop`](Busy::stop) both cancel it.
+    /// Begins an operation unless one is running. The caller's token and [`stop`](Busy::stop) both cancel it.
     pub(super) fn begin(
         &self,
         wanted: Operation,
@@ -74,7 +74,7 @@ impl Busy {
     }
 }
 
-/// Holds the place until it is dropped, however the operation ends.
+/// Marks the operation as running until it is dropped, however the operation ends.
 #[derive(Debug)]
 pub(super) struct Guard<'a> {
     busy: &'a Busy,
@@ -95,7 +95,7 @@ impl Drop for Guard<'_> {
 pub struct Turn<'a>(pub(super) Guard<'a>);
 
 impl Turn<'_> {
-    /// Cancelled when the user gives up ([`AgentSession::abort`](crate::AgentSession::abort)).
+    /// Canceled when the user aborts ([`AgentSession::abort`](crate::AgentSession::abort)).
     pub fn cancelled(&self) -> &CancellationToken {
         &self.0.cancel
     }

@@ -1,4 +1,4 @@
-//! Compacting: asking for the summary that [`treering`] has planned, and attaching it.
+//! Compacts a session: requests the summary that [`treering`] planned, and writes it.
 
 use super::ask::{Answer, Asker, Question};
 use super::busy::{Guard, Operation};
@@ -25,7 +25,7 @@ use treering::{Entry, EntryId, NewEntry, Session};
 pub struct CompactOptions {
     /// Instructions for the summary.
     pub instructions: Option<String>,
-    /// Why.
+    /// The reason.
     pub reason: CompactReason,
     /// About how many tokens to keep, instead of what the settings say.
     pub keep_recent_tokens: Option<u64>,
@@ -36,16 +36,16 @@ pub struct CompactOptions {
 /// The outcome of a compaction.
 #[derive(Debug, Clone)]
 pub enum Compaction {
-    /// Nothing: the leaf is a compaction.
+    /// The leaf is a compaction already.
     AlreadyCompacted,
-    /// Nothing: there is nothing to summarise.
+    /// There is nothing to summarize.
     TooSmall,
-    /// Nothing: a handler, named here, said no.
+    /// A handler canceled the compaction.
     Cancelled {
-        /// The name it was registered with.
+        /// The name that the handler was registered with.
         hook: Arc<str>,
     },
-    /// Nothing: the user gave up.
+    /// The user aborted the compaction.
     Aborted,
     /// The session is compacted.
     Done(Box<Compacted>),
@@ -80,13 +80,23 @@ impl AgentSession {
 
     async fn compact_now(&self, options: CompactOptions) -> Result<Compaction, AgentError> {
         let (guard, session) = self.begin(Operation::Compaction, &options.cancel)?;
-        let result = self.try_compact(&guard, &session, &options).await;
+        self.compact_within(&guard, &session, &options).await
+    }
+
+    /// Compacts inside an operation that runs already, and tells the handlers if that fails.
+    pub(super) async fn compact_within(
+        &self,
+        guard: &Guard<'_>,
+        session: &Arc<Session>,
+        options: &CompactOptions,
+    ) -> Result<Compaction, AgentError> {
+        let result = self.try_compact(guard, session, options).await;
         let result = match result {
             Err(error) if error.is_cancelled() => Ok(Compaction::Aborted),
             other => other,
         };
         let (error, aborted) = match &result {
-            Ok(Compaction::Cancelled { hook }) => (format!("{hook} said no"), true),
+            Ok(Compaction::Cancelled { hook }) => (format!("the handler {hook} canceled it"), true),
             Ok(Compaction::Aborted) => (SummaryError::Cancelled.to_string(), true),
             Err(error) => (error.to_string(), false),
             Ok(_) => return result,
@@ -107,7 +117,7 @@ impl AgentSession {
         self.compact_if_needed_for(model.as_ref(), window, cancel).await
     }
 
-    /// The same for a model with this window, whatever the session was used with before.
+    /// Compacts if the context is past the threshold of a model with this window.
     pub(super) async fn compact_if_needed_for(
         &self,
         model: Option<&Model>,

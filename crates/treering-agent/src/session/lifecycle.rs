@@ -1,4 +1,4 @@
-//! Another session in this one's place: a new one, one from disk, a fork.
+//! Replaces the session by another one: a new one, one from disk, a fork.
 
 use super::busy::{Guard, Operation};
 use super::{AgentSession, find, look};
@@ -16,12 +16,12 @@ use treering::{Catalog, EntryId, ForkOptions, Role, Session, SessionOptions};
 /// The outcome of a change of sessions.
 #[derive(Debug, Clone)]
 pub enum Replaced {
-    /// Nothing: a handler, named here, said no.
+    /// A handler canceled it.
     Cancelled {
-        /// The name it was registered with.
+        /// The name that the handler was registered with.
         hook: Arc<str>,
     },
-    /// Nothing: the user gave up.
+    /// The user aborted it.
     Aborted,
     /// The session is another one now.
     Done,
@@ -30,12 +30,12 @@ pub enum Replaced {
 /// The outcome of a fork.
 #[derive(Debug, Clone)]
 pub enum Forked {
-    /// Nothing: a handler, named here, said no.
+    /// A handler canceled it.
     Cancelled {
-        /// The name it was registered with.
+        /// The name that the handler was registered with.
         hook: Arc<str>,
     },
-    /// Nothing: the user gave up.
+    /// The user aborted it.
     Aborted,
     /// The fork is the active session now.
     Done {
@@ -171,7 +171,7 @@ impl AgentSession {
         Ok(Replaced::Done)
     }
 
-    /// From here on nothing can fail: the old session is told goodbye, the new one takes its place.
+    /// Replaces the session, after the handlers were told of its end. Nothing can fail from here on.
     async fn put_in_place(&self, new: Session) {
         self.shutdown().await;
         *self.session.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(new);

@@ -3,12 +3,12 @@
 //! It owns the session that is active now, the settings, the summarizer and the handlers, and lets
 //! one operation run at a time (`busy`). `navigate` moves the leaf, `compact` compacts, `lifecycle`
 //! replaces the session by another, `merge` brings branches together, `ask` talks to the summarizer
-//! for all of them. `talk` is a turn with a model, `shell` a command that the user runs. `late`
+//! for all of them. `turn` is a turn with a model and its tools, `shell` a command that the user runs. `late`
 //! writes what the last four made while the leaf may have moved.
 //!
 //! Every operation has the same shape: look (on a thread of its own, because files can be large), ask
 //! the handlers, ask the summarizer, and then write everything in one append, without waiting for
-//! anything in between. Until that append nothing has changed; so an operation can be cancelled, or
+//! anything in between. Until that append nothing has changed; so an operation can be canceled, or
 //! its future dropped, at any moment.
 
 mod actions;
@@ -20,7 +20,7 @@ mod lifecycle;
 mod merge;
 mod navigate;
 mod shell;
-mod talk;
+mod turn;
 
 pub use actions::SessionActions;
 pub use busy::{Operation, Turn};
@@ -29,14 +29,16 @@ pub use lifecycle::{Forked, Replaced};
 pub use merge::{MergeOptions, MergeOutcome, MergedBranch};
 pub use navigate::{Moved, NavigateOptions, Navigation};
 pub use shell::{OnOutput, ShellContext, ShellRun};
-pub use talk::{Ending, Said};
+pub use turn::{TurnEnd, TurnReport, TurnSettings};
 
 use crate::error::AgentError;
 use crate::hooks::{Event, HookRunner, Hooks, InfoChanged, Start, StartReason, StreamDelta};
 use crate::summarizer::{Summarizer, SummaryError};
+use crate::tool::AgentTool;
 use busy::{Busy, Guard};
 use late::Late;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 use tokio::sync::broadcast;
@@ -48,7 +50,7 @@ use treering::{Context, EntryId, NewEntry, Session};
 /// Settings of an agent's sessions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentSettings {
-    /// When to compact, and how much to keep.
+    /// The threshold of compactions, and the amount that they keep.
     pub compaction: CompactionSettings,
     /// The part of the summarizer's window that a branch summary must leave free, in tokens.
     pub branch_reserve_tokens: u64,
@@ -59,6 +61,8 @@ pub struct AgentSettings {
     /// The root directory of the agent's own sessions, with a directory for each project. Forks of
     /// sessions that treering reads but never writes go there; without it, they fail.
     pub sessions_root: Option<PathBuf>,
+    /// Turns with a model.
+    pub turn: TurnSettings,
 }
 
 impl Default for AgentSettings {
@@ -69,6 +73,7 @@ impl Default for AgentSettings {
             context_window: 200_000,
             context_windows: BTreeMap::new(),
             sessions_root: None,
+            turn: TurnSettings::default(),
         }
     }
 }
@@ -81,7 +86,8 @@ impl AgentSettings {
     }
 }
 
-/// A session as an agent uses it: moving, summarising, compacting, with handlers taking part.
+/// A session as an agent uses it: turns with tools, navigation, compaction, merges and forks, with handlers
+/// taking part.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
@@ -90,7 +96,7 @@ impl AgentSettings {
 /// use treering_agent::{AgentSession, Extractive, NavigateOptions, Navigation};
 /// let session = Session::in_memory("/project");
 /// let agent = AgentSession::new(session).with_summarizer(Arc::new(Extractive::default()));
-/// agent.session().append(Message::user("Name a colour."))?;
+/// agent.session().append(Message::user("Name a color."))?;
 /// let answer = agent.session().append(Message::assistant("acme", "m", "Red."))?;
 /// let other = agent.session().append(Message::user("Another one!"))?;
 ///
@@ -109,9 +115,20 @@ pub struct AgentSession {
     session: RwLock<Arc<Session>>,
     settings: RwLock<Arc<AgentSettings>>,
     summarizer: RwLock<Option<Arc<dyn Summarizer>>>,
+    tools: RwLock<Tools>,
     hooks: HookRunner,
     actions: SessionActions,
     busy: Busy,
+}
+
+/// The tools that a model may call.
+#[derive(Default)]
+struct Tools(Vec<Arc<dyn AgentTool>>);
+
+impl fmt::Debug for Tools {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.0.iter().map(|tool| tool.name())).finish()
+    }
 }
 
 /// Setting up.
@@ -122,6 +139,7 @@ impl AgentSession {
             session: RwLock::new(Arc::new(session)),
             settings: RwLock::default(),
             summarizer: RwLock::default(),
+            tools: RwLock::default(),
             hooks: HookRunner::default(),
             actions: SessionActions::default(),
             busy: Busy::default(),
@@ -151,6 +169,34 @@ impl AgentSession {
     /// Handlers can be added at any time. They stay when another session takes the place of this one.
     pub fn add_hooks(&self, name: impl Into<Arc<str>>, hooks: Arc<dyn Hooks>) {
         self.hooks.register(name, hooks);
+    }
+
+    /// Adds a tool, as [`add_tool`](AgentSession::add_tool) does.
+    pub fn with_tool(self, tool: impl AgentTool + 'static) -> Self {
+        self.add_tool(Arc::new(tool));
+        self
+    }
+
+    /// Adds a tool that models may call from the next turn on. A tool of the same name is replaced.
+    ///
+    /// Tools stay when another session takes the place of this one.
+    pub fn add_tool(&self, tool: Arc<dyn AgentTool>) {
+        let mut tools = self.tools.write().unwrap_or_else(PoisonError::into_inner);
+        tools.0.retain(|other| other.name() != tool.name());
+        tools.0.push(tool);
+    }
+
+    /// Removes a tool. Returns whether it was there.
+    pub fn remove_tool(&self, name: &str) -> bool {
+        let mut tools = self.tools.write().unwrap_or_else(PoisonError::into_inner);
+        let before = tools.0.len();
+        tools.0.retain(|tool| tool.name() != name);
+        tools.0.len() < before
+    }
+
+    /// Returns the tools that models may call.
+    pub fn tools(&self) -> Vec<Arc<dyn AgentTool>> {
+        self.tools.read().unwrap_or_else(PoisonError::into_inner).0.clone()
     }
 
     /// Replaces the settings.
@@ -223,7 +269,7 @@ impl AgentSession {
         Ok(Turn(self.busy.begin(Operation::Turn, &CancellationToken::new())?))
     }
 
-    /// Cancels what is going on. Says what that was.
+    /// Aborts the operation that is running, and returns which one it was.
     pub fn abort(&self) -> Option<Operation> {
         self.busy.stop()
     }
@@ -252,8 +298,8 @@ impl AgentSession {
         Ok(Late::Reply.attach(&session, session.leaf().as_ref(), &entry)?.id)
     }
 
-    /// Takes the place of an operation that will write to the session, so that it fails now if it
-    /// must, not after a model was paid.
+    /// Begins an operation that will write to the session. It fails now if the session cannot be
+    /// written, not after a model was paid.
     fn begin(
         &self,
         operation: Operation,

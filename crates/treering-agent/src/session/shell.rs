@@ -1,4 +1,4 @@
-//! Commands that the user runs in the project's directory, written down with what they print.
+//! Runs commands of the user in the project's directory and records them with their output.
 //!
 //! A command runs in a process group of its own: stopping it stops its children. Of what it prints, to
 //! both outputs in the order in which it comes, the end is kept, and all of it goes to a temporary file
@@ -19,7 +19,7 @@ use treering::entry::BashExecutionMessage;
 use treering::internal::fs::{self, Access, File};
 use treering::{EntryId, NewEntry, Session};
 
-/// So much of the end of an output is kept, in bytes and in lines.
+/// The size of the end of an output that is kept, in bytes and in lines.
 const MAX_BYTES: usize = 50 * 1024;
 const MAX_LINES: usize = 2000;
 
@@ -29,10 +29,10 @@ const GRACE: Duration = Duration::from_millis(200);
 /// Called with what a command prints, as it comes. It must not block.
 pub type OnOutput = Box<dyn FnMut(&str) + Send>;
 
-/// A command that was run, and written down.
+/// A command that was run and recorded.
 #[derive(Debug, Clone)]
 pub struct ShellRun {
-    /// The record of it.
+    /// The entry of the record.
     pub entry: EntryId,
     /// The end of what it printed.
     pub output: String,
@@ -40,7 +40,7 @@ pub struct ShellRun {
     pub exit_code: Option<i32>,
     /// Whether the user stopped it.
     pub cancelled: bool,
-    /// Where all of the output is, if it was too long.
+    /// The file with the whole output, if the output was cut.
     pub full_output: Option<PathBuf>,
 }
 
@@ -112,7 +112,7 @@ async fn run(command: &str, cwd: &str, output: &mut Output) -> Result<Option<i32
     let mut group = Group(child.id());
     let mut stdout = child.stdout.take();
     let mut stderr = child.stderr.take();
-    let (mut status, mut patience) = (None, tokio::time::Instant::now());
+    let (mut status, mut deadline) = (None, tokio::time::Instant::now());
     let (mut out, mut err) = ([0; 8192], [0; 8192]);
     while stdout.is_some() || stderr.is_some() || status.is_none() {
         let has_ended = status.is_some();
@@ -125,10 +125,10 @@ async fn run(command: &str, cwd: &str, output: &mut Output) -> Result<Option<i32
             }
             ended = child.wait(), if !has_ended => {
                 status = Some(ended);
-                patience = tokio::time::Instant::now() + GRACE;
+                deadline = tokio::time::Instant::now() + GRACE;
             }
             // A process that holds the pipes open was left running on purpose.
-            () = tokio::time::sleep_until(patience), if has_ended => break,
+            () = tokio::time::sleep_until(deadline), if has_ended => break,
         }
     }
     group.0 = None;
@@ -171,7 +171,7 @@ struct Output {
     tail: String,
     is_cut: bool,
     file: Option<(PathBuf, File)>,
-    /// Where all of it goes if it becomes too long.
+    /// The file for the whole output, created if the output is cut.
     path: PathBuf,
 }
 

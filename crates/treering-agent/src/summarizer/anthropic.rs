@@ -1,5 +1,6 @@
 //! The Anthropic Messages API, streaming.
 
+use super::calls::{Calls, add_members, check_empty};
 use super::error::SummaryError;
 use super::http::{Concession, Flow, Http, Post, Reader, endpoint, key_header};
 use super::secret::Secret;
@@ -10,6 +11,7 @@ use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
+use treering::provider::CacheControl;
 use treering::usage::Usage;
 
 /// Summaries by a model behind the Anthropic Messages API.
@@ -19,7 +21,7 @@ pub struct Anthropic {
     key: Secret,
     /// The model's id.
     pub model: String,
-    /// Where the API is; `https://api.anthropic.com` unless told otherwise.
+    /// The base URL of the API; `https://api.anthropic.com` unless told otherwise.
     pub base_url: String,
     /// The model's context window in tokens.
     pub context_window: u64,
@@ -28,7 +30,7 @@ pub struct Anthropic {
 }
 
 impl Anthropic {
-    /// Where the API is, unless told otherwise.
+    /// The default base URL.
     pub const BASE_URL: &'static str = "https://api.anthropic.com";
 
     /// The model, unless told otherwise.
@@ -57,11 +59,21 @@ impl Anthropic {
             "model": self.model,
             "max_tokens": longest,
             "stream": true,
-            "messages": request.turns.iter().map(message).collect::<Vec<Value>>(),
         });
-        // The API refuses an empty system prompt.
-        if !request.system.is_empty() {
-            body["system"] = json!(request.system);
+        match &request.context {
+            Some(context) => {
+                let options = request
+                    .provider_options(self.provider(), &self.model)
+                    .with_cache(CacheControl::Ephemeral);
+                add_members(&mut body, &context.to_anthropic(&options).json)?;
+            }
+            None => {
+                body["messages"] = request.turns.iter().map(message).collect();
+                // The API refuses an empty system prompt.
+                if !request.system.is_empty() {
+                    body["system"] = json!(request.system);
+                }
+            }
         }
         let mut concessions = Vec::new();
         if let Some(thinking) = request.thinking {
@@ -73,7 +85,14 @@ impl Anthropic {
             concessions.push(Concession { about: &["thinking", "max_tokens"], changes });
         }
         let url = endpoint(&self.base_url, "/v1/messages");
-        Ok(Post { url, headers, body, concessions, key: Some(&self.key) })
+        Ok(Post {
+            url,
+            headers,
+            body,
+            concessions,
+            key: Some(&self.key),
+            has_tools: !request.tools.is_empty(),
+        })
     }
 }
 
@@ -84,6 +103,10 @@ impl ChatModel for Anthropic {
 
     fn model(&self) -> &str {
         &self.model
+    }
+
+    fn api(&self) -> &str {
+        "anthropic-messages"
     }
 
     fn context_window(&self) -> u64 {
@@ -98,8 +121,10 @@ impl ChatModel for Anthropic {
         Box::pin(async move {
             let (post, on_delta) = (self.post(&request)?, request.on_delta.take());
             let (answer, text) = self.http.ask::<Answer>(post, on_delta, cancel).await?;
+            let tool_calls = answer.calls.finish(&request)?;
+            check_empty(&text, &tool_calls)?;
             let model = answer.model.unwrap_or_else(|| self.model.clone());
-            Ok(ChatAnswer { text, usage: answer.usage, model })
+            Ok(ChatAnswer { text, tool_calls, usage: answer.usage, model })
         })
     }
 }
@@ -142,6 +167,7 @@ struct Answer {
     stopped: bool,
     /// The signature of the block of thinking that is arriving, as far as it has come.
     signature: Option<String>,
+    calls: Calls,
 }
 
 #[derive(Deserialize)]
@@ -151,9 +177,13 @@ enum Incoming {
         message: Start,
     },
     ContentBlockStart {
+        #[serde(default)]
+        index: usize,
         content_block: Block,
     },
     ContentBlockDelta {
+        #[serde(default)]
+        index: usize,
         delta: Delta,
     },
     ContentBlockStop,
@@ -187,7 +217,16 @@ enum Block {
         #[serde(default)]
         thinking: String,
     },
-    ToolUse,
+    RedactedThinking {
+        #[serde(default)]
+        data: String,
+    },
+    ToolUse {
+        #[serde(default)]
+        id: String,
+        #[serde(default)]
+        name: String,
+    },
     #[serde(other)]
     Other,
 }
@@ -201,6 +240,8 @@ enum Delta {
     Thinking { thinking: String },
     #[serde(rename = "signature_delta")]
     Signature { signature: String },
+    #[serde(rename = "input_json_delta")]
+    Input { partial_json: String },
     #[serde(other)]
     Other,
 }
@@ -248,7 +289,7 @@ impl Answer {
             Some("max_tokens" | "model_context_window_exceeded") => {
                 return Err(SummaryError::Length);
             }
-            Some("tool_use") => return Err(SummaryError::ToolCall),
+            Some("tool_use") => self.calls.is_wanted = true,
             Some(other) => return Err(SummaryError::Refused(other.to_owned())),
         }
         self.stopped = true;
@@ -265,16 +306,21 @@ impl Reader for Answer {
                 self.model = message.model;
                 self.count(message.usage);
             }
-            Incoming::ContentBlockStart { content_block: Block::Text { text } }
-            | Incoming::ContentBlockDelta { delta: Delta::Text { text } } => sink.push(&text)?,
-            Incoming::ContentBlockStart { content_block: Block::Thinking { thinking } } => {
+            Incoming::ContentBlockStart { content_block: Block::Text { text }, .. }
+            | Incoming::ContentBlockDelta { delta: Delta::Text { text }, .. } => {
+                sink.push(&text)?
+            }
+            Incoming::ContentBlockStart { content_block: Block::Thinking { thinking }, .. } => {
                 self.signature = Some(String::new());
                 sink.think(&thinking)?;
             }
-            Incoming::ContentBlockDelta { delta: Delta::Thinking { thinking } } => {
+            Incoming::ContentBlockStart {
+                content_block: Block::RedactedThinking { data }, ..
+            } => sink.redacted(&data)?,
+            Incoming::ContentBlockDelta { delta: Delta::Thinking { thinking }, .. } => {
                 sink.think(&thinking)?;
             }
-            Incoming::ContentBlockDelta { delta: Delta::Signature { signature } } => {
+            Incoming::ContentBlockDelta { delta: Delta::Signature { signature }, .. } => {
                 self.signature.get_or_insert_default().push_str(&signature);
             }
             Incoming::ContentBlockStop => {
@@ -282,8 +328,11 @@ impl Reader for Answer {
                     sink.end_thinking(Some(&*signature).filter(|text| !text.is_empty()));
                 }
             }
-            Incoming::ContentBlockStart { content_block: Block::ToolUse } => {
-                return Err(SummaryError::ToolCall);
+            Incoming::ContentBlockStart { index, content_block: Block::ToolUse { id, name } } => {
+                self.calls.push(index, Some(&id), Some(&name), None, sink)?;
+            }
+            Incoming::ContentBlockDelta { index, delta: Delta::Input { partial_json } } => {
+                self.calls.push(index, None, None, Some(&partial_json), sink)?;
             }
             Incoming::MessageDelta { delta, usage } => {
                 self.count(usage);
@@ -300,7 +349,7 @@ impl Reader for Answer {
         Ok(Flow::More)
     }
 
-    /// With the reason for stopping, everything has been said.
+    /// An answer with a stop reason is complete.
     fn is_whole(&self) -> bool {
         self.stopped
     }

@@ -88,7 +88,10 @@ impl Command {
             tail => SummaryError::Command(format!("{what}: {tail}")),
         };
         match status {
-            Ok(status) if status.success() => sink.finish(),
+            Ok(status) if status.success() => match sink.finish() {
+                text if text.is_empty() => Err(SummaryError::Empty),
+                text => Ok(text),
+            },
             Ok(status) => Err(failed(format!("failed ({status})"))),
             Err(error) => Err(failed(format!("was lost ({error})"))),
         }

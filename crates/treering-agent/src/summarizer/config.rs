@@ -85,11 +85,11 @@ enum CommandLine {
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SummarizerConfig {
-    /// Who summarises.
+    /// The summarizer.
     pub provider: Option<Provider>,
     /// The model's id.
     pub model: Option<String>,
-    /// Where the API is.
+    /// The base URL of the API.
     pub base_url: Option<String>,
     /// The key itself.
     pub key: Option<Secret>,

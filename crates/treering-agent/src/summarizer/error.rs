@@ -1,16 +1,16 @@
-//! Why there is no summary, by cause, so that a caller can decide and a user can act.
+//! Errors of requests to models, by cause, so that a caller can decide and a user can act.
 
 use super::secret::{Secret, excerpt};
 use std::fmt;
 use std::time::Duration;
 
-/// Why there is no summary. Foreign texts in it are cut, stripped of control characters, and free of
+/// The error of a request to a model. Foreign texts in it are cut, stripped of control characters, and free of
 /// keys.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SummaryError {
-    /// The caller cancelled.
-    #[error("cancelled")]
+    /// The caller canceled.
+    #[error("canceled")]
     Cancelled,
     /// Nothing happened for too long.
     #[error("the model timed out after {} s, {waiting}", limit.as_secs_f64())]
@@ -36,7 +36,7 @@ pub enum SummaryError {
     Server {
         /// The kind of error, as the server names it.
         kind: String,
-        /// What the server said.
+        /// The message of the server.
         message: String,
     },
     /// The answer is not what this protocol allows.

@@ -88,7 +88,7 @@ impl Summarizer for Extractive {
             if sink.is_empty() {
                 sink.push("(Nothing was said.)")?;
             }
-            let text = sink.finish()?;
+            let text = sink.finish();
             Ok(Summary { text, usage: None, model: None, provider: self.name().into() })
         })
     }

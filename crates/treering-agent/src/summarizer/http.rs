@@ -50,7 +50,7 @@ impl Default for Timeouts {
     }
 }
 
-/// Where proxies are taken from.
+/// The source of proxies.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Proxy {
     /// From the environment.
@@ -65,9 +65,9 @@ pub enum Proxy {
 pub struct HttpOptions {
     /// The timeouts.
     pub timeouts: Timeouts,
-    /// When to ask again.
+    /// The policy of retries.
     pub retry: Retry,
-    /// Through whom.
+    /// The source of proxies.
     pub proxy: Proxy,
 }
 
@@ -87,6 +87,8 @@ pub(crate) struct Post<'a> {
     pub(crate) concessions: Vec<Concession>,
     /// Taken out of the errors that the server reports, never out of its answer.
     pub(crate) key: Option<&'a Secret>,
+    /// Whether the request offers tools.
+    pub(crate) has_tools: bool,
 }
 
 /// Something that some servers refuse.
@@ -136,7 +138,7 @@ pub(crate) enum Flow {
 
 /// An attempt that failed.
 struct Failure {
-    /// With the texts of the server as they came; see [`SummaryError::harmless`].
+    /// The error, with the texts of the server as they came; see [`SummaryError::harmless`].
     error: SummaryError,
     /// Whether another attempt may fare better.
     transient: bool,
@@ -191,10 +193,11 @@ impl Http {
     ) -> Result<(R, String), SummaryError> {
         let work = async {
             let mut sink = Sink::new(on_delta);
+            sink.takes_calls = post.has_tools;
             let mut retry = 0;
             loop {
                 let failure = match self.attempt(&post, &mut sink).await {
-                    Ok(reader) => return Ok((reader, sink.finish()?)),
+                    Ok(reader) => return Ok((reader, sink.finish())),
                     Err(failure) => failure,
                 };
                 if post.concede(&failure.error) {

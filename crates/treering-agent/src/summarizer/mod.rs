@@ -11,6 +11,7 @@
 //! tool call is never returned as text.
 
 mod anthropic;
+mod calls;
 mod command;
 mod config;
 mod error;
@@ -32,6 +33,7 @@ pub use extractive::Extractive;
 pub use http::{Http, HttpOptions, Proxy, Timeouts};
 pub use openai::OpenAi;
 pub use retry::Retry;
+pub(crate) use retry::is_transient;
 pub use secret::Secret;
 
 use std::fmt;
@@ -58,6 +60,8 @@ pub enum Delta<'a> {
     /// The end of a block of thinking, with the signature that the provider wants to see again if
     /// the block is sent back to it. A block without a signature may also end with the text.
     ThinkingEnd(Option<&'a str>),
+    /// A block of thinking that the provider encrypted, to be sent back to it as it is.
+    RedactedThinking(&'a str),
     /// Everything so far is void: the connection was lost, and the model is asked again.
     Restart,
     /// The model is asked again after a pause, which begins now.
@@ -71,9 +75,9 @@ pub struct RetryNotice {
     pub attempt: u32,
     /// The number of the last attempt that would be made.
     pub attempts: u32,
-    /// Why the attempt before it failed.
+    /// The error of the attempt before it.
     pub reason: SummaryError,
-    /// How long the pause is.
+    /// The length of the pause.
     pub wait: Duration,
 }
 
@@ -87,7 +91,7 @@ impl fmt::Display for RetryNotice {
 
 /// Turns a conversation into a summary.
 ///
-/// Dropping the future, or cancelling the token, ends the work: connections are closed and child
+/// Dropping the future, or canceling the token, ends the work: connections are closed and child
 /// processes killed.
 ///
 /// ```
@@ -109,7 +113,7 @@ pub trait Summarizer: Send + Sync + fmt::Debug {
     /// limit, so that nothing has to be folded.
     fn context_window(&self) -> Option<u64>;
 
-    /// Summarises. Nothing is written anywhere; cancelled is [`SummaryError::Cancelled`].
+    /// Summarizes. Nothing is written anywhere; a canceled request is [`SummaryError::Cancelled`].
     fn summarize<'a>(
         &'a self,
         request: Request,
@@ -177,6 +181,8 @@ pub(crate) struct Sink {
     text: String,
     /// The size of what the model thought.
     thought: usize,
+    /// Whether the model may call tools.
+    pub(crate) takes_calls: bool,
     on_delta: Option<OnDelta>,
 }
 
@@ -185,7 +191,7 @@ const MAX_TEXT: usize = 4 << 20;
 
 impl Sink {
     pub(crate) fn new(on_delta: Option<OnDelta>) -> Self {
-        Sink { text: String::new(), thought: 0, on_delta }
+        Sink { text: String::new(), thought: 0, takes_calls: false, on_delta }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -217,6 +223,20 @@ impl Sink {
         self.tell(Delta::ThinkingEnd(signature));
     }
 
+    /// Passes on thinking that the provider encrypted.
+    pub(crate) fn redacted(&mut self, data: &str) -> Result<(), SummaryError> {
+        self.count(data)?;
+        self.tell(Delta::RedactedThinking(data));
+        Ok(())
+    }
+
+    /// Counts a piece of the answer that is neither text nor thinking.
+    pub(crate) fn count(&mut self, delta: &str) -> Result<(), SummaryError> {
+        self.check_room(delta)?;
+        self.thought += delta.len();
+        Ok(())
+    }
+
     /// Tells that the model is asked again.
     pub(crate) fn retry(&mut self, notice: &RetryNotice) {
         self.tell(Delta::Retry(notice));
@@ -244,12 +264,12 @@ impl Sink {
         }
     }
 
-    pub(crate) fn finish(&mut self) -> Result<String, SummaryError> {
+    /// Returns the text without white space around it, which may be empty.
+    pub(crate) fn finish(&mut self) -> String {
         let text = std::mem::take(&mut self.text);
         match text.trim() {
-            "" => Err(SummaryError::Empty),
-            trimmed if trimmed.len() == text.len() => Ok(text),
-            trimmed => Ok(trimmed.to_owned()),
+            trimmed if trimmed.len() == text.len() => text,
+            trimmed => trimmed.to_owned(),
         }
     }
 }

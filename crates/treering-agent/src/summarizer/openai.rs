@@ -3,6 +3,7 @@
 //! What they agree on is small, so little is asked of them: usage may be missing, `[DONE]` may be
 //! missing after a reason to finish, and a key is sent only if there is one.
 
+use super::calls::{Calls, add_members, check_empty};
 use super::error::SummaryError;
 use super::http::{Concession, Flow, Http, Post, Reader, endpoint, key_header};
 use super::secret::Secret;
@@ -23,7 +24,7 @@ pub struct OpenAi {
     key: Option<Secret>,
     /// The model's id.
     pub model: String,
-    /// Where the API is, with or without `/v1`; `https://api.openai.com/v1` unless told otherwise.
+    /// The base URL of the API, with or without `/v1`; `https://api.openai.com/v1` unless told otherwise.
     pub base_url: String,
     /// The model's context window in tokens.
     pub context_window: u64,
@@ -32,7 +33,7 @@ pub struct OpenAi {
 }
 
 impl OpenAi {
-    /// Where the API is, unless told otherwise.
+    /// The default base URL.
     pub const BASE_URL: &'static str = "https://api.openai.com/v1";
 
     /// Summaries by `model`. Servers of one's own usually need no key.
@@ -53,10 +54,6 @@ impl OpenAi {
         if let Some(key) = &self.key {
             key_header(&mut headers, AUTHORIZATION, &format!("Bearer {}", key.expose()))?;
         }
-        let mut messages: Vec<Value> = request.turns.iter().map(message).collect();
-        if !request.system.is_empty() {
-            messages.insert(0, json!({ "role": "system", "content": request.system }));
-        }
         // OpenAI's newer models refuse the old name; most other servers know only the old one.
         let is_openai = self.base_url.contains("://api.openai.com");
         let limit = if is_openai { "max_completion_tokens" } else { "max_tokens" };
@@ -64,9 +61,21 @@ impl OpenAi {
             "model": self.model,
             limit: request.max_output_tokens.unwrap_or(self.max_output_tokens),
             "stream": true,
-            "messages": messages,
             "stream_options": { "include_usage": true },
         });
+        match &request.context {
+            Some(context) => {
+                let options = request.provider_options(self.provider(), &self.model);
+                add_members(&mut body, &context.to_openai_chat(&options).json)?;
+            }
+            None => {
+                let mut messages: Vec<Value> = request.turns.iter().map(message).collect();
+                if !request.system.is_empty() {
+                    messages.insert(0, json!({ "role": "system", "content": request.system }));
+                }
+                body["messages"] = json!(messages);
+            }
+        }
         let without = |member: &'static str| vec![(member, Value::Null)];
         let mut concessions =
             vec![Concession { about: &["stream_options"], changes: without("stream_options") }];
@@ -76,7 +85,14 @@ impl OpenAi {
             concessions.push(Concession { about, changes: without("reasoning_effort") });
         }
         let url = endpoint(&self.base_url, "/v1/chat/completions");
-        Ok(Post { url, headers, body, concessions, key: self.key.as_ref() })
+        Ok(Post {
+            url,
+            headers,
+            body,
+            concessions,
+            key: self.key.as_ref(),
+            has_tools: !request.tools.is_empty(),
+        })
     }
 }
 
@@ -87,6 +103,10 @@ impl ChatModel for OpenAi {
 
     fn model(&self) -> &str {
         &self.model
+    }
+
+    fn api(&self) -> &str {
+        "openai-completions"
     }
 
     fn context_window(&self) -> u64 {
@@ -101,8 +121,10 @@ impl ChatModel for OpenAi {
         Box::pin(async move {
             let (post, on_delta) = (self.post(&request)?, request.on_delta.take());
             let (answer, text) = self.http.ask::<Answer>(post, on_delta, cancel).await?;
+            let tool_calls = answer.calls.finish(&request)?;
+            check_empty(&text, &tool_calls)?;
             let model = answer.model.unwrap_or_else(|| self.model.clone());
-            Ok(ChatAnswer { text, usage: answer.usage, model })
+            Ok(ChatAnswer { text, tool_calls, usage: answer.usage, model })
         })
     }
 }
@@ -136,6 +158,7 @@ struct Answer {
     usage: Option<Usage>,
     finished: bool,
     thinking: Thoughts,
+    calls: Calls,
 }
 
 #[derive(Deserialize)]
@@ -155,10 +178,24 @@ struct Choice {
 #[derive(Deserialize)]
 struct Delta {
     content: Option<String>,
-    tool_calls: Option<Vec<Value>>,
+    tool_calls: Option<Vec<CallDelta>>,
     /// Thinking, under the name that the server has for it.
     #[serde(flatten)]
     other: serde_json::Map<String, Value>,
+}
+
+/// A piece of a tool call.
+#[derive(Deserialize)]
+struct CallDelta {
+    index: Option<usize>,
+    id: Option<String>,
+    function: Option<FunctionDelta>,
+}
+
+#[derive(Deserialize)]
+struct FunctionDelta {
+    name: Option<String>,
+    arguments: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -206,11 +243,16 @@ impl Reader for Answer {
             return Ok(Flow::More);
         };
         if let Some(delta) = choice.delta {
-            if delta.tool_calls.is_some_and(|calls| !calls.is_empty()) {
-                return Err(SummaryError::ToolCall);
-            }
             self.thinking.field(&delta.other, sink)?;
             self.thinking.content(delta.content.as_deref().unwrap_or_default(), sink)?;
+            for call in delta.tool_calls.unwrap_or_default() {
+                let function = call.function.as_ref();
+                let name = function.and_then(|function| function.name.as_deref());
+                let arguments = function.and_then(|function| function.arguments.as_deref());
+                // A server that leaves the index out sends every call in one piece.
+                let index = call.index.unwrap_or(self.calls.len());
+                self.calls.push(index, call.id.as_deref(), name, arguments, sink)?;
+            }
         }
         self.stop(choice.finish_reason.as_deref())?;
         Ok(Flow::More)
@@ -230,7 +272,10 @@ impl Answer {
         match reason {
             None | Some("") => return Ok(()),
             Some("length") => return Err(SummaryError::Length),
-            Some("tool_calls" | "function_call") => return Err(SummaryError::ToolCall),
+            Some("tool_calls" | "function_call") => {
+                self.calls.is_wanted = true;
+                self.finished = true;
+            }
             Some("content_filter") => {
                 return Err(SummaryError::Refused("content_filter".into()));
             }

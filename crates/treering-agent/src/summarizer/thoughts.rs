@@ -148,7 +148,7 @@ mod tests {
         }
         thoughts.finish(&mut sink).unwrap();
         let seen = seen.lock().unwrap().clone();
-        assert_eq!(sink.finish().unwrap_or_default(), seen.0.trim());
+        assert_eq!(sink.finish(), seen.0.trim());
         seen
     }
 

@@ -4,7 +4,7 @@ use super::error::{SummaryError, Waiting};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-/// `work`, unless it is cancelled or takes longer than `total`. Giving up drops it: whatever it holds
+/// `work`, unless it is canceled or takes longer than `total`. Giving up drops it: whatever it holds
 /// (a connection, a child process) goes with it, wherever it was.
 pub(crate) async fn within<T>(
     cancel: &CancellationToken,

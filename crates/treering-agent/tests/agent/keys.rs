@@ -7,8 +7,8 @@ use crate::support::{BOTH, KEY, ask, chat_model_with_key, still};
 use std::sync::{Arc, Mutex};
 use treering::Session;
 use treering_agent::{
-    AgentSession, CancellationToken, ChatRequest, Delta, Ending, OnDelta, Request, Summarizer,
-    SummaryError,
+    AgentSession, CancellationToken, ChatRequest, Delta, OnDelta, Request, Summarizer,
+    SummaryError, TurnEnd,
 };
 
 /// Keys that people set for servers that want none, and one that looks real.
@@ -32,10 +32,10 @@ async fn an_answer_is_stored_as_the_model_wrote_it_whatever_the_key_is() {
                 }
             });
             let said = agent
-                .say(&*model, "What now?", Some(on_delta), &CancellationToken::new())
+                .prompt(&*model, "What now?", Some(on_delta), &CancellationToken::new())
                 .await
                 .unwrap();
-            assert_eq!((&*said.text, said.ending), (&*text, Ending::Whole), "{key}");
+            assert_eq!((&*said.text, said.end), (&*text, TurnEnd::Complete), "{key}");
             assert_eq!(*seen.lock().unwrap(), text);
             let written = json_of(&agent.session().entry(said.answer.as_str()).unwrap());
             assert_eq!(written["message"]["content"][0]["text"], *text);

@@ -6,7 +6,7 @@ use crate::support::wire::{answer, whole};
 use crate::support::{Api, chat_model, still};
 use std::sync::Arc;
 use treering::{EntryId, Session};
-use treering_agent::{AgentSession, CancellationToken, OnDelta, Said};
+use treering_agent::{AgentSession, CancellationToken, OnDelta, TurnReport};
 
 /// A conversation in a file: a question, its answer, and another branch of one entry.
 struct Scene {
@@ -28,7 +28,7 @@ fn scene() -> Scene {
 
 impl Scene {
     /// Asks a question, and does `meanwhile` once the answer has begun to arrive.
-    async fn say(&self, meanwhile: impl FnOnce() + Send + 'static) -> Said {
+    async fn say(&self, meanwhile: impl FnOnce() + Send + 'static) -> TurnReport {
         let _still = still();
         let server = Server::start(vec![answer(&whole(Api::OpenAi, &["An answer."]))]).await;
         let model = chat_model(Api::OpenAi, &server.url());
@@ -39,7 +39,7 @@ impl Scene {
             }
         });
         let cancel = CancellationToken::new();
-        self.agent.say(&*model, "A question?", Some(on_delta), &cancel).await.unwrap()
+        self.agent.prompt(&*model, "A question?", Some(on_delta), &cancel).await.unwrap()
     }
 
     fn others(&self) -> Session {

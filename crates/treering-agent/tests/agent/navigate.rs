@@ -301,7 +301,8 @@ async fn a_summary_comes_along_in_one_append() {
     assert_eq!(raw["details"], json!({ "readFiles": ["a.rs"], "modifiedFiles": [] }));
     assert_eq!(raw.get("fromHook"), None);
     let cost = json!({
-        "input": 70, "output": 10, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 80
+        "input": 70, "output": 10, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 80,
+        "cost": { "input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0, "unknown": true },
     });
     assert_eq!(raw["usage"], cost);
     assert_eq!(done.usage.unwrap().total(), 80);

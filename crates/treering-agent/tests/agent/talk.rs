@@ -10,15 +10,15 @@ use std::sync::{Arc, Mutex};
 use treering::Session;
 use treering::compaction::CompactionSettings;
 use treering_agent::{
-    AgentError, AgentSession, AgentSettings, CancellationToken, Delta, Ending, OnDelta, Operation,
-    Said, SummaryError,
+    AgentError, AgentSession, AgentSettings, CancellationToken, Delta, OnDelta, Operation,
+    SummaryError, TurnEnd, TurnReport,
 };
 
 fn agent() -> AgentSession {
     AgentSession::new(Session::in_memory("/project"))
 }
 
-fn entry(agent: &AgentSession, said: &Said) -> Value {
+fn entry(agent: &AgentSession, said: &TurnReport) -> Value {
     json_of(&agent.session().entry(said.answer.as_str()).unwrap())["message"].clone()
 }
 
@@ -44,8 +44,8 @@ async fn question_and_answer_are_written_with_all_that_is_known() {
                 sees.lock().unwrap().push(text.to_owned());
             }
         });
-        let said = agent.say(&*model, "What is red?", Some(on_delta), &never()).await.unwrap();
-        assert_eq!((&*said.text, &said.ending), ("A colour.", &Ending::Whole));
+        let said = agent.prompt(&*model, "What is red?", Some(on_delta), &never()).await.unwrap();
+        assert_eq!((&*said.text, &said.end), ("A colour.", &TurnEnd::Complete));
         assert_eq!(*seen.lock().unwrap(), ["A ", "colour."]);
         let written = entry(&agent, &said);
         let (name, protocol) = match api {
@@ -61,10 +61,11 @@ async fn question_and_answer_are_written_with_all_that_is_known() {
         assert_eq!(written["content"][0]["text"], "A colour.");
         assert!(written["usage"]["totalTokens"].as_u64().unwrap() > 0);
         // An unknown cost is not zero, but other readers expect a number there.
-        assert_eq!(written["usage"]["cost"], serde_json::json!({}));
+        assert_eq!(written["usage"]["cost"]["total"], 0);
+        assert_eq!(written["usage"]["cost"]["unknown"], true);
         assert_eq!(agent.session().entry_usage(said.answer.as_str()).unwrap().unwrap().unpriced, 1);
 
-        agent.say(&*model, "Name one.", None, &never()).await.unwrap();
+        agent.prompt(&*model, "Name one.", None, &never()).await.unwrap();
         let said = lines(&agent.context().unwrap());
         let all =
             ["user: What is red?", "assistant: A colour.", "user: Name one.", "assistant: Red."];
@@ -87,14 +88,14 @@ async fn an_answer_that_is_stopped_is_kept_as_far_as_it_came() {
     let cancel = never();
     let stop = cancel.clone();
     let on_delta: OnDelta = Box::new(move |_| stop.cancel());
-    let said = agent.say(&*model, "A story!", Some(on_delta), &cancel).await.unwrap();
-    assert_eq!((&*said.text, &said.ending), ("Once upon", &Ending::Aborted));
+    let said = agent.prompt(&*model, "A story!", Some(on_delta), &cancel).await.unwrap();
+    assert_eq!((&*said.text, &said.end), ("Once upon", &TurnEnd::Aborted));
     assert_eq!(server.reached.recv().await, Some("closed"));
     assert_eq!(agent.running(), None);
     // Also after a restart, and the conversation goes on from there.
     let agent = AgentSession::new(home.reopened());
     assert_eq!(entry(&agent, &said)["stopReason"], "aborted");
-    agent.say(&*model, "How are you?", None, &never()).await.unwrap();
+    agent.prompt(&*model, "How are you?", None, &never()).await.unwrap();
     let context = agent.context().unwrap();
     assert_eq!(
         lines(&context)[1..],
@@ -109,14 +110,14 @@ async fn abort_stops_the_turn_that_runs() {
     let model = chat_model(Api::Anthropic, &server.url());
     let agent = Arc::new(agent());
     let talks = Arc::clone(&agent);
-    let turn = tokio::spawn(async move { talks.say(&*model, "Hello", None, &never()).await });
+    let turn = tokio::spawn(async move { talks.prompt(&*model, "Hello", None, &never()).await });
     assert_eq!(server.reached.recv().await, Some("asked"));
     let other = chat_model(Api::Anthropic, "http://127.0.0.1:9");
-    let refused = agent.say(&*other, "Me too", None, &never()).await.unwrap_err();
+    let refused = agent.prompt(&*other, "Me too", None, &never()).await.unwrap_err();
     assert!(matches!(refused, AgentError::Busy { running: Operation::Turn, .. }));
     assert_eq!(agent.abort(), Some(Operation::Turn));
     let said = turn.await.unwrap().unwrap();
-    assert_eq!((&*said.text, said.ending), ("", Ending::Aborted));
+    assert_eq!((&*said.text, said.end), ("", TurnEnd::Aborted));
     assert_eq!(lines(&agent.context().unwrap()), ["user: Hello", "assistant: "]);
 }
 
@@ -130,15 +131,15 @@ async fn a_failure_is_written_beside_what_had_come() {
     let server = Server::start(scripts).await;
     let model = chat_model(Api::Anthropic, &server.url());
     let agent = agent();
-    let said = agent.say(&*model, "Hello", None, &never()).await.unwrap();
-    assert!(matches!(said.ending, Ending::Failed(SummaryError::Http { status: 400, .. })));
+    let said = agent.prompt(&*model, "Hello", None, &never()).await.unwrap();
+    assert!(matches!(said.end, TurnEnd::Failed(SummaryError::Http { status: 400, .. })));
     let written = entry(&agent, &said);
     assert_eq!(
         (&written["stopReason"], &written["content"]),
         (&"error".into(), &serde_json::json!([]))
     );
     assert!(written["errorMessage"].as_str().unwrap().contains("400"));
-    let said = agent.say(&*model, "Again", None, &never()).await.unwrap();
+    let said = agent.prompt(&*model, "Again", None, &never()).await.unwrap();
     assert_eq!(said.text, "Well,");
     assert!(entry(&agent, &said)["errorMessage"].as_str().unwrap().contains("oops"));
 }
@@ -152,8 +153,8 @@ async fn an_answer_that_is_too_long_is_kept() {
     let server = Server::start(vec![answer(&events)]).await;
     let agent = agent();
     let model = chat_model(Api::OpenAi, &server.url());
-    let said = agent.say(&*model, "Go on", None, &never()).await.unwrap();
-    assert_eq!((&*said.text, &said.ending), ("And so on", &Ending::Cut));
+    let said = agent.prompt(&*model, "Go on", None, &never()).await.unwrap();
+    assert_eq!((&*said.text, &said.end), ("And so on", &TurnEnd::Length));
     assert_eq!(entry(&agent, &said)["stopReason"], "length");
 }
 
@@ -172,7 +173,7 @@ async fn the_session_is_compacted_before_it_is_too_large_for_this_model() {
         append(&agent, said(&"word ".repeat(100)));
     }
     append(&agent, answer_of_size("m1", 150_000));
-    agent.say(&*model, "Still there?", None, &never()).await.unwrap();
+    agent.prompt(&*model, "Still there?", None, &never()).await.unwrap();
     let said = lines(&agent.context().unwrap());
     assert!(said[0].starts_with("compactionSummary: Old."), "{said:?}");
     assert_eq!(said[said.len() - 2..], ["user: Still there?", "assistant: Yes."]);
@@ -186,14 +187,14 @@ async fn without_a_summarizer_a_full_window_does_not_end_the_conversation() {
     let agent = agent();
     append(&agent, user("one"));
     append(&agent, answer_of_size("m1", 150_000));
-    assert_eq!(agent.say(&*model, "Still there?", None, &never()).await.unwrap().text, "Yes.");
+    assert_eq!(agent.prompt(&*model, "Still there?", None, &never()).await.unwrap().text, "Yes.");
 }
 
 #[tokio::test]
 async fn nothing_is_said_without_a_question() {
     let agent = agent();
     let model = chat_model(Api::OpenAi, "http://127.0.0.1:9");
-    let refused = agent.say(&*model, " \n", None, &never()).await.unwrap_err();
+    let refused = agent.prompt(&*model, " \n", None, &never()).await.unwrap_err();
     assert!(matches!(refused, AgentError::NothingSaid));
     assert!(agent.session().tree().is_empty());
 }

@@ -7,11 +7,11 @@ use crate::support::{Api, BOTH, chat_model, pass, still};
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 use treering::Session;
-use treering_agent::{AgentSession, CancellationToken, Delta, Ending, Event, OnDelta, Said};
+use treering_agent::{AgentSession, CancellationToken, Delta, Event, OnDelta, TurnEnd, TurnReport};
 
 /// Says something to a server that answers with these scripts; the turn, its entry's content, and
 /// what arrived, thinking in brackets.
-async fn say(api: Api, scripts: Vec<Vec<Step>>) -> (AgentSession, Said, Value, String) {
+async fn say(api: Api, scripts: Vec<Vec<Step>>) -> (AgentSession, TurnReport, Value, String) {
     let server = Server::start(scripts).await;
     let model = chat_model(api, &server.url());
     let agent = AgentSession::new(Session::in_memory("/project"));
@@ -36,7 +36,7 @@ async fn say(api: Api, scripts: Vec<Vec<Step>>) -> (AgentSession, Said, Value, S
         }
     };
     let said = tokio::select! {
-        said = agent.say(&*model, "Why?", Some(on_delta), &never) => said.unwrap(),
+        said = agent.prompt(&*model, "Why?", Some(on_delta), &never) => said.unwrap(),
         () = pauses => panic!("the events ended"),
     };
     let written = json_of(&agent.session().entry(said.answer.as_str()).unwrap());
@@ -55,7 +55,7 @@ async fn thinking_is_shown_and_kept_before_the_text() {
     ] {
         let events = thinking(api, name, &["Let me ", "see."]) + &whole(api, &["Be", "cause."]);
         let (agent, said, content, seen) = say(api, vec![answer(&events)]).await;
-        assert_eq!((&*said.text, &said.ending), ("Because.", &Ending::Whole), "{name}");
+        assert_eq!((&*said.text, &said.end), ("Because.", &TurnEnd::Complete), "{name}");
         assert_eq!(seen, "[Let me ][see.]Because.");
         let block = json!({ "type": "thinking", "thinking": "Let me see.",
             "thinkingSignature": signature });
@@ -84,7 +84,7 @@ async fn thinking_of_an_answer_that_fails_is_kept() {
             + &begin(api)
             + &finish(api, if api == Api::Anthropic { "max_tokens" } else { "length" });
         let (_, said, content, _) = say(api, vec![answer(&events)]).await;
-        assert_eq!((&*said.text, &said.ending), ("", &Ending::Cut), "{api:?}");
+        assert_eq!((&*said.text, &said.end), ("", &TurnEnd::Length), "{api:?}");
         assert_eq!((&content[0]["thinking"], &content[1]), (&json!("Hm."), &Value::Null));
     }
 }
@@ -121,8 +121,9 @@ async fn another_attempt_is_told_with_its_reason_and_its_pause() {
             }
         });
         let never = CancellationToken::new();
-        let turn = agent.say(&*model, "Well?", Some(on_delta), &never);
+        let turn = agent.prompt(&*model, "Well?", Some(on_delta), &never);
         let look_on = async {
+            let Ok(Event::TurnStart(_)) = events.recv().await else { panic!("no turn") };
             let Ok(Event::AutoRetry(notice)) = events.recv().await else { panic!("no retry") };
             pass(notice.wait).await;
             notice

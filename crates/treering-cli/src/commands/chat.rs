@@ -12,7 +12,8 @@ use std::io::{self, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 use treering::{Session, SessionOptions};
 use treering_agent::{
-    AgentError, AgentSession, CancellationToken, ChatModel, Delta, Ending, OnDelta, Provider, Said,
+    AgentError, AgentSession, CancellationToken, ChatModel, Delta, OnDelta, Provider, TurnEnd,
+    TurnReport,
 };
 
 /// Talk to a model, in a session
@@ -123,7 +124,7 @@ fn print(
     let Printer { ends_line, written, .. } = printer;
     written?;
     let said = said.map_err(failure)?;
-    if args.json && matches!(said.ending, Ending::Whole | Ending::Cut) {
+    if args.json && matches!(said.end, TurnEnd::Complete | TurnEnd::Length) {
         write_json(agent, &said, out)?;
     } else if !ends_line {
         out.write_all(b"\n")?;
@@ -138,7 +139,7 @@ async fn say(
     model: &dyn ChatModel,
     prompt: &str,
     printer: &mut Printer<'_>,
-) -> Result<Said, AgentError> {
+) -> Result<TurnReport, AgentError> {
     let cancel = CancellationToken::new();
     let (pieces, mut arriving) = tokio::sync::mpsc::unbounded_channel();
     let on_delta: OnDelta = Box::new(move |delta| {
@@ -152,7 +153,7 @@ async fn say(
         // If this fails the receiver is gone.
         let _ = pieces.send(piece);
     });
-    let turn = agent.say(model, prompt, Some(on_delta), &cancel);
+    let turn = agent.prompt(model, prompt, Some(on_delta), &cancel);
     tokio::pin!(turn);
     let said = loop {
         tokio::select! {
@@ -218,24 +219,25 @@ fn failure(error: AgentError) -> Failure {
 }
 
 /// Whether it ended well.
-fn ended(agent: &AgentSession, said: &Said) -> Result<(), Failure> {
+fn ended(agent: &AgentSession, said: &TurnReport) -> Result<(), Failure> {
     let file = agent.session().path().map_or("the session".to_owned(), |file| shell_word(&file));
     let kept = format!("the question and the partial answer are in {file}");
-    match &said.ending {
-        Ending::Whole => Ok(()),
-        Ending::Cut => {
+    match &said.end {
+        TurnEnd::Complete => Ok(()),
+        TurnEnd::Length => {
             output::complain(
                 "warning",
                 "the answer was cut off: it reached the maximum number of tokens",
             );
             Ok(())
         }
-        Ending::Aborted => Err(Failure::with_hint("stopped", kept)),
-        Ending::Failed(error) => Err(Failure::with_hint(error.to_string(), kept)),
+        TurnEnd::Aborted => Err(Failure::with_hint("stopped", kept)),
+        TurnEnd::Failed(error) => Err(Failure::with_hint(error.to_string(), kept)),
+        other => Err(Failure::with_hint(other.to_string(), kept)),
     }
 }
 
-fn write_json(agent: &AgentSession, said: &Said, out: &mut Output) -> Result<(), Failure> {
+fn write_json(agent: &AgentSession, said: &TurnReport, out: &mut Output) -> Result<(), Failure> {
     out.write_all(b"{\"text\":")?;
     json_string(out, &said.text)?;
     out.write_all(b",\"usage\":")?;

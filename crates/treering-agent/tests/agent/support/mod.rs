@@ -2,6 +2,7 @@
 //! summarizer and handlers that do as they are told.
 
 pub(crate) mod handlers;
+pub(crate) mod model;
 pub(crate) mod scripted;
 pub(crate) mod server;
 pub(crate) mod talk;

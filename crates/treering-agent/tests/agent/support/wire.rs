@@ -92,6 +92,49 @@ pub(crate) fn thinking(api: Api, field: &str, pieces: &[&str]) -> String {
     events
 }
 
+/// Returns the events of tool calls: id, name, arguments in pieces.
+pub(crate) fn calls(api: Api, calls: &[(&str, &str, &[&str])]) -> String {
+    let mut events = String::new();
+    for (at, (id, name, pieces)) in calls.iter().enumerate() {
+        let index = at + 1;
+        let block = |kind: &str, more: Value| {
+            let mut event = json!({ "type": kind, "index": index });
+            event.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            named(kind, event)
+        };
+        let call = |call: Value| choice(json!({ "tool_calls": [call] }), None);
+        events += &match api {
+            Api::Anthropic => {
+                let tool = json!({ "type": "tool_use", "id": id, "name": name, "input": {} });
+                block("content_block_start", json!({ "content_block": tool }))
+            }
+            Api::OpenAi => call(json!({ "index": at, "id": id, "type": "function",
+                "function": { "name": name, "arguments": "" } })),
+        };
+        for piece in *pieces {
+            events += &match api {
+                Api::Anthropic => {
+                    let delta = json!({ "type": "input_json_delta", "partial_json": piece });
+                    block("content_block_delta", json!({ "delta": delta }))
+                }
+                Api::OpenAi => call(json!({ "index": at, "function": { "arguments": piece } })),
+            };
+        }
+        if api == Api::Anthropic {
+            events += &block("content_block_stop", json!({}));
+        }
+    }
+    events
+}
+
+/// Returns the reason for stopping at tool calls.
+pub(crate) fn wants_tools(api: Api) -> &'static str {
+    match api {
+        Api::Anthropic => "tool_use",
+        Api::OpenAi => "tool_calls",
+    }
+}
+
 /// Returns the events after the text, with the reason for stopping.
 pub(crate) fn finish(api: Api, reason: &str) -> String {
     match api {

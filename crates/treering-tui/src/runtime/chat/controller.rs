@@ -19,8 +19,8 @@ use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 use treering::{EntryId, Role, Session};
 use treering_agent::{
-    AgentError, AgentSession, CancellationToken, Delta, Ending, Event as AgentEvent, Forked,
-    OnDelta, OnOutput, RetryNotice, ShellContext, StreamDelta,
+    AgentError, AgentSession, CancellationToken, Delta, Event as AgentEvent, Forked, OnDelta,
+    OnOutput, RetryNotice, ShellContext, StreamDelta, TurnEnd,
 };
 use treering_export::{Calls, PreviewLine};
 
@@ -124,12 +124,14 @@ impl ChatController {
             if let Some(why) = move_to_copy(&agent, &stop).await {
                 return CommandReply::event(ChatEvent::SendFailed(text, why));
             }
-            match agent.say(&*model, &text, Some(on_delta), &stop).await {
-                Ok(said) => match said.ending {
-                    Ending::Whole => CommandReply::default(),
-                    Ending::Cut => CommandReply::failure("the answer reached the longest allowed"),
-                    Ending::Aborted => CommandReply::notice("stopped: what had come is kept"),
-                    Ending::Failed(error) => CommandReply::failure(error.to_string()),
+            match agent.prompt(&*model, &text, Some(on_delta), &stop).await {
+                Ok(said) => match said.end {
+                    TurnEnd::Complete => CommandReply::default(),
+                    TurnEnd::Length => {
+                        CommandReply::failure("the answer reached the longest allowed")
+                    }
+                    TurnEnd::Aborted => CommandReply::notice("stopped: what had come is kept"),
+                    other => CommandReply::failure(other.to_string()),
                 },
                 // Nothing was said: it is still to be said.
                 Err(error) => CommandReply::event(ChatEvent::SendFailed(text, explained(&error))),

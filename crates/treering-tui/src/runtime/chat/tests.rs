@@ -68,7 +68,12 @@ impl ChatModel for Scripted {
                 Play::Say(text) => {
                     tell(text);
                     let usage = Usage { input: 10, output: 5, ..Usage::of_request() };
-                    Ok(ChatAnswer { text: text.into(), usage: Some(usage), model: "m".into() })
+                    Ok(ChatAnswer {
+                        text: text.into(),
+                        usage: Some(usage),
+                        model: "m".into(),
+                        ..ChatAnswer::default()
+                    })
                 }
                 Play::Hang(text) => {
                     tell(text);

@@ -1,0 +1,476 @@
+//! A turn: a message of the user, the answers of a model, and the tools that it calls, all recorded.
+//!
+//! The user's message is in the session before the model is asked, so nothing that was typed is lost.
+//! Then rounds follow: the model answers, the answer is recorded as far as it came, its tool calls are
+//! run, and their results are recorded. The turn ends with an answer without calls, with an answer that
+//! fails or is aborted, or at the bound on rounds. Every call that was recorded has a result.
+//!
+//! An answer that failed in a way that may pass is recorded, the leaf is moved back before it, and the
+//! model is asked again. A context that is too large is compacted: before the turn, between rounds by
+//! estimate, and when the provider refuses it. A compaction that fails does not end the turn.
+
+mod answer;
+mod tools;
+
+use super::ask::is_too_long;
+use super::busy::{Guard, Operation};
+use super::late::Late;
+use super::{AgentSession, CompactOptions, look};
+use crate::chat::{ChatModel, ChatRequest};
+use crate::error::AgentError;
+use crate::hooks::{
+    AnswerRecorded, AnswerRewound, CompactReason, Event, TurnFinished, TurnStarted,
+};
+use crate::session::Compaction;
+use crate::summarizer::{OnDelta, SummaryError, is_transient};
+use crate::tool::AgentTool;
+use answer::{Partial, collect};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+use treering::context::Model;
+use treering::entry::{AssistantMessage, StopReason};
+use treering::provider;
+use treering::usage::Usage;
+use treering::{EntryId, Error, Message, NewEntry, Session};
+
+/// Settings of turns.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TurnSettings {
+    /// The system prompt. System messages of the session follow it.
+    pub system_prompt: Option<String>,
+    /// The largest number of answers in one turn. A turn in which the model keeps calling tools ends
+    /// after so many.
+    pub max_rounds: u32,
+    /// The number of times that a failed answer is requested again. The HTTP clients of this crate retry on
+    /// their own account before that ([`Retry`](crate::Retry)).
+    pub retries: u32,
+    /// The pause before the first retry; each further one is twice as long.
+    pub retry_pause: Duration,
+}
+
+impl Default for TurnSettings {
+    fn default() -> Self {
+        TurnSettings {
+            system_prompt: None,
+            max_rounds: 100,
+            retries: 0,
+            retry_pause: Duration::from_secs(2),
+        }
+    }
+}
+
+/// The end of a turn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TurnEnd {
+    /// The model finished its answer.
+    Complete,
+    /// The answer reached the limit of output tokens.
+    Length,
+    /// The user aborted.
+    Aborted,
+    /// An answer failed.
+    Failed(SummaryError),
+    /// The model still called tools after [`TurnSettings::max_rounds`] answers.
+    RoundLimit,
+}
+
+impl std::fmt::Display for TurnEnd {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            TurnEnd::Complete => f.write_str("the answer is complete"),
+            TurnEnd::Length => f.write_str("the answer reached the maximum number of tokens"),
+            TurnEnd::Aborted => f.write_str("the turn was aborted"),
+            TurnEnd::Failed(error) => error.fmt(f),
+            TurnEnd::RoundLimit => f.write_str(
+                "the turn reached the maximum number of answers; send a message to continue",
+            ),
+        }
+    }
+}
+
+impl TurnEnd {
+    /// Returns the stop reason of the answer.
+    fn stop_reason(&self, has_calls: bool) -> StopReason {
+        match self {
+            TurnEnd::Complete | TurnEnd::RoundLimit if has_calls => StopReason::ToolUse,
+            TurnEnd::Complete | TurnEnd::RoundLimit => StopReason::Stop,
+            TurnEnd::Length => StopReason::Length,
+            TurnEnd::Aborted => StopReason::Aborted,
+            TurnEnd::Failed(_) => StopReason::Error,
+        }
+    }
+}
+
+/// A recorded turn.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct TurnReport {
+    /// The entry of the user's message.
+    pub question: EntryId,
+    /// The entry of the last answer.
+    pub answer: EntryId,
+    /// The text of the last answer, as far as it came.
+    pub text: String,
+    /// The usage of all answers together, if the server reported any.
+    pub usage: Option<Usage>,
+    /// The model, as it was asked for.
+    pub model: String,
+    /// The number of answers, without those that were retried.
+    pub rounds: u32,
+    /// The end of the turn.
+    pub end: TurnEnd,
+}
+
+/// Everything that the rounds of a turn share.
+struct Round<'a> {
+    agent: &'a AgentSession,
+    session: Arc<Session>,
+    model: &'a dyn ChatModel,
+    guard: &'a Guard<'a>,
+    cancel: &'a CancellationToken,
+    tools: Vec<Arc<dyn AgentTool>>,
+    settings: TurnSettings,
+    on_delta: Arc<Mutex<Option<OnDelta>>>,
+}
+
+/// One answer, recorded.
+struct Answered {
+    entry: EntryId,
+    partial: Partial,
+    usage: Option<Usage>,
+    end: TurnEnd,
+}
+
+impl AgentSession {
+    /// Sends a message to a model, runs the tools that it calls, and records everything, until the
+    /// model is done. `on_delta` sees the answers as they arrive, and so do
+    /// [`subscribe_deltas`](AgentSession::subscribe_deltas).
+    ///
+    /// An answer that fails or is aborted is recorded as well: see [`TurnReport::end`].
+    ///
+    /// # Errors
+    ///
+    /// Fails if there is nothing to send, another operation is running, or the session cannot be
+    /// written.
+    ///
+    /// ```
+    /// # use treering_agent::*;
+    /// # #[derive(Debug)] struct Parrot;
+    /// # impl ChatModel for Parrot {
+    /// #     fn provider(&self) -> &str { "acme" }
+    /// #     fn model(&self) -> &str { "parrot" }
+    /// #     fn context_window(&self) -> u64 { 1000 }
+    /// #     fn answer<'a>(&'a self, request: ChatRequest, _: &'a CancellationToken) -> ChatFuture<'a> {
+    /// #         let text = request.turns.last().map(|turn| turn.text.clone()).unwrap_or_default();
+    /// #         Box::pin(async move { Ok(ChatAnswer { text, ..ChatAnswer::default() }) })
+    /// #     }
+    /// # }
+    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+    /// let agent = AgentSession::new(treering::Session::in_memory("/project"));
+    /// let turn = agent.prompt(&Parrot, "Hello!", None, &CancellationToken::new()).await?;
+    /// assert_eq!((&*turn.text, turn.end), ("Hello!", TurnEnd::Complete));
+    /// assert_eq!(agent.session().leaf(), Some(turn.answer));
+    /// # Ok::<(), AgentError>(())
+    /// # }).unwrap();
+    /// ```
+    pub async fn prompt(
+        &self,
+        model: &dyn ChatModel,
+        text: &str,
+        on_delta: Option<OnDelta>,
+        cancel: &CancellationToken,
+    ) -> Result<TurnReport, AgentError> {
+        if text.trim().is_empty() {
+            return Err(AgentError::NothingSaid);
+        }
+        if let Ok(Some(Compaction::Aborted)) = self.make_room(model, cancel).await {
+            return Err(SummaryError::Cancelled.into());
+        }
+        let report = self.run_turn(model, text, on_delta, cancel).await?;
+        if report.end == TurnEnd::Complete {
+            // The turn has succeeded even if this fails.
+            let _ = self.make_room(model, cancel).await;
+        }
+        self.act().await;
+        Ok(report)
+    }
+
+    async fn run_turn(
+        &self,
+        model: &dyn ChatModel,
+        text: &str,
+        on_delta: Option<OnDelta>,
+        cancel: &CancellationToken,
+    ) -> Result<TurnReport, AgentError> {
+        let (guard, session) = self.begin(Operation::Turn, cancel)?;
+        let question = write_question(&session, model, text)?;
+        let started = TurnStarted { question: question.clone() };
+        self.hooks.publish(Event::TurnStart(Arc::new(started)));
+        let round = Round {
+            agent: self,
+            session,
+            model,
+            guard: &guard,
+            cancel: &guard.cancel,
+            tools: self.tools(),
+            settings: self.settings().turn.clone(),
+            on_delta: Arc::new(Mutex::new(on_delta)),
+        };
+        let report = round.run(question).await?;
+        let finished = TurnFinished { answer: report.answer.clone(), end: report.end.clone() };
+        self.hooks.publish(Event::TurnEnd(Arc::new(finished)));
+        Ok(report)
+    }
+
+    /// Compacts if the model's window is nearly full.
+    async fn make_room(
+        &self,
+        model: &dyn ChatModel,
+        cancel: &CancellationToken,
+    ) -> Result<Option<Compaction>, AgentError> {
+        let (name, window) = (name_of(model), self.window_for(model));
+        self.compact_if_needed_for(Some(&name), window, cancel).await
+    }
+
+    /// Returns the window of a model: from the settings if they name it, else its own.
+    fn window_for(&self, model: &dyn ChatModel) -> u64 {
+        let settings = self.settings();
+        let own = name_of(model).full_name();
+        let own = own.and_then(|name| settings.context_windows.get(&name).copied());
+        own.unwrap_or(model.context_window())
+    }
+}
+
+impl Round<'_> {
+    async fn run(&self, question: EntryId) -> Result<TurnReport, AgentError> {
+        let (mut at, mut rounds) = (question.clone(), 0);
+        let mut usage: Option<Usage> = None;
+        loop {
+            if rounds > 0 {
+                at = self.make_room(at).await;
+            }
+            let answered = self.answer(&mut at).await?;
+            rounds += 1;
+            if let Some(used) = answered.usage {
+                usage = Some(usage.unwrap_or_default() + used);
+            }
+            let Answered { entry: answer, mut partial, mut end, .. } = answered;
+            let calls = std::mem::take(&mut partial.calls);
+            if end == TurnEnd::Complete && !calls.is_empty() {
+                at = self.run_tools(answer.clone(), calls).await?;
+                if self.cancel.is_cancelled() {
+                    let answer = self.record_abort(&at)?;
+                    return Ok(self.report(
+                        question,
+                        answer,
+                        partial,
+                        usage,
+                        rounds,
+                        TurnEnd::Aborted,
+                    ));
+                }
+                if rounds < self.settings.max_rounds {
+                    continue;
+                }
+                end = TurnEnd::RoundLimit;
+            }
+            return Ok(self.report(question, answer, partial, usage, rounds, end));
+        }
+    }
+
+    fn report(
+        &self,
+        question: EntryId,
+        answer: EntryId,
+        partial: Partial,
+        usage: Option<Usage>,
+        rounds: u32,
+        end: TurnEnd,
+    ) -> TurnReport {
+        let (text, model) = (partial.text, self.model.model().to_owned());
+        TurnReport { question, answer, text, usage, model, rounds, end }
+    }
+
+    /// Records that the user aborted while tools ran.
+    fn record_abort(&self, at: &EntryId) -> Result<EntryId, AgentError> {
+        let (provider, model) = (self.model.provider(), self.model.model());
+        let entry = AssistantMessage::new(self.model.api(), provider, model).aborted().into();
+        Ok(Late::Reply.attach(&self.session, Some(at), &entry)?.id)
+    }
+
+    /// Asks the model and records its answer; again after a failure that may pass, and after a
+    /// compaction if the context was too large. `at` is the entry to answer.
+    async fn answer(&self, at: &mut EntryId) -> Result<Answered, AgentError> {
+        let (mut failures, mut was_compacted) = (0, false);
+        loop {
+            let (partial, usage, end) = self.ask(at).await?;
+            if let TurnEnd::Failed(error) = &end
+                && is_too_long(error)
+                && !was_compacted
+                && let Some(compaction) = self.compact(at, CompactReason::Overflow).await
+            {
+                // The refused request produced nothing to record.
+                *at = compaction;
+                was_compacted = true;
+                continue;
+            }
+            let entry = partial.entry(self.model, usage.as_ref(), &end)?;
+            let entry = Late::Reply.attach(&self.session, Some(&*at), &entry)?.id;
+            let recorded = AnswerRecorded { entry: entry.clone(), end: end.clone() };
+            self.agent.hooks.publish(Event::AnswerEnd(Arc::new(recorded)));
+            match &end {
+                TurnEnd::Failed(error) if failures < self.settings.retries && may_pass(error) => {
+                    failures += 1;
+                    let wait =
+                        self.settings.retry_pause.saturating_mul(1 << (failures - 1).min(16));
+                    self.rewind(at, &entry, error, failures, wait)?;
+                    tokio::select! {
+                        () = tokio::time::sleep(wait) => {}
+                        // The next request is aborted at once, and recorded so.
+                        () = self.cancel.cancelled() => {}
+                    }
+                }
+                _ => return Ok(Answered { entry, partial, usage, end }),
+            }
+        }
+    }
+
+    /// Moves the leaf back before a failed answer, unless it was moved elsewhere meanwhile.
+    fn rewind(
+        &self,
+        at: &EntryId,
+        failed: &EntryId,
+        error: &SummaryError,
+        attempt: u32,
+        wait: Duration,
+    ) -> Result<(), AgentError> {
+        if self.session.leaf().as_ref() == Some(failed) {
+            self.session.branch(at.as_str())?;
+        }
+        let rewound = AnswerRewound {
+            failed: failed.clone(),
+            attempt: attempt + 1,
+            attempts: self.settings.retries + 1,
+            reason: error.clone(),
+            wait,
+        };
+        self.agent.hooks.publish(Event::AnswerRewound(Arc::new(rewound)));
+        Ok(())
+    }
+
+    /// Asks the model once.
+    async fn ask(&self, at: &EntryId) -> Result<(Partial, Option<Usage>, TurnEnd), AgentError> {
+        let leaf = at.clone();
+        let context =
+            look(&self.session, move |session| session.context_at(Some(leaf.as_str()))).await?;
+        let definition = |tool: &Arc<dyn AgentTool>| {
+            provider::Tool::new(tool.name(), tool.description(), tool.parameters())
+        };
+        let tools: Vec<provider::Tool> = self.tools.iter().map(definition).collect();
+        let mut request = match tools.is_empty() {
+            true => ChatRequest::of(&context),
+            false => ChatRequest::with_tools(context, tools),
+        };
+        if let Some(prompt) = &self.settings.system_prompt {
+            let space = if request.system.is_empty() { "" } else { "\n\n" };
+            request.system = format!("{prompt}{space}{}", request.system);
+        }
+        let partial = Arc::new(Mutex::new(Partial::default()));
+        let stream = self.agent.hooks.answer_stream();
+        request.on_delta = Some(collect(&partial, &self.on_delta, stream));
+        let answered = tokio::select! {
+            // An answer that is complete is not thrown away.
+            biased;
+            answered = self.model.answer(request, self.cancel) => answered,
+            () = self.cancel.cancelled() => Err(SummaryError::Cancelled),
+        };
+        let mut partial =
+            std::mem::take(&mut *partial.lock().unwrap_or_else(PoisonError::into_inner));
+        let (usage, end) = match answered {
+            Ok(answer) => {
+                partial.text = answer.text;
+                partial.calls = self.named(answer.tool_calls);
+                (answer.usage, TurnEnd::Complete)
+            }
+            Err(SummaryError::Length) => (None, TurnEnd::Length),
+            Err(SummaryError::Cancelled) => (None, TurnEnd::Aborted),
+            Err(error) => (None, TurnEnd::Failed(error)),
+        };
+        Ok((partial, usage, end))
+    }
+
+    /// Gives every call an id of its own: some servers send none, or the same one twice.
+    fn named(&self, mut calls: Vec<crate::tool::ToolCall>) -> Vec<crate::tool::ToolCall> {
+        let mut seen = std::collections::HashSet::new();
+        for call in &mut calls {
+            if call.id.is_empty() || !seen.insert(call.id.clone()) {
+                call.id = format!("call_{}", self.session.new_id());
+                seen.insert(call.id.clone());
+            }
+        }
+        calls
+    }
+
+    /// Compacts between rounds if the model's window is nearly full. Returns the entry to answer.
+    async fn make_room(&self, at: EntryId) -> EntryId {
+        let (leaf, session) = (at.clone(), &self.session);
+        let tokens = look(session, move |session| match session.leaf().as_ref() == Some(&leaf) {
+            true => Ok(session.context_tokens()?.tokens),
+            false => Ok(0),
+        });
+        let name = name_of(self.model);
+        let window = self.agent.window_for(self.model);
+        let settings = self.agent.settings();
+        let is_full =
+            |tokens| settings.compaction.of_model(Some(&name)).should_compact(tokens, window);
+        match tokens.await {
+            Ok(tokens) if is_full(tokens) => {
+                self.compact(&at, CompactReason::Threshold).await.unwrap_or(at)
+            }
+            _ => at,
+        }
+    }
+
+    /// Compacts the branch that ends at `at`, if it is still the session's leaf. Returns the compaction.
+    async fn compact(&self, at: &EntryId, reason: CompactReason) -> Option<EntryId> {
+        if self.session.leaf().as_ref() != Some(at) {
+            return None;
+        }
+        let options = CompactOptions { reason, ..CompactOptions::default() };
+        match self.agent.compact_within(self.guard, &self.session, &options).await {
+            Ok(Compaction::Done(compacted)) => Some(compacted.entry.id().clone()),
+            _ => None,
+        }
+    }
+}
+
+/// Returns whether another request may succeed where this one failed.
+fn may_pass(error: &SummaryError) -> bool {
+    match error {
+        SummaryError::Connection(_)
+        | SummaryError::Timeout { .. }
+        | SummaryError::Server { .. }
+        | SummaryError::Empty => true,
+        SummaryError::Http { status, .. } => is_transient(*status),
+        _ => false,
+    }
+}
+
+fn name_of(model: &dyn ChatModel) -> Model {
+    let (provider, id) = (model.provider().to_owned(), model.model().to_owned());
+    Model { provider: Some(provider), model_id: Some(id) }
+}
+
+/// Writes the question, after a change of models if there is one, in one append.
+fn write_question(session: &Session, model: &dyn ChatModel, text: &str) -> Result<EntryId, Error> {
+    let mut entries = Vec::new();
+    if session.projection()?.model.as_ref() != Some(&name_of(model)) {
+        entries.push(NewEntry::model_change(model.provider(), model.model()));
+    }
+    let id = session.new_id();
+    entries.push(Message::user(text).into_entry().with_id(id.clone()));
+    session.append_all(&entries)?;
+    Ok(id)
+}

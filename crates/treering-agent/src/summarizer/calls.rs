@@ -1,0 +1,95 @@
+//! Tool calls as they arrive in pieces; shared by all HTTP clients.
+
+use super::Sink;
+use super::error::SummaryError;
+use crate::chat::ChatRequest;
+use crate::tool::ToolCall;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// The largest number of calls taken in one answer.
+const MAX_CALLS: usize = 128;
+
+/// The tool calls of an answer so far, by the index of their block.
+#[derive(Debug, Default)]
+pub(super) struct Calls {
+    calls: BTreeMap<usize, ToolCall>,
+    /// Whether the server said that the model wants tools to be called.
+    pub(super) is_wanted: bool,
+}
+
+impl Calls {
+    /// Returns the number of calls.
+    pub(super) fn len(&self) -> usize {
+        self.calls.len()
+    }
+
+    /// Adds a piece to the call with this index.
+    pub(super) fn push(
+        &mut self,
+        index: usize,
+        id: Option<&str>,
+        name: Option<&str>,
+        arguments: Option<&str>,
+        sink: &mut Sink,
+    ) -> Result<(), SummaryError> {
+        if !sink.takes_calls {
+            return Err(SummaryError::ToolCall);
+        }
+        if self.calls.len() >= MAX_CALLS && !self.calls.contains_key(&index) {
+            return Err(SummaryError::Length);
+        }
+        let empty =
+            || ToolCall { id: String::new(), name: String::new(), arguments: String::new() };
+        let call = self.calls.entry(index).or_insert_with(empty);
+        // Some servers repeat the id and the name with every piece.
+        if let Some(id) = id.filter(|id| !id.is_empty()) {
+            id.clone_into(&mut call.id);
+        }
+        if let Some(name) = name.filter(|name| !name.is_empty()) {
+            name.clone_into(&mut call.name);
+        }
+        if let Some(piece) = arguments {
+            sink.count(piece)?;
+            call.arguments.push_str(piece);
+        }
+        Ok(())
+    }
+
+    /// Returns the calls.
+    ///
+    /// # Errors
+    ///
+    /// [`SummaryError::ToolCall`] if the request offered no tools.
+    pub(super) fn finish(self, request: &ChatRequest) -> Result<Vec<ToolCall>, SummaryError> {
+        if request.tools.is_empty() && self.is_wanted {
+            return Err(SummaryError::ToolCall);
+        }
+        let whole = |mut call: ToolCall| {
+            // A call without arguments may come without any piece of them.
+            if call.arguments.trim().is_empty() {
+                call.arguments = "{}".to_owned();
+            }
+            call
+        };
+        Ok(self.calls.into_values().map(whole).collect())
+    }
+}
+
+/// Fails if an answer has neither text nor tool calls.
+pub(super) fn check_empty(text: &str, calls: &[ToolCall]) -> Result<(), SummaryError> {
+    match text.is_empty() && calls.is_empty() {
+        true => Err(SummaryError::Empty),
+        false => Ok(()),
+    }
+}
+
+/// Adds the members of a provider's request to the body.
+pub(super) fn add_members(body: &mut Value, request: &str) -> Result<(), SummaryError> {
+    let members: serde_json::Map<String, Value> = serde_json::from_str(request)
+        .map_err(|error| SummaryError::Protocol(format!("the request is not JSON: {error}")))?;
+    if let Some(body) = body.as_object_mut() {
+        body.extend(members);
+    }
+    Ok(())
+}

@@ -1,0 +1,163 @@
+//! Tools that a model may call during a turn.
+
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+
+/// The error of a tool. Its text becomes the result that the model sees.
+pub type ToolError = Box<dyn std::error::Error + Send + Sync>;
+
+/// The work of a tool.
+pub type ToolFuture<'a> = Pin<Box<dyn Future<Output = Result<ToolOutput, ToolError>> + Send + 'a>>;
+
+/// A tool call of a model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolCall {
+    /// The id that the result names.
+    pub id: String,
+    /// The tool's name.
+    pub name: String,
+    /// The arguments as the model wrote them. They are checked to be a JSON object before a tool runs.
+    pub arguments: String,
+}
+
+/// The result of a tool.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ToolOutput {
+    /// The text that the model sees.
+    pub text: String,
+    /// Images that the model sees, as media type and Base64 data.
+    pub images: Vec<(String, String)>,
+    /// JSON for user interfaces, which the model does not see.
+    pub details: Option<String>,
+    /// Whether the call failed.
+    pub is_error: bool,
+}
+
+impl ToolOutput {
+    /// Creates a successful result.
+    pub fn text(text: impl Into<String>) -> Self {
+        ToolOutput { text: text.into(), ..ToolOutput::default() }
+    }
+
+    /// Creates the result of a call that failed.
+    pub fn error(text: impl Into<String>) -> Self {
+        ToolOutput { text: text.into(), is_error: true, ..ToolOutput::default() }
+    }
+
+    /// Adds an image: its media type and its bytes in Base64.
+    #[must_use]
+    pub fn with_image(mut self, mime_type: impl Into<String>, data: impl Into<String>) -> Self {
+        self.images.push((mime_type.into(), data.into()));
+        self
+    }
+
+    /// Sets details for user interfaces, as JSON.
+    #[must_use]
+    pub fn with_details(mut self, details: impl Into<String>) -> Self {
+        self.details = Some(details.into());
+        self
+    }
+}
+
+/// A tool that a model may call. [`FnTool`] makes one from a closure.
+pub trait AgentTool: Send + Sync {
+    /// Returns the name that the model calls it by.
+    fn name(&self) -> &str;
+
+    /// Returns the description for the model.
+    fn description(&self) -> &str;
+
+    /// Returns a JSON Schema of the arguments.
+    fn parameters(&self) -> &str;
+
+    /// Returns whether calls of this tool may run at the same time as other such calls of the same
+    /// answer. The results are recorded in the order of the calls either way.
+    fn is_parallel(&self) -> bool {
+        false
+    }
+
+    /// Runs a call. The call is dropped when the user aborts the turn; `cancel` is canceled then, for
+    /// work that runs elsewhere.
+    fn run<'a>(&'a self, call: ToolCall, cancel: &'a CancellationToken) -> ToolFuture<'a>;
+}
+
+type Run = dyn Fn(ToolCall, CancellationToken) -> ToolFuture<'static> + Send + Sync;
+
+/// A tool made from a closure.
+///
+/// ```
+/// use treering_agent::{FnTool, ToolOutput};
+/// let tool = FnTool::new(
+///     "now",
+///     "Returns the time.",
+///     r#"{"type":"object","properties":{}}"#,
+///     |_call, _cancel| async { Ok(ToolOutput::text("It is noon.")) },
+/// );
+/// ```
+#[derive(Clone)]
+pub struct FnTool {
+    name: String,
+    description: String,
+    parameters: String,
+    is_parallel: bool,
+    run: Arc<Run>,
+}
+
+impl fmt::Debug for FnTool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FnTool").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl FnTool {
+    /// Creates a tool. `parameters` is a JSON Schema of the arguments.
+    pub fn new<F>(
+        name: impl Into<String>,
+        description: impl Into<String>,
+        parameters: impl Into<String>,
+        run: impl Fn(ToolCall, CancellationToken) -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output = Result<ToolOutput, ToolError>> + Send + 'static,
+    {
+        FnTool {
+            name: name.into(),
+            description: description.into(),
+            parameters: parameters.into(),
+            is_parallel: false,
+            run: Arc::new(move |call, cancel| Box::pin(run(call, cancel))),
+        }
+    }
+
+    /// Allows calls of this tool to run at the same time as other such calls.
+    #[must_use]
+    pub fn parallel(mut self) -> Self {
+        self.is_parallel = true;
+        self
+    }
+}
+
+impl AgentTool for FnTool {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn description(&self) -> &str {
+        &self.description
+    }
+
+    fn parameters(&self) -> &str {
+        &self.parameters
+    }
+
+    fn is_parallel(&self) -> bool {
+        self.is_parallel
+    }
+
+    fn run<'a>(&'a self, call: ToolCall, cancel: &'a CancellationToken) -> ToolFuture<'a> {
+        (self.run)(call, cancel.clone())
+    }
+}

@@ -1,0 +1,121 @@
+//! The example `agent`, run against a scripted model server on loopback.
+
+#[path = "../../examples/agent.rs"]
+#[allow(dead_code, reason = "its main is for people")]
+mod agent;
+
+use crate::support::scripted::{Play, Scripted};
+use crate::support::server::{Server, Step};
+use crate::support::talk::lines;
+use crate::support::wire::{
+    answer, begin, calls, delta, finish, head, refusal, wants_tools, whole,
+};
+use crate::support::{BOTH, chat_model};
+use crate::turn::{assert_paired, messages};
+use std::time::Duration;
+use treering::Session;
+use treering::compaction::CompactionSettings;
+use treering_agent::{
+    AgentSession, AgentSettings, CancellationToken, Event, SummaryError, TurnEnd,
+};
+
+/// Returns the settings of the example, without pauses.
+fn hurry(agent: AgentSession) -> AgentSession {
+    let mut settings = AgentSettings::clone(&agent.settings());
+    settings.turn.retry_pause = Duration::ZERO;
+    settings.compaction = CompactionSettings { keep_recent_tokens: 1, ..Default::default() };
+    agent.with_settings(settings)
+}
+
+#[tokio::test]
+async fn it_reads_writes_edits_and_runs_commands() {
+    for api in BOTH {
+        let ask = |all: &[(&str, &str, &[&str])]| {
+            answer(&(begin(api) + &calls(api, all) + &finish(api, wants_tools(api))))
+        };
+        let server = Server::start(vec![
+            ask(&[
+                ("c1", "read", &["{\"path\":\"in.txt\"}"]),
+                ("c2", "read", &["{\"path\":\"../secret\"}"]),
+            ]),
+            ask(&[("c3", "write", &["{\"path\":\"d/out.txt\",", "\"content\":\"one two\"}"])]),
+            ask(&[
+                ("c4", "edit", &["{\"path\":\"d/out.txt\",\"old\":\"two\",\"new\":\"three\"}"]),
+                ("c5", "bash", &["{\"command\":\"cat d/out.txt; echo; exit 3\"}"]),
+                ("c6", "bash", &["{\"command\":\"seq 100000\"}"]),
+            ]),
+            answer(&whole(api, &["Finished."])),
+        ])
+        .await;
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("in.txt"), "input\n").unwrap();
+        let agent = agent::coding_agent(Session::in_memory("/project"), dir.path());
+        let model = chat_model(api, &server.url());
+        let never = CancellationToken::new();
+        let turn = agent::run(&agent, &*model, "Work.", &never).await.unwrap();
+        assert_eq!((&*turn.text, turn.end, turn.rounds), ("Finished.", TurnEnd::Complete, 4));
+        assert_eq!(std::fs::read_to_string(dir.path().join("d/out.txt")).unwrap(), "one three");
+        let results: Vec<String> = lines(&agent.context().unwrap())
+            .into_iter()
+            .filter_map(|line| Some(line.strip_prefix("toolResult: ")?.to_owned()))
+            .collect();
+        assert_eq!(results[0], "input\n");
+        assert_eq!(results[1], "../secret is outside the directory");
+        assert_eq!((&*results[2], &*results[3]), ("Wrote 7 bytes.", "Replaced."));
+        assert_eq!(results[4], "one three\n\n(exit status: 3)");
+        assert!(results[5].starts_with("(The beginning was left out.)"), "{}", &results[5][..60]);
+        assert!(results[5].len() < 31_000 && results[5].ends_with("100000\n"));
+        assert_paired(&agent);
+        let request = server.requests().remove(0);
+        assert!(request.contains("You are a coding agent."));
+    }
+}
+
+#[tokio::test]
+async fn it_survives_failures_an_overflow_and_an_abort() {
+    for api in BOTH {
+        let hang = begin(api) + &delta(api, "I am still");
+        let server = Server::start(vec![
+            answer(&whole(api, &["First."])),
+            // An answer without content fails, and is requested again.
+            answer(&(begin(api) + &finish(api, crate::support::wire::normal(api)))),
+            answer(&whole(api, &["Second."])),
+            refusal(413, "", r#"{"error":{"message":"the prompt is too long"}}"#),
+            answer(&whole(api, &["Third."])),
+            vec![head(), Step::Chunk(hang.into()), Step::Closed],
+        ])
+        .await;
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("agent.jsonl");
+        let session = Session::create_at(&file, dir.path(), Default::default()).unwrap();
+        let agent = hurry(agent::coding_agent(session, dir.path()))
+            .with_summarizer(Scripted::plays([Play::Say("Two questions.")]));
+        let model = chat_model(api, &server.url());
+        let cancel = CancellationToken::new();
+        let mut events = agent.subscribe();
+        for (task, expected) in [("One?", "First."), ("Two?", "Second."), ("Three?", "Third.")] {
+            let turn = agent::run(&agent, &*model, task, &cancel).await.unwrap();
+            assert_eq!((&*turn.text, turn.end), (expected, TurnEnd::Complete));
+        }
+        let told: Vec<Event> = std::iter::from_fn(|| events.try_recv().ok()).collect();
+        let rewound = told.iter().find_map(|event| match event {
+            Event::AnswerRewound(rewound) => Some(rewound.reason.clone()),
+            _ => None,
+        });
+        assert_eq!(rewound, Some(SummaryError::Empty));
+        assert!(told.iter().any(|event| matches!(event, Event::SessionCompact(_))));
+
+        let mut deltas = agent.subscribe_deltas();
+        let abort = async {
+            deltas.recv().await.unwrap();
+            cancel.cancel();
+        };
+        let (turn, ()) = tokio::join!(agent::run(&agent, &*model, "Four?", &cancel), abort);
+        assert_eq!(turn.unwrap().end, TurnEnd::Aborted);
+        assert_eq!(messages(&agent).last().unwrap()["stopReason"], "aborted");
+        // The file alone tells the same.
+        let context = lines(&Session::open(&file).unwrap().context().unwrap());
+        assert!(context[0].starts_with("compactionSummary: Two questions."), "{context:?}");
+        assert_eq!(context.last().unwrap(), "assistant: I am still");
+    }
+}
