@@ -8,7 +8,7 @@
 use crate::decode::{Coding, Decoded, decode, has_hidden};
 use crate::fields::{FREE, HEADERS, SIGNATURES, STRUCTURE, is_blob};
 use crate::known::Known;
-use crate::named::{self, NAMES, VALUES};
+use crate::names::{self, NAMES, VALUES};
 use crate::rules::{Candidates, Hit, Kind, Rank, Rules};
 use crate::value::{self, Strength};
 use crate::walk::{self, Level, Visitor};
@@ -52,7 +52,7 @@ enum Context {
 
 impl Context {
     fn of(key: &[u8]) -> Context {
-        match named::strength(key) {
+        match names::strength(key) {
             Some(strength) => Context::Named(strength),
             None if key.eq_ignore_ascii_case(b"authorization") => Context::Authorization,
             None if key.eq_ignore_ascii_case(b"cookie") => Context::Cookie,
@@ -255,7 +255,7 @@ impl Visitor for Strings<'_> {
             return;
         }
         if NAMES.contains(&key) && text.len() <= 256 {
-            level.pair_name = named::strength(&decode(text, Coding::Json).bytes);
+            level.pair_name = names::strength(&decode(text, Coding::Json).bytes);
         }
         if VALUES.contains(&key) && level.pair_value.is_none() {
             level.pair_value = Some((level.key.clone(), inside));

@@ -14,7 +14,7 @@ use crate::special::Special;
 use crate::tokens::{Alphabet, Piece, Text, web_token};
 use crate::value::Strength;
 use crate::vendors::SHAPES;
-use crate::{Options, PatternError, commands, headers, keys, named, personal};
+use crate::{Options, PatternError, commands, headers, keys, named, names, personal};
 use memchr::memmem::Finder;
 use regex::bytes::{Regex, RegexBuilder};
 use std::ops::{ControlFlow, Range};
@@ -140,7 +140,7 @@ impl Rules {
         let mut builder = Builder::default();
         builder.add_tokens();
         let named = builder.kind("named-secret");
-        for (word, strength) in named::WORDS {
+        for (word, strength) in names::WORDS {
             builder.add(word, Some(Alphabet::Ascii), Rule::Named(*strength), named);
         }
         let credentials = builder.kind("authorization");

@@ -151,8 +151,8 @@ fn what_context_gives_away_is_found_without_it() {
     let path = dir.path().join("s.jsonl");
     let session = Session::create_at(&path, "/project", Default::default()).unwrap();
     let password = random(77, 20);
-    let early = session.append(Message::user(&format!("what is {password}?"))).unwrap();
-    session.append(Message::user(&format!("DB_PASSWORD={password}"))).unwrap();
+    let early = session.append(Message::user(format!("what is {password}?"))).unwrap();
+    session.append(Message::user(format!("DB_PASSWORD={password}"))).unwrap();
     session.set_name(&format!("about {password}")).unwrap();
     let redacted = redactor().open(&path).unwrap();
     let text = redacted.entry(early.as_str()).unwrap().message().unwrap().text();
