@@ -42,7 +42,9 @@ fn first_pass(bench: &Bench) -> Row {
             let marked = bytes.split(|byte| *byte == b'\n').filter(|line| redactor.look(line));
             black_box(marked.count());
         }));
-        base.push(ms(|| drop(black_box(memchr::memchr_iter(b'\n', &bytes).count()))));
+        base.push(ms(|| {
+            black_box(memchr::memchr_iter(b'\n', &bytes).count());
+        }));
     }
     let (ours, base) = (Stat::of(&ours), Stat::of(&base));
     let rate = bytes.len() as f64 / 1e6 / (ours.median / 1000.0);

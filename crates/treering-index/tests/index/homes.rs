@@ -18,7 +18,7 @@ const CODEX: &str = r#"{"timestamp":"2026-01-05T09:00:00.000Z","type":"session_m
 fn create(home: &Home, dialect: Dialect, file: &str) {
     let options = SessionOptions { dialect, ..SessionOptions::default() };
     let session = Session::create_at(home.at(file), "/p", options).unwrap();
-    session.append(Message::user(&format!("I use {dialect}."))).unwrap();
+    session.append(Message::user(format!("I use {dialect}."))).unwrap();
     session.append(Message::assistant("acme", "oak", "Good.")).unwrap();
 }
 

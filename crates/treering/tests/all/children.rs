@@ -109,7 +109,7 @@ fn append(file: &Path, seed: u64, count: usize) {
         // Mostly small, sometimes so large that the write takes a while.
         let size = if rng.chance(0.2) { 400_000 } else { 40_000 };
         let filler = "0123456789".repeat(rng.index(size) / 10);
-        let id = session.append(Message::user(&format!("{seed}:{number} {filler}"))).unwrap();
+        let id = session.append(Message::user(format!("{seed}:{number} {filler}"))).unwrap();
         tell(id.as_str());
     }
 }
@@ -117,7 +117,7 @@ fn append(file: &Path, seed: u64, count: usize) {
 fn create(file: &Path, seed: u64) {
     let session = Session::create_at(file, "/project", SessionOptions::default()).unwrap();
     wait_for_go();
-    match session.append(Message::user(&format!("by {seed}"))) {
+    match session.append(Message::user(format!("by {seed}"))) {
         Ok(id) => tell(id.as_str()),
         Err(Error::AlreadyExists(_)) => tell("exists"),
         Err(error) => tell(&format!("unexpected: {error}")),

@@ -36,7 +36,7 @@ fn none_does_not_sync() {
 fn each_syncs_before_it_returns() {
     let (journal, session) = begun(Durability::Each);
     for number in 0..5 {
-        session.append(Message::user(&number.to_string())).unwrap();
+        session.append(Message::user(number.to_string())).unwrap();
         assert_eq!(journal.durable(), journal.contents().len() as u64, "append {number}");
     }
 }
@@ -51,7 +51,7 @@ fn appends_that_wait_at_the_same_time_share_a_sync() {
     std::thread::scope(|scope| {
         for number in 0..THREADS {
             let session = &session;
-            scope.spawn(move || session.append(Message::user(&number.to_string())).unwrap());
+            scope.spawn(move || session.append(Message::user(number.to_string())).unwrap());
         }
     });
     let after = journal.counts();
@@ -75,7 +75,7 @@ fn a_failed_sync_fails_everybody_who_waits_and_leaves_nothing() {
         for number in 0..THREADS {
             let (session, errors) = (&session, &errors);
             scope.spawn(move || {
-                let error = session.append(Message::user(&number.to_string())).unwrap_err();
+                let error = session.append(Message::user(number.to_string())).unwrap_err();
                 errors.lock().unwrap().push(error);
             });
         }
@@ -251,7 +251,7 @@ fn each_in_a_file() {
             let session = &session;
             scope.spawn(move || {
                 for number in 0..25 {
-                    session.append(Message::user(&format!("{thread}:{number}"))).unwrap();
+                    session.append(Message::user(format!("{thread}:{number}"))).unwrap();
                 }
             });
         }

@@ -11,8 +11,8 @@ fn session(messages: usize) -> Session {
     let session = Session::in_memory("/project");
     let entries: Vec<_> = (0..messages)
         .map(|at| match at % 2 {
-            0 => Message::user(&format!("question {at}\n{}", "more\n".repeat(at % 7))),
-            _ => Message::assistant("acme", "m1", &format!("answer {at}")),
+            0 => Message::user(format!("question {at}\n{}", "more\n".repeat(at % 7))),
+            _ => Message::assistant("acme", "m1", format!("answer {at}")),
         })
         .map(treering::NewEntry::from)
         .collect();

@@ -79,7 +79,7 @@ impl Content {
     /// Adds a block from JSON.
     pub(super) fn block(&mut self, block: &[u8]) -> Result<()> {
         let block = checked("content", block)?;
-        if !json::get(block, "type").is_some_and(|kind| json::string(kind).is_some()) {
+        if json::get(block, "type").is_none_or(|kind| json::string(kind).is_none()) {
             return Err(Error::InvalidEntry("a content block is an object with a type".into()));
         }
         if !self.blocks.is_empty() {
