@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::id::EntryId;
 use crate::session::Session;
 use crate::snapshot::{Bodies, Snapshot};
-use crate::tree::Tree;
+use crate::tree::{Row, Tree};
 
 /// The text that precedes a stored branch summary.
 pub const BRANCH_SUMMARY_PREAMBLE: &str = "The user explored a different conversation branch before returning here.\nSummary of that exploration:\n\n";
@@ -171,7 +171,7 @@ impl Session {
         let view = self.view();
         let mut branch = AbandonedBranch::between(view.tree(), from, to)?;
         let ids = branch.entries.iter();
-        let rows: Vec<u32> = ids.filter_map(|id| view.tree().row(id.as_str())).collect();
+        let rows: Vec<Row> = ids.filter_map(|id| view.tree().row(id.as_str())).collect();
         (branch.messages, branch.total_tokens) =
             collect(&view, &rows, budget, &mut branch.file_ops)?;
         Ok(branch)
@@ -191,7 +191,7 @@ impl Session {
 /// size.
 pub(crate) fn collect(
     view: &Snapshot,
-    rows: &[u32],
+    rows: &[Row],
     budget: u64,
     files: &mut FileOps,
 ) -> Result<(Vec<ContextMessage>, u64)> {

@@ -16,6 +16,7 @@ use crate::log::{InMemoryFile, Joined, Listed};
 use crate::session::{Creation, Session, SessionOptions, location};
 use crate::snapshot::{Bodies, Snapshot};
 use crate::time;
+use crate::tree::Row;
 use crate::usage;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -382,7 +383,7 @@ fn describe(
     agent: Dialect,
     header: &Header,
     view: &Snapshot,
-    leaf: Option<u32>,
+    leaf: Option<Row>,
     (size, findings): (u64, usize),
 ) -> Result<SessionInfo> {
     let tree = view.tree();

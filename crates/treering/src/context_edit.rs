@@ -14,6 +14,7 @@ use crate::id::EntryId;
 use crate::json;
 use crate::session::Session;
 use crate::snapshot::{Bodies, Snapshot};
+use crate::tree::Row;
 use std::collections::{HashMap, HashSet};
 
 /// A planned edit of the context: the changes it would make.
@@ -67,7 +68,7 @@ impl Session {
 
     /// Plans [`drop_from_context`](Session::drop_from_context) and changes nothing.
     pub fn plan_drop(&self, entries: &[&str]) -> Result<EditPlan> {
-        let seen = Seen::at_leaf(self)?;
+        let seen = EditableContext::at_leaf(self)?;
         let asked = seen.find_all(entries)?;
         for &at in &asked {
             let found = &seen.contributions[at];
@@ -87,7 +88,7 @@ impl Session {
 
     /// Plans [`replace_in_context`](Session::replace_in_context) and changes nothing.
     pub fn plan_replace(&self, entry: &str, text: &str) -> Result<EditPlan> {
-        let seen = Seen::at_leaf(self)?;
+        let seen = EditableContext::at_leaf(self)?;
         let at = seen.find(entry)?;
         let found = &seen.contributions[at];
         let editable = [Role::User, Role::Assistant, Role::ToolResult, Role::Custom];
@@ -104,7 +105,7 @@ impl Session {
 
     /// Plans [`restore_in_context`](Session::restore_in_context) and changes nothing.
     pub fn plan_restore(&self, entries: &[&str]) -> Result<EditPlan> {
-        let seen = Seen::at_leaf(self)?;
+        let seen = EditableContext::at_leaf(self)?;
         let mut asked = seen.find_all(entries)?;
         for at in asked.clone() {
             if !seen.contributions[at].is_edited {
@@ -158,14 +159,14 @@ impl Contribution {
 }
 
 /// The context at the leaf, entry by entry.
-struct Seen {
+struct EditableContext {
     view: Snapshot,
-    leaf: Option<u32>,
+    leaf: Option<Row>,
     contributions: Vec<Contribution>,
     places: HashMap<EntryId, usize>,
 }
 
-impl Seen {
+impl EditableContext {
     fn at_leaf(session: &Session) -> Result<Self> {
         session.check_writable()?;
         let (view, leaf) = session.view_and_leaf()?;
@@ -201,7 +202,7 @@ impl Seen {
             }
         }
         pair(&mut contributions);
-        Ok(Seen { view, leaf, contributions, places })
+        Ok(EditableContext { view, leaf, contributions, places })
     }
 
     fn leaf(&self) -> Option<EntryId> {
@@ -277,7 +278,7 @@ impl Seen {
 }
 
 /// Returns the message of an entry, whatever edits there are.
-fn original(view: &Snapshot, bodies: &mut Bodies, row: u32) -> Result<Vec<u8>> {
+fn original(view: &Snapshot, bodies: &mut Bodies, row: Row) -> Result<Vec<u8>> {
     let edits = crate::context::Edits::among(view, bodies, &[])?;
     let messages = edits.project(view, bodies, row)?;
     Ok(messages.into_iter().next().map(|message| message.json).unwrap_or_default())

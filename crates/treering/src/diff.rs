@@ -11,6 +11,7 @@ use crate::id::EntryId;
 use crate::merge::same;
 use crate::session::Session;
 use crate::snapshot::{Bodies, Snapshot};
+use crate::tree::Row;
 use crate::usage::{self, Usage};
 
 /// Two branches side by side.
@@ -64,7 +65,7 @@ impl Session {
         let (here, there) = (self.view(), other.view());
         let a = here.tree().path_rows(here.tree().find_row(a)?);
         let b = there.tree().path_rows(there.tree().find_row(b)?);
-        let is_shared = |(a, b): &(&u32, &u32)| same(&here, **a, &there, **b);
+        let is_shared = |(a, b): &(&Row, &Row)| same(&here, **a, &there, **b);
         let shared = a.iter().zip(&b).take_while(is_shared).count();
         let common = shared.checked_sub(1).and_then(|last| a.get(last));
         Ok(Diff {
@@ -76,7 +77,7 @@ impl Session {
 }
 
 impl Side {
-    fn of(view: &Snapshot, rows: &[u32]) -> Result<Self> {
+    fn of(view: &Snapshot, rows: &[Row]) -> Result<Self> {
         let tree = view.tree();
         let mut side = Side { usage: usage::of_rows(view, rows)?, ..Side::default() };
         let mut bodies = Bodies::default();

@@ -16,9 +16,10 @@ use crate::load::Loaded;
 use crate::log::{Journal, MemoryJournal};
 use crate::session::copy::{PathCopy, whole};
 use crate::session::publish::write_verified;
-use crate::session::state::{Place, State};
+use crate::session::state::{Backing, State};
 use crate::session::{Creation, Durability, Session, SessionOptions, location};
 use crate::snapshot::{Bodies, Snapshot};
+use crate::tree::Row;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -95,7 +96,7 @@ struct Fork<'a> {
     source: &'a Session,
     loaded: Loaded,
     /// What is forked: the source, standing at the entry that the fork will stand at.
-    from: Standing,
+    from: SessionAt,
     extent: Extent,
     header: Header,
     dialect: Dialect,
@@ -106,11 +107,11 @@ struct Fork<'a> {
 }
 
 /// A session at one of its entries.
-struct Standing {
+struct SessionAt {
     view: Snapshot,
     /// The header's row, where it is a node.
-    header: Option<u32>,
-    leaf: Option<u32>,
+    header: Option<Row>,
+    leaf: Option<Row>,
 }
 
 impl<'a> Fork<'a> {
@@ -127,7 +128,7 @@ impl<'a> Fork<'a> {
         };
         let (own, path) = (loaded.dialect, source.path());
         let leaf = leaf.map(|leaf| view.tree().find_row(leaf.as_str())).transpose()?;
-        let from = Standing { view, header: loaded.header_row(), leaf };
+        let from = SessionAt { view, header: loaded.header_row(), leaf };
         let default = if own.is_writable() { own } else { Dialect::default() };
         let dialect = dialect.unwrap_or(default);
         if !dialect.is_writable() {
@@ -163,7 +164,7 @@ impl<'a> Fork<'a> {
         }
     }
 
-    fn rows(&self) -> Vec<u32> {
+    fn rows(&self) -> Vec<Row> {
         match self.extent {
             Extent::Path => self.from.path(),
             Extent::Whole => self.from.view.tree().live().collect(),
@@ -171,7 +172,7 @@ impl<'a> Fork<'a> {
     }
 
     fn has_conversation(&self) -> bool {
-        let role = |row: u32| self.from.view.tree().node(row).role();
+        let role = |row: Row| self.from.view.tree().node(row).role();
         self.rows().into_iter().any(|row| matches!(role(row), Some(Role::User | Role::Assistant)))
     }
 
@@ -210,21 +211,21 @@ impl<'a> Fork<'a> {
         };
         let open = || {
             let state =
-                State::with_header(Place::Elsewhere, journal(), load()?, self.header.clone())?;
+                State::with_header(Backing::Elsewhere, journal(), load()?, self.header.clone())?;
             Ok(Session::new(state, self.creation, Durability::None))
         };
         match (&conversion, &mut report) {
             (Some(conversion), Some(report)) => conversion.finish(&open, report)?,
             _ => self.prove(&open()?)?,
         }
-        let place = match &self.target {
-            None => Place::Elsewhere,
+        let backing = match &self.target {
+            None => Backing::Elsewhere,
             Some(path) => {
                 let (path, creation) = (path.clone(), self.creation);
-                Place::Pending { path, creation, memory: Arc::clone(&memory) }
+                Backing::Pending { path, creation, memory: Arc::clone(&memory) }
             }
         };
-        let state = State::with_header(place, journal(), load()?, self.header.clone())?;
+        let state = State::with_header(backing, journal(), load()?, self.header.clone())?;
         Ok(Session::new(state, self.creation, self.durability))
     }
 
@@ -261,7 +262,7 @@ impl<'a> Fork<'a> {
     fn prove(&self, fork: &Session) -> Result<()> {
         let (view, header) = fork.view_and_header();
         let leaf = fork.leaf().and_then(|leaf| view.tree().row(leaf.as_str()));
-        let (from, mut to) = (&self.from, Standing { view, header, leaf });
+        let (from, mut to) = (&self.from, SessionAt { view, header, leaf });
         let (theirs, ours) = (from.ids(from.sound_path()?), to.ids(to.sound_path()?));
         if theirs != ours {
             let end = |ids: &[&str]| ids.last().map_or("the start".to_owned(), |id| (*id).into());
@@ -272,7 +273,7 @@ impl<'a> Fork<'a> {
         if self.extent == Extent::Path {
             return Ok(());
         }
-        let all = |side: &Standing| side.view.tree().live().collect::<Vec<_>>();
+        let all = |side: &SessionAt| side.view.tree().live().collect::<Vec<_>>();
         if from.ids(all(from)) != to.ids(all(&to)) {
             return Err(Error::Unfaithful("it has other entries".into()));
         }
@@ -280,7 +281,7 @@ impl<'a> Fork<'a> {
         for end in tree.leaves().iter().rev().take(ENDS) {
             let (view, leaf) = (from.view.clone(), tree.row(end.as_str()));
             to.leaf = to.view.tree().row(end.as_str());
-            Standing { view, header: from.header, leaf }.compare(&to)?;
+            SessionAt { view, header: from.header, leaf }.compare(&to)?;
         }
         Ok(())
     }
@@ -290,14 +291,14 @@ impl<'a> Fork<'a> {
 /// copy are those of its source, so that one mistake shows in many of them.
 const ENDS: usize = 64;
 
-impl Standing {
-    fn path(&self) -> Vec<u32> {
+impl SessionAt {
+    fn path(&self) -> Vec<Row> {
         self.leaf.map(|leaf| self.view.tree().path_rows(leaf)).unwrap_or_default()
     }
 
     /// The path without damaged entries at its end, which are no places to stand at, also where a label
     /// or a leaf entry hangs on one.
-    fn sound_path(&self) -> Result<Vec<u32>> {
+    fn sound_path(&self) -> Result<Vec<Row>> {
         let (mut path, mut bodies) = (self.path(), Bodies::few());
         while let Some(&row) = path.last() {
             let is_note = matches!(self.view.tree().node(row).kind(), Kind::Label | Kind::Leaf);
@@ -310,15 +311,15 @@ impl Standing {
     }
 
     /// The ids of rows, without the header, leaf entries, and labels, which a fork makes anew.
-    fn ids(&self, rows: Vec<u32>) -> Vec<&str> {
+    fn ids(&self, rows: Vec<Row>) -> Vec<&str> {
         let tree = self.view.tree();
-        let is_entry = |row: &u32| !matches!(tree.node(*row).kind(), Kind::Label | Kind::Leaf);
+        let is_entry = |row: &Row| !matches!(tree.node(*row).kind(), Kind::Label | Kind::Leaf);
         let entries = rows.into_iter().filter(is_entry).filter(|row| Some(*row) != self.header);
         entries.map(|row| tree.id_text(row)).collect()
     }
 
     /// Fails unless both contexts are the same. They are read message by message.
-    fn compare(&self, fork: &Standing) -> Result<()> {
+    fn compare(&self, fork: &SessionAt) -> Result<()> {
         let mut theirs = self.view.clone().projection(self.leaf)?;
         let mut ours = fork.view.clone().projection(fork.leaf)?;
         let differs = |what: String| Err(Error::Unfaithful(what));

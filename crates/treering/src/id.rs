@@ -15,12 +15,12 @@ use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 /// assert_eq!(id.as_str(), "1f3a9c0e");
 /// ```
 #[derive(Clone)]
-pub struct EntryId(Text);
+pub struct EntryId(IdText);
 
 /// Ids are made, compared and handed around all the time, and nearly all have eight characters:
 /// those live in place.
 #[derive(Clone)]
-enum Text {
+enum IdText {
     Short { bytes: [u8; 22], len: u8 },
     Long(Box<str>),
 }
@@ -29,10 +29,10 @@ impl EntryId {
     /// The id as text.
     pub fn as_str(&self) -> &str {
         match &self.0 {
-            Text::Short { bytes, len } => {
+            IdText::Short { bytes, len } => {
                 std::str::from_utf8(&bytes[..usize::from(*len)]).unwrap_or_default()
             }
-            Text::Long(text) => text,
+            IdText::Long(text) => text,
         }
     }
 }
@@ -43,9 +43,9 @@ impl From<&str> for EntryId {
         EntryId(match bytes.get_mut(..text.len()) {
             Some(place) => {
                 place.copy_from_slice(text.as_bytes());
-                Text::Short { bytes, len: text.len() as u8 }
+                IdText::Short { bytes, len: text.len() as u8 }
             }
-            None => Text::Long(text.into()),
+            None => IdText::Long(text.into()),
         })
     }
 }
@@ -173,13 +173,9 @@ impl IdMaker {
         IdMaker(RandomState::new().build_hasher().finish())
     }
 
-    /// Makes the same ids for the same session and number. FNV-1a.
+    /// Makes the same ids for the same session and number.
     pub(crate) fn seeded(session: &str, number: u64) -> Self {
-        let mut hash = 0xCBF2_9CE4_8422_2325_u64;
-        for byte in session.bytes().chain(number.to_le_bytes()) {
-            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3);
-        }
-        IdMaker(hash)
+        IdMaker(fnv1a(0, session.bytes().chain(number.to_le_bytes())))
     }
 
     /// SplitMix64: tiny, and good enough for ids that are collision-checked anyway.
@@ -213,6 +209,14 @@ impl IdMaker {
         }
         EntryId::from(crate::time::uuid().to_string().as_str())
     }
+}
+
+/// Returns the FNV-1a hash of some bytes: small, and the same on every machine and in every release.
+/// Hashes with different seeds are independent.
+pub(crate) fn fnv1a(seed: u64, bytes: impl IntoIterator<Item = u8>) -> u64 {
+    bytes.into_iter().fold(0xCBF2_9CE4_8422_2325 ^ seed, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3)
+    })
 }
 
 fn hex8(value: u32, buffer: &mut [u8; 8]) -> &str {

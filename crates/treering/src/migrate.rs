@@ -12,9 +12,9 @@ use crate::fs::{self, NewFile};
 use crate::header::VERSION;
 use crate::json::{self, with_head_member};
 use crate::load::{LoadError, Loaded};
-use crate::log::{Carrier, FileJournal, Journal, check_replaceable, replace, scan};
+use crate::log::{FileJournal, Journal, TailCopier, check_replaceable, replace, scan};
 use crate::snapshot::{Bodies, Snapshot};
-use crate::tree::{Node, Shape};
+use crate::tree::{Node, Row, Shape};
 use std::borrow::Cow;
 use std::io::{self, Write};
 use std::ops::Range;
@@ -42,7 +42,7 @@ pub(crate) fn outlook(view: &Snapshot, loaded: &Loaded) -> Result<Option<Upgrade
     let shape = loaded.shape.unwrap_or(Shape::Tree);
     let (mut entries, mut compactions) = (0, 0);
     let mut bodies = Bodies::default();
-    for row in 0..loaded.tree.nodes.len() as u32 {
+    for row in loaded.tree.rows() {
         let Some(record) = bodies.record(view, row)? else { continue };
         if let Cow::Owned(new) =
             versions::upgraded(&loaded.tree, row, shape, header.version, record)
@@ -83,7 +83,7 @@ fn upgrade_at(path: &Path, file: &FileJournal, loaded: &Loaded) -> io::Result<Pa
     let version = loaded.header.as_ref().map_or(0, |header| header.declared.max(1));
     let backup = fs::beside(path, format!(".v{version}.bak"));
     let mut take = |from| copy_rest(file, from);
-    replace(new, Carrier::new(file, copied, &mut take)?, backup)
+    replace(new, TailCopier::new(file, copied, &mut take)?, backup)
 }
 
 /// Copies a log with `header` in the place of its own and its entries as the current version has
@@ -136,8 +136,9 @@ impl Copier<'_> {
             Some(header) if loaded.facts().has_own_header => header.version,
             _ => VERSION,
         };
-        let first = loaded.tree.nodes.partition_point(|node| node.offset < self.at);
-        for (row, node) in loaded.tree.nodes.iter().enumerate().skip(first) {
+        let tree = &loaded.tree;
+        for row in Row::range(tree.row_from(self.at)..tree.next_row()) {
+            let node = tree.node(row);
             if node.offset > loaded.header_span.start
                 && let Some(header) = header.take()
             {
@@ -149,10 +150,7 @@ impl Copier<'_> {
                 continue; // Copied with what is around it.
             }
             let bytes = self.read(&span)?;
-            self.replace(
-                &span,
-                &versions::upgraded(&loaded.tree, row as u32, shape, version, &bytes),
-            )?;
+            self.replace(&span, &versions::upgraded(&loaded.tree, row, shape, version, &bytes))?;
         }
         if let Some(header) = header.take() {
             self.replace(&loaded.header_span, header)?;

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::json;
 use crate::load::Loaded;
 use crate::log::{Journal, scan};
-use crate::tree::{NONE, Node, Shape, Tree};
+use crate::tree::{NONE, Node, Row, Shape, Tree};
 use std::borrow::Cow;
 use std::io;
 use std::path::PathBuf;
@@ -59,12 +59,12 @@ impl Snapshot {
     }
 
     /// Whether the row's parent may stand in the part of the log that was not read.
-    pub(crate) fn is_cut(&self, row: u32) -> bool {
+    pub(crate) fn is_cut(&self, row: Row) -> bool {
         self.partial && self.tree.node(row).has(Node::LOST_PARENT)
     }
 
     /// The row's bytes as they stand in the log.
-    pub(crate) fn bytes(&self, row: u32) -> io::Result<Vec<u8>> {
+    pub(crate) fn bytes(&self, row: Row) -> io::Result<Vec<u8>> {
         let node = self.tree.node(row);
         let mut bytes = vec![0; usize::try_from(node.len).map_err(io::Error::other)?];
         let got = scan::read_full(&*self.journal, node.offset, &mut bytes)?;
@@ -89,7 +89,7 @@ impl Snapshot {
     /// change. Messages after the entry's own go to `more`.
     fn native<'a>(
         &self,
-        row: u32,
+        row: Row,
         bytes: &'a [u8],
         images: Images,
         more: &mut Vec<Vec<u8>>,
@@ -122,7 +122,7 @@ impl Snapshot {
     }
 
     /// An entry with the id, parent and time that the tree has for it.
-    fn placed(&self, row: u32, entry: &NewEntry) -> Vec<u8> {
+    fn placed(&self, row: Row, entry: &NewEntry) -> Vec<u8> {
         let node = self.tree.node(row);
         let parent = match node.parent {
             NONE => b"null".to_vec(),
@@ -136,13 +136,13 @@ impl Snapshot {
         line
     }
 
-    pub(crate) fn entry(&self, row: u32) -> Result<Entry> {
+    pub(crate) fn entry(&self, row: Row) -> Result<Entry> {
         let bytes = self.bytes(row).map_err(Error::Storage)?;
         Ok(self.entry_of(row, &self.standard(&bytes), Images::Referenced))
     }
 
     /// Several entries, each read when it is asked for.
-    pub(crate) fn entries(self, rows: Vec<u32>) -> impl Iterator<Item = Result<Entry>> + use<> {
+    pub(crate) fn entries(self, rows: Vec<Row>) -> impl Iterator<Item = Result<Entry>> + use<> {
         let mut bodies = Bodies::default();
         rows.into_iter().map(move |row| bodies.entry(&self, row))
     }
@@ -153,7 +153,7 @@ impl Snapshot {
         mut wanted: impl FnMut(Kind, Option<Role>, &[u8]) -> bool,
     ) -> impl Iterator<Item = Result<Entry>> {
         let mut bodies = Bodies::default();
-        let rows: Vec<u32> = self.tree.live().collect();
+        let rows: Vec<Row> = self.tree.live().collect();
         rows.into_iter().filter_map(move |row| {
             let node = *self.tree.node(row);
             match bodies.read(&self, row) {
@@ -166,7 +166,7 @@ impl Snapshot {
         })
     }
 
-    fn entry_of(&self, row: u32, bytes: &[u8], images: Images) -> Entry {
+    fn entry_of(&self, row: Row, bytes: &[u8], images: Images) -> Entry {
         let node = self.tree.node(row);
         let object = &bytes[json::skip_space(bytes, 0)..];
         let found = json::whole_object(object, "message");
@@ -200,7 +200,7 @@ impl Snapshot {
 
     /// The leaf the file says is active. A damaged entry is not a place to go on from (other agents
     /// cannot see it): the nearest sound entry above it is.
-    pub(crate) fn file_leaf(&self) -> Result<Option<u32>> {
+    pub(crate) fn file_leaf(&self) -> Result<Option<Row>> {
         let Some(leaf) = self.tree.file_leaf_row() else { return Ok(None) };
         let mut bodies = Bodies::default();
         for row in self.tree.ancestors(leaf) {
@@ -212,7 +212,7 @@ impl Snapshot {
     }
 
     /// The same for a part of the log: the outer `None` means that the part does not tell.
-    pub(crate) fn file_leaf_if_known(&self) -> Result<Option<Option<u32>>> {
+    pub(crate) fn file_leaf_if_known(&self) -> Result<Option<Option<Row>>> {
         if self.tree.is_empty() || self.tree.points_nowhere() {
             return Ok(None);
         }
@@ -275,7 +275,7 @@ impl Bodies {
     }
 
     /// The row's bytes as they stand in the log, but always JSON.
-    fn read(&mut self, view: &Snapshot, row: u32) -> Result<&[u8]> {
+    fn read(&mut self, view: &Snapshot, row: Row) -> Result<&[u8]> {
         let node = *view.tree.node(row);
         let end = node.offset + node.len;
         if node.offset < self.start || end > self.start + self.window.len() as u64 {
@@ -300,14 +300,14 @@ impl Bodies {
         }
     }
 
-    pub(crate) fn entry(&mut self, view: &Snapshot, row: u32) -> Result<Entry> {
+    pub(crate) fn entry(&mut self, view: &Snapshot, row: Row) -> Result<Entry> {
         let images = self.images;
         let bytes = self.read(view, row)?;
         Ok(view.entry_of(row, bytes, images))
     }
 
     /// The entry's JSON, whether or not it is whole; nothing if it is known to be damaged.
-    pub(crate) fn any(&mut self, view: &Snapshot, row: u32) -> Result<Option<Cow<'_, [u8]>>> {
+    pub(crate) fn any(&mut self, view: &Snapshot, row: Row) -> Result<Option<Cow<'_, [u8]>>> {
         self.all(view, row, &mut Vec::new())
     }
 
@@ -315,7 +315,7 @@ impl Bodies {
     pub(crate) fn all(
         &mut self,
         view: &Snapshot,
-        row: u32,
+        row: Row,
         more: &mut Vec<Vec<u8>>,
     ) -> Result<Option<Cow<'_, [u8]>>> {
         if view.tree.node(row).has(Node::DAMAGED) {
@@ -327,7 +327,7 @@ impl Bodies {
     }
 
     /// The record as it stands in the log, if it is a whole object.
-    pub(crate) fn record(&mut self, view: &Snapshot, row: u32) -> Result<Option<&[u8]>> {
+    pub(crate) fn record(&mut self, view: &Snapshot, row: Row) -> Result<Option<&[u8]>> {
         if view.tree.node(row).has(Node::DAMAGED) {
             return Ok(None);
         }
@@ -338,7 +338,7 @@ impl Bodies {
     }
 
     /// The entry's JSON if it is a whole object.
-    pub(crate) fn whole(&mut self, view: &Snapshot, row: u32) -> Result<Option<Cow<'_, [u8]>>> {
+    pub(crate) fn whole(&mut self, view: &Snapshot, row: Row) -> Result<Option<Cow<'_, [u8]>>> {
         let Some(body) = self.any(view, row)? else { return Ok(None) };
         let start = json::skip_space(&body, 0);
         let whole = body.get(start) == Some(&b'{') && json::skip_value(&body, start).is_some();
@@ -350,12 +350,12 @@ impl Bodies {
 #[derive(Debug)]
 pub(crate) struct RecordsOnPath<'a> {
     view: &'a Snapshot,
-    rows: Vec<u32>,
+    rows: Vec<Row>,
     bodies: Bodies,
 }
 
 impl<'a> RecordsOnPath<'a> {
-    pub(crate) fn new(view: &'a Snapshot, rows: Vec<u32>) -> Self {
+    pub(crate) fn new(view: &'a Snapshot, rows: Vec<Row>) -> Self {
         RecordsOnPath { view, rows, bodies: Bodies::default() }
     }
 }

@@ -9,18 +9,19 @@ use crate::context::{ContextMessage, EditAt, Projection, Selected, contributes};
 use crate::entry::{Kind, MessageView, Role};
 use crate::error::Result;
 use crate::snapshot::Snapshot;
+use crate::tree::Row;
 use std::collections::HashMap;
 
 #[derive(Debug)]
 pub(super) struct Outline {
     projection: Projection,
     /// Those that were read.
-    parts: HashMap<usize, Part>,
+    parts: HashMap<usize, Contribution>,
 }
 
 /// The measured contribution of an entry.
 #[derive(Debug, Default)]
-pub(super) struct Part {
+pub(super) struct Contribution {
     pub(super) messages: Vec<Measured>,
     /// It has a message, which a context edit took out.
     pub(super) is_omitted: bool,
@@ -55,7 +56,7 @@ impl Outline {
         self.projection.view()
     }
 
-    pub(super) fn row(&self, at: usize) -> Option<u32> {
+    pub(super) fn row(&self, at: usize) -> Option<Row> {
         self.projection.row_at(at)
     }
 
@@ -79,7 +80,7 @@ impl Outline {
     }
 
     /// Returns the contribution of an entry.
-    pub(super) fn part(&mut self, at: usize) -> Result<&Part> {
+    pub(super) fn part(&mut self, at: usize) -> Result<&Contribution> {
         if !self.parts.contains_key(&at) {
             self.projection.go_to(at);
             if let Some(selected) = self.projection.next_selected()? {
@@ -151,7 +152,7 @@ impl Outline {
 }
 
 /// Returns the role of one of an entry's messages. Roles that the tree knows are not read.
-fn role(projection: &Projection, row: u32, place: usize, message: &ContextMessage) -> Role {
+fn role(projection: &Projection, row: Row, place: usize, message: &ContextMessage) -> Role {
     let node = projection.view().tree().node(row);
     match (node.kind(), node.role()) {
         (Kind::Message, Some(role)) if place == 0 => role,
@@ -161,7 +162,7 @@ fn role(projection: &Projection, row: u32, place: usize, message: &ContextMessag
     }
 }
 
-fn measure(projection: &Projection, selected: &Selected) -> Part {
+fn measure(projection: &Projection, selected: &Selected) -> Contribution {
     let measured = |(place, message): (usize, &ContextMessage)| {
         let role = role(projection, selected.row, place, message);
         Measured {
@@ -171,5 +172,5 @@ fn measure(projection: &Projection, selected: &Selected) -> Part {
         }
     };
     let messages = selected.messages.iter().enumerate().map(measured).collect();
-    Part { messages, is_omitted: selected.is_omitted }
+    Contribution { messages, is_omitted: selected.is_omitted }
 }

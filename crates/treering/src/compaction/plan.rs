@@ -6,6 +6,7 @@ use crate::context::Projection;
 use crate::entry::{Kind, Role};
 use crate::error::Result;
 use crate::id::EntryId;
+use crate::tree::Row;
 use std::ops::Range;
 
 /// Whether a context can be compacted.
@@ -48,7 +49,7 @@ pub struct CompactionPlan {
     pub settings: CompactionSettings,
     pub(super) outline: Outline,
     /// The row of the compaction before this one.
-    pub(super) previous: Option<u32>,
+    pub(super) previous: Option<Row>,
     /// The range that will be summarized, without the beginning of a split turn, which is the next
     /// field.
     pub(super) history: Range<usize>,

@@ -11,7 +11,7 @@ mod selected;
 pub(crate) mod tail;
 
 pub(crate) use project::{contributes, edited, joined};
-pub(crate) use select::Models;
+pub(crate) use select::ModelCache;
 pub(crate) use selected::{EditAt, Selected};
 
 use crate::entry::{Kind, Role};
@@ -19,16 +19,16 @@ use crate::error::{Error, Result};
 use crate::id::EntryId;
 use crate::json;
 use crate::snapshot::{Bodies, Snapshot};
-use crate::tree::Node;
+use crate::tree::{Node, Row};
 use project::{Edit, edits, project};
-use select::{Selection, select, settings};
+use select::{SelectedRows, select, settings};
 use std::collections::{HashMap, HashSet, VecDeque};
 
 /// The thinking level where none was ever set.
 pub(crate) const NO_THINKING: &str = "off";
 
 /// Returns the thinking level and the model in force at a row.
-pub(crate) fn settings_at(view: &Snapshot, row: u32) -> Result<(String, Option<Model>)> {
+pub(crate) fn settings_at(view: &Snapshot, row: Row) -> Result<(String, Option<Model>)> {
     match settings(view, &mut Bodies::few(), row)? {
         Ok(settings) => Ok(settings),
         // Only a part of a log can be incomplete.
@@ -38,7 +38,7 @@ pub(crate) fn settings_at(view: &Snapshot, row: u32) -> Result<(String, Option<M
 
 impl Snapshot {
     /// Returns the context at a row; `None` is before the first entry.
-    pub(crate) fn projection(self, leaf: Option<u32>) -> Result<Projection> {
+    pub(crate) fn projection(self, leaf: Option<Row>) -> Result<Projection> {
         match Projection::plan(self, leaf)? {
             Some(projection) => Ok(projection),
             // Only a part of a log can be incomplete.
@@ -151,13 +151,13 @@ pub struct Projection {
     /// The model in force, if any was named.
     pub model: Option<Model>,
     view: Snapshot,
-    selection: Selection,
+    selection: SelectedRows,
     edits: HashMap<String, Edit>,
     bodies: Bodies,
     /// The number of selected entries that were projected.
     done: usize,
     /// Selected entries further on that are part of a message handed out already.
-    joined: HashSet<u32>,
+    joined: HashSet<Row>,
     /// Messages of the last one that were not handed out yet.
     ready: VecDeque<ContextMessage>,
     edited: Vec<EditAt>,
@@ -167,7 +167,7 @@ pub struct Projection {
 pub(crate) struct Edits(HashMap<String, Edit>);
 
 impl Edits {
-    pub(crate) fn among(view: &Snapshot, bodies: &mut Bodies, rows: &[u32]) -> Result<Self> {
+    pub(crate) fn among(view: &Snapshot, bodies: &mut Bodies, rows: &[Row]) -> Result<Self> {
         Ok(Edits(edits(view, bodies, rows)?.0))
     }
 
@@ -177,7 +177,7 @@ impl Edits {
         &self,
         view: &Snapshot,
         bodies: &mut Bodies,
-        row: u32,
+        row: Row,
     ) -> Result<Vec<ContextMessage>> {
         let mut out = VecDeque::new();
         let kind = view.tree().node(row).kind();
@@ -201,10 +201,10 @@ impl Projection {
 
     /// Decides what counts at `leaf` (`None`: before the first entry). Nothing if the view is only a
     /// part of a log and the answer depends on the rest.
-    pub(crate) fn plan(view: Snapshot, leaf: Option<u32>) -> Result<Option<Self>> {
+    pub(crate) fn plan(view: Snapshot, leaf: Option<Row>) -> Result<Option<Self>> {
         let mut bodies = Bodies::default();
         let (selection, (thinking_level, model)) = match leaf {
-            None => (Selection::default(), (NO_THINKING.to_owned(), None)),
+            None => (SelectedRows::default(), (NO_THINKING.to_owned(), None)),
             Some(leaf) => {
                 let selection = select(&view, &mut bodies, leaf)?;
                 let settings = settings(&view, &mut bodies, leaf)?;
@@ -283,7 +283,7 @@ impl Projection {
         let Projection { view, bodies, edits, ready, selection, done, joined: joined_rows, .. } =
             self;
         let (tree, start) = (view.tree(), *done);
-        let role = |row: u32| tree.node(row).role();
+        let role = |row: Row| tree.node(row).role();
         if ready.is_empty() || role(selection.rows[start - 1]) != Some(Role::Assistant) {
             return Ok(());
         }

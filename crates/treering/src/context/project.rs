@@ -4,16 +4,16 @@
 use super::{ContextMessage, EditAt};
 use crate::entry::{Kind, Role};
 use crate::error::Result;
-use crate::json::{self, End, Members};
+use crate::json::{self, Members, ObjectEnd};
 use crate::snapshot::{Bodies, Snapshot};
-use crate::tree::{Node, Tree};
+use crate::tree::{Node, Row, Tree};
 use std::collections::{HashMap, VecDeque};
 
 /// Returns the latest context edit for every target, among the selected entries.
 pub(super) fn edits(
     view: &Snapshot,
     bodies: &mut Bodies,
-    rows: &[u32],
+    rows: &[Row],
 ) -> Result<(HashMap<String, Edit>, Vec<EditAt>)> {
     let (mut edits, mut edited) = (HashMap::new(), Vec::new());
     for (at, &row) in rows.iter().enumerate() {
@@ -44,7 +44,7 @@ pub(super) enum Edit {
 }
 
 /// Returns whether entries like this one are in contexts.
-pub(crate) fn contributes(tree: &Tree, row: u32) -> bool {
+pub(crate) fn contributes(tree: &Tree, row: Row) -> bool {
     let kind = tree.node(row).kind();
     matches!(kind, Kind::Message | Kind::CustomMessage | Kind::BranchSummary)
 }
@@ -53,7 +53,7 @@ pub(crate) fn contributes(tree: &Tree, row: u32) -> bool {
 pub(super) fn project(
     view: &Snapshot,
     bodies: &mut Bodies,
-    row: u32,
+    row: Row,
     is_summary: bool,
     edits: &HashMap<String, Edit>,
     out: &mut VecDeque<ContextMessage>,
@@ -128,7 +128,7 @@ fn message(body: &[u8]) -> Option<Vec<u8>> {
                     _ => {}
                 }
             }
-            if let End::Closed(end) = inner.end {
+            if let ObjectEnd::Closed(end) = inner.end {
                 found = Some((&body[start..end], role, content));
             }
             members.value_ends(inner.end);
@@ -137,7 +137,7 @@ fn message(body: &[u8]) -> Option<Vec<u8>> {
             found = None;
         }
     }
-    let (End::Closed(_), Some((message, role, content))) = (members.end, found) else {
+    let (ObjectEnd::Closed(_), Some((message, role, content))) = (members.end, found) else {
         return None;
     };
     if content.is_some_and(|content| content != b"null") {

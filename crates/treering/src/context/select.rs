@@ -7,7 +7,7 @@ use crate::entry::{Kind, Role};
 use crate::error::Result;
 use crate::json;
 use crate::snapshot::{Bodies, Snapshot};
-use crate::tree::{NONE, Node};
+use crate::tree::{NONE, Node, Row};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,15 +20,19 @@ pub(super) type Known<T> = std::result::Result<T, Incomplete>;
 
 /// The entries that count, in the order of the context.
 #[derive(Debug, Default)]
-pub(super) struct Selection {
-    pub rows: Vec<u32>,
+pub(super) struct SelectedRows {
+    pub rows: Vec<Row>,
     /// The first of them is a compaction that stands for what came before.
     pub compacted: bool,
     /// The number of them that are that compaction and what it keeps.
     pub old: usize,
 }
 
-pub(super) fn select(view: &Snapshot, bodies: &mut Bodies, leaf: u32) -> Result<Known<Selection>> {
+pub(super) fn select(
+    view: &Snapshot,
+    bodies: &mut Bodies,
+    leaf: Row,
+) -> Result<Known<SelectedRows>> {
     let tree = view.tree();
     let Some((compaction, first_kept)) = latest_compaction(view, bodies, leaf)? else {
         let rows = tree.path_rows(leaf);
@@ -36,13 +40,13 @@ pub(super) fn select(view: &Snapshot, bodies: &mut Bodies, leaf: u32) -> Result<
         return Ok(if cut {
             Err(Incomplete)
         } else {
-            Ok(Selection { rows, ..Selection::default() })
+            Ok(SelectedRows { rows, ..SelectedRows::default() })
         });
     };
-    let mut rows: Vec<u32> = tree.ancestors(leaf).take_while(|&row| row != compaction).collect();
+    let mut rows: Vec<Row> = tree.ancestors(leaf).take_while(|&row| row != compaction).collect();
     if tree.node(compaction).kind() == Kind::Reset {
         rows.reverse();
-        return Ok(Ok(Selection { rows, ..Selection::default() }));
+        return Ok(Ok(SelectedRows { rows, ..SelectedRows::default() }));
     }
     let after = rows.len();
     if let Some(first_kept) = first_kept.filter(|id| tree.id_text(compaction) != id.as_str()) {
@@ -60,7 +64,7 @@ pub(super) fn select(view: &Snapshot, bodies: &mut Bodies, leaf: u32) -> Result<
     let old = rows.len() - after;
     // So far: after the compaction, then kept, then the compaction; all newest first.
     rows.reverse();
-    Ok(Ok(Selection { rows, compacted: true, old }))
+    Ok(Ok(SelectedRows { rows, compacted: true, old }))
 }
 
 enum Kept {
@@ -70,7 +74,7 @@ enum Kept {
 }
 
 /// Collects the rows from above `compaction` up to `first`, newest first.
-fn kept(view: &Snapshot, compaction: u32, first: u32, rows: &mut Vec<u32>) -> Kept {
+fn kept(view: &Snapshot, compaction: Row, first: Row, rows: &mut Vec<Row>) -> Kept {
     let tree = view.tree();
     for row in tree.ancestors(compaction).skip(1) {
         let node = tree.node(row);
@@ -95,8 +99,8 @@ fn kept(view: &Snapshot, compaction: u32, first: u32, rows: &mut Vec<u32>) -> Ke
 fn latest_compaction(
     view: &Snapshot,
     bodies: &mut Bodies,
-    leaf: u32,
-) -> Result<Option<(u32, Option<String>)>> {
+    leaf: Row,
+) -> Result<Option<(Row, Option<String>)>> {
     let mut row = view.tree().node(leaf).compaction;
     while row != NONE {
         if let Some(body) = bodies.whole(view, row)? {
@@ -113,7 +117,7 @@ fn latest_compaction(
 }
 
 /// Returns the value that a row's parent inherited.
-fn above(view: &Snapshot, row: u32, inherited: impl Fn(&Node) -> u32) -> u32 {
+fn above(view: &Snapshot, row: Row, inherited: impl Fn(&Node) -> Row) -> Row {
     match view.tree().node(row).parent {
         NONE => NONE,
         parent => inherited(view.tree().node(parent)),
@@ -124,7 +128,7 @@ fn above(view: &Snapshot, row: u32, inherited: impl Fn(&Node) -> u32) -> u32 {
 pub(super) fn settings(
     view: &Snapshot,
     bodies: &mut Bodies,
-    leaf: u32,
+    leaf: Row,
 ) -> Result<Known<(String, Option<Model>)>> {
     let tree = view.tree();
     let (mut level, mut named) = (None, None);
@@ -150,7 +154,7 @@ pub(super) fn settings(
 }
 
 /// The model that an entry names.
-fn named_by(view: &Snapshot, bodies: &mut Bodies, row: u32) -> Result<Option<Model>> {
+fn named_by(view: &Snapshot, bodies: &mut Bodies, row: Row) -> Result<Option<Model>> {
     let kind = view.tree().node(row).kind();
     let named = bodies.whole(view, row)?.and_then(|body| model(kind, &body));
     // Some agents' messages do not say who wrote them; pi's always do, and then it counts.
@@ -164,14 +168,14 @@ fn named_by(view: &Snapshot, bodies: &mut Bodies, row: u32) -> Result<Option<Mod
 /// The models in force at many rows of one tree. In a session whose messages do not name their models,
 /// every look would lead up to the root; what one of them found, the others need not look for again.
 #[derive(Debug, Default)]
-pub(crate) struct Models {
-    found: HashMap<u32, Option<Arc<Model>>>,
+pub(crate) struct ModelCache {
+    found: HashMap<Row, Option<Arc<Model>>>,
     bodies: Bodies,
 }
 
-impl Models {
+impl ModelCache {
     /// Returns the model in force at a row.
-    pub(crate) fn at(&mut self, view: &Snapshot, row: u32) -> Result<Option<Arc<Model>>> {
+    pub(crate) fn at(&mut self, view: &Snapshot, row: Row) -> Result<Option<Arc<Model>>> {
         let mut asked = Vec::new();
         let (mut row, mut found) = (view.tree().node(row).model, None);
         while row != NONE && found.is_none() {

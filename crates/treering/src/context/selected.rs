@@ -10,12 +10,12 @@ use crate::entry::{Kind, Role};
 use crate::error::Result;
 use crate::json;
 use crate::snapshot::Snapshot;
-use crate::tree::Node;
+use crate::tree::{Node, Row};
 
 /// A selected entry and what it contributes to the context.
 #[derive(Debug)]
 pub(crate) struct Selected {
-    pub row: u32,
+    pub row: Row,
     pub messages: Vec<ContextMessage>,
     /// It has a message, which a context edit took out.
     pub is_omitted: bool,
@@ -40,7 +40,7 @@ impl Projection {
         Ok(Some(Selected { row, messages, is_omitted }))
     }
 
-    fn omits(&mut self, row: u32) -> Result<bool> {
+    fn omits(&mut self, row: Row) -> Result<bool> {
         let Projection { view, bodies, edits, .. } = self;
         let tree = view.tree();
         if !matches!(edits.get(tree.id_text(row)), Some(Edit::Remove)) {
@@ -78,7 +78,7 @@ impl Projection {
     }
 
     /// Returns the row at this place.
-    pub(crate) fn row_at(&self, at: usize) -> Option<u32> {
+    pub(crate) fn row_at(&self, at: usize) -> Option<Row> {
         self.selection.rows.get(at).copied()
     }
 

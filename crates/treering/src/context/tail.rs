@@ -52,7 +52,7 @@ pub(crate) fn projection(journal: &Arc<dyn Journal>, path: &Path) -> Result<Opti
 
 fn at_leaf(loaded: &Loaded, journal: &Arc<dyn Journal>) -> Result<Option<Projection>> {
     // An id derived from its line's number needs the number.
-    if loaded.tree.nodes.iter().any(|node| node.has(Node::DERIVED)) {
+    if loaded.tree.nodes().any(|node| node.has(Node::DERIVED)) {
         return Ok(None);
     }
     let view = Snapshot::new(loaded, Arc::clone(journal), true);

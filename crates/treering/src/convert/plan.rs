@@ -7,7 +7,7 @@ use crate::entry::{Kind, NewEntry, Role};
 use crate::error::Result;
 use crate::json;
 use crate::snapshot::{Bodies, Snapshot};
-use crate::tree::{NONE, Node, Tree};
+use crate::tree::{NONE, Node, Row, Tree};
 use std::collections::{HashMap, HashSet};
 
 /// Why a row is not written as an entry of its own.
@@ -17,38 +17,38 @@ pub(super) enum Dropped {
     Header,
     Damaged,
     /// A part of the message of another row.
-    Joined(u32),
+    Joined(Row),
     /// A reset whose summary is written as a compaction that keeps nothing, and so resets as well.
     Summarized,
 }
 
 /// The rows to write, and what stands for those that are not.
 #[derive(Debug)]
-pub(super) struct Plan {
-    pub rows: Vec<u32>,
-    dropped: HashMap<u32, Dropped>,
+pub(super) struct ConversionPlan {
+    pub rows: Vec<Row>,
+    dropped: HashMap<Row, Dropped>,
     /// The further parts of a message.
-    parts: HashMap<u32, Vec<u32>>,
+    parts: HashMap<Row, Vec<Row>>,
     /// How many entries follow a row's own.
-    more: HashMap<u32, usize>,
+    more: HashMap<Row, usize>,
     /// Messages that sum up what stood before a reset, written as compactions.
-    summaries: HashSet<u32>,
+    summaries: HashSet<Row>,
     /// Resets that are written as roots, and the settings in force there.
-    roots: HashMap<u32, Vec<NewEntry>>,
+    roots: HashMap<Row, Vec<NewEntry>>,
     /// Whether entries after a `leaf` entry hang on what it points to.
     skips_leaves: bool,
 }
 
-impl Plan {
+impl ConversionPlan {
     pub(super) fn new(
         view: &Snapshot,
-        rows: Vec<u32>,
-        header: Option<u32>,
-        leaf: Option<u32>,
+        rows: Vec<Row>,
+        header: Option<Row>,
+        leaf: Option<Row>,
         target: Dialect,
     ) -> Result<Self> {
         let tree = view.tree();
-        let mut plan = Plan {
+        let mut plan = ConversionPlan {
             rows,
             dropped: HashMap::new(),
             parts: HashMap::new(),
@@ -89,21 +89,21 @@ impl Plan {
     /// Decides what becomes of resets in a dialect that has none. A compaction says the same if all that
     /// follows the reset begins with a summary of what was before. Otherwise what follows must not hang
     /// on what was before: it gets a root of its own.
-    fn place_resets(&mut self, view: &Snapshot, leaf: Option<u32>) -> Result<()> {
+    fn place_resets(&mut self, view: &Snapshot, leaf: Option<Row>) -> Result<()> {
         let tree = view.tree();
-        let mut is_written = vec![false; tree.nodes.len()];
+        let mut is_written = vec![false; tree.row_count()];
         for &row in self.rows.iter().filter(|row| !self.dropped.contains_key(row)) {
-            is_written[row as usize] = true;
+            is_written[row.index()] = true;
         }
         let resets = self.rows.iter().copied();
-        let resets: Vec<u32> = resets.filter(|&row| tree.node(row).kind() == Kind::Reset).collect();
+        let resets: Vec<Row> = resets.filter(|&row| tree.node(row).kind() == Kind::Reset).collect();
         for reset in resets {
             let mut summarized = true;
             let mut below = vec![reset];
             while let Some(row) = below.pop() {
                 let children = tree.children_index().of(row).iter().copied();
-                let children: Vec<u32> =
-                    children.filter(|&child| is_written[child as usize]).collect();
+                let children: Vec<Row> =
+                    children.filter(|&child| is_written[child.index()]).collect();
                 // Here the context is empty.
                 let is_end = children.is_empty() && tree.node(row).kind() != Kind::Leaf;
                 summarized &= !is_end && leaf != Some(row);
@@ -133,49 +133,49 @@ impl Plan {
     }
 
     /// Returns whether a row's message is written as a compaction that keeps nothing.
-    pub(super) fn is_summary(&self, row: u32) -> bool {
+    pub(super) fn is_summary(&self, row: Row) -> bool {
         self.summaries.contains(&row)
     }
 
     /// Returns the entries that say again which settings are in force at a reset that is written as a
     /// root; `None` for any other row.
-    pub(super) fn root_settings(&self, row: u32) -> Option<&[NewEntry]> {
+    pub(super) fn root_settings(&self, row: Row) -> Option<&[NewEntry]> {
         self.roots.get(&row).map(Vec::as_slice)
     }
 
-    pub(super) fn dropped(&self, row: u32) -> Option<Dropped> {
+    pub(super) fn dropped(&self, row: Row) -> Option<Dropped> {
         self.dropped.get(&row).copied()
     }
 
-    pub(super) fn parts(&self, row: u32) -> &[u32] {
+    pub(super) fn parts(&self, row: Row) -> &[Row] {
         self.parts.get(&row).map_or(&[], Vec::as_slice)
     }
 
     /// Whether no message on the path to a row has parts elsewhere.
-    pub(super) fn has_whole_messages(&self, tree: &Tree, row: u32) -> bool {
+    pub(super) fn has_whole_messages(&self, tree: &Tree, row: Row) -> bool {
         if self.parts.is_empty() {
             return true;
         }
-        let path: HashSet<u32> = tree.ancestors(row).collect();
+        let path: HashSet<Row> = tree.ancestors(row).collect();
         path.iter().all(|row| self.parts(*row).iter().all(|part| path.contains(part)))
     }
 
     /// Returns the rows at which a branch of the result ends. Leaf entries are bookkeeping: a row with
     /// nothing else below it is an end.
-    pub(super) fn ends<'a>(&'a self, tree: &'a Tree) -> impl Iterator<Item = u32> + 'a {
-        let mut is_written = vec![false; tree.nodes.len()];
+    pub(super) fn ends<'a>(&'a self, tree: &'a Tree) -> impl Iterator<Item = Row> + 'a {
+        let mut is_written = vec![false; tree.row_count()];
         for &row in &self.rows {
-            is_written[row as usize] = tree.node(row).kind() != Kind::Leaf;
+            is_written[row.index()] = tree.node(row).kind() != Kind::Leaf;
         }
         let children = tree.children_index();
         self.rows.iter().copied().filter(move |&row| {
-            is_written[row as usize]
-                && !children.of(row).iter().any(|&child| is_written[child as usize])
+            is_written[row.index()]
+                && !children.of(row).iter().any(|&child| is_written[child.index()])
         })
     }
 
     /// The id of the last entry that a row is written as: what its children hang on.
-    pub(super) fn end(&self, tree: &Tree, row: u32) -> String {
+    pub(super) fn end(&self, tree: &Tree, row: Row) -> String {
         match self.more.get(&row) {
             Some(&more) => extra_id(tree.id_text(row), more),
             None => tree.id_text(row).to_owned(),
@@ -183,10 +183,10 @@ impl Plan {
     }
 
     /// Returns the parent of a row's children: the nearest row at or above it that is written.
-    pub(super) fn stand_in(&self, tree: &Tree, row: u32) -> Option<String> {
+    pub(super) fn stand_in(&self, tree: &Tree, row: Row) -> Option<String> {
         let mut at = row;
         // Every step goes up, or from a leaf entry to its target: the number of rows bounds them.
-        for _ in 0..=tree.nodes.len() {
+        for _ in 0..=tree.row_count() {
             if at == NONE {
                 return None;
             }
@@ -218,15 +218,15 @@ impl Plan {
     }
 
     /// The first row in the file that is below a row and written.
-    fn next_below(&self, tree: &Tree, row: u32) -> Option<u32> {
-        let is_written = |at: &u32| !self.dropped.contains_key(at);
+    fn next_below(&self, tree: &Tree, row: Row) -> Option<Row> {
+        let is_written = |at: &Row| !self.dropped.contains_key(at);
         let children = tree.children_index().of(row).iter().copied();
         children.filter(is_written).min()
     }
 }
 
 /// The settings in force at a row, as entries.
-fn settings_at(view: &Snapshot, row: u32) -> Result<Vec<NewEntry>> {
+fn settings_at(view: &Snapshot, row: Row) -> Result<Vec<NewEntry>> {
     let (level, model) = context::settings_at(view, row)?;
     let mut entries = Vec::new();
     if level != NO_THINKING {
@@ -246,8 +246,8 @@ fn settings_at(view: &Snapshot, row: u32) -> Result<Vec<NewEntry>> {
 }
 
 /// The part with which the message of a row begins.
-fn first_part(tree: &Tree, row: u32) -> Option<u32> {
-    let is_first = |&row: &u32| {
+fn first_part(tree: &Tree, row: Row) -> Option<Row> {
+    let is_first = |&row: &Row| {
         tree.node(row).role() == Some(Role::Assistant) && !tree.node(row).has(Node::CONTINUED)
     };
     tree.ancestors(row).skip(1).find(is_first)
@@ -264,7 +264,7 @@ pub(super) fn extra_id(id: &str, number: usize) -> String {
 }
 
 /// Fields with the ids in them replaced where they must be.
-pub(super) fn with_references(plan: &Plan, tree: &Tree, mut entry: NewEntry) -> NewEntry {
+pub(super) fn with_references(plan: &ConversionPlan, tree: &Tree, mut entry: NewEntry) -> NewEntry {
     if matches!(entry.kind(), Kind::Message | Kind::Custom | Kind::Other) {
         return entry;
     }

@@ -1,6 +1,6 @@
 //! Reads the result again, by the target's own rules.
 
-use super::plan::Plan;
+use super::plan::ConversionPlan;
 use crate::context::{Context, Projection};
 use crate::dialect::facts::NameRule;
 use crate::dialect::{Dialect, embed};
@@ -10,6 +10,7 @@ use crate::json;
 use crate::llm::Pairing;
 use crate::session::Session;
 use crate::snapshot::Snapshot;
+use crate::tree::Row;
 
 /// The fewest ends of branches that are compared, however long their paths are.
 const FEWEST: usize = 64;
@@ -34,9 +35,9 @@ pub(super) struct Verified {
 /// Fails with [`Error::Unfaithful`] at the first difference.
 pub(super) fn contexts(
     source: &Session,
-    plan: &Plan,
+    plan: &ConversionPlan,
     view: &Snapshot,
-    leaf: Option<u32>,
+    leaf: Option<Row>,
     result: &Session,
     dialect: Dialect,
 ) -> Result<Verified> {
@@ -52,7 +53,7 @@ pub(super) fn contexts(
     if !is_same_name(source.name(), result.name(), dialect) {
         return Err(differs("its name is another one".into()));
     }
-    let ends: Vec<u32> = plan.ends(tree).filter(|&row| Some(row) != leaf).collect();
+    let ends: Vec<Row> = plan.ends(tree).filter(|&row| Some(row) != leaf).collect();
     let mut verified = Verified { compared: 1, ends: ends.len() + 1 };
     if dialect.facts().export.is_some() {
         return Ok(verified);
@@ -77,9 +78,9 @@ pub(super) fn contexts(
 
 fn compare(
     before: &Snapshot,
-    at: Option<u32>,
+    at: Option<Row>,
     after: &Snapshot,
-    result_at: Option<u32>,
+    result_at: Option<Row>,
     dialect: Dialect,
 ) -> Result<()> {
     let (theirs, ours) = (before.clone().projection(at)?, after.clone().projection(result_at)?);

@@ -1,9 +1,9 @@
 //! Writes the entries of a plan, and makes the result stand where the source stood.
 
-use super::plan::{Dropped, Plan, extra_id, with_references};
+use super::plan::{ConversionPlan, Dropped, extra_id, with_references};
 use super::report::ConversionReport;
 use super::{Extent, verify};
-use crate::context::Models;
+use crate::context::ModelCache;
 use crate::dialect::export::{Item, Outcome, Source, name_of};
 use crate::dialect::facts::{LeafParent, NameRule, ResetForm};
 use crate::dialect::{self, About, Dialect, Stamp, embed};
@@ -14,7 +14,7 @@ use crate::id::EntryId;
 use crate::json;
 use crate::session::Session;
 use crate::snapshot::{Bodies, Snapshot};
-use crate::tree::Tree;
+use crate::tree::{Row, Tree};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::io::Write;
@@ -24,9 +24,9 @@ use std::io::Write;
 pub(crate) struct Conversion<'a> {
     source: &'a Session,
     view: Snapshot,
-    plan: Plan,
+    plan: ConversionPlan,
     /// The row that becomes the active leaf.
-    leaf: Option<u32>,
+    leaf: Option<Row>,
     header: Header,
     dialect: Dialect,
 }
@@ -48,7 +48,7 @@ impl<'a> Conversion<'a> {
             (Extent::Path, None) => Vec::new(),
             (Extent::Whole, _) => tree.live().collect(),
         };
-        let plan = Plan::new(&view, rows, header_row, leaf, dialect)?;
+        let plan = ConversionPlan::new(&view, rows, header_row, leaf, dialect)?;
         Ok(Conversion { source, view, plan, leaf, header, dialect })
     }
 
@@ -117,17 +117,17 @@ fn settle(
 #[derive(Debug)]
 pub(crate) struct Writer<'a> {
     pub(super) view: &'a Snapshot,
-    pub(super) plan: &'a Plan,
+    pub(super) plan: &'a ConversionPlan,
     pub(super) header: &'a Header,
     pub(super) dialect: Dialect,
-    models: RefCell<Models>,
+    models: RefCell<ModelCache>,
 }
 
 /// A conversion whose target writes whole sessions.
 struct Exported<'a> {
     writer: &'a Writer<'a>,
     name: Option<String>,
-    leaf: Option<u32>,
+    leaf: Option<Row>,
 }
 
 impl Source for Exported<'_> {
@@ -143,11 +143,11 @@ impl Source for Exported<'_> {
         self.name.as_deref()
     }
 
-    fn leaf(&self) -> Option<u32> {
+    fn leaf(&self) -> Option<Row> {
         self.leaf
     }
 
-    fn end(&self, row: u32) -> Option<String> {
+    fn end(&self, row: Row) -> Option<String> {
         self.writer.plan.stand_in(self.tree(), row)
     }
 
@@ -176,7 +176,7 @@ impl Source for Exported<'_> {
         Ok(edited)
     }
 
-    fn messages_before(&self, row: u32) -> Result<Vec<Vec<u8>>> {
+    fn messages_before(&self, row: Row) -> Result<Vec<Vec<u8>>> {
         let view = self.writer.view;
         let mut messages = Vec::new();
         for message in view.clone().projection(Some(row))? {
@@ -274,7 +274,7 @@ impl Writer<'_> {
     }
 
     /// A row's entry, with all parts of its message, and the messages after it.
-    fn entry(&self, bodies: &mut Bodies, row: u32) -> Result<Option<(NewEntry, Vec<Vec<u8>>)>> {
+    fn entry(&self, bodies: &mut Bodies, row: Row) -> Result<Option<(NewEntry, Vec<Vec<u8>>)>> {
         let node = self.view.tree().node(row);
         let mut more = Vec::new();
         let Some(body) = bodies.all(self.view, row, &mut more)? else { return Ok(None) };
@@ -298,7 +298,7 @@ impl Writer<'_> {
 
     /// An answer that says whose it is. Some agents only note when the model changes; for others an
     /// answer without a model means that there is none.
-    fn named(&self, entry: NewEntry, row: u32) -> Result<NewEntry> {
+    fn named(&self, entry: NewEntry, row: Row) -> Result<NewEntry> {
         let Some(message) = embed::member(&entry.fields, "message") else { return Ok(entry) };
         if json::get(message, "provider").is_some() || json::get(message, "model").is_some() {
             return Ok(entry);
@@ -321,7 +321,7 @@ impl Writer<'_> {
         entry.target().map(|target| target.to_string())
     }
 
-    fn outcome(&self, row: u32, entry: &NewEntry, line: &[u8]) -> Outcome {
+    fn outcome(&self, row: Row, entry: &NewEntry, line: &[u8]) -> Outcome {
         let kind = self.view.tree().node(row).kind();
         if kind == Kind::Reset && self.dialect.facts().reset != ResetForm::Entry {
             return Outcome::Adapted("what follows it begins a tree of its own");

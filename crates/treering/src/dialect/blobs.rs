@@ -209,7 +209,7 @@ fn hash(literal: &[u8]) -> Option<&str> {
 
 /// The images that a value holds, by the name of the member it belongs to (through arrays).
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum BlobContext {
     Content,
     Images,
     Elsewhere,
@@ -218,7 +218,7 @@ enum Place {
 /// An object or array that is still open, and what is known of it.
 struct Open {
     is_object: bool,
-    place: Place,
+    place: BlobContext,
     /// The name of the member being read; only for objects.
     key: Range<usize>,
     kind: Option<Range<usize>>,
@@ -244,7 +244,7 @@ fn find(message: &[u8]) -> Vec<Reference> {
         match byte {
             b'{' | b'[' => {
                 let place =
-                    open.last().map_or(Place::Elsewhere, |outer| outer.inner_place(message));
+                    open.last().map_or(BlobContext::Elsewhere, |outer| outer.inner_place(message));
                 open.push(Open::new(byte == b'{', place, found.len()));
             }
             b'}' | b']' => {
@@ -272,17 +272,17 @@ fn find(message: &[u8]) -> Vec<Reference> {
 }
 
 impl Open {
-    fn new(is_object: bool, place: Place, before: usize) -> Self {
+    fn new(is_object: bool, place: BlobContext, before: usize) -> Self {
         let (kind, mime, data, result, url) = (None, None, None, None, None);
         Open { is_object, place, key: 0..0, kind, mime, data, result, url, before }
     }
 
-    fn inner_place(&self, message: &[u8]) -> Place {
+    fn inner_place(&self, message: &[u8]) -> BlobContext {
         match &message[self.key.clone()] {
             _ if !self.is_object => self.place,
-            b"\"content\"" => Place::Content,
-            b"\"images\"" => Place::Images,
-            _ => Place::Elsewhere,
+            b"\"content\"" => BlobContext::Content,
+            b"\"images\"" => BlobContext::Images,
+            _ => BlobContext::Elsewhere,
         }
     }
 
@@ -306,9 +306,9 @@ impl Open {
             message[span].get(1..7).is_some_and(|name| name.eq_ignore_ascii_case(b"image/"))
         });
         let holds_image = match self.place {
-            Place::Content => is_image,
-            Place::Images => is_image || has_image_type,
-            Place::Elsewhere => false,
+            BlobContext::Content => is_image,
+            BlobContext::Images => is_image || has_image_type,
+            BlobContext::Elsewhere => false,
         };
         if let Some(literal) = self.data.filter(is_reference).filter(|_| holds_image) {
             // The other members of such a block are ignored.

@@ -62,7 +62,7 @@ fn of_bytes(bytes: &[u8]) -> Option<Dialect> {
             seen.take(line);
             continue;
         }
-        let record = Record::of(line);
+        let record = FirstRecord::of(line);
         if leaning == Leaning::Operator {
             if record.has_contents() {
                 return Some(operator_or_tau(line));
@@ -125,7 +125,7 @@ impl<'a> AfterPi<'a> {
             self.pi += 1;
             return;
         }
-        let record = Record::of(line);
+        let record = FirstRecord::of(line);
         match record.certain(Leaning::Pi) {
             Some(Dialect::Omp) => self.omp += 1,
             Some(_) => self.uuid += 1,
@@ -183,12 +183,12 @@ fn is_plain(line: &[u8]) -> bool {
 }
 
 /// The members of a record, as far as it can be read.
-struct Record<'a> {
+struct FirstRecord<'a> {
     bytes: &'a [u8],
     members: Vec<(&'a [u8], usize)>,
 }
 
-impl<'a> Record<'a> {
+impl<'a> FirstRecord<'a> {
     fn of(bytes: &'a [u8]) -> Self {
         let mut found = Vec::new();
         let mut members = Members::new(bytes, json::skip_space(bytes, 0));
@@ -198,7 +198,7 @@ impl<'a> Record<'a> {
                 break;
             }
         }
-        Record { bytes, members: found }
+        FirstRecord { bytes, members: found }
     }
 
     /// Returns the value of a key.
@@ -358,7 +358,7 @@ mod tests {
         #[test]
         fn what_its_first_members_call_plain_settles_nothing(line in record()) {
             if is_plain(line.as_bytes()) {
-                let record = Record::of(line.as_bytes());
+                let record = FirstRecord::of(line.as_bytes());
                 prop_assert!(record.certain(Leaning::Pi).is_none());
                 prop_assert!(!record.is_operators(Leaning::Pi) && record.has("parentId"));
             }

@@ -5,7 +5,7 @@ use crate::entry::{Kind, NewEntry};
 use crate::error::Result;
 use crate::header::Header;
 use crate::json;
-use crate::tree::Tree;
+use crate::tree::{Row, Tree};
 use std::collections::HashMap;
 use std::io::Write;
 
@@ -24,7 +24,7 @@ pub enum Outcome {
 /// An entry to be written, in treering's shape.
 pub(crate) struct Item {
     /// The row it comes from; `None` for further messages of the row before.
-    pub row: Option<u32>,
+    pub row: Option<Row>,
     pub id: String,
     pub parent: Option<String>,
     pub entry: NewEntry,
@@ -67,10 +67,10 @@ pub(crate) trait Source {
     fn name(&self) -> Option<&str>;
 
     /// Returns the row of the active leaf.
-    fn leaf(&self) -> Option<u32>;
+    fn leaf(&self) -> Option<Row>;
 
     /// Returns the id of the last entry that a row, or the nearest above it, is written as.
-    fn end(&self, row: u32) -> Option<String>;
+    fn end(&self, row: Row) -> Option<String>;
 
     /// Calls `each` for every entry to be written, in the order of the file.
     fn each(&self, each: &mut dyn FnMut(Item) -> Result<()>) -> Result<()>;
@@ -81,7 +81,7 @@ pub(crate) trait Source {
 
     /// Returns the messages of the context at a row, as a provider gets them, without that of the row
     /// itself.
-    fn messages_before(&self, row: u32) -> Result<Vec<Vec<u8>>>;
+    fn messages_before(&self, row: Row) -> Result<Vec<Vec<u8>>>;
 }
 
 /// Reports the outcome for an entry of this name.

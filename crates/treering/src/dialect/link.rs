@@ -5,13 +5,13 @@
 //! records pass as the file is read, and sets the tree right at its end.
 
 use crate::entry::head::Head;
-use crate::tree::Tree;
+use crate::tree::{Row, Tree};
 use std::fmt;
 
 /// Watches records pass, and links them when all were seen.
 pub(crate) trait Linker: fmt::Debug + Send {
     /// A record that became a row.
-    fn row(&mut self, row: u32, head: &Head<'_>);
+    fn row(&mut self, row: Row, head: &Head<'_>);
 
     /// A record that did not.
     fn side(&mut self, record: &[u8]);

@@ -43,6 +43,7 @@ pub(crate) use request_metadata::{Price, RequestMetadata};
 
 use crate::error::{Error, Result};
 use crate::header::Header;
+use crate::id::fnv1a;
 
 impl Dialect {
     /// Returns whether treering appends to this agent's files.
@@ -98,10 +99,7 @@ pub(crate) fn node_id(session: &str) -> String {
 /// A UUID made from a text: looks like any random one, and is always the same.
 pub(crate) fn uuid_of(id: &str) -> String {
     let hash = |seed: u64| {
-        let mut hash = 0xCBF2_9CE4_8422_2325_u64 ^ seed;
-        for byte in id.bytes() {
-            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3);
-        }
+        let mut hash = fnv1a(seed, id.bytes());
         hash = (hash ^ (hash >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         hash = (hash ^ (hash >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
         hash ^ (hash >> 31)

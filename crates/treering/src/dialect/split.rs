@@ -12,7 +12,7 @@
 use super::{Class, Codec};
 use crate::entry::Kind;
 use crate::entry::head::{Head, name};
-use crate::json::{self, End, Members};
+use crate::json::{self, Members, ObjectEnd};
 use memchr::memmem;
 use std::ops::Range;
 
@@ -79,9 +79,9 @@ fn object<'a>(line: &'a [u8], at: usize, codec: &dyn Codec) -> (What<'a>, usize)
         }
     }
     let (is_closed, end) = match members.end {
-        End::Closed(end) => (true, end),
-        End::Broken(reached) => (false, reached),
-        End::Open => return (What::Damaged, line.len()),
+        ObjectEnd::Closed(end) => (true, end),
+        ObjectEnd::Broken(reached) => (false, reached),
+        ObjectEnd::Open => return (What::Damaged, line.len()),
     };
     let type_name = kind.and_then(json::string);
     // A message's role may be readable even if the message is not whole: give all there is.

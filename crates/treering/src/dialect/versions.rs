@@ -4,13 +4,13 @@
 
 use crate::entry::{Kind, Role};
 use crate::json::{self, Members, with_head_member};
-use crate::tree::{NONE, Node, Shape, Tree};
+use crate::tree::{NONE, Node, Row, Shape, Tree};
 use std::borrow::Cow;
 
 /// Returns an entry of an older version as the current one has it.
 pub(crate) fn upgraded<'a>(
     tree: &Tree,
-    row: u32,
+    row: Row,
     shape: Shape,
     version: u64,
     bytes: &'a [u8],
@@ -32,7 +32,7 @@ pub(crate) fn upgraded<'a>(
         entry = first_kept_by_id(tree, entry);
     }
     if shape == Shape::Chain && node.kind() == Kind::BranchSummary && popped_to(&entry).is_some() {
-        let left = row.checked_sub(1).map(|row| json::quoted(tree.id_text(row)));
+        let left = row.previous().map(|row| json::quoted(tree.id_text(row)));
         let from = left.unwrap_or_else(|| b"\"root\"".to_vec());
         let summary = json::with_member(&entry, "fromId", &from);
         let summary = with_head_member(&summary, "type", b"\"branch_summary\"");
@@ -52,8 +52,8 @@ fn first_kept_by_id<'a>(tree: &Tree, entry: Cow<'a, [u8]>) -> Cow<'a, [u8]> {
         return entry;
     };
     let index = crate::entry::number(&entry[member.value]).filter(|index| *index >= 1.0);
-    let row = index.map_or(NONE, |index| index as u32 - 1);
-    if tree.nodes.get(row as usize).is_none() {
+    let row = index.map_or(NONE, |index| Row::new(index as usize - 1));
+    if tree.get(row).is_none() {
         return entry; // The header, or nothing: no entry is named, so nothing is kept.
     }
     let renamed = [b"\"firstKeptEntryId\":", &*json::quoted(tree.id_text(row))].concat();

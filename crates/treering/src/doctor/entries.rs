@@ -8,7 +8,7 @@ use crate::findings::Problem;
 use crate::json;
 use crate::load::{Loaded, MAX_FINDINGS};
 use crate::snapshot::{Bodies, Snapshot};
-use crate::tree::Node;
+use crate::tree::{Node, Row};
 use std::collections::HashMap;
 
 /// Entries of this size are worth a word, wherever they are.
@@ -25,7 +25,8 @@ pub(super) type Found = Vec<(u64, Problem)>;
 pub(super) fn examine(view: &Snapshot, loaded: &Loaded, found: &mut Found) -> Result<()> {
     let tree = view.tree();
     let mut bodies = Bodies::default();
-    let mut look = Look { loaded, found, tools: Tools::default(), unknown: Unknown::default() };
+    let mut look =
+        Look { loaded, found, tools: Tools::default(), unknown: UnknownTypes::default() };
     let mut more = Vec::new();
     for row in tree.live() {
         let node = *tree.node(row);
@@ -74,17 +75,17 @@ struct Look<'a> {
     loaded: &'a Loaded,
     found: &'a mut Found,
     tools: Tools,
-    unknown: Unknown,
+    unknown: UnknownTypes,
 }
 
 impl Look<'_> {
-    fn find(&mut self, row: u32, problem: Problem) {
+    fn find(&mut self, row: Row, problem: Problem) {
         if self.found.len() < MAX_FINDINGS {
             self.found.push((self.loaded.tree.node(row).offset, problem));
         }
     }
 
-    fn at(&mut self, row: u32, body: &[u8], more: &[Vec<u8>]) {
+    fn at(&mut self, row: Row, body: &[u8], more: &[Vec<u8>]) {
         let tree = &self.loaded.tree;
         let node = tree.node(row);
         let id = || tree.id(row);
@@ -118,7 +119,7 @@ impl Look<'_> {
         }
     }
 
-    fn message(&mut self, row: u32, message: &[u8], more: &[Vec<u8>]) {
+    fn message(&mut self, row: Row, message: &[u8], more: &[Vec<u8>]) {
         let view = MessageView::new(message);
         let has_content = view.get("content").is_some_and(|content| content != b"null");
         let speaks = matches!(view.role(), Role::User | Role::Assistant | Role::ToolResult);
@@ -141,9 +142,9 @@ impl Look<'_> {
 
 /// The number of occurrences of unknown types, with the first line of each. Bounded for any file.
 #[derive(Debug, Default)]
-pub(super) struct Unknown(HashMap<String, (u64, u64)>);
+pub(super) struct UnknownTypes(HashMap<String, (u64, u64)>);
 
-impl Unknown {
+impl UnknownTypes {
     pub(super) fn add(&mut self, name: &str, offset: u64) {
         const MAX_NAME: usize = 100;
         let name: String = name.chars().take(MAX_NAME).collect();
@@ -167,7 +168,7 @@ fn large(view: &Snapshot, loaded: &Loaded, found: &mut Found) {
         size if size > LARGE_FILE => LARGE.min(size / 10),
         _ => LARGE,
     };
-    let mut largest: Vec<(u64, u32)> = Vec::new();
+    let mut largest: Vec<(u64, Row)> = Vec::new();
     for row in tree.live() {
         let len = tree.node(row).len;
         if len > limit {

@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::findings::Problem;
 use crate::id::EntryId;
 use crate::snapshot::Snapshot;
-use crate::tree::{NONE, Node, Tree};
+use crate::tree::{NONE, Node, Row, Tree};
 
 /// The size of a session, and of the part that the active leaf reaches. Damaged entries do not
 /// count.
@@ -22,12 +22,12 @@ pub struct Reachability {
 
 impl Reachability {
     /// Of the rows that are whole.
-    pub(super) fn of(view: &Snapshot, is_whole: impl Fn(u32) -> bool) -> Result<Self> {
+    pub(super) fn of(view: &Snapshot, is_whole: impl Fn(Row) -> bool) -> Result<Self> {
         let tree = view.tree();
         let leaf = view.file_leaf()?;
         let roots = roots(tree);
-        let own = leaf.map(|leaf| roots[leaf as usize]);
-        let is_near = |row: &u32| Some(roots[*row as usize]) == own;
+        let own = leaf.map(|leaf| roots[leaf.index()]);
+        let is_near = |row: &Row| Some(roots[row.index()]) == own;
         let entries = tree.live().filter(|&row| is_whole(row)).count();
         let reachable = tree.live().filter(|&row| is_whole(row)).filter(is_near).count();
         let path = leaf.map_or(0, |leaf| tree.ancestors(leaf).filter(|&row| is_whole(row)).count());
@@ -46,10 +46,10 @@ pub(super) fn unreachable(view: &Snapshot) -> Result<Option<Problem>> {
     let tree = view.tree();
     let Some(leaf) = view.file_leaf()? else { return Ok(None) };
     let roots = roots(tree);
-    let own = roots[leaf as usize];
-    let is_broken = |root: u32| tree.node(root).has(Node::LOST_PARENT);
-    let is_cut_off = |&row: &u32| {
-        let root = roots[row as usize];
+    let own = roots[leaf.index()];
+    let is_broken = |root: Row| tree.node(root).has(Node::LOST_PARENT);
+    let is_cut_off = |&row: &Row| {
+        let root = roots[row.index()];
         root != own && (is_broken(root) || is_broken(own))
     };
     let count = tree.live().filter(is_cut_off).count();
@@ -57,39 +57,39 @@ pub(super) fn unreachable(view: &Snapshot) -> Result<Option<Problem>> {
 }
 
 /// Returns the root above every row.
-fn roots(tree: &Tree) -> Vec<u32> {
-    let mut roots = vec![NONE; tree.nodes.len()];
+fn roots(tree: &Tree) -> Vec<Row> {
+    let mut roots = vec![NONE; tree.row_count()];
     let mut way = Vec::new();
-    for start in 0..tree.nodes.len() as u32 {
+    for start in tree.rows() {
         let mut row = start;
-        while roots[row as usize] == NONE && tree.node(row).parent != NONE {
+        while roots[row.index()] == NONE && tree.node(row).parent != NONE {
             way.push(row);
             row = tree.node(row).parent;
         }
-        let root = match roots[row as usize] {
+        let root = match roots[row.index()] {
             NONE => row,
             root => root,
         };
-        roots[row as usize] = root;
-        way.drain(..).for_each(|row| roots[row as usize] = root);
+        roots[row.index()] = root;
+        way.drain(..).for_each(|row| roots[row.index()] = root);
     }
     roots
 }
 
 /// Returns how many entries are on the path to every row.
 pub(super) fn depths(tree: &Tree) -> Vec<u32> {
-    let mut depths = vec![0_u32; tree.nodes.len()];
+    let mut depths = vec![0_u32; tree.row_count()];
     let mut way = Vec::new();
-    for start in 0..tree.nodes.len() as u32 {
+    for start in tree.rows() {
         let mut row = start;
-        while row != NONE && depths[row as usize] == 0 {
+        while row != NONE && depths[row.index()] == 0 {
             way.push(row);
             row = tree.node(row).parent;
         }
-        let mut depth = if row == NONE { 0 } else { depths[row as usize] };
+        let mut depth = if row == NONE { 0 } else { depths[row.index()] };
         while let Some(row) = way.pop() {
             depth += 1;
-            depths[row as usize] = depth;
+            depths[row.index()] = depth;
         }
     }
     depths
@@ -100,7 +100,7 @@ pub(super) fn depths(tree: &Tree) -> Vec<u32> {
 pub(super) fn contexts_gained(before: &Tree, after: &Tree, own: &[EntryId]) -> usize {
     let (depths_before, depths_after) = (depths(before), depths(after));
     let depth = |tree: &Tree, depths: &[u32], id: &EntryId| {
-        tree.row(id.as_str()).map_or(0, |row| depths[row as usize])
+        tree.row(id.as_str()).map_or(0, |row| depths[row.index()])
     };
     let is_longer =
         |id: &EntryId| depth(after, &depths_after, id) > depth(before, &depths_before, id);

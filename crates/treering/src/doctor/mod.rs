@@ -30,11 +30,12 @@ use crate::log::{FileJournal, Journal};
 use crate::migrate;
 use crate::session::Session;
 use crate::snapshot::Snapshot;
-use entries::{Found, Unknown};
+use crate::tree::Row;
+use entries::{Found, UnknownTypes};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use survey::Piece;
-use text::Text;
+use survey::PartKind;
+use text::TextFindings;
 
 /// The findings about a session file after all of it was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -108,7 +109,7 @@ impl Session {
 fn findings(journal: &Arc<dyn Journal>, loaded: &Loaded) -> Result<Vec<Finding>> {
     let view = Snapshot::new(loaded, Arc::clone(journal), false);
     let mut found = about_the_header(loaded);
-    let mut text = Text::default();
+    let mut text = TextFindings::default();
     lines(&**journal, loaded, &mut found, &mut text)?;
     entries::examine(&view, loaded, &mut found)?;
     let mut findings = loaded.findings(&**journal, found).map_err(Error::Storage)?;
@@ -147,15 +148,20 @@ fn about_the_header(loaded: &Loaded) -> Found {
 
 /// Returns whether entries stand before the header.
 fn is_header_misplaced(loaded: &Loaded) -> bool {
-    let first = loaded.tree.nodes.first();
+    let first = loaded.tree.get(Row::FIRST);
     !loaded.header_span.is_empty()
         && !loaded.facts().is_headerless()
         && first.is_some_and(|node| node.offset < loaded.header_span.start)
 }
 
 /// Collects the findings of a look at every line.
-fn lines(journal: &dyn Journal, loaded: &Loaded, found: &mut Found, text: &mut Text) -> Result<()> {
-    let mut unknown = Unknown::default();
+fn lines(
+    journal: &dyn Journal,
+    loaded: &Loaded,
+    found: &mut Found,
+    text: &mut TextFindings,
+) -> Result<()> {
+    let mut unknown = UnknownTypes::default();
     let mut damage = 0;
     let surveyed = survey::lines(journal, loaded, |line| {
         text.take(line.number, line.offset, line.bytes);
@@ -165,10 +171,10 @@ fn lines(journal: &dyn Journal, loaded: &Loaded, found: &mut Found, text: &mut T
         }
         for part in line.parts {
             let problem = match part.what {
-                Piece::Fragment => Problem::Damaged,
-                Piece::DamagedEntry(row) => Problem::DamagedEntry(loaded.tree.id(row)),
-                Piece::Torn => Problem::TornTail,
-                Piece::Side => {
+                PartKind::Fragment => Problem::Damaged,
+                PartKind::DamagedEntry(row) => Problem::DamagedEntry(loaded.tree.id(row)),
+                PartKind::Torn => Problem::TornTail,
+                PartKind::Side => {
                     let record = &line.bytes[part.span.clone()];
                     let name = crate::json::get(record, "type").and_then(crate::json::string);
                     let name = name.unwrap_or_default();

@@ -6,7 +6,7 @@
 //! last keeps it, as reading has it; the others get ids of their own, unless they are copies.
 
 use super::is_header_misplaced;
-use super::nearest::{Line, Tops};
+use super::nearest::{RowRuns, Tops};
 use super::survey;
 use crate::entry::head;
 use crate::error::{Error, Result};
@@ -16,21 +16,21 @@ use crate::load::Loaded;
 use crate::log::Journal;
 use crate::migrate;
 use crate::snapshot::{Bodies, Snapshot};
-use crate::tree::{NONE, Node, Shape};
+use crate::tree::{NONE, Node, Row, Shape};
 use std::collections::{HashMap, HashSet};
 
 #[derive(Debug, Default)]
-pub(super) struct Plan {
+pub(super) struct RepairPlan {
     /// The rows that stay.
     pub keep: Vec<bool>,
     /// Every row's parent in the repaired log.
-    pub parents: Vec<u32>,
+    pub parents: Vec<Row>,
     /// Rows whose parent has to be written, in file order.
-    pub relinked: Vec<u32>,
+    pub relinked: Vec<Row>,
     /// New ids for rows that lost theirs to a later one.
-    pub renamed: HashMap<u32, EntryId>,
+    pub renamed: HashMap<Row, EntryId>,
     /// Rows that get the id they are shown under.
-    pub named: Vec<u32>,
+    pub named: Vec<Row>,
     /// Copies of later lines, which go.
     pub copies: usize,
     /// Lines that held several records, or records and fragments.
@@ -44,10 +44,10 @@ pub(super) struct Plan {
     pub upgrades: bool,
 }
 
-impl Plan {
+impl RepairPlan {
     pub(super) fn make(journal: &dyn Journal, view: &Snapshot, loaded: &Loaded) -> Result<Self> {
-        let rows = loaded.tree.nodes.len();
-        let mut plan = Plan { keep: vec![false; rows], ..Plan::default() };
+        let rows = loaded.tree.row_count();
+        let mut plan = RepairPlan { keep: vec![false; rows], ..RepairPlan::default() };
         plan.moves_header = is_header_misplaced(loaded);
         let header = loaded.header.as_ref().filter(|_| !loaded.header_span.is_empty());
         plan.names_header = header.is_some_and(|header| header.own_id().is_empty());
@@ -56,8 +56,10 @@ impl Plan {
             return Ok(plan);
         }
         plan.settle_duplicates(view, loaded)?;
-        plan.named = (0..rows as u32)
-            .filter(|&row| plan.keep[row as usize] && loaded.tree.node(row).has(Node::DERIVED))
+        plan.named = loaded
+            .tree
+            .rows()
+            .filter(|&row| plan.keep[row.index()] && loaded.tree.node(row).has(Node::DERIVED))
             .filter(|_| loaded.shape != Some(Shape::Chain))
             .collect();
         plan.settle_parents(view, loaded)?;
@@ -82,7 +84,7 @@ impl Plan {
             self.split += usize::from(line.parts.len() > 1);
             for part in line.parts {
                 match part.what.row() {
-                    Some(row) if part.what.is_sound() => self.keep[row as usize] = true,
+                    Some(row) if part.what.is_sound() => self.keep[row.index()] = true,
                     _ => {}
                 }
                 if !part.what.is_sound() {
@@ -102,15 +104,15 @@ impl Plan {
         }
         let session = loaded.header.as_ref().map_or("", |header| header.id.as_str());
         // By id: the line that keeps it, and the next one of those before it.
-        let mut kept: HashMap<EntryId, (u32, u32)> = HashMap::new();
+        let mut kept: HashMap<EntryId, (Row, Row)> = HashMap::new();
         let mut made: HashSet<EntryId> = HashSet::new();
-        let is_shadowed = |&row: &u32| tree.node(row).has(Node::SHADOWED);
-        for row in (0..tree.nodes.len() as u32).rev().filter(is_shadowed) {
-            if !self.keep[row as usize] {
+        let is_shadowed = |&row: &Row| tree.node(row).has(Node::SHADOWED);
+        for row in tree.rows().rev().filter(is_shadowed) {
+            if !self.keep[row.index()] {
                 continue;
             }
             let id = tree.id(row);
-            let winner = tree.row(id.as_str()).filter(|&winner| self.keep[winner as usize]);
+            let winner = tree.row(id.as_str()).filter(|&winner| self.keep[winner.index()]);
             let known = kept.get(&id).copied().or(winner.map(|winner| (winner, winner)));
             let Some((owner, next)) = known else {
                 // Later lines were damaged: this one is the last that can be read.
@@ -119,7 +121,7 @@ impl Plan {
             };
             let bytes = record(view, row)?;
             if bytes == record(view, next)? || bytes == record(view, owner)? {
-                self.keep[row as usize] = false;
+                self.keep[row.index()] = false;
                 self.copies += 1;
                 continue;
             }
@@ -138,9 +140,10 @@ impl Plan {
         let mut links = Links::new(self, view, loaded)?;
         links.break_rings();
         let parents = links.relink_lost();
-        self.relinked = (0..tree.nodes.len() as u32)
-            .filter(|&row| self.keep[row as usize])
-            .filter(|&row| parents.changed[row as usize])
+        self.relinked = tree
+            .rows()
+            .filter(|&row| self.keep[row.index()])
+            .filter(|&row| parents.changed[row.index()])
             .collect();
         self.parents = parents.parents;
         Ok(())
@@ -153,16 +156,16 @@ pub(super) fn is_mere_list(loaded: &Loaded) -> bool {
 }
 
 /// A row's record without the blanks around it.
-fn record(view: &Snapshot, row: u32) -> Result<Vec<u8>> {
+fn record(view: &Snapshot, row: Row) -> Result<Vec<u8>> {
     let bytes = view.bytes(row).map_err(Error::Storage)?;
     Ok(bytes.trim_ascii().to_vec())
 }
 
 /// The parents of the rows that stay.
 struct Links<'a> {
-    plan: &'a Plan,
+    plan: &'a RepairPlan,
     view: &'a Snapshot,
-    parents: Vec<u32>,
+    parents: Vec<Row>,
     /// Whether the parent is another than the file says.
     changed: Vec<bool>,
     /// Rows that must be linked anew.
@@ -170,77 +173,77 @@ struct Links<'a> {
 }
 
 struct Linked {
-    parents: Vec<u32>,
+    parents: Vec<Row>,
     changed: Vec<bool>,
 }
 
 impl<'a> Links<'a> {
-    fn new(plan: &'a Plan, view: &'a Snapshot, loaded: &Loaded) -> Result<Self> {
+    fn new(plan: &'a RepairPlan, view: &'a Snapshot, loaded: &Loaded) -> Result<Self> {
         let tree = view.tree();
-        let rows = tree.nodes.len();
+        let rows = tree.row_count();
         let (parents, changed) = (vec![NONE; rows], vec![false; rows]);
         let mut links = Links { plan, view, parents, changed, lost: vec![false; rows] };
         let owners = links.owners();
         let header = loaded.root_parent().and_then(|id| tree.row(id.as_str())).unwrap_or(NONE);
         // The rows that replace removed ones; `None` if the replacement is lost as well.
-        let mut stand_ins: HashMap<u32, Option<u32>> = HashMap::new();
+        let mut stand_ins: HashMap<Row, Option<Row>> = HashMap::new();
         let mut bodies = Bodies::default();
         let is_linked = loaded.codec().linker().is_some();
-        for row in (0..rows as u32).filter(|&row| plan.keep[row as usize]) {
+        for row in tree.rows().filter(|&row| plan.keep[row.index()]) {
             let (parent, is_lost) = match is_linked {
                 true => named_parent(view, &mut bodies, loaded, row)?,
                 false => (tree.node(row).parent, tree.node(row).has(Node::LOST_PARENT)),
             };
             if is_lost {
-                links.lost[row as usize] = true;
+                links.lost[row.index()] = true;
                 continue;
             }
-            if parent == NONE || plan.keep[parent as usize] {
-                links.parents[row as usize] = parent;
+            if parent == NONE || plan.keep[parent.index()] {
+                links.parents[row.index()] = parent;
                 continue;
             }
             if let Some(owner) = links.same_elsewhere(parent, &owners) {
-                links.parents[row as usize] = owner; // The id is right: nothing to write.
+                links.parents[row.index()] = owner; // The id is right: nothing to write.
                 continue;
             }
             match links.stand_in(parent, header, &owners, &mut stand_ins) {
-                Some(parent) => links.parents[row as usize] = parent,
-                None => links.lost[row as usize] = true,
+                Some(parent) => links.parents[row.index()] = parent,
+                None => links.lost[row.index()] = true,
             }
-            links.changed[row as usize] = true;
+            links.changed[row.index()] = true;
         }
         Ok(links)
     }
 
     /// Rows that have an id again because the later lines with it go.
-    fn owners(&self) -> HashMap<&'a str, u32> {
+    fn owners(&self) -> HashMap<&'a str, Row> {
         let tree = self.view.tree();
-        let has_own = |&row: &u32| {
-            self.plan.keep[row as usize]
+        let has_own = |&row: &Row| {
+            self.plan.keep[row.index()]
                 && tree.node(row).has(Node::SHADOWED)
                 && !self.plan.renamed.contains_key(&row)
         };
-        let rows = (0..tree.nodes.len() as u32).filter(has_own);
+        let rows = tree.rows().filter(has_own);
         rows.map(|row| (self.view.tree().id_text(row), row)).collect()
     }
 
     /// The whole line of a damaged row's id, if it hangs on the same parent: the damaged one was an
     /// attempt to write it again. Any other would cost the children what was above them.
-    fn same_elsewhere(&self, gone: u32, owners: &HashMap<&str, u32>) -> Option<u32> {
+    fn same_elsewhere(&self, gone: Row, owners: &HashMap<&str, Row>) -> Option<Row> {
         let tree = self.view.tree();
         let owner = *owners.get(tree.id_text(gone))?;
-        let place = |row: u32| (tree.node(row).parent, tree.node(row).has(Node::LOST_PARENT));
+        let place = |row: Row| (tree.node(row).parent, tree.node(row).has(Node::LOST_PARENT));
         (place(owner) == place(gone)).then_some(owner)
     }
 
     /// Returns the new parent of a removed row's child; `None` if it is not known.
     fn stand_in(
         &self,
-        gone: u32,
-        header: u32,
-        owners: &HashMap<&str, u32>,
-        known: &mut HashMap<u32, Option<u32>>,
-    ) -> Option<u32> {
+        gone: Row,
+        header: Row,
+        owners: &HashMap<&str, Row>,
+        known: &mut HashMap<Row, Option<Row>>,
+    ) -> Option<Row> {
         let tree = self.view.tree();
         let mut way = Vec::new();
         let mut row = gone;
@@ -256,7 +259,7 @@ impl<'a> Links<'a> {
             if row == NONE {
                 break Some(header);
             }
-            if self.plan.keep[row as usize] {
+            if self.plan.keep[row.index()] {
                 break Some(row);
             }
             if let Some(owner) = self.same_elsewhere(row, owners) {
@@ -270,39 +273,39 @@ impl<'a> Links<'a> {
     /// Makes the first row of every ring one that must be linked anew. Ids that changed hands may
     /// have closed rings that the tree had not.
     fn break_rings(&mut self) {
-        let mut seen = vec![0_u32; self.parents.len()];
-        for start in 0..self.parents.len() as u32 {
-            let walk = start + 1;
+        // The start of the walk on which a row was seen.
+        let mut seen = vec![NONE; self.parents.len()];
+        for start in self.view.tree().rows() {
             let mut row = start;
-            while row != NONE && seen[row as usize] == 0 {
-                seen[row as usize] = walk;
-                row = self.parents[row as usize];
+            while row != NONE && seen[row.index()] == NONE {
+                seen[row.index()] = start;
+                row = self.parents[row.index()];
             }
-            if row == NONE || seen[row as usize] != walk {
+            if row == NONE || seen[row.index()] != start {
                 continue;
             }
-            let (mut first, mut at) = (row, self.parents[row as usize]);
+            let (mut first, mut at) = (row, self.parents[row.index()]);
             while at != row {
                 first = first.min(at);
-                at = self.parents[at as usize];
+                at = self.parents[at.index()];
             }
-            self.parents[first as usize] = NONE;
-            self.lost[first as usize] = true;
+            self.parents[first.index()] = NONE;
+            self.lost[first.index()] = true;
         }
     }
 
     /// Links what is lost to the nearest earlier row that is not below it, in nearly linear time.
     fn relink_lost(mut self) -> Linked {
         let tree = self.view.tree();
-        let kind = |row: u32| usize::from(tree.node(row).has(Node::SIDECHAIN));
+        let kind = |row: Row| usize::from(tree.node(row).has(Node::SIDECHAIN));
         let mut tops = Tops::new(self.parents.clone());
         // Conversations of subagents and the main one stay apart.
-        let mut lines = [Line::default(), Line::default()];
-        for row in (0..self.parents.len() as u32).filter(|&row| self.plan.keep[row as usize]) {
-            if self.lost[row as usize] {
+        let mut lines = [RowRuns::default(), RowRuns::default()];
+        for row in tree.rows().filter(|&row| self.plan.keep[row.index()]) {
+            if self.lost[row.index()] {
                 let parent = lines[kind(row)].nearest(row, &mut tops);
-                self.parents[row as usize] = parent;
-                self.changed[row as usize] = true;
+                self.parents[row.index()] = parent;
+                self.changed[row.index()] = true;
                 tops.link(row, parent);
             }
             lines[kind(row)].push(row);
@@ -317,8 +320,8 @@ fn named_parent(
     view: &Snapshot,
     bodies: &mut Bodies,
     loaded: &Loaded,
-    row: u32,
-) -> Result<(u32, bool)> {
+    row: Row,
+) -> Result<(Row, bool)> {
     let record = bodies.record(view, row)?.unwrap_or_default();
     let literal = json::get(record, loaded.facts().keys.parent);
     let Some(name) = literal.and_then(head::name) else { return Ok((NONE, false)) };

@@ -5,8 +5,8 @@
 //! could be read in the old one.
 
 use super::history::{self, Reachability};
-use super::plan::{Plan, is_mere_list};
-use super::survey::Piece;
+use super::plan::{RepairPlan, is_mere_list};
+use super::survey::PartKind;
 use super::{findings, write};
 use crate::dialect::Dialect;
 use crate::entry::NewEntry;
@@ -17,12 +17,12 @@ use crate::id::EntryId;
 use crate::json;
 use crate::load::Loaded;
 use crate::log::{
-    Carrier, FileJournal, Journal, JournalError, check_replaceable, free, lock, replace,
+    FileJournal, Journal, JournalError, TailCopier, check_replaceable, free, lock, replace,
     whole_lines,
 };
 use crate::session::{Session, storage};
 use crate::snapshot::{Bodies, Snapshot};
-use crate::tree::NONE;
+use crate::tree::{NONE, Row};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -173,7 +173,7 @@ struct Patient<'a> {
     journal: Arc<dyn Journal>,
     loaded: Loaded,
     view: Snapshot,
-    plan: Plan,
+    plan: RepairPlan,
 }
 
 /// Where everything goes.
@@ -187,12 +187,12 @@ impl<'a> Patient<'a> {
         let journal = Arc::clone(&file) as Arc<dyn Journal>;
         let loaded = Loaded::read(&*journal).map_err(|error| error.at(Some(path)))?.at(path);
         let view = Snapshot::new(&loaded, Arc::clone(&journal), false);
-        let plan = Plan::make(&*journal, &view, &loaded)?;
+        let plan = RepairPlan::make(&*journal, &view, &loaded)?;
         Ok(Patient { path, file, journal, loaded, view, plan })
     }
 
     fn repair(self, to: &RepairTo) -> Result<Repair> {
-        let before = Reachability::of(&self.view, |row| self.plan.keep[row as usize])?;
+        let before = Reachability::of(&self.view, |row| self.plan.keep[row.index()])?;
         let mut repair = self.report(before)?;
         if self.plan.is_empty() {
             repair.remaining = findings(&self.journal, &self.loaded)?;
@@ -221,14 +221,14 @@ impl<'a> Patient<'a> {
             let record = bodies.record(&self.view, row)?.unwrap_or_default();
             let named = json::get(record, self.loaded.facts().keys.parent);
             let named = named.and_then(crate::entry::head::name);
-            let parent = plan.parents[row as usize];
+            let parent = plan.parents[row.index()];
             relinked.push(Relinked {
                 entry: self.final_id(row),
                 from: named.map(|name| name.text.into_owned()),
                 to: (parent != NONE).then(|| self.final_id(parent)),
             });
         }
-        let mut renamed: Vec<(u32, &EntryId)> =
+        let mut renamed: Vec<(Row, &EntryId)> =
             plan.renamed.iter().map(|(row, id)| (*row, id)).collect();
         renamed.sort_unstable();
         let renamed = renamed.into_iter();
@@ -256,7 +256,7 @@ impl<'a> Patient<'a> {
     }
 
     /// The row's id in the repaired session.
-    fn final_id(&self, row: u32) -> EntryId {
+    fn final_id(&self, row: Row) -> EntryId {
         self.plan.renamed.get(&row).cloned().unwrap_or_else(|| self.view.tree().id(row))
     }
 
@@ -322,7 +322,7 @@ impl<'a> Patient<'a> {
         if !self.loaded.dialect.is_writable() || is_mere_list(&self.loaded) {
             return Ok(Vec::new());
         }
-        let is_kept = |&row: &u32| self.plan.keep[row as usize];
+        let is_kept = |&row: &Row| self.plan.keep[row.index()];
         let leaf = self.view.file_leaf()?;
         let leaf = leaf.and_then(|leaf| self.view.tree().ancestors(leaf).find(is_kept));
         let leaf = leaf.map(|row| self.final_id(row));
@@ -371,10 +371,10 @@ impl<'a> Patient<'a> {
         };
         let is_list = is_mere_list(&self.loaded);
         let is_linked = self.loaded.codec().linker().is_some();
-        let mut new_rows = 0..(new_tree.nodes.len() - own.min(new_tree.nodes.len())) as u32;
+        let mut new_rows = new_tree.rows().take(new_tree.row_count().saturating_sub(own));
         let mut header_passed = !self.plan.moves_header;
         let (mut old_bodies, mut new_bodies) = (Bodies::default(), Bodies::default());
-        for row in (0..old_tree.nodes.len() as u32).filter(|&row| self.plan.keep[row as usize]) {
+        for row in old_tree.rows().filter(|&row| self.plan.keep[row.index()]) {
             if self.plan.moves_header && is_header(old_tree.node(row).offset, &self.loaded) {
                 continue;
             }
@@ -388,8 +388,8 @@ impl<'a> Patient<'a> {
             }
             let record = old_bodies.record(&self.view, row)?.ok_or_else(missing)?;
             let what = match is_header(old_tree.node(row).offset, &self.loaded) {
-                true => Piece::Header(Some(row)),
-                false => Piece::Entry(row),
+                true => PartKind::Header(Some(row)),
+                false => PartKind::Entry(row),
             };
             let expected = write::edited(&self.loaded, &self.plan, what, record);
             if new_bodies.record(new, new_row)? != Some(&*expected) {
@@ -400,7 +400,7 @@ impl<'a> Patient<'a> {
             }
             let parent = new_tree.node(new_row).parent;
             let parent = (parent != NONE).then(|| new_tree.id(parent));
-            let planned = self.plan.parents[row as usize];
+            let planned = self.plan.parents[row.index()];
             let planned = (planned != NONE).then(|| self.final_id(planned));
             if new_tree.id(new_row) != self.final_id(row) || !is_linked && parent != planned {
                 return Err(missing());
@@ -428,7 +428,7 @@ impl<'a> Patient<'a> {
         let repaired = if loaded.tail_counts { loaded.seen } else { loaded.complete };
         let backup = fs::beside(new.target(), ".bak");
         let mut take = |from| whole_lines(file, from);
-        replace(new, Carrier::new(file, repaired, &mut take)?, backup)
+        replace(new, TailCopier::new(file, repaired, &mut take)?, backup)
     }
 }
 

@@ -11,28 +11,29 @@ use crate::json;
 use crate::load::{BOM, Loaded};
 use crate::log::Journal;
 use crate::log::scan::{self, Bytes};
+use crate::tree::Row;
 use std::io;
 use std::ops::Range;
 
 /// A piece of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Part {
+pub(super) struct LinePart {
     /// Where on the line, counted from its first byte (after a byte order mark).
     pub span: Range<usize>,
-    pub what: Piece,
+    pub what: PartKind,
 }
 
 /// The class of a piece of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Piece {
+pub(super) enum PartKind {
     /// A whole entry.
-    Entry(u32),
+    Entry(Row),
     /// An entry that is not whole, but has its place in the tree.
-    DamagedEntry(u32),
+    DamagedEntry(Row),
     /// The session's header, and its row where it is a node.
-    Header(Option<u32>),
+    Header(Option<Row>),
     /// Another one.
-    SecondHeader(Option<u32>),
+    SecondHeader(Option<Row>),
     /// A whole record that is no part of the tree.
     Side,
     /// A title slot after another one.
@@ -43,25 +44,25 @@ pub(super) enum Piece {
     Torn,
 }
 
-impl Piece {
+impl PartKind {
     /// The row, if the piece is one of the tree's.
-    pub(super) fn row(self) -> Option<u32> {
+    pub(super) fn row(self) -> Option<Row> {
         match self {
-            Piece::Entry(row) | Piece::DamagedEntry(row) => Some(row),
-            Piece::Header(row) | Piece::SecondHeader(row) => row,
+            PartKind::Entry(row) | PartKind::DamagedEntry(row) => Some(row),
+            PartKind::Header(row) | PartKind::SecondHeader(row) => row,
             _ => None,
         }
     }
 
     /// Whether it stays in a repaired log.
     pub(super) fn is_sound(self) -> bool {
-        matches!(self, Piece::Entry(_) | Piece::Header(_) | Piece::Side)
+        matches!(self, PartKind::Entry(_) | PartKind::Header(_) | PartKind::Side)
     }
 }
 
 /// A line and what stands on it.
 #[derive(Debug)]
-pub(super) struct Line<'a> {
+pub(super) struct SurveyedLine<'a> {
     /// Counted from 1.
     pub number: u64,
     /// Where `bytes` stand in the log.
@@ -70,17 +71,18 @@ pub(super) struct Line<'a> {
     pub bytes: &'a [u8],
     pub terminated: bool,
     /// Nothing on a blank line.
-    pub parts: &'a [Part],
+    pub parts: &'a [LinePart],
 }
 
 /// Calls `each` for every line of a log that was loaded.
 pub(super) fn lines(
     journal: &dyn Journal,
     loaded: &Loaded,
-    mut each: impl FnMut(&Line<'_>) -> io::Result<()>,
+    mut each: impl FnMut(&SurveyedLine<'_>) -> io::Result<()>,
 ) -> io::Result<()> {
     let parent_key = loaded.facts().parent_key();
-    let mut surveyor = Surveyor { loaded, next_row: 0, titled: false, parts: Vec::new() };
+    let mut surveyor =
+        LineSurveyor { loaded, next_row: Row::FIRST, titled: false, parts: Vec::new() };
     let mut number = 0;
     scan::lines(journal, 0, loaded.seen, &parent_key, |line| {
         number += 1;
@@ -98,20 +100,20 @@ pub(super) fn lines(
         let (bytes, offset) = (&bytes[bom..], line.offset + bom as u64);
         surveyor.look_at(bytes, offset, line.terminated);
         let (terminated, parts) = (line.terminated, &*surveyor.parts);
-        each(&Line { number, offset, bytes, terminated, parts })
+        each(&SurveyedLine { number, offset, bytes, terminated, parts })
     })
 }
 
-struct Surveyor<'a> {
+struct LineSurveyor<'a> {
     loaded: &'a Loaded,
     /// The first row that does not stand before the line at hand.
-    next_row: u32,
+    next_row: Row,
     /// Whether a title slot was seen.
     titled: bool,
-    parts: Vec<Part>,
+    parts: Vec<LinePart>,
 }
 
-impl Surveyor<'_> {
+impl LineSurveyor<'_> {
     /// Fills `parts`.
     fn look_at(&mut self, bytes: &[u8], offset: u64, terminated: bool) {
         self.parts.clear();
@@ -124,7 +126,7 @@ impl Surveyor<'_> {
         let end = json::skip_value(bytes, start).filter(|_| bytes[start] == b'{');
         if let Some(end) = end.filter(|&end| json::skip_space(bytes, end) == bytes.len()) {
             let what = self.whole(&bytes[start..end], offset + start as u64);
-            self.parts.push(Part { span: start..end, what });
+            self.parts.push(LinePart { span: start..end, what });
             return;
         }
         let mut segments = Vec::new();
@@ -136,56 +138,56 @@ impl Surveyor<'_> {
             let is_whole = json::skip_value(record, 0) == Some(record.len());
             let what = match segment.what {
                 What::Damaged | What::DamagedEntry(_) if !terminated && at + 1 == last => {
-                    self.row_at(place).map_or(Piece::Torn, Piece::DamagedEntry)
+                    self.row_at(place).map_or(PartKind::Torn, PartKind::DamagedEntry)
                 }
                 What::Damaged | What::DamagedEntry(_) => {
-                    self.row_at(place).map_or(Piece::Fragment, Piece::DamagedEntry)
+                    self.row_at(place).map_or(PartKind::Fragment, PartKind::DamagedEntry)
                 }
                 _ if is_whole => self.whole(record, place),
-                _ => Piece::Fragment,
+                _ => PartKind::Fragment,
             };
-            self.parts.push(Part { span: segment.span, what });
+            self.parts.push(LinePart { span: segment.span, what });
         }
     }
 
-    fn whole(&mut self, record: &[u8], offset: u64) -> Piece {
+    fn whole(&mut self, record: &[u8], offset: u64) -> PartKind {
         let row = self.row_at(offset);
         if offset == self.loaded.header_span.start && !self.loaded.header_span.is_empty() {
-            return Piece::Header(row);
+            return PartKind::Header(row);
         }
         let codec = self.loaded.codec();
         // Sessions without a header have several records that could be one.
         let may_be_header = !self.loaded.facts().is_headerless();
         match row {
             Some(row) if !may_be_header || !self.loaded.facts().roots_below_header => {
-                Piece::Entry(row)
+                PartKind::Entry(row)
             }
             row => {
                 let name = json::get(record, "type").and_then(json::string).unwrap_or_default();
                 match (codec.classify(&name, record), row) {
                     (Class::Header | Class::HeaderNode, row) if may_be_header => {
-                        Piece::SecondHeader(row)
+                        PartKind::SecondHeader(row)
                     }
-                    (_, Some(row)) => Piece::Entry(row),
+                    (_, Some(row)) => PartKind::Entry(row),
                     (_, None) if self.loaded.facts().title(record).is_some() => {
                         match std::mem::replace(&mut self.titled, true) {
-                            true => Piece::SecondTitle,
-                            false => Piece::Side,
+                            true => PartKind::SecondTitle,
+                            false => PartKind::Side,
                         }
                     }
-                    (_, None) => Piece::Side,
+                    (_, None) => PartKind::Side,
                 }
             }
         }
     }
 
     /// The row that begins at `offset`. Offsets must not fall.
-    fn row_at(&mut self, offset: u64) -> Option<u32> {
-        let nodes = &self.loaded.tree.nodes;
-        while nodes.get(self.next_row as usize).is_some_and(|node| node.offset < offset) {
-            self.next_row += 1;
+    fn row_at(&mut self, offset: u64) -> Option<Row> {
+        let tree = &self.loaded.tree;
+        while tree.get(self.next_row).is_some_and(|node| node.offset < offset) {
+            self.next_row = self.next_row.next();
         }
-        let node = nodes.get(self.next_row as usize)?;
+        let node = tree.get(self.next_row)?;
         (node.offset == offset).then_some(self.next_row)
     }
 }

@@ -4,7 +4,7 @@ use crate::findings::{Finding, Problem};
 use crate::load::BOM;
 
 #[derive(Debug, Default)]
-pub(super) struct Text {
+pub(super) struct TextFindings {
     has_bom: bool,
     crlf: Lines,
     not_utf8: Lines,
@@ -26,7 +26,7 @@ impl Lines {
     }
 }
 
-impl Text {
+impl TextFindings {
     /// Looks at a line, which begins at `offset` if it has no byte order mark.
     pub(super) fn take(&mut self, number: u64, offset: u64, bytes: &[u8]) {
         self.has_bom |= number == 1 && offset == BOM.len() as u64;
@@ -39,7 +39,7 @@ impl Text {
     }
 
     pub(super) fn findings(self) -> impl Iterator<Item = Finding> {
-        let Text { has_bom, crlf, not_utf8 } = self;
+        let TextFindings { has_bom, crlf, not_utf8 } = self;
         let bom = has_bom.then_some(Finding { line: Some(1), problem: Problem::ByteOrderMark });
         let of = |lines: Lines, problem: fn(u64) -> Problem| {
             let problem = problem(lines.count);

@@ -12,7 +12,7 @@ use crate::findings::{Place, Problem};
 use crate::json;
 use crate::load::MAX_FINDINGS;
 use crate::snapshot::{Bodies, Snapshot};
-use crate::tree::Tree;
+use crate::tree::{Row, Tree};
 use foldhash::quality::RandomState;
 use std::collections::HashMap;
 use std::hash::BuildHasher;
@@ -27,14 +27,14 @@ pub(super) struct Tools {
 /// A call or a result.
 #[derive(Debug, Clone, Copy)]
 struct Use {
-    row: u32,
+    row: Row,
     is_call: bool,
     hash: u64,
 }
 
 impl Tools {
     /// Remembers what is in a message. Rows must not fall.
-    pub(super) fn take(&mut self, row: u32, message: &[u8]) {
+    pub(super) fn take(&mut self, row: Row, message: &[u8]) {
         tool_uses(message, |is_call, call| {
             let hash = self.hasher.hash_one(call);
             self.uses.push(Use { row, is_call, hash });
@@ -42,7 +42,7 @@ impl Tools {
     }
 
     /// Returns the uses of a row, as indices.
-    fn of(&self, row: u32) -> std::ops::Range<usize> {
+    fn of(&self, row: Row) -> std::ops::Range<usize> {
         let start = self.uses.partition_point(|use_| use_.row < row);
         let end = start + self.uses[start..].iter().take_while(|use_| use_.row == row).count();
         start..end
@@ -58,17 +58,17 @@ impl Tools {
         let path = leaf.map(|leaf| tree.path_rows(leaf)).unwrap_or_default();
         let paired_anywhere = self.pair_all(tree);
         let paired_on_path = self.pair(path.iter().copied());
-        let mut on_path = vec![false; tree.nodes.len()];
-        path.iter().for_each(|&row| on_path[row as usize] = true);
+        let mut on_path = vec![false; tree.row_count()];
+        path.iter().for_each(|&row| on_path[row.index()] = true);
         // Until something was said after it, a call may still be answered.
         let speaks =
-            |row: &&u32| matches!(tree.node(**row).role(), Some(Role::User | Role::Assistant));
+            |row: &&Row| matches!(tree.node(**row).role(), Some(Role::User | Role::Assistant));
         let last = path.iter().rev().find(speaks).copied();
 
         let mut bodies = Bodies::default();
         let mut count = 0;
         for (at, use_) in self.uses.iter().enumerate() {
-            let (is_paired, place) = match on_path[use_.row as usize] {
+            let (is_paired, place) = match on_path[use_.row.index()] {
                 true if last == Some(use_.row) && use_.is_call => (paired_on_path[at], Place::End),
                 true => (paired_on_path[at], Place::Path),
                 false => (paired_anywhere[at], Place::Elsewhere),
@@ -104,7 +104,7 @@ impl Tools {
     }
 
     /// Returns which uses find their counterpart on one path.
-    fn pair(&self, path: impl Iterator<Item = u32>) -> Vec<bool> {
+    fn pair(&self, path: impl Iterator<Item = Row>) -> Vec<bool> {
         let mut matcher = Matcher::new(self);
         for row in path {
             matcher.enter(row);
@@ -116,24 +116,25 @@ impl Tools {
     fn pair_all(&self, tree: &Tree) -> Vec<bool> {
         let mut matcher = Matcher::new(self);
         let children = tree.children_index();
-        let mut stack: Vec<Step> = children.roots().iter().map(|&row| Step::Enter(row)).collect();
+        let mut stack: Vec<WalkStep> =
+            children.roots().iter().map(|&row| WalkStep::Enter(row)).collect();
         while let Some(step) = stack.pop() {
             match step {
-                Step::Enter(row) => {
+                WalkStep::Enter(row) => {
                     matcher.enter(row);
-                    stack.push(Step::Leave(row));
-                    stack.extend(children.of(row).iter().map(|&child| Step::Enter(child)));
+                    stack.push(WalkStep::Leave(row));
+                    stack.extend(children.of(row).iter().map(|&child| WalkStep::Enter(child)));
                 }
-                Step::Leave(row) => matcher.leave(row),
+                WalkStep::Leave(row) => matcher.leave(row),
             }
         }
         matcher.paired
     }
 }
 
-enum Step {
-    Enter(u32),
-    Leave(u32),
+enum WalkStep {
+    Enter(Row),
+    Leave(Row),
 }
 
 /// Matches calls and results on the way down a path and back.
@@ -149,7 +150,7 @@ impl<'a> Matcher<'a> {
         Matcher { tools, open: HashMap::new(), paired: vec![false; tools.uses.len()] }
     }
 
-    fn enter(&mut self, row: u32) {
+    fn enter(&mut self, row: Row) {
         for at in self.tools.of(row) {
             let Use { is_call, hash, .. } = self.tools.uses[at];
             if is_call {
@@ -161,7 +162,7 @@ impl<'a> Matcher<'a> {
         }
     }
 
-    fn leave(&mut self, row: u32) {
+    fn leave(&mut self, row: Row) {
         for at in self.tools.of(row).rev() {
             let Use { is_call, hash, .. } = self.tools.uses[at];
             if is_call && let Some(calls) = self.open.get_mut(&hash) {

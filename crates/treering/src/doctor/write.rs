@@ -1,8 +1,8 @@
 //! The repaired log: what is healthy byte for byte and in its order, what is not left out or set
 //! right.
 
-use super::plan::Plan;
-use super::survey::{self, Line, Part, Piece};
+use super::plan::RepairPlan;
+use super::survey::{self, LinePart, PartKind, SurveyedLine};
 use crate::dialect::versions;
 use crate::header::VERSION;
 use crate::json::{self, with_head_member};
@@ -19,7 +19,7 @@ pub(super) type Rejects<'a> = &'a mut dyn FnMut(u64, &[u8]) -> io::Result<()>;
 pub(super) fn log(
     journal: &dyn Journal,
     loaded: &Loaded,
-    plan: &Plan,
+    plan: &RepairPlan,
     out: &mut dyn Write,
     rejects: Rejects<'_>,
 ) -> io::Result<()> {
@@ -38,7 +38,7 @@ pub(super) fn log(
 fn move_header(
     journal: &dyn Journal,
     loaded: &Loaded,
-    plan: &Plan,
+    plan: &RepairPlan,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let mut header = Vec::new();
@@ -46,11 +46,13 @@ fn move_header(
         for part in line.parts {
             let record = &line.bytes[part.span.clone()];
             match part.what {
-                Piece::Side if is_before_header(line, part, loaded) => {
+                PartKind::Side if is_before_header(line, part, loaded) => {
                     out.write_all(record)?;
                     out.write_all(b"\n")?;
                 }
-                Piece::Header(_) => header = edited(loaded, plan, part.what, record).into_owned(),
+                PartKind::Header(_) => {
+                    header = edited(loaded, plan, part.what, record).into_owned()
+                }
                 _ => {}
             }
         }
@@ -60,14 +62,14 @@ fn move_header(
     out.write_all(b"\n")
 }
 
-fn is_before_header(line: &Line<'_>, part: &Part, loaded: &Loaded) -> bool {
+fn is_before_header(line: &SurveyedLine<'_>, part: &LinePart, loaded: &Loaded) -> bool {
     line.offset + (part.span.start as u64) < loaded.header_span.start
 }
 
 fn write_line(
-    line: &Line<'_>,
+    line: &SurveyedLine<'_>,
     loaded: &Loaded,
-    plan: &Plan,
+    plan: &RepairPlan,
     out: &mut dyn Write,
     rejects: Rejects<'_>,
 ) -> io::Result<()> {
@@ -84,9 +86,9 @@ fn write_line(
             continue;
         }
         let is_moved = plan.moves_header
-            && (matches!(part.what, Piece::Header(_))
-                || part.what == Piece::Side && is_before_header(line, part, loaded));
-        if is_moved || part.what.row().is_some_and(|row| !plan.keep[row as usize]) {
+            && (matches!(part.what, PartKind::Header(_))
+                || part.what == PartKind::Side && is_before_header(line, part, loaded));
+        if is_moved || part.what.row().is_some_and(|row| !plan.keep[row.index()]) {
             continue;
         }
         let record = edited(loaded, plan, part.what, record);
@@ -117,16 +119,16 @@ fn write_line(
 /// A record as it is in the repaired log; borrowed if nothing changes.
 pub(super) fn edited<'a>(
     loaded: &Loaded,
-    plan: &Plan,
-    what: Piece,
+    plan: &RepairPlan,
+    what: PartKind,
     record: &'a [u8],
 ) -> Cow<'a, [u8]> {
     let mut record = Cow::Borrowed(record);
-    if matches!(what, Piece::Header(_)) && plan.upgrades {
+    if matches!(what, PartKind::Header(_)) && plan.upgrades {
         let version = VERSION.to_string();
         record = Cow::Owned(with_head_member(&record, "version", version.as_bytes()));
     }
-    if let (Piece::Header(_), true, Some(header)) = (what, plan.names_header, &loaded.header) {
+    if let (PartKind::Header(_), true, Some(header)) = (what, plan.names_header, &loaded.header) {
         record = Cow::Owned(with_head_member(&record, "id", &json::quoted(&header.id)));
     }
     let Some(row) = what.row() else { return record };
@@ -145,7 +147,7 @@ pub(super) fn edited<'a>(
         record = Cow::Owned(with_head_member(&record, keys.id, &json::quoted(id.as_str())));
     }
     if plan.relinked.binary_search(&row).is_ok() {
-        let parent = match plan.parents[row as usize] {
+        let parent = match plan.parents[row.index()] {
             NONE => b"null".to_vec(),
             parent => match plan.renamed.get(&parent) {
                 Some(id) => json::quoted(id.as_str()),

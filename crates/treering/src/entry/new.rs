@@ -6,7 +6,7 @@ use super::message::{Message, TokenUsage};
 use super::view::MessageView;
 use crate::error::{Error, Result};
 use crate::id::EntryId;
-use crate::json::{self, End, Members};
+use crate::json::{self, Members, ObjectEnd};
 use std::borrow::Cow;
 
 /// An entry to append. The session gives it an id, a parent (the leaf) and a time, unless the
@@ -272,7 +272,7 @@ impl NewEntry {
             }
         }
         match members.end {
-            End::Closed(end) if end == object.len() => {}
+            ObjectEnd::Closed(end) if end == object.len() => {}
             _ => return Err(invalid("not a JSON object")),
         }
         let type_name = type_name.ok_or_else(|| invalid("\"type\" is missing"))?;

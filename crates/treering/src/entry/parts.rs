@@ -5,7 +5,7 @@
 //! front to back, once. One that is not is left to the careful readers: the answer is the same.
 
 use super::{Block, MessageView};
-use crate::json::{self, End, Members};
+use crate::json::{self, Members, ObjectEnd};
 
 impl<'a> MessageView<'a> {
     /// Returns the blocks of the content, and the raw JSON of other fields.
@@ -32,7 +32,7 @@ impl<'a> MessageView<'a> {
                 false => members.leap_value(start),
                 true => content(bytes, start).map(|(all, end)| {
                     blocks = all;
-                    members.value_ends(End::Closed(end));
+                    members.value_ends(ObjectEnd::Closed(end));
                     start..end
                 }),
             };
@@ -79,7 +79,7 @@ fn element(bytes: &[u8], start: usize) -> Option<(Block<'_>, usize)> {
             *values.get_mut(place)? = bytes.get(value);
         }
     }
-    let End::Closed(end) = members.end else { return None };
+    let ObjectEnd::Closed(end) = members.end else { return None };
     Some((Block::with(bytes.get(start..end)?, values), end))
 }
 

@@ -239,7 +239,7 @@ pub(crate) struct Member<'a> {
 
 /// The state of reading an object's members.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum End {
+pub(crate) enum ObjectEnd {
     /// Members are still to come.
     Open,
     /// The closing brace was read; the position after it.
@@ -253,31 +253,31 @@ pub(crate) struct Members<'a> {
     bytes: &'a [u8],
     at: usize,
     first: bool,
-    pub end: End,
+    pub end: ObjectEnd,
 }
 
 impl<'a> Members<'a> {
     pub(crate) fn new(bytes: &'a [u8], start: usize) -> Self {
         let opened = bytes.get(start) == Some(&b'{');
-        let end = if opened { End::Open } else { End::Broken(start) };
+        let end = if opened { ObjectEnd::Open } else { ObjectEnd::Broken(start) };
         Members { bytes, at: start + 1, first: true, end }
     }
 
     /// Returns the members in `fields`, which has a comma before each of them and no braces.
     pub(crate) fn after_comma(fields: &'a [u8]) -> Self {
-        let end = if fields.is_empty() { End::Closed(0) } else { End::Open };
+        let end = if fields.is_empty() { ObjectEnd::Closed(0) } else { ObjectEnd::Open };
         Members { bytes: fields, at: 0, first: false, end }
     }
 
     /// Returns the next key and where its value starts. Follow with [`Members::value_ends`] or
     /// [`Members::skip_value`].
     pub(crate) fn key(&mut self) -> Option<(Range<usize>, usize)> {
-        if self.end != End::Open {
+        if self.end != ObjectEnd::Open {
             return None;
         }
         let key = self.find_key();
-        if key.is_none() && self.end == End::Open {
-            self.end = End::Broken(self.at);
+        if key.is_none() && self.end == ObjectEnd::Open {
+            self.end = ObjectEnd::Broken(self.at);
         }
         key
     }
@@ -287,7 +287,7 @@ impl<'a> Members<'a> {
         let mut at = skip_space(bytes, self.at);
         match (bytes.get(at)?, self.first) {
             (b'}', _) => {
-                self.end = End::Closed(at + 1);
+                self.end = ObjectEnd::Closed(at + 1);
                 return None;
             }
             (_, true) => {}
@@ -301,9 +301,9 @@ impl<'a> Members<'a> {
     }
 
     /// Goes on after a value that the caller has read itself.
-    pub(crate) fn value_ends(&mut self, end: End) {
+    pub(crate) fn value_ends(&mut self, end: ObjectEnd) {
         match end {
-            End::Closed(end) => self.at = end,
+            ObjectEnd::Closed(end) => self.at = end,
             other => self.end = other,
         }
     }
@@ -311,7 +311,7 @@ impl<'a> Members<'a> {
     /// Passes over the value at `start`, whatever is in it.
     pub(crate) fn leap_value(&mut self, start: usize) -> Option<Range<usize>> {
         let Some(end) = leap_value(self.bytes, start) else {
-            self.end = End::Broken(self.bytes.len());
+            self.end = ObjectEnd::Broken(self.bytes.len());
             return None;
         };
         self.at = end;
@@ -326,7 +326,7 @@ impl<'a> Members<'a> {
                 Some(start..end)
             }
             Err(reached) => {
-                self.end = End::Broken(reached);
+                self.end = ObjectEnd::Broken(reached);
                 None
             }
         }
@@ -367,8 +367,8 @@ pub(crate) fn whole_object(bytes: &[u8], key: &str) -> Option<(usize, Option<Ran
         }
     }
     match members.end {
-        End::Closed(end) => Some((end, found)),
-        End::Open | End::Broken(_) => None,
+        ObjectEnd::Closed(end) => Some((end, found)),
+        ObjectEnd::Open | ObjectEnd::Broken(_) => None,
     }
 }
 
@@ -418,7 +418,7 @@ pub(crate) fn get_all_at<'a, const N: usize>(
         }
     }
     match members.end {
-        End::Closed(end) => (found, Some(end)),
+        ObjectEnd::Closed(end) => (found, Some(end)),
         _ => (found, None),
     }
 }
@@ -490,7 +490,7 @@ pub(crate) fn with_member(bytes: &[u8], key: &str, value: &[u8]) -> Vec<u8> {
         out.extend_from_slice(&bytes[span.end..]);
         return out;
     }
-    let End::Closed(end) = members.end else { return bytes.to_vec() };
+    let ObjectEnd::Closed(end) = members.end else { return bytes.to_vec() };
     out.extend_from_slice(&bytes[..end - 1]);
     if count > 0 {
         out.push(b',');

@@ -1,6 +1,8 @@
 //! Contexts as Anthropic's Messages API takes them.
 
-use super::request::{Part, Refused, Speaker, Turn, Turns, member, quoted, refuse_misplaced};
+use super::request::{
+    ContentPart, Refused, Speaker, Turn, Turns, member, quoted, refuse_misplaced,
+};
 use super::{CacheControl, ContextRepair, ProviderRequest, RequestOptions};
 use crate::context::Context;
 
@@ -31,7 +33,7 @@ impl Context {
         let llm = self.strict();
         let mut turns = Turns::read(&llm, options);
         turns.retain(|speaker, part| match (speaker, part) {
-            (_, Part::Thinking { signature: None, .. }) => Err(Refused::Thinking),
+            (_, ContentPart::Thinking { signature: None, .. }) => Err(Refused::Thinking),
             (speaker, part) => refuse_misplaced(speaker, part),
         });
         turns.rename_calls(LONGEST_CALL_ID);
@@ -152,24 +154,24 @@ fn text_block(text: &str) -> String {
     format!("{{\"type\":\"text\",\"text\":{}}}", quoted(text))
 }
 
-fn block(part: &Part<'_>) -> String {
+fn block(part: &ContentPart<'_>) -> String {
     match part {
-        Part::Text { text, .. } => text_block(text),
-        Part::Image { data, mime_type } => format!(
+        ContentPart::Text { text, .. } => text_block(text),
+        ContentPart::Image { data, mime_type } => format!(
             "{{\"type\":\"image\",\"source\":{{\"type\":\"base64\",\"media_type\":{},\"data\":{}}}}}",
             quoted(mime_type),
             quoted(data)
         ),
-        Part::Thinking { signature, is_redacted: true, .. } => {
+        ContentPart::Thinking { signature, is_redacted: true, .. } => {
             let data = signature.as_deref().unwrap_or_default();
             format!("{{\"type\":\"redacted_thinking\",\"data\":{}}}", quoted(data))
         }
-        Part::Thinking { text, signature, .. } => format!(
+        ContentPart::Thinking { text, signature, .. } => format!(
             "{{\"type\":\"thinking\",\"thinking\":{},\"signature\":{}}}",
             quoted(text),
             quoted(signature.as_deref().unwrap_or_default())
         ),
-        Part::Call { id, name, arguments } => format!(
+        ContentPart::Call { id, name, arguments } => format!(
             "{{\"type\":\"tool_use\",\"id\":{},\"name\":{},\"input\":{arguments}}}",
             quoted(id),
             quoted(name)
@@ -178,8 +180,8 @@ fn block(part: &Part<'_>) -> String {
 }
 
 /// Returns the block of a tool's result, and the images that must stand after all results.
-fn tool_result(call: &str, is_error: bool, parts: &[Part<'_>]) -> (String, Vec<String>) {
-    let is_image = |part: &&Part<'_>| matches!(part, Part::Image { .. });
+fn tool_result(call: &str, is_error: bool, parts: &[ContentPart<'_>]) -> (String, Vec<String>) {
+    let is_image = |part: &&ContentPart<'_>| matches!(part, ContentPart::Image { .. });
     let (late, inside): (Vec<_>, Vec<_>) =
         parts.iter().partition(|part| is_error && is_image(part));
     let content: Vec<String> = inside.into_iter().map(block).collect();

@@ -1,6 +1,8 @@
 //! Contexts as OpenAI's Chat Completions API, and the many servers compatible with it, take them.
 
-use super::request::{Part, Refused, Speaker, Turn, Turns, member, quoted, refuse_misplaced};
+use super::request::{
+    ContentPart, Refused, Speaker, Turn, Turns, member, quoted, refuse_misplaced,
+};
 use super::{ProviderRequest, RequestOptions};
 use crate::context::Context;
 
@@ -28,7 +30,7 @@ impl Context {
         let llm = self.strict();
         let mut turns = Turns::read(&llm, options);
         turns.retain(|speaker, part| match (speaker, part) {
-            (_, Part::Thinking { .. }) => Err(Refused::Thinking),
+            (_, ContentPart::Thinking { .. }) => Err(Refused::Thinking),
             (speaker, part) => refuse_misplaced(speaker, part),
         });
         turns.rename_calls(LONGEST_CALL_ID);
@@ -36,7 +38,7 @@ impl Context {
         if let Some(system) = options.system.as_deref().filter(|system| !system.trim().is_empty()) {
             messages.push(message("system", &quoted(system)));
         }
-        let mut late: Vec<&Part<'_>> = Vec::new();
+        let mut late: Vec<&ContentPart<'_>> = Vec::new();
         for turn in &turns.turns {
             let is_result = matches!(turn.speaker, Speaker::Tool { .. });
             if !is_result && !late.is_empty() {
@@ -44,7 +46,9 @@ impl Context {
             }
             messages.push(rendered(turn));
             if is_result {
-                late.extend(turn.parts.iter().filter(|part| matches!(part, Part::Image { .. })));
+                late.extend(
+                    turn.parts.iter().filter(|part| matches!(part, ContentPart::Image { .. })),
+                );
             }
         }
         if !late.is_empty() {
@@ -78,9 +82,9 @@ fn rendered(turn: &Turn<'_>) -> String {
 }
 
 /// Returns the content of a user's message: a string where it is one text.
-fn content(parts: &[Part<'_>]) -> String {
+fn content(parts: &[ContentPart<'_>]) -> String {
     match parts {
-        [Part::Text { text, .. }] => quoted(text),
+        [ContentPart::Text { text, .. }] => quoted(text),
         parts => {
             let parts: Vec<String> = parts.iter().filter_map(part).collect();
             format!("[{}]", parts.join(","))
@@ -88,14 +92,16 @@ fn content(parts: &[Part<'_>]) -> String {
     }
 }
 
-fn part(part: &Part<'_>) -> Option<String> {
+fn part(part: &ContentPart<'_>) -> Option<String> {
     match part {
-        Part::Text { text, .. } => Some(format!("{{\"type\":\"text\",\"text\":{}}}", quoted(text))),
-        Part::Image { data, mime_type } => Some(format!(
+        ContentPart::Text { text, .. } => {
+            Some(format!("{{\"type\":\"text\",\"text\":{}}}", quoted(text)))
+        }
+        ContentPart::Image { data, mime_type } => Some(format!(
             "{{\"type\":\"image_url\",\"image_url\":{{\"url\":{}}}}}",
             quoted(&format!("data:{mime_type};base64,{data}"))
         )),
-        Part::Thinking { .. } | Part::Call { .. } => None,
+        ContentPart::Thinking { .. } | ContentPart::Call { .. } => None,
     }
 }
 
@@ -106,7 +112,7 @@ fn assistant(turn: &Turn<'_>) -> String {
         .parts
         .iter()
         .filter_map(|part| match part {
-            Part::Call { id, name, arguments } => Some(format!(
+            ContentPart::Call { id, name, arguments } => Some(format!(
                 "{{\"id\":{},\"type\":\"function\",\"function\":{{\"name\":{},\"arguments\":{}}}}}",
                 quoted(id),
                 quoted(name),
@@ -122,7 +128,7 @@ fn assistant(turn: &Turn<'_>) -> String {
     out + "}"
 }
 
-fn images(images: &[&Part<'_>]) -> String {
+fn images(images: &[&ContentPart<'_>]) -> String {
     let mut parts = vec![format!("{{\"type\":\"text\",\"text\":{}}}", quoted(TOOL_IMAGES))];
     parts.extend(images.iter().copied().filter_map(part));
     message("user", &format!("[{}]", parts.join(",")))

@@ -1,6 +1,8 @@
 //! Contexts as OpenAI's Responses API takes them.
 
-use super::request::{Part, Refused, Speaker, Turn, Turns, member, quoted, refuse_misplaced};
+use super::request::{
+    ContentPart, Refused, Speaker, Turn, Turns, member, quoted, refuse_misplaced,
+};
 use super::{ProviderRequest, RequestOptions};
 use crate::context::Context;
 use crate::json;
@@ -29,7 +31,7 @@ impl Context {
         let mut turns = Turns::read(&llm, options);
         keep_call_ids(&mut turns);
         turns.retain(|speaker, part| match (speaker, part) {
-            (_, Part::Thinking { signature, .. }) => match signature.as_deref() {
+            (_, ContentPart::Thinking { signature, .. }) => match signature.as_deref() {
                 Some(item) if is_reasoning_item(item) => Ok(()),
                 _ => Err(Refused::Thinking),
             },
@@ -66,7 +68,7 @@ fn keep_call_ids(turns: &mut Turns<'_>) {
             call_id(call);
         }
         for part in &mut turn.parts {
-            if let Part::Call { id, .. } = part {
+            if let ContentPart::Call { id, .. } = part {
                 call_id(id);
             }
         }
@@ -88,38 +90,38 @@ fn items(turn: &Turn<'_>) -> Vec<String> {
         Speaker::Tool { call, .. } => {
             let mut out = "{\"type\":\"function_call_output\"".to_owned();
             member(&mut out, "call_id", call);
-            let has_image = turn.parts.iter().any(|part| matches!(part, Part::Image { .. }));
+            let has_image = turn.parts.iter().any(|part| matches!(part, ContentPart::Image { .. }));
             let content = if has_image { input_content(&turn.parts) } else { quoted(&turn.text()) };
             vec![out + ",\"output\":" + &content + "}"]
         }
     }
 }
 
-fn input(role: &str, parts: &[Part<'_>]) -> String {
+fn input(role: &str, parts: &[ContentPart<'_>]) -> String {
     format!("{{\"role\":\"{role}\",\"content\":{}}}", input_content(parts))
 }
 
-fn input_content(parts: &[Part<'_>]) -> String {
+fn input_content(parts: &[ContentPart<'_>]) -> String {
     let parts: Vec<String> = parts
         .iter()
         .filter_map(|part| match part {
-            Part::Text { text, .. } => {
+            ContentPart::Text { text, .. } => {
                 Some(format!("{{\"type\":\"input_text\",\"text\":{}}}", quoted(text)))
             }
-            Part::Image { data, mime_type } => Some(format!(
+            ContentPart::Image { data, mime_type } => Some(format!(
                 "{{\"type\":\"input_image\",\"detail\":\"auto\",\"image_url\":{}}}",
                 quoted(&format!("data:{mime_type};base64,{data}"))
             )),
-            Part::Thinking { .. } | Part::Call { .. } => None,
+            ContentPart::Thinking { .. } | ContentPart::Call { .. } => None,
         })
         .collect();
     format!("[{}]", parts.join(","))
 }
 
 /// Returns the item of a part of an answer.
-fn output(part: &Part<'_>) -> Option<String> {
+fn output(part: &ContentPart<'_>) -> Option<String> {
     match part {
-        Part::Text { text, signature } => {
+        ContentPart::Text { text, signature } => {
             let mut out = "{\"type\":\"message\",\"role\":\"assistant\"".to_owned();
             if let Some(id) = signature.as_deref().and_then(message_id) {
                 member(&mut out, "id", &id);
@@ -131,15 +133,15 @@ fn output(part: &Part<'_>) -> Option<String> {
             );
             Some(out)
         }
-        Part::Thinking { signature, .. } => signature.as_deref().map(str::to_owned),
-        Part::Call { id, name, arguments } => {
+        ContentPart::Thinking { signature, .. } => signature.as_deref().map(str::to_owned),
+        ContentPart::Call { id, name, arguments } => {
             let mut out = "{\"type\":\"function_call\"".to_owned();
             member(&mut out, "call_id", id);
             member(&mut out, "name", name);
             member(&mut out, "arguments", arguments);
             Some(out + "}")
         }
-        Part::Image { .. } => None,
+        ContentPart::Image { .. } => None,
     }
 }
 

@@ -108,7 +108,7 @@ impl Tool {
 pub(super) struct Turn<'a> {
     pub(super) entry: &'a EntryId,
     pub(super) speaker: Speaker<'a>,
-    pub(super) parts: Vec<Part<'a>>,
+    pub(super) parts: Vec<ContentPart<'a>>,
 }
 
 pub(super) enum Speaker<'a> {
@@ -119,7 +119,7 @@ pub(super) enum Speaker<'a> {
 }
 
 /// A block of a message's content.
-pub(super) enum Part<'a> {
+pub(super) enum ContentPart<'a> {
     Text { text: Cow<'a, str>, signature: Option<Cow<'a, str>> },
     Image { data: Cow<'a, str>, mime_type: Cow<'a, str> },
     Thinking { text: Cow<'a, str>, signature: Option<Cow<'a, str>>, is_redacted: bool },
@@ -161,32 +161,41 @@ impl<'a> Turns<'a> {
         turns
     }
 
-    fn parts(&mut self, view: MessageView<'a>, entry: &EntryId, replays: bool) -> Vec<Part<'a>> {
+    fn parts(
+        &mut self,
+        view: MessageView<'a>,
+        entry: &EntryId,
+        replays: bool,
+    ) -> Vec<ContentPart<'a>> {
         let content = view.get("content").unwrap_or_default();
         if let Some(text) = json::string(content) {
-            return vec![Part::Text { text, signature: None }];
+            return vec![ContentPart::Text { text, signature: None }];
         }
         let mut parts = Vec::new();
         for block in json::elements(content) {
             match self.part(block, entry) {
-                Some(Part::Thinking { .. }) if !replays => {
+                Some(ContentPart::Thinking { .. }) if !replays => {
                     self.repairs.push(ContextRepair::ThinkingDropped { entry: entry.clone() });
                 }
-                Some(Part::Text { text, .. }) if is_blank(&text) => {}
+                Some(ContentPart::Text { text, .. }) if is_blank(&text) => {}
                 part => parts.extend(part),
             }
         }
         parts
     }
 
-    fn part(&mut self, block: &'a [u8], entry: &EntryId) -> Option<Part<'a>> {
+    fn part(&mut self, block: &'a [u8], entry: &EntryId) -> Option<ContentPart<'a>> {
         let kind = json::get(block, "type").and_then(json::string).unwrap_or_default();
         let field = |key: &str| json::get(block, key).and_then(json::string);
         let required = |key: &str| field(key).unwrap_or_default();
         Some(match &*kind {
-            "text" => Part::Text { text: required("text"), signature: field("textSignature") },
-            "image" => Part::Image { data: required("data"), mime_type: required("mimeType") },
-            "thinking" => Part::Thinking {
+            "text" => {
+                ContentPart::Text { text: required("text"), signature: field("textSignature") }
+            }
+            "image" => {
+                ContentPart::Image { data: required("data"), mime_type: required("mimeType") }
+            }
+            "thinking" => ContentPart::Thinking {
                 text: required("thinking"),
                 signature: field("thinkingSignature").filter(|signature| !signature.is_empty()),
                 is_redacted: json::get(block, "redacted") == Some(b"true"),
@@ -194,7 +203,7 @@ impl<'a> Turns<'a> {
             "toolCall" => {
                 let id = required("id");
                 let arguments = self.arguments(json::get(block, "arguments"), entry, &id);
-                Part::Call { id, name: required("name"), arguments }
+                ContentPart::Call { id, name: required("name"), arguments }
             }
             _ => {
                 let block = kind.into_owned();
@@ -229,7 +238,7 @@ impl<'a> Turns<'a> {
         let mut waiting: HashMap<String, VecDeque<String>> = HashMap::new();
         for turn in &mut self.turns {
             for part in &mut turn.parts {
-                let Part::Call { id, .. } = part else { continue };
+                let ContentPart::Call { id, .. } = part else { continue };
                 let mut name = id.to_string();
                 if !is_fine(id) || !seen.insert(name.clone()) {
                     name = unused_id(id, longest, &taken);
@@ -252,7 +261,7 @@ impl<'a> Turns<'a> {
     /// Takes out what `keeps` refuses, reports it, and drops the turns of which nothing is left.
     pub(super) fn retain(
         &mut self,
-        mut keeps: impl FnMut(&Speaker<'_>, &mut Part<'a>) -> Result<(), Refused>,
+        mut keeps: impl FnMut(&Speaker<'_>, &mut ContentPart<'a>) -> Result<(), Refused>,
     ) {
         let repairs = &mut self.repairs;
         self.turns.retain_mut(|turn| {
@@ -287,11 +296,16 @@ pub(super) enum Refused {
 }
 
 /// Refuses the parts that no provider takes in a message of this speaker.
-pub(super) fn refuse_misplaced(speaker: &Speaker<'_>, part: &Part<'_>) -> Result<(), Refused> {
+pub(super) fn refuse_misplaced(
+    speaker: &Speaker<'_>,
+    part: &ContentPart<'_>,
+) -> Result<(), Refused> {
     match (speaker, part) {
-        (Speaker::Assistant | Speaker::System, Part::Image { .. }) => Err(Refused::Block("image")),
+        (Speaker::Assistant | Speaker::System, ContentPart::Image { .. }) => {
+            Err(Refused::Block("image"))
+        }
         (Speaker::Assistant, _) => Ok(()),
-        (_, Part::Call { .. }) => Err(Refused::Block("toolCall")),
+        (_, ContentPart::Call { .. }) => Err(Refused::Block("toolCall")),
         _ => Ok(()),
     }
 }
@@ -310,7 +324,7 @@ impl Speaker<'_> {
 impl Turn<'_> {
     fn call_ids(&self) -> impl Iterator<Item = &str> {
         self.parts.iter().filter_map(|part| match part {
-            Part::Call { id, .. } => Some(&**id),
+            ContentPart::Call { id, .. } => Some(&**id),
             _ => None,
         })
     }
@@ -321,7 +335,7 @@ impl Turn<'_> {
             .parts
             .iter()
             .filter_map(|part| match part {
-                Part::Text { text, .. } => Some(&**text),
+                ContentPart::Text { text, .. } => Some(&**text),
                 _ => None,
             })
             .collect();

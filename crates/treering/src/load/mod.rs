@@ -15,7 +15,7 @@ use crate::header::{Header, VERSION};
 use crate::id::EntryId;
 use crate::log::scan::{self, Bytes, Line, Needle};
 use crate::log::{End, Journal};
-use crate::tree::{Row, Shape, Taken, Tree};
+use crate::tree::{Insert, NewRow, Row, Shape, Tree};
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -160,7 +160,7 @@ impl Loaded {
         let mut loaded = Loaded::new(dialect::detect(journal)?);
         loaded.linking = Linking(loaded.codec().linker());
         let length = journal.len()?;
-        if loaded.read_on(journal, length)? == Taken::Unsettled {
+        if loaded.read_on(journal, length)? == Insert::Unsettled {
             Arc::make_mut(&mut loaded.tree).settle();
         }
         if let Some(linker) = &mut loaded.linking.0 {
@@ -201,7 +201,7 @@ impl Loaded {
         end: u64,
     ) -> Result<Self, LoadError> {
         self.complete = start;
-        if self.read_on(journal, end)? == Taken::Unsettled {
+        if self.read_on(journal, end)? == Insert::Unsettled {
             Arc::make_mut(&mut self.tree).settle();
         }
         Ok(self)
@@ -212,9 +212,9 @@ impl Loaded {
     pub(crate) fn refresh(
         &mut self,
         journal: &dyn Journal,
-    ) -> Result<Option<Range<u32>>, LoadError> {
+    ) -> Result<Option<Range<Row>>, LoadError> {
         let length = journal.len()?;
-        let before = self.tree.nodes.len() as u32;
+        let before = self.tree.next_row();
         let unchanged = length >= self.seen
             && self.end.is_in(|offset, buffer| journal.read_at(offset, buffer))?;
         if !unchanged {
@@ -232,13 +232,13 @@ impl Loaded {
         let taken = self.read_on(journal, length)?;
         self.take_title();
         match taken {
-            Taken::Plainly => Ok(Some(before..self.tree.nodes.len() as u32)),
-            Taken::Unsettled => Ok(None),
+            Insert::InOrder => Ok(Some(before..self.tree.next_row())),
+            Insert::Unsettled => Ok(None),
         }
     }
 
-    fn read_on(&mut self, journal: &dyn Journal, to: u64) -> Result<Taken, LoadError> {
-        let mut taken = Taken::Plainly;
+    fn read_on(&mut self, journal: &dyn Journal, to: u64) -> Result<Insert, LoadError> {
+        let mut taken = Insert::InOrder;
         // Entries are mostly of this size; a wrong guess costs a little memory or a little time.
         let guess = (to.saturating_sub(self.complete) / 2048).min(1 << 20);
         Arc::make_mut(&mut self.tree).reserve(guess as usize);
@@ -246,11 +246,12 @@ impl Loaded {
             // The second half is looked at by another core meanwhile.
             let (codec, key) = (self.codec(), self.parent_key.clone());
             let seen = std::thread::scope(|scope| {
-                let second = scope.spawn(|| parallel::Seen::read(codec, journal, middle, to, &key));
+                let second =
+                    scope.spawn(|| parallel::ScannedLines::read(codec, journal, middle, to, &key));
                 self.read_lines(journal, middle, &mut taken)?;
                 second.join().unwrap_or_else(|_| Err(io::Error::other("a reader failed").into()))
             })?;
-            self.take_seen(journal, &seen, &mut taken)?;
+            self.insert_scanned(journal, &seen, &mut taken)?;
         } else {
             self.read_lines(journal, to, &mut taken)?;
         }
@@ -262,14 +263,14 @@ impl Loaded {
         &mut self,
         journal: &dyn Journal,
         to: u64,
-        taken: &mut Taken,
+        taken: &mut Insert,
     ) -> Result<(), LoadError> {
         let parent_key = self.parent_key.clone();
         scan::lines(journal, self.complete, to, &parent_key, |line| {
             let (offset, len, terminated) = (line.offset, line.len, line.terminated);
-            let rows = self.tree.nodes.len();
-            if self.line(journal, line)? == Taken::Unsettled {
-                *taken = Taken::Unsettled;
+            let rows = self.tree.row_count();
+            if self.line(journal, line)? == Insert::Unsettled {
+                *taken = Insert::Unsettled;
             }
             self.passed(offset..offset + len, terminated, rows);
             Ok::<(), LoadError>(())
@@ -284,25 +285,25 @@ impl Loaded {
             self.complete = self.seen;
             self.lines += 1;
         } else {
-            self.tail_counts = self.tree.nodes.len() > rows;
+            self.tail_counts = self.tree.row_count() > rows;
         }
     }
 
     /// Takes in lines that were looked at ahead of time.
-    fn take_seen(
+    fn insert_scanned(
         &mut self,
         journal: &dyn Journal,
-        seen: &parallel::Seen,
-        taken: &mut Taken,
+        seen: &parallel::ScannedLines,
+        taken: &mut Insert,
     ) -> Result<(), LoadError> {
         for line in seen.lines() {
-            let rows = self.tree.nodes.len();
+            let rows = self.tree.row_count();
             let is_known = self.header.is_some() || self.facts.header == HeaderPlace::Optional;
             let outcome = match line.head {
-                parallel::Head::Entry(head) if is_known => {
+                parallel::ScannedHead::Entry(head) if is_known => {
                     self.entry(head, line.offset, line.len, None, false)
                 }
-                parallel::Head::Side if is_known => Taken::Plainly,
+                parallel::ScannedHead::Side if is_known => Insert::InOrder,
                 _ => {
                     let mut bytes = vec![0; usize::try_from(line.len).map_err(io::Error::other)?];
                     scan::read_full(journal, line.offset, &mut bytes)?;
@@ -311,15 +312,15 @@ impl Loaded {
                     self.line(journal, Line { offset, len, terminated, bytes })?
                 }
             };
-            if outcome == Taken::Unsettled {
-                *taken = Taken::Unsettled;
+            if outcome == Insert::Unsettled {
+                *taken = Insert::Unsettled;
             }
             self.passed(line.offset..line.offset + line.len, line.terminated, rows);
         }
         Ok(())
     }
 
-    fn line(&mut self, journal: &dyn Journal, line: Line<'_>) -> Result<Taken, LoadError> {
+    fn line(&mut self, journal: &dyn Journal, line: Line<'_>) -> Result<Insert, LoadError> {
         let held;
         let bytes = match line.bytes {
             Bytes::Whole(bytes) => bytes,
@@ -350,7 +351,7 @@ impl Loaded {
                 }
                 Glance::Side => {
                     self.take_side(bytes);
-                    return Ok(Taken::Plainly);
+                    return Ok(Insert::InOrder);
                 }
                 _ => {}
             }
@@ -377,7 +378,7 @@ impl Loaded {
         bytes: &[u8],
         offset: u64,
         terminated: bool,
-    ) -> Result<Taken, LoadError> {
+    ) -> Result<Insert, LoadError> {
         let mut segments: Vec<Segment<'_>> = Vec::new();
         let codec = self.codec();
         let masked = self.facts.json.masked(bytes);
@@ -391,7 +392,7 @@ impl Loaded {
         if segments.len() > 1 {
             self.find(number, Problem::Glued);
         }
-        let mut taken = Taken::Plainly;
+        let mut taken = Insert::InOrder;
         let last = segments.len();
         for (at, Segment { span, what }) in segments.into_iter().enumerate() {
             let is_tail = !terminated && at + 1 == last;
@@ -405,8 +406,8 @@ impl Loaded {
                 What::Header => self.take_header(body, start, number),
                 What::HeaderNode(head) => {
                     self.take_header(body, start, number);
-                    if self.entry(head, start, len, None, false) == Taken::Unsettled {
-                        taken = Taken::Unsettled;
+                    if self.entry(head, start, len, None, false) == Insert::Unsettled {
+                        taken = Insert::Unsettled;
                     }
                 }
                 What::Side => self.take_side(body),
@@ -414,8 +415,8 @@ impl Loaded {
                     if self.header.is_none() && head.id.is_none() && !self.facts.is_headerless() {
                         continue; // Before the header, and nothing that could be linked: no entry.
                     }
-                    if self.entry(head, start, len, Some(body), false) == Taken::Unsettled {
-                        taken = Taken::Unsettled;
+                    if self.entry(head, start, len, Some(body), false) == Insert::Unsettled {
+                        taken = Insert::Unsettled;
                     }
                 }
                 // Torn at the very end: a write that is still under way, or was cut short. It was
@@ -427,8 +428,8 @@ impl Loaded {
                     if let Some(id) = &head.id {
                         self.find(number, Problem::DamagedEntry(EntryId::from(&*id.text)));
                     }
-                    if self.entry(head, start, len, None, true) == Taken::Unsettled {
-                        taken = Taken::Unsettled;
+                    if self.entry(head, start, len, None, true) == Insert::Unsettled {
+                        taken = Insert::Unsettled;
                     }
                 }
                 What::Damaged => self.find(number, Problem::Damaged),
@@ -478,7 +479,7 @@ impl Loaded {
         len: u64,
         body: Option<&[u8]>,
         damaged: bool,
-    ) -> Taken {
+    ) -> Insert {
         let shape = *self.shape.get_or_insert_with(|| Self::shape_of(self.header.as_mut(), &head));
         let tree = Arc::make_mut(&mut self.tree);
         let mut derived = None;
@@ -494,21 +495,21 @@ impl Loaded {
             if popped.is_some() {
                 head.kind = Kind::BranchSummary;
             }
-            let above = popped.unwrap_or(tree.nodes.len()).min(tree.nodes.len());
-            previous = above.checked_sub(1).map(|row| tree.id(row as u32));
+            let above = popped.unwrap_or(tree.row_count()).min(tree.row_count());
+            previous = above.checked_sub(1).map(|row| tree.id(Row::new(row)));
             let name = |id: &EntryId| head::Name { text: id.to_string().into(), is_number: false };
             head.parent = previous.as_ref().map(name);
         }
         let derived_id = derived.as_ref().map(EntryId::as_str);
         if let Some(linker) = &mut self.linking.0 {
-            linker.row(tree.nodes.len() as u32, &head);
+            linker.row(tree.next_row(), &head);
         }
         let codec = self.dialect.codec();
         let is_foreign = is_fact(head.kind) && !self.facts.is_native(head.kind);
         let decoded =
             body.filter(|_| is_foreign).map(|body| codec.decode(body).entry.fields_object());
         let body = decoded.as_deref().or(body);
-        let taken = tree.take(Row { head, offset, len, body, damaged, derived_id });
+        let taken = tree.insert(NewRow { head, offset, len, body, damaged, derived_id });
         if let Some(id) = derived.filter(|_| lacks_id) {
             self.find(self.lines + 1, Problem::NoId(id));
         }
@@ -537,14 +538,14 @@ impl Loaded {
     }
 
     /// The row of the header, where it is a node.
-    pub(crate) fn header_row(&self) -> Option<u32> {
+    pub(crate) fn header_row(&self) -> Option<Row> {
         if self.header_span.is_empty() {
             return None;
         }
         // Rows are in the order of the file.
-        let row = self.tree.nodes.partition_point(|node| node.offset < self.header_span.start);
-        let node = self.tree.nodes.get(row)?;
-        (node.offset == self.header_span.start).then_some(row as u32)
+        let row = self.tree.row_from(self.header_span.start);
+        let node = self.tree.get(row)?;
+        (node.offset == self.header_span.start).then_some(row)
     }
 
     /// Notes that the session itself appended `lines`, which began at `start`.

@@ -2,7 +2,7 @@
 //!
 //! Some agents' records say what they are all over themselves, so that telling a line's head takes
 //! longer than everything else together. Another core does it for the second half of the log, while
-//! the first half becomes rows. What it saw is kept in little: some numbers a line, and the ids.
+//! the first half becomes rows. What it found is kept in a compact form: a few numbers for each line, and the ids.
 
 use super::{LoadError, is_fact};
 use crate::dialect::{Codec, Glance};
@@ -37,52 +37,59 @@ pub(super) fn middle(
 
 /// The entries found on a range of lines.
 #[derive(Debug)]
-pub(super) struct Seen {
-    lines: Vec<Glimpse>,
+pub(super) struct ScannedLines {
+    lines: Vec<PackedLine>,
     /// All ids, one after the other.
     ids: String,
     /// The id of the last entry.
-    last: Id,
+    last: IdSpan,
 }
 
 /// An entry found on a line.
 #[derive(Debug)]
-struct Glimpse {
+struct PackedLine {
     offset: u64,
     len: u64,
     terminated: bool,
-    what: What,
+    what: PackedHead,
 }
 
 #[derive(Debug)]
-enum What {
-    Entry { kind: Kind, role: Option<Role>, time: Option<i64>, marks: Marks, id: Id, parent: Id },
+enum PackedHead {
+    Entry {
+        kind: Kind,
+        role: Option<Role>,
+        time: Option<i64>,
+        marks: Marks,
+        id: IdSpan,
+        parent: IdSpan,
+    },
     Side,
     Unclear,
 }
 
 /// Where an id stands among the others, if there is one.
 #[derive(Debug, Clone, Copy)]
-struct Id {
+struct IdSpan {
     start: u32,
     len: u16,
     exists: bool,
     is_number: bool,
 }
 
-impl Id {
-    const NONE: Id = Id { start: 0, len: 0, exists: false, is_number: false };
+impl IdSpan {
+    const NONE: IdSpan = IdSpan { start: 0, len: 0, exists: false, is_number: false };
 }
 
 /// A line, as it was seen.
-pub(super) struct Line<'a> {
+pub(super) struct ScannedLine<'a> {
     pub offset: u64,
     pub len: u64,
     pub terminated: bool,
-    pub head: Head<'a>,
+    pub head: ScannedHead<'a>,
 }
 
-pub(super) enum Head<'a> {
+pub(super) enum ScannedHead<'a> {
     Entry(head::Head<'a>),
     /// A record that is no entry, and says nothing that matters.
     Side,
@@ -90,7 +97,7 @@ pub(super) enum Head<'a> {
     Unclear,
 }
 
-impl Seen {
+impl ScannedLines {
     pub(super) fn read(
         codec: &dyn Codec,
         journal: &dyn Journal,
@@ -98,20 +105,20 @@ impl Seen {
         to: u64,
         parent_key: &Needle,
     ) -> Result<Self, LoadError> {
-        let mut seen = Seen { lines: Vec::new(), ids: String::new(), last: Id::NONE };
+        let mut seen = ScannedLines { lines: Vec::new(), ids: String::new(), last: IdSpan::NONE };
         scan::lines(journal, from, to, parent_key, |line| {
             let what = match line.bytes {
                 Bytes::Whole(bytes) if line.terminated => seen.look(codec, bytes, parent_key),
-                _ => What::Unclear,
+                _ => PackedHead::Unclear,
             };
             let (offset, len, terminated) = (line.offset, line.len, line.terminated);
-            seen.lines.push(Glimpse { offset, len, terminated, what });
+            seen.lines.push(PackedLine { offset, len, terminated, what });
             Ok::<(), LoadError>(())
         })?;
         Ok(seen)
     }
 
-    fn look(&mut self, codec: &dyn Codec, bytes: &[u8], parent_key: &Needle) -> What {
+    fn look(&mut self, codec: &dyn Codec, bytes: &[u8], parent_key: &Needle) -> PackedHead {
         match codec.glance(bytes) {
             Glance::Entry(head, used)
                 if !is_fact(head.kind) && parent_key.find(&bytes[used..]).is_none() =>
@@ -119,19 +126,21 @@ impl Seen {
                 let head::Head { kind, role, time, marks, .. } = head;
                 let parent = self.keep(head.parent.as_ref());
                 match (self.keep_own(head.id.as_ref()), parent) {
-                    (Some(id), Some(parent)) => What::Entry { kind, role, time, marks, id, parent },
-                    _ => What::Unclear,
+                    (Some(id), Some(parent)) => {
+                        PackedHead::Entry { kind, role, time, marks, id, parent }
+                    }
+                    _ => PackedHead::Unclear,
                 }
             }
-            Glance::Side if !codec.side_matters(bytes) => What::Side,
-            _ => What::Unclear,
+            Glance::Side if !codec.side_matters(bytes) => PackedHead::Side,
+            _ => PackedHead::Unclear,
         }
     }
 
     /// Keeps an id; `None` if there is no more room.
-    fn keep(&mut self, name: Option<&Name<'_>>) -> Option<Id> {
+    fn keep(&mut self, name: Option<&Name<'_>>) -> Option<IdSpan> {
         let Some(name) = name else {
-            return Some(Id::NONE);
+            return Some(IdSpan::NONE);
         };
         // Nearly always an entry's parent is the entry before it, whose id is here already.
         let last = self.last;
@@ -141,32 +150,32 @@ impl Seen {
         let start = u32::try_from(self.ids.len()).ok()?;
         let len = u16::try_from(name.text.len()).ok()?;
         self.ids.push_str(&name.text);
-        Some(Id { start, len, exists: true, is_number: name.is_number })
+        Some(IdSpan { start, len, exists: true, is_number: name.is_number })
     }
 
     /// Keeps an entry's own id.
-    fn keep_own(&mut self, name: Option<&Name<'_>>) -> Option<Id> {
+    fn keep_own(&mut self, name: Option<&Name<'_>>) -> Option<IdSpan> {
         self.last = self.keep(name)?;
         Some(self.last)
     }
 
-    fn name(&self, id: Id) -> Option<Name<'_>> {
+    fn name(&self, id: IdSpan) -> Option<Name<'_>> {
         let start = id.start as usize;
         let text = self.ids.get(start..start + usize::from(id.len))?;
         id.exists.then_some(Name { text: Cow::Borrowed(text), is_number: id.is_number })
     }
 
-    pub(super) fn lines(&self) -> impl Iterator<Item = Line<'_>> {
-        self.lines.iter().map(|line| Line {
+    pub(super) fn lines(&self) -> impl Iterator<Item = ScannedLine<'_>> {
+        self.lines.iter().map(|line| ScannedLine {
             offset: line.offset,
             len: line.len,
             terminated: line.terminated,
             head: match &line.what {
-                What::Side => Head::Side,
-                What::Unclear => Head::Unclear,
-                &What::Entry { kind, role, time, marks, id, parent } => {
+                PackedHead::Side => ScannedHead::Side,
+                PackedHead::Unclear => ScannedHead::Unclear,
+                &PackedHead::Entry { kind, role, time, marks, id, parent } => {
                     let (id, parent) = (self.name(id), self.name(parent));
-                    Head::Entry(head::Head { kind, role, id, parent, time, marks })
+                    ScannedHead::Entry(head::Head { kind, role, id, parent, time, marks })
                 }
             },
         })
@@ -179,7 +188,7 @@ mod tests {
     use super::*;
     use crate::dialect::Dialect;
     use crate::log::MemoryJournal;
-    use crate::tree::Taken;
+    use crate::tree::{Insert, Row};
 
     /// Lines of every sort: entries, side records, damage, glue, a torn end.
     fn log(dialect: Dialect) -> String {
@@ -216,18 +225,18 @@ mod tests {
             let ends = log.match_indices('\n').map(|(at, _)| at as u64 + 1);
             for middle in ends.filter(|end| *end < log.len() as u64) {
                 let mut halves = Loaded::new(dialect);
-                let (mut taken, to) = (Taken::Plainly, log.len() as u64);
+                let (mut taken, to) = (Insert::InOrder, log.len() as u64);
                 halves.read_lines(&journal, middle, &mut taken).unwrap();
                 let key = dialect.facts().parent_key();
-                let seen = Seen::read(dialect.codec(), &journal, middle, to, &key).unwrap();
-                halves.take_seen(&journal, &seen, &mut taken).unwrap();
+                let seen = ScannedLines::read(dialect.codec(), &journal, middle, to, &key).unwrap();
+                halves.insert_scanned(&journal, &seen, &mut taken).unwrap();
                 let rows = |loaded: &Loaded| -> Vec<(u64, u64, String, Option<Role>)> {
                     let tree = &loaded.tree;
-                    let row = |row: u32| {
+                    let row = |row: Row| {
                         let node = tree.node(row);
                         (node.offset, node.len, tree.id_text(row).to_owned(), node.role())
                     };
-                    (0..tree.nodes.len() as u32).map(row).collect()
+                    tree.rows().map(row).collect()
                 };
                 assert_eq!(rows(&halves), rows(&whole), "{dialect}, halves at {middle}");
                 assert_eq!((halves.complete, halves.lines), (whole.complete, whole.lines));

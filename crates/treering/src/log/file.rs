@@ -39,13 +39,13 @@ pub(crate) struct FileJournal {
 
 /// A file that was opened, whatever is in it.
 #[derive(Debug)]
-pub(super) struct Opened {
+pub(super) struct OpenedFile {
     pub(super) file: File,
     pub(super) len: u64,
     writable: bool,
 }
 
-impl Opened {
+impl OpenedFile {
     /// Opens an existing regular file, for reading only if it may not be written.
     pub(super) fn at(path: &Path) -> Result<Self> {
         let opened = match fs::open(path, Access::Append) {
@@ -64,19 +64,19 @@ impl Opened {
             _ => Error::io(path, "open")(error),
         })?;
         let metadata = file.metadata().map_err(Error::io(path, "open"))?;
-        Ok(Opened { file, len: metadata.len, writable })
+        Ok(OpenedFile { file, len: metadata.len, writable })
     }
 }
 
 impl FileJournal {
     /// Opens an existing file, for reading only if it may not be written.
     pub(crate) fn open(path: &Path) -> Result<Self> {
-        FileJournal::of(Opened::at(path)?, path)
+        FileJournal::of(OpenedFile::at(path)?, path)
     }
 
     /// The journal of a file that was opened by its path.
-    pub(super) fn of(opened: Opened, path: &Path) -> Result<Self> {
-        let Opened { file, writable, .. } = opened;
+    pub(super) fn of(opened: OpenedFile, path: &Path) -> Result<Self> {
+        let OpenedFile { file, writable, .. } = opened;
         let (file, packed, writable) = match zstd::unpack(&file).map_err(Error::io(path, "read"))? {
             Some(content) => (content, Some(file), false),
             None => (file, None, writable),

@@ -108,9 +108,9 @@ impl Filtered {
 const LARGE: u64 = 16 * 1024 * 1024;
 
 /// Shows every line to the filter.
-fn look(source: &dyn Journal, filter: &dyn LineFilter, length: u64) -> io::Result<Marks> {
+fn look(source: &dyn Journal, filter: &dyn LineFilter, length: u64) -> io::Result<LineMarks> {
     let part = |from: u64, to: u64| {
-        let mut marks = Marks::default();
+        let mut marks = LineMarks::default();
         each_line(source, from, to, |line, at, _| {
             marks.push(filter.look(line));
             marks.seen.add(line, at);
@@ -144,13 +144,13 @@ fn line_start(source: &dyn Journal, at: u64, length: u64) -> io::Result<u64> {
 
 /// What the first pass saw: one bit a line, and a checksum of all lines.
 #[derive(Debug, Default)]
-struct Marks {
+struct LineMarks {
     bits: Vec<u64>,
     count: usize,
     seen: Checksum,
 }
 
-impl Marks {
+impl LineMarks {
     fn push(&mut self, is_marked: bool) {
         if self.count.is_multiple_of(64) {
             self.bits.push(0);
@@ -168,7 +168,7 @@ impl Marks {
     }
 
     /// Adds the lines after these.
-    fn append(&mut self, rest: Marks) {
+    fn append(&mut self, rest: LineMarks) {
         (0..rest.count).for_each(|number| self.push(rest.get(number)));
         self.seen.0 = self.seen.0.wrapping_add(rest.seen.0);
     }

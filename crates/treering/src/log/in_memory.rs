@@ -4,7 +4,7 @@
 //! happens in memory that the next file uses again. Of a compressed file only a prefix is
 //! decompressed, in memory: a list must not fill the disk with the content of an archive.
 
-use super::file::{FileJournal, Opened};
+use super::file::{FileJournal, OpenedFile};
 use super::journal::{Appended, End, Journal, JournalError};
 use super::scan::{PAGE, page_start};
 use super::zstd;
@@ -47,7 +47,7 @@ thread_local! {
 impl InMemoryFile {
     /// The file at `path`, to be looked at once: in memory if it is small.
     pub(crate) fn open(path: &Path) -> Result<Listed> {
-        let opened = Opened::at(path)?;
+        let opened = OpenedFile::at(path)?;
         // Of a large file the first page tells whether it is compressed.
         let first = if opened.len <= MOST { opened.len as usize } else { PAGE };
         let held = InMemoryFile::read(&opened.file, first).map_err(Error::io(path, "read"))?;
@@ -62,7 +62,7 @@ impl InMemoryFile {
     }
 
     /// Decompresses the beginning of an archive, as far as its lines are whole.
-    fn unpack(opened: &Opened, path: &Path) -> Result<Listed> {
+    fn unpack(opened: &OpenedFile, path: &Path) -> Result<Listed> {
         let prefix = zstd::prefix(&opened.file, ARCHIVE_PREFIX);
         let zstd::Prefix { bytes: room, is_whole } = prefix.map_err(Error::io(path, "read"))?;
         let (mut len, mut cut) = (room.len(), None);

@@ -11,11 +11,11 @@ use std::path::{Path, PathBuf};
 
 #[derive(Debug)]
 pub(crate) struct Joined {
-    parts: Vec<Part>,
+    parts: Vec<JoinedFile>,
 }
 
 #[derive(Debug)]
-struct Part {
+struct JoinedFile {
     file: FileJournal,
     /// Where it begins in the whole.
     start: u64,
@@ -39,14 +39,14 @@ impl Joined {
     }
 
     fn add(&mut self, file: FileJournal) -> Result<()> {
-        let start = self.parts.last().map_or(0, Part::end);
+        let start = self.parts.last().map_or(0, JoinedFile::end);
         let len = file.len().map_err(crate::Error::Storage)?;
         let mut last = [0];
         let is_closed = len == 0 || {
             let got = file.read_at(len - 1, &mut last).map_err(crate::Error::Storage)?;
             got == 1 && last == *b"\n"
         };
-        self.parts.push(Part { file, start, len, is_open: !is_closed });
+        self.parts.push(JoinedFile { file, start, len, is_open: !is_closed });
         Ok(())
     }
 
@@ -56,7 +56,7 @@ impl Joined {
     }
 }
 
-impl Part {
+impl JoinedFile {
     fn end(&self) -> u64 {
         self.start + self.len + u64::from(self.is_open)
     }
@@ -64,7 +64,7 @@ impl Part {
 
 impl Journal for Joined {
     fn len(&self) -> io::Result<u64> {
-        Ok(self.parts.last().map_or(0, Part::end))
+        Ok(self.parts.last().map_or(0, JoinedFile::end))
     }
 
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {

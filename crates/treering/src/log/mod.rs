@@ -20,5 +20,5 @@ pub(crate) use in_memory::{InMemoryFile, Listed};
 pub(crate) use joined::Joined;
 pub use journal::{Appended, End, Journal, JournalError};
 pub use memory::MemoryJournal;
-pub(crate) use replace::{Carrier, check_replaceable, free, replace, whole_lines};
+pub(crate) use replace::{TailCopier, check_replaceable, free, replace, whole_lines};
 pub use zstd::{UnpackLimits, decompress};

@@ -50,14 +50,14 @@ pub(crate) fn check_replaceable(old: &FileJournal) -> io::Result<()> {
 pub(crate) type Take<'a> = dyn FnMut(u64) -> io::Result<(Vec<u8>, u64)> + 'a;
 
 /// Brings over what others append to a file that is being replaced.
-pub(crate) struct Carrier<'a> {
+pub(crate) struct TailCopier<'a> {
     old: &'a FileJournal,
     /// How far the old file is in the new one.
     end: End,
     take: &'a mut Take<'a>,
 }
 
-impl<'a> Carrier<'a> {
+impl<'a> TailCopier<'a> {
     /// A carrier for an `old` file of which everything up to `carried` is in the new one.
     pub(crate) fn new(
         old: &'a FileJournal,
@@ -65,7 +65,7 @@ impl<'a> Carrier<'a> {
         take: &'a mut Take<'a>,
     ) -> io::Result<Self> {
         let end = End::read(old, carried.saturating_sub(SAMPLE), carried)?;
-        Ok(Carrier { old, end, take })
+        Ok(TailCopier { old, end, take })
     }
 
     /// Appends to `new` what arrived since. Returns false if nothing did.
@@ -148,7 +148,7 @@ pub(crate) fn whole_lines(old: &dyn Journal, from: u64) -> io::Result<(Vec<u8>, 
 /// If the error says so, the file was replaced all the same; else nothing has changed.
 pub(crate) fn replace(
     mut new: NewFile,
-    mut carrier: Carrier<'_>,
+    mut carrier: TailCopier<'_>,
     backup: PathBuf,
 ) -> io::Result<PathBuf> {
     carrier.complete(new.file()?)?;

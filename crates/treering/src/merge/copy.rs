@@ -17,7 +17,7 @@ use crate::error::Result;
 use crate::id::EntryId;
 use crate::json;
 use crate::snapshot::{Bodies, Snapshot};
-use crate::tree::{Node, Tree};
+use crate::tree::{Node, Row, Tree};
 use std::collections::{HashMap, HashSet};
 
 /// The treatment of an entry that is on the path already.
@@ -48,7 +48,7 @@ pub(super) struct Copies {
     /// Calls without a result, with their entry.
     pub(super) unanswered: Vec<(EntryId, String)>,
     pub(super) tokens: u64,
-    edits: Vec<Edit>,
+    edits: Vec<CopiedEdit>,
 }
 
 #[derive(Debug, Clone)]
@@ -61,7 +61,7 @@ pub(super) struct Copy {
 
 /// A context edit that comes along.
 #[derive(Debug, Clone)]
-struct Edit {
+struct CopiedEdit {
     target: Aim,
     /// `null` or `{"content":…}`.
     replacement: Vec<u8>,
@@ -107,7 +107,7 @@ impl Copies {
 /// Copies of the entries of `path` that are `chosen`, by place.
 pub(super) fn copies(
     source: &Source,
-    path: Vec<u32>,
+    path: Vec<Row>,
     chosen: Vec<bool>,
     target: &Target,
     repeated: Repeated,
@@ -120,7 +120,7 @@ pub(super) fn copies(
 struct Copying<'a> {
     source: &'a Source,
     target: &'a Target,
-    path: Vec<u32>,
+    path: Vec<Row>,
     chosen: Vec<bool>,
     pairs: Pairs,
     /// The groups that contain a chosen entry, by their first entry.
@@ -140,7 +140,7 @@ enum Missing {
 impl<'a> Copying<'a> {
     fn new(
         source: &'a Source,
-        path: Vec<u32>,
+        path: Vec<Row>,
         chosen: Vec<bool>,
         target: &'a Target,
     ) -> Result<Self> {
@@ -177,7 +177,7 @@ impl<'a> Copying<'a> {
         Ok(())
     }
 
-    fn follow(&mut self, rows: Vec<u32>) -> Result<()> {
+    fn follow(&mut self, rows: Vec<Row>) -> Result<()> {
         for row in rows {
             self.pairs.enter(&self.source.view, &mut self.bodies, row)?;
             self.path.push(row);
@@ -208,14 +208,14 @@ impl<'a> Copying<'a> {
     }
 
     /// The row on the target's path that says the same.
-    fn present(&mut self, at: usize) -> Result<Option<u32>> {
+    fn present(&mut self, at: usize) -> Result<Option<Row>> {
         let origin = self.origin(at)?;
         if let Some(&row) = self.target.has.get(&origin) {
             return Ok(Some(row));
         }
         // A fork has entries under the ids of its source.
         let here = self.target.has.get(&Origin::here(self.tree().id_text(self.path[at])));
-        let is_same = |row: &&u32| same(&self.source.view, self.path[at], &self.target.view, **row);
+        let is_same = |row: &&Row| same(&self.source.view, self.path[at], &self.target.view, **row);
         let is_foreign = self.source.session != self.target.session;
         Ok(here.filter(|row| is_foreign && is_same(row)).copied())
     }
@@ -300,11 +300,11 @@ impl<'a> Copying<'a> {
     fn completes(
         &mut self,
         missing: &[usize],
-        here: Option<&(usize, u32)>,
+        here: Option<&(usize, Row)>,
         group: &[usize],
     ) -> Result<bool> {
         let Some((end, answered)) = &self.target.end else { return Ok(false) };
-        let is_at_end = |(at, row): &(usize, u32)| Some(at) == group.first() && row == end;
+        let is_at_end = |(at, row): &(usize, Row)| Some(at) == group.first() && row == end;
         if !here.is_some_and(is_at_end) {
             return Ok(false);
         }
@@ -377,7 +377,7 @@ impl<'a> Copying<'a> {
                 (None, None) => None,
             };
             match aim {
-                Some(target) => out.edits.push(Edit { target, replacement }),
+                Some(target) => out.edits.push(CopiedEdit { target, replacement }),
                 None => out.left_out.push(self.id(at)),
             }
         }
@@ -387,12 +387,12 @@ impl<'a> Copying<'a> {
 
 /// Whether an entry is part of a conversation. A prompt belongs to the branch it was set on, and a
 /// compaction to what it stands for.
-pub(super) fn is_said(tree: &Tree, row: u32) -> bool {
+pub(super) fn is_said(tree: &Tree, row: Row) -> bool {
     contributes(tree, row) && tree.node(row).role() != Some(Role::System)
 }
 
 /// Whether two sessions have the same entry, one as the other's fork.
-pub(crate) fn same(a: &Snapshot, row: u32, b: &Snapshot, other: u32) -> bool {
+pub(crate) fn same(a: &Snapshot, row: Row, b: &Snapshot, other: Row) -> bool {
     let (one, two) = (a.tree().node(row), b.tree().node(other));
     a.tree().id_bytes(row) == b.tree().id_bytes(other)
         && (one.kind(), one.role(), one.time) == (two.kind(), two.role(), two.time)

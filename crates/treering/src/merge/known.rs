@@ -10,9 +10,10 @@ use crate::context::contributes;
 use crate::entry::Kind;
 use crate::error::Result;
 use crate::snapshot::{Bodies, Snapshot};
+use crate::tree::Row;
 use std::collections::HashSet;
 
-pub(super) struct Known<'a> {
+pub(super) struct KnownEntries<'a> {
     view: &'a Snapshot,
     /// The session's id.
     session: &'a str,
@@ -22,18 +23,18 @@ pub(super) struct Known<'a> {
     origins: HashSet<Origin>,
 }
 
-impl<'a> Known<'a> {
-    pub(super) fn at(view: &'a Snapshot, session: &'a str, leaf: Option<u32>) -> Result<Self> {
-        let reached = vec![false; view.tree().nodes.len()];
-        let mut known = Known { view, session, reached, origins: HashSet::new() };
+impl<'a> KnownEntries<'a> {
+    pub(super) fn at(view: &'a Snapshot, session: &'a str, leaf: Option<Row>) -> Result<Self> {
+        let reached = vec![false; view.tree().row_count()];
+        let mut known = KnownEntries { view, session, reached, origins: HashSet::new() };
         let mut bodies = Bodies::default();
-        let mut ends: Vec<u32> = leaf.into_iter().collect();
+        let mut ends: Vec<Row> = leaf.into_iter().collect();
         while let Some(end) = ends.pop() {
-            let mut rows: Vec<u32> =
+            let mut rows: Vec<Row> =
                 view.tree().ancestors(end).take_while(|&row| !known.has_reached(row)).collect();
             rows.reverse(); // Files are read forwards.
             for row in rows {
-                known.reached[row as usize] = true;
+                known.reached[row.index()] = true;
                 let about = About::read(view, session, &mut bodies, row)?;
                 known.origins.extend(about.origin);
                 ends.extend(about.merged);
@@ -43,13 +44,13 @@ impl<'a> Known<'a> {
     }
 
     /// Returns whether it is on the path, or on the path of something that was merged.
-    pub(super) fn has_reached(&self, row: u32) -> bool {
-        self.reached.get(row as usize).is_some_and(|reached| *reached)
+    pub(super) fn has_reached(&self, row: Row) -> bool {
+        self.reached.get(row.index()).is_some_and(|reached| *reached)
     }
 
     /// Returns whether an entry says nothing that this branch does not have: it, its original or a
     /// copy of it is there, or all that was merged at it is.
-    pub(super) fn has(&self, bodies: &mut Bodies, row: u32) -> Result<bool> {
+    pub(super) fn has(&self, bodies: &mut Bodies, row: Row) -> Result<bool> {
         if self.has_reached(row) {
             return Ok(true);
         }
@@ -69,11 +70,11 @@ impl<'a> Known<'a> {
 #[derive(Default)]
 struct About {
     origin: Option<Origin>,
-    merged: Option<u32>,
+    merged: Option<Row>,
 }
 
 impl About {
-    fn read(view: &Snapshot, session: &str, bodies: &mut Bodies, row: u32) -> Result<Self> {
+    fn read(view: &Snapshot, session: &str, bodies: &mut Bodies, row: Row) -> Result<Self> {
         let (tree, kind) = (view.tree(), view.tree().node(row).kind());
         if !contributes(tree, row) && kind != Kind::Custom {
             return Ok(About::default());

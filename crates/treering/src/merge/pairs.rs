@@ -9,7 +9,7 @@ use crate::entry::{Role, tool_uses};
 use crate::error::Result;
 use crate::json;
 use crate::snapshot::{Bodies, Snapshot};
-use crate::tree::Node;
+use crate::tree::{Node, Row};
 use std::collections::HashMap;
 
 /// The groups of a path.
@@ -33,7 +33,7 @@ struct Open {
 }
 
 impl Pairs {
-    pub(super) fn along(view: &Snapshot, bodies: &mut Bodies, rows: &[u32]) -> Result<Self> {
+    pub(super) fn along(view: &Snapshot, bodies: &mut Bodies, rows: &[Row]) -> Result<Self> {
         let mut pairs = Pairs::default();
         for &row in rows {
             pairs.enter(view, bodies, row)?;
@@ -42,7 +42,7 @@ impl Pairs {
     }
 
     /// Goes one entry further down.
-    pub(super) fn enter(&mut self, view: &Snapshot, bodies: &mut Bodies, row: u32) -> Result<()> {
+    pub(super) fn enter(&mut self, view: &Snapshot, bodies: &mut Bodies, row: Row) -> Result<()> {
         let at = self.earlier.len();
         self.earlier.push(at);
         let node = view.tree().node(row);
@@ -113,9 +113,9 @@ impl Pairs {
         &self,
         view: &Snapshot,
         bodies: &mut Bodies,
-        last: u32,
+        last: Row,
         wanted: impl Fn(usize) -> bool,
-    ) -> Result<Vec<u32>> {
+    ) -> Result<Vec<Row>> {
         let left = self.open.iter().filter(|(_, open)| wanted(open.at));
         let left: HashMap<String, usize> =
             left.map(|(call, open)| (call.clone(), open.calls)).collect();
@@ -125,22 +125,22 @@ impl Pairs {
 
 /// Returns the entries below `row` up to the last further part of the message there. Results of its
 /// calls may stand between the parts.
-pub(super) fn parts_below(view: &Snapshot, row: u32) -> Vec<u32> {
+pub(super) fn parts_below(view: &Snapshot, row: Row) -> Vec<Row> {
     let tree = view.tree();
-    let is_part = |row: &&u32| tree.node(**row).has(Node::CONTINUED);
-    let is_result = |row: &&u32| tree.node(**row).role() == Some(Role::ToolResult);
-    let next = |row: &u32| {
+    let is_part = |row: &&Row| tree.node(**row).has(Node::CONTINUED);
+    let is_result = |row: &&Row| tree.node(**row).role() == Some(Role::ToolResult);
+    let next = |row: &Row| {
         let children = tree.children_index().of(*row);
         children.iter().find(is_part).or_else(|| children.iter().rev().find(is_result)).copied()
     };
-    let mut rows: Vec<u32> = std::iter::successors(next(&row), next).collect();
+    let mut rows: Vec<Row> = std::iter::successors(next(&row), next).collect();
     let parts = rows.iter().rposition(|row| is_part(&row)).map_or(0, |last| last + 1);
     rows.truncate(parts);
     rows
 }
 
 /// Returns the calls (`true`) and results of an entry, in order.
-pub(super) fn uses(view: &Snapshot, bodies: &mut Bodies, row: u32) -> Result<Vec<(bool, String)>> {
+pub(super) fn uses(view: &Snapshot, bodies: &mut Bodies, row: Row) -> Result<Vec<(bool, String)>> {
     let mut found = Vec::new();
     if !matches!(view.tree().node(row).role(), Some(Role::Assistant | Role::ToolResult)) {
         return Ok(found);
@@ -165,17 +165,17 @@ struct Search<'a> {
 }
 
 enum Step {
-    Enter(u32),
+    Enter(Row),
     /// The number of changes to keep, and the number of results that are missing again.
     Leave(usize, usize),
 }
 
 impl Search<'_> {
-    fn below(mut self, last: u32) -> Result<Vec<u32>> {
+    fn below(mut self, last: Row) -> Result<Vec<Row>> {
         let (mut best, mut end) = (self.missing, last);
         let tree = self.view.tree();
         let children = tree.children_index();
-        let enter = |row: u32| children.of(row).iter().map(|&child| Step::Enter(child));
+        let enter = |row: Row| children.of(row).iter().map(|&child| Step::Enter(child));
         let mut stack: Vec<Step> = if best > 0 { enter(last).collect() } else { Vec::new() };
         while let (Some(step), true) = (stack.pop(), best > 0) {
             match step {
@@ -195,12 +195,12 @@ impl Search<'_> {
                 }
             }
         }
-        let mut rows: Vec<u32> = tree.ancestors(end).take_while(|&row| row != last).collect();
+        let mut rows: Vec<Row> = tree.ancestors(end).take_while(|&row| row != last).collect();
         rows.reverse();
         Ok(rows)
     }
 
-    fn enter(&mut self, row: u32) -> Result<()> {
+    fn enter(&mut self, row: Row) -> Result<()> {
         for (is_call, call) in uses(self.view, self.bodies, row)? {
             let Some(left) = self.left.get_mut(&call).filter(|left| **left > 0) else { continue };
             self.undo.push((call, *left));

@@ -2,7 +2,7 @@
 
 use super::MERGE_TYPE;
 use super::copy::{Copies, Repeated, Source, copies, is_said};
-use super::known::Known;
+use super::known::KnownEntries;
 use super::pick::Pick;
 use super::target::Target;
 use crate::branch_summary::{MERGE_SUMMARY_PREAMBLE, collect};
@@ -14,6 +14,7 @@ use crate::id::EntryId;
 use crate::json;
 use crate::session::Session;
 use crate::snapshot::Bodies;
+use crate::tree::Row;
 
 /// Whether there is anything to merge.
 #[derive(Debug, Clone)]
@@ -146,7 +147,7 @@ impl Session {
         let (view, leaf) = self.view_and_leaf()?;
         let (tree, session) = (view.tree(), self.id());
         let other = tree.find_row(other)?;
-        let known = Known::at(&view, &session, leaf)?;
+        let known = KnownEntries::at(&view, &session, leaf)?;
         let mut bodies = Bodies::default();
         let (mut base, mut rows) = (None, Vec::new());
         for row in tree.path_rows(other) {
@@ -214,7 +215,7 @@ impl Session {
         let leaf = plan.into.as_ref().map(row).transpose()?;
         let path = tree.path_rows(row(&plan.from)?);
         let mut new =
-            plan.entries.iter().map(row).collect::<Result<Vec<u32>>>()?.into_iter().peekable();
+            plan.entries.iter().map(row).collect::<Result<Vec<Row>>>()?.into_iter().peekable();
         // Both are in the order of the path.
         let chosen = path.iter().map(|row| new.next_if_eq(row).is_some()).collect();
         let target = Target::new(view.clone(), session.clone(), leaf)?;

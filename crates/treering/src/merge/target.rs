@@ -6,7 +6,7 @@ use crate::entry::Role;
 use crate::error::Result;
 use crate::id::EntryId;
 use crate::snapshot::{Bodies, Snapshot};
-use crate::tree::Node;
+use crate::tree::{Node, Row};
 use std::collections::{HashMap, HashSet};
 
 /// The path that gets the copies.
@@ -14,15 +14,15 @@ pub(super) struct Target {
     pub(super) view: Snapshot,
     /// The id of its session.
     pub(super) session: String,
-    leaf: Option<u32>,
+    leaf: Option<Row>,
     /// The origins of the entries on the path, with their rows.
-    pub(super) has: HashMap<Origin, u32>,
+    pub(super) has: HashMap<Origin, Row>,
     /// The message it ends with, apart from results, and the calls that have a result there.
-    pub(super) end: Option<(u32, HashSet<String>)>,
+    pub(super) end: Option<(Row, HashSet<String>)>,
 }
 
 impl Target {
-    pub(super) fn new(view: Snapshot, session: String, leaf: Option<u32>) -> Result<Self> {
+    pub(super) fn new(view: Snapshot, session: String, leaf: Option<Row>) -> Result<Self> {
         let tree = view.tree();
         let rows = leaf.map(|leaf| tree.path_rows(leaf)).unwrap_or_default();
         let (mut has, mut end, mut bodies) = (HashMap::new(), None, Bodies::default());

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::id::EntryId;
 use crate::json;
 use crate::load::is_fact;
-use crate::tree::{Row, Shape, Taken, own_head};
+use crate::tree::{Insert, NewRow, Shape, own_head};
 use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
@@ -21,13 +21,13 @@ pub(super) struct Batch {
     pub ids: Vec<EntryId>,
     /// The same, to look one up; left empty where there is only one.
     taken: HashSet<EntryId>,
-    lines: Vec<Line>,
+    lines: Vec<BatchLine>,
     /// The leaf after all of them.
     pub leaf: Option<EntryId>,
 }
 
 /// An entry in a batch: where in its bytes it stands, and what the tree must know.
-struct Line {
+struct BatchLine {
     span: Range<usize>,
     time: Option<i64>,
     parent: Option<EntryId>,
@@ -117,7 +117,7 @@ impl State {
                 Kind::Leaf => entry.target(),
                 _ => Some(id.clone()),
             };
-            batch.lines.push(Line { span: start..batch.bytes.len() - 1, time, parent });
+            batch.lines.push(BatchLine { span: start..batch.bytes.len() - 1, time, parent });
             if entries.len() > 1 {
                 batch.taken.insert(id.clone());
             }
@@ -149,13 +149,13 @@ impl State {
         let tree = Arc::make_mut(&mut self.loaded.tree);
         let mut settled = true;
         for (at, entry) in entries.iter().enumerate() {
-            let Line { span, time, parent } = &batch.lines[at];
+            let BatchLine { span, time, parent } = &batch.lines[at];
             let parent = parent.as_ref().map(EntryId::as_str);
             let id = batch.ids[at].as_str();
             // Only small entries are looked at.
             let native =
                 (!facts.is_own_format && is_fact(entry.kind())).then(|| entry.fields_object());
-            let taken = tree.take(Row {
+            let taken = tree.insert(NewRow {
                 head: own_head(entry.kind(), entry.role, id, parent, *time),
                 offset: start + span.start as u64,
                 len: span.len() as u64,
@@ -163,7 +163,7 @@ impl State {
                 damaged: false,
                 derived_id: None,
             });
-            settled &= taken == Taken::Plainly;
+            settled &= taken == Insert::InOrder;
         }
         self.leaf = batch.leaf.clone();
         if !settled {

@@ -9,7 +9,7 @@ use crate::load::{BOM, Loaded};
 use crate::log::scan;
 use crate::migrate;
 use crate::snapshot::{Bodies, Snapshot};
-use crate::tree::NONE;
+use crate::tree::{NONE, Row};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -73,7 +73,7 @@ pub(crate) struct PathCopy<'a> {
     pub name: Option<String>,
     pub header: &'a Header,
     /// The row of the source's header, if that is a node.
-    pub header_row: Option<u32>,
+    pub header_row: Option<Row>,
 }
 
 impl PathCopy<'_> {
@@ -81,7 +81,7 @@ impl PathCopy<'_> {
     pub(crate) fn write(
         &self,
         view: &Snapshot,
-        path: &[u32],
+        path: &[Row],
         out: &mut dyn Write,
     ) -> io::Result<()> {
         let facts = self.dialect.facts();
@@ -100,8 +100,8 @@ impl PathCopy<'_> {
 
         let tree = view.tree();
         let is_kept =
-            |row: &u32| tree.node(*row).kind() != Kind::Label && Some(*row) != self.header_row;
-        let kept: Vec<u32> = path.iter().copied().filter(is_kept).collect();
+            |row: &Row| tree.node(*row).kind() != Kind::Label && Some(*row) != self.header_row;
+        let kept: Vec<Row> = path.iter().copied().filter(is_kept).collect();
         let moved = replacements(view, path, is_kept);
         let mut bodies = Bodies::with_images();
         let mut parent = NONE;
@@ -125,9 +125,9 @@ impl PathCopy<'_> {
     }
 
     /// Fresh label entries, chained to the end, with the times the labels were set.
-    fn write_labels(&self, view: &Snapshot, kept: &[u32], out: &mut dyn Write) -> io::Result<()> {
+    fn write_labels(&self, view: &Snapshot, kept: &[Row], out: &mut dyn Write) -> io::Result<()> {
         let (tree, facts) = (view.tree(), self.dialect.facts());
-        let label = |&row: &u32| tree.label_literal(row).map(|(text, label)| (label, row, text));
+        let label = |&row: &Row| tree.label_literal(row).map(|(text, label)| (label, row, text));
         let mut set: Vec<_> = kept.iter().filter_map(label).collect();
         set.sort_unstable();
         let mut ids = IdMaker::new();
@@ -172,8 +172,8 @@ impl PathCopy<'_> {
 /// one on the path.
 fn replacements(
     view: &Snapshot,
-    path: &[u32],
-    is_kept: impl Fn(&u32) -> bool,
+    path: &[Row],
+    is_kept: impl Fn(&Row) -> bool,
 ) -> HashMap<String, EntryId> {
     let tree = view.tree();
     let mut moved = HashMap::new();
@@ -191,8 +191,8 @@ fn replacements(
 fn rechained(
     view: &Snapshot,
     body: &[u8],
-    row: u32,
-    parent: u32,
+    row: Row,
+    parent: Row,
     root: Option<&[u8]>,
     moved: &HashMap<String, EntryId>,
 ) -> Vec<u8> {

@@ -1,7 +1,7 @@
 //! A session read through a filter, and copied as a whole.
 
 use super::publish::write_whole;
-use super::state::{Opened, Place, State};
+use super::state::{Backing, OpenedSession, State};
 use super::{Creation, Durability, Session};
 use crate::dialect;
 use crate::error::{Error, Result};
@@ -24,7 +24,7 @@ impl Session {
     /// an error.
     pub fn open_filtered(path: impl AsRef<Path>, filter: &dyn LineFilter) -> Result<Session> {
         let path = path.as_ref();
-        let source = Opened::at(path)?;
+        let source = OpenedSession::at(path)?;
         let filtered = Filtered::new(&*source.journal, filter, dialect::refitted)
             .map_err(Error::io(path, "read"))?;
         let journal: Arc<dyn Journal> = Arc::new(filtered);
@@ -36,7 +36,7 @@ impl Session {
             return Err(Error::Unfaithful(what));
         }
         let header = Header::new(&SessionId::generate(), path.parent().unwrap_or(path), None);
-        let state = State::with_header(Place::Elsewhere, journal, loaded, header)?;
+        let state = State::with_header(Backing::Elsewhere, journal, loaded, header)?;
         Ok(Session::new(state, Creation::default(), Durability::None))
     }
 

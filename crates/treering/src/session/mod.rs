@@ -31,9 +31,9 @@ use crate::id::{EntryId, SessionId};
 use crate::load::Loaded;
 use crate::log::{Journal, MemoryJournal};
 use crate::snapshot::{Bodies, RecordsOnPath, Snapshot};
-use crate::tree::Tree;
+use crate::tree::{Row, Tree};
 use commit::{Flusher, GroupCommit};
-use state::{Opened, Place, State};
+use state::{Backing, OpenedSession, State};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -99,7 +99,7 @@ pub struct Reader {
     view: Snapshot,
     bodies: Bodies,
     /// The row after the last one that was read.
-    next: u32,
+    next: Row,
 }
 
 impl Reader {
@@ -114,7 +114,7 @@ impl Reader {
     /// An entry, by id or unambiguous prefix.
     pub fn entry(&mut self, id: &str) -> Result<Entry> {
         let row = self.view.tree().find_row_at(self.next, id)?;
-        self.next = row + 1;
+        self.next = row.next();
         self.bodies.entry(&self.view, row)
     }
 }
@@ -132,7 +132,7 @@ impl Session {
         let header = Header::new(&SessionId::generate(), cwd.as_ref(), None);
         let memory = Arc::new(MemoryJournal::new(first_line(&header)));
         let loaded = Loaded::of_header(header);
-        let state = State::of(Place::Elsewhere, memory, loaded);
+        let state = State::of(Backing::Elsewhere, memory, loaded);
         Session::new(state, Creation::default(), Durability::None)
     }
 
@@ -145,7 +145,7 @@ impl Session {
         let id = options.id.unwrap_or_else(SessionId::generate);
         let header = Header::new(&id, cwd.as_ref(), None);
         let loaded = Loaded::read(&*journal).map_err(|error| error.at(None))?;
-        let state = State::with_header(Place::Elsewhere, journal, loaded, header)?;
+        let state = State::with_header(Backing::Elsewhere, journal, loaded, header)?;
         Ok(Session::new(state, options.creation, options.durability))
     }
 
@@ -179,8 +179,8 @@ impl Session {
         let loaded = loaded.of_dialect(options.dialect);
         let (creation, durability) = (options.creation, options.durability);
         let journal = Arc::clone(&memory) as Arc<dyn Journal>;
-        let place = Place::Pending { path: path.to_owned(), creation, memory };
-        let mut state = State::of(place, journal, loaded);
+        let backing = Backing::Pending { path: path.to_owned(), creation, memory };
+        let mut state = State::of(backing, journal, loaded);
         if creation == Creation::AtOnce {
             state.create_file(b"")?;
         }
@@ -197,12 +197,12 @@ impl Session {
     /// is written with the first entry.
     pub fn open_with(path: impl AsRef<Path>, options: SessionOptions) -> Result<Session> {
         let path = path.as_ref();
-        let opened = Opened::at(path)?;
+        let opened = OpenedSession::at(path)?;
         let id = options.id.unwrap_or_else(SessionId::generate);
         let cwd = path.parent().unwrap_or(Path::new(""));
         let header = Header::new(&id, cwd, None);
-        let place = Place::File { path: path.to_owned(), file: opened.file };
-        let mut state = State::with_header(place, opened.journal, opened.loaded, header)?;
+        let backing = Backing::File { path: path.to_owned(), file: opened.file };
+        let mut state = State::with_header(backing, opened.journal, opened.loaded, header)?;
         state.joined = opened.joined;
         Ok(Session::new(state, options.creation, options.durability))
     }
@@ -241,7 +241,7 @@ impl Session {
     }
 
     /// A snapshot, and the row of the leaf.
-    pub(crate) fn view_and_leaf(&self) -> Result<(Snapshot, Option<u32>)> {
+    pub(crate) fn view_and_leaf(&self) -> Result<(Snapshot, Option<Row>)> {
         let state = self.state();
         Ok((state.view(), state.row(state.leaf.as_ref().map(EntryId::as_str))?))
     }
@@ -252,7 +252,7 @@ impl Session {
     }
 
     /// A snapshot, and the row of the header if that is a node.
-    pub(crate) fn view_and_header(&self) -> (Snapshot, Option<u32>) {
+    pub(crate) fn view_and_header(&self) -> (Snapshot, Option<Row>) {
         let state = self.state();
         (state.view(), state.loaded.header_row())
     }
@@ -293,7 +293,7 @@ impl Session {
 
     /// Whether the session's file exists: false until its first message, and for sessions in memory.
     pub fn is_written(&self) -> bool {
-        matches!(self.state().place, Place::File { .. })
+        matches!(self.state().backing, Backing::File { .. })
     }
 
     /// The session's name.
@@ -332,7 +332,7 @@ impl Session {
     /// Reads entries of the session as it is now, one after the other: faster than
     /// [`entry`](Session::entry) for many.
     pub fn reader(&self) -> Reader {
-        Reader { view: self.view(), bodies: Bodies::default(), next: 0 }
+        Reader { view: self.view(), bodies: Bodies::default(), next: Row::FIRST }
     }
 
     /// The entries from the root to the leaf.
@@ -353,7 +353,7 @@ impl Session {
     /// Every entry in file order, each read when it is asked for.
     pub fn entries(&self) -> impl Iterator<Item = Result<Entry>> + use<> {
         let view = self.view();
-        let rows: Vec<u32> = view.tree().live().collect();
+        let rows: Vec<Row> = view.tree().live().collect();
         view.entries(rows)
     }
 

@@ -14,7 +14,7 @@ use crate::header::Header;
 use crate::id::{EntryId, IdMaker, SessionId};
 use crate::json;
 use crate::snapshot::{Bodies, Snapshot};
-use crate::tree::NONE;
+use crate::tree::{NONE, Row};
 use crate::{migrate, time};
 use std::collections::{HashMap, HashSet};
 use std::io::Write;
@@ -82,17 +82,17 @@ impl Session {
 /// A row and all rows below it.
 struct Subtree<'a> {
     view: &'a Snapshot,
-    top: u32,
+    top: Row,
     /// In file order.
-    rows: Vec<u32>,
-    inside: HashSet<u32>,
+    rows: Vec<Row>,
+    inside: HashSet<Row>,
     /// Labels and moves of the leaf that are about something outside, and what their children hang on
     /// instead.
-    dropped: HashMap<u32, u32>,
+    dropped: HashMap<Row, Row>,
 }
 
 impl<'a> Subtree<'a> {
-    fn new(view: &'a Snapshot, top: u32) -> Result<Self> {
+    fn new(view: &'a Snapshot, top: Row) -> Result<Self> {
         let children = view.tree().children_index();
         let mut rows = vec![top];
         let mut done = 0;
@@ -130,7 +130,7 @@ impl<'a> Subtree<'a> {
     }
 
     /// The row that an entry names in one of its fields.
-    fn named(&self, bodies: &mut Bodies, row: u32, key: &str) -> Result<Option<u32>> {
+    fn named(&self, bodies: &mut Bodies, row: Row, key: &str) -> Result<Option<Row>> {
         let Some(body) = bodies.any(self.view, row)? else { return Ok(None) };
         let id = json::get(&body, key).and_then(json::string);
         Ok(id.and_then(|id| self.view.tree().row(&id)))
@@ -138,7 +138,7 @@ impl<'a> Subtree<'a> {
 
     fn write(&self, leaf: Option<&EntryId>, out: &mut dyn Write) -> Result<()> {
         let tree = self.view.tree();
-        let above: HashSet<u32> = tree.ancestors(self.top).skip(1).collect();
+        let above: HashSet<Row> = tree.ancestors(self.top).skip(1).collect();
         let mut bodies = Bodies::with_images();
         let mut labels = HashMap::new();
         let mut last = self.top;
@@ -170,7 +170,7 @@ impl<'a> Subtree<'a> {
     }
 
     /// A compaction that keeps entries from above the top on keeps those from the top on.
-    fn keeping_what_is_here(&self, body: Vec<u8>, above: &HashSet<u32>) -> Vec<u8> {
+    fn keeping_what_is_here(&self, body: Vec<u8>, above: &HashSet<Row>) -> Vec<u8> {
         let tree = self.view.tree();
         let first_kept = json::get(&body, "firstKeptEntryId").and_then(json::string);
         match first_kept.and_then(|id| tree.row(&id)) {
@@ -184,9 +184,9 @@ impl<'a> Subtree<'a> {
     /// Says again what entries outside say about these: labels, and where the leaf is.
     fn write_end(
         &self,
-        written: &HashMap<u32, u32>,
-        leaf: u32,
-        last: u32,
+        written: &HashMap<Row, Row>,
+        leaf: Row,
+        last: Row,
         out: &mut dyn Write,
     ) -> Result<()> {
         let tree = self.view.tree();
@@ -204,7 +204,7 @@ impl<'a> Subtree<'a> {
                 Some((text, label)) => (entry.with("label", text)?, label),
                 None => (entry, NONE),
             };
-            let millis = tree.nodes.get(label as usize).and_then(|node| node.time());
+            let millis = tree.get(label).and_then(|node| node.time());
             let stamp = json::quoted(&time::format(millis.unwrap_or_else(time::now)));
             let id = ids.make(|id| tree.contains(id) || used.contains(id));
             entry.write_line(&mut line, id.as_str(), &parent, &stamp);

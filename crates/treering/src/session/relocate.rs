@@ -5,13 +5,13 @@
 //! meanwhile waits, and then finds that the file is gone. What agents, which take no lock, append to the old
 //! file meanwhile is brought over.
 
-use super::state::{Opened, storage};
+use super::state::{OpenedSession, storage};
 use crate::error::{Error, Result};
 use crate::fs::{self, NewFile};
 use crate::header::VERSION;
 use crate::json::{self, with_head_member};
 use crate::load::Loaded;
-use crate::log::{Carrier, FileJournal, check_replaceable, lock, replace};
+use crate::log::{FileJournal, TailCopier, check_replaceable, lock, replace};
 use crate::migrate;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -42,7 +42,7 @@ pub fn relocate(
 ) -> Result<Option<PathBuf>> {
     let (path, target) = (path.as_ref(), target.as_ref());
     let cwd = fs::absolute(cwd.as_ref());
-    let opened = Opened::at(path)?;
+    let opened = OpenedSession::at(path)?;
     opened.check()?;
     let _lock = lock(opened.file.file()).map_err(|error| storage(error, path))?;
     if !opened.file.is_at(path) {
@@ -60,7 +60,7 @@ pub fn relocate(
     }
     let (new, copied) = moved(target, file, &loaded, &cwd).map_err(Error::io(target, "write"))?;
     let mut take = |from| migrate::copy_rest(file, from);
-    let carrier = Carrier::new(file, copied, &mut take);
+    let carrier = TailCopier::new(file, copied, &mut take);
     let mut carrier = carrier.map_err(Error::io(path, "read"))?;
     let published = new.file().and_then(|file| carrier.complete(file)).and_then(|()| new.publish());
     let new = published.map_err(Error::creating(target, "write"))?;
@@ -75,7 +75,7 @@ pub fn relocate(
     Ok(None)
 }
 
-impl Opened {
+impl OpenedSession {
     /// Whether this is a session whose header may be changed.
     fn check(&self) -> Result<()> {
         let dialect = self.loaded.dialect;
@@ -113,5 +113,5 @@ fn in_place(path: &Path, file: &FileJournal, loaded: &Loaded, cwd: &str) -> io::
     let path = &fs::canonicalize(path)?;
     let (new, copied) = moved(path, file, loaded, cwd)?;
     let mut take = |from| migrate::copy_rest(file, from);
-    replace(new, Carrier::new(file, copied, &mut take)?, fs::beside(path, ".bak"))
+    replace(new, TailCopier::new(file, copied, &mut take)?, fs::beside(path, ".bak"))
 }

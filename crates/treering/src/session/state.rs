@@ -10,7 +10,7 @@ use crate::load::{LoadError, Loaded};
 use crate::log::{FileJournal, Joined, Journal, JournalError, MemoryJournal, lock, scan};
 use crate::migrate::{self, Upgrade};
 use crate::snapshot::Snapshot;
-use crate::tree::Node;
+use crate::tree::{Node, Row};
 use std::collections::HashSet;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 /// Where a session lives.
 #[derive(Debug)]
-pub(crate) enum Place {
+pub(crate) enum Backing {
     /// In a journal that is not a file of ours.
     Elsewhere,
     /// Not written yet: everything is in memory.
@@ -35,14 +35,14 @@ pub(crate) enum Place {
 
 /// An existing session's file, and the log that is read: the file itself, or with what the session's
 /// subagents wrote beside it.
-pub(crate) struct Opened {
+pub(crate) struct OpenedSession {
     pub file: Arc<FileJournal>,
     pub journal: Arc<dyn Journal>,
     pub joined: Option<Arc<Joined>>,
     pub loaded: Loaded,
 }
 
-impl Opened {
+impl OpenedSession {
     pub(crate) fn at(path: &Path) -> Result<Self> {
         let file = Arc::new(FileJournal::open(path)?);
         let mut journal = Arc::clone(&file) as Arc<dyn Journal>;
@@ -56,13 +56,13 @@ impl Opened {
             joined = Some(files);
         }
         let loaded = Loaded::read(&*journal).map_err(failed)?.at(path);
-        Ok(Opened { file, journal, joined, loaded })
+        Ok(OpenedSession { file, journal, joined, loaded })
     }
 }
 
 #[derive(Debug)]
 pub(crate) struct State {
-    pub place: Place,
+    pub backing: Backing,
     pub journal: Arc<dyn Journal>,
     /// The same, if it is several files.
     pub joined: Option<Arc<Joined>>,
@@ -105,20 +105,20 @@ pub(crate) enum Expect<'a> {
 
 impl State {
     /// A session that has a header and no entry.
-    pub(crate) fn of(place: Place, journal: Arc<dyn Journal>, loaded: Loaded) -> Self {
+    pub(crate) fn of(backing: Backing, journal: Arc<dyn Journal>, loaded: Loaded) -> Self {
         let (ids, scratch) = (IdMaker::new(), Vec::new());
         let (leaf, joined) = (None, None);
-        State { place, journal, joined, loaded, leaf, unwritten_header: false, ids, scratch }
+        State { backing, journal, joined, loaded, leaf, unwritten_header: false, ids, scratch }
     }
 
     /// A session that was read; it gets `header` if its journal was empty.
     pub(crate) fn with_header(
-        place: Place,
+        backing: Backing,
         journal: Arc<dyn Journal>,
         loaded: Loaded,
         header: Header,
     ) -> Result<Self> {
-        let mut state = State::of(place, journal, loaded);
+        let mut state = State::of(backing, journal, loaded);
         if state.loaded.header.is_none() {
             state.loaded.header = Some(header);
             state.unwritten_header = true;
@@ -133,9 +133,9 @@ impl State {
     }
 
     pub(crate) fn path(&self) -> Option<&Path> {
-        match &self.place {
-            Place::Elsewhere => None,
-            Place::Pending { path, .. } | Place::File { path, .. } => Some(path),
+        match &self.backing {
+            Backing::Elsewhere => None,
+            Backing::Pending { path, .. } | Backing::File { path, .. } => Some(path),
         }
     }
 
@@ -155,7 +155,7 @@ impl State {
 
     /// Takes in what others appended; the ids of their entries.
     pub(crate) fn refresh(&mut self) -> Result<Vec<EntryId>> {
-        if let Place::File { path, file } = &self.place
+        if let Backing::File { path, file } = &self.backing
             && (!file.is_at(path) || self.joined.as_ref().is_some_and(|joined| joined.is_stale()))
         {
             return self.reopen();
@@ -178,9 +178,12 @@ impl State {
         }
     }
 
-    fn ids_of(&self, rows: Range<u32>) -> Vec<EntryId> {
+    fn ids_of(&self, rows: Range<Row>) -> Vec<EntryId> {
         let tree = &self.loaded.tree;
-        rows.filter(|&row| !tree.node(row).has(Node::SHADOWED)).map(|row| tree.id(row)).collect()
+        Row::range(rows)
+            .filter(|&row| !tree.node(row).has(Node::SHADOWED))
+            .map(|row| tree.id(row))
+            .collect()
     }
 
     /// Reads everything again; the ids that were not there before.
@@ -229,9 +232,9 @@ impl State {
     /// The path names another file than the one that is open: an upgrade, or a rewrite by another
     /// program. Goes over to it, once it was read and found to be the same session.
     fn reopen(&mut self) -> Result<Vec<EntryId>> {
-        let Place::File { path, .. } = &self.place else { return Ok(Vec::new()) };
+        let Backing::File { path, .. } = &self.backing else { return Ok(Vec::new()) };
         let path = path.clone();
-        let opened = match Opened::at(&path) {
+        let opened = match OpenedSession::at(&path) {
             Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
                 return Err(Error::Deleted(path));
             }
@@ -239,7 +242,7 @@ impl State {
         };
         self.check_same(&opened.loaded)?;
         (self.journal, self.joined) = (opened.journal, opened.joined);
-        self.place = Place::File { path, file: opened.file };
+        self.backing = Backing::File { path, file: opened.file };
         self.go_over_to(opened.loaded)
     }
 
@@ -333,8 +336,10 @@ impl State {
         };
         let mut start = vec![0; slot.len];
         let got = scan::read_full(&*self.journal, 0, &mut start).map_err(Error::Storage)?;
-        match &self.place {
-            Place::Pending { .. } | Place::File { .. } if (slot.is_slot)(&start[..got]) => Ok(()),
+        match &self.backing {
+            Backing::Pending { .. } | Backing::File { .. } if (slot.is_slot)(&start[..got]) => {
+                Ok(())
+            }
             _ => Err(self.not_nameable()),
         }
     }
@@ -354,12 +359,12 @@ impl State {
         let Some(title) = (form.title)(&slot).filter(|_| slot.len() == form.len) else {
             return Err(self.not_nameable());
         };
-        let replaced = match &self.place {
-            Place::Pending { memory, .. } => memory.overwrite_start(&slot, form.is_slot),
-            Place::File { path, file } => {
+        let replaced = match &self.backing {
+            Backing::Pending { memory, .. } => memory.overwrite_start(&slot, form.is_slot),
+            Backing::File { path, file } => {
                 file.overwrite_start(&slot, form.is_slot).map_err(|error| storage(error, path))?
             }
-            Place::Elsewhere => false,
+            Backing::Elsewhere => false,
         };
         if replaced {
             self.loaded.retitled(&title);
@@ -372,7 +377,7 @@ impl State {
 
     /// Whether the session's file should exist now that these entries are in it.
     pub(crate) fn is_file_due(&self, entries: &[NewEntry]) -> bool {
-        let Place::Pending { creation, .. } = &self.place else { return false };
+        let Backing::Pending { creation, .. } = &self.backing else { return false };
         let counts = |role: Option<Role>| match creation {
             Creation::FirstMessage => matches!(role, Some(Role::User | Role::Assistant)),
             Creation::FirstAssistantMessage => role == Some(Role::Assistant),
@@ -380,17 +385,17 @@ impl State {
         };
         *creation == Creation::AtOnce
             || entries.iter().any(|entry| counts(entry.role))
-            || self.loaded.tree.nodes.iter().any(|node| counts(node.role()))
+            || self.loaded.tree.nodes().any(|node| counts(node.role()))
     }
 
     /// Writes a pending session, with `more` at its end, to its file.
     pub(crate) fn create_file(&mut self, more: &[u8]) -> Result<()> {
-        let Place::Pending { path, memory, .. } = &self.place else { return Ok(()) };
+        let Backing::Pending { path, memory, .. } = &self.backing else { return Ok(()) };
         let mut bytes = memory.contents();
         bytes.extend_from_slice(more);
         let file = Arc::new(FileJournal::create(path, &bytes)?);
         self.journal = Arc::clone(&file) as Arc<dyn Journal>;
-        self.place = Place::File { path: path.clone(), file };
+        self.backing = Backing::File { path: path.clone(), file };
         Ok(())
     }
 
@@ -398,7 +403,7 @@ impl State {
     pub(crate) fn upgrade(&mut self) -> Result<Upgraded> {
         self.check_writable()?;
         let mut foreign = self.refresh()?;
-        let Place::File { path, file } = &self.place else {
+        let Backing::File { path, file } = &self.backing else {
             return match migrate::is_due(&self.loaded) {
                 true => Err(Error::CannotUpgrade(self.header().version)),
                 false => Ok(Upgraded { foreign, upgrade: None }),
@@ -427,7 +432,7 @@ impl State {
 
     /// Writes all of a deleted session to its path again.
     pub(crate) fn recreate(&mut self) -> Result<()> {
-        let Place::File { path, file } = &self.place else { return Ok(()) };
+        let Backing::File { path, file } = &self.backing else { return Ok(()) };
         if file.is_at(path) {
             return Ok(());
         }
@@ -436,12 +441,12 @@ impl State {
         bytes.truncate(got);
         let file = Arc::new(FileJournal::create(path, &bytes)?);
         self.journal = Arc::clone(&file) as Arc<dyn Journal>;
-        self.place = Place::File { path: path.clone(), file };
+        self.backing = Backing::File { path: path.clone(), file };
         Ok(())
     }
 
     /// The row an id or prefix means; `None` for no entry at all.
-    pub(crate) fn row(&self, id: Option<&str>) -> Result<Option<u32>> {
+    pub(crate) fn row(&self, id: Option<&str>) -> Result<Option<Row>> {
         id.map(|id| self.loaded.tree.find_row(id)).transpose()
     }
 }

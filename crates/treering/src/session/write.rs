@@ -4,7 +4,7 @@
 use super::Session;
 use super::commit::{Append, Flusher, Truncated};
 use super::options::{Durability, LeafMoves};
-use super::state::{Expect, Place, Written};
+use super::state::{Backing, Expect, Written};
 use crate::entry::{Kind, NewEntry};
 use crate::error::{Error, Result};
 use crate::id::EntryId;
@@ -91,7 +91,7 @@ impl Session {
             state.retitle()?;
         }
         let journal = Arc::clone(&state.journal);
-        let is_stored = !matches!(state.place, Place::Pending { .. });
+        let is_stored = !matches!(state.backing, Backing::Pending { .. });
         let must_wait = is_stored && self.durability == Durability::Each;
         let ticket = must_wait.then(|| self.commit.written(Append { span, leaf }));
         drop(state);

@@ -7,7 +7,8 @@
 //! A healthy log only ever links backwards, to rows already there, and is taken in row by row. When
 //! something else turns up, [`Tree::settle`] looks at the whole tree again.
 
-use super::node::{NONE, Node};
+use super::node::Node;
+use super::row::{NONE, Row};
 use super::{Label, Slot, Tree};
 use crate::entry::head::{Head, Marks, Name};
 use crate::entry::{Kind, Role};
@@ -15,7 +16,7 @@ use crate::json;
 use hashbrown::hash_table::Entry;
 
 /// A new row of the tree.
-pub(crate) struct Row<'a> {
+pub(crate) struct NewRow<'a> {
     pub head: Head<'a>,
     pub offset: u64,
     pub len: u64,
@@ -28,19 +29,19 @@ pub(crate) struct Row<'a> {
 
 /// Whether the tree is settled after taking in a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Taken {
-    Plainly,
+pub(crate) enum Insert {
+    InOrder,
     /// A duplicate, or a link that is not to an earlier row: the tree must settle.
     Unsettled,
 }
 
 impl Tree {
-    /// Adds a row. After a batch in which any was [`Taken::Unsettled`], call [`Tree::settle`].
-    pub(crate) fn take(&mut self, new: Row<'_>) -> Taken {
+    /// Adds a row. After a batch in which any was [`Insert::Unsettled`], call [`Tree::settle`].
+    pub(crate) fn insert(&mut self, new: NewRow<'_>) -> Insert {
         self.children.take();
-        let row = self.nodes.len() as u32;
-        if row >= NONE - 1 {
-            return Taken::Plainly; // Four billion entries: beyond what one file can be.
+        let row = self.next_row();
+        if row.next() >= NONE {
+            return Insert::InOrder; // Four billion entries: beyond what one file can be.
         }
         let Head { kind, role, ref id, ref parent, time, .. } = new.head;
         let mut node = Node::new(new.offset, new.len, kind, role);
@@ -60,49 +61,48 @@ impl Tree {
         }
         (node.id_start, node.id_len) = self.ids.add(name);
 
-        let mut taken = Taken::Plainly;
+        let mut taken = Insert::InOrder;
         if let Some(parent) = parent {
             node.parent = self.parent_row(&parent.text, row);
             if node.parent == NONE {
                 node.flags |= Node::LOST_PARENT;
                 self.orphans.push((row, parent.text.as_ref().into()));
                 self.missed.insert(parent.text.as_ref().into());
-                taken = Taken::Unsettled;
+                taken = Insert::Unsettled;
             }
         }
-        node.inherit(row, self.nodes.get(node.parent as usize).copied());
+        node.inherit(row, self.nodes.get(node.parent.index()).copied());
         self.nodes.push(node);
         if self.insert_id(row, name) {
-            taken = Taken::Unsettled;
+            taken = Insert::Unsettled;
         }
         if let Some(body) = new.body {
             self.take_fact(kind, row, body);
         }
         if self.is_missed(name) {
-            taken = Taken::Unsettled;
+            taken = Insert::Unsettled;
         }
         taken
     }
 
     /// Returns the row a parent's id means; usually it is the row just before.
-    fn parent_row(&self, id: &str, row: u32) -> u32 {
-        match row.checked_sub(1) {
+    fn parent_row(&self, id: &str, row: Row) -> Row {
+        match row.previous() {
             Some(previous) if self.id_bytes(previous) == id.as_bytes() => previous,
             _ => self.row(id).unwrap_or(NONE),
         }
     }
 
     /// Makes the id lead to `row`. True if it led to another row before.
-    fn insert_id(&mut self, row: u32, id: &str) -> bool {
+    fn insert_id(&mut self, row: Row, id: &str) -> bool {
         let hash = self.hash(id);
         let Tree { nodes, ids, rows, .. } = self;
-        let is_it = |slot: &Slot| {
-            slot.hash == hash && ids.bytes(&nodes[slot.row as usize]) == id.as_bytes()
-        };
+        let is_it =
+            |slot: &Slot| slot.hash == hash && ids.bytes(&nodes[slot.row.index()]) == id.as_bytes();
         match rows.entry(Slot::spread(hash), is_it, |slot| Slot::spread(slot.hash)) {
             Entry::Occupied(mut slot) => {
                 let old = std::mem::replace(&mut slot.get_mut().row, row);
-                nodes[old as usize].flags |= Node::SHADOWED;
+                nodes[old.index()].flags |= Node::SHADOWED;
                 self.shadowed += 1;
                 true
             }
@@ -114,7 +114,7 @@ impl Tree {
     }
 
     /// Labels, names and leaves are remembered as they pass: the last one in the file counts.
-    fn take_fact(&mut self, kind: Kind, row: u32, body: &[u8]) {
+    fn take_fact(&mut self, kind: Kind, row: Row, body: &[u8]) {
         match kind {
             Kind::Label => {
                 let Some(target) = json::get(body, "targetId").and_then(fact_id) else { return };
@@ -146,7 +146,7 @@ impl Tree {
     }
 
     /// Makes this the active leaf, whatever entry is the last.
-    pub(crate) fn choose_leaf(&mut self, leaf: Option<u32>) {
+    pub(crate) fn choose_leaf(&mut self, leaf: Option<Row>) {
         self.chosen_leaf = Some(leaf);
     }
 
@@ -158,7 +158,7 @@ impl Tree {
         for (row, wanted) in std::mem::take(&mut self.orphans) {
             match self.row(&wanted) {
                 Some(parent) if parent != row => {
-                    let node = &mut self.nodes[row as usize];
+                    let node = &mut self.nodes[row.index()];
                     node.parent = parent;
                     node.flags &= !Node::LOST_PARENT;
                 }
@@ -172,8 +172,8 @@ impl Tree {
     }
 
     /// Hangs a row on another, or makes it a root. Follow with [`Tree::relinked`].
-    pub(crate) fn relink(&mut self, row: u32, parent: u32) {
-        self.nodes[row as usize].parent = parent;
+    pub(crate) fn relink(&mut self, row: Row, parent: Row) {
+        self.nodes[row.index()].parent = parent;
     }
 
     /// Notes that links were changed: whatever they were, every walk must still end.
@@ -186,15 +186,15 @@ impl Tree {
 
     /// Children of a shadowed row belong to the row that took its id.
     fn follow_duplicates(&mut self) {
-        for row in 0..self.nodes.len() {
-            let parent = self.nodes[row].parent;
-            if parent == NONE || !self.nodes[parent as usize].has(Node::SHADOWED) {
+        for row in self.rows() {
+            let parent = self.node(row).parent;
+            if parent == NONE || !self.node(parent).has(Node::SHADOWED) {
                 continue;
             }
             let id: Box<str> = self.id_text(parent).into();
             let winner = self.row(&id).unwrap_or(NONE);
-            let node = &mut self.nodes[row];
-            if winner == row as u32 {
+            let node = &mut self.nodes[row.index()];
+            if winner == row {
                 node.parent = NONE;
                 node.flags |= Node::LOST_PARENT;
             } else {
@@ -205,25 +205,24 @@ impl Tree {
 
     /// Makes the first row of every ring a root.
     fn break_rings(&mut self) {
-        // 0: not seen; n: seen on the n-th walk.
-        let mut seen = vec![0_u32; self.nodes.len()];
-        for start in 0..self.nodes.len() as u32 {
-            let walk = start + 1;
+        // The start of the walk on which a row was seen.
+        let mut seen = vec![NONE; self.nodes.len()];
+        for start in self.rows() {
             let mut row = start;
-            while row != NONE && seen[row as usize] == 0 {
-                seen[row as usize] = walk;
-                row = self.nodes[row as usize].parent;
+            while row != NONE && seen[row.index()] == NONE {
+                seen[row.index()] = start;
+                row = self.nodes[row.index()].parent;
             }
-            if row == NONE || seen[row as usize] != walk {
+            if row == NONE || seen[row.index()] != start {
                 continue;
             }
             let mut first = row;
-            let mut at = self.nodes[row as usize].parent;
+            let mut at = self.nodes[row.index()].parent;
             while at != row {
                 first = first.min(at);
-                at = self.nodes[at as usize].parent;
+                at = self.nodes[at.index()].parent;
             }
-            let node = &mut self.nodes[first as usize];
+            let node = &mut self.nodes[first.index()];
             node.parent = NONE;
             node.flags |= Node::LOST_PARENT;
         }
@@ -233,16 +232,16 @@ impl Tree {
     fn inherit_all(&mut self) {
         let mut done = vec![false; self.nodes.len()];
         let mut chain = Vec::new();
-        for start in 0..self.nodes.len() as u32 {
+        for start in self.rows() {
             let mut row = start;
-            while row != NONE && !done[row as usize] {
+            while row != NONE && !done[row.index()] {
                 chain.push(row);
-                row = self.nodes[row as usize].parent;
+                row = self.nodes[row.index()].parent;
             }
             while let Some(row) = chain.pop() {
-                let parent = self.nodes.get(self.nodes[row as usize].parent as usize).copied();
-                self.nodes[row as usize].inherit(row, parent);
-                done[row as usize] = true;
+                let parent = self.nodes.get(self.node(row).parent.index()).copied();
+                self.nodes[row.index()].inherit(row, parent);
+                done[row.index()] = true;
             }
         }
     }

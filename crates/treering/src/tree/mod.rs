@@ -5,10 +5,12 @@
 
 mod build;
 mod node;
+mod row;
 mod walk;
 
-pub(crate) use build::{Row, Taken, own_head};
-pub(crate) use node::{NONE, Node};
+pub(crate) use build::{Insert, NewRow, own_head};
+pub(crate) use node::Node;
+pub(crate) use row::{NONE, Row};
 pub use walk::{TreeItem, TreeWalk};
 
 use crate::entry::{Kind, Role};
@@ -37,22 +39,22 @@ use std::sync::{Arc, OnceLock};
 /// ```
 #[derive(Debug, Clone)]
 pub struct Tree {
-    pub(crate) nodes: Vec<Node>,
+    nodes: Vec<Node>,
     ids: Ids,
     /// Id to row. Seeded, so that no file can be made to collide.
     rows: hashbrown::HashTable<Slot>,
     hasher: RandomState,
     labels: HashMap<Box<str>, Label>,
     /// The targets of the `leaf` entries.
-    leaf_targets: HashMap<u32, Option<Box<str>>>,
+    leaf_targets: HashMap<Row, Option<Box<str>>>,
     name: Option<Box<str>>,
     /// Every name the session was given, and by which row.
-    names: Vec<(u32, Option<Box<str>>)>,
+    names: Vec<(Row, Option<Box<str>>)>,
     /// The active leaf, where a dialect has a rule of its own for it.
-    chosen_leaf: Option<Option<u32>>,
+    chosen_leaf: Option<Option<Row>>,
     shadowed: u32,
     /// Rows whose parent is missing, with its id.
-    orphans: Vec<(u32, Box<str>)>,
+    orphans: Vec<(Row, Box<str>)>,
     /// The ids they miss.
     missed: HashSet<Box<str>>,
     /// Nothing had to be settled.
@@ -73,7 +75,7 @@ pub(crate) enum Shape {
 #[derive(Debug, Clone)]
 struct Label {
     /// The entry that set it.
-    row: u32,
+    row: Row,
     text: Box<str>,
     /// As it stands in the file: not every text can be a `String`.
     literal: Box<[u8]>,
@@ -83,7 +85,7 @@ struct Label {
 #[derive(Debug, Clone, Copy)]
 struct Slot {
     hash: u32,
-    row: u32,
+    row: Row,
 }
 
 impl Slot {
@@ -170,13 +172,13 @@ impl Tree {
     /// Returns the name that the nearest entry on the path to the active leaf gave.
     pub(crate) fn name_on_path(&self) -> Option<Box<str>> {
         let leaf = self.file_leaf_row().filter(|_| !self.names.is_empty())?;
-        let named = |row: u32| self.names.iter().rev().find(|(by, _)| *by == row);
+        let named = |row: Row| self.names.iter().rev().find(|(by, _)| *by == row);
         self.ancestors(leaf).find_map(named).and_then(|(_, name)| name.clone())
     }
 
     /// Returns the last name that one of these rows, in the order of the file, gave; `None` if none
     /// did.
-    pub(crate) fn name_given_by(&self, rows: &[u32]) -> Option<Option<&str>> {
+    pub(crate) fn name_given_by(&self, rows: &[Row]) -> Option<Option<&str>> {
         let given = self.names.iter().rev().find(|(row, _)| rows.binary_search(row).is_ok());
         given.map(|(_, name)| name.as_deref())
     }
@@ -210,7 +212,7 @@ impl Tree {
         self.find_row(id).map(|row| self.id(row))
     }
 
-    pub(crate) fn find_row(&self, id: &str) -> Result<u32> {
+    pub(crate) fn find_row(&self, id: &str) -> Result<Row> {
         if let Some(row) = self.row(id) {
             return Ok(row);
         }
@@ -220,7 +222,7 @@ impl Tree {
         }
         let mut hits = self.live().filter(|&row| self.id_text(row).starts_with(id));
         let first = hits.next().ok_or_else(unknown)?;
-        let more: Vec<u32> = hits.take(9).collect();
+        let more: Vec<Row> = hits.take(9).collect();
         if more.is_empty() {
             return Ok(first);
         }
@@ -230,8 +232,8 @@ impl Tree {
 
     /// Returns the same as [`find_row`](Self::find_row), and tries `likely` first: sequential
     /// readers know the next row.
-    pub(crate) fn find_row_at(&self, likely: u32, id: &str) -> Result<u32> {
-        match self.nodes.get(likely as usize) {
+    pub(crate) fn find_row_at(&self, likely: Row, id: &str) -> Result<Row> {
+        match self.nodes.get(likely.index()) {
             Some(node) if !node.has(Node::SHADOWED) && self.id_bytes(likely) == id.as_bytes() => {
                 Ok(likely)
             }
@@ -239,7 +241,7 @@ impl Tree {
         }
     }
 
-    pub(crate) fn row(&self, id: &str) -> Option<u32> {
+    pub(crate) fn row(&self, id: &str) -> Option<Row> {
         let hash = self.hash(id);
         let is_it = |slot: &Slot| slot.hash == hash && self.id_bytes(slot.row) == id.as_bytes();
         self.rows.find(Slot::spread(hash), is_it).map(|slot| slot.row)
@@ -249,8 +251,8 @@ impl Tree {
         self.hasher.hash_one(id.as_bytes()) as u32
     }
 
-    pub(crate) fn id_bytes(&self, row: u32) -> &[u8] {
-        self.nodes.get(row as usize).map_or(b"", |node| self.ids.bytes(node))
+    pub(crate) fn id_bytes(&self, row: Row) -> &[u8] {
+        self.nodes.get(row.index()).map_or(b"", |node| self.ids.bytes(node))
     }
 
     /// Makes room for about so many more entries.
@@ -260,29 +262,64 @@ impl Tree {
         self.rows.reserve(entries, |slot| Slot::spread(slot.hash));
     }
 
-    pub(crate) fn id_text(&self, row: u32) -> &str {
-        self.nodes.get(row as usize).map_or("", |node| self.ids.get(node))
+    pub(crate) fn id_text(&self, row: Row) -> &str {
+        self.nodes.get(row.index()).map_or("", |node| self.ids.get(node))
     }
 
-    pub(crate) fn id(&self, row: u32) -> EntryId {
+    pub(crate) fn id(&self, row: Row) -> EntryId {
         EntryId::from(self.id_text(row))
     }
 
     /// Returns the id as JSON: a number where the file has one.
-    pub(crate) fn id_literal(&self, row: u32) -> Vec<u8> {
+    pub(crate) fn id_literal(&self, row: Row) -> Vec<u8> {
         match self.node(row).has(Node::NUMBER) {
             true => self.id_bytes(row).to_vec(),
             false => crate::json::quoted(self.id_text(row)),
         }
     }
 
-    pub(crate) fn node(&self, row: u32) -> &Node {
-        &self.nodes[row as usize]
+    pub(crate) fn node(&self, row: Row) -> &Node {
+        &self.nodes[row.index()]
+    }
+
+    /// Returns the number of rows, those that are not part of the tree included.
+    pub(crate) fn row_count(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Returns the row that the next entry gets.
+    pub(crate) fn next_row(&self) -> Row {
+        Row::new(self.nodes.len())
+    }
+
+    /// Returns all rows, in file order.
+    pub(crate) fn rows(&self) -> impl DoubleEndedIterator<Item = Row> + use<> {
+        Row::range(Row::FIRST..self.next_row())
+    }
+
+    /// Returns the nodes of all rows, in file order.
+    pub(crate) fn nodes(&self) -> impl Iterator<Item = &Node> {
+        self.nodes.iter()
+    }
+
+    /// Returns the node of a row; `None` if there is no such row.
+    pub(crate) fn get(&self, row: Row) -> Option<&Node> {
+        self.nodes.get(row.index())
+    }
+
+    /// Returns the first row whose entry does not begin before `offset`.
+    pub(crate) fn row_from(&self, offset: u64) -> Row {
+        Row::new(self.nodes.partition_point(|node| node.offset < offset))
+    }
+
+    /// Sets a flag of a row.
+    pub(crate) fn set_flag(&mut self, row: Row, flag: u8) {
+        self.nodes[row.index()].flags |= flag;
     }
 
     /// Returns all rows that are part of the tree, in file order.
-    pub(crate) fn live(&self) -> impl DoubleEndedIterator<Item = u32> + '_ {
-        let rows = 0..self.nodes.len() as u32;
+    pub(crate) fn live(&self) -> impl DoubleEndedIterator<Item = Row> + '_ {
+        let rows = self.rows();
         rows.filter(|&row| !self.node(row).has(Node::SHADOWED))
     }
 
@@ -307,12 +344,12 @@ impl Tree {
         self.label_of(row).map(|label| &*label.text)
     }
 
-    fn label_of(&self, row: u32) -> Option<&Label> {
+    fn label_of(&self, row: Row) -> Option<&Label> {
         if self.labels.is_empty() { None } else { self.labels.get(self.id_text(row)) }
     }
 
     /// Returns the label on a row as a JSON string, and the row of the entry that set it.
-    pub(crate) fn label_literal(&self, row: u32) -> Option<(&[u8], u32)> {
+    pub(crate) fn label_literal(&self, row: Row) -> Option<(&[u8], Row)> {
         self.label_of(row).map(|label| (&*label.literal, label.row))
     }
 
@@ -336,7 +373,7 @@ impl Tree {
         self.file_leaf_row().map(|row| self.id(row))
     }
 
-    pub(crate) fn file_leaf_row(&self) -> Option<u32> {
+    pub(crate) fn file_leaf_row(&self) -> Option<Row> {
         if let Some(leaf) = self.chosen_leaf {
             return leaf;
         }
@@ -358,7 +395,7 @@ impl Tree {
     }
 
     /// Returns the row that a leaf entry points to.
-    pub(crate) fn leaf_target(&self, row: u32) -> Option<u32> {
+    pub(crate) fn leaf_target(&self, row: Row) -> Option<Row> {
         self.leaf_targets.get(&row)?.as_deref().and_then(|target| self.row(target))
     }
 
@@ -380,7 +417,7 @@ impl Tree {
 
     /// Returns the problems that the rules settled, with their offsets.
     pub(crate) fn problems(&self) -> impl Iterator<Item = (u64, Problem)> + '_ {
-        (0..).zip(&self.nodes).filter_map(|(row, node)| {
+        self.rows().zip(&self.nodes).filter_map(|(row, node)| {
             let id = || EntryId::from(self.ids.get(node));
             if node.has(Node::SHADOWED) {
                 Some((node.offset, Problem::Duplicate(id())))
@@ -396,7 +433,7 @@ impl Tree {
 
     /// Returns the parent that a row names and that is not there; `None` for any other row, also
     /// for one whose parents lead in a circle.
-    pub(crate) fn missing_parent(&self, row: u32) -> Option<&str> {
+    pub(crate) fn missing_parent(&self, row: Row) -> Option<&str> {
         let at = self.orphans.binary_search_by_key(&row, |(row, _)| *row).ok()?;
         let wanted = &*self.orphans[at].1;
         (wanted != self.id_text(row)).then_some(wanted)

@@ -1,9 +1,7 @@
 //! One entry as the tree holds it: 48 bytes, whatever the entry's size.
 
+use super::row::{NONE, Row};
 use crate::entry::{Kind, Role};
-
-/// "No such row."
-pub(crate) const NONE: u32 = u32::MAX;
 
 /// A row of the tree. Rows are in file order.
 #[derive(Debug, Clone, Copy)]
@@ -17,12 +15,12 @@ pub(crate) struct Node {
     pub id_len: u16,
     pub flags: u8,
     what: u8,
-    pub parent: u32,
+    pub parent: Row,
     /// The nearest row at or above this one that sets the thinking level, names a model, or compacts.
     /// Inherited, so that settings never need a walk to the root.
-    pub thinking: u32,
-    pub model: u32,
-    pub compaction: u32,
+    pub thinking: Row,
+    pub model: Row,
+    pub compaction: Row,
 }
 
 impl Node {
@@ -111,10 +109,10 @@ impl Node {
     }
 
     /// Takes over from its parent what is inherited, and adds its own.
-    pub(crate) fn inherit(&mut self, row: u32, parent: Option<Node>) {
+    pub(crate) fn inherit(&mut self, row: Row, parent: Option<Node>) {
         let (thinking, model, compaction) =
             parent.map_or((NONE, NONE, NONE), |p| (p.thinking, p.model, p.compaction));
-        let mine = |is_mine: bool, inherited: u32| if is_mine { row } else { inherited };
+        let mine = |is_mine: bool, inherited: Row| if is_mine { row } else { inherited };
         let kind = self.kind();
         self.thinking = mine(kind == Kind::ThinkingLevelChange, thinking);
         self.compaction = mine(matches!(kind, Kind::Compaction | Kind::Reset), compaction);

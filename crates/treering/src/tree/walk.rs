@@ -1,7 +1,8 @@
 //! Walks over the tree: paths, children, leaves, ancestors, the whole of it in order.
 
 use super::Tree;
-use super::node::{NONE, Node};
+use super::node::Node;
+use super::row::{NONE, Row};
 use crate::entry::{Kind, Role};
 use crate::error::Result;
 use crate::id::EntryId;
@@ -12,16 +13,16 @@ use std::sync::Arc;
 pub(crate) struct Children {
     /// Where the children of a row begin; one more at the end. The roots come last.
     starts: Vec<u32>,
-    rows: Vec<u32>,
+    rows: Vec<Row>,
 }
 
 impl Children {
-    pub(crate) fn of(&self, row: u32) -> &[u32] {
-        let row = if row == NONE { self.starts.len() - 2 } else { row as usize };
+    pub(crate) fn of(&self, row: Row) -> &[Row] {
+        let row = if row == NONE { self.starts.len() - 2 } else { row.index() };
         &self.rows[self.starts[row] as usize..self.starts[row + 1] as usize]
     }
 
-    pub(crate) fn roots(&self) -> &[u32] {
+    pub(crate) fn roots(&self) -> &[Row] {
         self.of(NONE)
     }
 }
@@ -61,7 +62,7 @@ pub struct TreeWalk<'a> {
     /// The rows with a label: most have none, and need no lookup.
     labelled: Vec<bool>,
     /// Rows still to visit, and their depth.
-    stack: Vec<(u32, usize)>,
+    stack: Vec<(Row, usize)>,
 }
 
 impl<'a> Iterator for TreeWalk<'a> {
@@ -72,7 +73,7 @@ impl<'a> Iterator for TreeWalk<'a> {
         let children = self.children.of(row);
         self.stack.extend(children.iter().rev().map(|&child| (child, depth + 1)));
         let (tree, node) = (self.tree, self.tree.node(row));
-        let label = if self.labelled[row as usize] { tree.label_of(row) } else { None };
+        let label = if self.labelled[row.index()] { tree.label_of(row) } else { None };
         Some(TreeItem {
             id: tree.id_text(row),
             parent: (node.parent != NONE).then(|| tree.id_text(node.parent)),
@@ -97,7 +98,7 @@ impl Tree {
         let stack = children.roots().iter().rev().map(|&root| (root, 0)).collect();
         let mut labelled = vec![false; self.nodes.len()];
         for row in self.labels.keys().filter_map(|target| self.row(target)) {
-            labelled[row as usize] = true;
+            labelled[row.index()] = true;
         }
         TreeWalk { tree: self, children, labelled, stack }
     }
@@ -110,7 +111,7 @@ impl Tree {
     /// In linear time, but for sorting siblings.
     fn sort_children(&self) -> Children {
         let roots = self.nodes.len();
-        let slot = |node: &Node| if node.parent == NONE { roots } else { node.parent as usize };
+        let slot = |node: &Node| if node.parent == NONE { roots } else { node.parent.index() };
         let mut starts = vec![0_u32; roots + 2];
         for row in self.live() {
             starts[slot(self.node(row)) + 1] += 1;
@@ -118,7 +119,7 @@ impl Tree {
         for at in 1..starts.len() {
             starts[at] += starts[at - 1];
         }
-        let mut rows = vec![0_u32; starts[roots + 1] as usize];
+        let mut rows = vec![NONE; starts[roots + 1] as usize];
         let mut next = starts.clone();
         for row in self.live() {
             let place = &mut next[slot(self.node(row))];
@@ -135,9 +136,9 @@ impl Tree {
     }
 
     /// Oldest first. A sibling without a valid time counts as old as the one before it in the file.
-    fn sort_siblings(&self, rows: &mut [u32]) {
+    fn sort_siblings(&self, rows: &mut [Row]) {
         let mut last = Node::NO_TIME;
-        let mut timed: Vec<(i64, u32)> = Vec::with_capacity(rows.len());
+        let mut timed: Vec<(i64, Row)> = Vec::with_capacity(rows.len());
         for &row in rows.iter() {
             last = self.node(row).time().unwrap_or(last);
             timed.push((last, row));
@@ -149,15 +150,15 @@ impl Tree {
     }
 
     /// The rows from the root to `row`.
-    pub(crate) fn path_rows(&self, row: u32) -> Vec<u32> {
-        let mut path: Vec<u32> = self.ancestors(row).collect();
+    pub(crate) fn path_rows(&self, row: Row) -> Vec<Row> {
+        let mut path: Vec<Row> = self.ancestors(row).collect();
         path.reverse();
         path
     }
 
     /// `row`, its parent, and so on to the root.
-    pub(crate) fn ancestors(&self, row: u32) -> impl Iterator<Item = u32> + '_ {
-        let step = |&row: &u32| Some(self.node(row).parent).filter(|&parent| parent != NONE);
+    pub(crate) fn ancestors(&self, row: Row) -> impl Iterator<Item = Row> + '_ {
+        let step = |&row: &Row| Some(self.node(row).parent).filter(|&parent| parent != NONE);
         std::iter::successors(Some(row).filter(|&row| row != NONE), step)
     }
 
@@ -189,14 +190,14 @@ impl Tree {
     pub fn leaves(&self) -> Vec<EntryId> {
         let continuations = self.continuations();
         let is_end =
-            |row: u32| continuations[row as usize] == 0 && self.node(row).kind() != Kind::Leaf;
+            |row: Row| continuations[row.index()] == 0 && self.node(row).kind() != Kind::Leaf;
         self.live().filter(|&row| is_end(row)).map(|row| self.id(row)).collect()
     }
 
     /// The entries with more than one continuation, in file order.
     pub fn branch_points(&self) -> Vec<EntryId> {
         let continuations = self.continuations();
-        let rows = self.live().filter(|&row| continuations[row as usize] > 1);
+        let rows = self.live().filter(|&row| continuations[row.index()] > 1);
         rows.map(|row| self.id(row)).collect()
     }
 
@@ -204,15 +205,15 @@ impl Tree {
     pub(crate) fn continuations(&self) -> Vec<u32> {
         let mut counts: Vec<u32> = vec![0; self.nodes.len()];
         for row in self.live() {
-            if let Some(count) = counts.get_mut(self.node(row).parent as usize) {
+            if let Some(count) = counts.get_mut(self.node(row).parent.index()) {
                 *count += 1;
             }
         }
         let is_bookkeeping =
-            |row: &u32| self.node(*row).kind() == Kind::Leaf && counts[*row as usize] == 0;
-        let bookkeeping: Vec<u32> = self.live().filter(is_bookkeeping).collect();
+            |row: &Row| self.node(*row).kind() == Kind::Leaf && counts[row.index()] == 0;
+        let bookkeeping: Vec<Row> = self.live().filter(is_bookkeeping).collect();
         for row in bookkeeping {
-            if let Some(count) = counts.get_mut(self.node(row).parent as usize) {
+            if let Some(count) = counts.get_mut(self.node(row).parent.index()) {
                 *count -= 1;
             }
         }
@@ -236,7 +237,7 @@ impl Tree {
         Ok(self.common_ancestor_row(a, b).map(|row| self.id(row)))
     }
 
-    fn common_ancestor_row(&self, a: u32, b: u32) -> Option<u32> {
+    fn common_ancestor_row(&self, a: Row, b: Row) -> Option<Row> {
         let (a, b) = (self.path_rows(a), self.path_rows(b));
         let shared = a.iter().zip(&b).take_while(|(a, b)| a == b).count();
         shared.checked_sub(1).map(|last| a[last])
@@ -246,7 +247,7 @@ impl Tree {
     /// `from`'s path below the deepest common ancestor, oldest first. `None` means before the first
     /// entry.
     pub fn abandoned(&self, from: Option<&str>, to: Option<&str>) -> Result<Vec<EntryId>> {
-        let path = |id: Option<&str>| -> Result<Vec<u32>> {
+        let path = |id: Option<&str>| -> Result<Vec<Row>> {
             id.map_or(Ok(Vec::new()), |id| Ok(self.path_rows(self.find_row(id)?)))
         };
         let (from, to) = (path(from)?, path(to)?);

@@ -4,15 +4,15 @@
 //! back on its way up what it added on its way down. A path that has an event twice counts it once, so
 //! what each event amounts to on the current path is kept as well.
 
-use super::event::{Key, Namer};
+use super::event::{EventHasher, Key};
 use super::read::Usage;
-use super::survey::Surveyor;
+use super::survey::UsageReader;
 use crate::entry::Kind;
 use crate::error::Result;
 use crate::id::EntryId;
 use crate::session::Session;
 use crate::snapshot::Snapshot;
-use crate::tree::{NONE, Node, Tree};
+use crate::tree::{NONE, Node, Row, Tree};
 use std::collections::{HashMap, HashSet};
 
 /// A branch: a path to an entry that nothing continues, or to the active leaf.
@@ -51,9 +51,9 @@ impl Branch {
 }
 
 /// The rows of the whole tree, parents before children.
-pub(super) fn preorder(tree: &Tree) -> impl Iterator<Item = u32> + '_ {
+pub(super) fn preorder(tree: &Tree) -> impl Iterator<Item = Row> + '_ {
     let children = tree.children_index();
-    let mut stack: Vec<u32> = children.roots().iter().rev().copied().collect();
+    let mut stack: Vec<Row> = children.roots().iter().rev().copied().collect();
     std::iter::from_fn(move || {
         let row = stack.pop()?;
         stack.extend(children.of(row).iter().rev());
@@ -69,16 +69,16 @@ fn is_said(node: &Node) -> bool {
 
 /// Returns the number of branches of a tree whose active leaf is `active`: those for which
 /// [`Branch::is_counted`] holds. Needs no body and no sums, so that lists can afford it.
-pub(crate) fn count(tree: &Tree, active: Option<u32>) -> usize {
+pub(crate) fn count(tree: &Tree, active: Option<Row>) -> usize {
     count_where(tree, active, |_| true)
 }
 
 /// Counts the branches whose last row passes `is_in`.
-pub(super) fn count_where(tree: &Tree, active: Option<u32>, is_in: impl Fn(u32) -> bool) -> usize {
+pub(super) fn count_where(tree: &Tree, active: Option<Row>, is_in: impl Fn(Row) -> bool) -> usize {
     let continuations = tree.continuations();
-    let is_counted = |row: &u32| {
-        let is_own = |above: &u32| {
-            *above == *row || (continuations[*above as usize] < 2 && Some(*above) != active)
+    let is_counted = |row: &Row| {
+        let is_own = |above: &Row| {
+            *above == *row || (continuations[above.index()] < 2 && Some(*above) != active)
         };
         let mut own = tree.ancestors(*row).take_while(is_own);
         Some(*row) != active
@@ -90,9 +90,9 @@ pub(super) fn count_where(tree: &Tree, active: Option<u32>, is_in: impl Fn(u32) 
 }
 
 /// The rows that nothing continues, in the order of the file.
-fn ends<'a>(tree: &'a Tree, continuations: &'a [u32]) -> impl Iterator<Item = u32> + 'a {
+fn ends<'a>(tree: &'a Tree, continuations: &'a [u32]) -> impl Iterator<Item = Row> + 'a {
     let is_end =
-        |row: &u32| continuations[*row as usize] == 0 && tree.node(*row).kind() != Kind::Leaf;
+        |row: &Row| continuations[row.index()] == 0 && tree.node(*row).kind() != Kind::Leaf;
     tree.live().filter(is_end)
 }
 
@@ -102,14 +102,14 @@ pub(super) fn of(session: &Session) -> Result<Vec<Branch>> {
     let events = events(&view)?;
     let active = session.leaf().and_then(|leaf| tree.row(leaf.as_str())).unwrap_or(NONE);
     let continuations = tree.continuations();
-    let mut is_leaf = vec![false; tree.nodes.len()];
+    let mut is_leaf = vec![false; tree.row_count()];
     for row in ends(tree, &continuations).chain(Some(active).filter(|&row| row != NONE)) {
-        is_leaf[row as usize] = true;
+        is_leaf[row.index()] = true;
     }
     let mut walk = Walk::new(tree, &continuations, &events);
-    let mut found: Vec<(u32, Branch)> = Vec::new();
+    let mut found: Vec<(Row, Branch)> = Vec::new();
     walk.run(|row, path| {
-        if is_leaf[row as usize] {
+        if is_leaf[row.index()] {
             found.push((row, path.branch(tree, row, row == active)));
         }
         path.is_said &= row != active;
@@ -120,8 +120,8 @@ pub(super) fn of(session: &Session) -> Result<Vec<Branch>> {
 
 /// Returns the usage of each row; most have none.
 fn events(view: &Snapshot) -> Result<Events> {
-    let namer = Namer::default();
-    let mut surveyor = Surveyor::new(view, &namer, "");
+    let namer = EventHasher::default();
+    let mut surveyor = UsageReader::new(view, &namer, "");
     let mut events = Events::default();
     for row in view.tree().live() {
         if let Some((usage, key, _)) = surveyor.read(row)?.usage {
@@ -137,7 +137,7 @@ struct Path {
     usage: Usage,
     entries: u64,
     /// The nearest branch point above, and what it had used there.
-    since: u32,
+    since: Row,
     usage_before: Usage,
     entries_before: u64,
     is_said: bool,
@@ -155,7 +155,7 @@ impl Path {
         time: None,
     };
 
-    fn branch(&self, tree: &Tree, row: u32, is_active: bool) -> Branch {
+    fn branch(&self, tree: &Tree, row: Row, is_active: bool) -> Branch {
         Branch {
             leaf: tree.id(row),
             is_active,
@@ -171,7 +171,7 @@ impl Path {
     }
 }
 
-type Events = HashMap<u32, (Key, Usage), foldhash::fast::RandomState>;
+type Events = HashMap<Row, (Key, Usage), foldhash::fast::RandomState>;
 
 struct Walk<'a> {
     tree: &'a Tree,
@@ -189,7 +189,7 @@ struct Walk<'a> {
 
 /// A row with several children, not all of which were visited.
 struct Fork {
-    row: u32,
+    row: Row,
     path: Path,
     undo: usize,
     left: usize,
@@ -205,16 +205,16 @@ impl<'a> Walk<'a> {
     }
 
     /// Shows every row and the path to it.
-    fn run(&mut self, mut show: impl FnMut(u32, &mut Path)) {
+    fn run(&mut self, mut show: impl FnMut(Row, &mut Path)) {
         let children = self.tree.children_index();
         let mut path = Path::ROOT;
         self.fork(NONE, children.roots().len(), path);
-        let mut stack: Vec<u32> = children.roots().iter().rev().copied().collect();
+        let mut stack: Vec<Row> = children.roots().iter().rev().copied().collect();
         while let Some(row) = stack.pop() {
             path = self.back_to(self.tree.node(row).parent).unwrap_or(path);
             self.enter(row, &mut path);
             show(row, &mut path);
-            if self.continuations.get(row as usize).is_some_and(|&count| count > 1) {
+            if self.continuations.get(row.index()).is_some_and(|&count| count > 1) {
                 path.since = row;
                 (path.usage_before, path.entries_before) = (path.usage, path.entries);
                 (path.is_said, path.time) = (false, None);
@@ -226,14 +226,14 @@ impl<'a> Walk<'a> {
     }
 
     /// Remembers a row that the walk will come back to.
-    fn fork(&mut self, row: u32, children: usize, path: Path) {
+    fn fork(&mut self, row: Row, children: usize, path: Path) {
         if children > 1 {
             self.forks.push(Fork { row, path, undo: self.undo.len(), left: children });
         }
     }
 
     /// Goes back to a parent; `None` if the walk is there, because it has only one child.
-    fn back_to(&mut self, parent: u32) -> Option<Path> {
+    fn back_to(&mut self, parent: Row) -> Option<Path> {
         let fork = self.forks.last_mut().filter(|fork| fork.row == parent)?;
         fork.left -= 1;
         let (path, is_last) = (fork.path, fork.left == 0);
@@ -250,7 +250,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Adds a row to the path.
-    fn enter(&mut self, row: u32, path: &mut Path) {
+    fn enter(&mut self, row: Row, path: &mut Path) {
         let node = self.tree.node(row);
         path.entries += 1;
         path.is_said |= is_said(node);

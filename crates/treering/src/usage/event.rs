@@ -39,7 +39,7 @@ pub(super) enum Identity<'a> {
 
 /// An entry, as far as others may be copies of it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place<'a> {
+pub(super) struct EventSource<'a> {
     pub id: &'a [u8],
     /// The id is not in the file.
     pub is_derived: bool,
@@ -49,17 +49,22 @@ pub(super) struct Place<'a> {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Namer {
+pub(super) struct EventHasher {
     low: RandomState,
     high: RandomState,
 }
 
-impl Namer {
+impl EventHasher {
     fn hash(&self, parts: &[&[u8]]) -> Key {
         u128::from(self.high.hash_one(parts)) << 64 | u128::from(self.low.hash_one(parts))
     }
 
-    pub(super) fn event(&self, identity: Identity<'_>, usage: &Usage, place: Place<'_>) -> Key {
+    pub(super) fn event(
+        &self,
+        identity: Identity<'_>,
+        usage: &Usage,
+        place: EventSource<'_>,
+    ) -> Key {
         let counts = numbers([usage.input, usage.output, usage.cache_read, usage.cache_write]);
         match identity {
             Identity::Response(name) => self.hash(&[b"response", name]),
@@ -72,13 +77,13 @@ impl Namer {
     }
 
     /// Returns the name of an entry, whatever it used.
-    pub(super) fn entry(&self, place: Place<'_>, len: u64) -> Key {
+    pub(super) fn entry(&self, place: EventSource<'_>, len: u64) -> Key {
         // Without an id, entries of the same time are at least told apart by their length.
         let len = if place.is_derived { len } else { 0 };
         self.hash_place(b"entry", place, &len.to_le_bytes())
     }
 
-    fn hash_place(&self, kind: &[u8], place: Place<'_>, more: &[u8]) -> Key {
+    fn hash_place(&self, kind: &[u8], place: EventSource<'_>, more: &[u8]) -> Key {
         let time = place.time.unwrap_or(i64::MIN).to_le_bytes();
         match (place.is_derived, place.time) {
             (false, _) => self.hash(&[kind, place.id, &time, more]),
@@ -118,15 +123,15 @@ impl Families {
 mod tests {
     use super::*;
 
-    const PLACE: Place<'static> =
-        Place { id: b"a1", is_derived: false, time: Some(5), family: "root" };
+    const PLACE: EventSource<'static> =
+        EventSource { id: b"a1", is_derived: false, time: Some(5), family: "root" };
 
     #[test]
     fn what_is_the_same_has_the_same_name_and_nothing_else_has() {
-        let namer = Namer::default();
+        let namer = EventHasher::default();
         let (one, two) =
             (Usage { input: 1, ..Usage::default() }, Usage { input: 2, ..Usage::default() });
-        let elsewhere = Place { id: b"b2", time: Some(6), family: "other", ..PLACE };
+        let elsewhere = EventSource { id: b"b2", time: Some(6), family: "other", ..PLACE };
         let event = |identity, usage: &Usage, place| namer.event(identity, usage, place);
         use Identity::{Entry, Request, Response, Total};
         let same = [
@@ -134,18 +139,21 @@ mod tests {
             (event(Request(b"r"), &one, PLACE), event(Request(b"r"), &one, elsewhere)),
             (
                 event(Total([1, 2, 3, 4]), &one, PLACE),
-                event(Total([1, 2, 3, 4]), &two, Place { time: None, ..PLACE }),
+                event(Total([1, 2, 3, 4]), &two, EventSource { time: None, ..PLACE }),
             ),
-            (event(Entry, &one, PLACE), event(Entry, &one, Place { family: "other", ..PLACE })),
             (
-                event(Entry, &one, Place { is_derived: true, ..PLACE }),
-                event(Entry, &one, Place { id: b"b2", is_derived: true, ..PLACE }),
+                event(Entry, &one, PLACE),
+                event(Entry, &one, EventSource { family: "other", ..PLACE }),
+            ),
+            (
+                event(Entry, &one, EventSource { is_derived: true, ..PLACE }),
+                event(Entry, &one, EventSource { id: b"b2", is_derived: true, ..PLACE }),
             ),
         ];
         for (at, (left, right)) in same.into_iter().enumerate() {
             assert_eq!(left, right, "{at}");
         }
-        let timeless = Place { is_derived: true, time: None, ..PLACE };
+        let timeless = EventSource { is_derived: true, time: None, ..PLACE };
         let different = [
             event(Response(b"r"), &one, PLACE),
             event(Response(b"r2"), &one, PLACE),
@@ -155,11 +163,11 @@ mod tests {
             event(Total([1, 2, 3, 4]), &one, elsewhere),
             event(Entry, &one, PLACE),
             event(Entry, &two, PLACE),
-            event(Entry, &one, Place { time: Some(6), ..PLACE }),
-            event(Entry, &one, Place { id: b"b2", ..PLACE }),
+            event(Entry, &one, EventSource { time: Some(6), ..PLACE }),
+            event(Entry, &one, EventSource { id: b"b2", ..PLACE }),
             event(Entry, &one, timeless),
-            event(Entry, &one, Place { id: b"b2", ..timeless }),
-            event(Entry, &one, Place { family: "other", ..timeless }),
+            event(Entry, &one, EventSource { id: b"b2", ..timeless }),
+            event(Entry, &one, EventSource { family: "other", ..timeless }),
             namer.entry(PLACE, 0),
         ];
         for (at, left) in different.iter().enumerate() {

@@ -2,15 +2,15 @@
 
 use super::Purpose;
 use super::branches;
-use super::event::{Families, Key, Namer};
-use super::names::Names;
+use super::event::{EventHasher, Families, Key};
+use super::names::{NO_NAME, Names};
 use super::read::Usage;
-use super::survey::{Event, Models, Surveyor};
+use super::survey::{Event, ModelNames, UsageReader};
 use crate::entry::Role;
 use crate::error::Result;
 use crate::session::{Part, Session};
 use crate::snapshot::Snapshot;
-use crate::tree::{NONE, Node};
+use crate::tree::{Node, Row};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// The content and usage of a session, or of several.
@@ -106,7 +106,7 @@ struct Counted {
 /// names of responses, survived. Forks of Codex are recognised if their parents are added first.
 #[derive(Debug)]
 pub struct Ledger {
-    namer: Namer,
+    namer: EventHasher,
     families: Families,
     counted: HashMap<Key, Counted, foldhash::fast::RandomState>,
     models: Names,
@@ -130,7 +130,7 @@ impl Ledger {
     /// For one session only, whose entries need not be remembered.
     pub(super) fn of_one() -> Self {
         Ledger {
-            namer: Namer::default(),
+            namer: EventHasher::default(),
             families: Families::default(),
             counted: HashMap::default(),
             models: Names::default(),
@@ -146,7 +146,7 @@ impl Ledger {
     /// Takes in a session with all its branches.
     pub fn add(&mut self, session: &Session) -> Result<Added> {
         let view = session.view();
-        let rows: Vec<u32> = view.tree().live().collect();
+        let rows: Vec<Row> = view.tree().live().collect();
         self.stats.branches += branches::count(view.tree(), active_row(session, &view)) as u64;
         self.take(session, &view, &rows, |models| {
             models.inherit(&view, branches::preorder(view.tree()))
@@ -165,17 +165,17 @@ impl Ledger {
     fn add_subtree(&mut self, session: &Session, top: &str) -> Result<Added> {
         let view = session.view();
         let top = view.tree().find_row(top)?;
-        let mut is_below = vec![false; view.tree().nodes.len()];
+        let mut is_below = vec![false; view.tree().row_count()];
         let mut rows = Vec::new();
         for row in branches::preorder(view.tree()) {
-            let parent = view.tree().node(row).parent as usize;
+            let parent = view.tree().node(row).parent.index();
             if row == top || is_below.get(parent) == Some(&true) {
-                is_below[row as usize] = true;
+                is_below[row.index()] = true;
                 rows.push(row);
             }
         }
         rows.sort_unstable();
-        let is_in = |row: u32| is_below.get(row as usize) == Some(&true);
+        let is_in = |row: Row| is_below.get(row.index()) == Some(&true);
         let active = active_row(session, &view);
         self.stats.branches += branches::count_where(view.tree(), active, is_in) as u64;
         self.take(session, &view, &rows, |models| {
@@ -226,17 +226,17 @@ impl Ledger {
         &mut self,
         session: &Session,
         view: &Snapshot,
-        rows: &[u32],
-        inherit: impl FnOnce(&mut Models),
+        rows: &[Row],
+        inherit: impl FnOnce(&mut ModelNames),
     ) -> Result<Added> {
         let header = session.header();
         let family = self.families.of(&header.id, header.parent_session.as_deref());
-        let mut models = Models::new(view);
+        let mut models = ModelNames::new(view);
         let mut events = self.read(view, &family, rows, &mut models)?;
-        if events.iter().any(|event| event.model == NONE) {
+        if events.iter().any(|event| event.model == NO_NAME) {
             inherit(&mut models);
         }
-        for event in events.iter_mut().filter(|event| event.model == NONE) {
+        for event in events.iter_mut().filter(|event| event.model == NO_NAME) {
             event.model = models.at(event.row);
         }
         let added = self.enter(view, &Active::of(session, view), &events);
@@ -250,11 +250,11 @@ impl Ledger {
         &mut self,
         view: &Snapshot,
         family: &str,
-        rows: &[u32],
-        models: &mut Models,
+        rows: &[Row],
+        models: &mut ModelNames,
     ) -> Result<Vec<Event>> {
         let Ledger { namer, models: model_names, tools, calls, seen, stats, .. } = self;
-        let mut surveyor = Surveyor::new(view, namer, family);
+        let mut surveyor = UsageReader::new(view, namer, family);
         let mut events = Vec::new();
         for &row in rows {
             let node = view.tree().node(row);
@@ -308,7 +308,7 @@ impl Counted {
     fn join(&mut self, other: Counted) {
         self.usage = self.usage.same_event(other.usage);
         self.standing = self.standing.max(other.standing);
-        if self.model == NONE {
+        if self.model == NO_NAME {
             self.model = other.model;
         }
     }
@@ -329,7 +329,7 @@ impl Stats {
 }
 
 /// The row of the active leaf.
-fn active_row(session: &Session, view: &Snapshot) -> Option<u32> {
+fn active_row(session: &Session, view: &Snapshot) -> Option<Row> {
     session.leaf().and_then(|leaf| view.tree().row(leaf.as_str()))
 }
 
@@ -340,17 +340,17 @@ struct Active(Vec<bool>);
 impl Active {
     fn of(session: &Session, view: &Snapshot) -> Self {
         let tree = view.tree();
-        let mut active = vec![false; tree.nodes.len()];
+        let mut active = vec![false; tree.row_count()];
         for row in active_row(session, view).into_iter().flat_map(|leaf| tree.ancestors(leaf)) {
-            if let Some(slot) = active.get_mut(row as usize) {
+            if let Some(slot) = active.get_mut(row.index()) {
                 *slot = true;
             }
         }
         Active(active)
     }
 
-    fn standing(&self, view: &Snapshot, row: u32) -> Standing {
-        if self.0.get(row as usize).is_some_and(|active| *active) {
+    fn standing(&self, view: &Snapshot, row: Row) -> Standing {
+        if self.0.get(row.index()).is_some_and(|active| *active) {
             Standing::Active
         } else if view.tree().node(row).has(Node::SIDECHAIN) {
             Standing::Sidechain

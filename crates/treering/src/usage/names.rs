@@ -3,6 +3,9 @@
 
 use std::collections::HashMap;
 
+/// The number of no name.
+pub(super) const NO_NAME: u32 = u32::MAX;
+
 /// The number of different names that are kept apart.
 const MANY: usize = 1000;
 

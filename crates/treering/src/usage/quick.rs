@@ -7,16 +7,16 @@
 //! equal token counts, and an id that the file does not have or a name of the response. All other
 //! dialects are read as usual.
 
-use super::event::Namer;
+use super::event::EventHasher;
 use super::read::{self, Usage};
-use super::survey::{self, Surveyor};
+use super::survey::{self, UsageReader};
 use crate::dialect::Price;
 use crate::entry::{Kind, Role};
 use crate::error::{Error, Result};
 use crate::json;
 use crate::log::{Journal, scan};
 use crate::snapshot::Snapshot;
-use crate::tree::Node;
+use crate::tree::{Node, Row};
 use memchr::memmem::{self, Finder};
 use std::collections::HashMap;
 
@@ -31,12 +31,12 @@ const KEY: &[u8] = b"\"usage\":";
 /// Returns what a session used, all branches included.
 pub(crate) fn of_session(view: &Snapshot) -> Result<Usage> {
     if !view.facts().has_own_header {
-        return survey::of_rows(view, &view.tree().live().collect::<Vec<u32>>());
+        return survey::of_rows(view, &view.tree().live().collect::<Vec<Row>>());
     }
-    let namer = Namer::default();
+    let namer = EventHasher::default();
     let mut quick = Quick {
         view,
-        surveyor: Surveyor::of_few(view, &namer),
+        surveyor: UsageReader::of_few(view, &namer),
         ends: Ends { journal: view.journal(), bytes: Vec::new() },
         key: Finder::new(KEY),
         all: Usage::default(),
@@ -50,17 +50,17 @@ pub(crate) fn of_session(view: &Snapshot) -> Result<Usage> {
 
 struct Quick<'a> {
     view: &'a Snapshot,
-    surveyor: Surveyor<'a>,
+    surveyor: UsageReader<'a>,
     ends: Ends<'a>,
     key: Finder<'static>,
     /// The sum of all entries, in which an event that several tell of is counted several times.
     all: Usage,
     /// What was counted: a hash of the token counts, and the row.
-    counts: Vec<(u64, u32)>,
+    counts: Vec<(u64, Row)>,
 }
 
 impl Quick<'_> {
-    fn add(&mut self, row: u32) -> Result<()> {
+    fn add(&mut self, row: Row) -> Result<()> {
         let node = self.view.tree().node(row);
         let usage = match node.kind() {
             Kind::Message if node.role() == Some(Role::Assistant) => self.answer(row, node)?,
@@ -74,7 +74,7 @@ impl Quick<'_> {
         Ok(())
     }
 
-    fn answer(&mut self, row: u32, node: &Node) -> Result<Option<Usage>> {
+    fn answer(&mut self, row: Row, node: &Node) -> Result<Option<Usage>> {
         if !is_plain(self.ends.start(node, HEAD)?) {
             return self.whole(row);
         }
@@ -84,7 +84,7 @@ impl Quick<'_> {
         }
     }
 
-    fn whole(&mut self, row: u32) -> Result<Option<Usage>> {
+    fn whole(&mut self, row: Row) -> Result<Option<Usage>> {
         Ok(self.surveyor.read(row)?.usage.map(|(usage, ..)| usage))
     }
 
@@ -109,7 +109,7 @@ impl Quick<'_> {
     }
 
     /// Whether another entry of the file may tell of the same event: see [`event`](super::event).
-    fn may_repeat(&mut self, row: u32) -> Result<bool> {
+    fn may_repeat(&mut self, row: Row) -> Result<bool> {
         let node = self.view.tree().node(row);
         if node.has(Node::DERIVED) || node.role() != Some(Role::Assistant) {
             return Ok(true);

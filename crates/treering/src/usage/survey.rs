@@ -2,31 +2,31 @@
 //! tools returned is not read.
 
 use super::Purpose;
-use super::event::{Identity, Key, Namer, Place};
-use super::names::Names;
+use super::event::{EventHasher, EventSource, Identity, Key};
+use super::names::{NO_NAME, Names};
 use super::read::{self, Usage};
 use crate::dialect::RequestMetadata;
 use crate::entry::{Kind, MessageView, Role, number};
 use crate::error::Result;
 use crate::json;
 use crate::snapshot::{Bodies, Snapshot};
-use crate::tree::{NONE, Node};
+use crate::tree::{Node, Row};
 use std::collections::HashMap;
 
 /// One request to a model, as an entry tells of it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Event {
-    pub row: u32,
+    pub row: Row,
     pub key: Key,
     pub usage: Usage,
     pub purpose: Purpose,
-    /// The number of the model's name; [`NONE`] if nothing names it.
+    /// The number of the model's name; [`NO_NAME`] if nothing names it.
     pub model: u32,
 }
 
 /// The usage that the body of a row records.
 #[derive(Debug, Default)]
-pub(super) struct Told {
+pub(super) struct RecordedUsage {
     pub usage: Option<(Usage, Key, Purpose)>,
     /// The model it names.
     pub model: Option<String>,
@@ -36,33 +36,33 @@ pub(super) struct Told {
 
 /// Reads rows of a session, best in the order of the file.
 #[derive(Debug)]
-pub(super) struct Surveyor<'a> {
+pub(super) struct UsageReader<'a> {
     view: &'a Snapshot,
-    namer: &'a Namer,
+    namer: &'a EventHasher,
     family: &'a str,
     bodies: Bodies,
 }
 
-impl<'a> Surveyor<'a> {
-    pub(super) fn new(view: &'a Snapshot, namer: &'a Namer, family: &'a str) -> Self {
-        Surveyor { view, namer, family, bodies: Bodies::default() }
+impl<'a> UsageReader<'a> {
+    pub(super) fn new(view: &'a Snapshot, namer: &'a EventHasher, family: &'a str) -> Self {
+        UsageReader { view, namer, family, bodies: Bodies::default() }
     }
 
     /// For rows that are far apart: reads little more than what is asked for.
-    pub(super) fn of_few(view: &'a Snapshot, namer: &'a Namer) -> Self {
-        Surveyor { view, namer, family: "", bodies: Bodies::few() }
+    pub(super) fn of_few(view: &'a Snapshot, namer: &'a EventHasher) -> Self {
+        UsageReader { view, namer, family: "", bodies: Bodies::few() }
     }
 
     /// Returns a row as something that may be copied.
-    pub(super) fn place(&self, row: u32) -> Place<'a> {
+    pub(super) fn place(&self, row: Row) -> EventSource<'a> {
         let tree = self.view.tree();
         let node = tree.node(row);
         let is_derived = node.has(Node::DERIVED);
-        Place { id: tree.id_bytes(row), is_derived, time: node.time(), family: self.family }
+        EventSource { id: tree.id_bytes(row), is_derived, time: node.time(), family: self.family }
     }
 
     /// Reads the usage of a row. Rows that cannot record any are not read.
-    pub(super) fn read(&mut self, row: u32) -> Result<Told> {
+    pub(super) fn read(&mut self, row: Row) -> Result<RecordedUsage> {
         let node = self.view.tree().node(row);
         let place = self.place(row);
         let is_answer = node.role() == Some(Role::Assistant);
@@ -70,33 +70,37 @@ impl<'a> Surveyor<'a> {
         match kind {
             Kind::Message if is_answer => {}
             Kind::Compaction | Kind::BranchSummary | Kind::Usage | Kind::ModelChange => {}
-            _ => return Ok(Told::default()),
+            _ => return Ok(RecordedUsage::default()),
         }
         let metadata = match self.view.facts().is_native(kind) {
             true => RequestMetadata::default(),
             false => match self.bodies.record(self.view, row)? {
                 Some(record) => self.view.codec().request_metadata(record),
-                None => return Ok(Told::default()),
+                None => return Ok(RecordedUsage::default()),
             },
         };
-        let Some(body) = self.bodies.whole(self.view, row)? else { return Ok(Told::default()) };
+        let Some(body) = self.bodies.whole(self.view, row)? else {
+            return Ok(RecordedUsage::default());
+        };
         let told = match kind {
             Kind::Message => answer(&body, &metadata),
-            Kind::ModelChange => Facts { model: model(&body, "modelId"), ..Facts::default() },
+            Kind::ModelChange => {
+                UnnamedUsage { model: model(&body, "modelId"), ..UnnamedUsage::default() }
+            }
             Kind::Usage => count(&body, &metadata),
             Kind::Compaction => summary(&body, Purpose::Compaction, &metadata),
             _ => summary(&body, Purpose::BranchSummary, &metadata),
         };
         let named =
             |usage: Usage| (usage, self.namer.event(told.identity, &usage, place), told.purpose);
-        Ok(Told { usage: told.usage.map(named), model: told.model, tools: told.tools })
+        Ok(RecordedUsage { usage: told.usage.map(named), model: told.model, tools: told.tools })
     }
 }
 
 /// Returns the usage of some rows of a session, each event once.
-pub(crate) fn of_rows(view: &Snapshot, rows: &[u32]) -> Result<Usage> {
-    let namer = Namer::default();
-    let mut surveyor = Surveyor::new(view, &namer, "");
+pub(crate) fn of_rows(view: &Snapshot, rows: &[Row]) -> Result<Usage> {
+    let namer = EventHasher::default();
+    let mut surveyor = UsageReader::new(view, &namer, "");
     let mut events: HashMap<Key, Usage, foldhash::fast::RandomState> = HashMap::default();
     for &row in rows {
         if let Some((usage, key, _)) = surveyor.read(row)?.usage {
@@ -109,7 +113,7 @@ pub(crate) fn of_rows(view: &Snapshot, rows: &[u32]) -> Result<Usage> {
 
 /// The content of a body before its event has a name.
 #[derive(Debug)]
-struct Facts<'a> {
+struct UnnamedUsage<'a> {
     usage: Option<Usage>,
     identity: Identity<'a>,
     purpose: Purpose,
@@ -117,14 +121,14 @@ struct Facts<'a> {
     tools: Vec<String>,
 }
 
-impl Default for Facts<'_> {
+impl Default for UnnamedUsage<'_> {
     fn default() -> Self {
         let (identity, purpose) = (Identity::Entry, Purpose::Other);
-        Facts { usage: None, identity, purpose, model: None, tools: Vec::new() }
+        UnnamedUsage { usage: None, identity, purpose, model: None, tools: Vec::new() }
     }
 }
 
-fn answer<'a>(entry: &'a [u8], metadata: &'a RequestMetadata) -> Facts<'a> {
+fn answer<'a>(entry: &'a [u8], metadata: &'a RequestMetadata) -> UnnamedUsage<'a> {
     let [message, copied] = json::get_all(entry, ["message", "copiedFrom"]);
     let message = message.unwrap_or_default();
     let keys = ["usage", "responseId", "content"];
@@ -136,7 +140,7 @@ fn answer<'a>(entry: &'a [u8], metadata: &'a RequestMetadata) -> Facts<'a> {
         (None, None) => Identity::Entry,
     };
     let usage = usage.filter(|_| !is_copy(copied));
-    Facts {
+    UnnamedUsage {
         usage: usage.and_then(|usage| read::usage(usage, metadata.price)),
         identity,
         purpose: Purpose::Answer,
@@ -162,15 +166,15 @@ fn calls(content: &[u8]) -> Vec<String> {
     json::elements(content).into_iter().filter_map(name).collect()
 }
 
-fn summary<'a>(entry: &'a [u8], purpose: Purpose, metadata: &RequestMetadata) -> Facts<'a> {
+fn summary<'a>(entry: &'a [u8], purpose: Purpose, metadata: &RequestMetadata) -> UnnamedUsage<'a> {
     let [usage, copied] = json::get_all(entry, ["usage", "copiedFrom"]);
     let usage = usage.filter(|_| !is_copy(copied));
     let usage = usage.and_then(|usage| read::usage(usage, metadata.price));
-    Facts { usage, purpose, model: model(entry, "model"), ..Facts::default() }
+    UnnamedUsage { usage, purpose, model: model(entry, "model"), ..UnnamedUsage::default() }
 }
 
 /// Returns an entry that does nothing but count. If it has a running total it counts answers.
-fn count<'a>(entry: &'a [u8], metadata: &RequestMetadata) -> Facts<'a> {
+fn count<'a>(entry: &'a [u8], metadata: &RequestMetadata) -> UnnamedUsage<'a> {
     let facts = summary(entry, Purpose::Other, metadata);
     let total = json::get(entry, "details")
         .and_then(|details| json::get(details, "total_token_usage"))
@@ -179,7 +183,7 @@ fn count<'a>(entry: &'a [u8], metadata: &RequestMetadata) -> Facts<'a> {
     let keys = ["input_tokens", "cached_input_tokens", "output_tokens", "total_tokens"];
     let number = |literal: Option<&[u8]>| literal.and_then(number).map_or(0, |count| count as u64);
     let identity = Identity::Total(json::get_all(total, keys).map(number));
-    Facts { identity, purpose: Purpose::Answer, ..facts }
+    UnnamedUsage { identity, purpose: Purpose::Answer, ..facts }
 }
 
 /// Returns the model that an object names: `provider/model`, or whatever it has of that.
@@ -196,35 +200,35 @@ fn model(object: &[u8], key: &str) -> Option<String> {
 /// Returns the usage that one entry records.
 pub(super) fn of_entry(view: &Snapshot, id: &str) -> Result<Option<Usage>> {
     let row = view.tree().find_row(id)?;
-    let namer = Namer::default();
-    let told = Surveyor::new(view, &namer, "").read(row)?;
+    let namer = EventHasher::default();
+    let told = UsageReader::new(view, &namer, "").read(row)?;
     Ok(told.usage.map(|(usage, ..)| usage))
 }
 
 /// The model in force at each row: the nearest at or above it that names one.
 #[derive(Debug)]
-pub(super) struct Models(Vec<u32>);
+pub(super) struct ModelNames(Vec<u32>);
 
-impl Models {
+impl ModelNames {
     pub(super) fn new(view: &Snapshot) -> Self {
-        Models(vec![NONE; view.tree().nodes.len()])
+        ModelNames(vec![NO_NAME; view.tree().row_count()])
     }
 
-    pub(super) fn names(&mut self, row: u32, model: &str, names: &mut Names) {
-        if let Some(slot) = self.0.get_mut(row as usize) {
+    pub(super) fn names(&mut self, row: Row, model: &str, names: &mut Names) {
+        if let Some(slot) = self.0.get_mut(row.index()) {
             *slot = names.number(model);
         }
     }
 
-    pub(super) fn at(&self, row: u32) -> u32 {
-        self.0.get(row as usize).copied().unwrap_or(NONE)
+    pub(super) fn at(&self, row: Row) -> u32 {
+        self.0.get(row.index()).copied().unwrap_or(NO_NAME)
     }
 
     /// Hands names down, to rows that come after their parents.
-    pub(super) fn inherit(&mut self, view: &Snapshot, rows: impl Iterator<Item = u32>) {
+    pub(super) fn inherit(&mut self, view: &Snapshot, rows: impl Iterator<Item = Row>) {
         for row in rows {
             let above = self.at(view.tree().node(row).parent);
-            if let Some(slot) = self.0.get_mut(row as usize).filter(|slot| **slot == NONE) {
+            if let Some(slot) = self.0.get_mut(row.index()).filter(|slot| **slot == NO_NAME) {
                 *slot = above;
             }
         }

@@ -11,7 +11,7 @@ use std::path::Path;
 /// The layers, lowest first. A layer may use the layers before it, and within a layer a module may use
 /// the modules before it. ARCHITECTURE.md shows the same list.
 const LAYERS: [(&str, &[&str]); 8] = [
-    ("base", &["json", "fs", "time", "id"]),
+    ("base", &["json", "fs", "time", "id", "serde_ids"]),
     ("vocabulary", &["dialect::name", "error", "findings"]),
     ("records", &["entry", "header"]),
     ("storage", &["log", "tree"]),

@@ -1,6 +1,6 @@
 //! A record of Chimera's in treering's shape. Texts and numbers are copied as they stand.
 
-use super::{Role, Shape, embed, native_name, pick, python, role_of};
+use super::{RecordShape, Role, embed, native_name, pick, python, role_of};
 use crate::entry::NewEntry;
 use crate::json::{self, Members};
 
@@ -14,8 +14,8 @@ pub(super) fn entry(record: &[u8]) -> NewEntry {
     }
     let type_name = json::get(record, "type").and_then(json::string).unwrap_or_default();
     let mut fields = Fields::default();
-    match Shape::of(&type_name, record) {
-        Shape::Message => {
+    match RecordShape::of(&type_name, record) {
+        RecordShape::Message => {
             let [message, time] = pick(record, ["message", "timestamp"]);
             if let Some(raw) = message {
                 fields.put("message", &self::message(raw, time.and_then(python::millis)));
@@ -25,11 +25,11 @@ pub(super) fn entry(record: &[u8]) -> NewEntry {
             entry.role = super::role(record);
             entry
         }
-        Shape::Compaction => {
+        RecordShape::Compaction => {
             compaction(&mut fields, record);
             embed::native("compaction", fields.0)
         }
-        Shape::Label => {
+        RecordShape::Label => {
             let [target, label] = pick(record, ["target_id", "label"]);
             fields.put("targetId", target.unwrap_or(b"\"\""));
             if let Some(label) = label.filter(|label| *label != b"\"\"") {
@@ -38,21 +38,21 @@ pub(super) fn entry(record: &[u8]) -> NewEntry {
             fields.rest(record, &["target_id", "label", "targetId"]);
             embed::native("label", fields.0)
         }
-        Shape::Model => {
+        RecordShape::Model => {
             model(&mut fields, json::get(record, "value").unwrap_or_default());
             fields.rest(record, &["kind", "value", "provider", "modelId"]);
             embed::native("model_change", fields.0)
         }
-        Shape::Thinking => {
+        RecordShape::Thinking => {
             fields.put("thinkingLevel", json::get(record, "value").unwrap_or_default());
             fields.rest(record, &["kind", "value", "thinkingLevel"]);
             embed::native("thinking_level_change", fields.0)
         }
-        Shape::Native => {
+        RecordShape::Native => {
             fields.rest(json::get(record, "data").unwrap_or_default(), &[]);
             embed::native(type_name.into_owned(), fields.0)
         }
-        Shape::Plain => {
+        RecordShape::Plain => {
             fields.rest(record, &[]);
             embed::native(native_name(&type_name).into_owned(), fields.0)
         }

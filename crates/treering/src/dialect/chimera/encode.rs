@@ -3,6 +3,7 @@
 use super::super::{About, Stamp};
 use super::{FOREIGN, OWN, Role, decode, embed, mark, native_name, pick, python};
 use crate::entry::{Kind, MessageView, NewEntry, for_provider};
+use crate::id::fnv1a;
 use crate::json;
 
 /// The type of a message that the model is not to see.
@@ -25,7 +26,7 @@ pub(super) fn header(about: &About<'_>) -> Vec<u8> {
         json::write_string(&mut session, parent);
     }
     session.push(b'}');
-    let record = Record::new("header", &stamp)
+    let record = RecordWriter::new("header", &stamp)
         .put("version", b"1")
         .put("cwd", &json::quoted(about.cwd))
         .put("system_prompt", b"\"\"")
@@ -34,27 +35,25 @@ pub(super) fn header(about: &About<'_>) -> Vec<u8> {
 }
 
 /// Returns the id of the node that is a session's header: 12 hexadecimal characters, as Chimera's
-/// ids are. The same for the same session, and the session's own id if that has this form. FNV-1a.
+/// ids are. The same for the same session, and the session's own id if that has this form.
 fn node_id(session: &str) -> String {
     let is_hex = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
     if session.len() == 12 && session.bytes().all(is_hex) {
         return session.to_owned();
     }
-    let hash = session.bytes().fold(0xCBF2_9CE4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3)
-    });
+    let hash = fnv1a(0, session.bytes());
     format!("{:012x}", (hash ^ hash >> 48) & 0xFFFF_FFFF_FFFF)
 }
 
 /// A record under construction, as compact JSON.
-struct Record(Vec<u8>);
+struct RecordWriter(Vec<u8>);
 
-impl Record {
+impl RecordWriter {
     fn new(type_name: &str, stamp: &Stamp<'_>) -> Self {
         let parent = stamp.parent.map_or(b"null".to_vec(), json::quoted);
         let mut out = b"{\"type\":".to_vec();
         json::write_string(&mut out, type_name);
-        Record(out)
+        RecordWriter(out)
             .put("id", &json::quoted(stamp.id))
             .put("parent_id", &parent)
             .put("timestamp", &python::seconds(stamp.millis))
@@ -88,13 +87,13 @@ impl Record {
 }
 
 /// Returns the record that Chimera itself would write for an entry.
-fn plain(entry: &NewEntry, stamp: &Stamp<'_>) -> Record {
+fn plain(entry: &NewEntry, stamp: &Stamp<'_>) -> RecordWriter {
     let get = |key| embed::member(&entry.fields, key);
     let text = |key| get(key).filter(|value| value.starts_with(b"\"")).unwrap_or(b"\"\"");
     match entry.kind() {
         Kind::Message => match get("message").and_then(message) {
-            Some(message) => Record::new("message", stamp).put("message", &message),
-            None => Record::new(EXCLUDED, stamp),
+            Some(message) => RecordWriter::new("message", stamp).put("message", &message),
+            None => RecordWriter::new(EXCLUDED, stamp),
         },
         Kind::CustomMessage => {
             let content = get("content").unwrap_or(b"[]");
@@ -111,14 +110,14 @@ fn plain(entry: &NewEntry, stamp: &Stamp<'_>) -> Record {
                 files.filter(|files| files.starts_with(b"[")).unwrap_or(b"[]")
             };
             let tokens = get("tokensBefore").filter(|tokens| *tokens != b"null");
-            Record::new("compaction", stamp)
+            RecordWriter::new("compaction", stamp)
                 .put("summary", text("summary"))
                 .put("first_kept_entry_id", text("firstKeptEntryId"))
                 .put("tokens_before", tokens.unwrap_or(b"0"))
                 .put("read_files", list("readFiles"))
                 .put("modified_files", list("modifiedFiles"))
         }
-        Kind::Label => Record::new("label", stamp)
+        Kind::Label => RecordWriter::new("label", stamp)
             .put("target_id", text("targetId"))
             .put("label", text("label")),
         Kind::ModelChange => {
@@ -134,15 +133,15 @@ fn plain(entry: &NewEntry, stamp: &Stamp<'_>) -> Record {
     }
 }
 
-fn state_change(kind: &[u8], value: &[u8], stamp: &Stamp<'_>) -> Record {
-    Record::new("state_change", stamp).put("kind", kind).put("value", value)
+fn state_change(kind: &[u8], value: &[u8], stamp: &Stamp<'_>) -> RecordWriter {
+    RecordWriter::new("state_change", stamp).put("kind", kind).put("value", value)
 }
 
 /// Returns a record that Chimera keeps and does not look into.
-fn generic(entry: &NewEntry, stamp: &Stamp<'_>) -> Record {
+fn generic(entry: &NewEntry, stamp: &Stamp<'_>) -> RecordWriter {
     let stripped = entry.type_name.strip_prefix(FOREIGN);
     let name = stripped.filter(|name| native_name(name) == entry.type_name);
-    let record = Record::new(name.unwrap_or(&entry.type_name), stamp);
+    let record = RecordWriter::new(name.unwrap_or(&entry.type_name), stamp);
     let mut names = embed::members(&entry.fields).map(|(key, _)| json::key_name(key));
     let only_data = names.all(|name| *name == *b"data");
     if OWN.contains(&&*entry.type_name) {
@@ -159,9 +158,9 @@ fn has_mark(entry: &NewEntry) -> bool {
     mark(entry.kind()).is_some_and(|mark| embed::member(&entry.fields, mark).is_some())
 }
 
-fn user(content: &[u8], stamp: &Stamp<'_>) -> Record {
+fn user(content: &[u8], stamp: &Stamp<'_>) -> RecordWriter {
     let message = [b"{\"role\":\"user\",\"content\":", content, b"}"].concat();
-    Record::new("message", stamp).put("message", &message)
+    RecordWriter::new("message", stamp).put("message", &message)
 }
 
 /// Returns a message in Chimera's shape; `None` if the model is not to see it.

@@ -55,14 +55,14 @@ impl Codec for Chimera {
         if let Some(entry) = embed::embedded(record) {
             return Class::Entry(entry.kind(), entry.role);
         }
-        match Shape::of(type_name, record) {
-            Shape::Message => Class::Entry(Kind::Message, role(record)),
-            Shape::Compaction => Class::Entry(Kind::Compaction, None),
-            Shape::Label => Class::Entry(Kind::Label, None),
-            Shape::Model => Class::Entry(Kind::ModelChange, None),
-            Shape::Thinking => Class::Entry(Kind::ThinkingLevelChange, None),
-            Shape::Native => Class::Entry(Kind::of(type_name), None),
-            Shape::Plain => Class::Entry(Kind::of(&native_name(type_name)), None),
+        match RecordShape::of(type_name, record) {
+            RecordShape::Message => Class::Entry(Kind::Message, role(record)),
+            RecordShape::Compaction => Class::Entry(Kind::Compaction, None),
+            RecordShape::Label => Class::Entry(Kind::Label, None),
+            RecordShape::Model => Class::Entry(Kind::ModelChange, None),
+            RecordShape::Thinking => Class::Entry(Kind::ThinkingLevelChange, None),
+            RecordShape::Native => Class::Entry(Kind::of(type_name), None),
+            RecordShape::Plain => Class::Entry(Kind::of(&native_name(type_name)), None),
         }
     }
 
@@ -100,7 +100,7 @@ impl Codec for Chimera {
 
 /// The kind of a record, which decides where its fields stand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Shape {
+enum RecordShape {
     Message,
     Compaction,
     Label,
@@ -112,27 +112,27 @@ enum Shape {
     Plain,
 }
 
-impl Shape {
-    fn of(type_name: &str, record: &[u8]) -> Shape {
+impl RecordShape {
+    fn of(type_name: &str, record: &[u8]) -> RecordShape {
         match type_name {
-            "message" => Shape::Message,
-            "compaction" => Shape::Compaction,
-            "label" => Shape::Label,
+            "message" => RecordShape::Message,
+            "compaction" => RecordShape::Compaction,
+            "label" => RecordShape::Label,
             "state_change" => match pick(record, ["kind", "value"]) {
                 [Some(kind), Some(value)] if value.starts_with(b"\"") => {
                     match json::string(kind).as_deref() {
-                        Some("model") => Shape::Model,
-                        Some("thinking" | "thinking_level") => Shape::Thinking,
-                        _ => Shape::Plain,
+                        Some("model") => RecordShape::Model,
+                        Some("thinking" | "thinking_level") => RecordShape::Thinking,
+                        _ => RecordShape::Plain,
                     }
                 }
-                _ => Shape::Plain,
+                _ => RecordShape::Plain,
             },
             _ => match mark(Kind::of(type_name)) {
                 Some(mark) if json::get(record, "data").is_some_and(|data| has(data, mark)) => {
-                    Shape::Native
+                    RecordShape::Native
                 }
-                _ => Shape::Plain,
+                _ => RecordShape::Plain,
             },
         }
     }
@@ -161,7 +161,7 @@ const FOREIGN: &str = "chimera:";
 /// Types that Chimera itself knows.
 const OWN: [&str; 5] = ["header", "message", "compaction", "label", "state_change"];
 
-/// The name in treering's shape of a type whose record is [`Shape::Plain`].
+/// The name in treering's shape of a type whose record is [`RecordShape::Plain`].
 fn native_name(type_name: &str) -> Cow<'_, str> {
     let means_something = match Kind::of(type_name) {
         // State of an extension either way.

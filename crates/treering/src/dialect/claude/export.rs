@@ -6,7 +6,7 @@
 //! it keeps: Claude Code itself keeps nothing.
 
 use super::decode::{list, object};
-use super::stray::{self, Seen};
+use super::stray::{self, StrayCandidate};
 use crate::dialect::export::{Item, Outcome, Report, Source};
 use crate::dialect::{embed, uuid_of};
 use crate::entry::{Kind, MessageView, NewEntry, Role, for_provider};
@@ -67,7 +67,7 @@ const STRAY: &str = "Claude Code would read it as a part of the active branch";
 
 /// Where an entry stands in the result.
 #[derive(Debug)]
-enum Placement {
+enum ExportedAs {
     /// It is not there: its children hang on what it hung on.
     Nowhere { parent: Option<String> },
     /// Its children hang on this record.
@@ -79,7 +79,7 @@ struct Export<'a> {
     out: &'a mut dyn Write,
     /// The messages that edits on the active path changed, as they are now.
     edited: HashMap<String, Option<Vec<u8>>>,
-    places: HashMap<String, Placement>,
+    places: HashMap<String, ExportedAs>,
     /// Records that something said hangs on.
     continued: HashSet<String>,
 }
@@ -88,23 +88,23 @@ impl Export<'_> {
     /// Decides where an entry will stand.
     fn place(&mut self, item: &Item) -> Result<()> {
         let place = match item.entry.kind() {
-            Kind::Compaction if item.is_reset => Placement::At(uuid_of(&item.id)),
+            Kind::Compaction if item.is_reset => ExportedAs::At(uuid_of(&item.id)),
             Kind::Compaction => match self.kept(item)?.len() {
-                0 => Placement::At(uuid_of(&format!("{} summary", item.id))),
-                kept => Placement::At(uuid_of(&format!("{} copy {kept}", item.id))),
+                0 => ExportedAs::At(uuid_of(&format!("{} summary", item.id))),
+                kept => ExportedAs::At(uuid_of(&format!("{} copy {kept}", item.id))),
             },
-            _ if self.said(item).is_some() => Placement::At(uuid_of(&item.id)),
-            _ => Placement::Nowhere { parent: item.parent.clone() },
+            _ if self.said(item).is_some() => ExportedAs::At(uuid_of(&item.id)),
+            _ => ExportedAs::Nowhere { parent: item.parent.clone() },
         };
         self.places.insert(item.id.clone(), place);
         Ok(())
     }
 
     /// Returns the facts that decide whether an entry would be read as part of the active path.
-    fn seen(&self, item: Item, active: &HashSet<String>) -> Seen {
+    fn seen(&self, item: Item, active: &HashSet<String>) -> StrayCandidate {
         let said = self.said(&item);
         let role = said.as_deref().map(|message| MessageView::new(message).role());
-        Seen {
+        StrayCandidate {
             is_active: active.contains(item.base()),
             is_said: said.is_some(),
             is_result: role == Some(Role::ToolResult),
@@ -127,8 +127,8 @@ impl Export<'_> {
         let mut at = id.to_owned();
         for _ in 0..=self.places.len() {
             match self.places.get(&at)? {
-                Placement::At(uuid) => return Some(uuid.clone()),
-                Placement::Nowhere { parent } => at = parent.clone()?,
+                ExportedAs::At(uuid) => return Some(uuid.clone()),
+                ExportedAs::Nowhere { parent } => at = parent.clone()?,
             }
         }
         None

@@ -9,7 +9,7 @@ use super::mark;
 use crate::dialect::Linker;
 use crate::entry::head::Head;
 use crate::json;
-use crate::tree::{NONE, Node, Tree};
+use crate::tree::{NONE, Node, Row, Tree};
 use std::collections::{HashMap, HashSet};
 
 #[derive(Debug, Default)]
@@ -17,9 +17,9 @@ pub(super) struct Claude {
     /// The marks of each row.
     bits: Vec<u8>,
     /// The first row of each message that has an id.
-    firsts: hashbrown::HashMap<u64, u32, foldhash::fast::RandomState>,
+    firsts: hashbrown::HashMap<u64, Row, foldhash::fast::RandomState>,
     /// All rows of each message that has several.
-    groups: HashMap<u64, Vec<u32>>,
+    groups: HashMap<u64, Vec<Row>>,
     custom_title: Option<String>,
     ai_title: Option<String>,
     /// Summaries, and the entries they are about.
@@ -33,8 +33,8 @@ pub(super) fn says_a_title(record: &[u8]) -> bool {
 }
 
 impl Linker for Claude {
-    fn row(&mut self, row: u32, head: &Head<'_>) {
-        self.bits.resize(row as usize, 0);
+    fn row(&mut self, row: Row, head: &Head<'_>) {
+        self.bits.resize(row.index(), 0);
         self.bits.push(head.marks.bits);
         let group = head.marks.group;
         if group != 0 {
@@ -60,10 +60,10 @@ impl Linker for Claude {
 
     fn finish(&mut self, tree: &mut Tree) {
         self.firsts = Default::default(); // It is large, and was only there to find the others.
-        self.bits.resize(tree.nodes.len(), 0);
-        for (row, bits) in self.bits.iter().enumerate() {
+        self.bits.resize(tree.row_count(), 0);
+        for (row, bits) in tree.rows().zip(&self.bits) {
             if bits & mark::SIDECHAIN != 0 {
-                tree.nodes[row].flags |= Node::SIDECHAIN;
+                tree.set_flag(row, Node::SIDECHAIN);
             }
         }
         // By the parents in the file: what the agent itself would go on from.
@@ -78,23 +78,23 @@ impl Linker for Claude {
 }
 
 impl Claude {
-    fn is(&self, row: u32, bits: u8) -> bool {
-        self.bits[row as usize] & bits != 0
+    fn is(&self, row: Row, bits: u8) -> bool {
+        self.bits[row.index()] & bits != 0
     }
 
     /// Returns the active leaf: of the ends of all branches, each walked back to a message, the
     /// last in the file that is neither a subagent's nor the program's own.
-    fn active_leaf(&self, tree: &Tree) -> Option<u32> {
-        let mut is_parent = vec![false; tree.nodes.len()];
+    fn active_leaf(&self, tree: &Tree) -> Option<Row> {
+        let mut is_parent = vec![false; tree.row_count()];
         for row in tree.live() {
-            if let Some(parent) = is_parent.get_mut(tree.node(row).parent as usize) {
+            if let Some(parent) = is_parent.get_mut(tree.node(row).parent.index()) {
                 *parent = true;
             }
         }
         let said = mark::USER | mark::ASSISTANT;
         let other = mark::SIDECHAIN | mark::META | mark::TEAM;
         let mut seen = HashSet::new();
-        let ends = tree.live().filter(|&row| !is_parent[row as usize]);
+        let ends = tree.live().filter(|&row| !is_parent[row.index()]);
         let leaves = ends.filter_map(|end| {
             // A note was walked over once: whatever is above it was found then.
             let mut way =
@@ -109,35 +109,35 @@ impl Claude {
         for group in self.groups.values() {
             for &part in group.iter().skip(1) {
                 if self.follows(tree, part, group) {
-                    tree.nodes[part as usize].flags |= Node::CONTINUED;
+                    tree.set_flag(part, Node::CONTINUED);
                 }
             }
         }
         let ends = self.ends(tree);
-        let mut children: HashMap<u32, Vec<u32>> = HashMap::new();
-        let mut counts = vec![0_u32; tree.nodes.len()];
-        let parent_of = |tree: &Tree, row: u32| tree.node(row).parent;
+        let mut children: HashMap<Row, Vec<Row>> = HashMap::new();
+        let mut counts = vec![0_u32; tree.row_count()];
+        let parent_of = |tree: &Tree, row: Row| tree.node(row).parent;
         for row in tree.live() {
-            if let Some(count) = counts.get_mut(parent_of(tree, row) as usize) {
+            if let Some(count) = counts.get_mut(parent_of(tree, row).index()) {
                 *count += 1;
             }
         }
         for row in tree.live() {
             let parent = parent_of(tree, row);
-            let is_dead_end = ends[row as usize] == End::Dead;
-            if counts.get(parent as usize).is_some_and(|&count| count > 1) || is_dead_end {
+            let is_dead_end = ends[row.index()] == BranchEnd::Dead;
+            if counts.get(parent.index()).is_some_and(|&count| count > 1) || is_dead_end {
                 children.entry(parent).or_default().push(row);
             }
         }
-        let mut branched: Vec<u32> = children.keys().copied().filter(|&row| row != NONE).collect();
+        let mut branched: Vec<Row> = children.keys().copied().filter(|&row| row != NONE).collect();
         branched.sort_unstable();
-        let mut done = vec![false; tree.nodes.len()];
+        let mut done = vec![false; tree.row_count()];
         for place in branched {
-            let Some(below) = children.get(&place).filter(|_| !done[place as usize]) else {
+            let Some(below) = children.get(&place).filter(|_| !done[place.index()]) else {
                 continue;
             };
-            let is_dead = |row: &&u32| ends[**row as usize] == End::Dead;
-            let mut dead: Vec<u32> = below.iter().filter(is_dead).copied().collect();
+            let is_dead = |row: &&Row| ends[row.index()] == BranchEnd::Dead;
+            let mut dead: Vec<Row> = below.iter().filter(is_dead).copied().collect();
             if below.len() < 2 || dead.is_empty() {
                 continue;
             }
@@ -145,7 +145,7 @@ impl Claude {
             let mut at = 0;
             while at < dead.len() {
                 let row = dead[at];
-                done[row as usize] = true;
+                done[row.index()] = true;
                 dead.extend(children.get(&row).into_iter().flatten());
                 at += 1;
             }
@@ -155,7 +155,7 @@ impl Claude {
                 tree.relink(row, tip);
                 tip = row;
             }
-            for &row in below.iter().filter(|&&row| ends[row as usize] == End::GoesOn) {
+            for &row in below.iter().filter(|&&row| ends[row.index()] == BranchEnd::GoesOn) {
                 tree.relink(row, tip);
             }
         }
@@ -165,9 +165,9 @@ impl Claude {
     /// Returns whether a part hangs on another of its message, with nothing but notes and results
     /// between them. A message that was copied after a compaction has the same id, and is another
     /// one.
-    fn follows(&self, tree: &Tree, part: u32, group: &[u32]) -> bool {
+    fn follows(&self, tree: &Tree, part: Row, group: &[Row]) -> bool {
         const FAR: usize = 10_000;
-        let is_said = |row: &u32| self.is(*row, mark::USER | mark::ASSISTANT);
+        let is_said = |row: &Row| self.is(*row, mark::USER | mark::ASSISTANT);
         let mut above = tree.ancestors(part).skip(1).take(FAR);
         let before = above.find(|row| is_said(row) && !self.is(*row, mark::RESULT));
         before.is_some_and(|row| group.binary_search(&row).is_ok())
@@ -175,19 +175,19 @@ impl Claude {
 
     /// Returns how each row's branch ends. Rows nearly always come after their parents; where one
     /// does not, its parent counts as a dead end, and is still in the path.
-    fn ends(&self, tree: &Tree) -> Vec<End> {
-        let mut ends = vec![End::Notes; tree.nodes.len()];
+    fn ends(&self, tree: &Tree) -> Vec<BranchEnd> {
+        let mut ends = vec![BranchEnd::Notes; tree.row_count()];
         for row in tree.live().rev() {
             let said = self.is(row, mark::USER | mark::ASSISTANT);
             let is_part = self.is(row, mark::RESULT) || tree.node(row).has(Node::CONTINUED);
             let own = match (said, is_part) {
-                (true, false) => End::GoesOn,
-                (true, true) => End::Dead,
-                (false, _) => End::Notes,
+                (true, false) => BranchEnd::GoesOn,
+                (true, true) => BranchEnd::Dead,
+                (false, _) => BranchEnd::Notes,
             };
-            let end = ends[row as usize].max(own);
-            ends[row as usize] = end;
-            if let Some(above) = ends.get_mut(tree.node(row).parent as usize) {
+            let end = ends[row.index()].max(own);
+            ends[row.index()] = end;
+            if let Some(above) = ends.get_mut(tree.node(row).parent.index()) {
                 *above = end.max(*above);
             }
         }
@@ -197,7 +197,7 @@ impl Claude {
 
 /// The content of a row's branch, the row included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum End {
+enum BranchEnd {
     /// Nothing that was said.
     Notes,
     /// Parts of an answer and results of its calls.

@@ -17,7 +17,8 @@ use crate::entry::head::{self, Head, Marks};
 use crate::entry::{Kind, NewEntry, Role};
 use crate::error::Result;
 use crate::header::Header;
-use crate::json::{self, End, Members};
+use crate::id::fnv1a;
+use crate::json::{self, Members, ObjectEnd};
 use std::path::{Path, PathBuf};
 
 #[derive(Debug)]
@@ -110,7 +111,7 @@ impl<'a> Fields<'a> {
             fields.member(name, value);
         }
         match members.end {
-            End::Closed(end) => Some((fields, end)),
+            ObjectEnd::Closed(end) => Some((fields, end)),
             _ => None,
         }
     }
@@ -134,7 +135,7 @@ impl<'a> Fields<'a> {
     }
 
     /// Looks at the message at `start`; how it ends.
-    fn message(&mut self, record: &'a [u8], start: usize) -> End {
+    fn message(&mut self, record: &'a [u8], start: usize) -> ObjectEnd {
         let mut members = Members::new(record, start);
         while let Some((key, start)) = members.key() {
             let Some(value) = members.leap_value(start) else { break };
@@ -195,10 +196,7 @@ fn begins_with_a_result(content: &[u8]) -> bool {
 
 /// Returns a message's id as a number that is not 0.
 fn group(id: &[u8]) -> u64 {
-    let hash = id.iter().fold(0xCBF2_9CE4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01B3)
-    });
-    hash.max(1)
+    fnv1a(0, id.iter().copied()).max(1)
 }
 
 impl Codec for ClaudeCode {

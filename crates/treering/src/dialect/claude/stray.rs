@@ -9,7 +9,7 @@ use std::collections::HashSet;
 
 /// The facts about an entry that the search for stray results needs.
 #[derive(Debug)]
-pub(super) struct Seen {
+pub(super) struct StrayCandidate {
     pub id: String,
     pub parent: Option<String>,
     pub is_active: bool,
@@ -20,7 +20,7 @@ pub(super) struct Seen {
 }
 
 /// Returns the results that hang on the active path, with nothing said below them.
-pub(super) fn results(entries: &[Seen]) -> HashSet<String> {
+pub(super) fn results(entries: &[StrayCandidate]) -> HashSet<String> {
     let mut goes_on: HashSet<&str> = HashSet::new();
     for entry in entries.iter().rev().filter(|entry| !entry.is_boundary) {
         let says_more = entry.is_said && !entry.is_result;

@@ -2,7 +2,7 @@
 
 use crate::dialect::Linker;
 use crate::entry::head::Head;
-use crate::tree::{NONE, Tree};
+use crate::tree::{NONE, Row, Tree};
 
 /// The bit of an entry with which a turn begins.
 pub(super) const TURN: u8 = 1;
@@ -10,16 +10,16 @@ pub(super) const TURN: u8 = 1;
 #[derive(Debug, Default)]
 pub(super) struct Rollbacks {
     /// The turns of the current path: where each began, and what it continued.
-    turns: Vec<(u32, u32)>,
+    turns: Vec<(Row, Row)>,
     /// The parent of the next entry, if a rollback precedes it.
-    back_to: Option<u32>,
+    back_to: Option<Row>,
     /// The row before.
-    tip: Option<u32>,
-    links: Vec<(u32, u32)>,
+    tip: Option<Row>,
+    links: Vec<(Row, Row)>,
 }
 
 impl Linker for Rollbacks {
-    fn row(&mut self, row: u32, head: &Head<'_>) {
+    fn row(&mut self, row: Row, head: &Head<'_>) {
         let parent = match self.back_to.take() {
             Some(parent) => {
                 self.links.push((row, parent));

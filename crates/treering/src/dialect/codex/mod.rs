@@ -25,7 +25,7 @@ use crate::entry::NewEntry;
 use crate::entry::head::{Head, Marks};
 use crate::error::Result;
 use crate::header::{Header, VERSION};
-use crate::json::{self, End, Members};
+use crate::json::{self, Members, ObjectEnd};
 use crate::tree::Shape;
 use record::{Record, members, text};
 
@@ -74,7 +74,7 @@ impl Codec for Codex {
                 _ => {}
             }
         }
-        let End::Closed(end) = members.end else { return Glance::Unclear };
+        let ObjectEnd::Closed(end) = members.end else { return Glance::Unclear };
         if json::skip_space(line, end) != line.len() {
             return Glance::Unclear;
         }

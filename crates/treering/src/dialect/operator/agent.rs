@@ -6,7 +6,7 @@
 //! every compaction on the way gives its summary, the latest first, and if the named entry is not on the
 //! path, the context is empty.
 
-use super::object::{Object, Parts, array};
+use super::object::{Object, ObjectMembers, array};
 use super::{Style, kind};
 use crate::dialect::agent::{AgentContext, PathRecords};
 use crate::dialect::python;
@@ -80,7 +80,7 @@ fn survey(path: &mut dyn PathRecords) -> Result<Survey> {
                 found.thinking_level = level.map(<[u8]>::to_vec).or(found.thinking_level);
             }
             Kind::ModelChange => {
-                let mut parts = Parts::of(record);
+                let mut parts = ObjectMembers::of(record);
                 let mut model = Object::new();
                 model.maybe("provider", parts.take("provider_id"));
                 model.maybe("modelId", parts.take("model_id"));
@@ -176,7 +176,7 @@ fn contents(blocks: &[u8]) -> Vec<u8> {
     let clean = |block: &[u8]| match block.first() {
         Some(b'{') => {
             let mut out = Object::new();
-            out.rest(Parts::of(block), &[]);
+            out.rest(ObjectMembers::of(block), &[]);
             out.done()
         }
         _ => block.to_vec(),
@@ -185,7 +185,7 @@ fn contents(blocks: &[u8]) -> Vec<u8> {
 }
 
 fn custom(record: &[u8]) -> Vec<u8> {
-    let mut parts = Parts::of(record);
+    let mut parts = ObjectMembers::of(record);
     let mut out = Object::new();
     out.text("role", "custom").maybe("custom_type", parts.take("custom_type"));
     out.raw("timestamp", &time(parts.take("timestamp")));
@@ -196,7 +196,7 @@ fn custom(record: &[u8]) -> Vec<u8> {
 
 /// Empty ones too: neither agent looks.
 fn branch_summary(record: &[u8]) -> Vec<u8> {
-    let mut parts = Parts::of(record);
+    let mut parts = ObjectMembers::of(record);
     let mut out = Object::new();
     out.text("role", "branch_summary").maybe("summary", parts.take("summary"));
     out.maybe("from_id", parts.take("from_id"));
@@ -205,7 +205,7 @@ fn branch_summary(record: &[u8]) -> Vec<u8> {
 }
 
 fn compaction_summary(record: &[u8]) -> Vec<u8> {
-    let mut parts = Parts::of(record);
+    let mut parts = ObjectMembers::of(record);
     let mut out = Object::new();
     out.text("role", "compaction_summary").maybe("summary", parts.take("summary"));
     out.maybe("tokens_before", parts.take("tokens_before"));

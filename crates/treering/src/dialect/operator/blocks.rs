@@ -4,7 +4,7 @@
 //! of later versions) stays as it is.
 
 use super::Style;
-use super::object::{Object, Parts, array};
+use super::object::{Object, ObjectMembers, array};
 use crate::json;
 
 /// Operator's blocks in treering's shape. A plain text is one already.
@@ -20,7 +20,7 @@ pub(super) fn decode(contents: &[u8]) -> Vec<u8> {
 }
 
 fn decode_block(block: &[u8], out: &mut Vec<Vec<u8>>) {
-    let mut parts = Parts::of(block);
+    let mut parts = ObjectMembers::of(block);
     let kind = parts.take_text("type").unwrap_or_default();
     let mut object = Object::new();
     match (&*kind, parts.take("content")) {
@@ -47,11 +47,11 @@ fn decode_block(block: &[u8], out: &mut Vec<Vec<u8>>) {
 }
 
 pub(super) fn is_empty_object(value: &[u8]) -> bool {
-    value.starts_with(b"{") && Parts::of(value).is_empty()
+    value.starts_with(b"{") && ObjectMembers::of(value).is_empty()
 }
 
 /// One block of several images becomes a block for each.
-fn decode_images(block: &[u8], mut parts: Parts<'_>, out: &mut Vec<Vec<u8>>) {
+fn decode_images(block: &[u8], mut parts: ObjectMembers<'_>, out: &mut Vec<Vec<u8>>) {
     let images = json::elements(parts.take("images").unwrap_or_default());
     let known: Option<Vec<_>> = images
         .iter()
@@ -97,7 +97,7 @@ pub(super) fn encode(content: Option<&[u8]>) -> Vec<u8> {
 }
 
 fn encode_block(block: &[u8]) -> Vec<u8> {
-    let mut parts = Parts::of(block);
+    let mut parts = ObjectMembers::of(block);
     let kind = parts.take_text("type").unwrap_or_default();
     let mut object = Object::new();
     match &*kind {
@@ -133,7 +133,7 @@ fn encode_block(block: &[u8]) -> Vec<u8> {
 pub(super) fn only_text(content: &[u8]) -> Option<&[u8]> {
     let blocks = json::elements(content);
     let [block] = blocks[..] else { return None };
-    let mut parts = Parts::of(block);
+    let mut parts = ObjectMembers::of(block);
     let is_text = parts.take_text("type").as_deref() == Some("text");
     parts.take("text").filter(|text| is_text && text.starts_with(b"\"") && parts.is_empty())
 }
@@ -160,7 +160,7 @@ pub(super) fn decode_usage(usage: &[u8]) -> Vec<u8> {
     if !usage.starts_with(b"{") {
         return usage.to_vec();
     }
-    let mut parts = Parts::of(usage);
+    let mut parts = ObjectMembers::of(usage);
     let mut counts = COUNTS.map(|(_, name)| parts.take(name).unwrap_or(b"0"));
     let includes = parts.take(TAU_INCLUDES).filter(|includes| *includes != b"false");
     // Tokens that were read from the cache are not counted twice.
@@ -187,7 +187,7 @@ fn net_input([input, _, cache_read, _]: [&[u8]; 4]) -> Option<u64> {
 }
 
 fn decode_cost(cost: Option<&[u8]>) -> Vec<u8> {
-    let mut parts = Parts::of(cost.unwrap_or(b"{}"));
+    let mut parts = ObjectMembers::of(cost.unwrap_or(b"{}"));
     let mut object = Object::new();
     for (name, theirs) in COSTS {
         object.raw(name, parts.take(theirs).unwrap_or(b"0"));
@@ -201,7 +201,7 @@ pub(super) fn encode_usage(usage: &[u8], style: Style) -> Vec<u8> {
     if !usage.starts_with(b"{") {
         return usage.to_vec();
     }
-    let mut parts = Parts::of(usage);
+    let mut parts = ObjectMembers::of(usage);
     let mut object = Object::new();
     let counts = COUNTS.map(|(name, _)| parts.take(name).unwrap_or(b"0"));
     for ((_, theirs), count) in COUNTS.iter().zip(counts) {
@@ -211,7 +211,7 @@ pub(super) fn encode_usage(usage: &[u8], style: Style) -> Vec<u8> {
         object.raw(TAU_LONG_CACHE, parts.take(TAU_LONG_CACHE).unwrap_or(b"0"));
         object.raw(TAU_INCLUDES, parts.take(TAU_INCLUDES).unwrap_or(b"false"));
     }
-    let mut cost = Parts::of(parts.take("cost").unwrap_or(b"{}"));
+    let mut cost = ObjectMembers::of(parts.take("cost").unwrap_or(b"{}"));
     let mut costs = Object::new();
     for (name, theirs) in COSTS {
         costs.raw(theirs, cost.take(name).unwrap_or(b"0.0"));

@@ -1,7 +1,7 @@
 //! From Operator's record to treering's entry.
 
 use super::blocks;
-use super::object::{Object, Parts, array};
+use super::object::{Object, ObjectMembers, array};
 use super::renamed;
 use crate::dialect::uuid_of;
 use crate::dialect::{Decoded, embed, python};
@@ -14,7 +14,7 @@ pub(crate) fn decode(record: &[u8]) -> Decoded {
     if let Some(entry) = embed::embedded(record) {
         return Decoded { entry, more: Vec::new() };
     }
-    let mut parts = Parts::of(record);
+    let mut parts = ObjectMembers::of(record);
     let id = parts.take_text("id").unwrap_or_default();
     let type_name = match parts.take_text("type").unwrap_or_default() {
         name if name == "branch" => "branch_summary".to_owned(),
@@ -76,7 +76,7 @@ fn decode_value(
 /// Returns a message in treering's shape. One that holds the results of several calls becomes
 /// several.
 fn decode_message(message: &[u8], entry_id: &str, more: &mut Vec<Vec<u8>>) -> Vec<u8> {
-    let mut parts = Parts::of(message);
+    let mut parts = ObjectMembers::of(message);
     let role = parts.take("role");
     let name = role.and_then(json::string).unwrap_or_default();
     let time = parts.take("timestamp").map(decode_time);
@@ -139,7 +139,7 @@ fn decode_time(literal: &[u8]) -> Vec<u8> {
 
 /// Returns the results of a message of role `tool`: the first is returned, the others go to `more`.
 fn decode_results(
-    mut parts: Parts<'_>,
+    mut parts: ObjectMembers<'_>,
     id: Option<&[u8]>,
     time: Option<&[u8]>,
     more: &mut Vec<Vec<u8>>,
@@ -164,7 +164,7 @@ fn decode_results(
 }
 
 fn decode_result(result: Option<&[u8]>, others: Option<&[u8]>) -> Object {
-    let mut parts = Parts::of(result.unwrap_or(b"{}"));
+    let mut parts = ObjectMembers::of(result.unwrap_or(b"{}"));
     parts.take("type");
     let mut object = Object::new();
     object.text("role", "toolResult").maybe("toolCallId", parts.take("id"));

@@ -1,6 +1,6 @@
 //! From treering's entry to the record Operator (or Tau) would have written.
 
-use super::object::{Object, Parts, compact};
+use super::object::{Object, ObjectMembers, compact};
 use super::{Style, blocks, is_header, renamed};
 use crate::dialect::uuid_of;
 use crate::dialect::{Stamp, embed, python};
@@ -25,7 +25,7 @@ pub(crate) fn encode(entry: &NewEntry, stamp: &Stamp<'_>, style: Style) -> Vec<u
 fn record(entry: &NewEntry, stamp: &Stamp<'_>, style: Style) -> Vec<u8> {
     let type_name = &*entry.type_name;
     let fields = embed::as_object(&entry.fields);
-    let mut parts = Parts::of(&fields);
+    let mut parts = ObjectMembers::of(&fields);
     if is_header(type_name) {
         // An entry must not be mistaken for a header.
         let mut object = head("custom", stamp, entry.kind());
@@ -101,7 +101,7 @@ fn encode_value(
 }
 
 fn encode_message(message: &[u8], stamp: &Stamp<'_>, style: Style) -> Vec<u8> {
-    let mut parts = Parts::of(message);
+    let mut parts = ObjectMembers::of(message);
     let role = parts.take("role");
     let name = role.and_then(json::string).unwrap_or_default();
     if let ("bashExecution", Some(user)) = (&*name, as_user(message)) {
@@ -161,7 +161,7 @@ fn encode_message(message: &[u8], stamp: &Stamp<'_>, style: Style) -> Vec<u8> {
 }
 
 /// Encodes the members that only an assistant's message has: its usage, and how it ended.
-fn encode_outcome(object: &mut Object, parts: &mut Parts<'_>, style: Style) {
+fn encode_outcome(object: &mut Object, parts: &mut ObjectMembers<'_>, style: Style) {
     let usage = parts.take("usage").map(|usage| blocks::encode_usage(usage, style));
     let stop_reason = parts.take("stopReason").map(|reason| match reason {
         b"\"toolUse\"" => b"\"tool_calls\"",
@@ -176,7 +176,7 @@ fn encode_outcome(object: &mut Object, parts: &mut Parts<'_>, style: Style) {
 }
 
 /// Returns the contents of a message of role `tool`: one result.
-fn encode_result(parts: &mut Parts<'_>, style: Style) -> Vec<u8> {
+fn encode_result(parts: &mut ObjectMembers<'_>, style: Style) -> Vec<u8> {
     let mut result = Object::new();
     result.text("type", "tool_result").maybe("id", parts.take("toolCallId"));
     let text = match parts.take("content") {

@@ -5,24 +5,24 @@ use std::borrow::Cow;
 
 /// The members of an object. Known ones are taken out by name; the rest is carried
 /// over. `null` is the same as absent: both agents leave out what they hold as `None`.
-pub(super) struct Parts<'a>(Vec<Part<'a>>);
+pub(super) struct ObjectMembers<'a>(Vec<ObjectMember<'a>>);
 
-struct Part<'a> {
+struct ObjectMember<'a> {
     name: Cow<'a, [u8]>,
     /// Key and value as they stand.
     whole: &'a [u8],
     value: &'a [u8],
 }
 
-impl<'a> Parts<'a> {
+impl<'a> ObjectMembers<'a> {
     pub(super) fn of(object: &'a [u8]) -> Self {
         let members = Members::new(object, json::skip_space(object, 0));
-        let part = |member: json::Member<'a>| Part {
+        let part = |member: json::Member<'a>| ObjectMember {
             name: json::key_name(member.key),
             whole: &object[member.whole],
             value: &object[member.value],
         };
-        Parts(members.map(part).collect())
+        ObjectMembers(members.map(part).collect())
     }
 
     /// Takes out a member; the last one where the key is repeated.
@@ -77,7 +77,7 @@ impl Object {
     }
 
     /// Adds the members that were not taken, except those whose name means something else here.
-    pub(super) fn rest(&mut self, parts: Parts<'_>, reserved: &[&str]) -> &mut Self {
+    pub(super) fn rest(&mut self, parts: ObjectMembers<'_>, reserved: &[&str]) -> &mut Self {
         for part in parts.0 {
             let clashes = reserved.iter().any(|name| *name.as_bytes() == *part.name);
             if part.value != b"null" && !clashes {
@@ -88,7 +88,7 @@ impl Object {
     }
 
     /// The same, `null` included: for objects of which nothing is known.
-    pub(super) fn everything(&mut self, parts: Parts<'_>, reserved: &[&str]) -> &mut Self {
+    pub(super) fn everything(&mut self, parts: ObjectMembers<'_>, reserved: &[&str]) -> &mut Self {
         for part in parts.0 {
             if !reserved.iter().any(|name| *name.as_bytes() == *part.name) {
                 self.member(part.whole);
@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn what_is_not_taken_is_carried_over() {
-        let mut parts = Parts::of(br#"{ "a":1, "b" :2,"\u0061":3,"c":null,"d": 4}"#);
+        let mut parts = ObjectMembers::of(br#"{ "a":1, "b" :2,"\u0061":3,"c":null,"d": 4}"#);
         assert_eq!(parts.take("a"), Some(&b"3"[..]));
         assert_eq!(parts.take("c"), None);
         let mut object = Object::new();
