@@ -7,7 +7,7 @@
 use super::rm;
 use crate::clock;
 use crate::error::Failure;
-use crate::output::{self, Output, Style, json_string, json_string_or_null};
+use crate::output::{self, Output, Style};
 use crate::progress::Meter;
 use crate::sessions;
 use crate::text::{count, safe_line, size};
@@ -130,28 +130,27 @@ impl Item {
     }
 
     fn write(&self, trash: Option<&Path>, json: bool, out: &mut Output) -> Result<(), Failure> {
-        let path = self.path.to_string_lossy();
         let (name, keeps) = match &self.reason {
             Reason::Empty => ("empty", None),
-            Reason::Duplicate { keeps } => ("duplicate", Some(keeps.to_string_lossy())),
+            Reason::Duplicate { keeps } => ("duplicate", Some(&**keeps)),
             Reason::Unfinished => ("unfinished", None),
         };
         if json {
             out.write_all(b"{\"path\":")?;
-            json_string(out, &path)?;
+            out.json_path(&self.path)?;
             write!(out, ",\"reason\":\"{name}\",\"keeps\":")?;
-            json_string_or_null(out, keeps.as_deref())?;
+            out.json_path_or_null(keeps)?;
             write!(out, ",\"size\":{},\"trash\":", self.size)?;
-            json_string_or_null(out, trash.map(Path::to_string_lossy).as_deref())?;
+            out.json_path_or_null(trash)?;
             writeln!(out, "}}")?;
             return Ok(());
         }
         let what = match keeps {
             None => name.to_owned(),
-            Some(keeps) => format!("the same as {}", safe_line(&keeps)),
+            Some(keeps) => format!("the same as {}", safe_line(&keeps.to_string_lossy())),
         };
         let what = out.paint(Style::Dim, &format!("({}, {what})", size(self.size)));
-        writeln!(out, "{} {what}", safe_line(&path))?;
+        writeln!(out, "{} {what}", safe_line(&self.path.to_string_lossy()))?;
         Ok(())
     }
 }

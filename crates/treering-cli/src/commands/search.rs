@@ -246,10 +246,8 @@ fn state(state: &BranchState) -> (&'static str, &'static str, Style) {
 
 fn write_json(session: &SessionHits, out: &mut Output) -> Result<(), Failure> {
     let info = &session.info;
-    let path = info.path.to_string_lossy();
     let modified = treering::time::format(info.modified);
     let fields = [
-        ("path", Some(&*path)),
         ("agent", Some(info.agent.name())),
         ("id", Some(&info.id)),
         ("cwd", Some(&info.cwd)),
@@ -257,7 +255,9 @@ fn write_json(session: &SessionHits, out: &mut Output) -> Result<(), Failure> {
         ("firstMessage", Some(&info.first_message)),
         ("modified", Some(&modified)),
     ];
-    out.write_all(b"{")?;
+    out.write_all(b"{\"path\":")?;
+    out.json_path(&info.path)?;
+    out.write_all(b",")?;
     write_fields(&fields, out)?;
     write!(out, ",\"hitCount\":{},\"hits\":[", session.total)?;
     for (at, hit) in session.hits.iter().enumerate() {

@@ -275,7 +275,7 @@ fn write_json(report: &Report, out: &mut Output) -> Result<(), Failure> {
     out.write_all(b"{\"sessions\":[")?;
     for (at, session) in report.sessions.iter().enumerate() {
         out.write_all(if at > 0 { b",{\"path\":" } else { b"{\"path\":" })?;
-        json_string(out, &session.path.to_string_lossy())?;
+        out.json_path(&session.path)?;
         out.write_all(b",\"id\":")?;
         json_string(out, &session.id)?;
         write!(out, ",\"agent\":\"{}\",\"name\":", session.agent)?;

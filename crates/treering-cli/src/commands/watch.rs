@@ -196,11 +196,11 @@ impl Line<'_> {
 
     fn write_json(&self, out: &mut Output) -> Result<(), Failure> {
         let time = treering::time::format(self.now);
-        let path = self.path.to_string_lossy();
+        out.write_all(b"{\"path\":")?;
+        out.json_path(&self.path)?;
         let fields = [
-            ("{\"time\":", &*time),
+            (",\"time\":", &*time),
             (",\"event\":", self.name()),
-            (",\"path\":", &path),
             (",\"agent\":", self.title.agent),
             (",\"id\":", &self.title.id),
             (",\"cwd\":", &self.title.cwd),

@@ -230,6 +230,28 @@ fn json_is_utf8_and_says_what_was_not() {
     }
 }
 
+/// File systems that store names as Unicode refuse such a name; there is nothing to check then.
+#[cfg(unix)]
+#[test]
+fn json_warns_of_file_names_that_are_not_utf8() {
+    use std::os::unix::ffi::OsStrExt;
+    let place = Place::with(&evil_session());
+    let name = std::ffi::OsStr::from_bytes(b"bad\xff.jsonl");
+    if std::fs::copy(place.file("s.jsonl"), place.file(".").join(name)).is_err() {
+        return;
+    }
+    for args in [
+        &["ls", ".", "--json"][..],
+        &["doctor", ".", "--json"],
+        &["search", "e", "-d", ".", "--json"],
+    ] {
+        let ran = place.run(args);
+        assert!(ran.stdout.contains("bad\u{fffd}.jsonl"), "{args:?}: {}", ran.stdout);
+        let warning = "warning: 1 byte sequence is not UTF-8: written as \\ufffd\n";
+        assert!(ran.stderr.contains(warning), "{args:?}: {}", ran.stderr);
+    }
+}
+
 #[test]
 fn bytes_that_are_no_text_are_shown_as_numbers() {
     let place = Place::with(&[]);

@@ -137,7 +137,7 @@ pub(super) fn write_groups(
 fn write_json(diagnosis: &Diagnosis, out: &mut Output) -> Result<(), Failure> {
     let Diagnosis { path, dialect, entries, size, findings, .. } = diagnosis;
     out.write_all(b"{\"path\":")?;
-    json_string(out, &path.to_string_lossy())?;
+    out.json_path(path)?;
     write!(out, ",\"dialect\":\"{dialect}\",\"entries\":{entries},\"size\":{size}")?;
     for severity in SEVERITIES {
         let number = findings.iter().filter(|finding| finding.severity() == severity).count();
@@ -171,7 +171,7 @@ pub(super) fn write_findings(findings: &[Finding], out: &mut Output) -> io::Resu
 /// A file that could not be looked at.
 pub(super) fn write_failure(path: &Path, error: &Error, out: &mut Output) -> Result<(), Failure> {
     out.write_all(b"{\"path\":")?;
-    json_string(out, &path.to_string_lossy())?;
+    out.json_path(path)?;
     out.write_all(b",\"error\":")?;
     json_string(out, &error.to_string())?;
     Ok(out.write_all(b"}\n")?)

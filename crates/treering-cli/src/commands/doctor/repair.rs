@@ -6,7 +6,6 @@ use crate::error::Failure;
 use crate::output::{Output, Style, json_string, json_string_or_null};
 use crate::text::{count, safe_line};
 use std::io::{self, Write};
-use std::path::Path;
 use treering::doctor::{Reachability, Relinked, Renamed, Repair};
 use treering::findings::{Finding, Severity};
 
@@ -119,17 +118,14 @@ fn write_changes(repair: &Repair, out: &mut Output) -> Result<(), Failure> {
 }
 
 fn write_json(repair: &Repair, out: &mut Output) -> Result<(), Failure> {
-    let path = |path: &Option<std::path::PathBuf>| {
-        path.as_deref().map(|path: &Path| path.to_string_lossy().into_owned())
-    };
     out.write_all(b"{\"path\":")?;
-    json_string(out, &repair.path.to_string_lossy())?;
+    out.json_path(&repair.path)?;
     write!(out, ",\"dialect\":\"{}\"", repair.dialect)?;
     let files =
         [("output", &repair.output), ("backup", &repair.backup), ("rejects", &repair.rejects)];
     for (key, file) in files {
         write!(out, ",\"{key}\":")?;
-        json_string_or_null(out, path(file).as_deref())?;
+        out.json_path_or_null(file.as_deref())?;
     }
     write_reachability("before", &repair.before, out)?;
     write_reachability("after", &repair.after, out)?;

@@ -189,9 +189,9 @@ fn in_directory(dir: &Path) -> Result<Contents, Failure> {
 fn write_json(session: &SessionInfo, out: &mut Output) -> Result<(), Failure> {
     let created = session.created.map(treering::time::format);
     let modified = treering::time::format(session.modified);
-    let path = session.path.to_string_lossy();
+    out.write_all(b"{\"path\":")?;
+    out.json_path(&session.path)?;
     let fields = [
-        ("path", Some(&*path)),
         ("agent", Some(session.agent.name())),
         ("id", Some(&session.id)),
         ("cwd", Some(&session.cwd)),
@@ -201,11 +201,11 @@ fn write_json(session: &SessionInfo, out: &mut Output) -> Result<(), Failure> {
         ("firstMessage", Some(&session.first_message)),
         ("parentSession", session.parent_session.as_deref()),
     ];
-    for (at, (key, value)) in fields.iter().enumerate() {
-        out.write_all(if at == 0 { b"{" } else { b"," })?;
+    for (key, value) in fields {
+        out.write_all(b",")?;
         json_string(out, key)?;
         out.write_all(b":")?;
-        json_string_or_null(out, *value)?;
+        json_string_or_null(out, value)?;
     }
     let tokens = session.tokens.map_or("null".to_owned(), |tokens| tokens.to_string());
     let cost = session.cost.filter(|cost| cost.is_finite());
