@@ -70,13 +70,19 @@ async fn main() -> Outcome {
 async fn run(agent: &AgentSession, command: &str) -> Outcome<String> {
     let session = agent.session();
     let (name, argument) = command.split_once(' ').unwrap_or((command, ""));
+    // People type the beginning of an id.
+    let entry = |text: &str| session.resolve(text).found(text);
     Ok(match name {
         "branches" => {
             let line = |branch: &Branch| format!("{} {} entries", branch.leaf, branch.entries);
             agent.branches()?.iter().map(line).collect::<Vec<_>>().join("\n")
         }
-        "goto" => moved(agent.navigate(argument, NavigateOptions::default()).await?),
-        "switch" => moved(agent.navigate(argument, NavigateOptions::exact()).await?),
+        "goto" => {
+            moved(agent.navigate(entry(argument)?.as_ref(), NavigateOptions::default()).await?)
+        }
+        "switch" => {
+            moved(agent.navigate(entry(argument)?.as_ref(), NavigateOptions::exact()).await?)
+        }
         "pop" => moved(agent.pop(None, NavigateOptions::default()).await?),
         "compact" => match agent.compact(CompactOptions::default()).await? {
             Compaction::Done(done) => {
@@ -85,15 +91,15 @@ async fn run(agent: &AgentSession, command: &str) -> Outcome<String> {
             nothing => format!("{nothing:?}"),
         },
         "fork" => format!("{:?}", agent.clone_session(&CancellationToken::new()).await?),
-        "merge" => match agent.merge(argument, MergeOptions::default()).await? {
+        "merge" => match agent.merge(entry(argument)?.as_ref(), MergeOptions::default()).await? {
             MergeOutcome::Done(merged) => merged.entry.text("summary").unwrap_or_default().into(),
             nothing => format!("{nothing:?}"),
         },
-        "pick" => format!("{:?}", agent.cherry_pick(&Selection::entry(argument))?),
-        "drop" => format!("{:?}", session.drop_from_context(&[argument])?),
+        "pick" => format!("{:?}", agent.cherry_pick(&Selection::entry(entry(argument)?))?),
+        "drop" => format!("{:?}", session.drop_from_context([entry(argument)?])?),
         "label" => {
-            let (entry, text) = argument.split_once(' ').unwrap_or((argument, ""));
-            agent.label(entry, Some(text))?.to_string()
+            let (id, text) = argument.split_once(' ').unwrap_or((argument, ""));
+            agent.label(entry(id)?.as_ref(), Some(text))?.to_string()
         }
         "cost" => format!("{:?}", session.stats()?.usage),
         other => format!("there is no /{other}"),

@@ -27,7 +27,7 @@ fuzz_target!(|bytes: &[u8]| {
     let tree = session.tree();
     assert_eq!(tree.walk().count(), tree.len(), "every entry is in the tree exactly once");
     for id in tree.ids().take(64) {
-        let context = session.context_at(Some(id.as_str())).expect("a context for every entry");
+        let context = session.context_at(id.as_str()).expect("a context for every entry");
         context.to_llm(Pairing::Strict);
     }
     for entry in session.entries() {

@@ -37,16 +37,16 @@ fuzz_target!(|bytes: &[u8]| {
     assert_eq!(tree.walk().count(), tree.len(), "every entry is in the tree exactly once");
     let leaves = tree.leaves();
     for id in leaves.iter().cloned().take(16).chain(tree.ids().take(32)) {
-        let context = session.context_at(Some(id.as_str())).expect("a context for every entry");
+        let context = session.context_at(id.as_str()).expect("a context for every entry");
         context.to_llm(Pairing::Strict);
         if let Some(context) =
-            session.agent_context_at(Some(id.as_str())).expect("the agent's, too")
+            session.agent_context_at(id.as_str()).expect("the agent's, too")
         {
             context.to_json();
         }
     }
     session.context().expect("a context at the leaf").to_json();
-    session.agent_context_at(None).expect("an agent's context before the first entry");
+    session.agent_context_at(Position::Start).expect("an agent's context before the first entry");
     for entry in session.entries() {
         let entry = entry.expect("every entry can be read");
         entry.body();

@@ -36,7 +36,7 @@ fn of(bench: &Bench, path: &Path, entries: u64, what: &str) -> [Row; 2] {
             .ours(table::time(time))
             .theirs("`Session::open`", table::time(opened))
     };
-    let plan = row("Session::prepare_compaction", planned);
+    let plan = row("Session::plan_compaction", planned);
     [
         plan.at_most_times(1.0, planned.median, opened.median),
         row("CompactionPlan::read", read).times_as_long(read.median, opened.median),
@@ -44,7 +44,7 @@ fn of(bench: &Bench, path: &Path, entries: u64, what: &str) -> [Row; 2] {
 }
 
 fn compaction(session: &Session) -> CompactionPlan {
-    match session.prepare_compaction(&CompactionSettings::default()).unwrap() {
+    match session.plan_compaction(&CompactionSettings::default()).unwrap() {
         Preparation::Ready(plan) => *plan,
         why_not => panic!("{why_not:?}"),
     }

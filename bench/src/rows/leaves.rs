@@ -14,9 +14,8 @@ pub(crate) fn rows(bench: &Bench) -> Vec<Row> {
     let list = file.path.with_extension("ids.json");
     std::fs::write(&list, serde_json::to_vec(ids).unwrap()).unwrap();
     let session = Session::open(&file.path).unwrap();
-    let contexts = || -> usize {
-        ids.iter().map(|id| session.context_at(Some(id)).unwrap().messages.len()).sum()
-    };
+    let contexts =
+        || -> usize { ids.iter().map(|id| session.context_at(id).unwrap().messages.len()).sum() };
     let mut asked = Asked::of(&bench.peers);
     let copies: Vec<_> = bench.peers.iter().map(|peer| peer.file(&file.path)).collect();
     let mut ours = Vec::new();

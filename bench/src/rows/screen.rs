@@ -95,7 +95,7 @@ fn write(path: &Path) {
         let some: Vec<NewEntry> = (number..number + 100).step_by(2).flat_map(turn).collect();
         let written = session.append_all(&some).unwrap();
         // In memory: the file's own leaf is its last entry anyway.
-        session.branch_in_memory(Some(written[written.len() / 2].as_str())).unwrap();
+        session.branch_in_memory(written[written.len() / 2].as_str()).unwrap();
         number += 100;
     }
 }

@@ -25,6 +25,7 @@ mod sessions;
 mod short_ids;
 mod signals;
 mod text;
+mod typed;
 
 use clap::Parser;
 use commands::Command;

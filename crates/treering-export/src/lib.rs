@@ -98,7 +98,7 @@ impl Export {
     /// let export = Export { part: Part::Branch(hello.to_string()), ..Export::default() };
     /// let file = dir.path().join("hello.jsonl");
     /// export.jsonl(&session, &mut std::fs::File::create(&file)?)?;
-    /// assert_eq!(Session::open(&file)?.context()?, session.context_at(Some(hello.as_str()))?);
+    /// assert_eq!(Session::open(&file)?.context()?, session.context_at(hello.as_str())?);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn jsonl(&self, session: &Session, out: &mut impl Write) -> Result<()> {

@@ -4,7 +4,7 @@ use crate::Result;
 use std::sync::Arc;
 use treering::session::Part;
 use treering::tree::TreeItem;
-use treering::{EntryId, Session, Tree};
+use treering::{EntryId, Position, Session, Tree};
 
 /// The entries to export.
 #[derive(Debug)]
@@ -40,8 +40,13 @@ impl ExportWalk {
         let path = |id: &EntryId| tree.path(id.as_str());
         let leaf = session.leaf();
         let (scope, active) = match part {
-            Part::Branch(id) => {
-                let path = path(&tree.find(id)?)?;
+            Part::Branch(position) => {
+                let end = match position {
+                    Position::Leaf => leaf.as_ref(),
+                    Position::Entry(id) => Some(id),
+                    Position::Start => None,
+                };
+                let path = end.map(path).transpose()?.unwrap_or_default();
                 (WalkScope::Path(path.clone()), path)
             }
             Part::Subtree(id) => {
@@ -104,9 +109,9 @@ mod tests {
         let a = session.append(Message::user("a")).unwrap();
         let b = session.append(Message::user("b")).unwrap();
         session.append(Message::user("c")).unwrap();
-        session.branch_in_memory(Some(b.as_str())).unwrap();
+        session.branch_in_memory(b.as_str()).unwrap();
         session.append(Message::user("d")).unwrap();
-        session.branch_in_memory(Some(a.as_str())).unwrap();
+        session.branch_in_memory(a.as_str()).unwrap();
         session.append(Message::user("e")).unwrap();
         let of = |text: &str, parent, active| (text.to_owned(), parent, active);
         let all = [
@@ -118,9 +123,9 @@ mod tests {
         ];
         assert_eq!(walked(&session, Part::All), all);
         let branch = [of("a", None, true), of("b", Some(0), true)];
-        assert_eq!(walked(&session, Part::Branch(b.to_string())), branch);
+        assert_eq!(walked(&session, Part::Branch(b.clone().into())), branch);
         let below = [of("b", None, false), of("c", Some(0), false), of("d", Some(0), false)];
-        assert_eq!(walked(&session, Part::Subtree(b.to_string())), below);
+        assert_eq!(walked(&session, Part::Subtree(b.clone())), below);
         assert!(ExportWalk::new(&session, &Part::Branch("nobody".into())).is_err());
     }
 }

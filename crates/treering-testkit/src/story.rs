@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 use treering::storage::{End, Journal, JournalError};
-use treering::{Message, NewEntry, Session};
+use treering::{Message, NewEntry, Position, Session};
 
 /// Checks the contract of a journal. `make` returns an empty journal each time.
 pub fn journal(make: impl Fn() -> Arc<dyn Journal>) {
@@ -133,7 +133,7 @@ pub fn session(open: impl Fn() -> Session) {
     assert_eq!(again.follow().expect("follow"), Some(ours));
     same(&session, &again);
 
-    session.reset_leaf().expect("reset");
+    session.branch(Position::Start).expect("reset");
     let custom = NewEntry::custom("notes", Some(b"{\"n\":1}")).expect("custom");
     let root = session.append(custom).expect("append");
     assert_eq!(session.tree().path(root.as_str()).expect("path"), [root]);

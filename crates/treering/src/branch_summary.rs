@@ -9,6 +9,7 @@ use crate::context::{ContextMessage, Edits};
 use crate::entry::{Kind, NewEntry, Role};
 use crate::error::Result;
 use crate::id::EntryId;
+use crate::position::Position;
 use crate::session::Session;
 use crate::snapshot::{Bodies, Snapshot};
 use crate::tree::{Row, Tree};
@@ -98,13 +99,19 @@ pub fn branch_budget(context_window: Option<u64>, reserve_tokens: u64) -> u64 {
 }
 
 impl AbandonedBranch {
-    fn between(tree: &Tree, from: Option<&str>, to: Option<&str>) -> Result<Self> {
-        let entries = tree.abandoned(from, to)?;
+    /// The branch between two rows, without its messages, and its rows.
+    fn between(tree: &Tree, from: Option<Row>, to: Option<Row>) -> (Self, Vec<Row>) {
+        let rows = tree.abandoned(from, to);
         let common_ancestor = match (from, to) {
-            (Some(from), Some(to)) => tree.common_ancestor(from, to)?,
+            (Some(from), Some(to)) => tree.common_ancestor_row(from, to),
             _ => None,
         };
-        Ok(AbandonedBranch { entries, common_ancestor, ..AbandonedBranch::default() })
+        let branch = AbandonedBranch {
+            entries: rows.iter().map(|&row| tree.id(row)).collect(),
+            common_ancestor: common_ancestor.map(|row| tree.id(row)),
+            ..AbandonedBranch::default()
+        };
+        (branch, rows)
     }
 
     /// Returns whether there is nothing to summarise: then no summary is written.
@@ -144,9 +151,8 @@ impl AbandonedBranch {
 
 /// Leaving branches.
 impl Session {
-    /// Returns the entries that are abandoned when the leaf moves from `from` to `to` (`None`:
-    /// before the first entry), with as many of its newest messages as fit into `budget` tokens
-    /// (see [`branch_budget`]).
+    /// Returns the entries that are abandoned when the leaf moves from one position to another, with
+    /// as many of their newest messages as fit into `budget` tokens (see [`branch_budget`]).
     ///
     /// ```
     /// use treering::{Message, Session};
@@ -154,24 +160,18 @@ impl Session {
     /// let session = Session::in_memory("/project");
     /// let start = session.append(Message::user("Name a colour."))?;
     /// let red = session.append(Message::assistant("acme", "m", "Red."))?;
-    /// let branch = session.abandoned_branch(
-    ///     Some(red.as_str()),
-    ///     Some(start.as_str()),
-    ///     branch_budget(None, 16_384),
-    /// )?;
+    /// let branch = session.abandoned_branch(&red, &start, branch_budget(None, 16_384))?;
     /// assert_eq!(branch.conversation(), "[Assistant]: Red.");
     /// # Ok::<(), treering::Error>(())
     /// ```
     pub fn abandoned_branch(
         &self,
-        from: Option<&str>,
-        to: Option<&str>,
+        from: impl Into<Position>,
+        to: impl Into<Position>,
         budget: u64,
     ) -> Result<AbandonedBranch> {
-        let view = self.view();
-        let mut branch = AbandonedBranch::between(view.tree(), from, to)?;
-        let ids = branch.entries.iter();
-        let rows: Vec<Row> = ids.filter_map(|id| view.tree().row(id.as_str())).collect();
+        let (view, [from, to]) = self.view_at_both(&from.into(), &to.into())?;
+        let (mut branch, rows) = AbandonedBranch::between(view.tree(), from, to);
         (branch.messages, branch.total_tokens) =
             collect(&view, &rows, budget, &mut branch.file_ops)?;
         Ok(branch)
@@ -180,10 +180,11 @@ impl Session {
     /// The same without its messages and files: nothing has to be read for it.
     pub fn abandoned_entries(
         &self,
-        from: Option<&str>,
-        to: Option<&str>,
+        from: impl Into<Position>,
+        to: impl Into<Position>,
     ) -> Result<AbandonedBranch> {
-        AbandonedBranch::between(&self.tree(), from, to)
+        let (view, [from, to]) = self.view_at_both(&from.into(), &to.into())?;
+        Ok(AbandonedBranch::between(view.tree(), from, to).0)
     }
 }
 

@@ -178,7 +178,8 @@ impl Catalog {
     }
 
     /// The file of the session with exactly this id, wherever under the root it is.
-    pub fn find_by_id(&self, id: &str) -> Result<Option<PathBuf>> {
+    pub fn find_by_id(&self, id: impl AsRef<str>) -> Result<Option<PathBuf>> {
+        let id = id.as_ref();
         let mut files = Vec::new();
         for directory in self.directories()? {
             // One that cannot be read does not hide what the others hold.

@@ -43,31 +43,40 @@ impl Session {
     /// let session = Session::in_memory("/project");
     /// let aside = session.append(Message::user("By the way …"))?;
     /// session.append(Message::user("Back to work."))?;
-    /// session.drop_from_context(&[aside.as_str()])?;
+    /// session.drop_from_context([&aside])?;
     /// assert_eq!(session.context()?.messages.len(), 1);
-    /// session.restore_in_context(&[aside.as_str()])?;
+    /// session.restore_in_context([&aside])?;
     /// assert_eq!(session.context()?.messages.len(), 2);
     /// # Ok::<(), treering::Error>(())
     /// ```
-    pub fn drop_from_context(&self, entries: &[&str]) -> Result<Vec<EntryId>> {
+    pub fn drop_from_context(
+        &self,
+        entries: impl IntoIterator<Item = impl AsRef<str>>,
+    ) -> Result<Vec<EntryId>> {
         self.edit_context(&self.plan_drop(entries)?)
     }
 
     /// Gives an entry another text in the context of this branch, from here on. A message keeps its
     /// tool calls, and nothing else. Returns the id of the context edit.
-    pub fn replace_in_context(&self, entry: &str, text: &str) -> Result<EntryId> {
+    pub fn replace_in_context(&self, entry: impl AsRef<str>, text: &str) -> Result<EntryId> {
         let mut ids = self.edit_context(&self.plan_replace(entry, text)?)?;
         ids.pop().ok_or_else(|| Error::InvalidEntry("nothing to append".into()))
     }
 
     /// Undoes earlier edits of entries, from here on: their own content counts again. The results of a
     /// message's calls come back with it. Returns the ids of the context edits.
-    pub fn restore_in_context(&self, entries: &[&str]) -> Result<Vec<EntryId>> {
+    pub fn restore_in_context(
+        &self,
+        entries: impl IntoIterator<Item = impl AsRef<str>>,
+    ) -> Result<Vec<EntryId>> {
         self.edit_context(&self.plan_restore(entries)?)
     }
 
     /// Plans [`drop_from_context`](Session::drop_from_context) and changes nothing.
-    pub fn plan_drop(&self, entries: &[&str]) -> Result<EditPlan> {
+    pub fn plan_drop(
+        &self,
+        entries: impl IntoIterator<Item = impl AsRef<str>>,
+    ) -> Result<EditPlan> {
         let seen = EditableContext::at_leaf(self)?;
         let asked = seen.find_all(entries)?;
         for &at in &asked {
@@ -87,9 +96,9 @@ impl Session {
     }
 
     /// Plans [`replace_in_context`](Session::replace_in_context) and changes nothing.
-    pub fn plan_replace(&self, entry: &str, text: &str) -> Result<EditPlan> {
+    pub fn plan_replace(&self, entry: impl AsRef<str>, text: &str) -> Result<EditPlan> {
         let seen = EditableContext::at_leaf(self)?;
-        let at = seen.find(entry)?;
+        let at = seen.find(entry.as_ref())?;
         let found = &seen.contributions[at];
         let editable = [Role::User, Role::Assistant, Role::ToolResult, Role::Custom];
         if !found.role.is_some_and(|role| editable.contains(&role)) {
@@ -104,7 +113,10 @@ impl Session {
     }
 
     /// Plans [`restore_in_context`](Session::restore_in_context) and changes nothing.
-    pub fn plan_restore(&self, entries: &[&str]) -> Result<EditPlan> {
+    pub fn plan_restore(
+        &self,
+        entries: impl IntoIterator<Item = impl AsRef<str>>,
+    ) -> Result<EditPlan> {
         let seen = EditableContext::at_leaf(self)?;
         let mut asked = seen.find_all(entries)?;
         for at in asked.clone() {
@@ -223,8 +235,8 @@ impl EditableContext {
         }
     }
 
-    fn find_all(&self, ids: &[&str]) -> Result<HashSet<usize>> {
-        ids.iter().map(|id| self.find(id)).collect()
+    fn find_all(&self, ids: impl IntoIterator<Item = impl AsRef<str>>) -> Result<HashSet<usize>> {
+        ids.into_iter().map(|id| self.find(id.as_ref())).collect()
     }
 
     fn refused(&self, at: usize, reason: &'static str) -> Error {

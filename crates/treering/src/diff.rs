@@ -9,6 +9,7 @@ use crate::entry::{Kind, MessageView, Role};
 use crate::error::Result;
 use crate::id::EntryId;
 use crate::merge::same;
+use crate::position::Position;
 use crate::session::Session;
 use crate::snapshot::{Bodies, Snapshot};
 use crate::tree::Row;
@@ -42,29 +43,34 @@ pub struct Side {
 
 /// Comparing branches.
 impl Session {
-    /// Compares the branches that end at `a` and `b`.
+    /// Compares the branches that end at two positions.
     ///
     /// ```
     /// use treering::{Message, Session};
     /// let session = Session::in_memory("/project");
     /// let start = session.append(Message::user("Name a colour."))?;
     /// let red = session.append(Message::assistant("acme", "m", "Red."))?;
-    /// session.branch(start.as_str())?;
+    /// session.branch(&start)?;
     /// let blue = session.append(Message::assistant("acme", "m", "Blue."))?;
-    /// let diff = session.diff(red.as_str(), blue.as_str())?;
+    /// let diff = session.diff(&red, &blue)?;
     /// assert_eq!(diff.common_ancestor, Some(start));
     /// assert_eq!((diff.a.entries, diff.b.messages), (vec![red], 1));
     /// # Ok::<(), treering::Error>(())
     /// ```
-    pub fn diff(&self, a: &str, b: &str) -> Result<Diff> {
+    pub fn diff(&self, a: impl Into<Position>, b: impl Into<Position>) -> Result<Diff> {
         self.diff_with(a, self, b)
     }
 
     /// The same for two sessions: `a` is in this one, `b` in `other`.
-    pub fn diff_with(&self, a: &str, other: &Session, b: &str) -> Result<Diff> {
-        let (here, there) = (self.view(), other.view());
-        let a = here.tree().path_rows(here.tree().find_row(a)?);
-        let b = there.tree().path_rows(there.tree().find_row(b)?);
+    pub fn diff_with(
+        &self,
+        a: impl Into<Position>,
+        other: &Session,
+        b: impl Into<Position>,
+    ) -> Result<Diff> {
+        let ((here, a), (there, b)) = (self.view_at(&a.into())?, other.view_at(&b.into())?);
+        let a = a.map(|row| here.tree().path_rows(row)).unwrap_or_default();
+        let b = b.map(|row| there.tree().path_rows(row)).unwrap_or_default();
         let is_shared = |(a, b): &(&Row, &Row)| same(&here, **a, &there, **b);
         let shared = a.iter().zip(&b).take_while(is_shared).count();
         let common = shared.checked_sub(1).and_then(|last| a.get(last));

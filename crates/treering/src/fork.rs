@@ -14,6 +14,7 @@ use crate::header::Header;
 use crate::id::{EntryId, SessionId};
 use crate::load::Loaded;
 use crate::log::{Journal, MemoryJournal};
+use crate::position::Position;
 use crate::session::copy::{PathCopy, whole};
 use crate::session::publish::write_verified;
 use crate::session::state::{Backing, State};
@@ -48,12 +49,12 @@ pub struct ForkOptions {
 }
 
 impl Session {
-    /// Makes the path to `leaf` a session of its own: labels and their times included, parents
+    /// Makes the path to a position a session of its own: labels and their times included, parents
     /// chained over what is left out. A fork without any conversation gets its file with its first
     /// message; a fork of a session in memory stays in memory.
     ///
     /// The fork is read again before its file gets its name: it stands at the same entry as the source
-    /// at `leaf`, and gives the same context.
+    /// there, and gives the same context.
     ///
     /// # Errors
     ///
@@ -67,20 +68,19 @@ impl Session {
     /// let session = Session::create_at(dir.path().join("a.jsonl"), "/project", Default::default())?;
     /// let hello = session.append(Message::user("hello"))?;
     /// session.append(Message::assistant("acme", "m", "hi"))?;
-    /// let fork = session.fork(hello.as_str(), ForkOptions::default())?;
+    /// let fork = session.fork(&hello, ForkOptions::default())?;
     /// assert_eq!(fork.context()?.messages.len(), 1);
     /// assert_eq!(fork.header().parent_session, Some(session.path().unwrap().display().to_string()));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn fork(&self, leaf: &str, options: ForkOptions) -> Result<Session> {
-        let tree = self.tree();
-        let row = tree.find_row(leaf)?;
+    pub fn fork(&self, position: impl Into<Position>, options: ForkOptions) -> Result<Session> {
+        let (view, row) = self.view_at(&position.into())?;
+        let (tree, is_left) =
+            (view.tree(), self.dialect().facts().leaf_parent == LeafParent::PreviousLeaf);
         // A fork at a leaf entry is one at its target: some dialects chain it to the leaf that was left.
-        let row = match tree.node(row).kind() {
-            Kind::Leaf if self.dialect().facts().leaf_parent == LeafParent::PreviousLeaf => {
-                tree.leaf_target(row)
-            }
-            _ => Some(row),
+        let row = match row.map(|row| (row, tree.node(row).kind())) {
+            Some((row, Kind::Leaf)) if is_left => tree.leaf_target(row),
+            _ => row,
         };
         Fork::new(self, Extent::Path, row.map(|row| tree.id(row)), options)?.make()
     }

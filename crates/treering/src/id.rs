@@ -7,12 +7,12 @@ use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 /// The name of an entry, unique in its session.
 ///
 /// treering makes ids of 8 lower-case hexadecimal characters; it accepts whatever other writers
-/// used (UUIDs, numbers). Where a person types one, an unambiguous prefix will do: see
-/// [`Tree::find`](crate::Tree::find).
+/// used (UUIDs, numbers). An id names exactly one entry: what a person types, which may be the
+/// beginning of an id, is looked up with [`Session::resolve`](crate::Session::resolve) first.
 ///
 /// ```
 /// let id = treering::EntryId::from("1f3a9c0e");
-/// assert_eq!(id.as_str(), "1f3a9c0e");
+/// assert_eq!(id, "1f3a9c0e");
 /// ```
 #[derive(Clone)]
 pub struct EntryId(IdText);
@@ -47,6 +47,24 @@ impl From<&str> for EntryId {
             }
             None => IdText::Long(text.into()),
         })
+    }
+}
+
+impl From<&EntryId> for EntryId {
+    fn from(id: &EntryId) -> Self {
+        id.clone()
+    }
+}
+
+impl From<&String> for EntryId {
+    fn from(text: &String) -> Self {
+        EntryId::from(text.as_str())
+    }
+}
+
+impl From<String> for EntryId {
+    fn from(text: String) -> Self {
+        EntryId::from(text.as_str())
     }
 }
 
@@ -112,15 +130,18 @@ impl fmt::Debug for EntryId {
     }
 }
 
-/// The name of a session: part of its file name, so its alphabet is restricted.
+/// The name of a session.
+///
+/// The id of a new session is part of its file name, so its alphabet is restricted. The id of an
+/// existing session is whatever its file says, which may be empty.
 ///
 /// ```
 /// use treering::SessionId;
 /// assert!(SessionId::new("fix-login.2").is_ok());
 /// assert!(SessionId::new("../../etc/passwd").is_err());
-/// assert_eq!(SessionId::generate().as_str().len(), 36);
+/// assert_eq!(SessionId::generate().to_string().len(), 36);
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SessionId(Box<str>);
 
 impl SessionId {
@@ -129,13 +150,24 @@ impl SessionId {
 
     /// Accepts letters, digits, `.`, `_` and `-`, with a letter or digit at both ends.
     pub fn new(text: &str) -> Result<Self, InvalidSessionId> {
+        SessionId(text.into()).checked()
+    }
+
+    /// The id that a file has, which may be any text.
+    pub(crate) fn of_file(text: &str) -> Self {
+        SessionId(text.into())
+    }
+
+    /// Returns the id if a new session may have it.
+    pub(crate) fn checked(self) -> Result<Self, InvalidSessionId> {
+        let text = &*self.0;
         let bytes = text.as_bytes();
         let inner = |byte: &u8| byte.is_ascii_alphanumeric() || b"._-".contains(byte);
         let ends = [bytes.first(), bytes.last()];
         let valid = bytes.len() <= Self::MAX_LEN
             && bytes.iter().all(inner)
             && ends.iter().all(|end| end.is_some_and(u8::is_ascii_alphanumeric));
-        if valid { Ok(SessionId(text.into())) } else { Err(InvalidSessionId(text.into())) }
+        if valid { Ok(self) } else { Err(InvalidSessionId(text.into())) }
     }
 
     /// A new UUID version 7: sorts by time of creation.
@@ -146,6 +178,36 @@ impl SessionId {
     /// The id as text.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+}
+
+impl AsRef<str> for SessionId {
+    fn as_ref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl PartialEq<str> for SessionId {
+    fn eq(&self, other: &str) -> bool {
+        &*self.0 == other
+    }
+}
+
+impl PartialEq<&str> for SessionId {
+    fn eq(&self, other: &&str) -> bool {
+        &*self.0 == *other
+    }
+}
+
+impl PartialEq<String> for SessionId {
+    fn eq(&self, other: &String) -> bool {
+        &*self.0 == other.as_str()
+    }
+}
+
+impl PartialEq<SessionId> for String {
+    fn eq(&self, other: &SessionId) -> bool {
+        self.as_str() == &*other.0
     }
 }
 

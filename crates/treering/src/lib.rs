@@ -15,7 +15,7 @@
 //! let question = session.append(Message::user("Name a colour."))?;
 //! session.append(Message::assistant("acme", "model-1", "Red."))?;
 //!
-//! session.branch(question.as_str())?;
+//! session.branch(&question)?;
 //! session.append(Message::assistant("acme", "model-1", "Blue."))?;
 //!
 //! let context = session.context()?;
@@ -53,6 +53,7 @@ mod load;
 mod log;
 pub mod merge;
 pub mod migrate;
+mod position;
 #[cfg(feature = "serde")]
 mod serde_ids;
 pub mod session;
@@ -69,6 +70,7 @@ pub use error::{Error, Result};
 pub use fork::ForkOptions;
 pub use header::Header;
 pub use id::{EntryId, InvalidSessionId, SessionId};
+pub use position::Position;
 pub use session::{Session, SessionOptions};
 pub use tree::Tree;
 

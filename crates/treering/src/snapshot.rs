@@ -141,12 +141,6 @@ impl Snapshot {
         Ok(self.entry_of(row, &self.standard(&bytes), Images::Referenced))
     }
 
-    /// Several entries, each read when it is asked for.
-    pub(crate) fn entries(self, rows: Vec<Row>) -> impl Iterator<Item = Result<Entry>> + use<> {
-        let mut bodies = Bodies::default();
-        rows.into_iter().map(move |row| bodies.entry(&self, row))
-    }
-
     /// The entries whose record passes `wanted`, in file order; no other is decoded.
     pub(crate) fn entries_where(
         self,

@@ -150,12 +150,11 @@ impl AgentSession {
             settings.keep_recent_tokens = keep;
             settings.overrides.values_mut().for_each(|own| own.keep_recent_tokens = None);
         }
-        let prepared =
-            look(session, move |session| match session.prepare_compaction(&settings)? {
-                Preparation::AlreadyCompacted => Ok(Err(Compaction::AlreadyCompacted)),
-                Preparation::TooSmall => Ok(Err(Compaction::TooSmall)),
-                Preparation::Ready(plan) => Ok(Ok(plan.read()?)),
-            });
+        let prepared = look(session, move |session| match session.plan_compaction(&settings)? {
+            Preparation::AlreadyCompacted => Ok(Err(Compaction::AlreadyCompacted)),
+            Preparation::TooSmall => Ok(Err(Compaction::TooSmall)),
+            Preparation::Ready(plan) => Ok(Ok(plan.read()?)),
+        });
         let mut prepared = match prepared.await? {
             Ok(prepared) => prepared,
             Err(nothing_to_do) => return Ok(nothing_to_do),

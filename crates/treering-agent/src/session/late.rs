@@ -54,13 +54,15 @@ impl Late {
                 place = newest.as_ref();
             }
             let is_active = place == newest.as_ref();
-            let moves = LeafMoves {
-                expected: newest.as_ref().map(EntryId::as_str),
-                file: is_active,
-                own: has_own.then_some(own.as_ref().map(EntryId::as_str)),
-            };
+            let mut moves = LeafMoves::none(newest.as_ref());
+            if is_active {
+                moves = moves.of_file();
+            }
+            if has_own {
+                moves = moves.of_session_at(own.as_ref());
+            }
             let entries = [entry.clone().under(place.cloned())];
-            match session.append_to_branch(&entries, moves) {
+            match session.append_to_branch(&entries, &moves) {
                 Err(Error::LeafMoved { actual, .. }) => found = Some(actual),
                 Ok(ids) => {
                     let id = ids.into_iter().next();
@@ -102,12 +104,7 @@ fn continues(
     ends: impl Fn(Kind) -> bool,
 ) -> Result<bool, Error> {
     let (Some(from), Some(leaf)) = (from, leaf) else { return Ok(from == leaf) };
-    if from == leaf {
-        return Ok(true);
-    }
-    if !tree.is_ancestor(from.as_str(), leaf.as_str())? {
-        return Ok(false);
-    }
-    let since = tree.abandoned(Some(leaf.as_str()), Some(from.as_str()))?;
-    Ok(!since.iter().any(|id| tree.kind(id.as_str()).is_ok_and(&ends)))
+    let path = tree.path(leaf)?;
+    let Some(at) = path.iter().position(|id| id == from) else { return Ok(false) };
+    Ok(!path[at + 1..].iter().any(|id| tree.kind(id).is_ok_and(&ends)))
 }

@@ -121,7 +121,8 @@ impl AgentSession {
         let new = new.await?;
         let file = new.path();
         self.put_in_place(new).await;
-        let told = Fork { previous: old.path(), session: self.session().id(), in_place };
+        let told =
+            Fork { previous: old.path(), session: self.session().id().to_string(), in_place };
         self.hooks.session_fork(told).await;
         self.started(StartReason::Fork).await;
         Ok(Forked::Done { file, editor_text })
@@ -139,7 +140,7 @@ impl AgentSession {
 
     /// Tells the handlers that the agent ends. The session stays readable.
     pub async fn shutdown(&self) {
-        self.hooks.session_shutdown(Shutdown { session: self.session().id() }).await;
+        self.hooks.session_shutdown(Shutdown { session: self.session().id().to_string() }).await;
     }
 
     async fn replace(
@@ -161,7 +162,8 @@ impl AgentSession {
             new = look(&old, make) => new?,
         };
         self.put_in_place(new).await;
-        let told = Switch { reason, previous: old.path(), session: self.session().id() };
+        let told =
+            Switch { reason, previous: old.path(), session: self.session().id().to_string() };
         self.hooks.session_switch(told).await;
         let started = match reason {
             SwitchReason::New => StartReason::New,

@@ -73,7 +73,7 @@ impl AgentSession {
         let summarizer = if options.full { None } else { Some(self.summarizer()?) };
         let window = summarizer.as_ref().and_then(|summarizer| summarizer.context_window());
         let budget = branch_budget(window, self.settings().branch_reserve_tokens);
-        let merge = look(&session, move |session| session.merge_plan(other.as_str(), budget));
+        let merge = look(&session, move |session| session.plan_merge(other.as_str(), budget));
         let plan = match merge.await? {
             Merge::NothingNew => return Ok(MergeOutcome::NothingNew),
             Merge::Ready(plan) => *plan,

@@ -229,7 +229,7 @@ impl AgentSession {
     async fn started(&self, reason: StartReason) {
         let session = self.session();
         let (id, file) = (session.id(), session.path());
-        self.hooks.session_start(Start { reason, session: id, file }).await;
+        self.hooks.session_start(Start { reason, session: id.to_string(), file }).await;
     }
 }
 

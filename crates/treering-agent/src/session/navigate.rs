@@ -320,12 +320,8 @@ fn write_move(
     if summary.is_none() {
         match (&pending.destination, label) {
             // Nothing but a pointer, which may be there already.
-            (Some(destination), None) => {
-                session.branch(destination.as_str())?;
-                return Ok(None);
-            }
-            (None, None) => {
-                session.reset_leaf()?;
+            (destination, None) => {
+                session.branch(destination.as_ref())?;
                 return Ok(None);
             }
             (destination, Some(_)) => entries.push(NewEntry::leaf(destination.as_ref())),

@@ -6,7 +6,7 @@ use crate::support::scripted::{Play, Scripted};
 use crate::support::talk::{Home, answer, lines, user};
 use std::sync::Arc;
 use treering::compaction::CompactionSettings;
-use treering::{EntryId, Error, NewEntry, Session};
+use treering::{EntryId, Error, NewEntry, Position, Session};
 use treering_agent::{
     AgentError, AgentSession, AgentSettings, CancellationToken, Compacted, Compaction, Event,
 };
@@ -117,7 +117,7 @@ async fn branches_of_others_are_left_alone() {
     // A pointer alone does not take us along, and is not taken back, either.
     let race = self::race();
     let (compaction, to) =
-        race.compact(|_| race.others().branch(race.ids[1].as_str()).unwrap()).await;
+        race.compact(|_| race.others().branch(&race.ids[1]).unwrap().unwrap()).await;
     let compacted = done(compaction);
     assert_eq!(compacted.entry.parent(), Some(&race.ids[5]));
     race.stays(&to, &compacted);
@@ -130,7 +130,7 @@ async fn branches_of_others_are_left_alone() {
 #[tokio::test]
 async fn others_that_went_before_the_first_entry_stay_there() {
     let race = race();
-    let (compaction, ()) = race.compact(|_| race.others().reset_leaf().unwrap()).await;
+    let (compaction, _) = race.compact(|_| race.others().branch(Position::Start).unwrap()).await;
     assert_eq!(done(compaction).entry.parent(), Some(&race.ids[5]));
     assert_eq!(race.home.reopened().leaf(), None);
     assert_eq!(texts(&race.agent), KEPT);
@@ -145,7 +145,7 @@ async fn an_automatic_compaction_takes_no_leaf_along() {
     let cancel = CancellationToken::new();
     let meanwhile = async {
         race.summarizer.arrived().await;
-        let to = race.others().branch(race.ids[1].as_str()).unwrap();
+        let to = race.others().branch(&race.ids[1]).unwrap().unwrap();
         race.summarizer.go();
         to
     };
@@ -195,7 +195,7 @@ async fn a_session_that_went_elsewhere_is_not_pulled_back() {
             session.branch(ids[3].as_str()).unwrap();
             session.append(user("elsewhere")).unwrap();
         },
-        |session, _| session.reset_leaf().unwrap(),
+        |session, _| drop(session.branch(Position::Start).unwrap()),
         |session, ids| drop(session.append(NewEntry::compaction("x", Some(&ids[2]), 9)).unwrap()),
     ];
     for (at, away) in ways.into_iter().enumerate() {

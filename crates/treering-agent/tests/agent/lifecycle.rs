@@ -56,9 +56,12 @@ async fn a_new_session_beside_the_old_one() {
         ] => {
             assert_eq!((before.reason, &before.target), (SwitchReason::New, &None));
             assert_eq!(shutdown.session, old);
-            assert_eq!((switch.reason, &switch.session), (SwitchReason::New, &new.id()));
+            assert_eq!(
+                (switch.reason, &switch.session),
+                (SwitchReason::New, &new.id().to_string())
+            );
             assert_eq!(switch.previous.as_ref(), Some(&home.path));
-            assert_eq!((start.reason, &start.session), (StartReason::New, &new.id()));
+            assert_eq!((start.reason, &start.session), (StartReason::New, &new.id().to_string()));
             assert_eq!(start.file, new.path());
         }
         other => panic!("{other:?}"),
@@ -165,12 +168,12 @@ async fn forks_before_at_and_of_everything() {
     ];
     for (entry, position, expected, text) in cases {
         let agent = AgentSession::new(home.reopened());
-        let old = agent.session().id();
+        let old = agent.session().id().to_string();
         let mut events = agent.subscribe();
         let (file, editor) = forked(agent.fork(entry.as_str(), position, &none()).await);
         let new = agent.session();
         assert_eq!((new.path(), editor.as_deref()), (file.clone(), text));
-        assert_ne!((new.id(), file.as_ref()), (old.clone(), Some(&home.path)));
+        assert_ne!((new.id().to_string(), file.as_ref()), (old.clone(), Some(&home.path)));
         let parent = new.header().parent_session;
         assert_eq!(parent.as_deref(), home.path.to_str(), "{entry} {position:?}");
         assert_eq!(lines(&new.context().unwrap()), expected);
@@ -188,7 +191,7 @@ async fn forks_before_at_and_of_everything() {
             panic!()
         };
         assert_eq!((&before.entry, before.position), (entry, position));
-        assert_eq!((&shutdown.session, &fork.session), (&old, &new.id()));
+        assert_eq!((&shutdown.session, &fork.session), (&old, &new.id().to_string()));
         assert_eq!((fork.previous.as_ref(), start.reason), (Some(&home.path), StartReason::Fork));
         // Messages in the fork stay in the fork.
         append(&agent, user("more"));

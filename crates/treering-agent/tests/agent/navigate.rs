@@ -5,7 +5,7 @@ use crate::support::scripted::{Play, Scripted};
 use crate::support::talk::{Home, answer, append, call, counted, json_of, lines, result, user};
 use serde_json::json;
 use treering::branch_summary::BRANCH_SUMMARY_PREAMBLE;
-use treering::{EntryId, Error, NewEntry, Session};
+use treering::{EntryId, Error, NewEntry, Position, Session};
 use treering_agent::{
     AgentError, AgentSession, CancellationToken, CompactOptions, Event, ForkPosition, Moved,
     NavigateOptions, Navigation, Operation, SummaryError,
@@ -202,7 +202,7 @@ async fn what_is_left_behind() {
     session.branch(a4.as_str()).unwrap();
     let compaction = session.append(NewEntry::compaction("sum", Some(&u3), 9)).unwrap();
     let a5 = session.append(answer("five")).unwrap();
-    session.reset_leaf().unwrap();
+    session.branch(Position::Start).unwrap();
     let root = session.append(user("elsewhere")).unwrap();
 
     let agent = AgentSession::new(session);
@@ -432,7 +432,7 @@ async fn pop() {
     agent.session().branch(forest.u2.as_str()).unwrap();
     let popped = moved(agent.pop(None, NavigateOptions::default()).await);
     assert_eq!((popped.new_leaf.is_some(), popped.editor_text.as_deref()), (true, Some("first")));
-    agent.session().reset_leaf().unwrap();
+    agent.session().branch(Position::Start).unwrap();
     let empty = agent.pop(None, NavigateOptions::default()).await;
     assert!(matches!(empty, Err(AgentError::NothingToPop)));
 }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use tempfile::TempDir;
 use treering::session::Creation;
-use treering::{Dialect, EntryId, NewEntry, Session, SessionOptions};
+use treering::{Dialect, EntryId, NewEntry, Position, Session, SessionOptions};
 use treering_agent::{AgentSession, NavigateOptions, Navigation};
 
 fn file(content: &str) -> (TempDir, PathBuf) {
@@ -27,7 +27,7 @@ fn walk(session: &Session, leaf: &str) -> Vec<EntryId> {
 }
 
 fn texts_at(session: &Session, leaf: &str) -> Vec<String> {
-    lines(&session.context_at(Some(leaf)).unwrap())
+    lines(&session.context_at(leaf).unwrap())
 }
 
 /// Returns a file in the design with `uuid`: `name<parent` for messages whose text is their name,
@@ -361,7 +361,7 @@ async fn a_full_session_with_branching() {
     let (_dir, path) = file(FULL);
     let session = Session::open(&path).unwrap();
     assert_eq!(
-        (session.cwd(), session.id(), session.dialect()),
+        (session.cwd(), session.id().to_string(), session.dialect()),
         ("/project".into(), "abc".into(), Dialect::Uuid)
     );
     assert_eq!(walk(&session, "m8"), ids(["m8", "m7", "bs1", "m2", "m1", "ses1"]));
@@ -398,17 +398,17 @@ async fn leaf_movement_rules() {
     let a = session.append(user("a")).unwrap();
     let b = session.append(answer("b")).unwrap();
     assert_eq!(session.entry(b.as_str()).unwrap().parent(), Some(&a));
-    session.reset_leaf().unwrap();
+    session.branch(Position::Start).unwrap();
     let c = session.append(user("c")).unwrap();
     assert_eq!(session.entry(c.as_str()).unwrap().parent(), None);
     assert!(session.tree().roots().contains(&a) && session.tree().roots().contains(&c));
     assert!(session.branch("nowhere").is_err());
     // A summary goes where the leaf goes, also before the first entry.
-    let summary = session.branch_with_summary(None, "s", Ok).unwrap();
+    let summary = session.branch_with_summary(Position::Start, "s", Ok).unwrap();
     let raw = json_of(&session.entry(summary.as_str()).unwrap());
     assert_eq!((&raw["parentId"], &raw["fromId"]), (&json!(null), &json!(*c.as_str())));
-    session.reset_leaf().unwrap();
-    let summary = session.branch_with_summary(Some(b.as_str()), "s", Ok).unwrap();
+    session.branch(Position::Start).unwrap();
+    let summary = session.branch_with_summary(b.as_str(), "s", Ok).unwrap();
     let raw = json_of(&session.entry(summary.as_str()).unwrap());
     assert_eq!((&raw["parentId"], &raw["fromId"]), (&json!(*b.as_str()), &json!("root")));
     // A label hangs on the leaf's chain and shows on its target.

@@ -31,8 +31,10 @@ pub(crate) async fn prompt(agent: &AgentSession, model: &ScriptedModel) -> TurnR
 
 /// Returns the messages of the active path.
 pub(crate) fn messages(agent: &AgentSession) -> Vec<Value> {
-    let path = agent.session().path_to_leaf().unwrap();
-    path.iter().map(json_of).filter_map(|mut json| Some(json.get_mut("message")?.take())).collect()
+    let path = agent.session().path_to(treering::Position::Leaf).unwrap().map(Result::unwrap);
+    path.map(|entry| json_of(&entry))
+        .filter_map(|mut json| Some(json.get_mut("message")?.take()))
+        .collect()
 }
 
 /// Asserts that every call on the path has its result.

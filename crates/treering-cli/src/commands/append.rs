@@ -1,15 +1,16 @@
 //! `treering append`
 
 use super::fork::absolute;
-use super::{Position, warn_of_findings};
+use super::warn_of_findings;
 use crate::error::Failure;
 use crate::output::Output;
 use crate::text::{safe_line, shell_word};
+use crate::typed::TypedPosition;
 use std::io::{self, BufRead, ErrorKind, Write};
 use std::path::PathBuf;
 use treering::context::Model;
 use treering::session::{Creation, Durability};
-use treering::{Dialect, EntryId, Error, Message, NewEntry, Session, SessionOptions};
+use treering::{Dialect, Error, Message, NewEntry, Position, Session, SessionOptions};
 
 /// Append entries to a session; a file that does not exist is created
 ///
@@ -22,10 +23,10 @@ pub(crate) struct Args {
     source: Source,
     /// Continue from this entry instead of the leaf (an id or its beginning; `none`: a new root)
     #[arg(long, value_name = "ID")]
-    parent: Option<Position>,
+    parent: Option<TypedPosition>,
     /// Fail if this is not the session's leaf any more (an id or its beginning; `none`: no entry)
     #[arg(long, value_name = "ID")]
-    expect_leaf: Option<Position>,
+    expect_leaf: Option<TypedPosition>,
     /// The durability that a printed id stands for
     #[arg(long, value_enum, default_value_t = Promise::None)]
     durability: Promise,
@@ -112,7 +113,7 @@ struct Writer<'a> {
     args: &'a Args,
     session: Option<Session>,
     /// The expected leaf, if one was given.
-    expected: Option<Option<EntryId>>,
+    expected: Option<Position>,
     /// The reader of the ids is gone. The entries are still written.
     unheard: bool,
 }
@@ -128,8 +129,8 @@ impl<'a> Writer<'a> {
             Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {
                 // A new session has no entries that these could name.
                 let places = [&args.parent, &args.expect_leaf];
-                if let Some(id) = places.into_iter().flatten().find_map(Position::id) {
-                    return Err(Error::UnknownEntry(id.to_owned()).into());
+                if let Some(entry) = places.into_iter().flatten().find_map(TypedPosition::entry) {
+                    return Err(Error::UnknownEntry(entry.text().to_owned()).into());
                 }
             }
             Err(error) => return Err(error.into()),
@@ -150,11 +151,10 @@ impl<'a> Writer<'a> {
     /// Goes where the arguments say.
     fn take_place(&mut self, session: Session) -> Result<(), Failure> {
         if let Some(parent) = &self.args.parent {
-            session.branch_in_memory(parent.id())?;
+            session.branch_in_memory(parent.resolve(&session)?)?;
         }
         if let Some(leaf) = &self.args.expect_leaf {
-            let leaf = leaf.id().map(|id| session.tree().find(id)).transpose()?;
-            self.expected = Some(leaf);
+            self.expected = Some(leaf.resolve(&session)?);
         }
         self.session = Some(session);
         Ok(())
@@ -198,10 +198,7 @@ impl<'a> Writer<'a> {
         let Some(session) = &self.session else { return Ok(()) };
         let write = || match &self.expected {
             None => session.append_all(std::slice::from_ref(&entry)),
-            Some(leaf) => {
-                let leaf = leaf.as_ref().map(EntryId::as_str);
-                session.append_expecting(leaf, std::slice::from_ref(&entry))
-            }
+            Some(leaf) => session.append_expecting(leaf, std::slice::from_ref(&entry)),
         };
         let ids = match write() {
             Err(Error::Deleted(_)) if self.args.recreate => {
@@ -211,7 +208,7 @@ impl<'a> Writer<'a> {
             written => written?,
         };
         if let Some(leaf) = &mut self.expected {
-            *leaf = session.leaf(); // What comes next builds on this.
+            *leaf = session.leaf().into(); // What comes next builds on this.
         }
         for id in &ids {
             if self.unheard {

@@ -5,9 +5,10 @@ use crate::error::Failure;
 use crate::output::{Output, Style, json_string, json_string_or_null, json_strings};
 use crate::short_ids::ShortIds;
 use crate::text::{count, safe_line};
+use crate::typed::TypedSelection;
 use std::io::{self, Write};
 use std::path::PathBuf;
-use treering::merge::{Pick, Repeated, Selection};
+use treering::merge::{Pick, Repeated};
 use treering::{EntryId, Session};
 
 /// Copy entries of another branch to the leaf
@@ -20,7 +21,7 @@ pub(crate) struct Args {
     pub(crate) file: PathBuf,
     /// An entry (an id or its beginning), or FIRST..LAST: all from one to another below it
     #[arg(value_name = "ENTRY|FIRST..LAST")]
-    selection: Selection,
+    selection: TypedSelection,
     /// The session file to copy from; FILE itself if not given
     #[arg(long, value_name = "FILE")]
     pub(crate) from: Option<PathBuf>,
@@ -40,7 +41,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     let other = args.from.as_ref().map(Session::open).transpose()?;
     let source = other.as_ref().unwrap_or(&session);
     let repeated = if args.force { Repeated::Copied } else { Repeated::Skipped };
-    let pick = session.plan_pick(source, &args.selection, repeated)?;
+    let pick = session.plan_pick(source, &args.selection.resolve(source)?, repeated)?;
     let copies = if args.dry_run { Vec::new() } else { session.pick(&pick)? };
     match args.json {
         true => Ok(write_json(&pick, &copies, out)?),

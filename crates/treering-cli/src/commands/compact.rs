@@ -1,11 +1,11 @@
 //! `treering compact`
 
-use super::Position;
 use crate::agent::{self, SummaryArgs};
 use crate::config::Config;
 use crate::error::Failure;
 use crate::output::{self, Output, Style, json_string, json_string_or_null, json_strings};
 use crate::text::{count, excerpt, safe_line};
+use crate::typed::TypedPosition;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use treering::Session;
@@ -28,7 +28,7 @@ pub(crate) struct Args {
     dry_run: bool,
     /// See it from another entry (an id or its beginning; `none`: before the first entry)
     #[arg(long, value_name = "ID", requires = "dry_run")]
-    leaf: Option<Position>,
+    leaf: Option<TypedPosition>,
     /// About how many tokens of the newest context to keep
     #[arg(long, value_name = "TOKENS")]
     keep_recent: Option<u64>,
@@ -107,12 +107,9 @@ fn show_plan(args: &Args, out: &mut Output) -> Result<(), Failure> {
         settings.keep_recent_tokens = keep;
         settings.overrides.clear();
     }
-    let leaf = match &args.leaf {
-        Some(position) => position.id().map(str::to_owned),
-        None => session.leaf().map(|leaf| leaf.to_string()),
-    };
-    let tokens = session.context_tokens_at(leaf.as_deref())?;
-    let plan = match session.prepare_compaction_at(leaf.as_deref(), &settings)? {
+    let position = TypedPosition::or_leaf(args.leaf.as_ref(), &session)?;
+    let tokens = session.context_tokens_at(&position)?;
+    let plan = match session.plan_compaction_at(&position, &settings)? {
         Preparation::Ready(plan) => Ok(plan.read()?),
         Preparation::AlreadyCompacted => Err(ALREADY_COMPACTED),
         Preparation::TooSmall => Err(TOO_SMALL),

@@ -1,10 +1,11 @@
 //! `treering context`
 
-use super::{Position, warn_of_findings};
+use super::warn_of_findings;
 use crate::describe::{self, Calls};
 use crate::error::Failure;
 use crate::output::{self, Output, Style};
 use crate::text::{count, safe_bytes, safe_line, time};
+use crate::typed::TypedPosition;
 use std::io::Write;
 use std::path::PathBuf;
 use treering::context::{ContextMessage, Projection};
@@ -22,7 +23,7 @@ pub(crate) struct Args {
     pub(crate) file: PathBuf,
     /// See it from another entry (an id or its beginning; `none`: before the first entry)
     #[arg(long, value_name = "ID")]
-    leaf: Option<Position>,
+    leaf: Option<TypedPosition>,
     /// One JSON object: {"messages":[…],"thinkingLevel":…,"model":…}
     #[arg(long)]
     json: bool,
@@ -101,11 +102,8 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
 /// Writes what the agent itself would build; false if that is what treering builds.
 fn write_agents_view(args: &Args, out: &mut Output) -> Result<bool, Failure> {
     let session = Session::open(&args.file)?;
-    let leaf = match &args.leaf {
-        Some(position) => position.id().map(str::to_owned),
-        None => session.leaf().map(|leaf| leaf.to_string()),
-    };
-    let Some(context) = session.agent_context_at(leaf.as_deref())? else { return Ok(false) };
+    let position = TypedPosition::or_leaf(args.leaf.as_ref(), &session)?;
+    let Some(context) = session.agent_context_at(position)? else { return Ok(false) };
     if args.json {
         out.write_json(&context.to_json())?;
         out.write_all(b"\n")?;
@@ -129,7 +127,7 @@ fn read(args: &Args) -> Result<(Projection, Option<Session>), Failure> {
         return Ok((treering::active_projection(&args.file)?, None));
     };
     let session = Session::open(&args.file)?;
-    let projection = session.projection_at(leaf.id())?;
+    let projection = session.projection_at(leaf.resolve(&session)?)?;
     Ok((projection, Some(session)))
 }
 

@@ -4,11 +4,12 @@ use crate::error::Failure;
 use crate::output::{Output, Style, json_string};
 use crate::redaction::{self, Redaction};
 use crate::text::{count, pad, safe_line, shell_word};
+use crate::typed::TypedEntry;
 use std::collections::HashSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use treering::Dialect;
-use treering::convert::{ConversionReport, ConvertOptions, Outcome};
+use treering::convert::{ConversionReport, ConvertOptions, Outcome, convert_session};
+use treering::{Dialect, Position, Session};
 use treering_redact::Redactor;
 
 /// Write a session as another agent would have written it
@@ -28,7 +29,7 @@ pub(crate) struct Args {
     output: Option<PathBuf>,
     /// Only the path to this entry (an id or its beginning)
     #[arg(long, value_name = "ID")]
-    leaf: Option<String>,
+    leaf: Option<TypedEntry>,
     /// The report as one JSON object
     #[arg(long)]
     json: bool,
@@ -38,10 +39,16 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     let target = args.output.clone().unwrap_or_else(|| beside(&args.file, args.to));
-    let options = ConvertOptions { leaf: args.leaf.clone() };
-    let report = match args.redaction.redactor()? {
-        None => treering::convert::convert(&args.file, &target, args.to, &options)?,
-        Some(redactor) => redacted(&redactor, args, &target, &options)?,
+    let report = match (args.redaction.redactor()?, &args.leaf) {
+        (None, None) => {
+            treering::convert::convert(&args.file, &target, args.to, &ConvertOptions::default())?
+        }
+        (None, Some(leaf)) => {
+            let session = Session::open(&args.file)?;
+            let path_to = Some(leaf.resolve(&session)?.into());
+            convert_session(&session, &target, args.to, &ConvertOptions { path_to })?
+        }
+        (Some(redactor), _) => redacted(&redactor, args, &target)?,
     };
     match args.json {
         true => write_json(&report, &target, out),
@@ -50,16 +57,13 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
 }
 
 /// Converts what is left without secrets.
-fn redacted(
-    redactor: &Redactor,
-    args: &Args,
-    target: &Path,
-    options: &ConvertOptions,
-) -> Result<ConversionReport, Failure> {
+fn redacted(redactor: &Redactor, args: &Args, target: &Path) -> Result<ConversionReport, Failure> {
     let session = redactor.open(&args.file)?;
-    let report = treering::convert::convert_session(&session, target, args.to, options)?;
+    let leaf = args.leaf.as_ref().map(|leaf| leaf.resolve(&session)).transpose()?;
+    let options = ConvertOptions { path_to: leaf.as_ref().map(Position::from) };
+    let report = convert_session(&session, target, args.to, &options)?;
     let mut redaction = redactor.report();
-    if let Some(leaf) = &args.leaf {
+    if let Some(leaf) = leaf {
         let path = session.path_to(leaf)?.map(|entry| Ok(entry?.id().to_string()));
         let path = path.collect::<Result<HashSet<String>, Failure>>()?;
         redaction = redaction.only(|id| path.contains(id));

@@ -7,6 +7,7 @@ use crate::error::Failure;
 use crate::output::{Output, Style, json_string, json_string_or_null, json_strings};
 use crate::short_ids::ShortIds;
 use crate::text::{count, safe_line};
+use crate::typed::TypedEntry;
 use std::io::Write;
 use std::path::PathBuf;
 use treering::diff::Side;
@@ -21,9 +22,9 @@ pub(crate) struct Args {
     /// The session file
     pub(crate) file: PathBuf,
     /// The end of one branch (an id or its beginning)
-    a: String,
+    a: TypedEntry,
     /// The end of the other; the leaf if not given
-    b: Option<String>,
+    b: Option<TypedEntry>,
     /// The session file in which B is, a fork of FILE; FILE itself if not given
     #[arg(long, value_name = "FILE")]
     pub(crate) with: Option<PathBuf>,
@@ -40,14 +41,17 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     let session = Session::open(&args.file)?;
     let other = args.with.as_ref().map(Session::open).transpose()?;
     let other = other.as_ref().unwrap_or(&session);
-    let leaf = other.leaf().map(|leaf| leaf.to_string());
-    let b = args.b.clone().or(leaf).ok_or_else(|| {
-        Failure::with_hint("the leaf is before the first entry", "name the second branch, too")
-    })?;
-    let diff = session.diff_with(&args.a, other, &b)?;
+    let a = args.a.resolve(&session)?;
+    let b = match &args.b {
+        Some(b) => b.resolve(other)?,
+        None => other.leaf().ok_or_else(|| {
+            Failure::with_hint("the leaf is before the first entry", "name the second branch, too")
+        })?,
+    };
+    let diff = session.diff_with(&a, other, &b)?;
     let sides = [
-        Shown { name: "A", leaf: session.tree().find(&args.a)?, side: &diff.a, session: &session },
-        Shown { name: "B", leaf: other.tree().find(&b)?, side: &diff.b, session: other },
+        Shown { name: "A", leaf: a, side: &diff.a, session: &session },
+        Shown { name: "B", leaf: b, side: &diff.b, session: other },
     ];
     if args.json {
         out.write_all(b"{\"commonAncestor\":")?;

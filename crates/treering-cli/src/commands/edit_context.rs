@@ -4,6 +4,7 @@ use crate::error::Failure;
 use crate::output::{Output, Style, json_strings};
 use crate::short_ids::ShortIds;
 use crate::text::count;
+use crate::typed::TypedEntry;
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
 use treering::context_edit::EditPlan;
@@ -33,12 +34,12 @@ enum Edit {
     Drop {
         /// The entries (ids or their beginnings)
         #[arg(required = true, value_name = "ENTRY")]
-        entries: Vec<String>,
+        entries: Vec<TypedEntry>,
     },
     /// Give an entry another text; a message keeps its tool calls
     Replace {
         /// The entry (an id or its beginning)
-        entry: String,
+        entry: TypedEntry,
         /// The text; `-` reads it from standard input
         #[arg(long, allow_hyphen_values = true)]
         text: String,
@@ -47,19 +48,21 @@ enum Edit {
     Restore {
         /// The entries (ids or their beginnings)
         #[arg(required = true, value_name = "ENTRY")]
-        entries: Vec<String>,
+        entries: Vec<TypedEntry>,
     },
 }
 
 pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     let session = Session::open(&args.file)?;
     let (verb, plan) = match &args.edit {
-        Edit::Drop { entries } => ("dropped", session.plan_drop(&names(entries))?),
+        Edit::Drop { entries } => ("dropped", session.plan_drop(resolve(entries, &session)?)?),
         Edit::Replace { entry, text } => {
             let text = if text == "-" { from_stdin()? } else { text.clone() };
-            ("replaced", session.plan_replace(entry, &text)?)
+            ("replaced", session.plan_replace(entry.resolve(&session)?, &text)?)
         }
-        Edit::Restore { entries } => ("restored", session.plan_restore(&names(entries))?),
+        Edit::Restore { entries } => {
+            ("restored", session.plan_restore(resolve(entries, &session)?)?)
+        }
     };
     let edits = if args.dry_run { Vec::new() } else { session.edit_context(&plan)? };
     if args.json {
@@ -88,8 +91,8 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     Ok(())
 }
 
-fn names(entries: &[String]) -> Vec<&str> {
-    entries.iter().map(String::as_str).collect()
+fn resolve(entries: &[TypedEntry], session: &Session) -> treering::Result<Vec<EntryId>> {
+    entries.iter().map(|entry| entry.resolve(session)).collect()
 }
 
 fn from_stdin() -> Result<String, Failure> {

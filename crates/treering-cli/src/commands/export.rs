@@ -4,6 +4,7 @@ use crate::error::Failure;
 use crate::output::Output;
 use crate::redaction::{self, Redaction};
 use crate::text::{shell_word, size};
+use crate::typed::TypedEntry;
 use std::collections::HashSet;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -27,10 +28,10 @@ pub(crate) struct Args {
     format: Option<Format>,
     /// Only the path to this entry (an id or its beginning)
     #[arg(long, value_name = "ID", group = "part")]
-    branch: Option<String>,
+    branch: Option<TypedEntry>,
     /// Only this entry and what is below it
     #[arg(long, value_name = "ID", group = "part")]
-    subtree: Option<String>,
+    subtree: Option<TypedEntry>,
     /// Every branch
     #[arg(long, group = "part")]
     all: bool,
@@ -95,11 +96,11 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     write_somewhere(args, format, &export, &session, out)?;
     if let Some(redactor) = redactor {
         let path = match &export.part {
-            Part::Branch(leaf) => Some(session.tree().path(leaf)?),
+            Part::Branch(position) => Some(session.path_to(position)?),
             _ => None,
         };
-        let path: Option<HashSet<String>> =
-            path.map(|path| path.iter().map(ToString::to_string).collect());
+        let ids = path.map(|path| path.map(|entry| Ok(entry?.id().to_string())));
+        let path = ids.map(Iterator::collect::<treering::Result<HashSet<String>>>).transpose()?;
         let is_in = |id: &str| path.as_ref().is_none_or(|path| path.contains(id));
         redaction::tell(&redactor.report().only(is_in));
     }
@@ -136,10 +137,10 @@ fn write_somewhere(
 
 fn part(args: &Args, format: Format, session: &Session) -> Result<Part, Failure> {
     Ok(match (&args.branch, &args.subtree, session.leaf()) {
-        (Some(id), _, _) => Part::Branch(id.clone()),
-        (_, Some(id), _) => Part::Subtree(id.clone()),
+        (Some(id), _, _) => Part::Branch(id.resolve(session)?.into()),
+        (_, Some(id), _) => Part::Subtree(id.resolve(session)?),
         _ if args.all || matches!(format, Format::Html | Format::Json) => Part::All,
-        (_, _, Some(leaf)) => Part::Branch(leaf.to_string()),
+        (_, _, Some(leaf)) => Part::Branch(leaf.into()),
         (_, _, None) => {
             let what = "the leaf is before the first entry: its branch is empty";
             return Err(Failure::with_hint(

@@ -4,6 +4,7 @@ use crate::error::Failure;
 use crate::output::Output;
 use crate::redaction::{self, Redaction};
 use crate::sessions;
+use crate::typed::TypedEntry;
 use std::path::{Path, PathBuf};
 use treering::session::Creation;
 use treering::{Catalog, Dialect, ForkOptions, Session};
@@ -19,7 +20,7 @@ pub(crate) struct Args {
     pub(crate) file: PathBuf,
     /// The last entry of the new session (an id or its beginning); the leaf if not given
     #[arg(long, value_name = "ID")]
-    at: Option<String>,
+    at: Option<TypedEntry>,
     /// The directory of the new file; if not given, that of FILE, or the project's in treering's own
     /// directory if the new session is another agent's
     #[arg(long)]
@@ -41,9 +42,10 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
         None => Session::open(&args.file)?,
     };
     let nothing = |what: &str| Failure::with_hint(what, "choose an entry with `--at ID`");
-    let leaf = session.leaf().map(|leaf| leaf.to_string());
-    let at =
-        args.at.clone().or(leaf).ok_or_else(|| nothing("the leaf is before the first entry"))?;
+    let at = match &args.at {
+        Some(at) => at.resolve(&session)?,
+        None => session.leaf().ok_or_else(|| nothing("the leaf is before the first entry"))?,
+    };
     let options = ForkOptions {
         dir: args.dir.clone().or_else(|| redactor.as_ref().and_then(|_| beside(args, &session))),
         root: sessions::places().own().map(Path::to_owned),

@@ -1,13 +1,13 @@
 //! `treering goto`
 
-use super::Position;
 use crate::agent::{self, SummaryArgs};
 use crate::error::Failure;
 use crate::output::{Output, json_string_or_null};
 use crate::text::safe_line;
+use crate::typed::TypedPosition;
 use std::io::Write;
 use std::path::PathBuf;
-use treering::{EntryId, Session};
+use treering::{EntryId, Position, Session};
 use treering_agent::{AgentSession, Moved, NavigateOptions, Navigation};
 
 /// Move the leaf: the next entry continues from there
@@ -19,7 +19,7 @@ pub(crate) struct Args {
     /// The session file
     pub(crate) file: PathBuf,
     /// The entry to go to (an id or its beginning; `none`: before the first entry)
-    id: Position,
+    id: TypedPosition,
     /// Leave a summary of the branch that is left
     #[arg(long)]
     summarize: bool,
@@ -43,30 +43,31 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
         return Err(Failure::message("--instructions and --summarizer need --summarize"));
     }
     let id = match &args.id {
-        Position::Entry(id) => id,
-        Position::Start if args.summarize || args.edit || args.label.is_some() => {
+        TypedPosition::Entry(id) => id,
+        TypedPosition::Start if args.summarize || args.edit || args.label.is_some() => {
             return Err(Failure::with_hint(
                 "--summarize, --edit and --label need an entry to go to",
                 "`none` moves the leaf before the first entry",
             ));
         }
-        Position::Start => {
+        TypedPosition::Start => {
             let session = Session::open(&args.file)?;
             let old = session.leaf();
-            session.reset_leaf()?;
+            session.branch(Position::Start)?;
             return write_place(None, old, args.json, out);
         }
     };
     if !args.summarize && !args.edit && args.label.is_none() {
         let session = Session::open(&args.file)?;
         let old = session.leaf();
-        let leaf = session.branch(id)?;
-        return write_place(Some(leaf), old, args.json, out);
+        let leaf = session.branch(id.resolve(&session)?)?;
+        return write_place(leaf, old, args.json, out);
     }
     let agent = match args.summarize {
         true => agent::open(&args.file, &args.summaries)?,
         false => AgentSession::new(Session::open(&args.file)?),
     };
+    let id = id.resolve(&agent.session())?;
     let options = NavigateOptions {
         exact: !args.edit,
         summarize: args.summarize,
@@ -76,7 +77,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     };
     let navigation = agent::run(&agent, async |cancel| {
         let options = NavigateOptions { cancel: cancel.clone(), ..options };
-        agent.navigate(id, options).await
+        agent.navigate(id.as_str(), options).await
     })?;
     write_navigation(&agent, navigation, args.json, out)
 }

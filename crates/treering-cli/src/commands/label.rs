@@ -3,6 +3,7 @@
 use crate::error::Failure;
 use crate::output::{self, Output};
 use crate::text::safe_line;
+use crate::typed::TypedEntry;
 use clap::builder::NonEmptyStringValueParser;
 use std::io::Write;
 use std::path::PathBuf;
@@ -16,7 +17,7 @@ pub(crate) struct Args {
     /// The session file
     pub(crate) file: PathBuf,
     /// The entry (an id or its beginning)
-    id: String,
+    id: TypedEntry,
     /// The label; without it the label is shown
     #[arg(allow_hyphen_values = true, value_parser = NonEmptyStringValueParser::new())]
     text: Option<String>,
@@ -27,13 +28,12 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     let session = Session::open(&args.file)?;
+    let id = args.id.resolve(&session)?;
     if args.clear || args.text.is_some() {
-        writeln!(out, "{}", session.label(&args.id, args.text.as_deref())?)?;
+        writeln!(out, "{}", session.label(&id, args.text.as_deref())?)?;
         return Ok(());
     }
-    let tree = session.tree();
-    let id = tree.find(&args.id)?;
-    match tree.label(id.as_str()) {
+    match session.tree().label(&id) {
         Some(label) => writeln!(out, "{}", safe_line(label))?,
         None => output::complain("note", &format!("entry {id} has no label")),
     }

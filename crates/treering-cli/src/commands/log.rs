@@ -1,11 +1,12 @@
 //! `treering log`
 
-use super::{Position, warn_of_findings};
+use super::warn_of_findings;
 use crate::describe;
 use crate::error::Failure;
 use crate::output::{Output, Style};
 use crate::short_ids::ShortIds;
 use crate::text::{columns, excerpt, pad, time};
+use crate::typed::TypedPosition;
 use std::io::Write;
 use std::path::PathBuf;
 use treering::{Dialect, Entry, Session, Tree};
@@ -17,7 +18,7 @@ pub(crate) struct Args {
     pub(crate) file: PathBuf,
     /// The path to another entry (an id or its beginning; `none`: before the first entry)
     #[arg(long, value_name = "ID")]
-    leaf: Option<Position>,
+    leaf: Option<TypedPosition>,
     /// The entries as they are in the file, one JSON object per line; those of other agents in
     /// treering's shape, with the original in `record`
     #[arg(long)]
@@ -26,20 +27,15 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     let session = Session::open(&args.file)?;
-    let leaf = match &args.leaf {
-        Some(position) => position.id().map(str::to_owned),
-        None => session.leaf().map(|leaf| leaf.to_string()),
-    };
+    let position = TypedPosition::or_leaf(args.leaf.as_ref(), &session)?;
     let tree = session.tree();
     let ids = ShortIds::of(&tree);
-    if let Some(leaf) = leaf {
-        for entry in session.path_to(&leaf)? {
-            let entry = entry?;
-            if args.json {
-                write_json(&entry, session.dialect(), out)?;
-            } else {
-                write(&entry, &tree, &ids, out)?;
-            }
+    for entry in session.path_to(position)? {
+        let entry = entry?;
+        if args.json {
+            write_json(&entry, session.dialect(), out)?;
+        } else {
+            write(&entry, &tree, &ids, out)?;
         }
     }
     match args.json {

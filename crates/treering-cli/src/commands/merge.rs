@@ -4,6 +4,7 @@ use crate::agent::{self, SummaryArgs};
 use crate::error::Failure;
 use crate::output::{Output, Style, json_string, json_string_or_null};
 use crate::text::{count, excerpt, safe_line};
+use crate::typed::TypedEntry;
 use std::io::Write;
 use std::path::PathBuf;
 use treering::entry::MessageView;
@@ -20,7 +21,7 @@ pub(crate) struct Args {
     /// The session file
     pub(crate) file: PathBuf,
     /// The end of the other branch (an id or its beginning)
-    id: String,
+    id: TypedEntry,
     /// Copy the messages instead of summarizing them
     #[arg(long)]
     full: bool,
@@ -42,13 +43,14 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
         true => AgentSession::new(Session::open(&args.file)?),
         false => agent::open(&args.file, &args.summaries)?,
     };
+    let id = args.id.resolve(&agent.session())?;
     let outcome = agent::run(&agent, async |cancel| {
         let options = MergeOptions {
             full: args.full,
             custom_instructions: args.summaries.instructions.clone(),
             cancel: cancel.clone(),
         };
-        agent.merge(&args.id, options).await
+        agent.merge(id.as_str(), options).await
     })?;
     match outcome {
         MergeOutcome::Aborted => Err(agent::stopped()),
@@ -97,7 +99,7 @@ fn write_merged(merged: &MergedBranch, json: bool, out: &mut Output) -> Result<(
 
 fn show_plan(args: &Args, out: &mut Output) -> Result<(), Failure> {
     let session = Session::open(&args.file)?;
-    let Merge::Ready(plan) = session.merge_plan(&args.id, 0)? else {
+    let Merge::Ready(plan) = session.plan_merge(args.id.resolve(&session)?, 0)? else {
         return nothing_new(args.json, out);
     };
     if args.json {

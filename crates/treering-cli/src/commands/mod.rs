@@ -265,33 +265,6 @@ impl Command {
     }
 }
 
-/// A place in a tree, as people write it: an entry, or `none` for before the first one.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Position {
-    Start,
-    Entry(String),
-}
-
-impl Position {
-    pub(crate) fn id(&self) -> Option<&str> {
-        match self {
-            Position::Start => None,
-            Position::Entry(id) => Some(id),
-        }
-    }
-}
-
-impl std::str::FromStr for Position {
-    type Err = std::convert::Infallible;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Ok(match text {
-            "none" => Position::Start,
-            id => Position::Entry(id.to_owned()),
-        })
-    }
-}
-
 /// The number of findings that other commands show.
 const MAX_WARNINGS: usize = 5;
 

@@ -4,7 +4,9 @@ use super::goto::write_navigation;
 use crate::agent::{self, SummaryArgs};
 use crate::error::Failure;
 use crate::output::Output;
+use crate::typed::TypedEntry;
 use std::path::PathBuf;
+use treering::EntryId;
 use treering_agent::NavigateOptions;
 
 /// Go back to your previous message, or to an entry, and take a summary along
@@ -16,7 +18,7 @@ pub(crate) struct Args {
     /// The session file
     pub(crate) file: PathBuf,
     /// The entry to go back to (an id or its beginning)
-    id: Option<String>,
+    id: Option<TypedEntry>,
     #[command(flatten)]
     summaries: SummaryArgs,
     /// One JSON object
@@ -26,11 +28,12 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     let agent = agent::open(&args.file, &args.summaries)?;
+    let id = args.id.as_ref().map(|id| id.resolve(&agent.session())).transpose()?;
     let navigation = agent::run(&agent, async |cancel| {
         let custom_instructions = args.summaries.instructions.clone();
         let cancel = cancel.clone();
         let options = NavigateOptions { custom_instructions, cancel, ..Default::default() };
-        agent.pop(args.id.as_deref(), options).await
+        agent.pop(id.as_ref().map(EntryId::as_str), options).await
     })?;
     write_navigation(&agent, navigation, args.json, out)
 }

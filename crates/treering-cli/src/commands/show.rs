@@ -5,6 +5,7 @@ use crate::describe::{self, Calls};
 use crate::error::Failure;
 use crate::output::{Output, Style};
 use crate::text::{safe_bytes, safe_line};
+use crate::typed::TypedEntry;
 use std::io::Write;
 use std::path::PathBuf;
 use treering::entry::{Body, MessageView};
@@ -16,7 +17,7 @@ pub(crate) struct Args {
     /// The session file
     pub(crate) file: PathBuf,
     /// The entry (an id or its beginning)
-    id: String,
+    id: TypedEntry,
     /// The entry as it is in the file
     #[arg(long)]
     json: bool,
@@ -24,7 +25,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     let session = Session::open(&args.file)?;
-    let entry = session.entry(&args.id)?;
+    let entry = session.entry(args.id.resolve(&session)?)?;
     if args.json {
         return super::log::write_json(&entry, session.dialect(), out);
     }

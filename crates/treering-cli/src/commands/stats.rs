@@ -5,12 +5,13 @@ use crate::amounts::{cost, json_usage, tokens};
 use crate::error::Failure;
 use crate::output::{self, Output, Style, json_string, json_string_or_null};
 use crate::text::{columns, count, excerpt, fit, fit_end, pad, safe_line, time};
+use crate::typed::TypedEntry;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use treering::Session;
 use treering::compaction::ContextTokens;
 use treering::usage::{Added, Ledger, Purpose, Stats, Usage};
+use treering::{EntryId, Session};
 
 /// Show what sessions hold and what they used: messages, tokens, cost, models, tools
 ///
@@ -23,7 +24,7 @@ pub(crate) struct Args {
     pub(crate) files: Vec<PathBuf>,
     /// Only the path from the root to an entry (an id or its beginning)
     #[arg(long, value_name = "ID")]
-    branch: Option<String>,
+    branch: Option<TypedEntry>,
     /// All branches; this is what happens anyway
     #[arg(long, conflicts_with = "branch")]
     all: bool,
@@ -45,7 +46,10 @@ struct Counted {
 pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     if let [file] = &*args.files {
         let session = Session::open(file)?;
-        let report = Report::of_one(&session, file, args.branch.as_deref())?;
+        let report = {
+            let branch = args.branch.as_ref().map(|entry| entry.resolve(&session)).transpose()?;
+            Report::of_one(&session, file, branch.as_ref())?
+        };
         return match args.json {
             true => write_json(&report, out),
             false => {
@@ -78,14 +82,14 @@ struct Report {
 }
 
 impl Report {
-    fn of_one(session: &Session, file: &Path, branch: Option<&str>) -> Result<Self, Failure> {
+    fn of_one(session: &Session, file: &Path, branch: Option<&EntryId>) -> Result<Self, Failure> {
         let mut ledger = Ledger::default();
         let added = match branch {
             Some(leaf) => ledger.add_branch(session, leaf)?,
             None => ledger.add(session)?,
         };
         let context = match branch {
-            Some(leaf) => session.context_tokens_at(Some(leaf))?,
+            Some(leaf) => session.context_tokens_at(leaf)?,
             None => session.context_tokens()?,
         };
         let sessions = vec![Counted::of(session, file, added)];
@@ -111,7 +115,7 @@ impl Report {
 
 impl Counted {
     fn of(session: &Session, file: &Path, added: Added) -> Self {
-        let (id, name) = (session.id(), session.name());
+        let (id, name) = (session.id().to_string(), session.name());
         Counted { path: file.to_owned(), id, agent: session.dialect().name(), name, added }
     }
 

@@ -2,8 +2,8 @@
 
 use crate::support::{branch, fixture, of, subtree};
 use serde_json::{Value, json};
-use treering::Session;
 use treering::session::Part;
+use treering::{Position, Session};
 use treering_export::Export;
 
 fn document(export: &Export, session: &Session) -> Value {
@@ -29,7 +29,10 @@ fn everything_is_there_as_it_was_written() {
     assert_eq!(document["dialect"], "pi");
     assert_eq!(document["name"], "Make the nightly import fast again");
     assert_eq!(document["leaf"], "a10");
-    assert_eq!(document["path"].as_array().unwrap().len(), session.path_to_leaf().unwrap().len());
+    assert_eq!(
+        document["path"].as_array().unwrap().len(),
+        session.path_to(Position::Leaf).unwrap().count()
+    );
     assert_eq!(document["labels"], json!({"a6": "fast import", "u2": "why it is slow"}));
     for entry in document["entries"].as_array().unwrap() {
         let raw = session.entry(entry["id"].as_str().unwrap()).unwrap();

@@ -3,7 +3,7 @@
 use crate::support::{branch, fixture, of, subtree};
 use proptest::prelude::*;
 use treering::session::Part;
-use treering::{Context, EntryId, Kind, Session};
+use treering::{Context, EntryId, Kind, Position, Session};
 use treering_export::Export;
 use treering_testkit::generate::small;
 
@@ -29,7 +29,7 @@ fn a_branch_gives_the_same_context() {
     let session = fixture("rich.jsonl");
     for id in session.tree().ids() {
         let (_dir, copy) = reopened(&branch(id.as_str()), &session);
-        assert_eq!(copy.context().unwrap(), session.context_at(Some(id.as_str())).unwrap(), "{id}");
+        assert_eq!(copy.context().unwrap(), session.context_at(id.as_str()).unwrap(), "{id}");
         assert_eq!(copy.findings().unwrap().len(), 0);
     }
     let (_dir, copy) = reopened(&branch("a10"), &session);
@@ -58,7 +58,7 @@ fn a_subtree_stands_alone() {
     // The leaf is inside and stays; the compaction keeps what it kept, as far as that is here.
     assert_eq!(copy.context().unwrap(), session.context().unwrap());
     let (_dir, other) = reopened(&subtree("u3"), &session);
-    assert_eq!(other.path_to_leaf().unwrap().len(), 4);
+    assert_eq!(other.path_to(Position::Leaf).unwrap().count(), 4);
     // A compaction that keeps entries from above the top keeps those from the top on.
     let (_dir, late) = reopened(&subtree("a4"), &session);
     let ids = |context: &Context| {
@@ -99,10 +99,7 @@ fn another_agents_session_becomes_one_of_ours() {
     let session = Session::open(&file).unwrap();
     let (_dir, copy) = reopened(&branch("a6"), &session);
     assert_eq!(copy.dialect(), treering::Dialect::Pi);
-    assert_eq!(
-        messages(&copy.context().unwrap()),
-        messages(&session.context_at(Some("a6")).unwrap())
-    );
+    assert_eq!(messages(&copy.context().unwrap()), messages(&session.context_at("a6").unwrap()));
 }
 
 proptest! {
@@ -118,7 +115,7 @@ proptest! {
         prop_assume!(session.dialect() == treering::Dialect::Pi);
         for id in session.tree().ids().take(12) {
             let (_dir, copy) = reopened(&branch(id.as_str()), &session);
-            let (here, there) = (copy.context().unwrap(), session.context_at(Some(id.as_str())).unwrap());
+            let (here, there) = (copy.context().unwrap(), session.context_at(id.as_str()).unwrap());
             prop_assert_eq!(messages(&here), messages(&there), "{}", id);
             let (_dir, below) = reopened(&subtree(id.as_str()), &session);
             let is_below = |other: &EntryId| session.tree().is_ancestor(id.as_str(), other.as_str()).unwrap();

@@ -17,11 +17,11 @@ pub(crate) fn of(part: Part) -> Export {
 }
 
 pub(crate) fn branch(id: &str) -> Export {
-    of(Part::Branch(id.to_owned()))
+    of(Part::Branch(id.into()))
 }
 
 pub(crate) fn subtree(id: &str) -> Export {
-    of(Part::Subtree(id.to_owned()))
+    of(Part::Subtree(id.into()))
 }
 
 pub(crate) fn html(export: &Export, session: &Session) -> String {

@@ -156,13 +156,13 @@ impl Sample {
         let theirs: Vec<String> =
             strings(&expected["ids_on_path"]).iter().map(|id| ours(id)).collect();
         self.same(&format!("path to {leaf}"), &path, &theirs);
-        let (messages, settings) = match session.agent_context_at(Some(leaf))? {
+        let (messages, settings) = match session.agent_context_at(leaf)? {
             Some(context) => {
                 let json = context.to_json();
                 (context.messages, json)
             }
             None => {
-                let context = session.context_at(Some(leaf))?;
+                let context = session.context_at(leaf)?;
                 let json = context.to_json();
                 (context.messages.into_iter().map(|message| message.json).collect(), json)
             }

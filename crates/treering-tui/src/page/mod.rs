@@ -153,7 +153,7 @@ impl Page {
 
     /// Returns the context at an entry of a session, marks included.
     pub fn of_context_at(session: &Session, id: &str) -> treering::Result<Self> {
-        let projection = session.projection_at(Some(id))?;
+        let projection = session.projection_at(id)?;
         let edited: std::collections::HashSet<String> = projection
             .selected()
             .filter(|id| projection.is_edited(id.as_str()))

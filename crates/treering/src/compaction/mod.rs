@@ -26,6 +26,7 @@ pub use text::{
 use crate::context::{ContextMessage, Model};
 use crate::entry::Role;
 use crate::error::Result;
+use crate::position::Position;
 use crate::session::Session;
 use outline::Outline;
 use std::collections::BTreeMap;
@@ -101,27 +102,26 @@ impl Session {
     /// session.append(Message::user(&"long ago ".repeat(20_000)))?;
     /// session.append(Message::assistant("acme", "m", "Yes."))?;
     /// let recent = session.append(Message::user(&"just now ".repeat(20_000)))?;
-    /// match session.prepare_compaction(&CompactionSettings::default())? {
+    /// match session.plan_compaction(&CompactionSettings::default())? {
     ///     Preparation::Ready(plan) => assert_eq!(plan.first_kept, recent),
     ///     why_not => panic!("{why_not:?}"),
     /// }
     /// # Ok::<(), treering::Error>(())
     /// ```
-    pub fn prepare_compaction(&self, settings: &CompactionSettings) -> Result<Preparation> {
-        let leaf = self.leaf();
-        self.prepare_compaction_at(leaf.as_ref().map(|leaf| leaf.as_str()), settings)
+    pub fn plan_compaction(&self, settings: &CompactionSettings) -> Result<Preparation> {
+        self.plan_compaction_at(Position::Leaf, settings)
     }
 
-    /// The same at another leaf; `None` is before the first entry.
-    pub fn prepare_compaction_at(
+    /// As [`plan_compaction`](Session::plan_compaction), at a position.
+    pub fn plan_compaction_at(
         &self,
-        leaf: Option<&str>,
+        position: impl Into<Position>,
         settings: &CompactionSettings,
     ) -> Result<Preparation> {
+        let (view, leaf) = self.view_at(&position.into())?;
         let Some(leaf) = leaf else { return Ok(Preparation::TooSmall) };
-        let leaf = self.tree().find(leaf)?;
-        let projection = self.projection_at(Some(leaf.as_str()))?;
-        plan::plan(leaf, projection, settings)
+        let id = view.tree().id(leaf);
+        plan::plan(id, view.projection(Some(leaf))?, settings)
     }
 
     /// Returns the size of the context at the leaf: the provider's last count, plus estimates of
@@ -135,26 +135,25 @@ impl Session {
     /// # Ok::<(), treering::Error>(())
     /// ```
     pub fn context_tokens(&self) -> Result<ContextTokens> {
-        let leaf = self.leaf();
-        self.context_tokens_at(leaf.as_ref().map(|leaf| leaf.as_str()))
+        self.context_tokens_at(Position::Leaf)
     }
 
-    /// The same at another leaf; `None` is before the first entry.
-    pub fn context_tokens_at(&self, leaf: Option<&str>) -> Result<ContextTokens> {
-        estimate::context_tokens(&mut Outline::new(self.projection_at(leaf)?)?)
+    /// As [`context_tokens`](Session::context_tokens), at a position.
+    pub fn context_tokens_at(&self, position: impl Into<Position>) -> Result<ContextTokens> {
+        estimate::context_tokens(&mut Outline::new(self.projection_at(position)?)?)
     }
 
-    /// Returns the system messages in the context at a leaf as the one they amount to: texts
+    /// Returns the system messages in the context at a position as the one they amount to: texts
     /// joined, sections patched, tools added and removed. A compaction carries it as its
     /// `systemMessage`.
-    pub fn system_message_at(&self, leaf: Option<&str>) -> Result<Option<Vec<u8>>> {
+    pub fn system_message_at(&self, position: impl Into<Position>) -> Result<Option<Vec<u8>>> {
         let mut messages = Vec::new();
         let add = |_, role, message: ContextMessage| {
             if role == Role::System {
                 messages.push(message.json);
             }
         };
-        Outline::new(self.projection_at(leaf)?)?.read(|_| false, add)?;
+        Outline::new(self.projection_at(position)?)?.read(|_| false, add)?;
         Ok(system::current(&messages))
     }
 }

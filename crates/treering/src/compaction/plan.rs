@@ -29,7 +29,7 @@ pub enum Preparation {
 /// session.append(Message::user("Name a colour."))?;
 /// session.append(Message::user("Another one."))?;
 /// let settings = CompactionSettings { keep_recent_tokens: 1, ..Default::default() };
-/// if let Some(plan) = session.prepare_compaction(&settings)?.ready() {
+/// if let Some(plan) = session.plan_compaction(&settings)?.ready() {
 ///     assert_eq!(plan.tokens_kept, 3);
 ///     assert_eq!(plan.read()?.messages_to_summarize.len(), 1);
 /// }

@@ -236,7 +236,7 @@ impl Projection {
     /// use treering::{Message, Session};
     /// let session = Session::in_memory("/project");
     /// let question = session.append(Message::user("hello"))?;
-    /// let label = session.label(question.as_str(), Some("start"))?;
+    /// let label = session.label(&question, Some("start"))?;
     /// assert_eq!(session.projection()?.selected().collect::<Vec<_>>(), [question, label]);
     /// # Ok::<(), treering::Error>(())
     /// ```
@@ -265,8 +265,8 @@ impl Projection {
     }
 
     /// Whether a context edit removes an entry or puts something in its place.
-    pub fn is_edited(&self, id: &str) -> bool {
-        self.edits.contains_key(id)
+    pub fn is_edited(&self, id: impl AsRef<str>) -> bool {
+        self.edits.contains_key(id.as_ref())
     }
 
     /// Returns the JSON around a projection's messages in [`Context::to_json`]: the part

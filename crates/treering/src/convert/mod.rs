@@ -18,6 +18,7 @@ pub(crate) use write::Conversion;
 use crate::dialect::Dialect;
 use crate::error::{Error, Result};
 use crate::fs::{self, NewFile};
+use crate::position::Position;
 use crate::session::Session;
 use std::io;
 use std::path::Path;
@@ -34,8 +35,8 @@ pub(crate) enum Extent {
 /// Choices for a conversion. All have defaults.
 #[derive(Debug, Clone, Default)]
 pub struct ConvertOptions {
-    /// Only the path to this entry (an id or its beginning), instead of the whole tree.
-    pub leaf: Option<String>,
+    /// Only the path to this position, instead of the whole tree.
+    pub path_to: Option<Position>,
 }
 
 /// Writes the session at `source` to the new file `target`, in another agent's way of writing.
@@ -73,11 +74,8 @@ pub fn convert_session(
 ) -> Result<ConversionReport> {
     let target = target.as_ref();
     check(target, dialect)?;
-    let leaf = match &options.leaf {
-        Some(leaf) => Some(session.tree().find(leaf)?),
-        None => session.leaf(),
-    };
-    let extent = if options.leaf.is_some() { Extent::Path } else { Extent::Whole };
+    let leaf = session.entry_at(options.path_to.as_ref().unwrap_or(&Position::Leaf))?;
+    let extent = if options.path_to.is_some() { Extent::Path } else { Extent::Whole };
     let conversion = Conversion::new(session, extent, leaf.as_ref(), session.header(), dialect)?;
     write_new(target, &conversion)
 }

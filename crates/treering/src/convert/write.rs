@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::header::Header;
 use crate::id::EntryId;
 use crate::json;
+use crate::position::Position;
 use crate::session::Session;
 use crate::snapshot::{Bodies, Snapshot};
 use crate::tree::{Row, Tree};
@@ -99,7 +100,7 @@ fn settle(
         Some(leaf) if session.leaf().is_none_or(|now| now.as_str() != leaf) => {
             session.branch(leaf).map(drop)
         }
-        None if session.leaf().is_some() => session.reset_leaf(),
+        None if session.leaf().is_some() => session.branch(Position::Start).map(drop),
         _ => Ok(()),
     };
     go(&session)?;

@@ -144,7 +144,7 @@ const REPAIRED: [&str; 13] = [
 /// # ))?;
 /// let repair = treering::doctor::repair(&path, Default::default())?;
 /// assert_eq!((repair.before.messages, repair.after.messages), (1, 2));
-/// assert_eq!(repair.relinked[0].to.as_ref().unwrap().as_str(), "a");
+/// assert_eq!(repair.relinked[0].to.as_ref().unwrap(), "a");
 /// let repaired = repair.output.unwrap();
 /// assert_eq!(repaired, dir.path().join("s.repaired.jsonl"));
 /// assert!(treering::doctor::examine(&repaired)?.is_healthy());

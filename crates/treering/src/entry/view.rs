@@ -13,7 +13,7 @@ use std::ops::Range;
 /// use treering::{Message, Session};
 /// let session = Session::in_memory("/project");
 /// let id = session.append(Message::user("hello"))?;
-/// let entry = session.entry(id.as_str())?;
+/// let entry = session.entry(&id)?;
 /// assert_eq!(entry.message().unwrap().text(), "hello");
 /// # Ok::<(), treering::Error>(())
 /// ```

@@ -34,7 +34,7 @@ use std::io::{self, BufWriter, Write};
 /// let id = session.append(Message::user("hello"))?;
 ///
 /// let louder = Session::open_filtered(&path, &Louder)?;
-/// assert_eq!(louder.entry(id.as_str())?.message().unwrap().text(), "HELLO");
+/// assert_eq!(louder.entry(&id)?.message().unwrap().text(), "HELLO");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait LineFilter: Send + Sync + fmt::Debug {

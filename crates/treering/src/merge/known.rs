@@ -61,7 +61,7 @@ impl<'a> KnownEntries<'a> {
         }
         let origin = about.origin.unwrap_or_else(|| Origin::here(tree.id_text(row)));
         let is_here = origin.session.is_none()
-            && tree.row(&origin.entry).is_some_and(|row| self.has_reached(row));
+            && tree.row(origin.entry.as_str()).is_some_and(|row| self.has_reached(row));
         Ok(is_here || self.origins.contains(&origin))
     }
 }

@@ -20,6 +20,7 @@ pub use pick::{Pick, Selection};
 pub use plan::{Merge, MergePlan, MergeSummary, Merged};
 
 use crate::entry::{Entry, Kind};
+use crate::id::EntryId;
 use crate::json;
 use std::borrow::Cow;
 
@@ -32,14 +33,14 @@ const MERGE_TYPE: &str = "treering.merge";
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Origin {
     /// The original entry.
-    pub entry: String,
+    pub entry: EntryId,
     /// Its session, if that is another one.
     pub session: Option<String>,
 }
 
 impl Origin {
     fn here(entry: &str) -> Self {
-        Origin { entry: entry.to_owned(), session: None }
+        Origin { entry: entry.into(), session: None }
     }
 
     /// Reads the origin that an entry of session `own` records.
@@ -49,11 +50,11 @@ impl Origin {
         let from = json::get(body, COPIED_FROM)?;
         let text = |key| json::get(from, key).and_then(json::string).map(Cow::into_owned);
         let session = text("session").filter(|session| session != own);
-        Some(Origin { entry: text("entry")?, session })
+        Some(Origin { entry: text("entry")?.into(), session })
     }
 
     fn to_json(&self) -> Vec<u8> {
-        let object = json::with_member(b"{}", "entry", &json::quoted(&self.entry));
+        let object = json::with_member(b"{}", "entry", &json::quoted(self.entry.as_str()));
         match &self.session {
             Some(session) => json::with_member(&object, "session", &json::quoted(session)),
             None => object,

@@ -9,36 +9,33 @@ use crate::session::Session;
 /// The entries to pick: one, or all from one entry to another below it.
 ///
 /// ```
+/// use treering::EntryId;
 /// use treering::merge::Selection;
-/// assert_eq!(Selection::range("a1", "b2"), "a1..b2".parse().unwrap());
-/// assert_eq!(Selection::entry("a1"), "a1".parse().unwrap());
+/// let id = EntryId::from("a1");
+/// assert_eq!(Selection::entry(&id), Selection::range(&id, &id));
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Selection {
-    from: String,
-    to: String,
+    from: EntryId,
+    to: EntryId,
 }
 
 impl Selection {
-    /// One entry, by id or unambiguous prefix.
-    pub fn entry(id: &str) -> Self {
-        Selection::range(id, id)
+    /// Selects one entry.
+    pub fn entry(id: impl Into<EntryId>) -> Self {
+        let id = id.into();
+        Selection { from: id.clone(), to: id }
     }
 
-    /// Returns the entries on the path from `from` to `to`, both included.
-    pub fn range(from: &str, to: &str) -> Self {
-        Selection { from: from.to_owned(), to: to.to_owned() }
+    /// Selects the entries on the path from `from` to `to`, both included.
+    pub fn range(from: impl Into<EntryId>, to: impl Into<EntryId>) -> Self {
+        Selection { from: from.into(), to: to.into() }
     }
 }
 
-impl std::str::FromStr for Selection {
-    type Err = std::convert::Infallible;
-
-    fn from_str(text: &str) -> std::result::Result<Self, Self::Err> {
-        Ok(match text.split_once("..") {
-            Some((from, to)) if !from.is_empty() && !to.is_empty() => Selection::range(from, to),
-            _ => Selection::entry(text),
-        })
+impl From<&EntryId> for Selection {
+    fn from(id: &EntryId) -> Self {
+        Selection::entry(id)
     }
 }
 
@@ -99,12 +96,12 @@ impl Session {
     /// let session = Session::in_memory("/project");
     /// let start = session.append(Message::user("Name a colour."))?;
     /// let red = session.append(Message::assistant("acme", "m", "Red."))?;
-    /// session.branch(start.as_str())?;
+    /// session.branch(&start)?;
     /// session.append(Message::assistant("acme", "m", "Blue."))?;
     ///
-    /// let copies = session.cherry_pick(&Selection::entry(red.as_str()))?;
-    /// let copy = session.entry(copies[0].as_str())?;
-    /// assert_eq!(copy.copied_from().unwrap().entry, red.as_str());
+    /// let copies = session.cherry_pick(&Selection::entry(&red))?;
+    /// let copy = session.entry(&copies[0])?;
+    /// assert_eq!(copy.copied_from().unwrap().entry, red);
     /// assert_eq!(session.context()?.messages.len(), 3);
     /// # Ok::<(), treering::Error>(())
     /// ```
@@ -129,9 +126,10 @@ impl Session {
         repeated: Repeated,
     ) -> Result<Pick> {
         self.check_writable()?;
-        let source = Source { view: source.view(), session: source.id() };
+        let source = Source { view: source.view(), session: source.id().to_string() };
         let tree = source.view.tree();
-        let (from, to) = (tree.find_row(&selection.from)?, tree.find_row(&selection.to)?);
+        let (from, to) =
+            (tree.find_row(selection.from.as_str())?, tree.find_row(selection.to.as_str())?);
         let path = tree.path_rows(to);
         let Some(start) = path.iter().position(|&row| row == from) else {
             return Err(Error::NotOnPath { entry: tree.id(from), leaf: Some(tree.id(to)) });
@@ -142,7 +140,7 @@ impl Session {
         }
         let chosen = (0..path.len()).map(|at| at >= start).collect();
         let (view, leaf) = self.view_and_leaf()?;
-        let target = Target::new(view, self.id(), leaf)?;
+        let target = Target::new(view, self.id().to_string(), leaf)?;
         let copies = copies(&source, path, chosen, &target, repeated)?;
         Ok(Pick::new(target.leaf(), copies))
     }

@@ -12,6 +12,7 @@ use crate::entry::NewEntry;
 use crate::error::{Error, Result};
 use crate::id::EntryId;
 use crate::json;
+use crate::position::Position;
 use crate::session::Session;
 use crate::snapshot::Bodies;
 use crate::tree::Row;
@@ -124,7 +125,7 @@ impl MergePlan {
 
 /// Merging branches.
 impl Session {
-    /// Plans the merge of the branch that ends at `other` into this one, with as many of its
+    /// Plans the merge of the branch that ends at a position into this one, with as many of its
     /// newest messages for a summarizer as fit into `budget` tokens (see
     /// [`branch_budget`](crate::branch_summary::branch_budget)). Changes nothing.
     ///
@@ -134,19 +135,19 @@ impl Session {
     /// let session = Session::in_memory("/project");
     /// let start = session.append(Message::user("Name a colour."))?;
     /// let red = session.append(Message::assistant("acme", "m", "Red."))?;
-    /// session.branch(start.as_str())?;
+    /// session.branch(&start)?;
     /// session.append(Message::assistant("acme", "m", "Blue."))?;
     ///
-    /// let Merge::Ready(plan) = session.merge_plan(red.as_str(), 0)? else { unreachable!() };
+    /// let Merge::Ready(plan) = session.plan_merge(&red, 0)? else { unreachable!() };
     /// assert_eq!(plan.entries, [red.clone()]);
     /// session.merge_full(&plan)?;
-    /// assert!(matches!(session.merge_plan(red.as_str(), 0)?, Merge::NothingNew));
+    /// assert!(matches!(session.plan_merge(&red, 0)?, Merge::NothingNew));
     /// # Ok::<(), treering::Error>(())
     /// ```
-    pub fn merge_plan(&self, other: &str, budget: u64) -> Result<Merge> {
-        let (view, leaf) = self.view_and_leaf()?;
-        let (tree, session) = (view.tree(), self.id());
-        let other = tree.find_row(other)?;
+    pub fn plan_merge(&self, from: impl Into<Position>, budget: u64) -> Result<Merge> {
+        let (view, [leaf, other]) = self.view_at_both(&Position::Leaf, &from.into())?;
+        let (tree, session) = (view.tree(), self.id().to_string());
+        let Some(other) = other else { return Ok(Merge::NothingNew) };
         let known = KnownEntries::at(&view, &session, leaf)?;
         let mut bodies = Bodies::default();
         let (mut base, mut rows) = (None, Vec::new());
@@ -161,7 +162,7 @@ impl Session {
             return Ok(Merge::NothingNew);
         }
         let common_ancestor = match leaf {
-            Some(leaf) => tree.common_ancestor(tree.id_text(leaf), tree.id_text(other))?,
+            Some(leaf) => tree.common_ancestor_row(leaf, other).map(|row| tree.id(row)),
             None => None,
         };
         let mut file_ops = FileOps::default();
@@ -208,7 +209,7 @@ impl Session {
     }
 
     fn merge_copies(&self, plan: &MergePlan) -> Result<Copies> {
-        let (view, session) = (self.view(), self.id());
+        let (view, session) = (self.view(), self.id().to_string());
         let tree = view.tree();
         let row =
             |id: &EntryId| tree.row(id.as_str()).ok_or_else(|| Error::UnknownEntry(id.to_string()));

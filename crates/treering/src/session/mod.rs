@@ -11,12 +11,15 @@ pub(crate) mod location;
 mod options;
 mod part;
 pub(crate) mod publish;
+mod reader;
 mod relocate;
 pub(crate) mod state;
 mod write;
 
+pub use crate::position::Resolved;
 pub use options::{Creation, Durability, LeafMoves, SessionOptions};
 pub use part::Part;
+pub use reader::{Entries, Reader};
 pub use relocate::relocate;
 pub(crate) use state::storage;
 
@@ -30,7 +33,8 @@ use crate::header::Header;
 use crate::id::{EntryId, SessionId};
 use crate::load::Loaded;
 use crate::log::{Journal, MemoryJournal};
-use crate::snapshot::{Bodies, RecordsOnPath, Snapshot};
+use crate::position::Position;
+use crate::snapshot::{RecordsOnPath, Snapshot};
 use crate::tree::{Row, Tree};
 use commit::{Flusher, GroupCommit};
 use state::{Backing, OpenedSession, State};
@@ -56,7 +60,7 @@ type Listener = Arc<dyn Fn(&Change) + Send + Sync>;
 /// let session = Session::create_at(&path, "/project", Default::default())?;
 /// let question = session.append(Message::user("Tea or coffee?"))?;
 /// session.append(Message::assistant("acme", "m", "Tea."))?;
-/// session.branch(question.as_str())?; // go back …
+/// session.branch(&question)?; // go back …
 /// session.append(Message::assistant("acme", "m", "Coffee!"))?; // … and differ
 /// drop(session);
 ///
@@ -82,40 +86,6 @@ pub struct Session {
 impl std::fmt::Debug for Session {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Session").field("id", &self.id()).field("path", &self.path()).finish()
-    }
-}
-
-/// Reads entries, from a snapshot of a session. A clone reads from the same snapshot.
-///
-/// ```
-/// let session = treering::Session::in_memory("/project");
-/// let id = session.append(treering::Message::user("hello"))?;
-/// let mut reader = session.reader();
-/// assert_eq!(reader.entry(id.as_str())?.id(), &id);
-/// # Ok::<(), treering::Error>(())
-/// ```
-#[derive(Debug, Clone)]
-pub struct Reader {
-    view: Snapshot,
-    bodies: Bodies,
-    /// The row after the last one that was read.
-    next: Row,
-}
-
-impl Reader {
-    /// Reads entries with the images that stand outside the session file (blobs of omp) in place of
-    /// their references. An image that is missing, or is not what the reference names, stays a
-    /// reference.
-    #[must_use]
-    pub fn with_images(self) -> Self {
-        Reader { bodies: self.bodies.inlining(), ..self }
-    }
-
-    /// An entry, by id or unambiguous prefix.
-    pub fn entry(&mut self, id: &str) -> Result<Entry> {
-        let row = self.view.tree().find_row_at(self.next, id)?;
-        self.next = row.next();
-        self.bodies.entry(&self.view, row)
     }
 }
 
@@ -240,10 +210,30 @@ impl Session {
         self.state().view()
     }
 
-    /// A snapshot, and the row of the leaf.
-    pub(crate) fn view_and_leaf(&self) -> Result<(Snapshot, Option<Row>)> {
+    /// Returns a snapshot, and the row of a position in it; `None` is before the first entry.
+    pub(crate) fn view_at(&self, position: &Position) -> Result<(Snapshot, Option<Row>)> {
         let state = self.state();
-        Ok((state.view(), state.row(state.leaf.as_ref().map(EntryId::as_str))?))
+        Ok((state.view(), state.row(position)?))
+    }
+
+    /// Returns a snapshot, and the rows of two positions in it.
+    pub(crate) fn view_at_both(
+        &self,
+        a: &Position,
+        b: &Position,
+    ) -> Result<(Snapshot, [Option<Row>; 2])> {
+        let state = self.state();
+        Ok((state.view(), [state.row(a)?, state.row(b)?]))
+    }
+
+    /// Returns a snapshot, and the row of the leaf.
+    pub(crate) fn view_and_leaf(&self) -> Result<(Snapshot, Option<Row>)> {
+        self.view_at(&Position::Leaf)
+    }
+
+    /// Returns the entry at a position; `None` is before the first entry.
+    pub(crate) fn entry_at(&self, position: &Position) -> Result<Option<EntryId>> {
+        self.state().entry_at(position)
     }
 
     /// Ids that no entry has.
@@ -260,9 +250,9 @@ impl Session {
 
 /// About the session.
 impl Session {
-    /// The session's id.
-    pub fn id(&self) -> String {
-        self.header().id
+    /// Returns the session's id, as its file has it.
+    pub fn id(&self) -> SessionId {
+        SessionId::of_file(&self.state().header().id)
     }
 
     /// The session's header.
@@ -321,40 +311,52 @@ impl Session {
         self.state().leaf.clone()
     }
 
-    /// Returns an entry, by id or unambiguous prefix. Images that stand outside the file are references
-    /// in it, see [`Reader::with_images`].
-    pub fn entry(&self, id: &str) -> Result<Entry> {
+    /// Returns the entry that a person means by `text`: the one with this id, or the only one whose id
+    /// begins with it. All other calls take ids as they are.
+    pub fn resolve(&self, text: &str) -> Resolved {
+        self.tree().resolve(text)
+    }
+
+    /// Returns an entry. Images that stand outside the file are references in it, see
+    /// [`Reader::with_images`].
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UnknownEntry`] if there is no entry of exactly this id.
+    pub fn entry(&self, id: impl AsRef<str>) -> Result<Entry> {
         let view = self.view();
-        let row = view.tree().find_row(id)?;
+        let row = view.tree().find_row(id.as_ref())?;
         view.entry(row)
     }
 
     /// Reads entries of the session as it is now, one after the other: faster than
     /// [`entry`](Session::entry) for many.
     pub fn reader(&self) -> Reader {
-        Reader { view: self.view(), bodies: Bodies::default(), next: Row::FIRST }
+        Reader::new(self.view())
     }
 
-    /// The entries from the root to the leaf.
-    pub fn path_to_leaf(&self) -> Result<Vec<Entry>> {
-        match self.leaf() {
-            Some(leaf) => self.path_to(leaf.as_str())?.collect(),
-            None => Ok(Vec::new()),
-        }
+    /// Returns the entries from the root to a position, each read when it is asked for.
+    ///
+    /// ```
+    /// use treering::{Message, Position, Session};
+    /// let session = Session::in_memory("/project");
+    /// let first = session.append(Message::user("one"))?;
+    /// session.append(Message::user("two"))?;
+    /// assert_eq!(session.path_to(Position::Leaf)?.count(), 2);
+    /// assert_eq!(session.path_to(&first)?.count(), 1);
+    /// # Ok::<(), treering::Error>(())
+    /// ```
+    pub fn path_to(&self, position: impl Into<Position>) -> Result<Entries> {
+        let (view, row) = self.view_at(&position.into())?;
+        let rows = row.map(|row| view.tree().path_rows(row)).unwrap_or_default();
+        Ok(Entries::new(view, rows))
     }
 
-    /// The entries from the root to `id`, each read when it is asked for.
-    pub fn path_to(&self, id: &str) -> Result<impl Iterator<Item = Result<Entry>> + use<>> {
-        let view = self.view();
-        let rows = view.tree().path_rows(view.tree().find_row(id)?);
-        Ok(view.entries(rows))
-    }
-
-    /// Every entry in file order, each read when it is asked for.
-    pub fn entries(&self) -> impl Iterator<Item = Result<Entry>> + use<> {
+    /// Returns every entry in file order, each read when it is asked for.
+    pub fn entries(&self) -> Entries {
         let view = self.view();
         let rows: Vec<Row> = view.tree().live().collect();
-        view.entries(rows)
+        Entries::new(view, rows)
     }
 
     /// The entries, in file order, whose record passes `wanted`, which gets what it is, who speaks in
@@ -376,21 +378,26 @@ impl Session {
         self.view().entries_where(wanted)
     }
 
-    /// Returns the context at the leaf: what the model sees.
+    /// Returns the context at the leaf: what the model sees. The same as
+    /// [`context_at`](Session::context_at) with [`Position::Leaf`].
     pub fn context(&self) -> Result<Context> {
-        Context::collect(self.projection()?)
+        self.context_at(Position::Leaf)
     }
 
-    /// Returns the context at another leaf; `None` is before the first entry.
-    pub fn context_at(&self, leaf: Option<&str>) -> Result<Context> {
-        Context::collect(self.projection_at(leaf)?)
+    /// Returns the context at a position.
+    pub fn context_at(&self, position: impl Into<Position>) -> Result<Context> {
+        Context::collect(self.projection_at(position)?)
     }
 
-    /// Returns what the agent that wrote the session would itself send to its model at a leaf, in
-    /// its own shape. `None` if that is the same as [`context_at`](Session::context_at), as for pi.
-    pub fn agent_context_at(&self, leaf: Option<&str>) -> Result<Option<AgentContext>> {
-        let view = self.view();
-        let row = leaf.map(|leaf| view.tree().find_row(leaf)).transpose()?;
+    /// Returns what the agent that wrote the session would itself send to its model at the leaf, in
+    /// its own shape. `None` if that is the same as [`context`](Session::context), as for pi.
+    pub fn agent_context(&self) -> Result<Option<AgentContext>> {
+        self.agent_context_at(Position::Leaf)
+    }
+
+    /// As [`agent_context`](Session::agent_context), at a position.
+    pub fn agent_context_at(&self, position: impl Into<Position>) -> Result<Option<AgentContext>> {
+        let (view, row) = self.view_at(&position.into())?;
         let rows = row.map(|row| view.tree().path_rows(row)).unwrap_or_default();
         let mut context = view.codec().agent_context(&mut RecordsOnPath::new(&view, rows))?;
         for message in context.iter_mut().flat_map(|context| &mut context.messages) {
@@ -399,16 +406,14 @@ impl Session {
         Ok(context)
     }
 
-    /// The context at the leaf, message by message: for contexts too large to hold.
+    /// Returns the context at the leaf, message by message: for contexts too large to hold.
     pub fn projection(&self) -> Result<Projection> {
-        let (view, leaf) = self.view_and_leaf()?;
-        view.projection(leaf)
+        self.projection_at(Position::Leaf)
     }
 
-    /// The context at another leaf, message by message.
-    pub fn projection_at(&self, leaf: Option<&str>) -> Result<Projection> {
-        let view = self.view();
-        let row = leaf.map(|leaf| view.tree().find_row(leaf)).transpose()?;
+    /// Returns the context at a position, message by message.
+    pub fn projection_at(&self, position: impl Into<Position>) -> Result<Projection> {
+        let (view, row) = self.view_at(&position.into())?;
         view.projection(row)
     }
 }

@@ -3,6 +3,7 @@
 use crate::dialect::Dialect;
 use crate::entry::{Kind, NewEntry};
 use crate::id::{EntryId, SessionId};
+use crate::position::Position;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -41,18 +42,36 @@ impl Durability {
 
 /// The effect of an append on the leaves; see
 /// [`append_to_branch`](crate::Session::append_to_branch).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LeafMoves<'a> {
-    /// Where the file's leaf must be; `None` is before the first entry.
-    pub expected: Option<&'a str>,
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LeafMoves {
+    /// Where the file's leaf must be.
+    pub expected: Position,
     /// Whether the file's leaf moves to the last of the new entries. Otherwise it stays.
     pub file: bool,
     /// Where the session's own leaf must be to move to the last of the new entries. It stays if it
     /// is elsewhere, or if this is `None`.
-    pub own: Option<Option<&'a str>>,
+    pub own: Option<Position>,
 }
 
-impl LeafMoves<'_> {
+impl LeafMoves {
+    /// Moves no leaf; the file's must be at `expected`.
+    pub fn none(expected: impl Into<Position>) -> Self {
+        LeafMoves { expected: expected.into(), file: false, own: None }
+    }
+
+    /// Moves the file's leaf to the last of the new entries.
+    #[must_use]
+    pub fn of_file(self) -> Self {
+        LeafMoves { file: true, ..self }
+    }
+
+    /// Moves the session's own leaf to the last of the new entries, if it is at `position`.
+    #[must_use]
+    pub fn of_session_at(self, position: impl Into<Position>) -> Self {
+        LeafMoves { own: Some(position.into()), ..self }
+    }
+
     /// Returns the session's own leaf after the append, given the one before it.
     pub(crate) fn own_leaf(
         &self,
@@ -60,7 +79,12 @@ impl LeafMoves<'_> {
         entries: &[NewEntry],
         ids: &[EntryId],
     ) -> Option<EntryId> {
-        let moves = self.own == Some(before.as_ref().map(EntryId::as_str));
+        let moves = match &self.own {
+            None => false,
+            Some(Position::Leaf) => true,
+            Some(Position::Start) => before.is_none(),
+            Some(Position::Entry(id)) => before.as_ref() == Some(id),
+        };
         let mut written = entries.iter().zip(ids).rev();
         let last = written.find(|(entry, _)| entry.kind() != Kind::Leaf).map(|(_, id)| id);
         if moves { last.or(before.as_ref()).cloned() } else { before.clone() }

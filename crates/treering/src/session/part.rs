@@ -13,6 +13,7 @@ use crate::fs;
 use crate::header::Header;
 use crate::id::{EntryId, IdMaker, SessionId};
 use crate::json;
+use crate::position::Position;
 use crate::snapshot::{Bodies, Snapshot};
 use crate::tree::{NONE, Row};
 use crate::{migrate, time};
@@ -27,10 +28,10 @@ pub enum Part {
     /// Every entry.
     #[default]
     All,
-    /// The path from the root to an entry, given by its id or an unambiguous prefix.
-    Branch(String),
+    /// The path from the root to a position.
+    Branch(Position),
     /// An entry and everything below it.
-    Subtree(String),
+    Subtree(EntryId),
 }
 
 impl Session {
@@ -43,7 +44,7 @@ impl Session {
     /// let session = Session::in_memory("/project");
     /// let question = session.append(Message::user("Tea or coffee?"))?;
     /// let mut lines = Vec::new();
-    /// session.write_part(&Part::Subtree(question.to_string()), &mut lines)?;
+    /// session.write_part(&Part::Subtree(question), &mut lines)?;
     /// assert_eq!(lines.iter().filter(|byte| **byte == b'\n').count(), 2); // header, question
     /// # Ok::<(), treering::Error>(())
     /// ```
@@ -58,17 +59,17 @@ impl Session {
         let header = Header::new(&SessionId::generate(), Path::new(cwd), source.as_deref());
         let written = match part {
             Part::All => migrate::copy(&*state.journal, &state.loaded, header.raw(), out).map(drop),
-            Part::Branch(id) => {
-                let header_row = state.loaded.header_row();
+            Part::Branch(position) => {
+                let (header_row, row) = (state.loaded.header_row(), state.row(position)?);
                 drop(state);
-                let path = view.tree().path_rows(view.tree().find_row(id)?);
+                let path = row.map(|row| view.tree().path_rows(row)).unwrap_or_default();
                 let copy = PathCopy { dialect, name: None, header: &header, header_row };
                 copy.write(&view, &path, out)
             }
             Part::Subtree(id) => {
                 let leaf = state.leaf.clone();
                 drop(state);
-                let top = view.tree().find_row(id)?;
+                let top = view.tree().find_row(id.as_str())?;
                 out.write_all(header.raw())
                     .and_then(|()| out.write_all(b"\n"))
                     .map_err(Error::Storage)?;

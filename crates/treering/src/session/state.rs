@@ -9,6 +9,7 @@ use crate::id::{EntryId, IdMaker};
 use crate::load::{LoadError, Loaded};
 use crate::log::{FileJournal, Joined, Journal, JournalError, MemoryJournal, lock, scan};
 use crate::migrate::{self, Upgrade};
+use crate::position::Position;
 use crate::snapshot::Snapshot;
 use crate::tree::{Node, Row};
 use std::collections::HashSet;
@@ -98,9 +99,9 @@ pub(crate) enum Expect<'a> {
     /// Nothing: if others moved on, this becomes a branch.
     Nothing,
     /// That it is this one.
-    Leaf(Option<&'a str>),
+    Leaf(&'a Position),
     /// That it is this one, and what becomes of it and of the session's own leaf.
-    Branch(LeafMoves<'a>),
+    Branch(&'a LeafMoves),
 }
 
 impl State {
@@ -320,12 +321,22 @@ impl State {
         ids
     }
 
-    fn expected_leaf(&self, expected: Option<&str>) -> Result<Option<EntryId>> {
+    fn expected_leaf(&self, expected: &Position) -> Result<Option<EntryId>> {
         let actual = self.file_leaf()?;
-        if actual.as_ref().map(EntryId::as_str) == expected {
+        let expected = self.named(expected);
+        if actual.as_ref() == expected {
             return Ok(actual);
         }
-        Err(Error::LeafMoved { expected: expected.map(EntryId::from), actual })
+        Err(Error::LeafMoved { expected: expected.cloned(), actual })
+    }
+
+    /// Returns the entry that a position names, whether it exists or not.
+    pub(crate) fn named<'a>(&'a self, position: &'a Position) -> Option<&'a EntryId> {
+        match position {
+            Position::Leaf => self.leaf.as_ref(),
+            Position::Entry(id) => Some(id),
+            Position::Start => None,
+        }
     }
 
     /// Fails if the session's name stands where it cannot be changed: then an entry that gives another
@@ -445,9 +456,14 @@ impl State {
         Ok(())
     }
 
-    /// The row an id or prefix means; `None` for no entry at all.
-    pub(crate) fn row(&self, id: Option<&str>) -> Result<Option<Row>> {
-        id.map(|id| self.loaded.tree.find_row(id)).transpose()
+    /// Returns the row of a position; `None` is before the first entry.
+    pub(crate) fn row(&self, position: &Position) -> Result<Option<Row>> {
+        self.named(position).map(|id| self.loaded.tree.find_row(id.as_str())).transpose()
+    }
+
+    /// Returns the entry at a position; `None` is before the first entry.
+    pub(crate) fn entry_at(&self, position: &Position) -> Result<Option<EntryId>> {
+        Ok(self.row(position)?.map(|row| self.loaded.tree.id(row)))
     }
 }
 

@@ -10,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::id::EntryId;
 use crate::log::Journal;
 use crate::migrate::{self, Upgrade};
+use crate::position::Position;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -25,16 +26,19 @@ impl Session {
         self.write(entries, Expect::Nothing)
     }
 
-    /// Appends to `leaf`, provided that it is still the session's active leaf;
-    /// else fails with [`Error::LeafMoved`].
+    /// Appends to `leaf`, provided that it is still the active leaf of the file.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::LeafMoved`] if the file's leaf is elsewhere.
     pub fn append_expecting(
         &self,
-        leaf: Option<&str>,
+        leaf: impl Into<Position>,
         entries: &[NewEntry],
     ) -> Result<Vec<EntryId>> {
         // The entries of others must be read before the first attempt, not after it.
         self.refresh()?;
-        self.write(entries, Expect::Leaf(leaf))
+        self.write(entries, Expect::Leaf(&leaf.into()))
     }
 
     /// Appends entries to a branch that may have been left meanwhile, in one write, and moves only the
@@ -54,20 +58,19 @@ impl Session {
     /// let question = session.append(Message::user("Name a color."))?;
     /// let other = session.append(Message::user("Never mind."))?;
     /// let late = Message::assistant("acme", "m", "Red.").into_entry().under(Some(question));
-    /// let moves = LeafMoves { expected: Some(other.as_str()), file: false, own: None };
-    /// session.append_to_branch(&[late], moves)?;
+    /// session.append_to_branch(&[late], &LeafMoves::none(&other))?;
     /// assert_eq!(session.leaf(), Some(other));
     /// # Ok::<(), treering::Error>(())
     /// ```
     pub fn append_to_branch(
         &self,
         entries: &[NewEntry],
-        moves: LeafMoves<'_>,
+        moves: &LeafMoves,
     ) -> Result<Vec<EntryId>> {
         self.refresh()?;
         let mut all = entries.to_vec();
         if !moves.file && !all.is_empty() {
-            all.push(NewEntry::leaf(moves.expected.map(EntryId::from).as_ref()));
+            all.push(NewEntry::leaf(self.state().named(&moves.expected)));
         }
         let mut ids = self.write(&all, Expect::Branch(moves))?;
         ids.truncate(entries.len());
@@ -142,48 +145,51 @@ impl Session {
         journal.sync().map_err(Error::NotDurable)
     }
 
-    /// Moves the leaf to an entry. The next append is its child. Survives a restart.
-    pub fn branch(&self, id: &str) -> Result<EntryId> {
-        let target = self.tree().find(id)?;
-        self.move_leaf(Some(target.clone()))?;
+    /// Moves the leaf to a position: the next append is a child of that entry, or a new root at
+    /// [`Position::Start`]. Survives a restart. Returns the new leaf.
+    ///
+    /// ```
+    /// use treering::{Message, Position, Session};
+    /// let session = Session::in_memory("/project");
+    /// let first = session.append(Message::user("one"))?;
+    /// session.append(Message::user("two"))?;
+    /// assert_eq!(session.branch(&first)?, Some(first));
+    /// assert_eq!(session.branch(Position::Start)?, None);
+    /// # Ok::<(), treering::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UnknownEntry`] if there is no such entry.
+    pub fn branch(&self, position: impl Into<Position>) -> Result<Option<EntryId>> {
+        let (target, is_there) = {
+            let state = self.state();
+            let target = state.entry_at(&position.into())?;
+            let is_there = state.leaf == target && state.file_leaf()? == target;
+            (target, is_there)
+        };
+        if !is_there {
+            self.append_all(&[NewEntry::leaf(target.as_ref())])?;
+        }
         Ok(target)
     }
 
-    /// Moves the leaf before the first entry. The next append is a new root. Survives a restart.
-    pub fn reset_leaf(&self) -> Result<()> {
-        self.move_leaf(None)
-    }
-
-    fn move_leaf(&self, target: Option<EntryId>) -> Result<()> {
-        let there = {
-            let state = self.state();
-            state.leaf == target && state.file_leaf()? == target
-        };
-        if !there {
-            self.append_all(&[NewEntry::leaf(target.as_ref())])?;
-        }
-        Ok(())
-    }
-
     /// Moves this session's leaf without recording it: other readers, and a restart, see nothing.
-    pub fn branch_in_memory(&self, id: Option<&str>) -> Result<()> {
+    pub fn branch_in_memory(&self, position: impl Into<Position>) -> Result<()> {
         let mut state = self.state();
-        state.leaf = match id {
-            Some(id) => Some(state.loaded.tree.find(id)?),
-            None => None,
-        };
+        state.leaf = state.entry_at(&position.into())?;
         Ok(())
     }
 
-    /// Moves the leaf to `id` (`None`: before the first entry) and appends a summary of what was
-    /// left there. With `details` (JSON) and other fields set by the caller through `extend`.
+    /// Moves the leaf to a position and appends a summary of what was left there. With `details`
+    /// (JSON) and other fields set by the caller through `extend`.
     pub fn branch_with_summary(
         &self,
-        id: Option<&str>,
+        position: impl Into<Position>,
         summary: &str,
         extend: impl FnOnce(NewEntry) -> Result<NewEntry>,
     ) -> Result<EntryId> {
-        let target = id.map(|id| self.tree().find(id)).transpose()?;
+        let target = self.state().entry_at(&position.into())?;
         let left = self.leaf();
         let entry = NewEntry::branch_summary(left.as_ref(), summary).under(target);
         self.append(extend(entry)?)
@@ -198,7 +204,7 @@ impl Session {
     /// let id = session.new_id();
     /// let label = NewEntry::label(&id, Some("start"));
     /// session.append_all(&[Message::user("hello").into_entry().with_id(id.clone()), label])?;
-    /// assert_eq!(session.tree().label(id.as_str()), Some("start"));
+    /// assert_eq!(session.tree().label(&id), Some("start"));
     /// # Ok::<(), treering::Error>(())
     /// ```
     pub fn new_id(&self) -> EntryId {
@@ -206,7 +212,11 @@ impl Session {
     }
 
     /// Labels an entry; `None` or an empty text clears the label.
-    pub fn label(&self, id: &str, label: Option<&str>) -> Result<EntryId> {
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UnknownEntry`] if there is no entry of exactly this id.
+    pub fn label(&self, id: impl AsRef<str>, label: Option<&str>) -> Result<EntryId> {
         let target = self.tree().find(id)?;
         self.append(NewEntry::label(&target, label.filter(|label| !label.is_empty())))
     }

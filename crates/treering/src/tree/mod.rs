@@ -17,10 +17,14 @@ use crate::entry::{Kind, Role};
 use crate::error::{Error, Result};
 use crate::findings::Problem;
 use crate::id::EntryId;
+use crate::position::Resolved;
 use foldhash::quality::RandomState;
 use std::collections::{HashMap, HashSet};
 use std::hash::BuildHasher;
 use std::sync::{Arc, OnceLock};
+
+/// The number of entries that an ambiguous text is answered with.
+const MAX_CANDIDATES: usize = 10;
 
 /// A snapshot of a session's tree.
 ///
@@ -29,12 +33,12 @@ use std::sync::{Arc, OnceLock};
 /// let session = Session::in_memory("/project");
 /// let question = session.append(Message::user("which way?"))?;
 /// let left = session.append(Message::assistant("acme", "m", "left"))?;
-/// session.branch(question.as_str())?;
+/// session.branch(&question)?;
 /// let right = session.append(Message::assistant("acme", "m", "right"))?;
 ///
 /// let tree = session.tree();
-/// assert_eq!(tree.children(question.as_str())?.len(), 3); // left, the leaf entry, right
-/// assert_eq!(tree.common_ancestor(left.as_str(), right.as_str())?, Some(question));
+/// assert_eq!(tree.children(&question)?.len(), 3); // left, the leaf entry, right
+/// assert_eq!(tree.common_ancestor(&left, &right)?, Some(question));
 /// # Ok::<(), treering::Error>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -194,40 +198,42 @@ impl Tree {
     }
 
     /// Returns whether there is an entry of exactly this id.
-    pub fn contains(&self, id: &str) -> bool {
-        self.row(id).is_some()
+    pub fn contains(&self, id: impl AsRef<str>) -> bool {
+        self.row(id.as_ref()).is_some()
     }
 
-    /// Returns the id that `id` means: itself, or the only id that starts with it.
+    /// Returns the id of an entry.
     ///
-    /// ```
-    /// # use treering::{Message, Session};
-    /// # let session = Session::in_memory("/project");
-    /// let id = session.append(Message::user("hi"))?;
-    /// assert_eq!(session.tree().find(&id.as_str()[..3])?, id);
-    /// assert!(session.tree().find("nobody").is_err());
-    /// # Ok::<(), treering::Error>(())
-    /// ```
-    pub fn find(&self, id: &str) -> Result<EntryId> {
-        self.find_row(id).map(|row| self.id(row))
+    /// # Errors
+    ///
+    /// [`Error::UnknownEntry`] if there is no entry of exactly this id.
+    pub fn find(&self, id: impl AsRef<str>) -> Result<EntryId> {
+        self.find_row(id.as_ref()).map(|row| self.id(row))
     }
 
     pub(crate) fn find_row(&self, id: &str) -> Result<Row> {
-        if let Some(row) = self.row(id) {
-            return Ok(row);
+        self.row(id).ok_or_else(|| Error::UnknownEntry(id.to_owned()))
+    }
+
+    /// Returns the entry that a text means: the one with this id, or the only one whose id begins
+    /// with it. See [`Session::resolve`](crate::Session::resolve).
+    pub fn resolve(&self, text: &str) -> Resolved {
+        if let Some(row) = self.row(text) {
+            return Resolved::Found(self.id(row));
         }
-        let unknown = || Error::UnknownEntry(id.to_owned());
-        if id.is_empty() {
-            return Err(unknown());
+        if text.is_empty() {
+            return Resolved::Unknown;
         }
-        let mut hits = self.live().filter(|&row| self.id_text(row).starts_with(id));
-        let first = hits.next().ok_or_else(unknown)?;
-        let more: Vec<Row> = hits.take(9).collect();
-        if more.is_empty() {
-            return Ok(first);
+        let hits = self.live().filter(|&row| self.id_text(row).starts_with(text));
+        let mut hits: Vec<EntryId> = hits.take(MAX_CANDIDATES).map(|row| self.id(row)).collect();
+        match (hits.len(), hits.pop()) {
+            (1, Some(only)) => Resolved::Found(only),
+            (_, Some(last)) => {
+                hits.push(last);
+                Resolved::Ambiguous(hits)
+            }
+            _ => Resolved::Unknown,
         }
-        let candidates = std::iter::once(first).chain(more).map(|row| self.id_text(row).to_owned());
-        Err(Error::AmbiguousEntry { prefix: id.to_owned(), candidates: candidates.collect() })
     }
 
     /// Returns the same as [`find_row`](Self::find_row), and tries `likely` first: sequential
@@ -329,18 +335,18 @@ impl Tree {
     }
 
     /// Returns the entry's type.
-    pub fn kind(&self, id: &str) -> Result<Kind> {
-        Ok(self.node(self.find_row(id)?).kind())
+    pub fn kind(&self, id: impl AsRef<str>) -> Result<Kind> {
+        Ok(self.node(self.find_row(id.as_ref())?).kind())
     }
 
     /// Returns the role of the entry, if it is a message.
-    pub fn role(&self, id: &str) -> Result<Option<Role>> {
-        Ok(self.node(self.find_row(id)?).role())
+    pub fn role(&self, id: impl AsRef<str>) -> Result<Option<Role>> {
+        Ok(self.node(self.find_row(id.as_ref())?).role())
     }
 
     /// Returns the label on an entry.
-    pub fn label(&self, id: &str) -> Option<&str> {
-        let row = self.find_row(id).ok()?;
+    pub fn label(&self, id: impl AsRef<str>) -> Option<&str> {
+        let row = self.find_row(id.as_ref()).ok()?;
         self.label_of(row).map(|label| &*label.text)
     }
 

@@ -163,20 +163,20 @@ impl Tree {
     }
 
     /// The entries from the root to `id`.
-    pub fn path(&self, id: &str) -> Result<Vec<EntryId>> {
-        let rows = self.path_rows(self.find_row(id)?);
+    pub fn path(&self, id: impl AsRef<str>) -> Result<Vec<EntryId>> {
+        let rows = self.path_rows(self.find_row(id.as_ref())?);
         Ok(rows.into_iter().map(|row| self.id(row)).collect())
     }
 
     /// The entry that `id` continues; `None` for a root.
-    pub fn parent(&self, id: &str) -> Result<Option<EntryId>> {
-        let parent = self.node(self.find_row(id)?).parent;
+    pub fn parent(&self, id: impl AsRef<str>) -> Result<Option<EntryId>> {
+        let parent = self.node(self.find_row(id.as_ref())?).parent;
         Ok((parent != NONE).then(|| self.id(parent)))
     }
 
     /// The entries directly under `id`, oldest first.
-    pub fn children(&self, id: &str) -> Result<Vec<EntryId>> {
-        let rows = self.children_index().of(self.find_row(id)?);
+    pub fn children(&self, id: impl AsRef<str>) -> Result<Vec<EntryId>> {
+        let rows = self.children_index().of(self.find_row(id.as_ref())?);
         Ok(rows.iter().map(|&row| self.id(row)).collect())
     }
 
@@ -221,37 +221,39 @@ impl Tree {
     }
 
     /// Returns the number of entries above `id`.
-    pub fn depth(&self, id: &str) -> Result<usize> {
-        Ok(self.ancestors(self.find_row(id)?).count() - 1)
+    pub fn depth(&self, id: impl AsRef<str>) -> Result<usize> {
+        Ok(self.ancestors(self.find_row(id.as_ref())?).count() - 1)
     }
 
     /// Whether `ancestor` is `id` or above it.
-    pub fn is_ancestor(&self, ancestor: &str, id: &str) -> Result<bool> {
-        let (ancestor, row) = (self.find_row(ancestor)?, self.find_row(id)?);
+    pub fn is_ancestor(&self, ancestor: impl AsRef<str>, id: impl AsRef<str>) -> Result<bool> {
+        let (ancestor, row) = (self.find_row(ancestor.as_ref())?, self.find_row(id.as_ref())?);
         Ok(self.ancestors(row).any(|row| row == ancestor))
     }
 
     /// The deepest entry that both paths share; `None` if they have different roots.
-    pub fn common_ancestor(&self, a: &str, b: &str) -> Result<Option<EntryId>> {
-        let (a, b) = (self.find_row(a)?, self.find_row(b)?);
+    pub fn common_ancestor(
+        &self,
+        a: impl AsRef<str>,
+        b: impl AsRef<str>,
+    ) -> Result<Option<EntryId>> {
+        let (a, b) = (self.find_row(a.as_ref())?, self.find_row(b.as_ref())?);
         Ok(self.common_ancestor_row(a, b).map(|row| self.id(row)))
     }
 
-    fn common_ancestor_row(&self, a: Row, b: Row) -> Option<Row> {
+    pub(crate) fn common_ancestor_row(&self, a: Row, b: Row) -> Option<Row> {
         let (a, b) = (self.path_rows(a), self.path_rows(b));
         let shared = a.iter().zip(&b).take_while(|(a, b)| a == b).count();
         shared.checked_sub(1).map(|last| a[last])
     }
 
-    /// Returns the entries that are abandoned when the leaf moves from `from` to `to`: those of
-    /// `from`'s path below the deepest common ancestor, oldest first. `None` means before the first
+    /// Returns the rows that are abandoned when the leaf moves from one row to another: those of the
+    /// first one's path below the deepest common ancestor, oldest first. `None` is before the first
     /// entry.
-    pub fn abandoned(&self, from: Option<&str>, to: Option<&str>) -> Result<Vec<EntryId>> {
-        let path = |id: Option<&str>| -> Result<Vec<Row>> {
-            id.map_or(Ok(Vec::new()), |id| Ok(self.path_rows(self.find_row(id)?)))
-        };
-        let (from, to) = (path(from)?, path(to)?);
+    pub(crate) fn abandoned(&self, from: Option<Row>, to: Option<Row>) -> Vec<Row> {
+        let path = |row: Option<Row>| row.map_or(Vec::new(), |row| self.path_rows(row));
+        let (mut from, to) = (path(from), path(to));
         let shared = from.iter().zip(&to).take_while(|(a, b)| a == b).count();
-        Ok(from[shared..].iter().map(|&row| self.id(row)).collect())
+        from.split_off(shared)
     }
 }

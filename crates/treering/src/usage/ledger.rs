@@ -8,6 +8,8 @@ use super::read::Usage;
 use super::survey::{Event, ModelNames, UsageReader};
 use crate::entry::Role;
 use crate::error::Result;
+use crate::id::EntryId;
+use crate::position::Position;
 use crate::session::{Part, Session};
 use crate::snapshot::Snapshot;
 use crate::tree::{Node, Row};
@@ -86,7 +88,7 @@ struct Counted {
 /// let answer = session.append(NewEntry::from_json(
 ///     br#"{"type":"message","message":{"role":"assistant","content":[],"usage":{"output":5}}}"#,
 /// )?)?;
-/// let fork = session.fork(answer.as_str(), ForkOptions::default())?;
+/// let fork = session.fork(&answer, ForkOptions::default())?;
 ///
 /// let mut ledger = Ledger::default();
 /// ledger.add(&session)?;
@@ -153,18 +155,22 @@ impl Ledger {
         })
     }
 
-    /// Takes in the path from the root to `leaf`.
-    pub fn add_branch(&mut self, session: &Session, leaf: &str) -> Result<Added> {
-        let view = session.view();
-        let rows = view.tree().path_rows(view.tree().find_row(leaf)?);
+    /// Takes in the path from the root to a position.
+    pub fn add_branch(
+        &mut self,
+        session: &Session,
+        position: impl Into<Position>,
+    ) -> Result<Added> {
+        let (view, row) = session.view_at(&position.into())?;
+        let rows = row.map(|row| view.tree().path_rows(row)).unwrap_or_default();
         self.stats.branches += 1;
         self.take(session, &view, &rows, |models| models.inherit(&view, rows.iter().copied()))
     }
 
     /// Takes in an entry and everything below it.
-    fn add_subtree(&mut self, session: &Session, top: &str) -> Result<Added> {
+    fn add_subtree(&mut self, session: &Session, top: &EntryId) -> Result<Added> {
         let view = session.view();
-        let top = view.tree().find_row(top)?;
+        let top = view.tree().find_row(top.as_str())?;
         let mut is_below = vec![false; view.tree().row_count()];
         let mut rows = Vec::new();
         for row in branches::preorder(view.tree()) {
@@ -187,7 +193,7 @@ impl Ledger {
     pub fn add_part(&mut self, session: &Session, part: &Part) -> Result<Added> {
         match part {
             Part::All => self.add(session),
-            Part::Branch(leaf) => self.add_branch(session, leaf),
+            Part::Branch(position) => self.add_branch(session, position),
             Part::Subtree(top) => self.add_subtree(session, top),
         }
     }

@@ -25,6 +25,7 @@ pub use read::{Cost, Usage};
 pub(crate) use survey::of_rows;
 
 use crate::error::Result;
+use crate::position::Position;
 use crate::session::{Part, Session};
 
 /// The purpose of a request to a model.
@@ -66,23 +67,23 @@ impl Session {
     ///     br#"{"type":"message","message":{"role":"assistant","content":[],
     ///          "usage":{"input":10,"output":5,"cost":{"total":0.25}}}}"#,
     /// )?)?;
-    /// let usage = session.entry_usage(id.as_str())?.unwrap();
+    /// let usage = session.entry_usage(&id)?.unwrap();
     /// assert_eq!((usage.total(), usage.cost.dollars()), (15, 0.25));
     /// # Ok::<(), treering::Error>(())
     /// ```
-    pub fn entry_usage(&self, id: &str) -> Result<Option<Usage>> {
-        survey::of_entry(&self.view(), id)
+    pub fn entry_usage(&self, id: impl AsRef<str>) -> Result<Option<Usage>> {
+        survey::of_entry(&self.view(), id.as_ref())
     }
 
-    /// Returns the usage of the path from the root to `leaf`, each event once.
-    pub fn branch_usage(&self, leaf: &str) -> Result<Usage> {
-        Ok(self.branch_stats(leaf)?.usage)
+    /// Returns the usage of the path from the root to a position, each event once.
+    pub fn branch_usage(&self, position: impl Into<Position>) -> Result<Usage> {
+        Ok(self.branch_stats(position)?.usage)
     }
 
-    /// Returns the content and usage of the path from the root to `leaf`. Only the path is read.
-    pub fn branch_stats(&self, leaf: &str) -> Result<Stats> {
+    /// Returns the content and usage of the path from the root to a position. Only the path is read.
+    pub fn branch_stats(&self, position: impl Into<Position>) -> Result<Stats> {
         let mut ledger = Ledger::of_one();
-        ledger.add_branch(self, leaf)?;
+        ledger.add_branch(self, position)?;
         Ok(ledger.stats())
     }
 
@@ -116,7 +117,7 @@ impl Session {
     /// let session = Session::in_memory("/project");
     /// let question = session.append(Message::user("which way?"))?;
     /// let left = session.append(Message::assistant("acme", "m", "left"))?;
-    /// session.branch(question.as_str())?;
+    /// session.branch(&question)?;
     /// let right = session.append(Message::assistant("acme", "m", "right"))?;
     ///
     /// let branches = session.branches()?;

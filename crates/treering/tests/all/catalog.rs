@@ -31,7 +31,7 @@ fn a_list_says_what_a_session_is_about() {
     let listing = catalog.list("/project", |_| {}).unwrap();
     assert_eq!(listing.sessions.len(), 1);
     let info = &listing.sessions[0];
-    assert_eq!((info.id.clone(), info.cwd.as_str()), (session.id(), "/project"));
+    assert_eq!((info.id.clone(), info.cwd.as_str()), (session.id().to_string(), "/project"));
     assert_eq!(info.path, session.path().unwrap());
     assert_eq!((info.message_count, info.entry_count), (4, 6));
     assert_eq!((info.branch_count, session.tree().leaves().len()), (2, 2));
@@ -82,12 +82,12 @@ fn sessions_are_found_by_id_wherever_they_are() {
     let catalog = Catalog::new(root.path());
     let one = session(&catalog, "/project", "one");
     session(&catalog, "/other", "two");
-    assert_eq!(catalog.find_by_id(&one.id()).unwrap(), one.path());
+    assert_eq!(catalog.find_by_id(one.id()).unwrap(), one.path());
     assert_eq!(catalog.find_by_id("nobody").unwrap(), None);
-    assert_eq!(catalog.find_by_id(&one.id()[1..]).unwrap(), None, "exactly this id");
+    assert_eq!(catalog.find_by_id(&one.id().to_string()[1..]).unwrap(), None, "exactly this id");
     let renamed = root.path().join("renamed.jsonl");
     std::fs::rename(one.path().unwrap(), &renamed).unwrap();
-    assert_eq!(catalog.find_by_id(&one.id()).unwrap(), Some(renamed), "the header decides");
+    assert_eq!(catalog.find_by_id(one.id()).unwrap(), Some(renamed), "the header decides");
     let nowhere = Catalog::new(root.path().join("missing"));
     assert_eq!(nowhere.find_by_id("x").unwrap(), None);
 }

@@ -56,7 +56,7 @@ pub(crate) fn ids(messages: &[ContextMessage]) -> String {
 }
 
 fn prepared(session: &Session, keep: u64) -> Prepared {
-    match session.prepare_compaction(&keeping(keep)).unwrap() {
+    match session.plan_compaction(&keeping(keep)).unwrap() {
         Preparation::Ready(plan) => {
             let prepared = plan.read().unwrap();
             let context = session.context_tokens().unwrap();
@@ -68,7 +68,7 @@ fn prepared(session: &Session, keep: u64) -> Prepared {
 }
 
 fn is_too_small(session: &Session, keep: u64) -> bool {
-    matches!(session.prepare_compaction(&keeping(keep)).unwrap(), Preparation::TooSmall)
+    matches!(session.plan_compaction(&keeping(keep)).unwrap(), Preparation::TooSmall)
 }
 
 /// Returns the first kept entry, the summarized entries, and the beginning of a split turn.
@@ -105,7 +105,7 @@ fn a_model_may_have_its_own_settings() {
     assert_eq!(settings.of_model(None).keep_recent_tokens, 20_000);
     // The model in force decides.
     let lines = [user("a", None), user("b", Some("a")), assistant("c", Some("b"))];
-    let plan = open(file(&lines)).prepare_compaction(&settings).unwrap().ready().unwrap();
+    let plan = open(file(&lines)).plan_compaction(&settings).unwrap().ready().unwrap();
     assert_eq!(plan.first_kept, "c");
 }
 
@@ -169,7 +169,7 @@ fn why_there_is_nothing_to_compact() {
     assert!(is_too_small(&Session::in_memory("/project"), 0));
     assert!(is_too_small(&conversation(&[("user", 10)]), 0));
     let done = open(file(&[user("a", None), compaction("c", Some("a"), "a")]));
-    let done = done.prepare_compaction(&keeping(0)).unwrap();
+    let done = done.plan_compaction(&keeping(0)).unwrap();
     assert!(matches!(done, Preparation::AlreadyCompacted));
     let system = json!({"role": "system", "content": "rules", "timestamp": 1});
     let lines = [message("s", None, system), user("a", Some("s"))];
@@ -279,7 +279,7 @@ fn the_prompt_is_carried_along() {
     let plan = prepared(&session, 1);
     let carried: Value = serde_json::from_slice(plan.system_message.as_deref().unwrap()).unwrap();
     assert_eq!(carried, system("one\n\ntwo"));
-    assert_eq!(session.system_message_at(Some("b")).unwrap(), plan.system_message);
+    assert_eq!(session.system_message_at("b").unwrap(), plan.system_message);
     assert_eq!(ids(&plan.messages_to_summarize), "a");
     assert_eq!(plan.tokens_before, 2 + 1 + 1, "the system messages count as one");
 }
@@ -372,7 +372,7 @@ fn planning_reads_what_is_kept_and_not_the_rest() {
     let read = || journal.1.swap(0, Ordering::Relaxed);
     let all = journal.len().unwrap();
     assert!(read() >= all && all > 6_000_000);
-    let plan = session.prepare_compaction(&keeping(6000)).unwrap().ready().unwrap();
+    let plan = session.plan_compaction(&keeping(6000)).unwrap().ready().unwrap();
     assert_eq!(plan.first_kept, "19900");
     assert!(read() < 600_000, "the end, the beginning, and the model");
     session.context_tokens().unwrap();

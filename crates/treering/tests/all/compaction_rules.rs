@@ -271,7 +271,7 @@ proptest! {
         let (counted, estimated) = naive.tokens();
         let size = session.context_tokens().unwrap();
         prop_assert_eq!((size.usage_tokens, size.trailing_tokens), (counted, estimated));
-        let found = session.prepare_compaction(&keeping(keep)).unwrap();
+        let found = session.plan_compaction(&keeping(keep)).unwrap();
         if entries.last().unwrap().0 == "compaction" {
             prop_assert!(matches!(found, Preparation::AlreadyCompacted));
             return Ok(());

@@ -67,7 +67,7 @@ fn worked_example_through_the_verbs() {
     let session = Session::in_memory("/p");
     let say = |text: &str| session.append(Message::user(text)).unwrap();
     let ids: Vec<_> = ["m1", "m2", "m3", "m4", "m5", "m6"].into_iter().map(say).collect();
-    let bs1 = session.branch_with_summary(Some(ids[1].as_str()), "what was tried", Ok).unwrap();
+    let bs1 = session.branch_with_summary(ids[1].as_str(), "what was tried", Ok).unwrap();
     let (m7, m8) = (say("m7"), say("m8"));
     let expected = crate::support::join([&ids[0], &ids[1], &bs1, &m7, &m8]);
     assert_eq!(sources(&session.context().unwrap()), expected);

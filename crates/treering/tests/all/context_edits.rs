@@ -70,12 +70,12 @@ fn dropping_takes_out_what_belongs_together() {
         let again = open(written(&session));
         assert_eq!(again.context().unwrap(), session.context().unwrap());
         // Elsewhere nothing changed.
-        assert_eq!(sources(&session.context_at(Some("end")).unwrap()), all);
+        assert_eq!(sources(&session.context_at("end").unwrap()), all);
 
         let targets: Vec<String> = plan.targets.iter().map(|id| id.to_string()).collect();
         let targets: Vec<&str> = targets.iter().map(String::as_str).collect();
         session.restore_in_context(&targets).unwrap();
-        let before = session.context_at(Some("end")).unwrap();
+        let before = session.context_at("end").unwrap();
         assert_eq!(session.context().unwrap().messages, before.messages, "{drop:?} undone");
     }
 }
@@ -92,14 +92,14 @@ fn tokens_are_counted() {
             .sum()
     };
     let before = tokens(&session);
-    let plan = session.plan_drop(&["c"]).unwrap();
+    let plan = session.plan_drop(["c"]).unwrap();
     assert_eq!((plan.tokens_before, join(&plan.companions)), (before, "rx ry".to_owned()));
     session.edit_context(&plan).unwrap();
     assert_eq!(tokens(&session), plan.tokens_after);
     let plan = session.plan_replace("d", &"long ".repeat(100)).unwrap();
     session.edit_context(&plan).unwrap();
     assert_eq!(tokens(&session), plan.tokens_after);
-    let plan = session.plan_restore(&["c", "d"]).unwrap();
+    let plan = session.plan_restore(["c", "d"]).unwrap();
     session.edit_context(&plan).unwrap();
     assert_eq!((tokens(&session), plan.tokens_after), (before, before));
 }
@@ -123,8 +123,8 @@ fn replacing_gives_another_text() {
         assert!(found.contains(expected), "{entry}: {found}");
     }
     assert!(session.context().unwrap().to_llm(Pairing::Strict).repairs.is_empty());
-    session.restore_in_context(&["a", "c", "rx", "d", "cm"]).unwrap();
-    let before = session.context_at(Some("end")).unwrap();
+    session.restore_in_context(["a", "c", "rx", "d", "cm"]).unwrap();
+    let before = session.context_at("end").unwrap();
     assert_eq!(session.context().unwrap().messages, before.messages);
 }
 
@@ -132,35 +132,35 @@ fn replacing_gives_another_text() {
 fn what_is_refused() {
     let session = open(file(&story()));
     let refused = |what: String, why: &str| assert!(what.contains(why), "{what}");
-    refused(why(session.drop_from_context(&["nowhere"])), "no entry");
-    refused(why(session.drop_from_context(&["side"])), "side is not on the path to end");
-    refused(why(session.drop_from_context(&["l"])), "contributes nothing");
-    refused(why(session.drop_from_context(&["a", "rx"])), "result of a tool call");
+    refused(why(session.drop_from_context(["nowhere"])), "no entry");
+    refused(why(session.drop_from_context(["side"])), "side is not on the path to end");
+    refused(why(session.drop_from_context(["l"])), "contributes nothing");
+    refused(why(session.drop_from_context(["a", "rx"])), "result of a tool call");
     refused(why(session.replace_in_context("sh", "x")), "drop it instead");
     refused(why(session.replace_in_context("s", "x")), "drop it instead");
-    refused(why(session.restore_in_context(&["a"])), "no edit of it");
+    refused(why(session.restore_in_context(["a"])), "no edit of it");
     assert_eq!(session.tree().len(), story().len(), "nothing was written");
-    session.drop_from_context(&["c"]).unwrap();
-    refused(why(session.drop_from_context(&["c"])), "already");
+    session.drop_from_context(["c"]).unwrap();
+    refused(why(session.drop_from_context(["c"])), "already");
     refused(why(session.replace_in_context("c", "x")), "bring it back first");
     // A result brings its call back, and that all its results.
-    session.restore_in_context(&["ry"]).unwrap();
+    session.restore_in_context(["ry"]).unwrap();
     assert_eq!(seen(&session), "a c rx ry d s sh cm end");
 
     let mut lines = story();
     lines.push(compaction("k", Some("end"), "cm"));
     let session = open(file(&lines));
-    refused(why(session.drop_from_context(&["a"])), "contributes nothing");
-    refused(why(session.drop_from_context(&["k"])), "compacted");
+    refused(why(session.drop_from_context(["a"])), "contributes nothing");
+    refused(why(session.drop_from_context(["k"])), "compacted");
     refused(why(session.replace_in_context("k", "x")), "drop it instead");
     let future = open(file(&story()).replace("\"version\":3", "\"version\":9"));
-    assert!(matches!(future.drop_from_context(&["a"]), Err(Error::ReadOnly { .. })));
+    assert!(matches!(future.drop_from_context(["a"]), Err(Error::ReadOnly { .. })));
 }
 
 #[test]
 fn a_result_without_its_call_may_go() {
     let lines = [user("a", None), result("r", Some("a"), "x"), user("b", Some("r"))];
     let session = open(file(&lines));
-    session.drop_from_context(&["r"]).unwrap();
+    session.drop_from_context(["r"]).unwrap();
     assert_eq!(seen(&session), "a b");
 }

@@ -3,7 +3,7 @@
 use crate::support::{HEADER, outline};
 use std::path::Path;
 use treering::session::Creation;
-use treering::{Catalog, Error, Message, NewEntry, Session, SessionId, SessionOptions};
+use treering::{Catalog, Error, Message, NewEntry, Position, Session, SessionId, SessionOptions};
 
 fn create(file: &Path, creation: Creation) -> Session {
     let options = SessionOptions { creation, ..SessionOptions::default() };
@@ -180,7 +180,7 @@ fn a_line_is_a_line_whatever_is_in_it() {
     let again = Session::open(&file).unwrap();
     assert_eq!(again.findings().unwrap(), []);
     assert_eq!(outline(&session), outline(&again));
-    let first = again.path_to_leaf().unwrap().remove(0);
+    let first = again.path_to(Position::Leaf).unwrap().next().unwrap().unwrap();
     assert_eq!(first.message().unwrap().text(), "two\nlines\r\n\0\u{2028}\u{7f}");
     assert_eq!(again.name().as_deref(), Some("a name"));
 }

@@ -4,7 +4,7 @@
 use crate::support::{Leaf, assert_agrees, assert_own_line, assert_tail_agrees, cases, outline};
 use proptest::prelude::*;
 use std::path::Path;
-use treering::{Error, ForkOptions, Message, Session};
+use treering::{Error, ForkOptions, Message, Position, Session};
 use treering_testkit::generate::{Plan, session_bytes, small};
 use treering_testkit::model::Model;
 use treering_testkit::mutate::mutate;
@@ -31,7 +31,7 @@ fn exercise(session: &Session) {
         // Sequential reads find the same.
         assert_eq!(reader.entry(item.id).unwrap().record(), entry.record());
     }
-    for entry in session.path_to_leaf().unwrap() {
+    for entry in session.path_to(Position::Leaf).unwrap().map(Result::unwrap) {
         assert!(tree.contains(entry.id().as_str()));
     }
     let context = session.context().unwrap();

@@ -5,7 +5,7 @@ use crate::support::{HEADER, join, open, sources, try_open};
 use serde_json::Value;
 use tempfile::TempDir;
 use treering::session::Creation;
-use treering::{Dialect, Error, Message, NewEntry, Session, SessionOptions};
+use treering::{Dialect, Error, Message, NewEntry, Position, Session, SessionOptions};
 use treering_testkit::model;
 
 /// A title slot as omp writes it.
@@ -127,13 +127,10 @@ fn the_header_of_the_uuid_design_is_a_node() {
     let tree = session.tree();
     assert_eq!(join(tree.path("s9t0u1").unwrap()), "a1b2c3 d4e5f6 g7h8i9 p6q7r8 s9t0u1");
     assert_eq!(session.leaf().unwrap().as_str(), "s9t0u1");
-    assert_eq!((session.id(), session.cwd()), ("s".to_owned(), "/p".to_owned()));
+    assert_eq!((session.id().to_string(), session.cwd()), ("s".to_owned(), "/p".to_owned()));
     assert_eq!(join(tree.branch_points()), "g7h8i9");
     assert_eq!(sources(&session.context().unwrap()), "d4e5f6 g7h8i9 p6q7r8 s9t0u1");
-    assert_eq!(
-        sources(&session.context_at(Some("m3n4o5")).unwrap()),
-        "d4e5f6 g7h8i9 j0k1l2 m3n4o5"
-    );
+    assert_eq!(sources(&session.context_at("m3n4o5").unwrap()), "d4e5f6 g7h8i9 j0k1l2 m3n4o5");
     assert!(session.findings().unwrap().is_empty());
 }
 
@@ -142,7 +139,7 @@ fn summaries_and_compactions_of_the_uuid_design_apply() {
     let popped = r#"{"type":"stack_summary","uuid":"x1y2z3","parentUuid":"g7h8i9","summary":"Work done after this point"}"#;
     let compacted = r#"{"type":"compaction","uuid":"c1","parentUuid":"x1y2z3","summary":"so far","firstKeptEntryUuid":"g7h8i9","tokensBefore":50000}"#;
     let session = open(format!("{DESIGN}{popped}\n{compacted}\n"));
-    let context = session.context_at(Some("x1y2z3")).unwrap();
+    let context = session.context_at("x1y2z3").unwrap();
     assert_eq!(sources(&context), "d4e5f6 g7h8i9 x1y2z3");
     let summary = model::value(&context.messages[2].json).unwrap();
     assert_eq!(
@@ -197,7 +194,7 @@ fn a_reset_hides_what_was_before_it() {
     let session = open(lines.join("\n") + "\n");
     assert_eq!(session.dialect(), Dialect::Omp);
     assert_eq!(sources(&session.context().unwrap()), "c3");
-    assert_eq!(sources(&session.context_at(Some("a1")).unwrap()), "a1");
+    assert_eq!(sources(&session.context_at("a1").unwrap()), "a1");
 }
 
 #[test]
@@ -252,7 +249,7 @@ fn operators_leaf_entries_say_what_was_left() {
     let answer = session.append(Message::assistant("p", "m", "hello")).unwrap();
     session.branch("a1").unwrap();
     let other = session.append(Message::assistant("p", "m", "hullo")).unwrap();
-    session.reset_leaf().unwrap();
+    session.branch(Position::Start).unwrap();
     let text = std::fs::read_to_string(&path).unwrap();
     let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let moves: Vec<&Value> = lines.iter().filter(|line| line["type"] == "leaf").collect();
@@ -265,7 +262,7 @@ fn operators_leaf_entries_say_what_was_left() {
     assert_eq!(join(session.tree().path(other.as_str()).unwrap()), format!("a1 {other}"));
     let again = Session::open(&path).unwrap();
     assert_eq!(again.leaf(), None);
-    assert_eq!(sources(&again.context_at(Some(other.as_str())).unwrap()), format!("a1 {other}"));
+    assert_eq!(sources(&again.context_at(other.as_str()).unwrap()), format!("a1 {other}"));
     assert!(again.findings().unwrap().is_empty());
 }
 

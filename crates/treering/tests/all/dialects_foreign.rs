@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use treering::entry::MessageView;
 use treering::merge::{Repeated, Selection};
 use treering::provider::Pairing;
-use treering::{Dialect, Error, Message, Session};
+use treering::{Dialect, Error, Message, Position, Session};
 use treering_testkit::model;
 
 /// Returns a record of Claude Code's.
@@ -157,7 +157,7 @@ fn a_compact_boundary_cuts_the_context() {
         (&summary["role"], &summary["summary"]),
         (&"compactionSummary".into(), &"What was said before.".into())
     );
-    assert_eq!(sources(&session.context_at(Some("a1")).unwrap()), "u1 a1");
+    assert_eq!(sources(&session.context_at("a1").unwrap()), "u1 a1");
 }
 
 #[test]
@@ -165,7 +165,7 @@ fn a_later_duplicate_counts() {
     let again = asked("u1", None).replace("\"content\":\"u1\"", "\"content\":\"changed\"");
     let session = open(lines(&[asked("u1", None), answered("a1", "u1"), again]));
     assert_eq!((session.tree().len(), session.tree().shadowed()), (2, 1));
-    let context = session.context_at(Some("a1")).unwrap();
+    let context = session.context_at("a1").unwrap();
     assert_eq!(MessageView::new(&context.messages[0].json).text(), "changed");
     assert!(
         session.findings().unwrap().iter().any(|finding| finding.code().starts_with("duplicate"))
@@ -280,7 +280,7 @@ fn assert_read_only(path: &Path, dialect: Dialect) {
         session.append(Message::user("hello")).map(drop),
         session.set_name("name").map(drop),
         session.label(id.as_str(), Some("x")).map(drop),
-        session.reset_leaf(),
+        session.branch(Position::Start).map(drop),
     ];
     for (at, refused) in refused.into_iter().enumerate() {
         assert!(
@@ -371,7 +371,7 @@ fn a_rollback_makes_a_branch() {
     assert_eq!(texts(&session), "one 1 three 3");
     let tree = session.tree();
     assert_eq!((tree.leaves().len(), tree.branch_points().len()), (2, 1));
-    let left = session.context_at(Some(tree.leaves()[0].as_str())).unwrap();
+    let left = session.context_at(tree.leaves()[0].as_str()).unwrap();
     assert_eq!(sources(&left).split(' ').count(), 4);
 }
 

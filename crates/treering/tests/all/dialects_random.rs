@@ -9,7 +9,9 @@ use tempfile::TempDir;
 use treering::convert::{ConvertOptions, convert};
 use treering::provider::Pairing;
 use treering::session::Creation;
-use treering::{Context, Dialect, EntryId, Kind, Message, NewEntry, Session, SessionOptions};
+use treering::{
+    Context, Dialect, EntryId, Kind, Message, NewEntry, Position, Session, SessionOptions,
+};
 use treering_testkit::model;
 use treering_testkit::rng::Rng;
 
@@ -180,7 +182,7 @@ impl Worked {
         match step {
             Step::Append(entry) => drop(self.session.append(entry.clone()).unwrap()),
             Step::Branch(id) => drop(self.session.branch(id).unwrap()),
-            Step::Reset => self.session.reset_leaf().unwrap(),
+            Step::Reset => drop(self.session.branch(Position::Start).unwrap()),
             Step::Summary(target, text, id, time) => {
                 let extend = |entry: NewEntry| Ok(entry.with_id(id.clone()).at(*time));
                 self.session.branch_with_summary(target.as_deref(), text, extend).unwrap();
@@ -214,7 +216,7 @@ fn assert_same_context(ours: &Session, theirs: &Session, leaf: Option<&str>, wha
 
 /// Returns the name by Operator's rule: what the nearest entry on the path says.
 fn name_on_path(session: &Session) -> Option<String> {
-    let path = session.path_to_leaf().unwrap();
+    let path = session.path_to(Position::Leaf).unwrap().collect::<Result<Vec<_>, _>>().unwrap();
     let named = path.iter().rev().find(|entry| entry.kind() == Kind::SessionInfo)?;
     named.text("name").map(|name| name.into_owned()).filter(|name| !name.is_empty())
 }

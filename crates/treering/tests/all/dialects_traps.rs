@@ -142,7 +142,7 @@ fn numbers_that_are_not_finite_are_null_where_the_writer_is_python() {
                 .map(|message| treering::entry::MessageView::new(&message.json).text());
             assert_eq!(join(texts), "first second third", "{dialect} {value}");
             let entry = session.entry("b2").unwrap();
-            let agents = session.agent_context_at(Some("c3")).unwrap().unwrap();
+            let agents = session.agent_context_at("c3").unwrap().unwrap();
             for json in [context.to_json(), entry.raw().to_vec(), agents.to_json()] {
                 let valid: Result<serde_json::Value, _> = serde_json::from_slice(&json);
                 assert!(valid.is_ok(), "{dialect}: {}", String::from_utf8_lossy(&json));
@@ -221,7 +221,7 @@ fn a_parent_that_is_absent_null_or_empty_is_none() {
             let lines = [first, said(dialect, "b2", &parent, "\"root\"", "")];
             let session = session(dialect, &lines);
             assert_eq!(session.tree().path("b2").unwrap().len(), 1, "{dialect} {parent:?}");
-            assert_eq!(sources(&session.context_at(Some("b2")).unwrap()), "b2", "{dialect}");
+            assert_eq!(sources(&session.context_at("b2").unwrap()), "b2", "{dialect}");
             assert!(session.findings().unwrap().is_empty(), "{dialect}: {:?}", session.findings());
         }
     }

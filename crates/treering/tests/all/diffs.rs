@@ -38,8 +38,8 @@ fn each_side_is_what_the_other_has_not() {
     assert_eq!(diff.a.usage.cost.to_string(), "1");
     assert_eq!(diff.b.usage.cost.to_string(), "0.25", "a copy was paid for elsewhere");
     let sum = |ids: &[&str]| -> u64 {
-        let all = session.context_at(Some("s")).unwrap().messages;
-        let all = all.into_iter().chain(session.context_at(Some("c2")).unwrap().messages);
+        let all = session.context_at("s").unwrap().messages;
+        let all = all.into_iter().chain(session.context_at("c2").unwrap().messages);
         all.filter(|m| ids.contains(&m.entry.as_str()))
             .map(|m| treering::compaction::estimate_tokens(&m.json))
             .sum()

@@ -155,7 +155,7 @@ fn a_branch_that_could_not_be_made_durable_did_not_happen() {
     journal.script_syncs([SyncFault::Fails, SyncFault::Fails]);
     session.branch(first.as_str()).unwrap_err();
     assert_eq!(session.leaf().as_ref(), Some(&second));
-    session.branch_in_memory(Some(first.as_str())).unwrap();
+    session.branch_in_memory(first.as_str()).unwrap();
     session.append(Message::user("lost")).unwrap_err();
     assert_eq!(session.leaf(), Some(first), "back to where it was, wherever that is");
 }

@@ -10,7 +10,7 @@ use std::io::Write;
 use std::sync::Arc;
 use treering::findings::Problem;
 use treering::storage::MemoryJournal;
-use treering::{Error, Message, Session, SessionOptions};
+use treering::{Error, Message, Position, Session, SessionOptions};
 use treering_testkit::faulty::{AppendFault, Faulty};
 
 fn problems(session: &Session) -> Vec<(u64, Problem)> {
@@ -270,7 +270,7 @@ fn branch_and_reset_leaf_then_restart() {
     let b = session.append(Message::assistant("acme", "m", "b")).unwrap();
     session.branch(a.as_str()).unwrap();
     assert_eq!(Session::open(&file).unwrap().leaf().as_ref(), Some(&a));
-    session.reset_leaf().unwrap();
+    session.branch(Position::Start).unwrap();
     let again = Session::open(&file).unwrap();
     assert_eq!(again.leaf(), None);
     let root = again.append(Message::user("another start")).unwrap();
@@ -280,7 +280,7 @@ fn branch_and_reset_leaf_then_restart() {
     let last = again.tree().ids().next_back().unwrap();
     assert_eq!(again.entry(last.as_str()).unwrap().parent(), Some(&b));
     // In memory only: a restart sees nothing of it.
-    again.branch_in_memory(Some(a.as_str())).unwrap();
+    again.branch_in_memory(a.as_str()).unwrap();
     assert_eq!(again.leaf().as_ref(), Some(&a));
     assert_eq!(Session::open(&file).unwrap().leaf(), Some(b));
 }
@@ -296,15 +296,16 @@ fn moving_to_where_one_is_writes_nothing() {
 }
 
 #[test]
-fn unknown_and_ambiguous_entries_are_refused() {
+fn unknown_entries_are_refused() {
     let session = open(file(&[user("abc1", None), user("abc2", Some("abc1"))]));
     let before = outline(&session);
     for result in [
         session.branch("nobody").map(drop),
-        session.branch_with_summary(Some("nobody"), "s", Ok).map(drop),
+        session.branch("abc").map(drop),
+        session.branch_with_summary("nobody", "s", Ok).map(drop),
         session.label("", Some("x")).map(drop),
         session.fork("nobody", Default::default()).map(drop),
-        session.branch_in_memory(Some("nobody")),
+        session.branch_in_memory("nobody"),
         session.append(Message::user("x").into_entry().under(Some("nobody".into()))).map(drop),
     ] {
         assert!(matches!(result, Err(Error::UnknownEntry(_))), "{result:?}");

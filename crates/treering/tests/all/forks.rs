@@ -67,7 +67,7 @@ fn a_compaction_that_kept_from_a_label_keeps_from_what_follows_it() {
     let (_, session) = put(directory.path(), &lines);
     let fork = session.fork("d", ForkOptions::default()).unwrap();
     assert_eq!(fork.entry("c").unwrap().text("firstKeptEntryId").unwrap(), "b");
-    assert_eq!(fork.context().unwrap(), session.context_at(Some("d")).unwrap());
+    assert_eq!(fork.context().unwrap(), session.context_at("d").unwrap());
 }
 
 #[test]

@@ -138,7 +138,7 @@ fn forks_in_another_dialect_stay_out_of_their_sources_directory() {
         assert_eq!(Some(fork.dialect()), options.dialect);
         let project = Catalog::new(root).dir_for(source.cwd());
         assert_eq!(fork.path().unwrap().parent(), Some(&*project));
-        let context = source.context_at(Some(leaf.as_str())).unwrap();
+        let context = source.context_at(leaf.as_str()).unwrap();
         let ours = fork.context().unwrap();
         assert_eq!(spoken(&ours), spoken(&context), "{}", file.display());
     }

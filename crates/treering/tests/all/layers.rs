@@ -12,7 +12,7 @@ use std::path::Path;
 /// the modules before it. ARCHITECTURE.md shows the same list.
 const LAYERS: [(&str, &[&str]); 8] = [
     ("base", &["json", "fs", "time", "id", "serde_ids"]),
-    ("vocabulary", &["dialect::name", "error", "findings"]),
+    ("vocabulary", &["dialect::name", "error", "findings", "position"]),
     ("records", &["entry", "header"]),
     ("storage", &["log", "tree"]),
     ("reading", &["dialect", "load", "snapshot", "context", "llm"]),

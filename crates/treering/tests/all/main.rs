@@ -27,6 +27,7 @@ mod diffs;
 mod doctor;
 mod doctor_repair;
 mod durability;
+mod exact_ids;
 mod faults;
 mod findings;
 mod forks;

@@ -3,8 +3,8 @@
 use crate::support::{
     assistant, calls, entry, file, join, leaf, open, path, result, sources, user, written,
 };
-use treering::merge::{MERGE_SUMMARY_PREAMBLE, Merge, MergePlan, MergeSummary};
-use treering::{Error, Kind, Message, Session};
+use treering::merge::{MERGE_SUMMARY_PREAMBLE, Merge, MergePlan, MergeSummary, Selection};
+use treering::{Error, Kind, Message, Position, Session};
 
 /// `m1 m2` and `s1 s2 s3` below `a`; the leaf is `m2`.
 fn story() -> Vec<String> {
@@ -19,14 +19,14 @@ fn story() -> Vec<String> {
 }
 
 fn ready(session: &Session, other: &str) -> MergePlan {
-    match session.merge_plan(other, 0).unwrap() {
+    match session.plan_merge(other, 0).unwrap() {
         Merge::Ready(plan) => *plan,
         Merge::NothingNew => panic!("nothing to merge"),
     }
 }
 
 fn new(session: &Session, other: &str) -> String {
-    match session.merge_plan(other, 0).unwrap() {
+    match session.plan_merge(other, 0).unwrap() {
         Merge::Ready(plan) => join(&plan.entries),
         Merge::NothingNew => String::new(),
     }
@@ -66,7 +66,7 @@ fn a_plan_has_what_the_other_branch_did() {
 fn there_may_be_nothing_to_merge() {
     let session = open(file(&story()));
     for other in ["m2", "m1", "a"] {
-        assert!(matches!(session.merge_plan(other, 0).unwrap(), Merge::NothingNew), "{other}");
+        assert!(matches!(session.plan_merge(other, 0).unwrap(), Merge::NothingNew), "{other}");
     }
     // Nothing was said there.
     session.branch("a").unwrap();
@@ -74,11 +74,11 @@ fn there_may_be_nothing_to_merge() {
     let model = session.append(model).unwrap();
     session.branch("m2").unwrap();
     assert_eq!(new(&session, model.as_str()), "");
-    assert!(matches!(session.merge_plan("nowhere", 0), Err(Error::UnknownEntry(_))));
+    assert!(matches!(session.plan_merge("nowhere", 0), Err(Error::UnknownEntry(_))));
     // An entry that continues this one, and one that has nothing in common with it.
     session.branch("s1").unwrap();
     assert!(ready(&session, "s3").is_continuation());
-    session.reset_leaf().unwrap();
+    session.branch(Position::Start).unwrap();
     let plan = ready(&session, "s3");
     assert_eq!((join(&plan.entries), plan.base), ("a s1 s2 s3".into(), None));
 }
@@ -204,7 +204,7 @@ fn what_came_by_way_of_a_third_branch_is_known() {
 #[test]
 fn what_was_picked_is_not_merged_again() {
     let session = open(file(&story()));
-    session.cherry_pick(&"s2".parse().unwrap()).unwrap();
+    session.cherry_pick(&Selection::entry("s2")).unwrap();
     let plan = ready(&session, "s3");
     assert_eq!((join(&plan.entries), plan.base.unwrap().as_str()), ("s1".into(), "a"));
 }
@@ -238,7 +238,7 @@ fn a_merge_that_was_cut_short_is_completed_by_the_next() {
     for lines in 7..=10 {
         let session = open(&bytes[..ends[lines - 1]]);
         let done = lines - 7;
-        match session.merge_plan("s3", 0).unwrap() {
+        match session.plan_merge("s3", 0).unwrap() {
             Merge::Ready(plan) => {
                 assert_eq!(join(&plan.entries), ["s1 s2 s3", "s2 s3", "s3"][done]);
                 let rest = session.merge_full(&plan).unwrap();

@@ -65,8 +65,8 @@ impl World {
                 entry.parent().map(|up| self.copied[up.as_str()].clone()).unwrap_or_default();
             known.insert(id.clone());
             if let Some(origin) = entry.copied_from() {
-                copied.insert(origin.entry.clone());
-                self.origins.insert(id.clone(), origin.entry);
+                copied.insert(origin.entry.to_string());
+                self.origins.insert(id.clone(), origin.entry.to_string());
             }
             if let Some(from) = entry.merged_from() {
                 known.extend(self.known[&*from].iter().cloned());
@@ -186,7 +186,7 @@ impl World {
     fn merge(&mut self) {
         let other = self.some();
         let expected = self.expected(&other);
-        let plan = match self.session.merge_plan(&other, 0).unwrap() {
+        let plan = match self.session.plan_merge(&other, 0).unwrap() {
             Merge::Ready(plan) => plan,
             Merge::NothingNew => {
                 let tree = self.session.tree();
@@ -209,7 +209,7 @@ impl World {
             self.session.merge_summary(&plan, summary).unwrap();
             self.learn();
         }
-        assert!(matches!(self.session.merge_plan(&other, 0).unwrap(), Merge::NothingNew));
+        assert!(matches!(self.session.plan_merge(&other, 0).unwrap(), Merge::NothingNew));
     }
 
     fn reopened(&self) -> Session {
@@ -232,7 +232,7 @@ proptest! {
         prop_assert_eq!(again.leaf(), world.session.leaf());
         prop_assert_eq!(again.context().unwrap(), world.session.context().unwrap());
         for other in world.session.tree().leaves() {
-            let plan = |session: &Session| match session.merge_plan(other.as_str(), 0).unwrap() {
+            let plan = |session: &Session| match session.plan_merge(other.as_str(), 0).unwrap() {
                 Merge::Ready(plan) => plan.entries,
                 Merge::NothingNew => Vec::new(),
             };

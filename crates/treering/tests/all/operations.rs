@@ -7,7 +7,7 @@ use proptest::sample::Index;
 use std::path::PathBuf;
 use std::sync::Arc;
 use treering::storage::MemoryJournal;
-use treering::{EntryId, ForkOptions, Message, NewEntry, Session, SessionOptions};
+use treering::{EntryId, ForkOptions, Message, NewEntry, Position, Session, SessionOptions};
 
 #[derive(Debug, Clone)]
 enum Op {
@@ -185,11 +185,11 @@ impl Bench {
             }
             Op::Branch(index) => {
                 let Some(id) = self.id(*index) else { return };
-                assert_eq!(self.session.branch(id.as_str()).unwrap(), id);
+                assert_eq!(self.session.branch(&id).unwrap().as_ref(), Some(&id));
                 self.moved(Some(id));
             }
             Op::ResetLeaf => {
-                self.session.reset_leaf().unwrap();
+                self.session.branch(Position::Start).unwrap();
                 self.moved(None);
             }
             Op::BranchWithSummary(index, summary) => {
@@ -244,7 +244,7 @@ impl Bench {
             None => written(&fork),
         };
         assert_agrees(&fork, &bytes, Leaf::OfTheFile);
-        let before = self.session.context_at(Some(leaf.as_str())).unwrap();
+        let before = self.session.context_at(leaf.as_str()).unwrap();
         assert_eq!(fork.context().unwrap(), before, "a fork sees what its source saw");
         let (tree, forked) = (self.session.tree(), fork.tree());
         let kept = tree.path(leaf.as_str()).unwrap();

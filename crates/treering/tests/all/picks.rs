@@ -1,5 +1,6 @@
 //! Cherry-picking: what is copied, with what, and what is not.
 
+use super::support::selection;
 use crate::support::{
     assistant, calls, compaction, entry, file, join, label, leaf, open, path, result, sources, user,
 };
@@ -33,7 +34,7 @@ fn story() -> Vec<String> {
 }
 
 fn planned(session: &Session, selection: &str) -> Pick {
-    let selection: Selection = selection.parse().unwrap();
+    let selection = self::selection(selection);
     session.plan_pick(session, &selection, Repeated::Skipped).unwrap()
 }
 
@@ -92,7 +93,7 @@ fn a_copy_has_the_bytes_of_its_original() {
 #[test]
 fn what_is_there_is_not_copied_again_unless_asked_for() {
     let session = open(file(&story()));
-    session.cherry_pick(&"b..d".parse().unwrap()).unwrap();
+    session.cherry_pick(&selection("b..d")).unwrap();
     let plan = planned(&session, "a..s");
     assert_eq!(join(&plan.entries), "s");
     let skipped: Vec<String> = plan.skipped.iter().map(|(from, _)| from.to_string()).collect();
@@ -102,7 +103,7 @@ fn what_is_there_is_not_copied_again_unless_asked_for() {
     assert!(planned(&session, "b").is_empty());
     assert_eq!(session.pick(&planned(&session, "b")).unwrap().len(), 0);
 
-    let all = session.plan_pick(&session, &"b..d".parse().unwrap(), Repeated::Copied).unwrap();
+    let all = session.plan_pick(&session, &selection("b..d"), Repeated::Copied).unwrap();
     assert_eq!(join(all.entries), "b c rx ry d");
 }
 
@@ -187,7 +188,7 @@ fn edits_come_along_with_what_they_edit() {
         leaf("end2", Some("m")),
     ]);
     let session = open(file(&lines));
-    let copies = session.cherry_pick(&"b..e3".parse().unwrap()).unwrap();
+    let copies = session.cherry_pick(&selection("b..e3")).unwrap();
     assert_eq!(copies.len(), 5);
     let context = session.context().unwrap();
     assert_eq!(sources(&context), format!("a m {}", join(&copies[1..])), "b is not there, a is");
@@ -204,7 +205,7 @@ fn edits_come_along_with_what_they_edit() {
 fn what_cannot_be_picked() {
     let session = open(file(&story()));
     let fails = |selection: &str| {
-        session.plan_pick(&session, &selection.parse().unwrap(), Repeated::Skipped).unwrap_err()
+        session.plan_pick(&session, &self::selection(selection), Repeated::Skipped).unwrap_err()
     };
     assert!(matches!(fails("nowhere"), Error::UnknownEntry(_)));
     assert!(matches!(fails("m..d"), Error::NotOnPath { .. }));
@@ -255,7 +256,7 @@ fn a_fork_shares_the_entries_of_its_source() {
     std::fs::write(&at, file(&story())).unwrap();
     let session = Session::open(&at).unwrap();
     let fork = session.fork("b", ForkOptions::default()).unwrap();
-    let plan = fork.plan_pick(&session, &"a..d".parse().unwrap(), Repeated::Skipped).unwrap();
+    let plan = fork.plan_pick(&session, &selection("a..d"), Repeated::Skipped).unwrap();
     assert_eq!(join(plan.entries), "c rx ry d");
     // The same id in a session that has nothing to do with it means nothing.
     let stranger = file(&[user("b", None).replace("09:00:20", "10:00:20")]);
@@ -278,7 +279,7 @@ fn every_dialect_that_is_written_keeps_where_copies_come_from() {
         let own = session.append(treering::Message::user("three")).unwrap();
         session.branch(start.as_str()).unwrap();
         let mut copies = session.cherry_pick(&Selection::entry(own.as_str())).unwrap();
-        copies.extend(session.cherry_pick_from(&source, &"b..cm".parse().unwrap()).unwrap());
+        copies.extend(session.cherry_pick_from(&source, &selection("b..cm")).unwrap());
         assert_eq!(copies.len(), 8, "{dialect}");
         let origins = |session: &Session| -> Vec<_> {
             copies.iter().map(|id| session.entry(id.as_str()).unwrap().copied_from()).collect()

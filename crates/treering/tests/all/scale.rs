@@ -24,7 +24,7 @@ fn a_chain_of_very_many_entries() {
     assert_eq!(tree.leaves().len(), 1);
     assert_eq!(tree.common_ancestor(&stats.leaf, &stats.middle).unwrap().unwrap(), &*stats.middle);
     assert_eq!(session.context().unwrap().messages.len() as u64, CHAIN);
-    let kept = session.tree().abandoned(Some(&stats.leaf), Some(&stats.middle)).unwrap();
+    let kept = session.abandoned_entries(&stats.leaf, &stats.middle).unwrap().entries;
     assert_eq!(kept.len() as u64, CHAIN / 2 - 1);
     session.branch(&stats.middle).unwrap();
     session.append(Message::user("from the middle")).unwrap();
@@ -47,7 +47,7 @@ fn very_many_children_of_one_parent() {
     assert_eq!(join(tree.branch_points()), root.to_string());
     assert_eq!(session.context().unwrap().messages.len(), 2);
     for id in stats.sample.iter().take(100) {
-        session.branch_in_memory(Some(id)).unwrap();
+        session.branch_in_memory(id).unwrap();
         session.append(Message::user("under it")).unwrap();
     }
     assert_eq!(session.tree().len() as u64, CHILDREN + 100);
@@ -60,13 +60,13 @@ fn chains_that_run_backwards_and_one_great_ring() {
     let backwards: Vec<String> =
         (0..COUNT).rev().map(|n| user(&id(n), n.checked_sub(1).map(id).as_deref())).collect();
     let session = open(file(&backwards));
-    assert_eq!(session.tree().depth(&id(COUNT - 1)).unwrap(), COUNT - 1);
+    assert_eq!(session.tree().depth(id(COUNT - 1)).unwrap(), COUNT - 1);
     assert_eq!(session.leaf().unwrap(), &*id(0));
 
     let ring: Vec<String> =
         (0..COUNT).map(|n| user(&id(n), Some(&id((n + COUNT - 1) % COUNT)))).collect();
     let session = open(file(&ring));
-    assert_eq!(session.tree().depth(&id(COUNT - 1)).unwrap(), COUNT - 1);
+    assert_eq!(session.tree().depth(id(COUNT - 1)).unwrap(), COUNT - 1);
     assert_eq!(session.findings().unwrap().len(), 1);
 }
 
@@ -144,7 +144,7 @@ fn a_generated_session_of_some_megabytes() {
     assert_eq!(session.findings().unwrap(), []);
     for id in stats.sample.iter().step_by(50) {
         assert!(
-            !session.context_at(Some(id)).unwrap().messages.is_empty()
+            !session.context_at(id).unwrap().messages.is_empty()
                 || session.tree().depth(id).unwrap() < 4
         );
     }

@@ -4,7 +4,7 @@ use proptest::test_runner::{Config, RngSeed};
 use std::path::Path;
 use std::sync::Arc;
 use treering::storage::MemoryJournal;
-use treering::{Context, Kind, Session, SessionOptions};
+use treering::{Context, Kind, Position, Session, SessionOptions};
 use treering_testkit::model::{self, Model};
 use treering_testkit::rng::Rng;
 
@@ -231,13 +231,15 @@ impl Agreement<'_> {
                 self.model.common_ancestor(id, other),
                 "what {id} and {other} share"
             );
-            let left = strings(tree.abandoned(Some(id), Some(other)));
+            let left = strings(self.session.abandoned_entries(id, other).map(|left| left.entries));
             assert_eq!(
                 left,
                 self.model.abandoned(Some(id), Some(other)),
                 "left from {id} to {other}"
             );
-            let left = strings(tree.abandoned(Some(id), None));
+            let left = strings(
+                self.session.abandoned_entries(id, Position::Start).map(|left| left.entries),
+            );
             assert_eq!(left, self.model.abandoned(Some(id), None));
         }
     }
@@ -248,10 +250,10 @@ impl Agreement<'_> {
         leaves.truncate(8);
         leaves.extend(self.some(8));
         for id in leaves {
-            let ours = self.session.context_at(Some(&id)).unwrap();
+            let ours = self.session.context_at(&id).unwrap();
             self.same_context(&ours, Some(&id));
         }
-        self.same_context(&self.session.context_at(None).unwrap(), None);
+        self.same_context(&self.session.context_at(Position::Start).unwrap(), None);
         let here = self.session.leaf().map(|id| id.to_string());
         self.same_context(&self.session.context().unwrap(), here.as_deref());
     }
@@ -301,4 +303,10 @@ pub(crate) fn result(id: &str, parent: Option<&str>, call: &str) -> String {
     let message = r#"{"role":"toolResult","toolCallId":"CALL","toolName":"read","content":[{"type":"text","text":"ID"}],"isError":false}"#;
     let message = message.replace("CALL", call).replace("ID", id);
     entry("message", id, parent, &format!(r#","message":{message}"#))
+}
+
+/// Returns the selection that a text like `a` or `a..d` means.
+pub(crate) fn selection(text: &str) -> treering::merge::Selection {
+    let (from, to) = text.split_once("..").unwrap_or((text, text));
+    treering::merge::Selection::range(from, to)
 }

@@ -80,7 +80,7 @@ fn killed_while_migrating_an_old_version() {
         }
         let now: Vec<String> = after.tree().ids().map(|id| id.to_string()).collect();
         assert_eq!(now[..ids.len()], ids, "all entries, by the same ids");
-        assert_eq!(after.context_at(Some(&ids[ENTRIES])).unwrap(), context);
+        assert_eq!(after.context_at(&ids[ENTRIES]).unwrap(), context);
         for id in ledger.all() {
             assert!(after.tree().contains(&id), "{id} was acknowledged");
         }

@@ -3,7 +3,7 @@
 use crate::support::{HEADER, Leaf, assert_agrees, file, path, sources, try_open, user};
 use std::path::{Path, PathBuf};
 use treering::findings::Problem;
-use treering::{Error, Message, Session};
+use treering::{Error, Message, Position, Session};
 
 fn put(directory: &Path, text: impl AsRef<[u8]>) -> PathBuf {
     let file = directory.join("s.jsonl");
@@ -33,8 +33,7 @@ fn upgraded(text: &str, version: u64) -> Session {
         Session::open(&file).unwrap().tree().ids().collect::<Vec<_>>(),
         "ids are stable"
     );
-    let contexts: Vec<_> =
-        ids.iter().map(|id| before.context_at(Some(id.as_str())).unwrap()).collect();
+    let contexts: Vec<_> = ids.iter().map(|id| before.context_at(id.as_str()).unwrap()).collect();
     assert_eq!(std::fs::read_to_string(&file).unwrap(), text, "reading changes nothing");
 
     let leaf = before.leaf();
@@ -49,8 +48,8 @@ fn upgraded(text: &str, version: u64) -> Session {
     let all: Vec<_> = after.tree().ids().collect();
     assert_eq!(all[..ids.len()], ids, "the same ids");
     for (id, context) in ids.iter().zip(contexts) {
-        assert_eq!(after.context_at(Some(id.as_str())).unwrap(), context, "context at {id}");
-        assert_eq!(before.context_at(Some(id.as_str())).unwrap(), context);
+        assert_eq!(after.context_at(id.as_str()).unwrap(), context, "context at {id}");
+        assert_eq!(before.context_at(id.as_str()).unwrap(), context);
     }
     // Nothing but entries and the header may change.
     for line in text.lines().filter(|line| !line.starts_with('{')) {
@@ -89,7 +88,7 @@ fn version_1_with_an_explicit_number_and_odd_indices() {
         );
         let session = upgraded(&text, 1);
         let compaction = session.tree().ids().nth(2).unwrap();
-        let context = session.context_at(Some(compaction.as_str())).unwrap();
+        let context = session.context_at(compaction.as_str()).unwrap();
         assert_eq!(context.messages.len(), kept, "index {index}");
     }
 }
@@ -101,7 +100,7 @@ fn version_2_keeps_its_tree_and_renames_a_role() {
     let text = format!("{header}\n{}\n{hook}\n{}\n", user("a", None), user("c", Some("a")));
     let session = upgraded(&text, 2);
     assert_eq!(path(&session, "b"), "a b");
-    let context = session.context_at(Some("b")).unwrap();
+    let context = session.context_at("b").unwrap();
     assert!(context.messages[1].json.starts_with(b"{\"role\":\"custom\""));
 }
 
@@ -147,14 +146,14 @@ fn version_99() {
         session.branch("a").map(drop),
         session.label("a", Some("x")).map(drop),
         session.set_name("x").map(drop),
-        session.reset_leaf(),
+        session.branch(Position::Start).map(drop),
     ] {
         assert!(
             matches!(refused, Err(Error::ReadOnly { version: 99, supported: 3 })),
             "{refused:?}"
         );
     }
-    session.branch_in_memory(Some("a")).unwrap();
+    session.branch_in_memory("a").unwrap();
     session.sync().unwrap();
     drop(session);
     assert_eq!(std::fs::read_to_string(&file).unwrap(), text, "untouched");

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use treering::session::{Creation, LeafMoves};
-use treering::{EntryId, Error, Message, NewEntry, Session, SessionOptions};
+use treering::{EntryId, Error, Message, NewEntry, Position, Session, SessionOptions};
 
 /// A file with one entry, and two sessions on it.
 fn two(directory: &Path) -> (PathBuf, Session, Session, EntryId) {
@@ -50,12 +50,9 @@ fn a_writer_can_ask_to_be_told_of_a_conflict() {
     }
     assert_eq!(std::fs::read(&file).unwrap(), before, "nothing was written");
     assert_eq!(theirs.leaf(), Some(first), "and the leaf stays");
-    let b = theirs
-        .append_expecting(Some(a.as_str()), &[Message::user("b").into_entry()])
-        .unwrap()
-        .remove(0);
+    let b = theirs.append_expecting(&a, &[Message::user("b").into_entry()]).unwrap().remove(0);
     assert_eq!(theirs.entry(b.as_str()).unwrap().parent(), Some(&a), "it goes where it was told");
-    let wrong = ours.append_expecting(None, &[Message::user("c").into_entry()]);
+    let wrong = ours.append_expecting(Position::Start, &[Message::user("c").into_entry()]);
     assert!(matches!(wrong, Err(Error::LeafMoved { .. })), "{wrong:?}");
 }
 
@@ -69,12 +66,14 @@ fn an_entry_for_a_branch_moves_only_the_leaves_it_is_told_to() {
             Message::user("a").into_entry().under(Some(first.clone())),
             Message::user("b").into_entry(),
         ];
-        let own = Some(if own_moves { Some(first.as_str()) } else { Some(elsewhere.as_str()) });
-        let wrong = LeafMoves { expected: Some(first.as_str()), file: file_moves, own };
-        let conflict = ours.append_to_branch(&entries, wrong);
+        let moves = |expected: &EntryId| {
+            let own = if own_moves { &first } else { &elsewhere };
+            let moves = LeafMoves::none(expected).of_session_at(own);
+            if file_moves { moves.of_file() } else { moves }
+        };
+        let conflict = ours.append_to_branch(&entries, &moves(&first));
         assert!(matches!(conflict, Err(Error::LeafMoved { .. })), "{conflict:?}");
-        let moves = LeafMoves { expected: Some(elsewhere.as_str()), file: file_moves, own };
-        let ids = ours.append_to_branch(&entries, moves).unwrap();
+        let ids = ours.append_to_branch(&entries, &moves(&elsewhere)).unwrap();
         let [a, b] = &ids[..] else { panic!("{ids:?}") };
         let again = Session::open(&file).unwrap();
         assert_eq!(path(&again, b.as_str()), join([&first, a, b]));
@@ -89,10 +88,12 @@ fn expecting_nothing_in_a_session_without_entries() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("s.jsonl");
     let session = Session::create_at(&file, "/p", SessionOptions::default()).unwrap();
-    session.append_expecting(None, &[Message::user("a").into_entry()]).unwrap();
-    session.reset_leaf().unwrap();
-    let root =
-        session.append_expecting(None, &[Message::user("b").into_entry()]).unwrap().remove(0);
+    session.append_expecting(Position::Start, &[Message::user("a").into_entry()]).unwrap();
+    session.branch(Position::Start).unwrap();
+    let root = session
+        .append_expecting(Position::Start, &[Message::user("b").into_entry()])
+        .unwrap()
+        .remove(0);
     assert_eq!(path(&session, root.as_str()), root.to_string(), "a new root");
     assert_eq!(Session::open(&file).unwrap().leaf(), Some(root));
 }

@@ -363,8 +363,7 @@ impl Round<'_> {
     /// Asks the model once.
     async fn ask(&self, at: &EntryId) -> Result<(Partial, Option<Usage>, TurnEnd), AgentError> {
         let leaf = at.clone();
-        let context =
-            look(&self.session, move |session| session.context_at(Some(leaf.as_str()))).await?;
+        let context = look(&self.session, move |session| session.context_at(&leaf)).await?;
         let definition = |tool: &Arc<dyn AgentTool>| {
             provider::Tool::new(tool.name(), tool.description(), tool.parameters())
         };

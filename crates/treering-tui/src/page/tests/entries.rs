@@ -186,7 +186,7 @@ fn a_context() {
     ▕███     ▏ 38 % · about 3 tokens
     Tried it.
     ");
-    let before = Page::of_context(&session.context_at(Some("r1")).unwrap());
+    let before = Page::of_context(&session.context_at("r1").unwrap());
     assert_eq!(before.lines[0].text(), "3 messages, about 1.3k tokens");
 }
 

@@ -210,7 +210,7 @@ fn label(agent: &AgentSession, session: &Session, text: &str) -> CommandResult {
     let (first, more) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
     // The beginning of an id must be long enough not to be a word.
     let named = Some(first).filter(|first| !more.trim().is_empty() && first.len() >= 4);
-    let named = named.and_then(|first| tree.find(first).ok());
+    let named = named.and_then(|first| tree.resolve(first).found(first).ok());
     let (entry, text) = match named {
         Some(entry) => (entry, more.trim()),
         None => (last_said(session)?, text),
@@ -259,7 +259,7 @@ async fn export(session: Arc<Session>, at: EntryId, file: Option<String>) -> Com
 }
 
 fn write(session: &Session, at: &EntryId, path: &Path) -> Result<(), treering_export::Error> {
-    let export = Export { part: Part::Subtree(at.to_string()), ..Export::default() };
+    let export = Export { part: Part::Subtree(at.clone()), ..Export::default() };
     let extension = path.extension().and_then(|extension| extension.to_str());
     write_file(path, Existing::Kept, |out| match extension {
         Some("html") => export.html(session, out),

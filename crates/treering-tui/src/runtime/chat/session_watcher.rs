@@ -66,7 +66,7 @@ impl SessionWatcher {
     pub(super) fn check(&self) {
         let mut sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
         let session = self.agent.session();
-        let (id, leaf) = (session.id(), session.leaf());
+        let (id, leaf) = (session.id().to_string(), session.leaf());
         let is_new = !sent.once || sent.session != id;
         if !is_new && sent.leaf == leaf {
             return;
@@ -186,7 +186,7 @@ fn status(
     let usage = session.leaf().and_then(|leaf| session.branch_usage(leaf.as_str()).ok());
     let thinking = session.projection().map(|projection| projection.thinking_level.clone());
     Status {
-        name: session.name().unwrap_or_else(|| session.id().chars().take(8).collect()),
+        name: session.name().unwrap_or_else(|| session.id().to_string().chars().take(8).collect()),
         model: model.as_deref().map(full_name),
         thinking: thinking.unwrap_or_default(),
         tokens: session.context_tokens().ok().map(|size| size.tokens),

@@ -2,6 +2,7 @@
 
 use super::session_watcher::short;
 use std::sync::{Arc, Mutex, PoisonError};
+use treering::session::Resolved;
 use treering::{EntryId, Session};
 
 /// The branches as they were listed last: their numbers count from 1.
@@ -51,12 +52,12 @@ pub(super) fn find(
     if let Some((id, ..)) = labels.iter().rev().find(|(_, label, _)| named(label)) {
         return Ok(id.clone());
     }
-    match tree.find(place) {
-        Err(treering::Error::UnknownEntry(_)) => {
+    match tree.resolve(place) {
+        Resolved::Unknown => {
             // Another process may have just written it.
             session.refresh()?;
-            session.tree().find(place)
+            session.resolve(place).found(place)
         }
-        found => found,
+        resolved => resolved.found(place),
     }
 }

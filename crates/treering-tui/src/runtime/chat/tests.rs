@@ -17,7 +17,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 use treering::entry::MessageView;
-use treering::{Session, SessionOptions};
+use treering::{Position, Session, SessionOptions};
 use treering_agent::{
     AgentSession, CancellationToken, ChatAnswer, ChatFuture, ChatModel, ChatRequest, Delta,
     Extractive, SummaryError, Usage,
@@ -372,7 +372,16 @@ fn another_session_is_begun_and_forked() {
     assert_eq!(rig.context(), Vec::<String>::new());
     rig.wait(|_, state| state.transcript.entries().is_empty());
     rig.send("two");
-    let question = rig.agent.session().path_to_leaf().unwrap().remove(1).id().to_string();
+    let question = rig
+        .agent
+        .session()
+        .path_to(Position::Leaf)
+        .unwrap()
+        .nth(1)
+        .unwrap()
+        .unwrap()
+        .id()
+        .to_string();
     rig.send(&format!("/fork {question}"));
     assert_eq!(rig.state().draft(), "two");
     // Three files: a session that says nothing yet has none.
@@ -384,7 +393,16 @@ fn a_branch_is_exported_and_no_file_replaced() {
     let (dir, session) = place();
     let mut rig = Rig::new(session, Some(scripted(&[])));
     rig.send("one");
-    let question = rig.agent.session().path_to_leaf().unwrap().remove(1).id().to_string();
+    let question = rig
+        .agent
+        .session()
+        .path_to(Position::Leaf)
+        .unwrap()
+        .nth(1)
+        .unwrap()
+        .unwrap()
+        .id()
+        .to_string();
     rig.send(&format!("/export-branch {question} out.jsonl"));
     let copy = Session::open(dir.path().join("out.jsonl")).unwrap();
     assert_eq!(context(&copy), ["user: one", "assistant: Yes."]);

@@ -12,7 +12,7 @@ use treering::compaction::CompactionSettings;
 use treering::entry::Body;
 use treering::merge::Selection;
 use treering::session::Part;
-use treering::{Entry, EntryId, Role, Session};
+use treering::{Entry, EntryId, Position, Role, Session};
 use treering_agent::{
     AgentError, AgentSession, CancellationToken, CompactOptions, Compaction, ForkPosition, Forked,
     MergeOptions, MergeOutcome, NavigateOptions, Navigation, StreamDelta,
@@ -227,8 +227,8 @@ impl ActionContext {
                 let options = NavigateOptions { cancel, ..NavigateOptions::exact() };
                 self.agent.navigate(leaf.as_str(), options).await
             }
-            None => match self.agent.session().reset_leaf() {
-                Ok(()) => Ok(Navigation::AlreadyThere),
+            None => match self.agent.session().branch(Position::Start) {
+                Ok(_) => Ok(Navigation::AlreadyThere),
                 Err(error) => Err(error.into()),
             },
         };
@@ -341,7 +341,7 @@ fn counted(count: usize, one: &str, many: &str) -> String {
 /// Writes the branch to an entry; the file's ending says how. A file that is there stays.
 fn export(session: &Session, id: &str, file: &Path) -> Result<String, String> {
     let name = file.display();
-    let export = Export { part: Part::Branch(id.to_owned()), ..Default::default() };
+    let export = Export { part: Part::Branch(id.into()), ..Default::default() };
     let ending = file.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
     let written = treering_export::write_file(file, Existing::Kept, |out| match ending {
         "html" => export.html(session, out),

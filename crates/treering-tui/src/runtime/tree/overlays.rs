@@ -50,7 +50,7 @@ pub(super) fn compaction(
     settings: &CompactionSettings,
     width: usize,
 ) -> Result<Option<Overlay>> {
-    let plan = match session.prepare_compaction(settings)? {
+    let plan = match session.plan_compaction(settings)? {
         Preparation::Ready(plan) => plan,
         Preparation::AlreadyCompacted | Preparation::TooSmall => return Ok(None),
     };

@@ -227,7 +227,7 @@ fn a_session_that_grows_keeps_cursor_folds_search_and_label() {
     let (state, _) = press(known(&session), "Home Down Down Ctrl+←");
     assert_eq!(shown(&state), "a b [c] g h");
     session.append(treering::Message::user("more")).unwrap();
-    session.branch_in_memory(Some("a")).unwrap();
+    session.branch_in_memory("a").unwrap();
     session.append(treering::Message::user("new").into_entry().with_id("n".into())).unwrap();
     let (state, effects) = update(state, TreeEvent::Tree(Outline::of(&session)));
     assert_eq!(effects, [TreeEffect::Read]);

@@ -60,7 +60,7 @@ fn a_small_screen() {
 fn a_wide_screen_with_a_preview() {
     let sample = sample();
     let state = press(known(&sample), "Shift+T Tab Tab").0;
-    let page = Page::of_context(&sample.context_at(Some("h")).unwrap());
+    let page = Page::of_context(&sample.context_at("h").unwrap());
     let (state, _) = update(state, TreeEvent::Page("h".into(), PreviewContent::Context, page));
     insta::assert_snapshot!(screen(state, 120, 40), @r"
      start here                                                                                          7/7 · pi · default

@@ -1,0 +1,99 @@
+//! Entries and positions as people type them.
+//!
+//! The library takes ids as they are. People may type the beginning of one: these types keep what was
+//! typed until a session can tell which entry is meant, so that no command passes it on unresolved.
+
+use std::convert::Infallible;
+use std::str::FromStr;
+use treering::merge::Selection;
+use treering::{EntryId, Position, Result, Session};
+
+/// An entry: its id, or the beginning of its id.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct TypedEntry(String);
+
+impl TypedEntry {
+    /// Returns the entry of `session` that is meant.
+    pub(crate) fn resolve(&self, session: &Session) -> Result<EntryId> {
+        session.resolve(&self.0).found(&self.0)
+    }
+
+    pub(crate) fn text(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for TypedEntry {
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> std::result::Result<Self, Infallible> {
+        Ok(TypedEntry(text.to_owned()))
+    }
+}
+
+/// A place in a tree: an entry, or `none` for before the first one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum TypedPosition {
+    Start,
+    Entry(TypedEntry),
+}
+
+impl TypedPosition {
+    /// Returns the place in `session` that is meant.
+    pub(crate) fn resolve(&self, session: &Session) -> Result<Position> {
+        match self {
+            TypedPosition::Start => Ok(Position::Start),
+            TypedPosition::Entry(entry) => Ok(entry.resolve(session)?.into()),
+        }
+    }
+
+    /// Returns the place in `session` that is meant; the leaf if none was typed.
+    pub(crate) fn or_leaf(typed: Option<&Self>, session: &Session) -> Result<Position> {
+        typed.map_or(Ok(Position::Leaf), |typed| typed.resolve(session))
+    }
+
+    /// Returns the entry that was typed.
+    pub(crate) fn entry(&self) -> Option<&TypedEntry> {
+        match self {
+            TypedPosition::Start => None,
+            TypedPosition::Entry(entry) => Some(entry),
+        }
+    }
+}
+
+impl FromStr for TypedPosition {
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> std::result::Result<Self, Infallible> {
+        match text {
+            "none" => Ok(TypedPosition::Start),
+            entry => entry.parse().map(TypedPosition::Entry),
+        }
+    }
+}
+
+/// One entry, or `FIRST..LAST`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct TypedSelection {
+    first: TypedEntry,
+    last: TypedEntry,
+}
+
+impl TypedSelection {
+    /// Returns the entries of `session` that are meant.
+    pub(crate) fn resolve(&self, session: &Session) -> Result<Selection> {
+        Ok(Selection::range(self.first.resolve(session)?, self.last.resolve(session)?))
+    }
+}
+
+impl FromStr for TypedSelection {
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> std::result::Result<Self, Infallible> {
+        let (first, last) = match text.split_once("..") {
+            Some((first, last)) if !first.is_empty() && !last.is_empty() => (first, last),
+            _ => (text, text),
+        };
+        Ok(TypedSelection { first: first.parse()?, last: last.parse()? })
+    }
+}
