@@ -5,7 +5,9 @@
 //! calls and results of the session are rendered as text. Turns of the same side are joined, because
 //! some servers demand that the sides take turns.
 
-use crate::summarizer::{OnDelta, Request, Summarizer, Summary, SummaryError, SummaryFuture};
+use crate::summarizer::{
+    OnDelta, Summarizer, Summary, SummaryError, SummaryFuture, SummaryRequest,
+};
 use crate::tool::ToolCall;
 use std::fmt;
 use std::pin::Pin;
@@ -18,19 +20,19 @@ use treering::{Context, Role};
 
 /// The side that speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Side {
+pub enum ChatSide {
     /// The user, and the tools that answer for the user.
     User,
     /// The model.
     Assistant,
 }
 
-impl Side {
+impl ChatSide {
     /// As both protocols name it.
     pub(crate) fn role(self) -> &'static str {
         match self {
-            Side::User => "user",
-            Side::Assistant => "assistant",
+            ChatSide::User => "user",
+            ChatSide::Assistant => "assistant",
         }
     }
 }
@@ -39,7 +41,7 @@ impl Side {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChatTurn {
     /// The side that speaks.
-    pub side: Side,
+    pub side: ChatSide,
     /// The text.
     pub text: String,
     /// Images, as media type and Base64 data.
@@ -48,7 +50,7 @@ pub struct ChatTurn {
 
 /// The amount of thinking before an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Thinking {
+pub enum ThinkingLevel {
     /// Hardly.
     Minimal,
     /// A little.
@@ -61,25 +63,25 @@ pub enum Thinking {
     XHigh,
 }
 
-impl Thinking {
+impl ThinkingLevel {
     /// The levels as sessions name them, from not at all to the highest.
     pub const LEVELS: [&'static str; 6] = ["off", "minimal", "low", "medium", "high", "xhigh"];
 
     /// Returns the level that sessions call so; `None` for `off` and for unknown names.
     ///
     /// ```
-    /// use treering_agent::Thinking;
-    /// assert_eq!(Thinking::of("high"), Some(Thinking::High));
-    /// assert_eq!(Thinking::of("off"), None);
-    /// assert!(Thinking::LEVELS[1..].iter().all(|level| Thinking::of(level).is_some()));
+    /// use treering_agent::ThinkingLevel;
+    /// assert_eq!(ThinkingLevel::of("high"), Some(ThinkingLevel::High));
+    /// assert_eq!(ThinkingLevel::of("off"), None);
+    /// assert!(ThinkingLevel::LEVELS[1..].iter().all(|level| ThinkingLevel::of(level).is_some()));
     /// ```
     pub fn of(level: &str) -> Option<Self> {
         Some(match level {
-            "minimal" => Thinking::Minimal,
-            "low" => Thinking::Low,
-            "medium" => Thinking::Medium,
-            "high" => Thinking::High,
-            "xhigh" => Thinking::XHigh,
+            "minimal" => ThinkingLevel::Minimal,
+            "low" => ThinkingLevel::Low,
+            "medium" => ThinkingLevel::Medium,
+            "high" => ThinkingLevel::High,
+            "xhigh" => ThinkingLevel::XHigh,
             _ => return None,
         })
     }
@@ -101,7 +103,7 @@ pub struct ChatRequest {
     /// The longest answer in tokens; `None` leaves it to the model's configuration.
     pub max_output_tokens: Option<u64>,
     /// The thinking level. Models without levels ignore it.
-    pub thinking: Option<Thinking>,
+    pub thinking: Option<ThinkingLevel>,
     /// Receives the text as it arrives, also that of an answer that fails later.
     pub on_delta: Option<OnDelta>,
 }
@@ -163,12 +165,12 @@ impl<M: ChatModel> Summarizer for M {
 
     fn summarize<'a>(
         &'a self,
-        request: Request,
+        request: SummaryRequest,
         cancel: &'a CancellationToken,
     ) -> SummaryFuture<'a> {
         Box::pin(async move {
-            let Request { system, user, max_output_tokens, on_delta, .. } = request;
-            let turns = vec![ChatTurn { side: Side::User, text: user, images: Vec::new() }];
+            let SummaryRequest { system, user, max_output_tokens, on_delta, .. } = request;
+            let turns = vec![ChatTurn { side: ChatSide::User, text: user, images: Vec::new() }];
             // A summary needs no thinking.
             let request =
                 ChatRequest { system, turns, max_output_tokens, on_delta, ..Default::default() };
@@ -191,7 +193,7 @@ impl ChatRequest {
     /// # Ok::<(), treering::Error>(())
     /// ```
     pub fn of(context: &Context) -> Self {
-        let thinking = Thinking::of(&context.thinking_level);
+        let thinking = ThinkingLevel::of(&context.thinking_level);
         let mut request = ChatRequest { thinking, ..ChatRequest::default() };
         for message in context.to_llm(Pairing::Strict).messages {
             let message = MessageView::new(&message.json);
@@ -201,13 +203,15 @@ impl ChatRequest {
                     let space = if request.system.is_empty() { "" } else { "\n\n" };
                     request.system += &format!("{space}{text}");
                 }
-                Role::Assistant => request.push(Side::Assistant, assistant_text(message), vec![]),
+                Role::Assistant => {
+                    request.push(ChatSide::Assistant, assistant_text(message), vec![])
+                }
                 Role::ToolResult => {
                     let tool = message.field("toolName").unwrap_or_default();
                     let text = format!("[Result of {tool}]\n{}", message.text());
-                    request.push(Side::User, text, images(message));
+                    request.push(ChatSide::User, text, images(message));
                 }
-                _ => request.push(Side::User, message.text(), images(message)),
+                _ => request.push(ChatSide::User, message.text(), images(message)),
             }
         }
         request
@@ -216,7 +220,7 @@ impl ChatRequest {
     /// Returns a request that offers tools. The context goes along as it is, so that the calls, results
     /// and thinking in it reach the provider as blocks.
     pub fn with_tools(context: Context, tools: Vec<Tool>) -> Self {
-        let thinking = Thinking::of(&context.thinking_level);
+        let thinking = ThinkingLevel::of(&context.thinking_level);
         ChatRequest { thinking, context: Some(context), tools, ..ChatRequest::default() }
     }
 
@@ -227,7 +231,7 @@ impl ChatRequest {
         self.tools.iter().cloned().fold(options, RequestOptions::with_tool)
     }
 
-    fn push(&mut self, side: Side, text: String, images: Vec<(String, String)>) {
+    fn push(&mut self, side: ChatSide, text: String, images: Vec<(String, String)>) {
         if text.trim().is_empty() && images.is_empty() {
             return;
         }

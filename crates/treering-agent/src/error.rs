@@ -44,7 +44,7 @@ pub enum AgentError {
 
 impl AgentError {
     /// Returns whether the caller or a handler stopped the operation.
-    pub fn is_cancelled(&self) -> bool {
-        matches!(self, AgentError::Summary(SummaryError::Cancelled))
+    pub fn is_canceled(&self) -> bool {
+        matches!(self, AgentError::Summary(SummaryError::Canceled))
     }
 }

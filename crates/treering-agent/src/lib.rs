@@ -22,14 +22,14 @@ mod session;
 mod summarizer;
 mod tool;
 
-pub use chat::{ChatAnswer, ChatFuture, ChatModel, ChatRequest, ChatTurn, Side, Thinking};
+pub use chat::{ChatAnswer, ChatFuture, ChatModel, ChatRequest, ChatSide, ChatTurn, ThinkingLevel};
 pub use config::{CompactionConfig, ModelConfig};
 pub use error::AgentError;
 pub use hooks::{
     AnswerRecorded, AnswerRewound, BeforeCompact, BeforeFork, BeforeSwitch, BeforeTree, Compact,
     CompactFailed, CompactOverride, CompactReason, Compacting, CompactingOverride, Decision, Event,
-    Fork, ForkPosition, HookError, HookFuture, HookRunner, Hooks, InfoChanged, Outcome, Shutdown,
-    Start, StartReason, StreamDelta, SuppliedSummary, Switch, SwitchReason, ToolFinished,
+    Fork, ForkPosition, HookError, HookFuture, HookOutcome, HookRunner, Hooks, InfoChanged,
+    Shutdown, Start, StartReason, StreamDelta, SuppliedSummary, Switch, SwitchReason, ToolFinished,
     ToolStarted, TreeMove, TreeOverride, TurnFinished, TurnStarted,
 };
 pub use session::{
@@ -39,8 +39,8 @@ pub use session::{
 };
 pub use summarizer::{
     Anthropic, Command, ConfigError, Conversation, Delta, Extractive, Http, HttpOptions, OnDelta,
-    OpenAi, Program, Provider, Proxy, Request, Retry, RetryNotice, Secret, Summarizer,
-    SummarizerConfig, Summary, SummaryError, SummaryFuture, Timeouts, Waiting,
+    OpenAi, Program, Provider, Proxy, Retry, RetryNotice, Secret, Summarizer, SummarizerConfig,
+    Summary, SummaryError, SummaryFuture, SummaryRequest, Timeouts, Waiting,
 };
 pub use tokio_util::sync::CancellationToken;
 pub use tool::{AgentTool, FnTool, ToolCall, ToolError, ToolFuture, ToolOutput};

@@ -20,7 +20,7 @@ pub use payload::{
     SwitchReason, ToolFinished, ToolStarted, TreeMove, TreeOverride, TurnFinished, TurnStarted,
 };
 pub(crate) use runner::AnswerStream;
-pub use runner::{HookRunner, Outcome};
+pub use runner::{HookOutcome, HookRunner};
 
 use std::pin::Pin;
 use tokio_util::sync::CancellationToken;

@@ -1,4 +1,4 @@
-//! Calling the handlers: order, cancellation, and keeping one handler's trouble its own.
+//! Calls the handlers: their order, cancellation, and the containment of their failures.
 
 use super::payload::*;
 use super::{Decision, HookError, HookFuture, Hooks};
@@ -22,15 +22,15 @@ type Handlers = [(Arc<str>, Arc<dyn Hooks>)];
 
 /// The answer of the handlers to a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome<T> {
+pub enum HookOutcome<T> {
     /// Go ahead; with the last answer, if there was one.
     Proceed(Option<T>),
-    /// A handler, named here, said no.
-    Cancelled {
-        /// The name it was registered with.
+    /// A handler canceled the operation.
+    Canceled {
+        /// The name that the handler was registered with.
         hook: Arc<str>,
     },
-    /// The user gave up while the handlers were being asked.
+    /// The user aborted while the handlers were being asked.
     Aborted,
 }
 
@@ -100,7 +100,7 @@ macro_rules! questions {
             &self,
             payload: $payload,
             abort: &CancellationToken,
-        ) -> Outcome<$answer> {
+        ) -> HookOutcome<$answer> {
             let (payload, handlers) = (Arc::new(payload), self.handlers());
             let event = Event::$variant(payload.clone());
             self.ask(&handlers, event, abort, |hooks| hooks.$hook(&payload, abort)).await
@@ -211,25 +211,25 @@ impl HookRunner {
         event: Event,
         abort: &CancellationToken,
         call: impl Fn(&'a dyn Hooks) -> HookFuture<'a, Decision<T>>,
-    ) -> Outcome<T> {
+    ) -> HookOutcome<T> {
         let name = event.name();
         self.publish(event);
         let mut answer = None;
         for (hook, hooks) in handlers {
             let decision = tokio::select! {
                 biased;
-                () = abort.cancelled() => return Outcome::Aborted,
+                () = abort.cancelled() => return HookOutcome::Aborted,
                 decision = contained(|| call(&**hooks)) => decision,
             };
             match decision {
                 Ok(Decision::Pass) => {}
                 Ok(Decision::Use(given)) => answer = Some(given),
-                Ok(Decision::Cancel) => return Outcome::Cancelled { hook: hook.clone() },
+                Ok(Decision::Cancel) => return HookOutcome::Canceled { hook: hook.clone() },
                 Err(failure) => self.report(hook, name, failure),
             }
         }
         // A handler that did not answer, or answered with nothing, leaves the question as it was.
-        if abort.is_cancelled() { Outcome::Aborted } else { Outcome::Proceed(answer) }
+        if abort.is_cancelled() { HookOutcome::Aborted } else { HookOutcome::Proceed(answer) }
     }
 
     pub(crate) fn publish(&self, event: Event) {
@@ -243,28 +243,28 @@ impl HookRunner {
         self.publish(Event::HookFailed { hook, event, error, panicked: false });
     }
 
-    fn report(&self, hook: &Arc<str>, event: &'static str, failure: Failure) {
+    fn report(&self, hook: &Arc<str>, event: &'static str, failure: HandlerError) {
         let (error, panicked) = match failure {
-            Failure::Error(error) => (error.to_string(), false),
-            Failure::Panic(text) => (text, true),
+            HandlerError::Error(error) => (error.to_string(), false),
+            HandlerError::Panic(text) => (text, true),
         };
         self.publish(Event::HookFailed { hook: hook.clone(), event, error, panicked });
     }
 }
 
-enum Failure {
+enum HandlerError {
     Error(HookError),
     Panic(String),
 }
 
 /// Runs a handler so that its panics end here, whether it panics when called, when polled, or when
 /// what is left of it is dropped.
-async fn contained<'a, T>(call: impl FnOnce() -> HookFuture<'a, T>) -> Result<T, Failure> {
+async fn contained<'a, T>(call: impl FnOnce() -> HookFuture<'a, T>) -> Result<T, HandlerError> {
     let mut future = catch_unwind(AssertUnwindSafe(call)).map_err(panicked)?;
     let polled = std::future::poll_fn(|context| {
         match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context))) {
             Ok(Poll::Pending) => Poll::Pending,
-            Ok(Poll::Ready(done)) => Poll::Ready(done.map_err(Failure::Error)),
+            Ok(Poll::Ready(done)) => Poll::Ready(done.map_err(HandlerError::Error)),
             Err(panic) => Poll::Ready(Err(panicked(panic))),
         }
     })
@@ -273,12 +273,12 @@ async fn contained<'a, T>(call: impl FnOnce() -> HookFuture<'a, T>) -> Result<T,
     polled
 }
 
-fn panicked(panic: Box<dyn Any + Send>) -> Failure {
+fn panicked(panic: Box<dyn Any + Send>) -> HandlerError {
     let text = match panic.downcast::<String>() {
         Ok(text) => *text,
         Err(panic) => panic.downcast_ref::<&str>().map_or("a panic", |text| text).to_owned(),
     };
-    Failure::Panic(text)
+    HandlerError::Panic(text)
 }
 
 #[cfg(test)]

@@ -86,7 +86,7 @@ const CANCEL: Does = Does::Answer(Decision::Cancel);
 async fn the_last_answer_counts() {
     let (runner, log) = runner(&[("a", answer("1")), ("b", answer("2")), ("c", PASS)]);
     let outcome = runner.session_before_tree(before_tree(), &CancellationToken::new()).await;
-    assert_eq!(outcome, Outcome::Proceed(Some(label("2"))));
+    assert_eq!(outcome, HookOutcome::Proceed(Some(label("2"))));
     assert_eq!(*log.lock().unwrap(), ["a", "b", "c"]);
 }
 
@@ -94,7 +94,7 @@ async fn the_last_answer_counts() {
 async fn the_first_cancel_wins_at_once() {
     let (runner, log) = runner(&[("a", answer("1")), ("b", CANCEL), ("c", answer("3"))]);
     let outcome = runner.session_before_tree(before_tree(), &CancellationToken::new()).await;
-    assert_eq!(outcome, Outcome::Cancelled { hook: "b".into() });
+    assert_eq!(outcome, HookOutcome::Canceled { hook: "b".into() });
     assert_eq!(*log.lock().unwrap(), ["a", "b"]);
 }
 
@@ -108,7 +108,7 @@ async fn failing_and_panicking_handlers_are_reported_and_passed_over() {
     ]);
     let mut events = runner.subscribe();
     let outcome = runner.session_before_tree(before_tree(), &CancellationToken::new()).await;
-    assert_eq!(outcome, Outcome::Proceed(Some(label("1"))));
+    assert_eq!(outcome, HookOutcome::Proceed(Some(label("1"))));
 
     assert!(matches!(events.try_recv(), Ok(Event::SessionBeforeTree(_))));
     for expected in [("b", "broken", false), ("c", "polled", true), ("d", "called d", true)] {
@@ -133,7 +133,7 @@ async fn giving_up_leaves_handlers_behind() {
             }
             abort.cancel();
         };
-        assert_eq!(tokio::join!(asked, cancelled).0, Outcome::Aborted);
+        assert_eq!(tokio::join!(asked, cancelled).0, HookOutcome::Aborted);
         assert_eq!(log.lock().unwrap()[..2], ["a", "b"]);
         assert!(!log.lock().unwrap().contains(&"c".into()));
     }
@@ -144,7 +144,7 @@ async fn an_abort_counts_even_without_handlers() {
     let abort = CancellationToken::new();
     abort.cancel();
     let outcome = HookRunner::default().session_before_tree(before_tree(), &abort).await;
-    assert_eq!(outcome, Outcome::Aborted);
+    assert_eq!(outcome, HookOutcome::Aborted);
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@
 
 use super::AgentSession;
 use crate::hooks::HookRunner;
-use crate::summarizer::{Conversation, OnDelta, Request, Summarizer, SummaryError};
+use crate::summarizer::{Conversation, OnDelta, Summarizer, SummaryError, SummaryRequest};
 use tokio_util::sync::CancellationToken;
 use treering::compaction::{SUMMARIZER_ROLE, branch_request, conversation_text};
 use treering::context::ContextMessage;
@@ -27,7 +27,7 @@ pub(super) struct Question<'a> {
 
 /// A summary, and what all requests for it cost together.
 #[derive(Debug, Default)]
-pub(super) struct Answer {
+pub(super) struct SummaryAnswer {
     pub(super) text: String,
     pub(super) usage: Option<Usage>,
 }
@@ -41,7 +41,7 @@ impl AgentSession {
         messages: &[ContextMessage],
         focus: Option<&str>,
         alone: bool,
-    ) -> Result<Answer, SummaryError> {
+    ) -> Result<SummaryAnswer, SummaryError> {
         let summarizer = self.summarizer()?;
         let asker = Asker {
             summarizer: &*summarizer,
@@ -58,7 +58,7 @@ impl AgentSession {
         };
         tokio::select! {
             biased;
-            () = cancel.cancelled() => Err(SummaryError::Cancelled),
+            () = cancel.cancelled() => Err(SummaryError::Canceled),
             answer = asker.ask(&question) => answer,
         }
     }
@@ -81,7 +81,7 @@ pub(super) struct Asker<'a> {
 }
 
 impl Asker<'_> {
-    pub(super) async fn ask(&self, question: &Question<'_>) -> Result<Answer, SummaryError> {
+    pub(super) async fn ask(&self, question: &Question<'_>) -> Result<SummaryAnswer, SummaryError> {
         let all = tokens(&conversation_text(question.messages));
         let mut room = self.room(question, all);
         // Failed attempts count towards the usage, too.
@@ -91,11 +91,11 @@ impl Asker<'_> {
                 Err(error) if is_too_long(&error) => {
                     room = Some((room.unwrap_or(all).min(all) / 2).max(SMALLEST));
                 }
-                done => return done.map(|text| Answer { text, usage }),
+                done => return done.map(|text| SummaryAnswer { text, usage }),
             }
         }
         let text = self.fold(question, room, &mut usage).await?;
-        Ok(Answer { text, usage })
+        Ok(SummaryAnswer { text, usage })
     }
 
     /// Returns how much of a conversation of `all` tokens goes into one request.
@@ -117,7 +117,7 @@ impl Asker<'_> {
     ) -> Result<String, SummaryError> {
         let mut so_far = question.previous.map(str::to_owned);
         for part in parts(question.messages, room) {
-            let request = Request {
+            let request = SummaryRequest {
                 system: SUMMARIZER_ROLE.to_owned(),
                 user: (question.request)(&part.text, so_far.as_deref()),
                 conversation: Conversation {
@@ -143,17 +143,17 @@ impl Asker<'_> {
 }
 
 /// A part of a conversation that fits.
-struct Part<'a> {
+struct ConversationPart<'a> {
     messages: &'a [ContextMessage],
     text: String,
 }
 
 /// Cuts a conversation into parts of at most `room` tokens: between messages where possible.
-fn parts(messages: &[ContextMessage], room: Option<u64>) -> Vec<Part<'_>> {
+fn parts(messages: &[ContextMessage], room: Option<u64>) -> Vec<ConversationPart<'_>> {
     let Some(room) = room else {
-        return vec![Part { messages, text: conversation_text(messages) }];
+        return vec![ConversationPart { messages, text: conversation_text(messages) }];
     };
-    let mut parts: Vec<Part<'_>> = Vec::new();
+    let mut parts: Vec<ConversationPart<'_>> = Vec::new();
     let mut start = 0;
     let mut text = String::new();
     for (at, message) in messages.iter().enumerate() {
@@ -163,7 +163,7 @@ fn parts(messages: &[ContextMessage], room: Option<u64>) -> Vec<Part<'_>> {
         }
         if !text.is_empty() && tokens(&text) + tokens(&own) > room {
             let messages = messages.get(start..at).unwrap_or_default();
-            parts.push(Part { messages, text: std::mem::take(&mut text) });
+            parts.push(ConversationPart { messages, text: std::mem::take(&mut text) });
             start = at;
         }
         if tokens(&own) <= room {
@@ -174,11 +174,11 @@ fn parts(messages: &[ContextMessage], room: Option<u64>) -> Vec<Part<'_>> {
             continue;
         }
         let whole = messages.get(at..=at).unwrap_or_default();
-        parts.extend(pieces(&own, room).map(|text| Part { messages: whole, text }));
+        parts.extend(pieces(&own, room).map(|text| ConversationPart { messages: whole, text }));
         start = at + 1;
     }
     if !text.is_empty() || parts.is_empty() {
-        parts.push(Part { messages: messages.get(start..).unwrap_or_default(), text });
+        parts.push(ConversationPart { messages: messages.get(start..).unwrap_or_default(), text });
     }
     parts
 }

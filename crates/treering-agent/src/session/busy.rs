@@ -96,7 +96,7 @@ pub struct Turn<'a>(pub(super) Guard<'a>);
 
 impl Turn<'_> {
     /// Canceled when the user aborts ([`AgentSession::abort`](crate::AgentSession::abort)).
-    pub fn cancelled(&self) -> &CancellationToken {
+    pub fn cancellation(&self) -> &CancellationToken {
         &self.0.cancel
     }
 }

@@ -1,6 +1,6 @@
 //! Compacts a session: requests the summary that [`treering`] planned, and writes it.
 
-use super::ask::{Answer, Asker, Question};
+use super::ask::{Asker, Question, SummaryAnswer};
 use super::busy::{Guard, Operation};
 use super::late::Late;
 use super::navigate::with_usage;
@@ -8,7 +8,7 @@ use super::{AgentSession, look};
 use crate::error::AgentError;
 use crate::hooks::{
     BeforeCompact, Compact, CompactFailed, CompactOverride, CompactReason, Compacting,
-    CompactingOverride, Outcome,
+    CompactingOverride, HookOutcome,
 };
 use crate::summarizer::{Summarizer, SummaryError};
 use std::sync::Arc;
@@ -29,7 +29,7 @@ pub struct CompactOptions {
     pub reason: CompactReason,
     /// About how many tokens to keep, instead of what the settings say.
     pub keep_recent_tokens: Option<u64>,
-    /// Cancels it.
+    /// Cancels the compaction.
     pub cancel: CancellationToken,
 }
 
@@ -41,13 +41,13 @@ pub enum Compaction {
     /// There is nothing to summarize.
     TooSmall,
     /// A handler canceled the compaction.
-    Cancelled {
+    Canceled {
         /// The name that the handler was registered with.
         hook: Arc<str>,
     },
     /// The user aborted the compaction.
     Aborted,
-    /// The session is compacted.
+    /// The compaction was written.
     Done(Box<Compacted>),
 }
 
@@ -92,12 +92,12 @@ impl AgentSession {
     ) -> Result<Compaction, AgentError> {
         let result = self.try_compact(guard, session, options).await;
         let result = match result {
-            Err(error) if error.is_cancelled() => Ok(Compaction::Aborted),
+            Err(error) if error.is_canceled() => Ok(Compaction::Aborted),
             other => other,
         };
         let (error, aborted) = match &result {
-            Ok(Compaction::Cancelled { hook }) => (format!("the handler {hook} canceled it"), true),
-            Ok(Compaction::Aborted) => (SummaryError::Cancelled.to_string(), true),
+            Ok(Compaction::Canceled { hook }) => (format!("the handler {hook} canceled it"), true),
+            Ok(Compaction::Aborted) => (SummaryError::Canceled.to_string(), true),
             Err(error) => (error.to_string(), false),
             Ok(_) => return result,
         };
@@ -106,8 +106,9 @@ impl AgentSession {
         result
     }
 
-    /// Compacts if the context has grown past the threshold: to be called after each turn and before
-    /// each prompt. `None` if there was no need, or nothing to compact.
+    /// Compacts if the context has grown past the threshold. [`prompt`](AgentSession::prompt) calls it
+    /// before and after each turn; agents with a loop of their own do the same. Returns `None` if there
+    /// was no need, or nothing to compact.
     pub async fn compact_if_needed(
         &self,
         cancel: &CancellationToken,
@@ -166,9 +167,9 @@ impl AgentSession {
             custom_instructions: options.instructions.clone(),
         };
         let supplied = match self.hooks.session_before_compact(before, &guard.cancel).await {
-            Outcome::Aborted => return Ok(Compaction::Aborted),
-            Outcome::Cancelled { hook } => return Ok(Compaction::Cancelled { hook }),
-            Outcome::Proceed(supplied) => supplied,
+            HookOutcome::Aborted => return Ok(Compaction::Aborted),
+            HookOutcome::Canceled { hook } => return Ok(Compaction::Canceled { hook }),
+            HookOutcome::Proceed(supplied) => supplied,
         };
         let from_extension = supplied.is_some();
         let (entry, usage) = match supplied {
@@ -180,7 +181,7 @@ impl AgentSession {
                     biased;
                     () = guard.cancel.cancelled() => return Ok(Compaction::Aborted),
                     asked = asked => match asked? {
-                        Asked::Cancelled(hook) => return Ok(Compaction::Cancelled { hook }),
+                        Asked::Canceled(hook) => return Ok(Compaction::Canceled { hook }),
                         Asked::Aborted => return Ok(Compaction::Aborted),
                         Asked::Answered(text, usage) => (text, usage),
                     },
@@ -193,7 +194,7 @@ impl AgentSession {
         }
         let attached = Late::Compaction.attach(session, Some(&prepared.leaf), &entry)?;
         let entry = session.entry(attached.id.as_str())?;
-        // It is written: whatever fails from here on is no failure of the compaction.
+        // The compaction is written: a later failure does not undo it.
         let tokens_after = match session.leaf().as_ref() == Some(entry.id()) {
             true => look(session, |session| Ok(session.context_tokens()?.tokens)).await.ok(),
             false => None,
@@ -211,7 +212,8 @@ impl AgentSession {
         Ok(Compaction::Done(Box::new(compacted)))
     }
 
-    /// The text of the summary: history and, if a turn is split, its beginning, at the same time.
+    /// Returns the text of the summary: of the history and, if a turn is split, of its beginning. Both
+    /// are requested at the same time.
     async fn ask_for_summary(
         &self,
         guard: &Guard<'_>,
@@ -222,9 +224,9 @@ impl AgentSession {
         let compacting =
             Compacting { reason: options.reason, prepared: Arc::new(prepared.clone()) };
         let wish = match self.hooks.session_compacting(compacting, &guard.cancel).await {
-            Outcome::Aborted => return Ok(Asked::Aborted),
-            Outcome::Cancelled { hook } => return Ok(Asked::Cancelled(hook)),
-            Outcome::Proceed(wish) => wish.unwrap_or_default(),
+            HookOutcome::Aborted => return Ok(Asked::Aborted),
+            HookOutcome::Canceled { hook } => return Ok(Asked::Canceled(hook)),
+            HookOutcome::Proceed(wish) => wish.unwrap_or_default(),
         };
         let focus = options.instructions.as_deref();
         let has_history = !prepared.messages_to_summarize.is_empty();
@@ -260,7 +262,8 @@ impl AgentSession {
             }
         };
         let (history, prefix) = tokio::try_join!(history, prefix)?;
-        let text = |answer: &Option<Answer>| answer.as_ref().map(|answer| answer.text.clone());
+        let text =
+            |answer: &Option<SummaryAnswer>| answer.as_ref().map(|answer| answer.text.clone());
         let summary = prepared.compose(text(&history).as_deref(), text(&prefix).as_deref());
         let usage = [history, prefix].into_iter().flatten().filter_map(|answer| answer.usage);
         Ok(Asked::Answered(summary, usage.reduce(|sum, usage| sum + usage)))
@@ -268,13 +271,13 @@ impl AgentSession {
 }
 
 enum Asked {
-    Cancelled(Arc<str>),
+    Canceled(Arc<str>),
     Aborted,
     Answered(String, Option<Usage>),
 }
 
 impl CompactingOverride {
-    /// The request for the history, as handlers want it.
+    /// Returns the request for the history, with the changes of handlers.
     fn request(&self, text: &str, previous: Option<&str>, focus: Option<&str>) -> String {
         let mut request = match self.prompt.as_deref().filter(|prompt| !prompt.is_empty()) {
             Some(prompt) => {

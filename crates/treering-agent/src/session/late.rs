@@ -1,4 +1,4 @@
-//! Entries that arrive late: made while an operation waited for a model or a command.
+//! Writes entries that were made while an operation waited for a model or a command.
 //!
 //! Such an entry belongs to the branch it was made for, whatever has happened since. It never decides
 //! which branch is active: a leaf that is still on that branch moves on to the new entry, and a leaf

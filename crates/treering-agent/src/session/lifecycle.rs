@@ -4,7 +4,7 @@ use super::busy::{Guard, Operation};
 use super::{AgentSession, find, look};
 use crate::error::AgentError;
 use crate::hooks::{
-    BeforeFork, BeforeSwitch, Fork, ForkPosition, Outcome, Shutdown, StartReason, Switch,
+    BeforeFork, BeforeSwitch, Fork, ForkPosition, HookOutcome, Shutdown, StartReason, Switch,
     SwitchReason,
 };
 use std::path::{Path, PathBuf};
@@ -17,13 +17,13 @@ use treering::{Catalog, EntryId, ForkOptions, Role, Session, SessionOptions};
 #[derive(Debug, Clone)]
 pub enum Replaced {
     /// A handler canceled it.
-    Cancelled {
+    Canceled {
         /// The name that the handler was registered with.
         hook: Arc<str>,
     },
     /// The user aborted it.
     Aborted,
-    /// The session is another one now.
+    /// The other session is the active one.
     Done,
 }
 
@@ -31,7 +31,7 @@ pub enum Replaced {
 #[derive(Debug, Clone)]
 pub enum Forked {
     /// A handler canceled it.
-    Cancelled {
+    Canceled {
         /// The name that the handler was registered with.
         hook: Arc<str>,
     },
@@ -47,7 +47,7 @@ pub enum Forked {
 }
 
 impl AgentSession {
-    /// Begins a new session for the same project, beside this one.
+    /// Creates a new session for the same project, which becomes the active one.
     pub async fn new_session(&self, cancel: &CancellationToken) -> Result<Replaced, AgentError> {
         let guard = self.busy.begin(Operation::Switch, cancel)?;
         let before = BeforeSwitch { reason: SwitchReason::New, target: None };
@@ -58,7 +58,7 @@ impl AgentSession {
         done
     }
 
-    /// Goes on with a session from disk.
+    /// Opens a session file, which becomes the active session.
     pub async fn resume(
         &self,
         file: impl AsRef<Path>,
@@ -74,7 +74,7 @@ impl AgentSession {
         done
     }
 
-    /// Makes a branch a session of its own, which becomes the active one.
+    /// Copies a branch to a session of its own, which becomes the active one.
     /// [`Before`](ForkPosition::Before) a user message, whose text is returned, or
     /// [`At`](ForkPosition::At) any entry, which is kept.
     pub async fn fork(
@@ -104,9 +104,9 @@ impl AgentSession {
             .session_before_fork(BeforeFork { entry, position, in_place }, &guard.cancel)
             .await
         {
-            Outcome::Aborted => return Ok(Forked::Aborted),
-            Outcome::Cancelled { hook } => return Ok(Forked::Cancelled { hook }),
-            Outcome::Proceed(_) => {}
+            HookOutcome::Aborted => return Ok(Forked::Aborted),
+            HookOutcome::Canceled { hook } => return Ok(Forked::Canceled { hook }),
+            HookOutcome::Proceed(_) => {}
         }
         let source = Arc::clone(&old);
         let root = self.settings().sessions_root.clone();
@@ -128,7 +128,7 @@ impl AgentSession {
         Ok(Forked::Done { file, editor_text })
     }
 
-    /// Makes the branch up to the leaf a session of its own, which becomes the active one.
+    /// Copies the branch up to the leaf to a session of its own, which becomes the active one.
     pub async fn clone_session(&self, cancel: &CancellationToken) -> Result<Forked, AgentError> {
         match self.session().leaf() {
             Some(leaf) => self.fork(leaf.as_str(), ForkPosition::At, cancel).await,
@@ -138,7 +138,7 @@ impl AgentSession {
         }
     }
 
-    /// Tells the handlers that the agent ends. The session stays readable.
+    /// Calls the handlers of `session_shutdown`. The session stays readable.
     pub async fn shutdown(&self) {
         self.hooks.session_shutdown(Shutdown { session: self.session().id().to_string() }).await;
     }
@@ -151,9 +151,9 @@ impl AgentSession {
     ) -> Result<Replaced, AgentError> {
         let reason = before.reason;
         match self.hooks.session_before_switch(before, &guard.cancel).await {
-            Outcome::Aborted => return Ok(Replaced::Aborted),
-            Outcome::Cancelled { hook } => return Ok(Replaced::Cancelled { hook }),
-            Outcome::Proceed(_) => {}
+            HookOutcome::Aborted => return Ok(Replaced::Aborted),
+            HookOutcome::Canceled { hook } => return Ok(Replaced::Canceled { hook }),
+            HookOutcome::Proceed(_) => {}
         }
         let old = self.session();
         let new = tokio::select! {
@@ -180,7 +180,7 @@ impl AgentSession {
     }
 }
 
-/// Begins a session for the project of `old`: in memory if that is in memory, in the same directory if
+/// Creates a session for the project of `old`: in memory if that is in memory, in the same directory if
 /// treering writes sessions of its dialect, else below `root`.
 fn begin_beside(
     old: &Session,
@@ -200,7 +200,7 @@ fn begin_beside(
     Catalog::new(&dir).create(old.cwd(), SessionOptions { dir: Some(dir.clone()), ..options })
 }
 
-/// The last entry a fork keeps (`None`: none at all), and what goes into the editor.
+/// Returns the last entry that a fork keeps, if any, and the text for the editor.
 fn fork_leaf(
     session: &Session,
     entry: &EntryId,

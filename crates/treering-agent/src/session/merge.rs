@@ -1,7 +1,6 @@
-//! Bringing branches together: another branch's work as a summary or as copies, single messages as
-//! copies.
+//! Merges another branch into this one, as a summary or as copies, and copies single messages.
 
-use super::ask::Answer;
+use super::ask::SummaryAnswer;
 use super::busy::Operation;
 use super::late::Late;
 use super::{AgentSession, find, look};
@@ -21,18 +20,18 @@ pub struct MergeOptions {
     pub full: bool,
     /// Instructions for the summary.
     pub custom_instructions: Option<String>,
-    /// Cancels it.
+    /// Cancels the merge.
     pub cancel: CancellationToken,
 }
 
 /// The outcome of a merge.
 #[derive(Debug, Clone)]
 pub enum MergeOutcome {
-    /// Nothing: this branch has all of the other one.
+    /// This branch has everything of the other one already.
     NothingNew,
-    /// Nothing: the user gave up.
+    /// The user aborted the merge.
     Aborted,
-    /// The other branch's work is here.
+    /// The merge was written.
     Done(Box<MergedBranch>),
 }
 
@@ -51,8 +50,8 @@ pub struct MergedBranch {
 }
 
 impl AgentSession {
-    /// Brings what another branch has, and this one has not, into this one. A second merge brings only
-    /// what is new since the first.
+    /// Merges what another branch has and this one has not. A second merge brings only what is new since
+    /// the first.
     pub async fn merge(
         &self,
         other: &str,
@@ -88,8 +87,8 @@ impl AgentSession {
         } else {
             let focus = options.custom_instructions.as_deref();
             let asked = self.ask_about_branch(&guard.cancel, &plan.messages, focus, false).await;
-            let Answer { text, usage } = match asked {
-                Err(SummaryError::Cancelled) => return Ok(MergeOutcome::Aborted),
+            let SummaryAnswer { text, usage } = match asked {
+                Err(SummaryError::Canceled) => return Ok(MergeOutcome::Aborted),
                 Err(error) => return Err(error.into()),
                 Ok(_) if guard.cancel.is_cancelled() => return Ok(MergeOutcome::Aborted),
                 Ok(answer) => answer,

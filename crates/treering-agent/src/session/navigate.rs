@@ -3,7 +3,7 @@
 use super::busy::{Guard, Operation};
 use super::{AgentSession, find, look};
 use crate::error::AgentError;
-use crate::hooks::{BeforeTree, Outcome, SuppliedSummary, TreeMove, TreeOverride};
+use crate::hooks::{BeforeTree, HookOutcome, SuppliedSummary, TreeMove, TreeOverride};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 use treering::branch_summary::{AbandonedBranch, branch_budget};
@@ -44,7 +44,7 @@ pub enum Navigation {
     /// The target is the leaf already.
     AlreadyThere,
     /// A handler canceled the navigation.
-    Cancelled {
+    Canceled {
         /// The name that the handler was registered with.
         hook: Arc<str>,
     },
@@ -165,17 +165,17 @@ impl AgentSession {
         let branch = self.abandoned_branch(&session, &pending, old_leaf.clone()).await?;
         let before = before_tree(&session, &pending, old_leaf.clone(), &branch, wants_summary);
         let supplied = match self.hooks.session_before_tree(before, &guard.cancel).await {
-            Outcome::Aborted => return Ok(Navigation::Aborted),
-            Outcome::Cancelled { hook } => return Ok(Navigation::Cancelled { hook }),
-            Outcome::Proceed(None) => None,
-            Outcome::Proceed(Some(other)) => {
+            HookOutcome::Aborted => return Ok(Navigation::Aborted),
+            HookOutcome::Canceled { hook } => return Ok(Navigation::Canceled { hook }),
+            HookOutcome::Proceed(None) => None,
+            HookOutcome::Proceed(Some(other)) => {
                 pending.apply_override(other).filter(|_| wants_summary)
             }
         };
         let summary = self.summary_entry(&guard, &pending, &branch, old_leaf.as_ref(), &supplied);
         let (summary, usage) = match summary.await {
             Ok(summary) => summary,
-            Err(error) if error.is_cancelled() => return Ok(Navigation::Aborted),
+            Err(error) if error.is_canceled() => return Ok(Navigation::Aborted),
             Err(error) => return Err(error),
         };
         if guard.cancel.is_cancelled() {

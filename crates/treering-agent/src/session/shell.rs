@@ -39,7 +39,7 @@ pub struct ShellRun {
     /// Its exit code; `None` if it was stopped.
     pub exit_code: Option<i32>,
     /// Whether the user stopped it.
-    pub cancelled: bool,
+    pub is_canceled: bool,
     /// The file with the whole output, if the output was cut.
     pub full_output: Option<PathBuf>,
 }
@@ -73,11 +73,11 @@ impl AgentSession {
             () = guard.cancel.cancelled() => None,
             exit_code = run(command, &cwd, &mut output) => Some(exit_code?),
         };
-        let cancelled = exit_code.is_none();
+        let is_canceled = exit_code.is_none();
         let exit_code = exit_code.flatten();
         let Kept { text, is_cut, file } = output.finish();
         let mut record = BashExecutionMessage::new(command, &*text)
-            .with_canceled(cancelled)
+            .with_canceled(is_canceled)
             .with_truncated(is_cut)
             .with_excluded(context == ShellContext::Excluded);
         if let Some(code) = exit_code {
@@ -90,7 +90,7 @@ impl AgentSession {
         let attached =
             look(&session, move |session| Late::Reply.attach(session, made_for.as_ref(), &entry));
         let entry = attached.await?.id;
-        Ok(ShellRun { entry, output: text, exit_code, cancelled, full_output: file })
+        Ok(ShellRun { entry, output: text, exit_code, is_canceled, full_output: file })
     }
 }
 

@@ -6,7 +6,7 @@ use super::http::{Concession, Flow, Http, Post, Reader, endpoint, key_header};
 use super::secret::Secret;
 use super::sse::SseEvent;
 use super::{ONE_REQUEST, Sink};
-use crate::chat::{ChatAnswer, ChatFuture, ChatModel, ChatRequest, ChatTurn, Thinking};
+use crate::chat::{ChatAnswer, ChatFuture, ChatModel, ChatRequest, ChatTurn, ThinkingLevel};
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -120,7 +120,7 @@ impl ChatModel for Anthropic {
     ) -> ChatFuture<'a> {
         Box::pin(async move {
             let (post, on_delta) = (self.post(&request)?, request.on_delta.take());
-            let (answer, text) = self.http.ask::<Answer>(post, on_delta, cancel).await?;
+            let (answer, text) = self.http.ask::<AnthropicReader>(post, on_delta, cancel).await?;
             let tool_calls = answer.calls.finish(&request)?;
             check_empty(&text, &tool_calls)?;
             let model = answer.model.unwrap_or_else(|| self.model.clone());
@@ -130,13 +130,13 @@ impl ChatModel for Anthropic {
 }
 
 /// Returns the budget of thinking tokens. The API takes no less than the least of these.
-fn budget(thinking: Thinking) -> u64 {
+fn budget(thinking: ThinkingLevel) -> u64 {
     match thinking {
-        Thinking::Minimal => 1024,
-        Thinking::Low => 2048,
-        Thinking::Medium => 8192,
-        Thinking::High => 16_384,
-        Thinking::XHigh => 32_768,
+        ThinkingLevel::Minimal => 1024,
+        ThinkingLevel::Low => 2048,
+        ThinkingLevel::Medium => 8192,
+        ThinkingLevel::High => 16_384,
+        ThinkingLevel::XHigh => 32_768,
     }
 }
 
@@ -161,7 +161,7 @@ fn message(turn: &ChatTurn) -> Value {
 
 /// The answer so far.
 #[derive(Default)]
-struct Answer {
+struct AnthropicReader {
     model: Option<String>,
     usage: Option<Usage>,
     stopped: bool,
@@ -174,26 +174,26 @@ struct Answer {
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Incoming {
     MessageStart {
-        message: Start,
+        message: StartedMessage,
     },
     ContentBlockStart {
         #[serde(default)]
         index: usize,
-        content_block: Block,
+        content_block: StartedBlock,
     },
     ContentBlockDelta {
         #[serde(default)]
         index: usize,
-        delta: Delta,
+        delta: BlockDelta,
     },
     ContentBlockStop,
     MessageDelta {
-        delta: Stop,
+        delta: StopDelta,
         usage: Option<Tokens>,
     },
     MessageStop,
     Error {
-        error: Trouble,
+        error: StreamError,
     },
     /// Pings, and what may be added later.
     #[serde(other)]
@@ -201,14 +201,14 @@ enum Incoming {
 }
 
 #[derive(Deserialize)]
-struct Start {
+struct StartedMessage {
     model: Option<String>,
     usage: Option<Tokens>,
 }
 
 #[derive(Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum Block {
+enum StartedBlock {
     Text {
         #[serde(default)]
         text: String,
@@ -233,7 +233,7 @@ enum Block {
 
 #[derive(Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum Delta {
+enum BlockDelta {
     #[serde(rename = "text_delta")]
     Text { text: String },
     #[serde(rename = "thinking_delta")]
@@ -247,12 +247,12 @@ enum Delta {
 }
 
 #[derive(Deserialize)]
-struct Stop {
+struct StopDelta {
     stop_reason: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct Trouble {
+struct StreamError {
     #[serde(rename = "type", default)]
     kind: String,
     #[serde(default)]
@@ -268,7 +268,7 @@ struct Tokens {
     cache_creation_input_tokens: Option<u64>,
 }
 
-impl Answer {
+impl AnthropicReader {
     fn count(&mut self, tokens: Option<Tokens>) {
         let Some(tokens) = tokens else { return };
         let usage = self.usage.get_or_insert(ONE_REQUEST);
@@ -297,7 +297,7 @@ impl Answer {
     }
 }
 
-impl Reader for Answer {
+impl Reader for AnthropicReader {
     fn event(&mut self, event: &SseEvent, sink: &mut Sink) -> Result<Flow, SummaryError> {
         let incoming = serde_json::from_str(&event.data)
             .map_err(|error| SummaryError::Protocol(format!("{error} in {}", event.data)))?;
@@ -306,21 +306,25 @@ impl Reader for Answer {
                 self.model = message.model;
                 self.count(message.usage);
             }
-            Incoming::ContentBlockStart { content_block: Block::Text { text }, .. }
-            | Incoming::ContentBlockDelta { delta: Delta::Text { text }, .. } => {
+            Incoming::ContentBlockStart { content_block: StartedBlock::Text { text }, .. }
+            | Incoming::ContentBlockDelta { delta: BlockDelta::Text { text }, .. } => {
                 sink.push(&text)?
             }
-            Incoming::ContentBlockStart { content_block: Block::Thinking { thinking }, .. } => {
+            Incoming::ContentBlockStart {
+                content_block: StartedBlock::Thinking { thinking },
+                ..
+            } => {
                 self.signature = Some(String::new());
                 sink.think(&thinking)?;
             }
             Incoming::ContentBlockStart {
-                content_block: Block::RedactedThinking { data }, ..
+                content_block: StartedBlock::RedactedThinking { data },
+                ..
             } => sink.redacted(&data)?,
-            Incoming::ContentBlockDelta { delta: Delta::Thinking { thinking }, .. } => {
+            Incoming::ContentBlockDelta { delta: BlockDelta::Thinking { thinking }, .. } => {
                 sink.think(&thinking)?;
             }
-            Incoming::ContentBlockDelta { delta: Delta::Signature { signature }, .. } => {
+            Incoming::ContentBlockDelta { delta: BlockDelta::Signature { signature }, .. } => {
                 self.signature.get_or_insert_default().push_str(&signature);
             }
             Incoming::ContentBlockStop => {
@@ -328,10 +332,13 @@ impl Reader for Answer {
                     sink.end_thinking(Some(&*signature).filter(|text| !text.is_empty()));
                 }
             }
-            Incoming::ContentBlockStart { index, content_block: Block::ToolUse { id, name } } => {
+            Incoming::ContentBlockStart {
+                index,
+                content_block: StartedBlock::ToolUse { id, name },
+            } => {
                 self.calls.push(index, Some(&id), Some(&name), None, sink)?;
             }
-            Incoming::ContentBlockDelta { index, delta: Delta::Input { partial_json } } => {
+            Incoming::ContentBlockDelta { index, delta: BlockDelta::Input { partial_json } } => {
                 self.calls.push(index, None, None, Some(&partial_json), sink)?;
             }
             Incoming::MessageDelta { delta, usage } => {
@@ -339,7 +346,7 @@ impl Reader for Answer {
                 self.stop(delta.stop_reason.as_deref())?;
             }
             Incoming::MessageStop => return Ok(Flow::Done),
-            Incoming::Error { error: Trouble { kind, message } } => {
+            Incoming::Error { error: StreamError { kind, message } } => {
                 return Err(SummaryError::Server { kind, message });
             }
             Incoming::ContentBlockStart { .. }

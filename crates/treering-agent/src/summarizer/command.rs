@@ -7,7 +7,7 @@
 use super::error::SummaryError;
 use super::secret::excerpt;
 use super::wait::within;
-use super::{Request, Sink, Summarizer, Summary, SummaryFuture};
+use super::{Sink, Summarizer, Summary, SummaryFuture, SummaryRequest};
 use std::ffi::OsString;
 use std::process::Stdio;
 use std::time::Duration;
@@ -68,7 +68,7 @@ impl Command {
         Ok((child, group))
     }
 
-    async fn run(&self, request: Request) -> Result<String, SummaryError> {
+    async fn run(&self, request: SummaryRequest) -> Result<String, SummaryError> {
         let (mut child, mut group) = self.spawn()?;
         let prompt = match request.system.as_str() {
             "" => request.user,
@@ -109,7 +109,7 @@ impl Summarizer for Command {
 
     fn summarize<'a>(
         &'a self,
-        request: Request,
+        request: SummaryRequest,
         cancel: &'a CancellationToken,
     ) -> SummaryFuture<'a> {
         Box::pin(async move {

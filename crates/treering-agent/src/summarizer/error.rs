@@ -11,7 +11,7 @@ use std::time::Duration;
 pub enum SummaryError {
     /// The caller canceled.
     #[error("canceled")]
-    Cancelled,
+    Canceled,
     /// Nothing happened for too long.
     #[error("the model timed out after {} s, {waiting}", limit.as_secs_f64())]
     Timeout {

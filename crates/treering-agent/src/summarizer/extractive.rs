@@ -5,7 +5,7 @@
 //! same messages always give the same text, and the text has a bound whatever they are. The sections
 //! are those a model is asked for, so that what reads one summary reads the other.
 
-use super::{Conversation, Request, Summarizer, Summary, SummaryFuture};
+use super::{Conversation, Summarizer, Summary, SummaryFuture, SummaryRequest};
 use std::collections::{BTreeMap, VecDeque};
 use tokio_util::sync::CancellationToken;
 use treering::Role;
@@ -76,12 +76,12 @@ impl Summarizer for Extractive {
 
     fn summarize<'a>(
         &'a self,
-        request: Request,
+        request: SummaryRequest,
         cancel: &'a CancellationToken,
     ) -> SummaryFuture<'a> {
         Box::pin(async move {
             if cancel.is_cancelled() {
-                return Err(super::SummaryError::Cancelled);
+                return Err(super::SummaryError::Canceled);
             }
             let mut sink = super::Sink::new(request.on_delta);
             sink.push(&self.extract(&request.conversation))?;

@@ -137,7 +137,7 @@ pub(crate) enum Flow {
 }
 
 /// An attempt that failed.
-struct Failure {
+struct AttemptError {
     /// The error, with the texts of the server as they came; see [`SummaryError::harmless`].
     error: SummaryError,
     /// Whether another attempt may fare better.
@@ -146,7 +146,7 @@ struct Failure {
     asked: Option<Duration>,
 }
 
-impl From<SummaryError> for Failure {
+impl From<SummaryError> for AttemptError {
     fn from(error: SummaryError) -> Self {
         let transient = match &error {
             SummaryError::Connection(_) => true,
@@ -154,7 +154,7 @@ impl From<SummaryError> for Failure {
             SummaryError::Server { kind, .. } => is_transient_kind(kind),
             _ => false,
         };
-        Failure { error, transient, asked: None }
+        AttemptError { error, transient, asked: None }
     }
 }
 
@@ -222,7 +222,11 @@ impl Http {
         within(cancel, self.options.timeouts.total, work).await
     }
 
-    async fn attempt<R: Reader>(&self, post: &Post<'_>, sink: &mut Sink) -> Result<R, Failure> {
+    async fn attempt<R: Reader>(
+        &self,
+        post: &Post<'_>,
+        sink: &mut Sink,
+    ) -> Result<R, AttemptError> {
         let timeouts = &self.options.timeouts;
         let request = self.client.post(&post.url).headers(post.headers.clone());
         let sent = request.body(post.body.to_string()).send();
@@ -278,7 +282,7 @@ impl Http {
     }
 
     /// Converts a status other than success.
-    async fn refusal(&self, mut response: reqwest::Response) -> Failure {
+    async fn refusal(&self, mut response: reqwest::Response) -> AttemptError {
         let status = response.status().as_u16();
         let header = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok());
         let asked = header.and_then(|value| retry_after(value, jiff::Timestamp::now()));
@@ -293,7 +297,7 @@ impl Http {
         }
         let body = String::from_utf8_lossy(&body);
         let error = SummaryError::Http { status, message: message(&body) };
-        Failure { error, transient: is_transient(status), asked }
+        AttemptError { error, transient: is_transient(status), asked }
     }
 }
 

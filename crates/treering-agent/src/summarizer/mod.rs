@@ -1,8 +1,8 @@
 //! Summarizers: one conversation in, one summary out.
 //!
 //! This module owns the seam, [`Summarizer`], and what passes through it. A request carries the
-//! conversation twice: as the prompt a model reads ([`Request::system`], [`Request::user`]), and as
-//! the messages themselves ([`Request::conversation`]), from which a summarizer without a model
+//! conversation twice: as the prompt a model reads ([`SummaryRequest::system`], [`SummaryRequest::user`]), and as
+//! the messages themselves ([`SummaryRequest::conversation`]), from which a summarizer without a model
 //! works. The caller fills in both and need not know which summarizer answers. The prompt, how
 //! input too large for [`Summarizer::context_window`] is folded, and where the summary is written
 //! are not decided here.
@@ -46,7 +46,8 @@ use treering::usage::Usage;
 pub type SummaryFuture<'a> =
     Pin<Box<dyn Future<Output = Result<Summary, SummaryError>> + Send + 'a>>;
 
-/// Called with each piece of text as it arrives. It runs on the summarizer's task: it must not block.
+/// Called with each piece of an answer as it arrives. It runs on the task of the request and must not
+/// block.
 pub type OnDelta = Box<dyn FnMut(Delta<'_>) + Send>;
 
 /// A summary or an answer as it arrives.
@@ -96,11 +97,11 @@ impl fmt::Display for RetryNotice {
 ///
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
-/// use treering_agent::{CancellationToken, Conversation, Extractive, Request, Summarizer};
+/// use treering_agent::{CancellationToken, Conversation, Extractive, SummaryRequest, Summarizer};
 /// let summarizer: Box<dyn Summarizer> = Box::new(Extractive::default());
 /// let message = br#"{"role":"user","content":"Fix the parser"}"#.to_vec();
 /// let conversation = Conversation { messages: vec![message], ..Default::default() };
-/// let request = Request { conversation, ..Default::default() };
+/// let request = SummaryRequest { conversation, ..Default::default() };
 /// let summary = summarizer.summarize(request, &CancellationToken::new()).await.unwrap();
 /// assert!(summary.text.contains("Fix the parser"));
 /// # });
@@ -113,17 +114,17 @@ pub trait Summarizer: Send + Sync + fmt::Debug {
     /// limit, so that nothing has to be folded.
     fn context_window(&self) -> Option<u64>;
 
-    /// Summarizes. Nothing is written anywhere; a canceled request is [`SummaryError::Cancelled`].
+    /// Summarizes. Nothing is written anywhere; a canceled request is [`SummaryError::Canceled`].
     fn summarize<'a>(
         &'a self,
-        request: Request,
+        request: SummaryRequest,
         cancel: &'a CancellationToken,
     ) -> SummaryFuture<'a>;
 }
 
 /// A request for a summary.
 #[derive(Default)]
-pub struct Request {
+pub struct SummaryRequest {
     /// The system prompt.
     pub system: String,
     /// The user text: the conversation as text, and the instructions.
@@ -136,10 +137,10 @@ pub struct Request {
     pub on_delta: Option<OnDelta>,
 }
 
-impl fmt::Debug for Request {
+impl fmt::Debug for SummaryRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Conversations are long and private: their sizes say enough.
-        f.debug_struct("Request")
+        f.debug_struct("SummaryRequest")
             .field("system_bytes", &self.system.len())
             .field("user_bytes", &self.user.len())
             .field("messages", &self.conversation.messages.len())

@@ -10,7 +10,7 @@ use super::secret::Secret;
 use super::sse::SseEvent;
 use super::thoughts::Thoughts;
 use super::{ONE_REQUEST, Sink};
-use crate::chat::{ChatAnswer, ChatFuture, ChatModel, ChatRequest, ChatTurn, Thinking};
+use crate::chat::{ChatAnswer, ChatFuture, ChatModel, ChatRequest, ChatTurn, ThinkingLevel};
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -120,7 +120,7 @@ impl ChatModel for OpenAi {
     ) -> ChatFuture<'a> {
         Box::pin(async move {
             let (post, on_delta) = (self.post(&request)?, request.on_delta.take());
-            let (answer, text) = self.http.ask::<Answer>(post, on_delta, cancel).await?;
+            let (answer, text) = self.http.ask::<OpenAiReader>(post, on_delta, cancel).await?;
             let tool_calls = answer.calls.finish(&request)?;
             check_empty(&text, &tool_calls)?;
             let model = answer.model.unwrap_or_else(|| self.model.clone());
@@ -130,12 +130,12 @@ impl ChatModel for OpenAi {
 }
 
 /// Few models know more than this.
-fn effort(thinking: Thinking) -> &'static str {
+fn effort(thinking: ThinkingLevel) -> &'static str {
     match thinking {
-        Thinking::Minimal => "minimal",
-        Thinking::Low => "low",
-        Thinking::Medium => "medium",
-        Thinking::High | Thinking::XHigh => "high",
+        ThinkingLevel::Minimal => "minimal",
+        ThinkingLevel::Low => "low",
+        ThinkingLevel::Medium => "medium",
+        ThinkingLevel::High | ThinkingLevel::XHigh => "high",
     }
 }
 
@@ -153,7 +153,7 @@ fn message(turn: &ChatTurn) -> Value {
 
 /// The answer so far.
 #[derive(Default)]
-struct Answer {
+struct OpenAiReader {
     model: Option<String>,
     usage: Option<Usage>,
     finished: bool,
@@ -171,12 +171,12 @@ struct Chunk {
 
 #[derive(Deserialize)]
 struct Choice {
-    delta: Option<Delta>,
+    delta: Option<ChoiceDelta>,
     finish_reason: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct Delta {
+struct ChoiceDelta {
     content: Option<String>,
     tool_calls: Option<Vec<CallDelta>>,
     /// Thinking, under the name that the server has for it.
@@ -224,7 +224,7 @@ impl From<Tokens> for Usage {
     }
 }
 
-impl Reader for Answer {
+impl Reader for OpenAiReader {
     fn event(&mut self, event: &SseEvent, sink: &mut Sink) -> Result<Flow, SummaryError> {
         if event.data.trim() == "[DONE]" {
             return Ok(Flow::Done);
@@ -232,7 +232,7 @@ impl Reader for Answer {
         let chunk: Chunk = serde_json::from_str(&event.data)
             .map_err(|error| SummaryError::Protocol(format!("{error} in {}", event.data)))?;
         if let Some(error) = chunk.error {
-            return Err(trouble(&error));
+            return Err(stream_error(&error));
         }
         if chunk.model.as_deref().is_some_and(|model| !model.is_empty()) {
             self.model = chunk.model;
@@ -267,7 +267,7 @@ impl Reader for Answer {
     }
 }
 
-impl Answer {
+impl OpenAiReader {
     fn stop(&mut self, reason: Option<&str>) -> Result<(), SummaryError> {
         match reason {
             None | Some("") => return Ok(()),
@@ -287,7 +287,7 @@ impl Answer {
 }
 
 /// An error in the stream: an object, or just a text.
-fn trouble(error: &Value) -> SummaryError {
+fn stream_error(error: &Value) -> SummaryError {
     let part = |key: &str| match &error[key] {
         Value::String(text) => Some(text.clone()),
         Value::Number(number) => Some(number.to_string()),

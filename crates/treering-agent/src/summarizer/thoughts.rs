@@ -19,14 +19,14 @@ const CLOSE: &str = "</think>";
 pub(super) struct Thoughts {
     /// The field that the thinking so far came in, until text follows.
     field: Option<&'static str>,
-    place: Place,
+    place: TextState,
     /// Text that may turn out to be a mark.
     held: String,
 }
 
 /// The part of the text that is arriving.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum TextState {
     /// Nothing but white space, or a part of the opening mark.
     #[default]
     Start,
@@ -62,29 +62,29 @@ impl Thoughts {
             return Ok(());
         }
         self.end_field(sink);
-        if self.place == Place::Text {
+        if self.place == TextState::Text {
             return sink.push(text);
         }
         self.held.push_str(text);
         let held = std::mem::take(&mut self.held);
         let mut rest = held.as_str();
-        if self.place == Place::Start {
+        if self.place == TextState::Start {
             let begun = rest.trim_start();
             if OPEN.starts_with(begun) && begun.len() < OPEN.len() {
                 self.held = held;
                 return Ok(());
             }
             match begun.strip_prefix(OPEN) {
-                Some(thinking) => (self.place, rest) = (Place::Thinking, thinking),
-                None => self.place = Place::Text,
+                Some(thinking) => (self.place, rest) = (TextState::Thinking, thinking),
+                None => self.place = TextState::Text,
             }
         }
-        if self.place == Place::Thinking {
+        if self.place == TextState::Thinking {
             match rest.split_once(CLOSE) {
                 Some((thinking, text)) => {
                     sink.think(thinking)?;
                     sink.end_thinking(None);
-                    (self.place, rest) = (Place::Between, text);
+                    (self.place, rest) = (TextState::Between, text);
                 }
                 None => {
                     let (thinking, mark) = rest.split_at(rest.len() - begun_mark(rest));
@@ -93,10 +93,10 @@ impl Thoughts {
                 }
             }
         }
-        if self.place == Place::Between {
+        if self.place == TextState::Between {
             rest = rest.trim_start();
             if !rest.is_empty() {
-                self.place = Place::Text;
+                self.place = TextState::Text;
             }
         }
         sink.push(rest)
@@ -107,8 +107,8 @@ impl Thoughts {
         self.end_field(sink);
         let held = std::mem::take(&mut self.held);
         match self.place {
-            Place::Thinking => sink.think(&held),
-            Place::Start | Place::Between | Place::Text => sink.push(&held),
+            TextState::Thinking => sink.think(&held),
+            TextState::Start | TextState::Between | TextState::Text => sink.push(&held),
         }
     }
 

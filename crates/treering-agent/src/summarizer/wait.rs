@@ -14,7 +14,7 @@ pub(crate) async fn within<T>(
     tokio::select! {
         // In this order, so that work that is always ready cannot outrun a cancellation.
         biased;
-        () = cancel.cancelled() => Err(SummaryError::Cancelled),
+        () = cancel.cancelled() => Err(SummaryError::Canceled),
         done = limited(Waiting::Total, total, work) => done?,
     }
 }

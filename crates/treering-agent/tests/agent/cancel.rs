@@ -14,7 +14,7 @@ async fn before_connecting() {
         let cancel = CancellationToken::new();
         cancel.cancel();
         let job = Job::with(api, &server.url(), cancel);
-        assert_eq!(job.fails().await, SummaryError::Cancelled);
+        assert_eq!(job.fails().await, SummaryError::Canceled);
         assert_eq!(server.requests().len(), 0);
     }
     assert_eq!(still.elapsed(), Duration::ZERO);
@@ -31,7 +31,7 @@ async fn while_waiting_for_the_answer() {
             let (mut server, job) = ask(api, vec![script]).await;
             assert_eq!(server.reached.recv().await, Some("asked"));
             job.cancel.cancel();
-            assert_eq!(job.fails().await, SummaryError::Cancelled);
+            assert_eq!(job.fails().await, SummaryError::Canceled);
             assert_eq!(server.reached.recv().await, Some("closed"));
         }
     }
@@ -50,7 +50,7 @@ async fn in_the_middle_of_the_answer() {
         job.cancel.cancel();
         server.go();
         assert_eq!(job.deltas.recv().await, None, "nothing is delivered after the cancellation");
-        assert_eq!(job.fails().await, SummaryError::Cancelled);
+        assert_eq!(job.fails().await, SummaryError::Canceled);
         assert_eq!(server.reached.recv().await, Some("closed"));
     }
     assert_eq!(still.elapsed(), Duration::ZERO);
@@ -63,7 +63,7 @@ async fn in_the_pause_before_another_attempt() {
         let (server, mut job) = ask(api, vec![refusal(429, "retry-after: 50\r\n", "")]).await;
         assert!(job.pauses.recv().await.is_some());
         job.cancel.cancel();
-        assert_eq!(job.fails().await, SummaryError::Cancelled);
+        assert_eq!(job.fails().await, SummaryError::Canceled);
         assert_eq!(server.requests().len(), 1);
     }
     assert_eq!(still.elapsed(), Duration::ZERO);

@@ -6,7 +6,7 @@ use crate::support::wire::{answer, refusal, whole};
 use crate::support::{Api, BOTH, chat_model, still};
 use serde_json::{Value, json};
 use treering::{Message, NewEntry, Session};
-use treering_agent::{CancellationToken, ChatRequest, Side};
+use treering_agent::{CancellationToken, ChatRequest, ChatSide};
 
 fn conversation() -> Session {
     let session = Session::in_memory("/project");
@@ -26,14 +26,14 @@ fn conversation() -> Session {
 fn sides_take_turns_and_tools_are_shown_as_text() {
     let request = ChatRequest::of(&conversation().context().unwrap());
     assert_eq!(request.system, "Be brief.");
-    let said: Vec<(Side, &str)> =
+    let said: Vec<(ChatSide, &str)> =
         request.turns.iter().map(|turn| (turn.side, turn.text.as_str())).collect();
     assert_eq!(
         said,
         [
-            (Side::User, "What is this?"),
-            (Side::Assistant, r#"[Called read with {"path":"a.rs"}]"#),
-            (Side::User, "[Result of t]\nfn a\n\nSo?"),
+            (ChatSide::User, "What is this?"),
+            (ChatSide::Assistant, r#"[Called read with {"path":"a.rs"}]"#),
+            (ChatSide::User, "[Result of t]\nfn a\n\nSo?"),
         ]
     );
     assert_eq!(request.turns[0].images, [("image/png".to_owned(), "AAAA".to_owned())]);

@@ -3,7 +3,8 @@
 use std::sync::{Arc, Mutex};
 use tokio::sync::mpsc;
 use treering_agent::{
-    CancellationToken, Command, Delta, Program, Request, Summarizer, Summary, SummaryError, Waiting,
+    CancellationToken, Command, Delta, Program, Summarizer, Summary, SummaryError, SummaryRequest,
+    Waiting,
 };
 
 fn shell(line: &str) -> Command {
@@ -17,8 +18,8 @@ fn text(delta: Delta<'_>) -> &str {
     }
 }
 
-fn request(user: &str) -> Request {
-    Request { system: "Be brief.".into(), user: user.into(), ..Default::default() }
+fn request(user: &str) -> SummaryRequest {
+    SummaryRequest { system: "Be brief.".into(), user: user.into(), ..Default::default() }
 }
 
 async fn run(command: &Command, user: &str) -> Result<Summary, SummaryError> {
@@ -87,7 +88,7 @@ async fn cancelling_kills_the_command_and_its_children() {
     let reader = tokio::task::spawn_blocking(move || std::fs::read(path).unwrap());
     let line = format!("exec 9>'{}'; sleep 1000 & sleep 1000 & echo started; wait", fifo.display());
     let error = stopped(shell(&line), async |cancel| cancel.cancel()).await;
-    assert_eq!(error, SummaryError::Cancelled);
+    assert_eq!(error, SummaryError::Canceled);
     assert_eq!(reader.await.unwrap(), b"", "nobody writes to it any more");
 }
 

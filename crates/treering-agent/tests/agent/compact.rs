@@ -231,7 +231,7 @@ async fn a_failure_writes_nothing_and_is_told() {
 async fn giving_up_is_told_and_writes_nothing() {
     for at_the_handlers in [true, false] {
         for by_token in [true, false] {
-            for play in [Play::Wait("late"), Play::Hang, Play::Fail(SummaryError::Cancelled)] {
+            for play in [Play::Wait("late"), Play::Hang, Play::Fail(SummaryError::Canceled)] {
                 let is_told = matches!(play, Play::Fail(_));
                 let (home, session) = Home::new();
                 talk(&session, 1..=3);

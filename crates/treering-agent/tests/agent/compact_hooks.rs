@@ -37,7 +37,7 @@ async fn handlers_can_refuse() {
         let (home, _, summarizer, agent) = with_extension(extension);
         let (bytes, mut events) = (home.bytes(), agent.subscribe());
         let refused = agent.compact(keep_a_turn()).await;
-        assert!(matches!(refused, Ok(Compaction::Cancelled { hook }) if &*hook == "ext"));
+        assert!(matches!(refused, Ok(Compaction::Canceled { hook }) if &*hook == "ext"));
         let Some(Event::SessionCompactFailed(failed)) = seen(&mut events).pop() else { panic!() };
         assert!(failed.aborted && failed.error.contains("ext"));
         assert_eq!((home.bytes(), summarizer.asked().len()), (bytes, 0));

@@ -7,8 +7,8 @@ use crate::support::{BOTH, KEY, ask, chat_model_with_key, still};
 use std::sync::{Arc, Mutex};
 use treering::Session;
 use treering_agent::{
-    AgentSession, CancellationToken, ChatRequest, Delta, OnDelta, Request, Summarizer,
-    SummaryError, TurnEnd,
+    AgentSession, CancellationToken, ChatRequest, Delta, OnDelta, Summarizer, SummaryError,
+    SummaryRequest, TurnEnd,
 };
 
 /// Keys that people set for servers that want none, and one that looks real.
@@ -80,11 +80,11 @@ impl Summarizer for AsSummarizer {
 
     fn summarize<'a>(
         &'a self,
-        request: Request,
+        request: SummaryRequest,
         cancel: &'a CancellationToken,
     ) -> treering_agent::SummaryFuture<'a> {
         Box::pin(async move {
-            let side = treering_agent::Side::User;
+            let side = treering_agent::ChatSide::User;
             let turn = treering_agent::ChatTurn { side, text: request.user, images: Vec::new() };
             let request = ChatRequest { turns: vec![turn], ..Default::default() };
             let answer = self.0.answer(request, cancel).await?;

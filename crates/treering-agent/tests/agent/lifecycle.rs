@@ -246,11 +246,11 @@ async fn handlers_can_refuse_and_users_give_up() {
     let agent = AgentSession::new(session).with_hooks("ext", Arc::new(refusing));
     let mut events = agent.subscribe();
     let new = agent.new_session(&none()).await;
-    assert!(matches!(new, Ok(Replaced::Cancelled { hook }) if &*hook == "ext"));
+    assert!(matches!(new, Ok(Replaced::Canceled { hook }) if &*hook == "ext"));
     let resumed = agent.resume(&home.path, &none()).await;
-    assert!(matches!(resumed, Ok(Replaced::Cancelled { .. })));
+    assert!(matches!(resumed, Ok(Replaced::Canceled { .. })));
     let fork = agent.fork(forest.a1.as_str(), ForkPosition::At, &none()).await;
-    assert!(matches!(fork, Ok(Forked::Cancelled { hook }) if &*hook == "ext"));
+    assert!(matches!(fork, Ok(Forked::Canceled { hook }) if &*hook == "ext"));
     let asked = ["session_before_switch", "session_before_switch", "session_before_fork"];
     assert_eq!(names(&mut events), asked);
     assert_eq!((agent.session().id(), home.files()), (id.clone(), 1));

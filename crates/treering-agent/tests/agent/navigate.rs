@@ -110,7 +110,7 @@ async fn one_operation_at_a_time() {
     let turn = agent.begin_turn().unwrap();
     all_refuse(&agent, Operation::Turn, &forest, &home).await;
     assert_eq!(agent.abort(), Some(Operation::Turn));
-    assert!(turn.cancelled().is_cancelled());
+    assert!(turn.cancellation().is_cancelled());
     drop(turn);
     assert_eq!((agent.running(), agent.abort()), (None, None));
 

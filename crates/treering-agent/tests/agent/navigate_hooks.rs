@@ -78,7 +78,7 @@ async fn no_means_no() {
     let World { home, forest, agent, summarizer } = world(Decision::Cancel);
     let (bytes, mut events) = (home.bytes(), agent.subscribe());
     let done = agent.navigate(forest.u3.as_str(), summarize()).await;
-    assert!(matches!(done, Ok(Navigation::Cancelled { hook }) if &*hook == "ext"));
+    assert!(matches!(done, Ok(Navigation::Canceled { hook }) if &*hook == "ext"));
     assert_eq!(names(&mut events), ["session_before_tree"]);
     assert_eq!((home.bytes(), agent.session().leaf()), (bytes, Some(forest.a3)));
     assert_eq!((summarizer.asked().len(), agent.running()), (0, None));

@@ -93,7 +93,7 @@ async fn stopping_a_command_stops_its_children() {
     let command = "mkfifo pipe; (echo ready; exec cat pipe) & wait";
     let never = CancellationToken::new();
     let ran = agent.run_shell(command, Included, Some(on_output), &never).await.unwrap();
-    assert!(ran.cancelled && ran.exit_code.is_none());
+    assert!(ran.is_canceled && ran.exit_code.is_none());
     assert_eq!(ran.output, "ready");
     assert_eq!(record(&agent, &ran)["cancelled"], true);
     assert_eq!(record(&agent, &ran)["exitCode"], Value::Null);

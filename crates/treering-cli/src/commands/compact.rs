@@ -59,7 +59,7 @@ fn compact(args: &Args, out: &mut Output) -> Result<(), Failure> {
     })?;
     let why = match done {
         Compaction::Done(compacted) => return write_compacted(&compacted, args.json, out),
-        Compaction::Cancelled { hook } => return Err(agent::unwanted(&hook)),
+        Compaction::Canceled { hook } => return Err(agent::unwanted(&hook)),
         Compaction::Aborted => return Err(agent::stopped()),
         Compaction::AlreadyCompacted => ALREADY_COMPACTED,
         Compaction::TooSmall => TOO_SMALL,

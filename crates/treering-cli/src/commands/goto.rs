@@ -101,7 +101,7 @@ pub(super) fn write_navigation(
     out: &mut Output,
 ) -> Result<(), Failure> {
     match navigation {
-        Navigation::Cancelled { hook } => Err(agent::unwanted(&hook)),
+        Navigation::Canceled { hook } => Err(agent::unwanted(&hook)),
         Navigation::Aborted => Err(agent::stopped()),
         Navigation::AlreadyThere => {
             let leaf = agent.session().leaf();

@@ -4,7 +4,7 @@
 //! argument means in a session is found out by whoever has the session.
 
 use std::fmt;
-use treering_agent::Thinking;
+use treering_agent::ThinkingLevel;
 
 /// Something that was typed and sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -241,7 +241,7 @@ fn command(name: &str, rest: &str) -> Option<ChatCommand> {
         "resume" => nothing(ChatCommand::Resume)?,
         "new" => nothing(ChatCommand::New)?,
         "model" => no_more(ChatCommand::Model(text(first)))?,
-        "thinking" if first.is_empty() || Thinking::LEVELS.contains(&first) => {
+        "thinking" if first.is_empty() || ThinkingLevel::LEVELS.contains(&first) => {
             no_more(ChatCommand::Thinking(text(first)))?
         }
         "context" => nothing(ChatCommand::Context)?,

@@ -1,7 +1,7 @@
 //! Completing what is typed: commands by their names, arguments by what there is.
 
 use super::commands::{ArgumentKind, TABLE};
-use treering_agent::Thinking;
+use treering_agent::ThinkingLevel;
 
 /// What arguments can be, as far as it is known.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -37,7 +37,7 @@ pub(crate) fn complete(before: &str, names: &CompletionSources) -> Option<Comple
             let is_first = !arguments.trim_start().contains(' ');
             match spec.takes {
                 ArgumentKind::Place if is_first => names.places.clone(),
-                ArgumentKind::Level if is_first => unexplained(Thinking::LEVELS),
+                ArgumentKind::Level if is_first => unexplained(ThinkingLevel::LEVELS),
                 ArgumentKind::Model if is_first => unexplained(&names.models),
                 _ => return None,
             }

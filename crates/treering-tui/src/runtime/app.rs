@@ -208,7 +208,7 @@ impl App<'_> {
         Ok(match copied {
             Ok(Forked::Done { .. }) => Ok(agent),
             Ok(Forked::Aborted) => Err("stopped: no copy was made".to_owned()),
-            Ok(Forked::Cancelled { hook }) => Err(format!("{hook} said no: no copy was made")),
+            Ok(Forked::Canceled { hook }) => Err(format!("{hook} said no: no copy was made")),
             Err(error) => Err(format!("no copy was made: {error}")),
         })
     }

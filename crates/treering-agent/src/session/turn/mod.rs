@@ -186,7 +186,7 @@ impl AgentSession {
             return Err(AgentError::NothingSaid);
         }
         if let Ok(Some(Compaction::Aborted)) = self.make_room(model, cancel).await {
-            return Err(SummaryError::Cancelled.into());
+            return Err(SummaryError::Canceled.into());
         }
         let report = self.run_turn(model, text, on_delta, cancel).await?;
         if report.end == TurnEnd::Complete {
@@ -383,7 +383,7 @@ impl Round<'_> {
             // An answer that is complete is not thrown away.
             biased;
             answered = self.model.answer(request, self.cancel) => answered,
-            () = self.cancel.cancelled() => Err(SummaryError::Cancelled),
+            () = self.cancel.cancelled() => Err(SummaryError::Canceled),
         };
         let mut partial =
             std::mem::take(&mut *partial.lock().unwrap_or_else(PoisonError::into_inner));
@@ -394,7 +394,7 @@ impl Round<'_> {
                 (answer.usage, TurnEnd::Complete)
             }
             Err(SummaryError::Length) => (None, TurnEnd::Length),
-            Err(SummaryError::Cancelled) => (None, TurnEnd::Aborted),
+            Err(SummaryError::Canceled) => (None, TurnEnd::Aborted),
             Err(error) => (None, TurnEnd::Failed(error)),
         };
         Ok((partial, usage, end))

@@ -14,8 +14,8 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use treering_agent::{
-    Anthropic, CancellationToken, ChatModel, Delta, Http, HttpOptions, OpenAi, Proxy, Request,
-    Retry, Secret, Summarizer, Summary, SummaryError, Timeouts,
+    Anthropic, CancellationToken, ChatModel, Delta, Http, HttpOptions, OpenAi, Proxy, Retry,
+    Secret, Summarizer, Summary, SummaryError, SummaryRequest, Timeouts,
 };
 
 pub(crate) const KEY: &str = "sk-very-secret-0123456789";
@@ -83,7 +83,7 @@ impl Job {
         let (paused, pauses) = mpsc::unbounded_channel();
         let summarizer = summarizer(api, base_url, paused);
         let (delta, deltas) = mpsc::unbounded_channel();
-        let request = Request {
+        let request = SummaryRequest {
             system: "Summarize.".into(),
             user: "[User]: hello".into(),
             on_delta: Some(Box::new(move |piece| {

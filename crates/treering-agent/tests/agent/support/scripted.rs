@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use tokio::sync::Semaphore;
 use treering_agent::{
-    CancellationToken, Request, Summarizer, Summary, SummaryError, SummaryFuture, Usage,
+    CancellationToken, Summarizer, Summary, SummaryError, SummaryFuture, SummaryRequest, Usage,
 };
 
 /// The reaction to one request.
@@ -128,7 +128,7 @@ impl Summarizer for Scripted {
 
     fn summarize<'a>(
         &'a self,
-        request: Request,
+        request: SummaryRequest,
         cancel: &'a CancellationToken,
     ) -> SummaryFuture<'a> {
         let text = |bytes: &Vec<u8>| String::from_utf8(bytes.clone()).unwrap();
@@ -159,7 +159,7 @@ impl Summarizer for Scripted {
                 }
                 Some(Play::Fail(error)) => Err(error),
                 Some(Play::Wait(text)) => tokio::select! {
-                    () = cancel.cancelled() => Err(SummaryError::Cancelled),
+                    () = cancel.cancelled() => Err(SummaryError::Canceled),
                     go = self.go.acquire() => {
                         go.unwrap().forget();
                         summary(text, None)

@@ -89,7 +89,7 @@ pub(super) async fn run(
         ChatCommand::New => Ok(match agent.new_session(cancel).await? {
             Replaced::Done => CommandReply::notice("a new session"),
             Replaced::Aborted => stopped(),
-            Replaced::Cancelled { hook } => unwanted(&hook),
+            Replaced::Canceled { hook } => unwanted(&hook),
         }),
         ChatCommand::Compact(instructions) => {
             let options =
@@ -163,7 +163,7 @@ fn moved(navigation: Navigation) -> CommandReply {
     match navigation {
         Navigation::AlreadyThere => CommandReply::notice("that is where you are"),
         Navigation::Aborted => stopped(),
-        Navigation::Cancelled { hook } => unwanted(&hook),
+        Navigation::Canceled { hook } => unwanted(&hook),
         Navigation::Moved(moved) => {
             let place = moved.new_leaf.as_ref().map_or("the beginning".to_owned(), short);
             let what = match moved.summary {
@@ -178,7 +178,7 @@ fn moved(navigation: Navigation) -> CommandReply {
 fn forked(forked: Forked) -> CommandReply {
     match forked {
         Forked::Aborted => stopped(),
-        Forked::Cancelled { hook } => unwanted(&hook),
+        Forked::Canceled { hook } => unwanted(&hook),
         Forked::Done { file, editor_text } => {
             let file = file.map_or("in memory".to_owned(), |file| file.display().to_string());
             CommandReply::notice(format!("a new session: {file}")).and_edit(editor_text)
@@ -191,7 +191,7 @@ fn compacted(compaction: Compaction) -> CommandReply {
         Compaction::AlreadyCompacted => CommandReply::notice("it is compacted already"),
         Compaction::TooSmall => CommandReply::notice("there is too little to compact"),
         Compaction::Aborted => stopped(),
-        Compaction::Cancelled { hook } => unwanted(&hook),
+        Compaction::Canceled { hook } => unwanted(&hook),
         Compaction::Done(done) => {
             let (before, after) = (done.tokens_before, done.tokens_after);
             let tokens = crate::amount::tokens;

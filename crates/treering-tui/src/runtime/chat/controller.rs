@@ -226,7 +226,7 @@ async fn move_to_copy(agent: &AgentSession, cancel: &CancellationToken) -> Optio
     match agent.clone_session(cancel).await {
         Ok(Forked::Done { .. }) => None,
         Ok(Forked::Aborted) => Some("stopped: no copy was made".to_owned()),
-        Ok(Forked::Cancelled { hook }) => Some(format!("{hook} said no: no copy was made")),
+        Ok(Forked::Canceled { hook }) => Some(format!("{hook} said no: no copy was made")),
         Err(error) => Some(format!("no copy was made: {}", safe_line(&error.to_string()))),
     }
 }

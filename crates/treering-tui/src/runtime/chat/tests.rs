@@ -30,6 +30,7 @@ enum Play {
     /// Says this, and then nothing until it is stopped.
     Hang(&'static str),
     Fail,
+    Panic,
 }
 
 #[derive(Debug)]
@@ -78,9 +79,10 @@ impl ChatModel for Scripted {
                 Play::Hang(text) => {
                     tell(text);
                     cancel.cancelled().await;
-                    Err(SummaryError::Cancelled)
+                    Err(SummaryError::Canceled)
                 }
-                Play::Fail => Err(SummaryError::Connection("nobody there".into())),
+                Play::Fail => Err(SummaryError::Connection("no server".into())),
+                Play::Panic => panic!("the model panics"),
             }
         })
     }
@@ -252,6 +254,17 @@ fn one_asks_and_goes_on_after_a_restart() {
 }
 
 #[test]
+fn a_panic_in_an_answer_ends_the_answer_and_not_the_chat() {
+    let (_dir, session) = place();
+    let mut rig = Rig::new(session, Some(scripted(&[Play::Panic, Play::Say("Here again.")])));
+    rig.send("Hello?");
+    assert!(rig.notice().contains("ended unexpectedly"), "{}", rig.notice());
+    assert_eq!(rig.context(), ["user: Hello?"]);
+    rig.send("Again?");
+    assert_eq!(rig.context()[1..], ["user: Again?", "assistant: Here again."]);
+}
+
+#[test]
 fn an_answer_that_is_stopped_is_kept() {
     let (_dir, session) = place();
     let mut rig = Rig::new(session, Some(scripted(&[Play::Hang("Once upon")])));
@@ -291,7 +304,7 @@ fn a_model_that_fails_is_no_end() {
     let (_dir, session) = place();
     let mut rig = Rig::new(session, Some(scripted(&[Play::Fail])));
     rig.send("Hello");
-    assert!(rig.notice().contains("nobody there"), "{}", rig.notice());
+    assert!(rig.notice().contains("no server"), "{}", rig.notice());
     assert!(rig.screen().contains("(failed: "));
     rig.send("Again");
     assert_eq!(rig.context()[2..], ["user: Again", "assistant: Yes."]);

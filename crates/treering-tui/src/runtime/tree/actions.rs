@@ -252,7 +252,7 @@ impl ActionContext {
                 let file = file.map_or("in memory".to_owned(), |file| file.display().to_string());
                 TreeEvent::Replaced(format!("this is the new session: {file}"))
             }
-            Ok(Forked::Cancelled { hook }) => unwanted(&hook),
+            Ok(Forked::Canceled { hook }) => unwanted(&hook),
             Ok(Forked::Aborted) => TreeEvent::Done(STOPPED.to_owned()),
             Err(error) => TreeEvent::Failed(error.to_string()),
         }
@@ -301,7 +301,7 @@ impl ActionContext {
             }
             Ok(Compaction::AlreadyCompacted) => TreeEvent::Done("compacted already".to_owned()),
             Ok(Compaction::TooSmall) => TreeEvent::Done("nothing to summarise yet".to_owned()),
-            Ok(Compaction::Cancelled { hook }) => unwanted(&hook),
+            Ok(Compaction::Canceled { hook }) => unwanted(&hook),
             Ok(Compaction::Aborted) => TreeEvent::Done(STOPPED.to_owned()),
             Err(error) => TreeEvent::Failed(error.to_string()),
         }
@@ -324,7 +324,7 @@ fn text(entry: &Entry) -> String {
 
 fn not_moved(navigation: Result<Navigation, AgentError>) -> TreeEvent {
     match navigation {
-        Ok(Navigation::Cancelled { hook }) => unwanted(&hook),
+        Ok(Navigation::Canceled { hook }) => unwanted(&hook),
         Ok(_) => TreeEvent::Done(STOPPED.to_owned()),
         Err(error) => TreeEvent::Failed(error.to_string()),
     }
