@@ -3,17 +3,18 @@
 use crate::agent::{self, SummaryArgs};
 use crate::config::Config;
 use crate::error::Failure;
-use crate::output::{self, Output, Style, json_string, json_string_or_null, json_strings};
+use crate::output::{Output, Style, json_string, json_string_or_null, json_strings};
 use crate::text::{count, excerpt, safe_line};
 use crate::typed::TypedPosition;
 use std::io::{self, Write};
 use std::path::PathBuf;
-use treering::Session;
 use treering::compaction::{
-    ContextTokens, FileLists, Preparation, Prepared, conversation_text, estimate_tokens,
+    CompactionSettings, ContextTokens, FileLists, Preparation, Prepared, conversation_text,
+    estimate_tokens,
 };
 use treering::context::ContextMessage;
 use treering::entry::MessageView;
+use treering::{Position, Session};
 use treering_agent::{CompactOptions, Compacted, Compaction};
 
 /// Replace the older part of the context by a summary
@@ -114,10 +115,41 @@ fn show_plan(args: &Args, out: &mut Output) -> Result<(), Failure> {
         Preparation::AlreadyCompacted => Err(ALREADY_COMPACTED),
         Preparation::TooSmall => Err(TOO_SMALL),
     };
-    match args.json {
-        true => write_json(&plan, tokens, out),
-        false => write_for_people(&session, &plan, tokens, out),
+    if args.json {
+        return write_json(&plan, tokens, out);
     }
+    let why = match plan {
+        Ok(plan) => return write_for_people(&session, &plan, out),
+        Err(why) => why,
+    };
+    let (tokens, kept) = (tokens.tokens, settings.keep_recent_tokens);
+    writeln!(out, "nothing to compact: {why} (about {tokens} tokens)")?;
+    if why != TOO_SMALL || args.keep_recent.is_some() {
+        return Ok(());
+    }
+    let Some((keep, plan)) = smaller_plan(&session, &position, settings)? else { return Ok(()) };
+    let title = format!(
+        "the newest {kept} tokens are always kept; with `--keep-recent {keep}` this would happen:"
+    );
+    writeln!(out, "{title}\n")?;
+    write_for_people(&session, &plan, out)
+}
+
+/// Finds a number of tokens to keep with which a session that is too small for the settings would be
+/// compacted, and the compaction. Returns `None` if there is no such number.
+fn smaller_plan(
+    session: &Session,
+    position: &Position,
+    mut settings: CompactionSettings,
+) -> Result<Option<(u64, Prepared)>, Failure> {
+    settings.overrides.clear();
+    while settings.keep_recent_tokens > 1 {
+        settings.keep_recent_tokens /= 2;
+        if let Preparation::Ready(plan) = session.plan_compaction_at(position, &settings)? {
+            return Ok(Some((settings.keep_recent_tokens, plan.read()?)));
+        }
+    }
+    Ok(None)
 }
 
 /// A compaction, or why there is nothing to compact.
@@ -126,23 +158,7 @@ type Planned = Result<Prepared, &'static str>;
 const ALREADY_COMPACTED: &str = "already compacted";
 const TOO_SMALL: &str = "the session is too small";
 
-fn write_for_people(
-    session: &Session,
-    plan: &Planned,
-    tokens: ContextTokens,
-    out: &mut Output,
-) -> Result<(), Failure> {
-    let plan = match plan {
-        Ok(plan) => plan,
-        Err(why) => {
-            writeln!(out, "nothing to compact: {why} (about {} tokens)", tokens.tokens)?;
-            if *why == TOO_SMALL {
-                out.finish()?;
-                output::complain("hint", "`--keep-recent TOKENS` keeps less of the newest context");
-            }
-            return Ok(());
-        }
-    };
+fn write_for_people(session: &Session, plan: &Prepared, out: &mut Output) -> Result<(), Failure> {
     let heading = |text: &str, out: &Output| out.paint(Style::Heading, text);
     let title = heading("summarized", out);
     let number = plan.messages_to_summarize.len() + plan.turn_prefix.len();
