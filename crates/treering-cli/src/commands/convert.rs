@@ -100,7 +100,7 @@ fn write(report: &ConversionReport, target: &Path, out: &mut Output) -> Result<(
         true => format!("{verified} of {ends} contexts"),
         false => count(*verified, "context", "contexts"),
     };
-    let end = format!("verified by reading the result back: same messages in {read}");
+    let end = format!("verified by reading the result back: {read} compared, no difference");
     let end = out.paint(Style::Dim, &end);
     writeln!(out, "{end}")?;
     Ok(())

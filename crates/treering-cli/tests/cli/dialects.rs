@@ -24,7 +24,7 @@ fn a_conversion_says_what_became_of_everything() {
            1  adapted   message (assistant)   the agent sees its text; the rest is kept where only treering reads it
            1  carried   message (toolResult)
            2  carried   message (user)
-    verified by reading the result back: same messages in 2 contexts
+    verified by reading the result back: 2 contexts compared, no difference
     ");
     assert!(place.read("c.chimera.jsonl").starts_with("{\"type\": \"header\", "));
     let report = place.run(&["convert", "c.jsonl", "--to", "pi", "-o", "p.jsonl", "--json"]).ok();
