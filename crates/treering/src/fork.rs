@@ -95,7 +95,7 @@ impl Session {
 struct Fork<'a> {
     source: &'a Session,
     loaded: Loaded,
-    /// What is forked: the source, standing at the entry that the fork will stand at.
+    /// The source, at the entry that the fork will stand at.
     from: SessionAt,
     extent: Extent,
     header: Header,

@@ -57,7 +57,7 @@ pub(crate) fn outlook(view: &Snapshot, loaded: &Loaded) -> Result<Option<Upgrade
     Ok(Some(Upgrade { from, to, entries, compactions, backup: None }))
 }
 
-/// Whether the file must be rewritten before anything can be appended to it.
+/// Returns whether the file must be rewritten before anything can be appended to it.
 pub(crate) fn is_due(loaded: &Loaded) -> bool {
     loaded.facts().has_own_header
         && loaded.header.as_ref().is_some_and(|header| header.declared < VERSION)

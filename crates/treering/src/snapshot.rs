@@ -58,12 +58,12 @@ impl Snapshot {
         self.partial
     }
 
-    /// Whether the row's parent may stand in the part of the log that was not read.
+    /// Returns whether the row's parent may stand in the part of the log that was not read.
     pub(crate) fn is_cut(&self, row: Row) -> bool {
         self.partial && self.tree.node(row).has(Node::LOST_PARENT)
     }
 
-    /// The row's bytes as they stand in the log.
+    /// Returns the row's bytes as they stand in the log.
     pub(crate) fn bytes(&self, row: Row) -> io::Result<Vec<u8>> {
         let node = self.tree.node(row);
         let mut bytes = vec![0; usize::try_from(node.len).map_err(io::Error::other)?];
@@ -85,7 +85,7 @@ impl Snapshot {
         self.facts
     }
 
-    /// The row's entry in treering's shape, of the current version. Borrowed where nothing had to
+    /// Returns the row's entry in treering's shape, of the current version. Borrowed where nothing had to
     /// change. Messages after the entry's own go to `more`.
     fn native<'a>(
         &self,
@@ -121,7 +121,7 @@ impl Snapshot {
         }
     }
 
-    /// An entry with the id, parent and time that the tree has for it.
+    /// Returns an entry with the id, parent and time that the tree has for it.
     fn placed(&self, row: Row, entry: &NewEntry) -> Vec<u8> {
         let node = self.tree.node(row);
         let parent = match node.parent {
@@ -141,7 +141,7 @@ impl Snapshot {
         Ok(self.entry_of(row, &self.standard(&bytes), Images::Referenced))
     }
 
-    /// The entries whose record passes `wanted`, in file order; no other is decoded.
+    /// Returns the entries whose record passes `wanted`, in file order; no other is decoded.
     pub(crate) fn entries_where(
         self,
         mut wanted: impl FnMut(Kind, Option<Role>, &[u8]) -> bool,
@@ -192,7 +192,7 @@ impl Snapshot {
         }
     }
 
-    /// The leaf the file says is active. A damaged entry is not a place to go on from (other agents
+    /// Returns the leaf the file says is active. A damaged entry is not a place to go on from (other agents
     /// cannot see it): the nearest sound entry above it is.
     pub(crate) fn file_leaf(&self) -> Result<Option<Row>> {
         let Some(leaf) = self.tree.file_leaf_row() else { return Ok(None) };
@@ -205,7 +205,7 @@ impl Snapshot {
         Ok(None)
     }
 
-    /// The same for a part of the log: the outer `None` means that the part does not tell.
+    /// Returns the same for a part of the log: the outer `None` means that the part does not tell.
     pub(crate) fn file_leaf_if_known(&self) -> Result<Option<Option<Row>>> {
         if self.tree.is_empty() || self.tree.points_nowhere() {
             return Ok(None);
@@ -229,7 +229,7 @@ pub(crate) struct Bodies {
     images: Images,
 }
 
-/// What is done about images that stand outside the log, in files of their own.
+/// The treatment of images that stand outside the log, in files of their own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Images {
     /// Their references stay: enough for everything that does not show or send an image.
@@ -248,27 +248,27 @@ impl Default for Bodies {
 }
 
 impl Bodies {
-    /// For one or two bodies: reads little more than what is asked for.
+    /// Creates a reader for one or two bodies, which reads little more than what is asked for.
     pub(crate) fn few() -> Self {
         Bodies { step: 4096, ..Bodies::default() }
     }
 
-    /// For what leaves the session: contexts, exports and copies.
+    /// Creates a reader for what leaves the session: contexts, exports and copies.
     pub(crate) fn with_images() -> Self {
         Bodies::default().inlining()
     }
 
-    /// The same, with images in place of their references.
+    /// Returns the same, with images in place of their references.
     pub(crate) fn inlining(self) -> Self {
         Bodies { images: Images::Inlined, ..self }
     }
 
-    /// The same, with references in place of images.
+    /// Returns the same, with references in place of images.
     pub(crate) fn referencing(self) -> Self {
         Bodies { images: Images::Referenced, ..self }
     }
 
-    /// The row's bytes as they stand in the log, but always JSON.
+    /// Returns the row's bytes as they stand in the log, but always JSON.
     fn read(&mut self, view: &Snapshot, row: Row) -> Result<&[u8]> {
         let node = *view.tree.node(row);
         let end = node.offset + node.len;
@@ -300,12 +300,12 @@ impl Bodies {
         Ok(view.entry_of(row, bytes, images))
     }
 
-    /// The entry's JSON, whether or not it is whole; nothing if it is known to be damaged.
+    /// Returns the entry's JSON, whether or not it is whole; nothing if it is known to be damaged.
     pub(crate) fn any(&mut self, view: &Snapshot, row: Row) -> Result<Option<Cow<'_, [u8]>>> {
         self.all(view, row, &mut Vec::new())
     }
 
-    /// The same, and the messages after the entry's own.
+    /// Returns the same, and the messages after the entry's own.
     pub(crate) fn all(
         &mut self,
         view: &Snapshot,
@@ -320,7 +320,7 @@ impl Bodies {
         Ok(Some(view.native(row, bytes, images, more)))
     }
 
-    /// The record as it stands in the log, if it is a whole object.
+    /// Returns the record as it stands in the log, if it is a whole object.
     pub(crate) fn record(&mut self, view: &Snapshot, row: Row) -> Result<Option<&[u8]>> {
         if view.tree.node(row).has(Node::DAMAGED) {
             return Ok(None);
@@ -331,7 +331,7 @@ impl Bodies {
         Ok(end.map(|end| &bytes[start..end]))
     }
 
-    /// The entry's JSON if it is a whole object.
+    /// Returns the entry's JSON if it is a whole object.
     pub(crate) fn whole(&mut self, view: &Snapshot, row: Row) -> Result<Option<Cow<'_, [u8]>>> {
         let Some(body) = self.any(view, row)? else { return Ok(None) };
         let start = json::skip_space(&body, 0);

@@ -2,7 +2,7 @@
 //!
 //! Three steps: *select* the entries that count (the latest compaction, what it keeps, what came
 //! after it), *edit* them as the branch's context edits say, *project* each to messages. The raw
-//! messages are copied byte for byte; only what the rules synthesise is new JSON. No step looks at
+//! messages are copied byte for byte; only what the rules synthesize is new JSON. No step looks at
 //! an entry that does not count: the cost is that of the context, not of the session.
 
 mod project;

@@ -89,7 +89,7 @@ pub(super) fn project(
             let summary = json::get(&body, "summary").filter(|summary| *summary != b"\"\"");
             if let Some(summary) = summary {
                 let from = json::get(&body, "fromId");
-                push(synthesised(
+                push(synthesized(
                     "branchSummary",
                     &[("summary", Some(summary)), ("fromId", from)],
                     &node,
@@ -104,7 +104,7 @@ pub(super) fn project(
             }
             let (summary, tokens) = (json::get(&body, "summary"), json::get(&body, "tokensBefore"));
             let fields = [("summary", summary), ("tokensBefore", tokens)];
-            push(synthesised("compactionSummary", &fields, &node));
+            push(synthesized("compactionSummary", &fields, &node));
         }
     }
     Ok(())
@@ -165,11 +165,11 @@ fn custom_message(body: &[u8], node: &Node) -> Vec<u8> {
         ("display", get("display")),
         ("details", get("details")),
     ];
-    synthesised("custom", &fields, node)
+    synthesized("custom", &fields, node)
 }
 
 /// Returns a message made of an entry's fields; those it lacks are left out.
-fn synthesised(role: &str, fields: &[(&str, Option<&[u8]>)], node: &Node) -> Vec<u8> {
+fn synthesized(role: &str, fields: &[(&str, Option<&[u8]>)], node: &Node) -> Vec<u8> {
     let mut out = b"{\"role\":".to_vec();
     json::write_string(&mut out, role);
     for (key, value) in fields {

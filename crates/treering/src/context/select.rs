@@ -95,7 +95,7 @@ fn kept(view: &Snapshot, compaction: Row, first: Row, rows: &mut Vec<Row>) -> Ke
     Kept::None
 }
 
-/// The nearest compaction at or above `leaf` that can be read, and what it keeps from.
+/// Returns the nearest compaction at or above `leaf` that can be read, and what it keeps from.
 fn latest_compaction(
     view: &Snapshot,
     bodies: &mut Bodies,
@@ -153,7 +153,7 @@ pub(super) fn settings(
     Ok(Ok((level.unwrap_or_else(|| NO_THINKING.into()), named)))
 }
 
-/// The model that an entry names.
+/// Returns the model that an entry names.
 fn named_by(view: &Snapshot, bodies: &mut Bodies, row: Row) -> Result<Option<Model>> {
     let kind = view.tree().node(row).kind();
     let named = bodies.whole(view, row)?.and_then(|body| model(kind, &body));

@@ -1,4 +1,4 @@
-//! A session of one agent as a session of another.
+//! Converts a session of one agent to a session of another.
 //!
 //! Every entry is brought into treering's shape and from there into the target's (`plan` says which
 //! entry stands where, [`write`] writes them). The report says per kind what was carried exactly, what
@@ -65,7 +65,7 @@ pub fn convert(
     convert_session(&Session::open(source)?, target, dialect, options)
 }
 
-/// The same for a session that is open.
+/// Converts a session that is open: see [`convert`].
 pub fn convert_session(
     session: &Session,
     target: impl AsRef<Path>,

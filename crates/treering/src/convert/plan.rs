@@ -151,7 +151,7 @@ impl ConversionPlan {
         self.parts.get(&row).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether no message on the path to a row has parts elsewhere.
+    /// Returns whether no message on the path to a row has parts elsewhere.
     pub(super) fn has_whole_messages(&self, tree: &Tree, row: Row) -> bool {
         if self.parts.is_empty() {
             return true;
@@ -174,7 +174,7 @@ impl ConversionPlan {
         })
     }
 
-    /// The id of the last entry that a row is written as: what its children hang on.
+    /// Returns the id of the last entry that a row is written as: what its children hang on.
     pub(super) fn end(&self, tree: &Tree, row: Row) -> String {
         match self.more.get(&row) {
             Some(&more) => extra_id(tree.id_text(row), more),
@@ -204,7 +204,7 @@ impl ConversionPlan {
         None
     }
 
-    /// The id that takes the place of one that another entry names.
+    /// Returns the id that takes the place of one that another entry names.
     pub(super) fn reference(&self, tree: &Tree, id: &str) -> String {
         let row = tree.row(id);
         match row.and_then(|row| self.dropped.get(&row)) {
@@ -217,7 +217,7 @@ impl ConversionPlan {
         }
     }
 
-    /// The first row in the file that is below a row and written.
+    /// Returns the first row in the file that is below a row and written.
     fn next_below(&self, tree: &Tree, row: Row) -> Option<Row> {
         let is_written = |at: &Row| !self.dropped.contains_key(at);
         let children = tree.children_index().of(row).iter().copied();
@@ -225,7 +225,7 @@ impl ConversionPlan {
     }
 }
 
-/// The settings in force at a row, as entries.
+/// Returns the settings in force at a row, as entries.
 fn settings_at(view: &Snapshot, row: Row) -> Result<Vec<NewEntry>> {
     let (level, model) = context::settings_at(view, row)?;
     let mut entries = Vec::new();
@@ -245,7 +245,7 @@ fn settings_at(view: &Snapshot, row: Row) -> Result<Vec<NewEntry>> {
     Ok(entries)
 }
 
-/// The part with which the message of a row begins.
+/// Returns the part with which the message of a row begins.
 fn first_part(tree: &Tree, row: Row) -> Option<Row> {
     let is_first = |&row: &Row| {
         tree.node(row).role() == Some(Role::Assistant) && !tree.node(row).has(Node::CONTINUED)
@@ -258,7 +258,7 @@ fn more(codec: &dyn Codec, record: &[u8]) -> usize {
     if codec.facts().is_native(Kind::Message) { 0 } else { codec.decode(record).more.len() }
 }
 
-/// The id of the `number`-th further entry that one is written as, counted from 1.
+/// Returns the id of the `number`-th further entry that one is written as, counted from 1.
 pub(super) fn extra_id(id: &str, number: usize) -> String {
     format!("{id}.{number}")
 }

@@ -43,7 +43,7 @@ impl ConversionReport {
         }
     }
 
-    /// Every kind of thing, what became of it, and how many there were.
+    /// Returns every kind of thing, what became of it, and how many there were.
     pub fn items(&self) -> Vec<(&str, Outcome, usize)> {
         let mut all = Vec::new();
         for (kind, kinds) in &self.items {

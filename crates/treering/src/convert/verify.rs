@@ -1,4 +1,4 @@
-//! Reads the result again, by the target's own rules.
+//! Reads the result of a conversion by the target's own rules and compares it with the source.
 
 use super::plan::ConversionPlan;
 use crate::context::{Context, Projection};
@@ -136,7 +136,7 @@ fn difference(mut theirs: Projection, mut ours: Projection) -> Result<Option<Str
     Ok(None)
 }
 
-/// The same for formats that hold less: what was said, and by whom.
+/// Returns the same for formats that hold less: what was said, and by whom.
 fn spoken_difference(theirs: Projection, ours: Projection) -> Result<Option<String>> {
     let (theirs, ours) = (said(&Context::collect(theirs)?), said(&Context::collect(ours)?));
     let place = theirs.iter().zip(&ours).position(|(a, b)| a != b);
@@ -144,7 +144,7 @@ fn spoken_difference(theirs: Projection, ours: Projection) -> Result<Option<Stri
     Ok(place.map(|place| format!("message {} is another one", place + 1)))
 }
 
-/// Whether a message came through. Where it does not name its model, the result may.
+/// Returns whether a message came through. Where it does not name its model, the result may.
 fn is_same_message(before: &[u8], after: &[u8]) -> bool {
     let names = |json| json::get(json, "provider").is_some() || json::get(json, "model").is_some();
     // An entry without a valid time gets that of the one before it.

@@ -274,7 +274,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// A row's entry, with all parts of its message, and the messages after it.
+    /// Returns a row's entry, with all parts of its message, and the messages after it.
     fn entry(&self, bodies: &mut Bodies, row: Row) -> Result<Option<(NewEntry, Vec<Vec<u8>>)>> {
         let node = self.view.tree().node(row);
         let mut more = Vec::new();
@@ -297,7 +297,7 @@ impl Writer<'_> {
         Ok(Some((dialect::adapted(self.dialect, node.kind(), entry), more)))
     }
 
-    /// An answer that says whose it is. Some agents only note when the model changes; for others an
+    /// Returns an answer that says whose it is. Some agents only note when the model changes; for others an
     /// answer without a model means that there is none.
     fn named(&self, entry: NewEntry, row: Row) -> Result<NewEntry> {
         let Some(message) = embed::member(&entry.fields, "message") else { return Ok(entry) };
@@ -348,13 +348,13 @@ impl Writer<'_> {
     }
 }
 
-/// A compaction that keeps nothing, with the summary of a message.
+/// Returns a compaction that keeps nothing, with the summary of a message.
 fn compaction_of(message: &[u8]) -> NewEntry {
     let tokens = json::get(message, "tokensBefore").unwrap_or(b"0");
     NewEntry::compaction_of(json::get(message, "summary").unwrap_or(b"\"\""), tokens)
 }
 
-/// The header's id, where new roots hang on it.
+/// Returns the header's id, where new roots hang on it.
 fn root_of(start: &[u8], dialect: Dialect) -> Option<String> {
     let facts = dialect.facts();
     let id = json::get(start, facts.keys.id).filter(|_| facts.roots_below_header);

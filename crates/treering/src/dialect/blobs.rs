@@ -166,7 +166,7 @@ pub(crate) fn inlined<'a>(message: &'a [u8], directories: &[PathBuf]) -> Cow<'a,
     Cow::Owned(out)
 }
 
-/// Where the blobs of a session may be, likeliest first: `blobs` stands beside the directory that
+/// Returns where the blobs of a session may be, likeliest first: `blobs` stands beside the directory that
 /// holds all sessions, which is some levels above the file (sessions of sub-agents lie deeper).
 pub(crate) fn directories(session_file: &Path) -> Vec<PathBuf> {
     const LEVELS: usize = 6;
@@ -198,7 +198,7 @@ impl Reference {
     }
 }
 
-/// The hash in a string literal that is a reference. Anything but 64 lower-case digits is none: the
+/// Returns the hash in a string literal that is a reference. Anything but 64 lower-case digits is none: the
 /// hash becomes a file's name.
 fn hash(literal: &[u8]) -> Option<&str> {
     let digits = json::inside(literal)?.strip_prefix(PREFIX)?;
@@ -230,7 +230,7 @@ struct Open {
     before: usize,
 }
 
-/// All references of a message, in order. One pass, whatever the nesting.
+/// Returns all references of a message, in order. One pass, whatever the nesting.
 fn find(message: &[u8]) -> Vec<Reference> {
     let mut found = Vec::new();
     if memchr::memmem::find(message, PREFIX).is_none() {
@@ -390,7 +390,7 @@ mod tests {
         }
     }
 
-    /// The hashes that a message refers to.
+    /// Returns the hashes that a message refers to.
     fn hashes(message: &str) -> Vec<&str> {
         find(message.as_bytes()).iter().map(|found| found.hash(message.as_bytes())).collect()
     }

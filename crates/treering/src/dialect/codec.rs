@@ -1,4 +1,4 @@
-//! The seam between agents: what a codec has to do.
+//! The interface that the codec of every dialect implements.
 
 use super::agent::{AgentContext, PathRecords};
 use super::facts::{Facts, Keys};
@@ -130,17 +130,17 @@ pub(crate) trait Codec: Sync + fmt::Debug {
 }
 
 impl Decoded {
-    /// An entry of one message at most.
+    /// Returns an entry of one message at most.
     pub(crate) fn of(entry: NewEntry) -> Self {
         Decoded { entry, more: Vec::new() }
     }
 
-    /// A record whose members mean what they mean in treering.
+    /// Returns a record whose members mean what they mean in treering.
     pub(crate) fn plain(record: &[u8]) -> Self {
         Decoded::without(record, &pi::FACTS.keys)
     }
 
-    /// The same, where the members that place a record have other names.
+    /// Returns the same, where the members that place a record have other names.
     pub(crate) fn without(record: &[u8], keys: &Keys) -> Self {
         const OURS: [&str; 4] = ["type", "id", "parentId", "timestamp"];
         let mut entry = NewEntry::of_type("");

@@ -18,7 +18,7 @@ const WINDOWS: [usize; 2] = [16 * 1024, 1024 * 1024];
 /// The number of records that are read.
 const RECORDS: usize = 64;
 
-/// The dialect of a journal's session. What is no session at all counts as pi's, whose reader says
+/// Returns the dialect of a journal's session. What is no session at all counts as pi's, whose reader says
 /// so.
 pub(crate) fn detect(journal: &dyn Journal) -> io::Result<Dialect> {
     let length = journal.len()?;
@@ -166,7 +166,7 @@ fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> + Clone {
     })
 }
 
-/// Whether a record that follows one of pi's is another, told by its first members: whatever the rest
+/// Returns whether a record that follows one of pi's is another, told by its first members: whatever the rest
 /// of it says, it settles nothing. Most records are such, and they may be long.
 fn is_plain(line: &[u8]) -> bool {
     const TELLING: [&str; 3] = ["session", "session_header", "model_change"];
@@ -239,7 +239,7 @@ impl<'a> FirstRecord<'a> {
         self.get(key).is_some_and(|rest| matches!(rest.first(), Some(b'0'..=b'9' | b'-')))
     }
 
-    /// The dialect, if this record settles it. After a header like pi's, or an entry like pi's, only
+    /// Returns the dialect, if this record settles it. After a header like pi's, or an entry like pi's, only
     /// what pi itself could never write counts: entries may have any members.
     fn certain(&self, leaning: Leaning) -> Option<Dialect> {
         let is_header = self.type_is("session");

@@ -114,7 +114,7 @@ pub(crate) fn same(a: &NewEntry, b: &NewEntry) -> bool {
         })
 }
 
-/// The same for two objects.
+/// Returns the same for two objects.
 pub(crate) fn same_members(a: &[u8], b: &[u8]) -> bool {
     let (a, b) = (sorted(a), sorted(b));
     a.len() == b.len()

@@ -191,7 +191,7 @@ pub(crate) struct Facts {
 }
 
 impl Facts {
-    /// The facts about treering's own format. Other dialects name what differs.
+    /// The facts that most dialects share. Each dialect names what differs.
     pub(crate) const DEFAULT: Facts = Facts {
         keys: Keys { id: "id", parent: "parentId", time: "timestamp" },
         version: VERSION,

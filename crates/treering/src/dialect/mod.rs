@@ -91,12 +91,12 @@ pub(crate) fn refitted(before: &[u8], after: &[u8]) -> Option<Vec<u8>> {
     slots.into_iter().find_map(|slot| (slot.refitted)(before, after))
 }
 
-/// The id of a header that is a node: made from the session's, so that it is always the same.
+/// Returns the id of a header that is a node: made from the session's, so that it is always the same.
 pub(crate) fn node_id(session: &str) -> String {
     crate::id::derived(session, 0, |_| false).to_string()
 }
 
-/// A UUID made from a text: looks like any random one, and is always the same.
+/// Returns a UUID made from a text: looks like any random one, and is always the same.
 pub(crate) fn uuid_of(id: &str) -> String {
     let hash = |seed: u64| {
         let mut hash = fnv1a(seed, id.bytes());

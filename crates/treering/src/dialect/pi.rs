@@ -77,7 +77,7 @@ impl Codec for Pi {
     }
 }
 
-/// The role of a message record. Version 2 called one of them `hookMessage`.
+/// Returns the role of a message record. Version 2 called one of them `hookMessage`.
 pub(crate) fn role(kind: Kind, record: &[u8]) -> Option<Role> {
     let name = (kind == Kind::Message).then(|| role_name(record)).flatten()?;
     Some(if name == "hookMessage" { Role::Custom } else { Role::of(&name) })

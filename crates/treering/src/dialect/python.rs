@@ -15,7 +15,7 @@ use std::ops::Range;
 
 const HEX: &[u8; 16] = b"0123456789abcdef";
 
-/// The value `json` in the form of Python's `json.dumps`.
+/// Returns the value `json` in the form of Python's `json.dumps`.
 ///
 /// Bytes that are not UTF-8 become what Python's own `surrogateescape` makes of them: a Python
 /// program could not open a file that holds them.
@@ -156,7 +156,7 @@ pub(crate) fn masked(record: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(masked)
 }
 
-/// The places of numbers that are not finite, outside of texts.
+/// Returns the places of numbers that are not finite, outside of texts.
 fn not_finite(record: &[u8]) -> Vec<Range<usize>> {
     let mut places = Vec::new();
     if memmem::find(record, b"NaN").is_none() && memmem::find(record, b"Infinity").is_none() {

@@ -60,7 +60,7 @@ pub(crate) fn split<'a>(line: &'a [u8], codec: &dyn Codec, mut each: impl FnMut(
     }
 }
 
-/// The object at `at`: what it is, and where it ends, or how far it could be read.
+/// Returns the object at `at`: what it is, and where it ends, or how far it could be read.
 fn object<'a>(line: &'a [u8], at: usize, codec: &dyn Codec) -> (What<'a>, usize) {
     let facts = codec.facts();
     let keys = &facts.keys;
@@ -108,7 +108,7 @@ fn object<'a>(line: &'a [u8], at: usize, codec: &dyn Codec) -> (What<'a>, usize)
     (what, end)
 }
 
-/// Where, after a torn fragment, a run of complete entries begins that reaches the line's end.
+/// Returns where, after a torn fragment, a run of complete entries begins that reaches the line's end.
 fn glued(line: &[u8], from: usize, codec: &dyn Codec) -> Option<usize> {
     let parent_key = format!("\"{}\"", codec.facts().keys.parent);
     let last_key = memmem::rfind(line, parent_key.as_bytes())?;
@@ -158,7 +158,7 @@ fn run_of_entries(line: &[u8], start: usize, codec: &dyn Codec) -> Run {
     Run::ToTheEnd
 }
 
-/// Whether an object found in the middle of a line is an entry: it names its type, itself and its
+/// Returns whether an object found in the middle of a line is an entry: it names its type, itself and its
 /// parent.
 fn is_complete(object: &[u8], head: &Head<'_>, codec: &dyn Codec) -> bool {
     head.id.is_some()

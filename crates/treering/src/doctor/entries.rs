@@ -61,12 +61,12 @@ pub(super) fn examine(view: &Snapshot, loaded: &Loaded, found: &mut Found) -> Re
     Ok(())
 }
 
-/// Whether records of this type are nothing new.
+/// Returns whether records of this type are nothing new.
 pub(super) fn is_known(loaded: &Loaded, type_name: &str) -> bool {
     Kind::of(type_name) != Kind::Other || loaded.facts().own_types.contains(&type_name)
 }
 
-/// A header that is a node of the tree need not have what entries have.
+/// Returns whether a node is the header, which need not have what entries have.
 fn is_header_node(loaded: &Loaded, node: &Node) -> bool {
     node.offset == loaded.header_span.start && !loaded.header_span.is_empty()
 }

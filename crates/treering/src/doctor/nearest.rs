@@ -1,7 +1,7 @@
-//! The nearest earlier row that is not below another: what a lost row is linked to.
+//! Finds the nearest earlier row that is not below another one: a lost row is linked to it.
 //!
-//! Asked for every lost row of a log this takes nearly linear time together, however the rows below it
-//! lie in the way: what was found once makes the next search shorter.
+//! The searches for all lost rows of a log take nearly linear time together, because every search makes
+//! the next one shorter.
 
 use crate::tree::{NONE, Row};
 

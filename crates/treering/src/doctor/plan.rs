@@ -67,7 +67,7 @@ impl RepairPlan {
         Ok(plan)
     }
 
-    /// Whether there is nothing to repair.
+    /// Returns whether there is nothing to repair.
     pub(super) fn is_empty(&self) -> bool {
         self.relinked.is_empty()
             && self.renamed.is_empty()
@@ -150,12 +150,12 @@ impl RepairPlan {
     }
 }
 
-/// A log whose records do not name their parents, and do not get to.
+/// Returns whether the records of a log do not name their parents, and do not get to.
 pub(super) fn is_mere_list(loaded: &Loaded) -> bool {
     loaded.shape == Some(Shape::Chain) && !migrate::is_due(loaded)
 }
 
-/// A row's record without the blanks around it.
+/// Returns a row's record without the blanks around it.
 fn record(view: &Snapshot, row: Row) -> Result<Vec<u8>> {
     let bytes = view.bytes(row).map_err(Error::Storage)?;
     Ok(bytes.trim_ascii().to_vec())
@@ -227,7 +227,7 @@ impl<'a> Links<'a> {
         rows.map(|row| (self.view.tree().id_text(row), row)).collect()
     }
 
-    /// The whole line of a damaged row's id, if it hangs on the same parent: the damaged one was an
+    /// Returns the whole line of a damaged row's id, if it hangs on the same parent: the damaged one was an
     /// attempt to write it again. Any other would cost the children what was above them.
     fn same_elsewhere(&self, gone: Row, owners: &HashMap<&str, Row>) -> Option<Row> {
         let tree = self.view.tree();
@@ -314,7 +314,7 @@ impl<'a> Links<'a> {
     }
 }
 
-/// The parent that a record itself names, where reading links records otherwise; and whether it is
+/// Returns the parent that a record itself names, where reading links records otherwise; and whether it is
 /// missing.
 fn named_parent(
     view: &Snapshot,

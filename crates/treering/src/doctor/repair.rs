@@ -1,4 +1,4 @@
-//! A repair from its plan to its proof.
+//! Carries out a repair and verifies the result.
 //!
 //! The invariant is that of an upgrade: at every moment a path names the complete old file or the
 //! complete new one, and the new one only after it was read again and found to hold everything that
@@ -255,7 +255,7 @@ impl<'a> Patient<'a> {
         })
     }
 
-    /// The row's id in the repaired session.
+    /// Returns the row's id in the repaired session.
     fn final_id(&self, row: Row) -> EntryId {
         self.plan.renamed.get(&row).cloned().unwrap_or_else(|| self.view.tree().id(row))
     }
@@ -444,7 +444,7 @@ impl From<Error> for Missing {
     }
 }
 
-/// A session's file name without what says that it is one.
+/// Returns a session's file name without what says that it is one.
 fn stem(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let name = name.strip_suffix(".zst").unwrap_or(&name);

@@ -1,9 +1,8 @@
-//! A log line by line, every byte of it read: what stands on each line, and which rows of the tree
-//! that is.
+//! Reads every byte of a log and finds the parts of each line, and the rows of the tree that they are.
 //!
-//! Loading judges most lines by their heads. Here nothing is taken on trust, so that what is copied as
-//! healthy is healthy, and what is not is known piece by piece. The pieces are those of
-//! [`crate::dialect::split`]; whether a piece is an entry, the loaded tree says.
+//! Loading judges most lines by their heads. The survey checks whole lines, so that a line that is copied
+//! as healthy is healthy. The parts of other lines are those of [`crate::dialect::split`]; the loaded
+//! tree decides whether a part is an entry.
 
 use crate::dialect::Class;
 use crate::dialect::split::{What, split};
@@ -45,7 +44,7 @@ pub(super) enum PartKind {
 }
 
 impl PartKind {
-    /// The row, if the piece is one of the tree's.
+    /// Returns the row, if the piece is one of the tree's.
     pub(super) fn row(self) -> Option<Row> {
         match self {
             PartKind::Entry(row) | PartKind::DamagedEntry(row) => Some(row),
@@ -54,7 +53,7 @@ impl PartKind {
         }
     }
 
-    /// Whether it stays in a repaired log.
+    /// Returns whether it stays in a repaired log.
     pub(super) fn is_sound(self) -> bool {
         matches!(self, PartKind::Entry(_) | PartKind::Header(_) | PartKind::Side)
     }
@@ -181,7 +180,7 @@ impl LineSurveyor<'_> {
         }
     }
 
-    /// The row that begins at `offset`. Offsets must not fall.
+    /// Returns the row that begins at `offset`. Offsets must not fall.
     fn row_at(&mut self, offset: u64) -> Option<Row> {
         let tree = &self.loaded.tree;
         while tree.get(self.next_row).is_some_and(|node| node.offset < offset) {

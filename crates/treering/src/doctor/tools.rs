@@ -1,4 +1,4 @@
-//! Tool calls and their results: which have lost each other.
+//! Finds tool calls without results, and results without calls.
 //!
 //! A call wants its result below it, a result its call above it. On the path to the active leaf that
 //! means on that path, because it is what a provider gets; elsewhere any branch will do. Calls and

@@ -1,5 +1,5 @@
-//! The repaired log: what is healthy byte for byte and in its order, what is not left out or set
-//! right.
+//! Writes the repaired log: healthy lines are copied byte for byte and in order, the others are edited or
+//! left out.
 
 use super::plan::RepairPlan;
 use super::survey::{self, LinePart, PartKind, SurveyedLine};
@@ -116,7 +116,7 @@ fn write_line(
     Ok(())
 }
 
-/// A record as it is in the repaired log; borrowed if nothing changes.
+/// Returns a record as it is in the repaired log; borrowed if nothing changes.
 pub(super) fn edited<'a>(
     loaded: &Loaded,
     plan: &RepairPlan,

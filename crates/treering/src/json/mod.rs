@@ -85,7 +85,7 @@ pub(crate) fn leap_value(bytes: &[u8], pos: usize) -> Option<usize> {
     }
 }
 
-/// The same for the string whose opening quote stands at `pos`.
+/// Returns the same for the string whose opening quote stands at `pos`.
 fn leap_string(bytes: &[u8], pos: usize) -> Option<usize> {
     let start = pos + 1;
     let mut at = start;
@@ -161,7 +161,7 @@ pub(crate) fn skip_value(bytes: &[u8], pos: usize) -> Option<usize> {
     walk(bytes, pos).ok()
 }
 
-/// The same, and on failure how far was read (at least).
+/// Returns the same, and on failure how far was read (at least).
 fn walk(bytes: &[u8], pos: usize) -> Result<usize, usize> {
     let mut at = pos;
     walk_from(bytes, &mut at).ok_or(match bytes.get(at) {
@@ -403,7 +403,7 @@ pub(crate) fn get_all<'a, const N: usize>(
     get_all_at(bytes, skip_space(bytes, 0), keys).0
 }
 
-/// The same for the object at `start`, and where it ends, if it does.
+/// Returns the same for the object at `start`, and where it ends, if it does.
 pub(crate) fn get_all_at<'a, const N: usize>(
     bytes: &'a [u8],
     start: usize,

@@ -22,7 +22,7 @@ pub(crate) fn decode(inner: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// The same; `Err` with the best that can be done if something was lost.
+/// Returns the same; `Err` with the best that can be done if something was lost.
 pub(crate) fn decode_exactly(inner: &[u8]) -> Result<Cow<'_, str>, String> {
     if memchr::memchr(b'\\', inner).is_none() {
         return match std::str::from_utf8(inner) {

@@ -1,4 +1,4 @@
-//! From a journal to a header and a tree: the one place where lines become rows.
+//! Reads a journal into a header and a tree. All lines become rows here.
 
 mod findings;
 mod parallel;
@@ -537,7 +537,7 @@ impl Loaded {
         row.map(|row| self.tree.id(row))
     }
 
-    /// The row of the header, where it is a node.
+    /// Returns the row of the header, where it is a node.
     pub(crate) fn header_row(&self) -> Option<Row> {
         if self.header_span.is_empty() {
             return None;
@@ -561,7 +561,7 @@ impl Loaded {
         self.findings.retain(|finding| finding.problem != Problem::TornTail);
     }
 
-    /// Whether the journal's last line lacks its newline.
+    /// Returns whether the journal's last line lacks its newline.
     pub(crate) fn is_torn(&self) -> bool {
         self.seen > self.complete
     }

@@ -1,8 +1,8 @@
-//! Half of a large log, looked at ahead of time.
+//! Scans the second half of a large log on another core.
 //!
-//! Some agents' records say what they are all over themselves, so that telling a line's head takes
-//! longer than everything else together. Another core does it for the second half of the log, while
-//! the first half becomes rows. What it found is kept in a compact form: a few numbers for each line, and the ids.
+//! In some dialects the head of a record is spread over all of it, so that reading heads takes longer
+//! than everything else together. Another core does it for the second half of the log, while the first
+//! half becomes rows. It keeps a few numbers for each line, and the ids.
 
 use super::{LoadError, is_fact};
 use crate::dialect::{Codec, Glance};

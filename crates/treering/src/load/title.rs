@@ -1,4 +1,4 @@
-//! A session's name, where a dialect does not simply take the last one given.
+//! The name of a session in dialects that do not simply use the last one given.
 
 use super::Loaded;
 use crate::dialect::facts::NameRule;

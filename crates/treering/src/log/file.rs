@@ -1,6 +1,6 @@
 //! A journal that is a file, shared with other processes.
 //!
-//! Writers serialise through an advisory lock on the file itself, held only for the write. Readers
+//! Writers serialize through an advisory lock on the file itself, held only for the write. Readers
 //! take no lock. The file is opened for appending, so that even a program that takes no lock cannot
 //! be overwritten: at worst two of its lines change places.
 
@@ -17,11 +17,11 @@ use std::time::{Duration, SystemTime};
 
 /// The longest wait for another process's lock. Locks are held for microseconds; one that is held
 /// this long belongs to a stopped process.
-pub(crate) const LOCK_PATIENCE: Duration = Duration::from_secs(10);
+pub(crate) const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// For how long an append trusts that the path still names the file. Shorter than a replaced file is
 /// watched for appends.
-const MOMENT: Duration = Duration::from_millis(5);
+const PATH_CHECK_INTERVAL: Duration = Duration::from_millis(5);
 
 /// A [`Journal`] that is a file.
 #[derive(Debug)]
@@ -74,7 +74,7 @@ impl FileJournal {
         FileJournal::of(OpenedFile::at(path)?, path)
     }
 
-    /// The journal of a file that was opened by its path.
+    /// Returns the journal of a file that was opened by its path.
     pub(super) fn of(opened: OpenedFile, path: &Path) -> Result<Self> {
         let OpenedFile { file, writable, .. } = opened;
         let (file, packed, writable) = match zstd::unpack(&file).map_err(Error::io(path, "read"))? {
@@ -103,12 +103,12 @@ impl FileJournal {
         &self.file
     }
 
-    /// Whether the file is compressed: then it is only read.
+    /// Returns whether the file is compressed: then it is only read.
     pub(crate) fn is_packed(&self) -> bool {
         self.packed.is_some()
     }
 
-    /// Whether `path` still names this file.
+    /// Returns whether `path` still names this file.
     pub(crate) fn is_at(&self, path: &Path) -> bool {
         let file = self.packed.as_ref().unwrap_or(&self.file);
         match (file.metadata(), fs::metadata(path)) {
@@ -164,7 +164,7 @@ impl FileJournal {
         metadata.links != 1
             || metadata.changed != metadata.modified
             // A clock that was set back tells nothing.
-            || since.map_or(true, |since| since >= MOMENT)
+            || since.map_or(true, |since| since >= PATH_CHECK_INTERVAL)
     }
 
     /// Writes lines at the end of the file, in one piece. Returns where they end.
@@ -281,7 +281,7 @@ impl Drop for Locked<'_> {
 /// Locks the file against other writers, waiting a bounded time.
 pub(crate) fn lock(file: &File) -> Result<Locked<'_>, JournalError> {
     let mut waited = Duration::ZERO;
-    while waited < LOCK_PATIENCE {
+    while waited < LOCK_TIMEOUT {
         match file.try_lock() {
             Ok(()) => return Ok(Locked(file)),
             Err(TryLockError::Error(error)) => return Err(error.into()),

@@ -1,6 +1,6 @@
 //! A log read through a filter: every line passes it before anything else sees it.
 //!
-//! What passed goes to a file without a name, so that the result can be read back and forth like any
+//! The filtered lines go to a file without a name, so that the result can be read back and forth like any
 //! other log, needs no memory, and is gone with the process. Lines stay lines: numbers, order and the
 //! newline at the end are those of the source, and lines of fixed length keep it.
 
@@ -142,7 +142,7 @@ fn line_start(source: &dyn Journal, at: u64, length: u64) -> io::Result<u64> {
     Ok(newline.map_or(length, |newline| at + newline as u64 + 1).min(length))
 }
 
-/// What the first pass saw: one bit a line, and a checksum of all lines.
+/// The result of the first pass: one bit for each line, and a checksum of all lines.
 #[derive(Debug, Default)]
 struct LineMarks {
     bits: Vec<u64>,

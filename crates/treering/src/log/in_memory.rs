@@ -1,7 +1,7 @@
-//! A small file, read in one go: for lists, which look at thousands of them, each once.
+//! Reads a small file in one go, for lists, which read thousands of files once each.
 //!
-//! Opening, asking for the length and reading are all that is asked of the system; everything else
-//! happens in memory that the next file uses again. Of a compressed file only a prefix is
+//! The system is asked to open the file, for its length, and to read it; everything else happens in a
+//! buffer that the next file uses again. Of a compressed file only a prefix is
 //! decompressed, in memory: a list must not fill the disk with the content of an archive.
 
 use super::file::{FileJournal, OpenedFile};
@@ -33,8 +33,8 @@ pub(crate) struct Listed {
 /// The content of a file, as it was when it was opened.
 #[derive(Debug)]
 pub(crate) struct InMemoryFile {
-    room: Vec<u8>,
-    /// Where in the room the content begins: on a page of its own, see [`scan`](super::scan).
+    buffer: Vec<u8>,
+    /// Where in the buffer the content begins: on a page of its own, see [`scan`](super::scan).
     start: usize,
     len: usize,
 }
@@ -45,7 +45,7 @@ thread_local! {
 }
 
 impl InMemoryFile {
-    /// The file at `path`, to be looked at once: in memory if it is small.
+    /// Returns the file at `path`, to be looked at once: in memory if it is small.
     pub(crate) fn open(path: &Path) -> Result<Listed> {
         let opened = OpenedFile::at(path)?;
         // Of a large file the first page tells whether it is compressed.
@@ -64,26 +64,26 @@ impl InMemoryFile {
     /// Decompresses the beginning of an archive, as far as its lines are whole.
     fn unpack(opened: &OpenedFile, path: &Path) -> Result<Listed> {
         let prefix = zstd::prefix(&opened.file, ARCHIVE_PREFIX);
-        let zstd::Prefix { bytes: room, is_whole } = prefix.map_err(Error::io(path, "read"))?;
-        let (mut len, mut cut) = (room.len(), None);
+        let zstd::Prefix { bytes: buffer, is_whole } = prefix.map_err(Error::io(path, "read"))?;
+        let (mut len, mut cut) = (buffer.len(), None);
         if !is_whole {
-            let Some(end) = memchr::memrchr(b'\n', &room) else {
+            let Some(end) = memchr::memrchr(b'\n', &buffer) else {
                 let reason = "the archive begins with a line of more than 8 MiB".to_owned();
                 return Err(Error::NotASession { path: path.to_owned(), reason });
             };
             (len, cut) = (end + 1, Some(opened.len));
         }
-        Ok(Listed { journal: Arc::new(InMemoryFile { room, start: 0, len }), cut })
+        Ok(Listed { journal: Arc::new(InMemoryFile { buffer, start: 0, len }), cut })
     }
 
     fn read(file: &File, len: usize) -> io::Result<Self> {
         // A used buffer is large enough for all others: clearing memory takes time, too.
-        let mut room = SPARE.take();
-        room.resize(MOST as usize + PAGE, 0);
-        let mut held = InMemoryFile { start: page_start(&room), room, len: 0 };
+        let mut buffer = SPARE.take();
+        buffer.resize(MOST as usize + PAGE, 0);
+        let mut held = InMemoryFile { start: page_start(&buffer), buffer, len: 0 };
         while held.len < len {
             let at = held.start + held.len..held.start + len;
-            match file.read_at(held.len as u64, &mut held.room[at])? {
+            match file.read_at(held.len as u64, &mut held.buffer[at])? {
                 0 => break,
                 count => held.len += count,
             }
@@ -92,13 +92,13 @@ impl InMemoryFile {
     }
 
     fn bytes(&self) -> &[u8] {
-        &self.room[self.start..self.start + self.len]
+        &self.buffer[self.start..self.start + self.len]
     }
 }
 
 impl Drop for InMemoryFile {
     fn drop(&mut self) {
-        SPARE.set(std::mem::take(&mut self.room));
+        SPARE.set(std::mem::take(&mut self.buffer));
     }
 }
 
@@ -134,9 +134,9 @@ impl Journal for InMemoryFile {
 
 #[cfg(test)]
 impl InMemoryFile {
-    /// A journal that holds `room`.
-    pub(super) fn holding(room: Vec<u8>) -> Self {
-        InMemoryFile { len: room.len(), room, start: 0 }
+    /// Returns a journal that holds `buffer`.
+    pub(super) fn holding(buffer: Vec<u8>) -> Self {
+        InMemoryFile { len: buffer.len(), buffer, start: 0 }
     }
 }
 

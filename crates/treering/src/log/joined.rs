@@ -1,7 +1,7 @@
 //! Several files read as one log: a session, and what its subagents wrote beside it.
 //!
-//! A snapshot: the files count with the length they had when they were joined, so that what a tree's
-//! rows point to never moves. Later writes are seen by joining the files again.
+//! It is a snapshot: the files count with the length they had when they were joined, so that the spans of
+//! a tree's rows stay valid. Later writes are seen by joining the files again.
 
 use super::file::FileJournal;
 use super::journal::{Appended, End, Journal, JournalError};
@@ -50,7 +50,7 @@ impl Joined {
         Ok(())
     }
 
-    /// Whether a file has changed since.
+    /// Returns whether a file has changed since.
     pub(crate) fn is_stale(&self) -> bool {
         self.parts.iter().any(|part| part.file.len().map_or(true, |len| len != part.len))
     }

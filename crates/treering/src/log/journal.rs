@@ -1,4 +1,4 @@
-//! The storage seam.
+//! The interface between sessions and their storage.
 
 use std::io;
 
@@ -8,7 +8,7 @@ use std::io;
 /// 1. bytes below [`len`](Journal::len) never change;
 /// 2. an append is all or nothing: after an error, none of its bytes will ever be read as part of
 ///    the log, or what is left of them ends without a newline and the next reader sees a torn line;
-/// 3. an append happens only at the end the writer knows, so nobody appends without having seen
+/// 3. an append happens only at the end the writer knows, so that no writer appends without having seen
 ///    what came before.
 ///
 /// Offsets are plain `u64`: a store that is not a file numbers its bytes as if it were one.
@@ -16,7 +16,7 @@ pub trait Journal: Send + Sync + std::fmt::Debug {
     /// Returns the length in bytes.
     fn len(&self) -> io::Result<u64>;
 
-    /// Whether there is nothing.
+    /// Returns whether there is nothing.
     fn is_empty(&self) -> io::Result<bool> {
         Ok(self.len()? == 0)
     }

@@ -11,12 +11,12 @@ pub struct MemoryJournal {
 }
 
 impl MemoryJournal {
-    /// A journal that starts with `bytes`.
+    /// Returns a journal that starts with `bytes`.
     pub fn new(bytes: Vec<u8>) -> Self {
         MemoryJournal { bytes: Mutex::new(bytes) }
     }
 
-    /// A copy of everything in it.
+    /// Returns a copy of everything in it.
     pub fn contents(&self) -> Vec<u8> {
         self.bytes().clone()
     }

@@ -1,7 +1,7 @@
 //! The log: an append-only string of bytes made of whole lines, and the ways to read it.
 //!
-//! [`Journal`] is the storage seam; everything above it (tree, context, session) is the same for a
-//! file, for memory, and for whatever implements it next.
+//! [`Journal`] is the interface to storage; everything above it (tree, context, session) is the same for
+//! a file, for memory, and for any other implementation. The log knows bytes and lines, no agent.
 
 mod file;
 mod filter;
@@ -13,7 +13,7 @@ mod replace;
 pub(crate) mod scan;
 mod zstd;
 
-pub(crate) use file::{FileJournal, LOCK_PATIENCE, lock};
+pub(crate) use file::{FileJournal, LOCK_TIMEOUT, lock};
 pub(crate) use filter::Filtered;
 pub use filter::LineFilter;
 pub(crate) use in_memory::{InMemoryFile, Listed};

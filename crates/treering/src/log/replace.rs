@@ -1,8 +1,8 @@
-//! Putting a new file in the place of an old one without losing what others write meanwhile.
+//! Replaces a file without losing what other programs append to it meanwhile.
 //!
 //! The old file keeps a name, as the backup: nothing that was ever written to it is gone. treering's own
 //! writers wait for its lock and then find that the path leads elsewhere. Agents take no lock. What they
-//! append to the old file until shortly after the exchange is brought over by a [`Carrier`].
+//! append to the old file until shortly after the exchange is copied by a [`TailCopier`].
 
 use super::file::FileJournal;
 use super::journal::{End, Journal};
@@ -20,9 +20,9 @@ const ROUNDS: usize = 16;
 const QUIET: Duration = Duration::from_millis(20);
 
 /// … and no longer than this.
-const PATIENCE: Duration = Duration::from_secs(1);
+const MAX_WAIT: Duration = Duration::from_secs(1);
 
-const LOOK: Duration = Duration::from_millis(2);
+const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
 /// Returns the path, or one with a number after it: the first that nothing has yet.
 pub(crate) fn free(path: PathBuf) -> PathBuf {
@@ -58,46 +58,46 @@ pub(crate) struct TailCopier<'a> {
 }
 
 impl<'a> TailCopier<'a> {
-    /// A carrier for an `old` file of which everything up to `carried` is in the new one.
+    /// Creates a copier for an `old` file of which everything up to `copied` is in the new one.
     pub(crate) fn new(
         old: &'a FileJournal,
-        carried: u64,
+        copied: u64,
         take: &'a mut Take<'a>,
     ) -> io::Result<Self> {
-        let end = End::read(old, carried.saturating_sub(SAMPLE), carried)?;
+        let end = End::read(old, copied.saturating_sub(SAMPLE), copied)?;
         Ok(TailCopier { old, end, take })
     }
 
     /// Appends to `new` what arrived since. Returns false if nothing did.
-    fn bring(&mut self, new: &File) -> io::Result<bool> {
-        let carried = self.end.length();
+    fn copy_new(&mut self, new: &File) -> io::Result<bool> {
+        let copied = self.end.length();
         let length = self.old.len()?;
-        if length < carried || !self.end.is_in(|offset, buffer| self.old.read_at(offset, buffer))? {
+        if length < copied || !self.end.is_in(|offset, buffer| self.old.read_at(offset, buffer))? {
             return Err(io::Error::other("another program rewrote the file meanwhile"));
         }
-        if length == carried {
+        if length == copied {
             return Ok(false);
         }
-        let from = self.skip_newline(carried)?;
-        let (lines, carried) = (self.take)(from)?;
+        let from = self.skip_newline(copied)?;
+        let (lines, copied) = (self.take)(from)?;
         if lines.is_empty() {
             return Ok(false); // Half a line: the rest of it is on its way.
         }
         let mut new = new;
         new.write_all(&lines)?;
-        self.end = End::read(self.old, carried.saturating_sub(SAMPLE), carried)?;
+        self.end = End::read(self.old, copied.saturating_sub(SAMPLE), copied)?;
         Ok(true)
     }
 
     /// A last line without a newline got one in the new file. Here its own may follow.
-    fn skip_newline(&self, carried: u64) -> io::Result<u64> {
+    fn skip_newline(&self, copied: u64) -> io::Result<u64> {
         let mut around = [0; 2];
-        let start = carried.saturating_sub(1);
+        let start = copied.saturating_sub(1);
         let got = scan::read_full(self.old, start, &mut around)?;
         match around {
-            [_, _] if carried == 0 || got < 2 => Ok(carried),
-            [b'\n', _] => Ok(carried),
-            [_, b'\n'] => Ok(carried + 1),
+            [_, _] if copied == 0 || got < 2 => Ok(copied),
+            [b'\n', _] => Ok(copied),
+            [_, b'\n'] => Ok(copied + 1),
             _ => Err(io::Error::other("another program is writing to the file")),
         }
     }
@@ -105,13 +105,13 @@ impl<'a> TailCopier<'a> {
     /// Brings over what arrives until the old file is quiet.
     pub(crate) fn settle(&mut self, new: &File) -> io::Result<()> {
         let (mut quiet, mut waited) = (Duration::ZERO, Duration::ZERO);
-        let mut brought = self.bring(new)?;
-        while quiet < QUIET && waited < PATIENCE {
-            fs::sleep(LOOK);
-            waited += LOOK;
-            let arrived = self.bring(new)?;
+        let mut brought = self.copy_new(new)?;
+        while quiet < QUIET && waited < MAX_WAIT {
+            fs::sleep(POLL_INTERVAL);
+            waited += POLL_INTERVAL;
+            let arrived = self.copy_new(new)?;
             brought |= arrived;
-            quiet = if arrived { Duration::ZERO } else { quiet + LOOK };
+            quiet = if arrived { Duration::ZERO } else { quiet + POLL_INTERVAL };
         }
         if brought { new.sync_data() } else { Ok(()) }
     }
@@ -119,7 +119,7 @@ impl<'a> TailCopier<'a> {
     /// Brings over what has arrived, and gives `new` the attributes of the old file.
     pub(crate) fn complete(&mut self, new: &File) -> io::Result<()> {
         for _ in 0..ROUNDS {
-            if !self.bring(new)? {
+            if !self.copy_new(new)? {
                 break;
             }
         }
@@ -148,17 +148,17 @@ pub(crate) fn whole_lines(old: &dyn Journal, from: u64) -> io::Result<(Vec<u8>, 
 /// If the error says so, the file was replaced all the same; else nothing has changed.
 pub(crate) fn replace(
     mut new: NewFile,
-    mut carrier: TailCopier<'_>,
+    mut copier: TailCopier<'_>,
     backup: PathBuf,
 ) -> io::Result<PathBuf> {
-    carrier.complete(new.file()?)?;
+    copier.complete(new.file()?)?;
     new.file()?.sync_all()?;
     // Other writers of treering that find the new file wait until everything is in it. The lock is
     // released when the file is closed.
     new.file()?.try_lock().map_err(io::Error::from)?;
-    let backup = keep(carrier.old, new.target(), backup)?;
-    let exchanged = carrier.bring(new.file()?).and_then(|_| {
-        if !carrier.old.is_at(new.target()) {
+    let backup = keep(copier.old, new.target(), backup)?;
+    let exchanged = copier.copy_new(new.file()?).and_then(|_| {
+        if !copier.old.is_at(new.target()) {
             return Err(io::Error::other("another program replaced the file meanwhile"));
         }
         new.rename()
@@ -169,7 +169,7 @@ pub(crate) fn replace(
     }
     // What arrived is brought over whether or not the exchange is on disk.
     let synced = new.sync_names();
-    let settled = new.file().and_then(|file| carrier.settle(file));
+    let settled = new.file().and_then(|file| copier.settle(file));
     synced.and(settled).map(|()| backup.clone()).map_err(|error| {
         let what =
             format!("replaced, but not completely: {error}; the old file is {}", backup.display());

@@ -111,7 +111,7 @@ impl GroupCommit {
         first.map(|first| (ticket, first.clone()))
     }
 
-    /// Returns once the append is on disk. Whoever finds no sync under way does one for everybody.
+    /// Returns once the append is on disk. The first waiter that finds no sync under way does one for all of them.
     /// When it fails, `truncate_failed` is asked to shorten the log.
     pub(crate) fn wait(
         &self,

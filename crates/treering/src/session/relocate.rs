@@ -65,7 +65,7 @@ pub fn relocate(
     let published = new.file().and_then(|file| carrier.complete(file)).and_then(|()| new.publish());
     let new = published.map_err(Error::creating(target, "write"))?;
     // Other writers of treering that find the new file wait until everything is in it. The lock is
-    // released when the file is closed; nobody else can have it.
+    // released when the file is closed; no other process can have it.
     let _ = new.try_lock();
     if let Err(error) = retire(path) {
         let _ = fs::remove_file(target);

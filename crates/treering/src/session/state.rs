@@ -474,7 +474,7 @@ const MAX_SCRATCH: usize = 64 * 1024;
 pub(crate) fn storage(error: JournalError, path: &Path) -> Error {
     match error {
         JournalError::Io(source) => Error::io(path, "append")(source),
-        JournalError::Locked => Error::Locked(crate::log::LOCK_PATIENCE.as_secs()),
+        JournalError::Locked => Error::Locked(crate::log::LOCK_TIMEOUT.as_secs()),
         JournalError::Gone => Error::Deleted(path.to_owned()),
         JournalError::Moved(_) => Error::Storage(std::io::ErrorKind::InvalidData.into()),
     }

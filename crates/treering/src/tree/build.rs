@@ -1,4 +1,5 @@
-//! From heads to a tree: ids to rows, parents resolved, duplicates, cycles and orphans settled.
+//! Builds the tree from the heads of entries: maps ids to rows, resolves parents, and decides about
+//! duplicates, cycles and orphans.
 //!
 //! Rules (docs/format.md): the last line of an id wins; a parent that is missing, the entry itself,
 //! or part of a ring makes its entry a root. In a ring the entry that stands first in the file is

@@ -1,7 +1,8 @@
 //! The tree: every entry of a session as a row, its parent as another row.
 //!
-//! Pure and flat. It knows where entries stand but not what is in them, so it costs about 60 bytes an
-//! entry however large the session is. Every walk is a loop, every walk ends.
+//! The tree is flat and does no I/O. It knows where entries stand but not their content, so that it takes
+//! about 60 bytes for each entry, whatever the size of the session. Walks are loops, never recursion, and
+//! every walk ends.
 
 mod build;
 mod node;

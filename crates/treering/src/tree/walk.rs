@@ -60,7 +60,7 @@ pub struct TreeWalk<'a> {
     tree: &'a Tree,
     children: &'a Children,
     /// The rows with a label: most have none, and need no lookup.
-    labelled: Vec<bool>,
+    labeled: Vec<bool>,
     /// Rows still to visit, and their depth.
     stack: Vec<(Row, usize)>,
 }
@@ -73,7 +73,7 @@ impl<'a> Iterator for TreeWalk<'a> {
         let children = self.children.of(row);
         self.stack.extend(children.iter().rev().map(|&child| (child, depth + 1)));
         let (tree, node) = (self.tree, self.tree.node(row));
-        let label = if self.labelled[row.index()] { tree.label_of(row) } else { None };
+        let label = if self.labeled[row.index()] { tree.label_of(row) } else { None };
         Some(TreeItem {
             id: tree.id_text(row),
             parent: (node.parent != NONE).then(|| tree.id_text(node.parent)),
@@ -96,11 +96,11 @@ impl Tree {
     pub fn walk(&self) -> TreeWalk<'_> {
         let children = self.children_index();
         let stack = children.roots().iter().rev().map(|&root| (root, 0)).collect();
-        let mut labelled = vec![false; self.nodes.len()];
+        let mut labeled = vec![false; self.nodes.len()];
         for row in self.labels.keys().filter_map(|target| self.row(target)) {
-            labelled[row.index()] = true;
+            labeled[row.index()] = true;
         }
-        TreeWalk { tree: self, children, labelled, stack }
+        TreeWalk { tree: self, children, labeled, stack }
     }
 
     /// The children lists of all entries, made when first asked for.

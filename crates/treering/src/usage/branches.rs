@@ -1,4 +1,4 @@
-//! Every branch of a session, and what it used.
+//! Computes the usage of every branch of a session.
 //!
 //! Sums of all paths at once: a walk over the tree keeps the sum of the path to where it is, and takes
 //! back on its way up what it added on its way down. A path that has an event twice counts it once, so
@@ -50,7 +50,7 @@ impl Branch {
     }
 }
 
-/// The rows of the whole tree, parents before children.
+/// Returns the rows of the whole tree, parents before children.
 pub(super) fn preorder(tree: &Tree) -> impl Iterator<Item = Row> + '_ {
     let children = tree.children_index();
     let mut stack: Vec<Row> = children.roots().iter().rev().copied().collect();
@@ -61,7 +61,7 @@ pub(super) fn preorder(tree: &Tree) -> impl Iterator<Item = Row> + '_ {
     })
 }
 
-/// Whether an entry says something in the conversation.
+/// Returns whether an entry says something in the conversation.
 fn is_said(node: &Node) -> bool {
     let kinds = [Kind::Message, Kind::Compaction, Kind::BranchSummary, Kind::CustomMessage];
     kinds.contains(&node.kind())
@@ -89,7 +89,7 @@ pub(super) fn count_where(tree: &Tree, active: Option<Row>, is_in: impl Fn(Row) 
     usize::from(active.is_some_and(&is_in)) + ends(tree, &continuations).filter(is_counted).count()
 }
 
-/// The rows that nothing continues, in the order of the file.
+/// Returns the rows that nothing continues, in the order of the file.
 fn ends<'a>(tree: &'a Tree, continuations: &'a [u32]) -> impl Iterator<Item = Row> + 'a {
     let is_end =
         |row: &Row| continuations[row.index()] == 0 && tree.node(*row).kind() != Kind::Leaf;

@@ -21,7 +21,7 @@ use std::collections::HashMap;
 use std::hash::BuildHasher;
 
 /// The name of an event or an entry: a hash of what makes it what it is. Seeded, so that no file can be
-/// made to collide, and only good within the same [`Namer`].
+/// made to collide, and only good within the same [`EventHasher`].
 pub(super) type Key = u128;
 
 /// The identity of an event.

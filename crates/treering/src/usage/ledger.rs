@@ -1,4 +1,4 @@
-//! Counting events once, over one session or many.
+//! Counts every usage event once, over one session or many.
 
 use super::Purpose;
 use super::branches;
@@ -104,8 +104,8 @@ struct Counted {
 ///
 /// # Limitations
 ///
-/// A session that was converted for another agent is not recognised as a copy unless ids and times, or
-/// names of responses, survived. Forks of Codex are recognised if their parents are added first.
+/// A session that was converted for another agent is not recognized as a copy unless ids and times, or
+/// names of responses, survived. Forks of Codex are recognized if their parents are added first.
 #[derive(Debug)]
 pub struct Ledger {
     namer: EventHasher,

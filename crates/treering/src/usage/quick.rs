@@ -55,7 +55,7 @@ struct Quick<'a> {
     key: Finder<'static>,
     /// The sum of all entries, in which an event that several tell of is counted several times.
     all: Usage,
-    /// What was counted: a hash of the token counts, and the row.
+    /// The entries that were counted: a hash of the token counts, and the row.
     counts: Vec<(u64, Row)>,
 }
 
@@ -108,7 +108,7 @@ impl Quick<'_> {
         Ok(self.all + events.into_values().sum())
     }
 
-    /// Whether another entry of the file may tell of the same event: see [`event`](super::event).
+    /// Returns whether another entry of the file may tell of the same event: see [`event`](super::event).
     fn may_repeat(&mut self, row: Row) -> Result<bool> {
         let node = self.view.tree().node(row);
         if node.has(Node::DERIVED) || node.role() != Some(Role::Assistant) {
@@ -125,7 +125,7 @@ fn hash_of(usage: &Usage) -> u64 {
     foldhash::fast::FixedState::default().hash_one(counts)
 }
 
-/// Whether the first object in a record that begins like this is its message, so that nothing before it
+/// Returns whether the first object in a record that begins like this is its message, so that nothing before it
 /// says that the record is a copy.
 fn is_plain(start: &[u8]) -> bool {
     let inside = start.get(1..).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The numbers of a usage: read with suspicion, added without overflow.
+//! Reads the numbers of a usage record, which may be invalid, and adds them without overflow.
 //!
 //! Costs are decimal fractions of a dollar in the file. They are kept as whole picodollars, so that
 //! sums do not depend on their order and lose nothing that a price list could express.
@@ -183,7 +183,7 @@ pub(super) fn usage(object: &[u8], price: Price) -> Option<Usage> {
     request(json::get_all(object, KEYS), price)
 }
 
-/// The same for the object at `start`, and where that ends; `None` if there is no whole object.
+/// Returns the same for the object at `start`, and where that ends; `None` if there is no whole object.
 pub(super) fn usage_at(bytes: &[u8], start: usize, price: Price) -> Option<(Option<Usage>, usize)> {
     let (values, end) = json::get_all_at(bytes, start, KEYS);
     end.map(|end| (request(values, price), end))

@@ -1,5 +1,5 @@
-//! The events of a session, from one pass over the bodies that may have some. What users said and
-//! tools returned is not read.
+//! Collects the usage events of a session in one pass over the bodies that may have some. Messages of
+//! users and results of tools are not read.
 
 use super::Purpose;
 use super::event::{EventHasher, EventSource, Identity, Key};
@@ -48,7 +48,7 @@ impl<'a> UsageReader<'a> {
         UsageReader { view, namer, family, bodies: Bodies::default() }
     }
 
-    /// For rows that are far apart: reads little more than what is asked for.
+    /// Creates a reader for rows that are far apart, which reads little more than what is asked for.
     pub(super) fn of_few(view: &'a Snapshot, namer: &'a EventHasher) -> Self {
         UsageReader { view, namer, family: "", bodies: Bodies::few() }
     }

@@ -7,7 +7,7 @@
 //! commands, messages of extensions, summaries of branches) is written as a user message. In both
 //! cases nothing is lost: see [`super::embed`].
 //!
-//! [`Shape`] is the one place that says what a record is; reading heads and reading bodies both ask
+//! [`RecordShape`] alone decides what a record is; reading heads and reading bodies both ask
 //! it, so that they cannot disagree.
 
 mod agent;
@@ -161,7 +161,7 @@ const FOREIGN: &str = "chimera:";
 /// Types that Chimera itself knows.
 const OWN: [&str; 5] = ["header", "message", "compaction", "label", "state_change"];
 
-/// The name in treering's shape of a type whose record is [`RecordShape::Plain`].
+/// Returns the name in treering's shape of a type whose record is [`RecordShape::Plain`].
 fn native_name(type_name: &str) -> Cow<'_, str> {
     let means_something = match Kind::of(type_name) {
         // State of an extension either way.
@@ -190,7 +190,7 @@ fn role_of(name: &str) -> Role {
     }
 }
 
-/// The values of some members of an object, in one pass over it.
+/// Returns the values of some members of an object, in one pass over it.
 fn pick<'a, const N: usize>(object: &'a [u8], keys: [&str; N]) -> [Option<&'a [u8]>; N] {
     let mut found = [None; N];
     for member in Members::new(object, json::skip_space(object, 0)) {
@@ -204,7 +204,7 @@ fn pick<'a, const N: usize>(object: &'a [u8], keys: [&str; N]) -> [Option<&'a [u
     found
 }
 
-/// A message in the shape that Chimera itself gives it, or one that carries a message: what is carried
+/// Returns a message in the shape that Chimera itself gives it, or one that carries a message: what is carried
 /// decides what it is. Everything else is left to the thorough reader.
 fn quick(line: &[u8]) -> Option<(Head<'_>, usize)> {
     let rest = line.strip_prefix(b"{\"type\": \"message\", \"id\": \"")?;
@@ -238,7 +238,7 @@ fn quick(line: &[u8]) -> Option<(Head<'_>, usize)> {
     head(Role::of(role), line.len()).filter(|_| is_last)
 }
 
-/// The role with which a message begins, and what follows it.
+/// Returns the role with which a message begins, and what follows it.
 fn quick_role(message: &[u8]) -> Option<(&str, &[u8])> {
     let rest = message.strip_prefix(b"{\"role\": \"")?;
     let end = rest.iter().take(24).position(|byte| matches!(byte, b'"' | b'\\'))?;
@@ -246,7 +246,7 @@ fn quick_role(message: &[u8]) -> Option<(&str, &[u8])> {
     Some((std::str::from_utf8(role).ok()?, rest.strip_prefix(b"\"")?))
 }
 
-/// A hexadecimal id and what follows its closing quote.
+/// Returns a hexadecimal id and what follows its closing quote.
 fn hex_name(bytes: &[u8]) -> Option<(Name<'_>, &[u8])> {
     let end = bytes.iter().take(33).position(|byte| !byte.is_ascii_hexdigit())?;
     let (name, rest) = bytes.split_at(end);

@@ -114,7 +114,7 @@ impl Export<'_> {
         }
     }
 
-    /// The message that an entry sends to the model, as the active path's edits left it.
+    /// Returns the message that an entry sends to the model, as the active path's edits left it.
     fn said(&self, item: &Item) -> Option<Vec<u8>> {
         match self.edited.get(&item.id) {
             Some(edited) => edited.clone(),
@@ -122,7 +122,7 @@ impl Export<'_> {
         }
     }
 
-    /// The record that the children of an entry hang on.
+    /// Returns the record that the children of an entry hang on.
     fn tail(&self, id: &str) -> Option<String> {
         let mut at = id.to_owned();
         for _ in 0..=self.places.len() {
@@ -266,7 +266,7 @@ impl Export<'_> {
     }
 }
 
-/// The message that an entry sends to the model, if it sends one.
+/// Returns the message that an entry sends to the model, if it sends one.
 fn said(entry: &NewEntry) -> Option<Vec<u8>> {
     let field = |key| embed::member(&entry.fields, key);
     let json = match entry.kind() {
@@ -283,7 +283,7 @@ fn said(entry: &NewEntry) -> Option<Vec<u8>> {
     for_provider(&json).map(Cow::into_owned).filter(|message| sent(message, "").is_some())
 }
 
-/// A message as Claude Code keeps it, and the type of its record.
+/// Returns a message as Claude Code keeps it, and the type of its record.
 fn sent(message: &[u8], uuid: &str) -> Option<(&'static str, Vec<u8>)> {
     let view = MessageView::new(message);
     let content = view.get("content");

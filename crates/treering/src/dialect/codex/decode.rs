@@ -3,7 +3,7 @@
 //! One record is one entry. Reasoning, calls and texts of one answer stand on lines of their own, so
 //! each becomes an assistant message of its own. Calls that the provider answers itself (web search,
 //! image generation) bring their result with them: a call without one would be refused elsewhere.
-//! What no entry of treering can say is kept whole as `custom`, named `codex.<type>`.
+//! A record that no entry of treering can express is kept whole as `custom`, named `codex.<type>`.
 //!
 //! A record does not say which model wrote it, so neither do the messages; `turn_context` does, and
 //! becomes a model change. [`kind`] and [`decode`] must agree.
@@ -56,7 +56,7 @@ fn role(item: &[u8]) -> Role {
     }
 }
 
-/// The tool a call is for, as a literal; `None` if the item is no call.
+/// Returns the tool a call is for, as a literal; `None` if the item is no call.
 fn call_name(kind: &str, item: &[u8]) -> Option<Vec<u8>> {
     Some(match kind {
         "function_call" | "custom_tool_call" => quote(inside(literal(item, "name"))),

@@ -144,7 +144,7 @@ fn marks(record: Record<'_>) -> Marks {
     Marks { bits: if starts_turn(record) { link::TURN } else { 0 }, group: 0 }
 }
 
-/// The thread this one was forked from, or that started it as a subagent.
+/// Returns the thread this one was forked from, or that started it as a subagent.
 fn parent(meta: &[u8]) -> Option<String> {
     let source = json::get(meta, "source")
         .and_then(|source| json::get(json::get(source, "subagent")?, "thread_spawn"));
@@ -153,7 +153,7 @@ fn parent(meta: &[u8]) -> Option<String> {
     parent.or_else(spawned).filter(|parent| !parent.is_empty()).map(|parent| parent.into_owned())
 }
 
-/// Whether a file that begins with this record is a rollout. Its header may be lost.
+/// Returns whether a file that begins with this record is a rollout. Its header may be lost.
 pub(crate) fn looks_like(record: &[u8]) -> bool {
     match Record::read(record) {
         // Without an envelope: other files may begin with an id and a time as well.

@@ -163,7 +163,7 @@ fn emit(
     Ok(())
 }
 
-/// The message a record stands for, if it may be sent.
+/// Returns the message a record stands for, if it may be sent.
 fn message_of(record: &[u8]) -> Option<Vec<u8>> {
     match &*type_of(record) {
         "message" => {

@@ -154,7 +154,7 @@ const WRAPPED: &str = "omp:";
 /// The type of a reset.
 pub(crate) const RESET: &str = "reset_boundary";
 
-/// An entry of one of omp's own types, as other agents can hold it.
+/// Returns an entry of one of omp's own types, as other agents can hold it.
 pub(crate) fn wrapped(entry: NewEntry) -> NewEntry {
     if !types().contains(&&*entry.type_name) {
         return entry;
@@ -164,7 +164,7 @@ pub(crate) fn wrapped(entry: NewEntry) -> NewEntry {
     embed::native("custom", fields)
 }
 
-/// The entry that [`wrapped`] made another one of.
+/// Returns the entry that [`wrapped`] made another one of.
 pub(crate) fn restored(entry: NewEntry) -> NewEntry {
     let name = embed::member(&entry.fields, "customType").and_then(json::string);
     let own = name.as_deref().and_then(|name| name.strip_prefix(WRAPPED));
@@ -181,7 +181,7 @@ fn is_title_slot(record: &[u8]) -> bool {
     json::get(record, "v").and_then(number) == Some(1.0) && json::get(record, "id").is_none()
 }
 
-/// Whether a record of the type `type_name` may carry `entry`: an entry is never anything else than
+/// Returns whether a record of the type `type_name` may carry `entry`: an entry is never anything else than
 /// its record says.
 fn stands_for(type_name: &str, entry: &NewEntry) -> bool {
     match (&*entry.type_name, type_name) {
@@ -231,7 +231,7 @@ fn model_usage(mut entry: NewEntry, record: &[u8]) -> NewEntry {
 /// A member of a record: its raw key, and its value.
 type Pair<'a> = (&'a [u8], Cow<'a, [u8]>);
 
-/// The type omp gives to a native entry, and the members it writes, but for the common ones.
+/// Returns the type omp gives to a native entry, and the members it writes, but for the common ones.
 fn written<'a>(type_name: &'a str, object: &'a [u8]) -> (&'a str, Vec<Pair<'a>>) {
     let mut members: Vec<Pair<'_>> = Members::new(object, 0)
         .map(|member| (member.key, Cow::Borrowed(&object[member.value])))
@@ -296,7 +296,7 @@ fn is_model_usage(object: &[u8]) -> bool {
     kind.is_some() && kind == json::get(object, "purpose")
 }
 
-/// The order in which omp writes the members of a type; others follow as they come.
+/// Returns the order in which omp writes the members of a type; others follow as they come.
 fn order(type_name: &str) -> &'static [&'static str] {
     match type_name {
         "compaction" => &[
@@ -321,7 +321,7 @@ fn order(type_name: &str) -> &'static [&'static str] {
     }
 }
 
-/// The record, its members in omp's order.
+/// Returns the record, its members in omp's order.
 fn record(type_name: &str, members: Vec<Pair<'_>>, stamp: &Stamp<'_>) -> Vec<u8> {
     let mut place = b",\"id\":".to_vec();
     json::write_string(&mut place, stamp.id);

@@ -56,7 +56,7 @@ pub(crate) fn is_slot(bytes: &[u8]) -> bool {
     bytes.len() == SLOT && memchr::memchr(b'\n', bytes) == Some(SLOT - 1) && parse(bytes).is_some()
 }
 
-/// The title slot for `title`, newline included.
+/// Returns the title slot for `title`, newline included.
 pub(crate) fn slot(title: &str, source: Option<&str>, updated_at: &str) -> Vec<u8> {
     let empty = line("", source, updated_at, 0);
     let Some(room) = SLOT.checked_sub(empty.len()) else {

@@ -110,7 +110,7 @@ fn kind_of(record: &[u8]) -> Kind {
     kind(&json::get(record, "type").and_then(json::string).unwrap_or_default())
 }
 
-/// Where the entry `id` is: Operator looks above the compaction, Tau everywhere.
+/// Returns where the entry `id` is: Operator looks above the compaction, Tau everywhere.
 fn find(
     path: &mut dyn PathRecords,
     id: &str,
@@ -147,7 +147,7 @@ fn emit(
     Ok(())
 }
 
-/// The message of a message record, without what the agent holds as `None`.
+/// Returns the message of a message record, without what the agent holds as `None`.
 fn message(record: &[u8]) -> Option<Vec<u8>> {
     let message = json::get(record, "message").filter(|raw| raw.starts_with(b"{"))?;
     if memchr::memmem::find(message, b"null").is_none() {
@@ -213,7 +213,7 @@ fn compaction_summary(record: &[u8]) -> Vec<u8> {
     out.done()
 }
 
-/// A time as a number of seconds, which both agents make of every shape of it.
+/// Returns a time as a number of seconds, which both agents make of every shape of it.
 fn time(literal: Option<&[u8]>) -> Vec<u8> {
     match literal {
         Some(text) if text.starts_with(b"\"") => {

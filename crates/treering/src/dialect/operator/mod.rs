@@ -99,7 +99,7 @@ fn is_header(type_name: &str) -> bool {
     matches!(type_name, "session" | "session_header")
 }
 
-/// The kind of a record that carries nothing.
+/// Returns the kind of a record that carries nothing.
 fn kind(type_name: &str) -> Kind {
     match type_name {
         // As the documentation calls it.
@@ -158,7 +158,7 @@ pub(super) fn encode_header(about: &About<'_>) -> Vec<u8> {
     header.done()
 }
 
-/// The head of a line that starts with id, time, parent and type, as both agents write it.
+/// Returns the head of a line that starts with id, time, parent and type, as both agents write it.
 pub(super) fn quick(line: &[u8]) -> Option<(Head<'_>, usize)> {
     // An embedded entry decides what a record is, and stands at its end.
     if memchr::memmem::find(line, b"\"treering\"").is_some() {
@@ -214,7 +214,7 @@ fn role_after_contents(message: &[u8]) -> Option<(&str, &[u8])> {
     word(rest.strip_prefix(b",\"role\":")?)
 }
 
-/// The plain text of the string literal that `bytes` start with, and what follows it.
+/// Returns the plain text of the string literal that `bytes` start with, and what follows it.
 fn word(bytes: &[u8]) -> Option<(&str, &[u8])> {
     let rest = bytes.strip_prefix(b"\"")?;
     let window = &rest[..rest.len().min(MAX_ID + 1)];
@@ -223,7 +223,7 @@ fn word(bytes: &[u8]) -> Option<(&str, &[u8])> {
     word.bytes().all(|byte| byte >= 0x20).then_some((word, &rest[end + 1..]))
 }
 
-/// Whether Tau wrote this message: it puts the role after the contents, Operator before them. A
+/// Returns whether Tau wrote this message: it puts the role after the contents, Operator before them. A
 /// message that has not both is Tau's if it has something else that Operator never writes.
 pub(crate) fn is_tau(message_record: &[u8]) -> bool {
     let Some(message) = json::get(message_record, "message").filter(|raw| raw.starts_with(b"{"))
@@ -249,7 +249,7 @@ pub(crate) fn is_tau(message_record: &[u8]) -> bool {
     }
 }
 
-/// The members of a type that go by another name: treering's, then Operator's, in treering's order.
+/// Returns the members of a type that go by another name: treering's, then Operator's, in treering's order.
 /// `None` for types that Operator does not have: their members are treering's own.
 fn renamed(type_name: &str) -> Option<&'static [(&'static str, &'static str)]> {
     Some(match type_name {

@@ -87,7 +87,7 @@ impl Object {
         self
     }
 
-    /// The same, `null` included: for objects of which nothing is known.
+    /// Returns the same, `null` included: for objects of which nothing is known.
     pub(super) fn everything(&mut self, parts: ObjectMembers<'_>, reserved: &[&str]) -> &mut Self {
         for part in parts.0 {
             if !reserved.iter().any(|name| *name.as_bytes() == *part.name) {
