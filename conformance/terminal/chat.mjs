@@ -41,7 +41,7 @@ export async function chat_asks_branches_and_continues() {
     await say(terminal, 'Another one.', 'You said Another one.');
     // An earlier message comes back to be edited; what is said then is another branch.
     terminal.keys('Escape');
-    await terminal.see('once more: the tree');
+    await terminal.see('press again to open the tree');
     terminal.keys('Escape');
     await terminal.see('← leaf');
     terminal.keys('Up', 'Enter');
@@ -95,7 +95,7 @@ export async function chat_compacts_labels_and_runs_commands() {
     await terminal.escape();
     await say(terminal, '/help', '/branch-here');
     await terminal.escape();
-    await say(terminal, '/nonsense', 'there is no /nonsense');
+    await say(terminal, '/nonsense', 'unknown command /nonsense');
     terminal.keys('C-c', 'C-c');
     await terminal.prompt();
     const all = entries(file);
@@ -133,7 +133,7 @@ export async function chat_keeps_unsent_text() {
     // Another message is brought back to be edited: the unsent text gives way and comes back.
     terminal.type('a text in progress');
     terminal.keys('Escape');
-    await terminal.see('once more: the tree');
+    await terminal.see('press again to open the tree');
     terminal.keys('Escape');
     await terminal.see('← leaf');
     terminal.keys('Up', 'Enter');
@@ -212,7 +212,7 @@ export async function chat_goes_on_in_a_copy() {
     await terminal.see('read-only');
     terminal.type('Go on.');
     terminal.keys('Enter');
-    await terminal.see('Enter again goes on in a copy');
+    await terminal.see('press Enter again to continue in a copy');
     terminal.keys('Enter');
     await terminal.see(screen => screen.includes('You said Go on.') && !screen.includes('read-only'));
     terminal.keys('C-d');
@@ -222,7 +222,7 @@ export async function chat_goes_on_in_a_copy() {
     terminal.run(`clear; ${treering} open claude.jsonl`);
     await terminal.see('← leaf');
     terminal.keys('Enter');
-    await terminal.see('go on in a copy?');
+    await terminal.see('continue in a copy?');
     terminal.keys('Enter');
     await terminal.see('mock');
     await say(terminal, 'From the tree.', 'You said From the tree.');

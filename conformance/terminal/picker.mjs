@@ -64,7 +64,7 @@ export async function picker_goes_on_in_a_copy() {
     await terminal.see('claude-code');
     terminal.type('claude');
     await terminal.gone('Counting');
-    await terminal.see(/Enter look · Alt\+C go on in a copy/);
+    await terminal.see(/Enter look · Alt\+C continue in a copy/);
     terminal.keys('M-c');
     await terminal.see(screen => screen.includes('Red.') && screen.includes('Enter send'));
     terminal.type('!echo in a $((1 + 1))nd file');

@@ -58,10 +58,10 @@ export async function tree_labels_moves_and_goes_back() {
     terminal.keys('Enter');
     await terminal.see('[given up]');
     terminal.keys('C-g');
-    await terminal.see('the leaf is here now');
+    await terminal.see('moved the leaf here');
     await terminal.see(/given up.*← leaf/);
     terminal.keys('M-z');
-    await terminal.see('the leaf is where it was');
+    await terminal.see('moved the leaf back');
     await terminal.see(/growing pauses.*leaf/);
     terminal.keys('Escape');
     await terminal.prompt();

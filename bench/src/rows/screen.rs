@@ -8,9 +8,10 @@ use ratatui::backend::TestBackend;
 use std::ops::ControlFlow;
 use std::path::Path;
 use treering::{Message, NewEntry, Session, SessionOptions};
+use treering_display::tree::Outline;
 use treering_tui::TerminalEvent;
 use treering_tui::keys::Key;
-use treering_tui::tree::{Outline, TreeEvent, TreeState, draw, know_screen, read_all, update};
+use treering_tui::tree::{TreeEvent, TreeState, draw, know_screen, read_all, update};
 
 const ENTRIES: u64 = 100_000;
 const SIZE: (u16, u16) = (120, 40);

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use treering::usage::Usage;
 
-pub(crate) use treering_tui::amount::{cost, tokens};
+pub(crate) use treering_display::number::{cost, tokens};
 
 /// Appends a usage as a JSON object. Unknown values are `null`.
 pub(crate) fn json_usage(out: &mut impl Write, usage: &Usage) -> io::Result<()> {

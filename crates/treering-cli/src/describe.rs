@@ -1,17 +1,17 @@
-//! Entries and messages in words: a name, a gist of one line, or all of it. Everything that leaves
-//! this module is safe to show.
+//! Entries and messages on the command line: a name, a preview line, or the whole content. Everything that
+//! this module returns or writes is safe to show.
 
 use crate::error::Failure;
 use crate::output::{Output, Style};
-use crate::text::{blob_name, excerpt, first_line, fit, safe, safe_bytes, safe_line, size};
+use crate::text::{blob_name, excerpt, first_line, fit, safe_bytes, safe_line, safe_lines, size};
 use std::borrow::Cow;
 use std::io::Write;
-use treering::branch_summary::summary_line;
-use treering::entry::{Block, Body, MessageView};
+use treering::entry::{Block, MessageView};
 use treering::{Entry, Kind, Role};
+use treering_display::preview_line::{Calls, PreviewKind, PreviewLine};
 
-/// Returns the name of an entry in lists: the role of a message, else its type, cut to a
-/// length that all known names keep, because a file may hold anything.
+/// Returns the name of an entry in lists: the role of a message, the type of any other entry. The name is
+/// cut, because a file may hold a name of any length.
 pub(crate) fn name(entry: &Entry) -> String {
     match entry.role() {
         Some(role) => match (role.name(), entry.message()) {
@@ -43,100 +43,21 @@ pub(crate) fn role_style(role: Role) -> Style {
     }
 }
 
-/// Returns the summary line of an entry, in at most `width` columns.
-pub(crate) fn gist(entry: &Entry, width: usize) -> String {
-    let text: Cow<'_, str> = match entry.body() {
-        Body::Message(message) => message_gist(message, entry.role()).into(),
-        Body::Compaction { summary, .. } | Body::BranchSummary { summary, .. } => {
-            summary_line(&summary).to_owned().into()
+/// Returns the preview line of an entry, in at most `width` columns. A failed tool result and an incomplete
+/// answer say so.
+pub(crate) fn preview(entry: &Entry, calls: &mut Calls, width: usize) -> String {
+    let line = PreviewLine::read(entry, calls);
+    let end = match (line.kind, entry.message()) {
+        (PreviewKind::FailedToolResult, _) => " failed".to_owned(),
+        (PreviewKind::FailedAnswer, Some(message)) => {
+            abnormal_end(message).map(|end| format!(" {}", safe_line(&end))).unwrap_or_default()
         }
-        Body::CustomMessage { custom_type, text, .. } => {
-            format!("{}: {}", first_line(&custom_type), first_line(&text)).into()
-        }
-        Body::Custom { custom_type, .. } => custom_type,
-        Body::Label { target, label } => match label {
-            Some(label) => format!("[{}] on {target}", first_line(&label)).into(),
-            None => format!("cleared on {target}").into(),
-        },
-        Body::Leaf { target } => match target {
-            Some(target) => format!("at {target}").into(),
-            None => "before the first entry".into(),
-        },
-        Body::ContextEdit { target, replacement } => match replacement {
-            Some(_) => format!("replaces {target}").into(),
-            None => format!("removes {target}").into(),
-        },
-        Body::ModelChange { provider, model } => format!("{provider}/{model}").into(),
-        Body::ThinkingLevelChange { level } => level,
-        Body::SessionInfo { name } => name.unwrap_or_default(),
-        Body::Usage { .. } => entry.text("kind").unwrap_or_default(),
-        Body::Damaged => "(damaged)".into(),
-        _ => Cow::Borrowed(""),
+        _ => String::new(),
     };
-    excerpt(&text, width)
+    fit(format!("{}{end}", line.text).trim_start(), width).into_owned()
 }
 
-/// Every look at a message reads all of it, and a tree has many: none is taken without need.
-fn message_gist(message: MessageView<'_>, role: Option<Role>) -> String {
-    match role {
-        Some(Role::ToolResult) => {
-            let tool = message.field("toolName").unwrap_or_default();
-            let error = if is_true(message, "isError") { "failed: " } else { "" };
-            // Not every agent says which tool it was.
-            let tool = match first_line(&tool) {
-                "" => String::new(),
-                tool => format!("[{tool}] "),
-            };
-            format!("{tool}{error}{}", blocks_gist(message))
-        }
-        Some(Role::BashExecution) => {
-            format!("$ {}", first_line(&message.field("command").unwrap_or_default()))
-        }
-        Some(Role::BranchSummary | Role::CompactionSummary) => {
-            summary_line(&message.field("summary").unwrap_or_default()).to_owned()
-        }
-        Some(Role::Assistant) => {
-            let end = abnormal_end(message).map(|end| format!(" {end}"));
-            format!("{}{}", blocks_gist(message), end.unwrap_or_default())
-        }
-        _ => blocks_gist(message),
-    }
-}
-
-/// The first line of text, then what is called and attached.
-fn blocks_gist(message: MessageView<'_>) -> String {
-    let mut text = None;
-    let mut more = String::new();
-    for block in message.blocks() {
-        match block {
-            Block::Text(part) if text.is_none() => {
-                text = Some(first_line(&part).to_owned()).filter(|line| !line.is_empty());
-            }
-            Block::ToolCall { name, arguments, .. } => {
-                more.push(' ');
-                more.push_str(&call_gist(&name, arguments));
-            }
-            Block::Image { .. } => more.push_str(" [image]"),
-            _ => {}
-        }
-    }
-    text.unwrap_or_default() + &more
-}
-
-/// A tool call by what it is about, which most tools say in one of a few arguments.
-fn call_gist(name: &str, arguments: Option<&[u8]>) -> String {
-    let arguments = MessageView::new(arguments.unwrap_or_default());
-    let about = ["command", "path", "file_path", "pattern", "query", "url"]
-        .iter()
-        .find_map(|key| arguments.field(key))
-        .unwrap_or_default();
-    match first_line(&about) {
-        "" => format!("→ {}", first_line(name)),
-        about => format!("→ {} {about}", first_line(name)),
-    }
-}
-
-/// Why an answer is not whole.
+/// Returns the reason why an answer is incomplete.
 fn abnormal_end(message: MessageView<'_>) -> Option<String> {
     let reason = message.field("stopReason")?;
     match &*reason {
@@ -151,25 +72,25 @@ fn abnormal_end(message: MessageView<'_>) -> Option<String> {
     }
 }
 
-/// JavaScript's `true`, and nothing else.
+/// Returns whether a field is `true`.
 fn is_true(message: MessageView<'_>, key: &str) -> bool {
     message.get(key) == Some(b"true")
 }
 
 /// The amount of a tool call that is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Calls {
+pub(crate) enum CallDetail {
     /// The part that fits on one line.
     OneLine,
     /// All of it.
     Whole,
 }
 
-/// Writes all that a message says.
+/// Writes the content of a message.
 pub(crate) fn write_message(
     out: &mut Output,
     message: MessageView<'_>,
-    calls: Calls,
+    calls: CallDetail,
 ) -> Result<(), Failure> {
     match message.role() {
         Role::BashExecution => return write_bash(out, message),
@@ -192,13 +113,13 @@ pub(crate) fn write_message(
     Ok(())
 }
 
-fn write_block(out: &mut Output, block: &Block<'_>, calls: Calls) -> Result<(), Failure> {
+fn write_block(out: &mut Output, block: &Block<'_>, calls: CallDetail) -> Result<(), Failure> {
     let line = match block {
         Block::Text(text) => return write_text(out, text),
         Block::Thinking { text, .. } => {
             let note = match calls {
-                Calls::OneLine => format!("(thinking) {}", excerpt(text, out.width() - 12)),
-                Calls::Whole => format!("(thinking) {}", safe(text.trim_end())),
+                CallDetail::OneLine => format!("(thinking) {}", excerpt(text, out.width() - 12)),
+                CallDetail::Whole => format!("(thinking) {}", safe_lines(text.trim_end())),
             };
             out.paint(Style::Dim, &note)
         }
@@ -206,8 +127,8 @@ fn write_block(out: &mut Output, block: &Block<'_>, calls: Calls) -> Result<(), 
             let call =
                 format!("→ {} {}", safe_line(name), safe_bytes(arguments.unwrap_or_default()));
             let call = match calls {
-                Calls::OneLine => fit(&call, out.width()),
-                Calls::Whole => Cow::Borrowed(call.as_str()),
+                CallDetail::OneLine => fit(&call, out.width()),
+                CallDetail::Whole => Cow::Borrowed(call.as_str()),
             };
             out.paint(Style::Tool, &call)
         }
@@ -218,7 +139,7 @@ fn write_block(out: &mut Output, block: &Block<'_>, calls: Calls) -> Result<(), 
         }
         Block::Other(raw) => {
             let raw = safe_bytes(raw);
-            let width = if calls == Calls::OneLine { out.width() } else { usize::MAX };
+            let width = if calls == CallDetail::OneLine { out.width() } else { usize::MAX };
             out.paint(Style::Dim, &fit(&raw, width))
         }
         _ => return Ok(()),
@@ -227,17 +148,17 @@ fn write_block(out: &mut Output, block: &Block<'_>, calls: Calls) -> Result<(), 
     Ok(())
 }
 
-/// Writes text of a session over as many lines as it has.
+/// Writes a text of several lines.
 pub(crate) fn write_text(out: &mut Output, text: &str) -> Result<(), Failure> {
     if !text.is_empty() {
-        writeln!(out, "{}", safe(text.trim_end_matches(['\n', '\r'])))?;
+        writeln!(out, "{}", safe_lines(text.trim_end_matches(['\n', '\r'])))?;
     }
     Ok(())
 }
 
 fn write_bash(out: &mut Output, message: MessageView<'_>) -> Result<(), Failure> {
     let command = message.field("command").unwrap_or_default();
-    let line = out.paint(Style::Heading, &format!("$ {}", safe(&command)));
+    let line = out.paint(Style::Heading, &format!("$ {}", safe_lines(&command)));
     writeln!(out, "{line}")?;
     write_text(out, &message.field("output").unwrap_or_default())?;
     let code = message.get("exitCode").filter(|code| !matches!(*code, b"0" | b"null"));
@@ -251,26 +172,13 @@ fn write_bash(out: &mut Output, message: MessageView<'_>) -> Result<(), Failure>
     Ok(())
 }
 
-/// The time inside a message, which is in Unix milliseconds.
+/// Returns the time inside a message, in Unix milliseconds.
 pub(crate) fn message_time(message: MessageView<'_>) -> Option<i64> {
     let number: f64 = std::str::from_utf8(message.get("timestamp")?).ok()?.parse().ok()?;
     number.is_finite().then_some(number as i64)
 }
 
-/// JSON over several lines, harmless.
+/// Returns JSON over several lines, safe to show.
 pub(crate) fn pretty_json(raw: &[u8]) -> String {
-    treering_export::text::pretty_json(&safe_bytes(raw))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn calls_are_named_after_what_they_are_about() {
-        assert_eq!(call_gist("bash", Some(br#"{"command":"ls\n-l"}"#)), "→ bash ls");
-        assert_eq!(call_gist("edit", Some(br#"{"old":"a","path":"src/x.rs"}"#)), "→ edit src/x.rs");
-        assert_eq!(call_gist("think", Some(b"{}")), "→ think");
-        assert_eq!(call_gist("odd", None), "→ odd");
-    }
+    treering_display::json::pretty_json(&safe_bytes(raw))
 }

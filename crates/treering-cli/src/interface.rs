@@ -201,7 +201,7 @@ pub(crate) fn open(file: &Path) -> Result<Session, Failure> {
     if size < LARGE || !has_terminal() || !io::stderr().is_terminal() {
         return Ok(Session::open(file)?);
     }
-    let size = treering_export::text::size(size);
+    let size = treering_display::number::size(size);
     let name = safe_line(&file.to_string_lossy());
     eprint!("reading {name} ({size}) …");
     let session = Session::open(file);

@@ -14,7 +14,6 @@ mod error;
 mod in_use;
 mod interface;
 mod last_session;
-mod layout;
 mod models;
 mod output;
 mod pager;
@@ -112,7 +111,7 @@ fn main() -> ExitCode {
 /// in it, and may hold anything. If it cannot be printed there is nowhere to report that.
 fn print_usage(error: &clap::Error) {
     let text = error.render().to_string();
-    let shown = text::safe(&text);
+    let shown = text::safe_lines(&text);
     let _ = match shown == text.replace("\r\n", "\n") {
         true => error.print(),
         false => writeln!(std::io::stderr(), "{}", shown.trim_end()),

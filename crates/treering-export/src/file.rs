@@ -1,10 +1,11 @@
-//! Documents as files.
+//! Writes documents to files.
 
 use std::io::{self, BufWriter};
 use std::path::Path;
 use treering::internal::fs::{self, FileKind, NewFile};
 
-/// The name of a document that is made of a session's file: without what says that it is a session.
+/// Returns the file name of a document that is made of a session file: without the endings of
+/// session files.
 ///
 /// ```
 /// use treering_export::document_name;
@@ -16,31 +17,31 @@ pub fn document_name(session: &Path, extension: &str) -> String {
     format!("{}.{extension}", stem.strip_suffix(".jsonl").unwrap_or(stem))
 }
 
-/// What is done about a file that has the name of a document already.
+/// The treatment of a file that already has the name of the document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Existing {
-    /// It stays, and the document is not written.
+    /// The file is kept and the document is not written.
     Kept,
-    /// The document takes its place.
+    /// The document replaces the file.
     Replaced,
 }
 
-/// Writes a document that appears complete or not at all, and returns its length. Only its owner can read
-/// it, like the session that it is made of.
+/// Writes a document that appears complete or not at all, and returns its length. Only its owner
+/// can read it, like the session file.
 ///
-/// A symbolic link at `path` is not followed: it is what exists there.
+/// A symbolic link at `path` is not followed: it counts as an existing file.
 ///
 /// # Errors
 ///
-/// Fails with [`io::ErrorKind::AlreadyExists`] if something has the name and is to be kept, also if it
-/// appeared while the document was written.
+/// Fails with [`io::ErrorKind::AlreadyExists`] if something has the name and is to be kept, also if
+/// it appeared while the document was written.
 pub fn write_file<E: From<io::Error>>(
     path: &Path,
     existing: Existing,
     write: impl FnOnce(&mut BufWriter<NewFile>) -> Result<(), E>,
 ) -> Result<u64, E> {
     match fs::symlink_metadata(path) {
-        // A document cannot take the place of a device or a directory.
+        // A document cannot replace a directory.
         Ok(found) if found.kind == FileKind::Directory => {
             Err(io::Error::from(io::ErrorKind::IsADirectory))?;
         }
@@ -53,7 +54,7 @@ pub fn write_file<E: From<io::Error>>(
         }
         _ => {}
     }
-    // A directory that is missing is a slip of the finger, not a wish.
+    // A missing directory is an error; it is not created.
     let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty());
     directory.map(fs::metadata).transpose()?;
     let mut file = BufWriter::with_capacity(1 << 16, NewFile::beside(path)?);

@@ -1,10 +1,10 @@
-//! One JSON document: who the session is, where its leaf is, and its entries in treering's shape.
+//! Writes one JSON document: the header, the leaf, and the entries in treering's format.
 
-use crate::text::visible;
 use crate::walk::ExportWalk;
 use crate::{Export, Result};
 use std::io::Write;
 use treering::{EntryId, Session};
+use treering_display::text::visible;
 
 pub(crate) fn write(export: &Export, session: &Session, out: &mut impl Write) -> Result<()> {
     let walk = ExportWalk::new(session, &export.part)?;
@@ -53,7 +53,7 @@ fn literal(out: &mut impl Write, text: Option<&str>) -> Result<()> {
     Ok(serde_json::to_writer(out, &text).map_err(std::io::Error::from)?)
 }
 
-/// JSON as it is, but for bytes that are no UTF-8: a document for programs must be one.
+/// Writes JSON as it is, with bytes that are not UTF-8 replaced: the document must be valid.
 fn raw(out: &mut impl Write, json: &[u8]) -> Result<()> {
     Ok(out.write_all(String::from_utf8_lossy(json).as_bytes())?)
 }

@@ -1,4 +1,4 @@
-//! A part of a session as a session of its own, in the format that pi and treering share.
+//! Writes a part of a session as a session file in the format that pi and treering share.
 
 use crate::{Error, Export, Result};
 use std::io::Write;
@@ -9,7 +9,7 @@ pub(crate) fn write(export: &Export, session: &Session, out: &mut impl Write) ->
     if session.dialect() == Dialect::Pi {
         return Ok(session.write_part(&export.part, out)?);
     }
-    // Another agent's session is converted first; entries keep their ids on the way.
+    // A session of another agent is converted first; entries keep their ids.
     let directory = tempfile::tempdir()?;
     let converted = directory.path().join("converted.jsonl");
     let source = session.path().ok_or_else(|| Error::Write(std::io::ErrorKind::NotFound.into()))?;

@@ -1,10 +1,9 @@
-//! Session trees as documents: one HTML file, Markdown, JSON, or a session of its own.
+//! Session trees as documents: one HTML file, Markdown, JSON, or a session file.
 //!
-//! Every format is written entry by entry, so memory is that of one entry and an index, not of the
-//! session. What a session holds is hostile: no format lets it run, load, hide or break out of its
-//! place. [`text`] has the rules for that, `html` the page, `markdown`, `json` and `jsonl` the rest;
-//! `walk` says which entries a [`Part`] means. What an entry is made of is the same for every reader:
-//! [`tool`] for calls, [`diff`] for changes, [`highlight`] for code.
+//! Every format is written entry by entry, so an export needs the memory of one entry and an index, not of
+//! the session. The content of a session is not trusted: in no format can it run, load, hide or leave its
+//! place. `html` writes the page, `markdown`, `json` and `jsonl` the other formats; `walk` lists the entries
+//! of a [`Part`]. Safe text, previews, tool calls, diffs and highlighting come from `treering-display`.
 //!
 //! ```
 //! use treering::{Message, Session};
@@ -18,24 +17,15 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-pub mod diff;
-mod entry_parts;
 mod file;
-pub mod highlight;
 mod html;
 mod json;
 mod jsonl;
 mod markdown;
-mod preview_line;
 mod stats;
-pub mod text;
-pub mod tool;
 mod walk;
 
-pub use entry_parts::{MessageFields, message_parts};
 pub use file::{Existing, document_name, write_file};
-pub use preview_line::{Calls, PreviewLine};
-pub use stats::usage_facts;
 
 use std::io::{self, Write};
 use treering::Session;
@@ -46,13 +36,13 @@ use treering::session::Part;
 pub struct Export {
     /// The entries to export.
     pub part: Part,
-    /// Markdown: with what the model thought.
+    /// Includes the thinking of the model (Markdown only).
     pub thinking: bool,
-    /// Markdown: long tool results in full.
+    /// Includes long tool results and system prompts in full (Markdown only).
     pub full: bool,
 }
 
-/// Why an export failed.
+/// The error of an export.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -69,23 +59,23 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// The formats.
 impl Export {
-    /// One HTML page that needs nothing else: the tree, the conversation of every branch, search.
-    /// Nothing in it runs or loads but its own script, whatever the session holds.
+    /// Writes one self-contained HTML page: the tree, the conversation of every branch, search. The page runs
+    /// and loads nothing but its own script, whatever the session holds.
     pub fn html(&self, session: &Session, out: &mut impl Write) -> Result<()> {
         html::write(self, session, out)
     }
 
-    /// Markdown as one pastes it into an issue. Several branches come one after the other.
+    /// Writes Markdown that can be pasted into an issue. Several branches follow one another.
     pub fn markdown(&self, session: &Session, out: &mut impl Write) -> Result<()> {
         markdown::write(self, session, out)
     }
 
-    /// One JSON document: `header`, `leaf`, `path`, `labels`, `entries` in treering's shape.
+    /// Writes one JSON document with `header`, `leaf`, `path`, `labels` and `entries` in treering's format.
     pub fn json(&self, session: &Session, out: &mut impl Write) -> Result<()> {
         json::write(self, session, out)
     }
 
-    /// A session of its own, in the format that pi and treering share.
+    /// Writes a session file in the format that pi and treering share.
     ///
     /// ```
     /// use treering::{Message, Session};
@@ -95,7 +85,7 @@ impl Export {
     /// let session = Session::in_memory("/project");
     /// let hello = session.append(Message::user("hello"))?;
     /// session.append(Message::assistant("acme", "m", "hi"))?;
-    /// let export = Export { part: Part::Branch(hello.to_string()), ..Export::default() };
+    /// let export = Export { part: Part::Branch(hello.clone().into()), ..Export::default() };
     /// let file = dir.path().join("hello.jsonl");
     /// export.jsonl(&session, &mut std::fs::File::create(&file)?)?;
     /// assert_eq!(Session::open(&file)?.context()?, session.context_at(hello.as_str())?);

@@ -1,15 +1,11 @@
-//! Markdown as one pastes it into an issue: turns as headings, calls and results folded in `details`.
+//! Writes Markdown that can be pasted into an issue: turns as headings, calls and results folded in
+//! `details`.
 //!
-//! What was said goes over as the Markdown it is, but stays in its place: HTML in it becomes text and
-//! code blocks that it leaves open are closed. Everything else stands in code blocks whose fence is
-//! longer than any in them.
+//! Messages are copied as the Markdown that they are, but cannot leave their place: HTML in them
+//! becomes text, and open code blocks are closed. Everything else is in code blocks whose fence is
+//! longer than any fence in them.
 
-use crate::diff;
-use crate::entry_parts::{EntryParts, MessageFields, message_parts};
-use crate::preview_line::{Calls, PreviewLine};
 use crate::stats;
-use crate::text::{excerpt, visible};
-use crate::tool::{self, Arguments, Call};
 use crate::walk::ExportWalk;
 use crate::{Export, Result};
 use pulldown_cmark::{CodeBlockKind, Event, LinkType, Parser, Tag};
@@ -20,12 +16,18 @@ use std::io::Write;
 use treering::entry::{Block, Body, MessageView};
 use treering::usage::Stats;
 use treering::{Role, Session};
+use treering_display::diff;
+use treering_display::entry_parts::{EntryParts, MessageFields, message_parts};
+use treering_display::line::excerpt;
+use treering_display::preview_line::{Calls, PreviewLine};
+use treering_display::text::visible;
+use treering_display::tool::{self, Arguments, Call};
 
-/// The longest part of a tool result that is shown, unless all is wanted.
+/// The longest part of a tool result that is shown without `full`.
 const MAX_LINES: usize = 40;
 const MAX_BYTES: usize = 4000;
 
-/// More models than a session has are a made-up file.
+/// The largest number of models that are listed; only a made-up file has more.
 const MAX_MODELS: usize = 64;
 
 pub(crate) fn write(export: &Export, session: &Session, out: &mut impl Write) -> Result<()> {
@@ -49,7 +51,7 @@ pub(crate) fn write(export: &Export, session: &Session, out: &mut impl Write) ->
     let mut last = None;
     for (place, item) in walk.items().enumerate() {
         let entry = reader.entry(item.entry.id)?;
-        // Where a branch begins, the entry before it is not the one it continues.
+        // At the beginning of a branch, the entry before it is not its parent.
         if place > 0 && item.parent != Some(place - 1) {
             let parent = item.entry.parent.unwrap_or("the beginning");
             let _ = write!(text, "\n---\n\n*A branch from {}:*\n", code_span(parent));
@@ -84,7 +86,7 @@ struct MarkdownExporter<'a> {
     export: &'a Export,
     calls: &'a mut Calls,
     out: &'a mut String,
-    /// The role of the last turn: answers of several entries have one heading.
+    /// The heading of the last turn: an answer of several entries has one heading.
     last: &'a mut Option<&'static str>,
 }
 
@@ -276,11 +278,12 @@ impl MarkdownExporter<'_> {
     }
 }
 
-/// Where a long text is cut: after a number of lines or bytes, between characters.
+/// Returns the position at which a long text is cut: after a number of lines or bytes, between
+/// characters.
 fn cut(text: &str) -> usize {
     let lines = text.match_indices('\n').nth(MAX_LINES - 1).map_or(text.len(), |(at, _)| at);
     let mut end = lines.min(MAX_BYTES).min(text.len());
-    // Leaving out less than a few lines is not worth a note.
+    // A few lines are not worth a note.
     if text.len() - end < 200 {
         return text.len();
     }
@@ -300,7 +303,7 @@ fn longest_run(text: &str) -> usize {
     text.split(|character| character != '`').map(str::len).max().unwrap_or(0)
 }
 
-/// Text between backticks that it cannot end.
+/// Returns a text between backticks that it cannot end.
 fn code_span(text: &str) -> String {
     let text = excerpt(text, 200);
     let fence = "`".repeat(longest_run(&text) + 1);
@@ -308,7 +311,7 @@ fn code_span(text: &str) -> String {
     format!("{fence}{space}{text}{space}{fence}")
 }
 
-/// One line of text without any markup in it.
+/// Returns one line of text with its markup escaped.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {
@@ -323,13 +326,13 @@ fn escaped(text: &str) -> String {
     out
 }
 
-/// Returns the text with every link that leads elsewhere than to the web, to mail or to another place
-/// of the same site turned into text.
+/// Returns the text with every link turned into text that does not lead to the web, to mail or to a
+/// place of the same site.
 ///
-/// A link loses its opening bracket. As that may leave a bracket before it that now opens a link, the
-/// result is looked at again.
+/// A link loses its opening bracket. This may leave an earlier bracket that now opens a link, so
+/// the result is checked again.
 fn without_unsafe_links(text: &str) -> Cow<'_, str> {
-    /// More rounds than any text needs that was not made to need them.
+    /// Only a text that was made for it needs more rounds.
     const ROUNDS: usize = 8;
     let mut text = Cow::Borrowed(text);
     for _ in 0..ROUNDS {
@@ -341,7 +344,7 @@ fn without_unsafe_links(text: &str) -> Cow<'_, str> {
         let mut from = 0;
         for at in brackets {
             out.push_str(text.get(from..at).unwrap_or_default());
-            // An address in angle brackets, or one behind a text in brackets.
+            // The link is an address in angle brackets, or an address after a text in brackets.
             let is_angle = text.get(at..).is_some_and(|rest| rest.starts_with('<'));
             out.push_str(if is_angle { "&lt;" } else { "\\" });
             from = at + usize::from(is_angle);
@@ -352,7 +355,7 @@ fn without_unsafe_links(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.replace('[', "&#91;").replace('<', "&lt;"))
 }
 
-/// Where links, images and definitions of links begin whose address is unsafe, in order.
+/// Returns the positions of links, images and link definitions whose address is unsafe, in order.
 fn unsafe_brackets(text: &str) -> Vec<usize> {
     let parser = Parser::new(text);
     let definitions = parser.reference_definitions().iter();
@@ -378,9 +381,9 @@ fn unsafe_brackets(text: &str) -> Vec<usize> {
     found
 }
 
-/// Whether an address leads to the web, to mail, or has no scheme: another place of the same site.
+/// Returns whether an address leads to the web, to mail, or has no scheme.
 fn is_safe_address(address: &str) -> bool {
-    // Browsers leave out placeholders and control characters before they parts for a scheme.
+    // Browsers ignore spaces and control characters before a scheme.
     let address: String = address.chars().filter(|c| !c.is_control() && *c != ' ').collect();
     match address.split_once(':') {
         Some((scheme, _)) if !scheme.contains(['/', '?', '#']) => {
@@ -390,10 +393,10 @@ fn is_safe_address(address: &str) -> bool {
     }
 }
 
-/// Markdown that ends where it ends: its HTML is text, no link leads to a script, and no code block
-/// stays open behind it.
+/// Returns Markdown that cannot affect what follows it: its HTML is text, no link leads to a
+/// script, and no code block is left open.
 fn contained(text: &str) -> String {
-    /// Stands behind the text while it is parsed, to see where it ends up.
+    /// The text that follows while the Markdown is parsed, to see where it ends.
     const AFTER: &str = "\n\nafter";
     let text = &*without_unsafe_links(text);
     let probe = format!("{text}{AFTER}");

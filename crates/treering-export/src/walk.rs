@@ -1,17 +1,18 @@
-//! Lists the entries of a part of a session in the order of the tree: parents before children.
+//! Lists the entries of a part of a session.
 
 use crate::Result;
 use std::sync::Arc;
 use treering::session::Part;
 use treering::tree::TreeItem;
 use treering::{EntryId, Position, Session, Tree};
+use treering_display::tree::DisplayOrder;
 
 /// The entries to export.
 #[derive(Debug)]
 pub(crate) struct ExportWalk {
     pub tree: Arc<Tree>,
     scope: WalkScope,
-    /// The path to the end of what is exported: the active leaf if that is among it.
+    /// The path to the active leaf, or to the end of the exported branch.
     pub active: Vec<EntryId>,
 }
 
@@ -20,7 +21,7 @@ enum WalkScope {
     All,
     /// The entries of a path, each at its own depth.
     Path(Vec<EntryId>),
-    /// An entry and how deep it stands.
+    /// An entry with everything below it, and its depth.
     Below(EntryId, usize),
 }
 
@@ -28,10 +29,12 @@ enum WalkScope {
 #[derive(Debug)]
 pub(crate) struct WalkItem<'a> {
     pub entry: TreeItem<'a>,
-    /// The place of its parent in the walk, if that is exported, too.
+    /// The position of its parent in the walk, if the parent is exported, too.
     pub parent: Option<usize>,
-    /// On the path to the leaf.
+    /// Whether the entry is on the path to the leaf.
     pub is_active: bool,
+    /// Whether the entry begins a side branch. Only [`ExportWalk::display_items`] sets it.
+    pub is_side: bool,
 }
 
 impl ExportWalk {
@@ -60,8 +63,34 @@ impl ExportWalk {
         Ok(ExportWalk { tree, scope, active })
     }
 
+    /// Returns the entries in the order in which trees are shown: side branches come between an entry and
+    /// its continuation.
+    pub(crate) fn display_items(&self) -> impl Iterator<Item = WalkItem<'_>> {
+        let mut items: Vec<Option<WalkItem<'_>>> = self.items().map(Some).collect();
+        let known = |item: &Option<WalkItem<'_>>| item.as_ref().and_then(|item| item.parent);
+        let parents: Vec<u32> =
+            items.iter().map(|item| known(item).map_or(u32::MAX, |parent| parent as u32)).collect();
+        let is_active = |item: &Option<WalkItem<'_>>| item.as_ref().is_some_and(|i| i.is_active);
+        let active: Vec<u32> =
+            (0..).zip(&items).filter(|(_, item)| is_active(item)).map(|(at, _)| at).collect();
+        let DisplayOrder { order, is_side } = DisplayOrder::new(&parents, &active);
+        let mut positions = vec![0; order.len()];
+        for (position, &at) in order.iter().enumerate() {
+            if let Some(slot) = positions.get_mut(at as usize) {
+                *slot = position;
+            }
+        }
+        order.into_iter().filter_map(move |at| {
+            let item = items.get_mut(at as usize)?.take()?;
+            let parent = item.parent.and_then(|parent| positions.get(parent).copied());
+            let is_side = is_side.get(at as usize).copied().unwrap_or_default();
+            Some(WalkItem { parent, is_side, ..item })
+        })
+    }
+
+    /// Returns the entries in the order of the tree: parents before children, children oldest first.
     pub(crate) fn items(&self) -> impl Iterator<Item = WalkItem<'_>> {
-        // The place in the walk of the latest entry at each depth.
+        // The position in the walk of the latest entry at each depth.
         let mut above: Vec<Option<usize>> = Vec::new();
         let mut inside = false;
         let mut count = 0;
@@ -80,12 +109,12 @@ impl ExportWalk {
             let parent = above.last().copied().flatten();
             above.push(place);
             let is_active = is_on(&self.active, &entry);
-            place.map(|_| WalkItem { entry, parent, is_active })
+            place.map(|_| WalkItem { entry, parent, is_active, is_side: false })
         })
     }
 }
 
-/// Returns whether an entry is on a path: it stands there at its own depth, and no set is needed.
+/// Returns whether an entry is on a path. The entry of a path at a depth is known, so no set is needed.
 fn is_on(path: &[EntryId], entry: &TreeItem<'_>) -> bool {
     path.get(entry.depth).is_some_and(|id| id.as_str() == entry.id)
 }
@@ -126,6 +155,13 @@ mod tests {
         assert_eq!(walked(&session, Part::Branch(b.clone().into())), branch);
         let below = [of("b", None, false), of("c", Some(0), false), of("d", Some(0), false)];
         assert_eq!(walked(&session, Part::Subtree(b.clone())), below);
-        assert!(ExportWalk::new(&session, &Part::Branch("nobody".into())).is_err());
+        assert!(ExportWalk::new(&session, &Part::Branch("unknown".into())).is_err());
+        // The active continuation comes after the side branch, and entries still follow their parents.
+        let walk = ExportWalk::new(&session, &Part::All).unwrap();
+        let shown: Vec<_> = walk.display_items().map(|item| (item.parent, item.is_side)).collect();
+        assert_eq!(
+            shown,
+            [(None, false), (Some(0), true), (Some(1), true), (Some(1), false), (Some(0), false)]
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! Takes the terminal and panics at the first key: the terminal must be as it was, and the panic be
-//! read. `cargo run --example panic`
+//! Acquires the terminal and panics at the first key: the terminal must be restored and the panic
+//! readable. `cargo run --example panic`
 #![allow(clippy::panic, reason = "that is what it is for")]
 
 use ratatui::Frame;

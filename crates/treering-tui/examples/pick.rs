@@ -1,5 +1,5 @@
-//! Shows all sessions and says which was chosen: `cargo run --example pick [OPEN]`. The environment says
-//! where to look: `TREERING_SESSIONS`.
+//! Shows all sessions and prints the outcome: `cargo run --example pick [OPEN]`. The environment
+//! variable `TREERING_SESSIONS` names the directories.
 
 use std::path::PathBuf;
 use treering_index::housekeeping::Trash;

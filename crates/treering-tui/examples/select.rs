@@ -1,4 +1,4 @@
-//! Shows the tree of a session file and says how it was left: `cargo run --example select FILE`.
+//! Shows the tree of a session file and prints the outcome: `cargo run --example select FILE`.
 
 use treering::Session;
 use treering_agent::{AgentSession, Extractive};

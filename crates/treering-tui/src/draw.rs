@@ -1,58 +1,58 @@
-//! Draws on a screen: text that is cut at its line's end, grounds, a line of input.
+//! Draws on a frame: text that is cut at the end of its line, backgrounds, a line of input.
 //!
-//! Text must be safe to show before it is drawn; see [`text`](crate::text).
+//! Text must be safe to show before it is drawn; see [`treering_display::text`].
 
 use crate::input::TextInput;
 use crate::page::StyledLine;
-use crate::text::{columns, graphemes, safe_line};
 use crate::theme::{Theme, Tone};
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::{Color, Modifier, Style};
+use treering_display::columns::{columns, graphemes};
+use treering_display::text::safe_line;
 
-/// A frame that is being drawn.
+/// A frame that is being drawn, with its theme.
 #[derive(Debug)]
 pub struct DrawContext<'a> {
     theme: Theme,
     buffer: &'a mut Buffer,
-    /// The screen may have become smaller than a state knows.
+    /// The area of the frame, which may be smaller than the state expects.
     screen: Rect,
     /// The position of the input cursor.
     cursor: Option<Position>,
 }
 
-/// A place in a line, part of which is looked at.
+/// A position in a line that may be scrolled horizontally.
 #[derive(Debug, Clone, Copy)]
 pub struct LineCursor {
     line: Rect,
-    /// The first column of the text that is looked at.
+    /// The first visible column of the text.
     pub first: usize,
     /// The next column of the text.
     pub column: usize,
-    /// Whether an ellipsis stands in the last column where the text does not fit.
+    /// Whether a cut text ends with an ellipsis.
     marks_cut: bool,
 }
 
 impl LineCursor {
-    /// At the beginning of the line `y` of an area.
+    /// Creates a cursor at the beginning of the line `y` of an area.
     pub fn new(area: Rect, y: u16) -> Self {
         LineCursor { line: Rect { y, height: 1, ..area }, first: 0, column: 0, marks_cut: false }
     }
 
-    /// The same, with an ellipsis in the last column where the text does not fit.
+    /// Returns the cursor with an ellipsis at the end of a cut text.
     pub fn marking_cuts(self) -> Self {
         LineCursor { marks_cut: true, ..self }
     }
 
-    /// The last `width` columns of the line, for something that is always seen.
+    /// Creates a cursor for the last `width` columns of a line.
     pub fn at_end(area: Rect, y: u16, width: u16) -> Self {
         let width = width.min(area.width);
         LineCursor::new(Rect { x: area.right() - width, width, ..area }, y)
     }
 
-    /// Returns where on the screen so many columns from here on stand, if all of them are looked
-    /// at.
+    /// Returns the screen position of the next `width` columns, if all of them are visible.
     fn place(&self, width: usize) -> Option<Position> {
         let offset = self.column.checked_sub(self.first)?;
         let fits = offset + width <= usize::from(self.line.width);
@@ -99,7 +99,7 @@ impl<'a> DrawContext<'a> {
     fn mark_cut(&mut self, line: Rect) {
         let last = line.right().checked_sub(1).filter(|_| line.width > 0);
         let Some(last) = last.filter(|x| self.screen.contains((*x, line.y).into())) else { return };
-        // The second half of a wide character cannot be written over alone.
+        // A wide character is replaced as a whole.
         if let Some(before) = last.checked_sub(1).filter(|x| *x >= line.x)
             && let Some(cell) = self.buffer.cell_mut((before, line.y))
             && columns(cell.symbol()) > 1
@@ -111,11 +111,11 @@ impl<'a> DrawContext<'a> {
         }
     }
 
-    /// Gives a part of the screen a ground that lies below whatever was drawn there.
+    /// Sets the background of an area, below the text that was drawn there.
     pub fn ground(&mut self, area: Rect, ground: Style) {
         for position in area.intersection(self.screen).positions() {
             if let Some(cell) = self.buffer.cell_mut(position) {
-                // What is faint on the usual ground cannot be read on another.
+                // Faint text cannot be read on another background.
                 if cell.fg == Color::DarkGray {
                     cell.fg = Color::Reset;
                 }
@@ -124,7 +124,7 @@ impl<'a> DrawContext<'a> {
         }
     }
 
-    /// Makes whatever was drawn in a part of the screen faint.
+    /// Dims the text of an area.
     pub fn fade(&mut self, area: Rect) {
         for position in area.intersection(self.screen).positions() {
             if let Some(cell) = self.buffer.cell_mut(position)
@@ -135,24 +135,24 @@ impl<'a> DrawContext<'a> {
         }
     }
 
-    /// The look of the row that is selected.
+    /// Highlights the selected row.
     pub fn select(&mut self, row: Rect) {
         self.ground(row, self.theme.selection());
     }
 
-    /// The look of a title bar.
+    /// Draws the background of a title bar.
     pub fn title_bar(&mut self, row: Rect) {
         self.ground(row, self.theme.title_bar());
     }
 
-    /// A line of a page.
+    /// Draws a line of a page.
     pub fn line(&mut self, cursor: &mut LineCursor, line: &StyledLine) {
         for span in &line.spans {
             self.put(cursor, span.tone, &span.text);
         }
     }
 
-    /// Puts the terminal's cursor where the cursor is.
+    /// Shows the terminal's cursor at a position.
     pub fn type_here(&mut self, cursor: &LineCursor) {
         self.cursor = cursor.place(1).filter(|place| self.screen.contains(*place));
     }
@@ -165,7 +165,7 @@ impl<'a> DrawContext<'a> {
         self.put(cursor, Tone::Plain, &safe_line(after));
     }
 
-    /// The keys of a screen, from one of them on: the keys, and beside them what they do.
+    /// Draws a list of keys and their actions, from `top` on.
     pub fn keys(&mut self, area: Rect, list: &[(String, &str)], top: usize) {
         let widest = list.iter().map(|(keys, _)| columns(keys)).max().unwrap_or(0);
         for (y, (keys, about)) in (area.y..area.bottom()).zip(list.iter().skip(top)) {
@@ -176,7 +176,7 @@ impl<'a> DrawContext<'a> {
         }
     }
 
-    /// Empties an area, for something that lies over what was drawn.
+    /// Clears an area before something is drawn over it.
     pub fn clear(&mut self, area: Rect) {
         let area = area.intersection(self.screen);
         for position in area.positions() {

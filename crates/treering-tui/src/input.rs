@@ -1,33 +1,33 @@
-//! One line that a person types. Moves and deletes by what a reader sees as one character.
+//! A text input of one line. The cursor moves and deletes by grapheme clusters.
 
 use crate::keys::{Code, Key};
 use unicode_segmentation::UnicodeSegmentation;
 
-/// The most that is taken: a label or a query is not a document.
+/// The largest number of bytes. A label or a query is not longer.
 const MAX_BYTES: usize = 4096;
 
-/// A line of text and a place in it.
+/// A line of text with a cursor.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TextInput {
     text: String,
-    /// In bytes, always between two characters.
+    /// The position in bytes, always between two characters.
     cursor: usize,
 }
 
 impl TextInput {
-    /// Returns a line to go on from, with the cursor at its end.
+    /// Creates an input with a text, and the cursor at its end.
     pub fn new(text: &str) -> Self {
         let mut input = TextInput::default();
         input.insert(text);
         input
     }
 
-    /// Returns all of it.
+    /// Returns the text.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Returns whether there is nothing.
+    /// Returns whether there is no text.
     pub fn is_empty(&self) -> bool {
         self.text.is_empty()
     }
@@ -37,7 +37,8 @@ impl TextInput {
         self.text.split_at_checked(self.cursor).unwrap_or((&self.text, ""))
     }
 
-    /// Puts text at the cursor. StyledLine breaks become blanks, other control characters are left out.
+    /// Inserts text at the cursor. Line breaks become spaces, other control characters are left
+    /// out.
     pub fn insert(&mut self, text: &str) {
         for character in text.chars() {
             let character = if matches!(character, '\n' | '\t') { ' ' } else { character };
@@ -48,7 +49,7 @@ impl TextInput {
         }
     }
 
-    /// Forgets everything.
+    /// Deletes the text.
     pub fn clear(&mut self) {
         *self = TextInput::default();
     }
@@ -60,7 +61,7 @@ impl TextInput {
         self.cursor = start;
     }
 
-    /// Takes a key that edits; says whether it was one.
+    /// Handles an editing key, and returns whether it was one.
     pub fn take(&mut self, key: Key) -> bool {
         match (key.code, key.ctrl || key.alt) {
             (Code::Backspace, false) => self.backspace(),
@@ -118,7 +119,8 @@ mod tests {
         ] {
             let mut input = TextInput::new(before);
             let mut rest = keys;
-            // Keys stand in angle brackets, text is typed; blanks between keys do not count.
+            // Keys are in angle brackets, other characters are typed; spaces between keys do not
+            // count.
             while let Some(character) = rest.chars().next() {
                 match rest.strip_prefix('<').and_then(|rest| rest.split_once('>')) {
                     Some((key, more)) => {

@@ -1,14 +1,14 @@
-//! Which key does what. The list that `?` shows is the list that is obeyed.
+//! Key bindings. The table that `?` shows is the table that is used.
 //!
-//! A key is normalised: a capital letter is its small one with Shift, so it is the same whether a
-//! terminal reports Shift or not. Terminals without an enhanced keyboard protocol cannot tell
-//! Shift+Enter from Enter or Shift+Ctrl+O from Ctrl+O; such bindings have a second key with Alt.
+//! A key is normalized: an uppercase letter is the lowercase letter with Shift, whether or not the
+//! terminal reports Shift. Terminals without an enhanced keyboard protocol do not distinguish
+//! Shift+Enter from Enter or Shift+Ctrl+O from Ctrl+O, so such bindings have a second key with Alt.
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use std::fmt;
 use std::str::FromStr;
 
-/// The key itself, without what is held down with it.
+/// A key without modifiers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "each is the key of that name")]
@@ -46,7 +46,7 @@ const NAMES: [(&str, Code); 14] = [
     ("Space", Code::Char(' ')),
 ];
 
-/// Other spellings, for those who write them.
+/// Other names of keys.
 const WORDS: [(&str, Code); 6] = [
     ("up", Code::Up),
     ("down", Code::Down),
@@ -56,7 +56,7 @@ const WORDS: [(&str, Code); 6] = [
     ("pagedown", Code::PageDown),
 ];
 
-/// A key and what is held down with it.
+/// A key with its modifiers.
 ///
 /// ```
 /// use treering_tui::keys::Key;
@@ -75,21 +75,21 @@ pub struct Key {
 }
 
 impl Key {
-    /// One up.
+    /// The key ↑.
     pub const UP: Key = Key::plain(Code::Up);
-    /// One down.
+    /// The key ↓.
     pub const DOWN: Key = Key::plain(Code::Down);
-    /// The key that says yes.
+    /// The key Enter.
     pub const ENTER: Key = Key::plain(Code::Enter);
-    /// The key that says no.
+    /// The key Esc.
     pub const ESC: Key = Key::plain(Code::Esc);
 
-    /// A key with nothing held down.
+    /// Creates a key without modifiers.
     pub const fn plain(code: Code) -> Self {
         Key { code, ctrl: false, alt: false, shift: false }
     }
 
-    /// The key, or keys, that type a character.
+    /// Creates the key that types a character.
     pub fn char(character: char) -> Self {
         let mut small = character.to_lowercase();
         match (small.next(), small.next()) {
@@ -100,7 +100,7 @@ impl Key {
         }
     }
 
-    /// What a terminal reported; `None` for keys that have no meaning here.
+    /// Converts a key event; `None` for keys that are not supported.
     pub fn of(event: KeyEvent) -> Option<Self> {
         let has = |modifier| event.modifiers.contains(modifier);
         let code = match event.code {
@@ -131,7 +131,7 @@ impl Key {
         Some(Key { code, ctrl, alt, shift })
     }
 
-    /// The character that the key types, if it types one.
+    /// Returns the character that the key types, if it types one.
     pub fn typed(self) -> Option<char> {
         match self.code {
             Code::Char(_) if self.ctrl || self.alt => None,
@@ -155,13 +155,13 @@ impl fmt::Display for Key {
     }
 }
 
-/// A word that names no key.
+/// The error for an unknown key name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownKey(pub String);
 
 impl fmt::Display for UnknownKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "no key is called {:?}: write for example Ctrl+D, Shift+Enter, PgUp", self.0)
+        write!(f, "unknown key {:?}; examples: Ctrl+D, Shift+Enter, PgUp", self.0)
     }
 }
 
@@ -186,7 +186,7 @@ impl FromStr for Key {
         }
         let mut characters = rest.chars();
         let key = match (characters.next(), characters.next()) {
-            // With a key held down, a letter is the key it stands on.
+            // With a modifier, a letter names the key.
             (Some(one), None) if ctrl || alt || shift => Key::plain(Key::char(one).code),
             (Some(one), None) => Key::char(one),
             _ => {
@@ -201,14 +201,14 @@ impl FromStr for Key {
     }
 }
 
-/// What keys may do on a screen. The table is all there is to know about it: how an action is called
-/// in the configuration file, what it does, and the keys it has unless others are configured.
+/// The actions of a screen. The table holds the name of each action in the configuration file, its
+/// description, and its default keys.
 pub trait Action: Copy + PartialEq + 'static {
-    /// Every action: itself, its name, what it does in a few words, its keys separated by blanks.
+    /// All actions: the action, its name, its description, its keys separated by spaces.
     const ALL: &'static [(Self, &'static str, &'static str, &'static str)];
 }
 
-/// The keys of a screen and what they do.
+/// The key bindings of a screen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bindings<A>(Vec<(Key, A)>);
 
@@ -222,7 +222,7 @@ impl<A: Action> Default for Bindings<A> {
 }
 
 impl<A: Action> Bindings<A> {
-    /// What a key does.
+    /// Returns the action of a key.
     pub fn action(&self, key: Key) -> Option<A> {
         self.0.iter().find(|(bound, _)| *bound == key).map(|(_, action)| *action)
     }
@@ -233,8 +233,8 @@ impl<A: Action> Bindings<A> {
         self.action(key).filter(|_| !is_typing || key.typed().is_none())
     }
 
-    /// Gives an action other keys; whatever else had one of them has it no more. The name must be one
-    /// of the table's, and every key one that [`Key`] reads.
+    /// Binds an action to other keys and removes these keys from other actions. The name must be in
+    /// the table, and every key must parse as a [`Key`].
     pub fn rebind(&mut self, name: &str, keys: &[String]) -> Result<(), BindingError> {
         let known = A::ALL.iter().find(|(_, known, ..)| *known == name);
         let (action, ..) = known.ok_or_else(|| BindingError::Action(name.to_owned()))?;
@@ -244,7 +244,7 @@ impl<A: Action> Bindings<A> {
         Ok(())
     }
 
-    /// The first key of an action.
+    /// Returns the first key of an action.
     pub fn key(&self, action: A) -> Option<Key> {
         self.0.iter().find(|(_, bound)| *bound == action).map(|(key, _)| *key)
     }
@@ -255,7 +255,7 @@ impl<A: Action> Bindings<A> {
         keys.map(|(key, _)| *key).collect()
     }
 
-    /// Every action that has keys, with its keys, in the order of the table.
+    /// Returns the keys and the description of every bound action, in the order of the table.
     pub fn list(&self) -> Vec<(String, &'static str)> {
         let keys = |action: A| {
             let keys = self.0.iter().filter(|(_, bound)| *bound == action);
@@ -266,12 +266,12 @@ impl<A: Action> Bindings<A> {
     }
 }
 
-/// Why keys could not be bound.
+/// The error of a binding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BindingError {
-    /// No key is called so.
+    /// The key is unknown.
     Key(UnknownKey),
-    /// No action is called so.
+    /// The action is unknown.
     Action(String),
 }
 
@@ -285,7 +285,9 @@ impl fmt::Display for BindingError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             BindingError::Key(error) => error.fmt(f),
-            BindingError::Action(name) => write!(f, "nothing that keys can do is called {name:?}"),
+            BindingError::Action(name) => {
+                write!(f, "unknown action {name:?}; `treering help keys` lists all")
+            }
         }
     }
 }
@@ -296,7 +298,7 @@ impl std::error::Error for BindingError {}
 mod tests {
     use super::*;
 
-    /// What must hold of every screen's table.
+    /// Checks the table of a screen.
     pub(crate) fn check_table<A: Action + fmt::Debug>() {
         let Bindings(bound) = Bindings::<A>::default();
         let count: usize = A::ALL.iter().map(|(.., keys)| keys.split(' ').count()).sum();
@@ -347,7 +349,7 @@ mod tests {
         assert_eq!(bindings.action("Ctrl+C".parse().unwrap()), None);
         assert!(bindings.list().iter().any(|(keys, _)| keys == "Ctrl+D Shift+Q"));
         let wrong = bindings.rebind("clsoe", &[]).unwrap_err();
-        assert_eq!(wrong.to_string(), "nothing that keys can do is called \"clsoe\"");
+        assert_eq!(wrong.to_string(), "unknown action \"clsoe\"; `treering help keys` lists all");
         assert!(bindings.rebind("close", &["Hyper+X".to_owned()]).is_err());
         assert_eq!(
             bindings.key(TreeAction::Close).map(|key| key.to_string()).as_deref(),

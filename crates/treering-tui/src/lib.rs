@@ -1,18 +1,19 @@
 //! Session trees in a terminal.
 //!
-//! Three things that know little of each other: a *state* that is plain data, an *update* that is a
-//! function of a state and an event and gives a new state and what is to be done, and a *view* that
-//! draws a state and changes nothing. What is to be done is an effect: a value. Only [`runtime`]
-//! reads sessions, writes them and owns the terminal.
+//! Each screen consists of three parts: a *state* that is plain data, an *update* function that
+//! maps a state and an event to a new state and effects, and a *view* that draws a state and
+//! changes nothing. An effect is a value that describes what to do. Only [`runtime`] reads
+//! sessions, writes them and owns the terminal.
 //!
-//! [`picker`] chooses a session, [`tree`] a place in it, [`chat`] is the conversation; [`page`] is what
-//! there is to read; [`keys`] which key does what; [`text`] what keeps a session's
-//! content from driving the terminal.
+//! [`picker`] chooses a session, [`tree`] an entry, [`chat`] is the conversation; [`page`] holds
+//! lines to read, [`keys`] the key bindings. Text of a session is made safe by `treering-display`
+//! before it is drawn.
 //!
 //! ```
 //! use treering::{Message, Session};
+//! use treering_display::tree::Outline;
 //! use treering_tui::keys::Key;
-//! use treering_tui::tree::{Outline, TreeEffect, TreeEvent, TreeState, update};
+//! use treering_tui::tree::{TreeEffect, TreeEvent, TreeState, update};
 //!
 //! let session = Session::in_memory("/project");
 //! let hello = session.append(Message::user("hello"))?;
@@ -24,7 +25,6 @@
 //! # Ok::<(), treering::Error>(())
 //! ```
 
-pub mod amount;
 pub mod chat;
 pub mod draw;
 pub mod input;
@@ -38,7 +38,6 @@ mod split;
 mod terminal_event;
 #[cfg(test)]
 mod testing;
-pub mod text;
 pub mod theme;
 pub mod time_zone;
 pub mod tree;

@@ -1,9 +1,9 @@
 //! A short message in the last line of a screen.
 
-use crate::text::safe_line;
 use crate::theme::Tone;
+use treering_display::text::safe_line;
 
-/// Something a person should know. Safe to show, whatever is in it.
+/// A notice for the user. Its text is made safe to show.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notice {
     pub(crate) tone: Tone,
@@ -11,17 +11,17 @@ pub struct Notice {
 }
 
 impl Notice {
-    /// Good news, or none.
+    /// Creates a notice.
     pub fn new(text: impl AsRef<str>) -> Self {
         Notice { tone: Tone::Plain, text: safe_line(text.as_ref()) }
     }
 
-    /// Something is being done, and will be over in a moment.
+    /// Creates a notice about a task that ends soon.
     pub fn work(text: impl AsRef<str>) -> Self {
         Notice { tone: Tone::Dim, ..Notice::new(text) }
     }
 
-    /// Something did not work.
+    /// Creates a notice about a failure.
     pub fn failure(text: impl AsRef<str>) -> Self {
         Notice { tone: Tone::Failure, ..Notice::new(text) }
     }

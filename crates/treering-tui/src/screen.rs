@@ -1,4 +1,4 @@
-//! The trait of all screens: plain data, a function that changes it, a function that draws it.
+//! The trait of all screens: plain data, an update function, and a draw function.
 
 use crate::TerminalEvent;
 use ratatui::Frame;
@@ -10,8 +10,8 @@ pub trait Screen: Sized {
     /// The effects that the screen asks its runtime to carry out.
     type Effect;
 
-    /// Returns the screen after an event, and what is to be done. Pure: it reads and writes
-    /// nothing.
+    /// Returns the screen after an event, and the effects. The function is pure: it reads and
+    /// writes nothing.
     fn update(self, event: Self::Event) -> (Self, Vec<Self::Effect>);
 
     /// Draws the screen, and changes nothing.

@@ -1,5 +1,4 @@
-//! A list and, if wanted, a preview of what is selected in it: what stands where on the screen. Update
-//! scrolls by it, view draws by it.
+//! The areas of a list and an optional preview, shared by update and view.
 
 use crate::draw::{DrawContext, LineCursor};
 use crate::theme::Tone;
@@ -8,20 +7,21 @@ use ratatui::layout::Rect;
 /// The parts of the screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SplitAreas {
-    /// One line: what is shown, and the search.
+    /// The title bar with the search.
     pub head: Rect,
     pub list: Rect,
-    /// Empty if there is none.
+    /// The preview; empty if it is hidden.
     pub preview: Rect,
-    /// One line: what can be done, or what was.
+    /// The footer with keys or a notice.
     pub foot: Rect,
 }
 
-/// From here on list and preview stand side by side.
+/// The smallest width at which list and preview are side by side.
 const WIDE: u16 = 100;
-/// From here on they stand one above the other; on less the preview has the screen to itself.
+/// The smallest height at which they are one above the other; on a smaller screen the preview takes
+/// all of it.
 const TALL: u16 = 16;
-/// The separator, where they stand side by side.
+/// The separator of list and preview.
 const EDGE: &str = " │ ";
 
 impl SplitAreas {
@@ -47,12 +47,12 @@ impl SplitAreas {
         SplitAreas { head, list, preview, foot }
     }
 
-    /// Returns all between head and foot.
+    /// Returns the area between title bar and footer.
     pub(crate) fn body(&self) -> Rect {
         self.list.union(self.preview)
     }
 
-    /// Returns where the preview's page is read: beside its edge, below its title.
+    /// Returns the area of the preview's page, without separator and title.
     pub(crate) fn page(&self) -> Rect {
         let area = self.preview;
         let edge = if area.x > 0 { area.width.min(EDGE.chars().count() as u16) } else { 0 };

@@ -2,7 +2,7 @@
 
 use crate::keys::Key;
 
-/// Something that happened at the terminal.
+/// An event of the terminal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TerminalEvent {
@@ -12,9 +12,9 @@ pub enum TerminalEvent {
     Paste(String),
     /// The mouse was used.
     Mouse(MouseEvent),
-    /// The screen has this size: columns and rows. The first thing every screen is told.
+    /// The size in columns and rows. It is the first event of every screen.
     Resize(u16, u16),
-    /// The system wants the program to end.
+    /// A signal asks the program to end.
     Stop,
 }
 
@@ -27,7 +27,7 @@ impl From<Key> for TerminalEvent {
 /// A mouse event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MouseEvent {
-    /// Clicked, in this column and row.
+    /// A click in this column and row.
     Click(u16, u16),
     /// The wheel was turned up over this column and row.
     WheelUp(u16, u16),

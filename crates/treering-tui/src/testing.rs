@@ -1,12 +1,12 @@
-//! For tests of screens: keys by their names, and what is seen as text.
+//! Helpers for tests of screens: keys by their names, and the visible text.
 
 use crate::keys::Key;
-use crate::text::columns;
 use crate::{Screen, TerminalEvent};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
+use treering_display::columns::columns;
 
-/// Keys given by their names; any other word is typed.
+/// Returns keys by their names; any other word is typed.
 pub(crate) fn keys(text: &str) -> Vec<Key> {
     let keys = |word: &str| match word.parse() {
         Ok(key) => vec![key],
@@ -15,7 +15,7 @@ pub(crate) fn keys(text: &str) -> Vec<Key> {
     text.split_whitespace().flat_map(keys).collect()
 }
 
-/// Returns the screen after some keys, and what the last of them wants done.
+/// Returns the screen after some keys, and the effects of the last one.
 pub(crate) fn press<S: Screen>(mut screen: S, text: &str) -> (S, Vec<S::Effect>) {
     let mut effects = Vec::new();
     for key in keys(text) {
@@ -44,7 +44,7 @@ pub(crate) fn seen<S: Screen>(screen: &S, width: u16, height: u16) -> String {
     text
 }
 
-/// The same on a screen of another size.
+/// Returns the visible text on a screen of another size.
 pub(crate) fn resized<S: Screen>(screen: S, width: u16, height: u16) -> String {
     seen(&screen.update(TerminalEvent::Resize(width, height).into()).0, width, height)
 }

@@ -1,5 +1,5 @@
-//! Themes. Color only repeats what a mark or a word says already: a screen without it says
-//! the same.
+//! Color themes. Color only repeats what a mark or a word says, so that nothing is lost without
+//! colors.
 
 use ratatui::style::{Color, Modifier, Style};
 
@@ -39,29 +39,29 @@ pub enum Tone {
     Changed,
 }
 
-/// A set of colours.
+/// A set of colors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Theme {
-    /// For light text on a dark ground.
+    /// Light text on a dark background.
     #[default]
     Dark,
-    /// For dark text on a light ground.
+    /// Dark text on a light background.
     Light,
-    /// No colour at all.
+    /// No colors.
     Plain,
 }
 
 impl Theme {
-    /// Returns the look of a tone.
+    /// Returns the style of a tone.
     pub fn style(self, tone: Tone) -> Style {
         let style = Style::new().add_modifier(self.modifier(tone));
-        match self.colour(tone) {
-            Some(colour) => style.fg(colour),
+        match self.color(tone) {
+            Some(color) => style.fg(color),
             None => style,
         }
     }
 
-    /// The look of the row that is selected, over the whole width. Without color it is reversed.
+    /// Returns the style of the selected row. Without colors it is reversed.
     pub fn selection(self) -> Style {
         match self {
             Theme::Dark => Style::new().bg(Color::Indexed(24)),
@@ -70,7 +70,7 @@ impl Theme {
         }
     }
 
-    /// The look of the title bar.
+    /// Returns the style of the title bar.
     pub fn title_bar(self) -> Style {
         match self {
             Theme::Dark => Style::new().bg(Color::Indexed(237)),
@@ -86,7 +86,8 @@ impl Theme {
             }
             Tone::Dim | Tone::Quote | Tone::Comment => Modifier::DIM,
             Tone::Link => Modifier::UNDERLINED,
-            // Not every terminal slants or strikes; without colour only what all of them do counts.
+            // Not every terminal supports italics and strikethrough, so the plain theme uses other
+            // modifiers.
             Tone::Emphasis if self == Theme::Plain => Modifier::UNDERLINED,
             Tone::Emphasis => Modifier::ITALIC,
             Tone::Struck if self == Theme::Plain => Modifier::DIM,
@@ -97,7 +98,7 @@ impl Theme {
         }
     }
 
-    fn colour(self, tone: Tone) -> Option<Color> {
+    fn color(self, tone: Tone) -> Option<Color> {
         let (dark, light) = match tone {
             Tone::Plain | Tone::Dim | Tone::Title | Tone::Cursor => return None,
             Tone::Strong | Tone::Emphasis | Tone::Struck | Tone::Quote => return None,
@@ -133,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn without_colour_only_what_every_terminal_can_do() {
+    fn without_color_only_what_every_terminal_can_do() {
         let allowed = Modifier::BOLD | Modifier::DIM | Modifier::UNDERLINED | Modifier::REVERSED;
         for tone in [
             Tone::Plain,

@@ -1,9 +1,9 @@
-//! The time zone that times are shown in. The library and its files know UTC only.
+//! The time zone of shown times. The library and its files use UTC only.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-/// A time zone; UTC unless another one is chosen.
+/// A time zone; UTC by default.
 ///
 /// ```
 /// use treering_tui::time_zone::DisplayZone;
@@ -20,7 +20,7 @@ impl Default for DisplayZone {
 }
 
 impl DisplayZone {
-    /// Returns the zone of this machine. Where it cannot be found out it is UTC.
+    /// Returns the time zone of this machine, or UTC if it cannot be determined.
     pub fn local() -> Self {
         DisplayZone(TimeZone::system())
     }
@@ -41,7 +41,7 @@ impl DisplayZone {
     }
 
     fn format(&self, millis: i64, pattern: &str) -> String {
-        // Times that no calendar has are shown as the library shows them.
+        // Times outside of the calendar are shown as the library shows them.
         let Ok(time) = Timestamp::from_millisecond(millis) else {
             return treering::time::format(millis);
         };

@@ -13,6 +13,7 @@ use std::path::PathBuf;
 use treering::session::Reader;
 use treering::usage::Branch;
 use treering::{Kind, Role, Session, Tree};
+use treering_display::preview_line::Calls;
 
 /// List the branches, newest first, and what each used
 ///
@@ -76,11 +77,11 @@ fn title(branch: &Branch, tree: &Tree, reader: &mut Reader) -> Result<Title, Fai
         }
         if title.text.is_empty() && is_said(tree.kind(at.as_str())?) {
             let entry = reader.entry(at.as_str())?;
-            let gist = describe::gist(&entry, 200);
+            let preview = describe::preview(&entry, &mut Calls::default(), 200);
             match entry.role() {
                 // The result of a tool counts only if there is no message.
-                Some(Role::ToolResult) => result = result.or(Some(gist)),
-                _ => title.text = gist,
+                Some(Role::ToolResult) => result = result.or(Some(preview)),
+                _ => title.text = preview,
             }
         }
         if title.label.is_some() && !title.text.is_empty() {

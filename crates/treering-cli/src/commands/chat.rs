@@ -7,7 +7,7 @@ use crate::error::Failure;
 use crate::interface::{self, Show};
 use crate::models::Models;
 use crate::output::{self, Output, json_string, json_string_or_null};
-use crate::text::{safe, safe_line, shell_word};
+use crate::text::{safe_line, safe_lines, shell_word};
 use std::io::{self, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 use treering::{Session, SessionOptions};
@@ -201,7 +201,7 @@ impl Printer<'_> {
             _ if self.is_silent || self.written.is_err() => {}
             Piece::Text(text) => {
                 self.ends_line = text.ends_with('\n');
-                let text = if self.is_safe { text } else { safe(&text) };
+                let text = if self.is_safe { text } else { safe_lines(&text) };
                 self.written = self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush());
             }
             Piece::Restart => {

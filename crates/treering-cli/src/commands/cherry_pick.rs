@@ -10,6 +10,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use treering::merge::{Pick, Repeated};
 use treering::{EntryId, Session};
+use treering_display::preview_line::Calls;
 
 /// Copy entries of another branch to the leaf
 ///
@@ -59,12 +60,13 @@ fn write_for_people(
     let (tree, own) = (source.tree(), session.tree());
     let (theirs, ours) = (ShortIds::of(&tree), ShortIds::of(&own));
     let mut reader = source.reader();
+    let mut calls = Calls::default();
     for (at, from) in pick.entries.iter().enumerate() {
         if let Some(copy) = copies.get(at) {
             let id = out.paint(Style::Id, &ours.show(copy.as_str()));
             write!(out, "{id} ⇠ ")?;
         }
-        log::write(&reader.entry(from.as_str())?, &tree, &theirs, out)?;
+        log::write(&reader.entry(from.as_str())?, &tree, &theirs, &mut calls, out)?;
     }
     for (from, here) in &pick.skipped {
         let (from, here) = (theirs.show(from.as_str()), ours.show(here.as_str()));

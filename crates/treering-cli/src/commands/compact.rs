@@ -16,6 +16,7 @@ use treering::context::ContextMessage;
 use treering::entry::MessageView;
 use treering::{Position, Session};
 use treering_agent::{CompactOptions, Compacted, Compaction};
+use treering_display::preview_line::Calls;
 
 /// Replace the older part of the context by a summary
 ///
@@ -172,7 +173,11 @@ fn write_for_people(session: &Session, plan: &Prepared, out: &mut Output) -> Res
     let title = heading("kept from", out);
     let id = out.paint(Style::Id, &safe_line(plan.first_kept.as_str()));
     let first = session.entry(plan.first_kept.as_str())?;
-    writeln!(out, "{title} {id}  {}", crate::describe::gist(&first, out.width() / 2))?;
+    writeln!(
+        out,
+        "{title} {id}  {}",
+        crate::describe::preview(&first, &mut Calls::default(), out.width() / 2)
+    )?;
     let lists = plan.file_ops.lists();
     for (name, files) in [("read", &lists.read), ("modified", &lists.modified)] {
         if !files.is_empty() {

@@ -1,7 +1,7 @@
 //! `treering context`
 
 use super::warn_of_findings;
-use crate::describe::{self, Calls};
+use crate::describe::{self, CallDetail};
 use crate::error::Failure;
 use crate::output::{self, Output, Style};
 use crate::text::{count, safe_bytes, safe_line, time};
@@ -198,5 +198,5 @@ fn write_message(message: &ContextMessage, out: &mut Output) -> Result<(), Failu
     let id = out.paint(Style::Id, &safe_line(message.entry.as_str()));
     let time = out.paint(Style::Dim, &time(describe::message_time(view)));
     writeln!(out, "── {role}  {id}  {time}")?;
-    describe::write_message(out, view, Calls::OneLine)
+    describe::write_message(out, view, CallDetail::OneLine)
 }

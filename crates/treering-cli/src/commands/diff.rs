@@ -2,7 +2,7 @@
 
 use super::log;
 use crate::amounts::{cost, json_usage};
-use crate::describe::{self, Calls};
+use crate::describe::{self, CallDetail};
 use crate::error::Failure;
 use crate::output::{Output, Style, json_string, json_string_or_null, json_strings};
 use crate::short_ids::ShortIds;
@@ -13,6 +13,7 @@ use std::path::PathBuf;
 use treering::diff::Side;
 use treering::usage::Usage;
 use treering::{EntryId, Session};
+use treering_display::preview_line::Calls;
 
 /// Compare two branches: what each did since they parted
 ///
@@ -67,7 +68,8 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
         Some(id) => {
             let tree = session.tree();
             writeln!(out, "{title}")?;
-            log::write(&session.entry(id.as_str())?, &tree, &ShortIds::of(&tree), out)?;
+            let (entry, ids) = (session.entry(id.as_str())?, ShortIds::of(&tree));
+            log::write(&entry, &tree, &ids, &mut Calls::default(), out)?;
         }
         None => writeln!(out, "{title}: none")?,
     }
@@ -101,11 +103,12 @@ impl Shown<'_> {
             }
         }
         let mut reader = self.session.reader();
+        let mut calls = Calls::default();
         for id in &side.entries {
             let entry = reader.entry(id.as_str())?;
-            log::write(&entry, &tree, &ids, out)?;
+            log::write(&entry, &tree, &ids, &mut calls, out)?;
             if let (true, Some(message)) = (full, entry.message()) {
-                describe::write_message(out, message, Calls::Whole)?;
+                describe::write_message(out, message, CallDetail::Whole)?;
                 writeln!(out)?;
             }
         }

@@ -10,6 +10,7 @@ use crate::typed::TypedPosition;
 use std::io::Write;
 use std::path::PathBuf;
 use treering::{Dialect, Entry, Session, Tree};
+use treering_display::preview_line::Calls;
 
 /// List the entries on the path to the leaf, root first
 #[derive(Debug, clap::Args)]
@@ -29,13 +30,13 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     let session = Session::open(&args.file)?;
     let position = TypedPosition::or_leaf(args.leaf.as_ref(), &session)?;
     let tree = session.tree();
-    let ids = ShortIds::of(&tree);
+    let (ids, mut calls) = (ShortIds::of(&tree), Calls::default());
     for entry in session.path_to(position)? {
         let entry = entry?;
         if args.json {
             write_json(&entry, session.dialect(), out)?;
         } else {
-            write(&entry, &tree, &ids, out)?;
+            write(&entry, &tree, &ids, &mut calls, out)?;
         }
     }
     match args.json {
@@ -59,11 +60,12 @@ pub(super) fn write_json(entry: &Entry, dialect: Dialect, out: &mut Output) -> R
     Ok(out.write_all(b"\n")?)
 }
 
-/// An entry on one line.
+/// Writes an entry on one line. `calls` remembers the tool calls of earlier entries for their results.
 pub(super) fn write(
     entry: &Entry,
     tree: &Tree,
     ids: &ShortIds,
+    calls: &mut Calls,
     out: &mut Output,
 ) -> Result<(), Failure> {
     let id = ids.show(entry.id().as_str());
@@ -73,11 +75,11 @@ pub(super) fn write(
     let label = label.map(|label| format!("[{}] ", excerpt(label, 40)));
     let label = label.unwrap_or_default();
     let used = columns(&id) + 2 + columns(&time) + 2 + columns(&name) + 2 + columns(&label);
-    let gist = describe::gist(entry, out.width().saturating_sub(used).max(20));
+    let preview = describe::preview(entry, calls, out.width().saturating_sub(used).max(20));
     let style = describe::style(entry.kind(), entry.role());
     let (id, time) = (out.paint(Style::Id, &id), out.paint(Style::Dim, &time));
     let (name, label) = (out.paint(style, &name), out.paint(Style::Label, &label));
-    let line = format!("{id}  {time}  {name}  {label}{gist}");
+    let line = format!("{id}  {time}  {name}  {label}{preview}");
     writeln!(out, "{}", line.trim_end())?;
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! `treering show`
 
 use super::warn_of_findings;
-use crate::describe::{self, Calls};
+use crate::describe::{self, CallDetail};
 use crate::error::Failure;
 use crate::output::{Output, Style};
 use crate::text::{safe_bytes, safe_line};
@@ -96,10 +96,10 @@ fn write_message_head(
 fn write_body(entry: &Entry, out: &mut Output) -> Result<(), Failure> {
     match entry.body() {
         Body::Message(message) => {
-            describe::write_message(out, message, Calls::Whole)?;
+            describe::write_message(out, message, CallDetail::Whole)?;
             for message in entry.more_messages() {
                 writeln!(out)?;
-                describe::write_message(out, message, Calls::Whole)?;
+                describe::write_message(out, message, CallDetail::Whole)?;
             }
             Ok(())
         }

@@ -13,6 +13,7 @@ use crate::text::safe_line;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use treering::{Entry, EntryId, Error, Session};
+use treering_display::preview_line::Calls;
 use treering_index::{FileChange, Stamp};
 
 /// Follow a session: its last entries, then new ones as they come
@@ -37,7 +38,8 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     let mut poll = PollLoop::new(&args.idle)?;
     let mut file = File::new(&args.file);
     let session = Session::open(&args.file)?;
-    let mut tail = Tail { session, ids: None, before: None, json: args.json };
+    let mut tail =
+        Tail { session, ids: None, calls: Calls::last(8192), before: None, json: args.json };
     tail.write_last(args.last, out)?;
     out.finish()?;
     while poll.wait() {
@@ -104,6 +106,8 @@ struct Tail {
     session: Session,
     /// Made when the first entry is shown to a person.
     ids: Option<ShortIds>,
+    /// The latest tool calls, for their results.
+    calls: Calls,
     /// The entry that was shown last.
     before: Option<EntryId>,
     json: bool,
@@ -141,7 +145,7 @@ impl Tail {
                 None => log::write_json(&entry, dialect, out)?,
                 Some(ids) => {
                     self.write_turn(&entry, ids, out)?;
-                    log::write(&entry, &tree, ids, out)?;
+                    log::write(&entry, &tree, ids, &mut self.calls, out)?;
                 }
             }
             self.before = Some(id.clone());

@@ -3,7 +3,6 @@
 use super::warn_of_findings;
 use crate::describe;
 use crate::error::Failure;
-use crate::layout::Layout;
 use crate::output::{Output, Style, json_string, json_string_or_null};
 use crate::short_ids::ShortIds;
 use crate::text::{columns, fit, pad, safe_line};
@@ -12,6 +11,8 @@ use std::path::PathBuf;
 use treering::session::Reader;
 use treering::tree::TreeItem;
 use treering::{Dialect, EntryId, Kind, Role, Session, Tree};
+use treering_display::preview_line::Calls;
+use treering_display::tree::{Outline, OutlineNode, TreeRows};
 
 /// Show all branches
 ///
@@ -116,73 +117,87 @@ pub(super) struct Shown {
 }
 
 impl Shown {
-    fn has(self, item: &TreeItem<'_>, dialect: Dialect) -> bool {
-        // Claude Code notes what its hooks and tools are doing; that is not what was said.
-        let is_note = item.kind == Kind::Other && dialect == Dialect::ClaudeCode;
-        let is_bookkeeping = is_note || matches!(item.kind, Kind::Label | Kind::Leaf);
-        (self.all || !is_bookkeeping) && (self.sidechains || !item.sidechain)
+    fn has(self, node: &OutlineNode, dialect: Dialect) -> bool {
+        // Claude Code records notes of its hooks and tools, which are not part of the conversation.
+        let is_note = node.kind == Kind::Other && dialect == Dialect::ClaudeCode;
+        let is_bookkeeping = is_note || matches!(node.kind, Kind::Label | Kind::Leaf);
+        (self.all || !is_bookkeeping) && (self.sidechains || !node.is_sidechain)
     }
 }
 
-/// Writes the tree for people.
+/// The largest number of levels that are drawn; outer ones are counted instead.
+const MAX_LEVELS: usize = 16;
+
+/// Writes the tree for people, in the layout of the terminal interface.
 pub(super) fn write(session: &Session, shown: Shown, out: &mut Output) -> Result<(), Failure> {
-    let tree = session.tree();
-    let path = ActivePath::of(session, &tree)?;
-    let dialect = session.dialect();
-    let is_visible = |item: &TreeItem<'_>| shown.has(item, dialect);
-    // If the leaf itself is not shown, the last entry above it that is stands for it.
-    let mut leaf = None;
-    let layout = Layout::of(tree.walk().enumerate().map(|(at, item)| {
-        let visible = is_visible(&item);
-        if visible && path.has(&item) {
-            leaf = Some(at);
-        }
-        (item.depth, visible)
-    }));
-    if path.0.is_empty() {
+    let (outline, dialect) = (Outline::of(session), session.dialect());
+    let node = |at: u32| outline.nodes().get(at as usize);
+    let is_shown = |at: u32| node(at).is_some_and(|node| shown.has(node, dialect));
+    let is_active = |at: u32| node(at).is_some_and(|node| node.is_active);
+    let rows = TreeRows::lay_out(&outline, is_shown, |_| false);
+    // If the leaf itself is hidden, the last visible entry above it stands for it.
+    let leaf = rows.all().iter().rposition(|row| is_active(row.node));
+    if outline.leaf().is_none() {
         let mark = out.paint(Style::Leaf, "← leaf");
-        let note = if tree.is_empty() { "no entries yet" } else { "before the first entry" };
+        let note = if outline.is_empty() { "no entries yet" } else { "before the first entry" };
         writeln!(out, "({note}) {mark}")?;
     }
-    let mut pen = layout.pen();
     let mut reader = session.reader();
-    let ids = ShortIds::of(&tree);
-    for (at, (item, place)) in tree.walk().zip(&layout.places).enumerate() {
-        if let Some(gutter) = pen.draw(item.depth, *place) {
-            let mark = if leaf == Some(at) { " ← leaf" } else { "" };
-            write_item(&mut reader, &ids, &item, path.has(&item), &gutter, mark, out)?;
-        }
+    let mut calls = Calls::default();
+    let ids = ShortIds::of(&session.tree());
+    for (at, row) in rows.all().iter().enumerate() {
+        let Some(node) = node(row.node) else { continue };
+        let skipped = (row.level as usize).saturating_sub(MAX_LEVELS);
+        let count = if skipped > 0 { format!("+{skipped} ") } else { String::new() };
+        let item = TreeLine {
+            id: outline.id(row.node),
+            node,
+            label: outline.label(row.node),
+            gutter: format!("{count}{}", rows.plain_gutter(at, skipped, usize::MAX)),
+            mark: if leaf == Some(at) { " ← leaf" } else { "" },
+        };
+        item.write(&mut reader, &ids, &mut calls, out)?;
     }
     Ok(())
 }
 
-fn write_item(
-    reader: &mut Reader,
-    ids: &ShortIds,
-    item: &TreeItem<'_>,
-    active: bool,
-    gutter: &str,
-    mark: &str,
-    out: &mut Output,
-) -> Result<(), Failure> {
-    let entry = reader.entry(item.id)?;
-    let id = ids.show(item.id);
-    let name = pad(&describe::name(&entry), 10);
-    let label = item.label.map(|label| format!("[{}] ", fit(&safe_line(label), 40)));
-    let label = label.unwrap_or_default();
-    let merged = entry.merged_from().map(|from| format!(" ⇠ {}", ids.show(&from)));
-    let merged = merged.unwrap_or_default();
-    let bullet = if active { "•" } else { " " };
-    let used =
-        [gutter, bullet, &id, &name, &label, &merged, mark].map(columns).iter().sum::<usize>() + 4;
-    let gist = describe::gist(&entry, out.width().saturating_sub(used).max(20));
+/// A line of the tree.
+struct TreeLine<'a> {
+    id: &'a str,
+    node: &'a OutlineNode,
+    label: Option<&'a str>,
+    gutter: String,
+    mark: &'static str,
+}
 
-    let style = describe::style(item.kind, item.role);
-    let (gutter, bullet) = (out.paint(Style::Dim, gutter), out.paint(Style::Leaf, bullet));
-    let (id, name) = (out.paint(Style::Id, &id), out.paint(style, &name));
-    let (label, mark) = (out.paint(Style::Label, &label), out.paint(Style::Leaf, mark));
-    let merged = out.paint(Style::Summary, &merged);
-    let line = format!("{gutter}{bullet} {id} {name} {label}{gist}{merged}{mark}");
-    writeln!(out, "{}", line.trim_end())?;
-    Ok(())
+impl TreeLine<'_> {
+    fn write(
+        self,
+        reader: &mut Reader,
+        ids: &ShortIds,
+        calls: &mut Calls,
+        out: &mut Output,
+    ) -> Result<(), Failure> {
+        let TreeLine { id, node, label, gutter, mark } = self;
+        let entry = reader.entry(id)?;
+        let id = ids.show(id);
+        let name = pad(&describe::name(&entry), 10);
+        let label = label.map(|label| format!("[{}] ", fit(&safe_line(label), 40)));
+        let label = label.unwrap_or_default();
+        let merged = entry.merged_from().map(|from| format!(" ⇠ {}", ids.show(&from)));
+        let merged = merged.unwrap_or_default();
+        let bullet = if node.is_active { "•" } else { " " };
+        let parts = [&gutter, bullet, &id, &name, &label, &merged, mark];
+        let used = parts.map(columns).iter().sum::<usize>() + 4;
+        let preview = describe::preview(&entry, calls, out.width().saturating_sub(used).max(20));
+
+        let style = describe::style(node.kind, node.role);
+        let (gutter, bullet) = (out.paint(Style::Dim, &gutter), out.paint(Style::Leaf, bullet));
+        let (id, name) = (out.paint(Style::Id, &id), out.paint(style, &name));
+        let (label, mark) = (out.paint(Style::Label, &label), out.paint(Style::Leaf, mark));
+        let merged = out.paint(Style::Summary, &merged);
+        let line = format!("{gutter}{bullet} {id} {name} {label}{preview}{merged}{mark}");
+        writeln!(out, "{}", line.trim_end())?;
+        Ok(())
+    }
 }

@@ -25,10 +25,10 @@ fn for_people_the_newest_comes_first() {
         json!({"targetId": "b2", "label": "first try"}),
     ));
     let shown = Place::with(&lines).run(&["branches", "s.jsonl"]).ok();
-    insta::assert_snapshot!(ageless(&shown), @"
+    insta::assert_snapshot!(ageless(&shown), @r"
       LEAF  ENTRIES   OWN           PATH           LAST WORDS
-    • l1          3  1.1k    $1.25  1.1k    $1.25  answer c2 → bash
-      b2          2  7.0k  $0.50+?  7.0k  $0.50+?  [first try] answer b2 → bash
+    • l1          3  1.1k    $1.25  1.1k    $1.25  answer c2
+      b2          2  7.0k  $0.50+?  7.0k  $0.50+?  [first try] answer b2
     ");
 }
 
@@ -42,7 +42,7 @@ fn as_json_every_branch_is_an_object() {
         })
         .collect();
     assert_eq!(heads, [json!(["c2", true, "a1", 2]), json!(["b2", false, "a1", 2])]);
-    assert_eq!(branches[0]["text"], "answer c2 → bash");
+    assert_eq!(branches[0]["text"], "answer c2");
     assert_eq!(branches[0]["own"]["cost"], 1.25);
     assert_eq!(
         (&branches[1]["own"]["unpriced"], &branches[1]["path"]["input"]),

@@ -9,20 +9,20 @@ fn the_demo_shows_a_tree_a_context_and_what_to_do_next() {
 
     $ treering tree d/retry.jsonl
     • 3f9a1c07 user       Uploads fail whenever the server is busy. Why?
-    • 81d2e4b6 assistant  Let me look at the code that sends. → read src/upload.rs
-    • c40b7f19 toolResult [read] for _ in 0..3 {
+    • 81d2e4b6 assistant  Let me look at the code that sends.
+    • c40b7f19 toolResult [read: src/upload.rs]
     • 5e6d03a8 assistant  [cause] It tries three times within a millisecond, then gives up.
     • 9a7c5510 compaction Uploads fail while the server is busy. They are sent by src/upload.rs.
     • 0d34be92 user       Fix it, and prove it with ./load-test.
-    ├─   b7e1960f assistant  It now waits one second between attempts. → bash ./load-test
-    │    27c8d5e3 toolResult [bash] 162 of 200 uploads succeeded
+    ├─   b7e1960f assistant  It now waits one second between attempts.
+    │    27c8d5e3 toolResult [bash: ./load-test]
     │    d6405b1e assistant  [too simple] 38 of 200 still fail: all clients come back at the same time.
-    └─ • e2905b4a branch_summary A pause of one second was too simple: 38 of 200 still failed.
-       • 46bc70d8 assistant  Each pause is now twice the last, plus jitter. → bash ./load-test
-       • 1f87e2a5 toolResult [bash] 200 of 200 uploads succeeded
-       • 7b19d4f3 assistant  [works] All 200 uploads succeed. The longest took four attempts.
-       • 68a5f1bc user       Good. One line for the changelog, please.
-       • 9d02c6e7 assistant  Uploads to a busy server are retried with growing pauses. ← leaf
+    • e2905b4a branch_summary A pause of one second was too simple: 38 of 200 still failed.
+    • 46bc70d8 assistant  Each pause is now twice the last, plus jitter.
+    • 1f87e2a5 toolResult [bash: ./load-test]
+    • 7b19d4f3 assistant  [works] All 200 uploads succeed. The longest took four attempts.
+    • 68a5f1bc user       Good. One line for the changelog, please.
+    • 9d02c6e7 assistant  Uploads to a busy server are retried with growing pauses. ← leaf
 
     Nothing was deleted: • marks the path the model sees. On it, a compaction stands for the beginning
     and a branch summary for the fix that was left:

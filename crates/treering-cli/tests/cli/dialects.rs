@@ -54,11 +54,11 @@ fn the_agents_view_is_in_its_own_shape() {
 #[test]
 fn subagents_are_shown_when_asked_for() {
     let place = claude();
-    insta::assert_snapshot!(place.run(&["tree", "c.jsonl"]).ok(), @"
+    insta::assert_snapshot!(place.run(&["tree", "c.jsonl"]).ok(), @r#"
     • u1 user       Look.
-    • a1 assistant  → Task
-    • u2 toolResult Nothing. ← leaf
-    ");
+    • a1 assistant  [Task: {"n":1e400}]
+    • u2 toolResult [Task: {"n":1e400}] ← leaf
+    "#);
     insta::assert_snapshot!(place.run(&["tree", "c.jsonl", "--sidechains"]).ok(), @"
     ├─ • u1 user       Look.
     │  • a1 assistant  → Task

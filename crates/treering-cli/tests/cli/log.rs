@@ -4,10 +4,10 @@ use serde_json::json;
 #[test]
 fn for_people_every_entry_is_a_line() {
     let place = Place::with_story();
-    insta::assert_snapshot!(place.run(&["log", "s.jsonl"]).ok(), @"
+    insta::assert_snapshot!(place.run(&["log", "s.jsonl"]).ok(), @r"
     a1  2026-01-05 09:01:00Z  user        What is here?
-    a2  2026-01-05 09:02:00Z  assistant   Let me see. → bash ls -l
-    a3  2026-01-05 09:03:00Z  toolResult  [bash] total 0
+    a2  2026-01-05 09:02:00Z  assistant   Let me see.
+    a3  2026-01-05 09:03:00Z  toolResult  [bash: ls -l]
     b2  2026-01-05 09:05:00Z  branch_summary  Said nothing.
     b3  2026-01-05 09:06:00Z  label       [first try] on b1
     b4  2026-01-05 09:07:00Z  user        Look again.
@@ -58,7 +58,7 @@ fn every_type_has_its_words() {
         entry("leaf", "b2", Some("b1"), 11, json!({"targetId": "b1"})),
         entry("custom", "b3", Some("b2"), 12, json!({"customType": "end"})),
     ]);
-    insta::assert_snapshot!(place.run(&["log", "s.jsonl"]).ok(), @"
+    insta::assert_snapshot!(place.run(&["log", "s.jsonl"]).ok(), @r"
     a1  2026-01-05 09:01:00Z  model_change  p/m
     a2  2026-01-05 09:02:00Z  thinking_level_change  high
     a3  2026-01-05 09:03:00Z  session_info  Tea
@@ -68,7 +68,7 @@ fn every_type_has_its_words() {
     a7  2026-01-05 09:07:00Z  usage       title
     a8  2026-01-05 09:08:00Z  compaction  So far
     a9  2026-01-05 09:09:00Z  custom_message  n: x
-    b1  2026-01-05 09:10:00Z  flux
+    b1  2026-01-05 09:10:00Z  flux        flux
     b2  2026-01-05 09:11:00Z  leaf        at b1
     b3  2026-01-05 09:12:00Z  custom      end
     ");

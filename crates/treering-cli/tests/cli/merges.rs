@@ -29,8 +29,8 @@ fn a_pick_is_shown_and_then_done() {
     let place = Place::with(&branches());
     let before = place.read("s.jsonl");
     insta::assert_snapshot!(place.run(&["cherry-pick", "s.jsonl", "c3", "--dry-run"]).ok(), @r"
-    c2  2026-01-05 09:09:00Z  assistant   → edit x.rs
-    c3  2026-01-05 09:10:00Z  toolResult  [edit] done
+    c2  2026-01-05 09:09:00Z  assistant   [edit: x.rs]
+    c3  2026-01-05 09:10:00Z  toolResult  [edit: x.rs]
     2 entries would be copied (about 6 tokens), 1 of them to keep tool calls with their results
     ");
     assert_eq!(place.read("s.jsonl"), before);
@@ -40,7 +40,7 @@ fn a_pick_is_shown_and_then_done() {
     assert_eq!(copied.len(), 3);
     assert_eq!((&copied[0]["from"], &done["tokens"]), (&json!("c1"), &json!(9)));
     let tree = place.run(&["tree", "s.jsonl"]).ok();
-    assert!(tree.contains("toolResult [edit] done ← leaf\n"), "{tree}");
+    assert!(tree.contains("toolResult [edit: x.rs] ← leaf\n"), "{tree}");
     let after = place.read("s.jsonl");
     assert!(after.starts_with(&before), "nothing before it has changed");
     assert!(after.contains(r#","copiedFrom":{"entry":"c1"}}"#), "{after}");
@@ -101,7 +101,7 @@ fn two_branches_are_compared() {
     let place = Place::with(&branches());
     insta::assert_snapshot!(place.run(&["diff", "s.jsonl", "b1", "c3"]).ok(), @r"
     common ancestor
-    a3  2026-01-05 09:03:00Z  toolResult  [bash] total 0
+    a3  2026-01-05 09:03:00Z  toolResult  [bash]
 
     A b1: 1 entry, 1 message, about 2 tokens
     b1  2026-01-05 09:04:00Z  assistant   [first try] Nothing.
@@ -109,8 +109,8 @@ fn two_branches_are_compared() {
     B c3: 3 entries, 3 messages, about 9 tokens
     modified: x.rs
     c1  2026-01-05 09:08:00Z  user        Change it.
-    c2  2026-01-05 09:09:00Z  assistant   → edit x.rs
-    c3  2026-01-05 09:10:00Z  toolResult  [edit] done
+    c2  2026-01-05 09:09:00Z  assistant   [edit: x.rs]
+    c3  2026-01-05 09:10:00Z  toolResult  [edit: x.rs]
     ");
     let diff = place.run(&["diff", "s.jsonl", "c3", "--json"]).json().remove(0);
     assert_eq!((&diff["commonAncestor"], &diff["b"]["leaf"]), (&json!("a3"), &json!("b4")));
@@ -176,16 +176,16 @@ fn the_tree_shows_merges() {
     let place = Place::with(&lines);
     insta::assert_snapshot!(place.run(&["tree", "s.jsonl"]).ok(), @r"
     • a1 user       What is here?
-    • a2 assistant  Let me see. → bash ls -l
-    • a3 toolResult [bash] total 0
+    • a2 assistant  Let me see.
+    • a3 toolResult [bash: ls -l]
     ├─   b1 assistant  [first try] Nothing.
-    ├─ • b2 branch_summary Said nothing.
-    │  • b4 user       Look again.
-    │  • d1 branch_summary Changed. ⇠ c3
-    │  • d2 custom     treering.merge ⇠ \x1b[2J ← leaf
-    └─   c1 user       Change it.
-         c2 assistant  → edit x.rs
-         c3 toolResult [edit] done
+    ├─   c1 user       Change it.
+    │    c2 assistant  [edit: x.rs]
+    │    c3 toolResult [edit: x.rs]
+    • b2 branch_summary Said nothing.
+    • b4 user       Look again.
+    • d1 branch_summary Changed. ⇠ c3
+    • d2 custom     treering.merge ⇠ \x1b[2J ← leaf
     ");
     let tree = place.run(&["tree", "s.jsonl", "--json"]).json();
     let merged: Vec<&Value> =

@@ -4,16 +4,16 @@ use serde_json::json;
 #[test]
 fn for_people_runs_are_flat_and_branches_are_indented() {
     let place = Place::with_story();
-    insta::assert_snapshot!(place.run(&["tree", "s.jsonl"]).ok(), @"
+    insta::assert_snapshot!(place.run(&["tree", "s.jsonl"]).ok(), @r"
     • a1 user       What is here?
-    • a2 assistant  Let me see. → bash ls -l
-    • a3 toolResult [bash] total 0
+    • a2 assistant  Let me see.
+    • a3 toolResult [bash: ls -l]
     ├─   b1 assistant  [first try] Nothing.
-    └─ • b2 branch_summary Said nothing.
-       • b4 user       Look again. ← leaf
+    • b2 branch_summary Said nothing.
+    • b4 user       Look again. ← leaf
     ");
     let all = place.run(&["tree", "s.jsonl", "--all"]).ok();
-    assert!(all.contains("   • b3 label      [first try] on b1\n"), "{all}");
+    assert!(all.contains("• b3 label      [first try] on b1\n"), "{all}");
 }
 
 #[test]
@@ -23,7 +23,7 @@ fn moves_of_the_leaf_are_shown_by_their_effect() {
     let place = Place::with(&lines);
     let tree = place.run(&["tree", "s.jsonl"]).ok();
     assert!(!tree.contains("c1"), "{tree}");
-    assert!(tree.contains("• a2 assistant  Let me see. → bash ls -l ← leaf\n  a3"), "{tree}");
+    assert!(tree.contains("• a2 assistant  Let me see. ← leaf\n  a3"), "{tree}");
 
     lines.push(entry("leaf", "c2", None, 9, json!({"targetId": null})));
     let tree = Place::with(&lines).run(&["tree", "s.jsonl"]).ok();

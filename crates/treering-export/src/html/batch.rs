@@ -1,39 +1,40 @@
-//! Some entries as pieces, made on their own: nothing of any other entry is needed for them, so that
-//! many batches are made at the same time.
+//! Batches of entries rendered as pieces of HTML. A piece does not depend on other entries, so that
+//! several batches are rendered at the same time.
 //!
-//! One thing of an entry only those before it know: the call that a result answers. Its name is left
-//! out of the piece, and the place remembered; who puts the pieces in order fills it in.
+//! One part of a piece is known only when the earlier entries are: the label of the call that a
+//! tool result answers. It is left out of the piece, and the code that puts the pieces in order
+//! inserts it.
 
 use super::{SEPARATOR, entry, escape};
-use crate::entry_parts::EntryParts;
-use crate::preview_line::{Calls, PreviewLine};
 use crate::stats::EntryFacts;
 use treering::session::Reader;
+use treering_display::entry_parts::EntryParts;
+use treering_display::preview_line::{Calls, PreviewLine};
 
-/// The pieces of some entries, one behind the other.
+/// The pieces of several entries in one text.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
     pub text: String,
     pub entries: Vec<RenderedEntry>,
 }
 
-/// The rendering of an entry as far as it does not depend on others.
+/// A rendered entry, as far as it does not depend on others.
 #[derive(Debug)]
 pub(crate) struct RenderedEntry {
     pub preview_line: PreviewLine,
     pub numbers: EntryFacts,
-    /// Where its piece ends in the batch, and what is left out of it.
+    /// The end of its piece in the batch.
     pub end: usize,
     placeholders: Vec<CallPlaceholder>,
 }
 
-/// A place in a batch where the name of a call belongs.
+/// A position in a batch at which the label of a call is inserted.
 #[derive(Debug)]
 pub(crate) struct CallPlaceholder {
     pub at: usize,
     /// The call's id.
     pub call: String,
-    /// The text for a result without its call.
+    /// The text to insert if the call is not known.
     pub otherwise: String,
 }
 

@@ -1,14 +1,16 @@
-//! An entry as a piece of HTML: what the conversation shows of it. Who speaks, when and under which
-//! label is in the index; the page's script puts that around it.
+//! Renders an entry as a piece of HTML. Role, time and label are in the index; the page's script
+//! adds them.
 
 use super::batch::CallPlaceholder;
 use super::{escape, markdown};
-use crate::diff;
-use crate::entry_parts::{EntryParts, MessageFields, message_parts};
-use crate::text::{excerpt, pretty_json, tokens};
-use crate::tool::{self, Arguments, Call};
 use treering::Role;
 use treering::entry::{Block, Body, MessageView};
+use treering_display::diff;
+use treering_display::entry_parts::{EntryParts, MessageFields, message_parts};
+use treering_display::json::pretty_json;
+use treering_display::line::excerpt;
+use treering_display::number::tokens;
+use treering_display::tool::{self, Arguments, Call};
 
 /// Results longer than this are folded.
 const FOLD_LINES: usize = 14;
@@ -98,8 +100,7 @@ fn picture(out: &mut String, mime: &str, data: &str) {
     }
 }
 
-/// A call: its name and what it is about, with the arguments folded. Edits are unfolded: they are
-/// what was done.
+/// Renders a call: its name and its subject, with folded arguments. Edits are unfolded.
 fn call(out: &mut String, name: &str, raw: Option<&[u8]>) {
     let call = Call::new(name, raw);
     let arguments = call.arguments();
@@ -120,7 +121,7 @@ fn call(out: &mut String, name: &str, raw: Option<&[u8]>) {
     out.push_str(if has_body { "</details>" } else { "</div>" });
 }
 
-/// A command of one line stands in the summary already.
+/// Returns whether the summary of a call shows all of its arguments, as for a command of one line.
 fn is_told(arguments: &Arguments<'_>) -> bool {
     matches!(arguments, Arguments::Command(command) if !command.trim().contains('\n') && command.len() < 150)
 }

@@ -1,6 +1,6 @@
-//! Text of a session as HTML: nothing in it is markup, nothing in it is invisible.
+//! Escapes text of a session for HTML: nothing in it is markup, nothing in it is invisible.
 
-use crate::text::{may_hide, stand_in};
+use treering_display::text::{is_hidden, may_hide, stand_in};
 use wide::u8x16;
 
 /// The characters that must be escaped in a page.
@@ -36,7 +36,7 @@ fn escape(out: &mut String, text: &str, mark: impl Fn(&mut String, &str)) {
         at = hit;
         let before = text.get(from..at).unwrap_or_default();
         match bytes.get(at) {
-            // In the middle of some text a constant of known length is copied without a call.
+            // The lengths of these constants are known, so they are copied without a call.
             Some(b'<') => entity(out, before, "&lt;"),
             Some(b'>') => entity(out, before, "&gt;"),
             Some(b'&') => entity(out, before, "&amp;"),
@@ -48,7 +48,7 @@ fn escape(out: &mut String, text: &str, mark: impl Fn(&mut String, &str)) {
                 at += character.len_utf8();
                 if let Some(shown) = stand_in(character) {
                     out.push_str(before);
-                    // A line break of two characters is one.
+                    // A carriage return before a line feed is left out.
                     if character != '\r' || bytes.get(at) != Some(&b'\n') {
                         mark(out, &shown);
                     }
@@ -63,8 +63,8 @@ fn escape(out: &mut String, text: &str, mark: impl Fn(&mut String, &str)) {
     out.push_str(text.get(from..).unwrap_or_default());
 }
 
-/// Returns where the next byte stands, from `at` on, that must be looked at. Sixteen bytes at a
-/// time: every byte of an export passes by here.
+/// Returns the position of the next special byte from `at` on. It reads sixteen bytes at a time,
+/// because every byte of an export passes here.
 #[inline]
 fn next_special(bytes: &[u8], mut at: usize) -> Option<usize> {
     let is_special = |byte: &u8| SPECIAL[usize::from(*byte)];
@@ -82,7 +82,8 @@ fn next_special(bytes: &[u8], mut at: usize) -> Option<usize> {
     bytes.get(at..)?.iter().position(is_special).map(|place| at + place)
 }
 
-/// Sets the bits of bytes that may be special: of all that are, and of all beyond ASCII.
+/// Returns a bitmask of the bytes that may be special: all special bytes and all bytes beyond
+/// ASCII.
 #[inline]
 fn suspects(lanes: u8x16) -> u32 {
     let all = u8x16::splat;
@@ -95,7 +96,7 @@ fn suspects(lanes: u8x16) -> u32 {
     (controls | entities | brackets | is(b'"') | others).to_bitmask()
 }
 
-/// Appends what stands for one byte, and the text before it.
+/// Appends the text before a special byte, and the entity of the byte.
 #[inline(always)]
 fn entity(out: &mut String, before: &str, entity: &'static str) {
     out.push_str(before);
@@ -105,7 +106,7 @@ fn entity(out: &mut String, before: &str, entity: &'static str) {
 /// Appends text as a JSON string that is harmless inside a `script` element.
 pub(crate) fn json(out: &mut String, text: &str) {
     out.push('"');
-    // Without a way out on the first one: compilers parts at many together then.
+    // The fold has no early exit, so that the compiler vectorizes it.
     let is_plain = text.bytes().fold(true, |is_plain, byte| {
         is_plain
             & (b' '..=b'~').contains(&byte)
@@ -120,7 +121,7 @@ pub(crate) fn json(out: &mut String, text: &str) {
     for (at, character) in text.char_indices() {
         let is_plain =
             character >= ' ' && !matches!(character, '"' | '\\' | '<' | '>' | '&' | '\x7f');
-        if is_plain && !crate::text::is_hidden(character) {
+        if is_plain && !is_hidden(character) {
             continue;
         }
         out.push_str(text.get(from..at).unwrap_or_default());
@@ -139,7 +140,7 @@ pub(crate) fn json(out: &mut String, text: &str) {
     out.push('"');
 }
 
-/// Appends the address of a link. What does not belong into one is percent-encoded.
+/// Appends the address of a link, with other characters percent-encoded.
 pub(crate) fn address(out: &mut String, address: &str) {
     for byte in address.bytes() {
         match byte {

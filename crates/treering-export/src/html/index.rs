@@ -1,16 +1,18 @@
-//! The index of a page: what the tree needs to know of every entry, as columns of JSON.
+//! The index of a page: the data of the tree, as columns of JSON.
 //!
 //! The page's script reads it with `JSON.parse`. Columns are shorter than objects, and a tree of
-//! 100,000 entries is still parsed at once.
+//! 100,000 entries is parsed at once.
 
 use super::escape;
 use crate::stats::{self, EntryFacts};
-use crate::text::{excerpt, visible};
 use crate::walk::WalkItem;
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use treering::Session;
 use treering::usage::Stats;
+use treering_display::line::excerpt;
+use treering_display::preview_line::PreviewKind;
+use treering_display::text::visible;
 
 /// The columns, row by row.
 #[derive(Debug, Default)]
@@ -19,9 +21,12 @@ pub(crate) struct PageIndex {
     parents: String,
     kinds: String,
     times: String,
-    gists: String,
-    /// Row and label, row and model: most rows have none.
+    previews: String,
+    /// The rows that begin a side branch.
+    sides: String,
+    /// The labels by row. Most rows have none.
     labels: String,
+    /// The models by row. Most rows have none.
     answers: String,
     models: HashMap<String, usize>,
     model_names: String,
@@ -36,21 +41,21 @@ impl PageIndex {
         &mut self,
         item: &WalkItem<'_>,
         numbers: &EntryFacts,
-        kind: char,
-        preview_line: &str,
+        kind: PreviewKind,
+        preview: &str,
     ) {
         let comma = if self.rows > 0 { "," } else { "" };
         self.ids.push_str(comma);
         escape::json(&mut self.ids, item.entry.id);
-        // The distance to the parent in rows: mostly 1.
+        // The distance to the parent in rows is mostly 1.
         let up = item.parent.map_or(0, |parent| self.rows - parent);
         let _ = write!(self.parents, "{comma}{up}");
-        self.kinds.push(kind);
+        self.kinds.push(letter(kind));
         let time = numbers.time.unwrap_or(self.last_time);
         let _ = write!(self.times, "{comma}{}", time.saturating_sub(self.last_time));
         self.last_time = time;
-        self.gists.push_str(comma);
-        escape::json(&mut self.gists, preview_line);
+        self.previews.push_str(comma);
+        escape::json(&mut self.previews, preview);
         if let Some(label) = item.entry.label {
             let comma = if self.labels.is_empty() { "" } else { "," };
             let _ = write!(self.labels, "{comma}\"{}\":", self.rows);
@@ -60,6 +65,10 @@ impl PageIndex {
             let number = self.model(model);
             let comma = if self.answers.is_empty() { "" } else { "," };
             let _ = write!(self.answers, "{comma}\"{}\":{number}", self.rows);
+        }
+        if item.is_side {
+            let comma = if self.sides.is_empty() { "" } else { "," };
+            let _ = write!(self.sides, "{comma}{}", self.rows);
         }
         if item.is_active {
             self.leaf = Some(self.rows);
@@ -78,10 +87,20 @@ impl PageIndex {
         number
     }
 
-    /// All of it as one JSON object.
+    /// Returns the index as one JSON object.
     pub(crate) fn finish(self, session: &Session, title: &str, stats: &Stats) -> String {
         let PageIndex {
-            ids, parents, kinds, times, gists, labels, answers, model_names, leaf, ..
+            ids,
+            parents,
+            kinds,
+            times,
+            previews,
+            sides,
+            labels,
+            answers,
+            model_names,
+            leaf,
+            ..
         } = self;
         let mut out = String::from("{\"title\":");
         escape::json(&mut out, title);
@@ -111,7 +130,34 @@ impl PageIndex {
             out,
             ",\"up\":[{parents}],\"times\":[{times}],\"labels\":{{{labels}}},\"answers\":{{{answers}}}"
         );
-        let _ = write!(out, ",\"ids\":[{ids}],\"gists\":[{gists}]}}");
+        let _ = write!(out, ",\"sides\":[{sides}],\"ids\":[{ids}],\"previews\":[{previews}]}}");
         out
+    }
+}
+
+/// Returns the letter of an entry type. The page's script filters by it.
+fn letter(kind: PreviewKind) -> char {
+    match kind {
+        PreviewKind::User => 'u',
+        PreviewKind::Answer => 'a',
+        PreviewKind::SilentAnswer => 'A',
+        PreviewKind::FailedAnswer => 'E',
+        PreviewKind::ToolResult => 't',
+        PreviewKind::FailedToolResult => 'T',
+        PreviewKind::Bash => 'b',
+        PreviewKind::System => 's',
+        PreviewKind::BranchSummary => 'B',
+        PreviewKind::Compaction => 'C',
+        PreviewKind::OtherMessage => 'm',
+        PreviewKind::ContextEdit => 'e',
+        PreviewKind::Custom => 'k',
+        PreviewKind::Label => 'l',
+        PreviewKind::Leaf => 'f',
+        PreviewKind::ModelChange => 'o',
+        PreviewKind::ThinkingLevelChange => 'h',
+        PreviewKind::SessionInfo => 'i',
+        PreviewKind::Usage => 'g',
+        PreviewKind::Damaged => 'd',
+        _ => '?',
     }
 }

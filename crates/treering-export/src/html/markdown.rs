@@ -1,15 +1,15 @@
-//! Markdown as HTML, by a renderer that knows only harmless elements.
+//! Renders Markdown as HTML with a fixed set of harmless elements.
 //!
-//! There is nothing to sanitise afterwards: every tag that comes out is one of the constants here.
-//! HTML in the text is shown as text, links lead to http, https and mail only, images are pictures
-//! that the text itself carries.
+//! Nothing has to be sanitized afterwards: every tag in the output is one of the constants here.
+//! HTML in the text is shown as text, links lead to http, https and mail only, and images must be
+//! embedded in the text.
 
 use super::escape;
 use pulldown_cmark::{Alignment, CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
-/// Longer texts are no prose; they are shown as they are.
+/// Longer texts are shown as plain text.
 const MAX_MARKDOWN: usize = 512 * 1024;
-/// The deepest nesting that is shown: browsers give up on more.
+/// The deepest nesting that is rendered. Browsers limit the depth of a page.
 const MAX_DEPTH: usize = 24;
 
 /// Appends a text that is written in Markdown.
@@ -45,7 +45,7 @@ pub(crate) fn render(out: &mut String, text: &str) {
     }
 }
 
-/// Most of what people type is one line without any markup: no need to parse it.
+/// Returns whether a text is one line without any markup, so that it does not need to be parsed.
 fn is_plain(text: &str) -> bool {
     let text = text.trim();
     let first = text.as_bytes().first().copied().unwrap_or(b'#');
@@ -61,7 +61,7 @@ struct MarkdownRenderer<'a> {
     open: Vec<&'static str>,
     /// The number of open elements that are too deep to be shown.
     too_deep: usize,
-    /// Inside an image its text is collected, not shown.
+    /// The open image. Its text is collected, not shown.
     image: Option<Image>,
     in_head: bool,
     columns: Vec<Alignment>,
@@ -236,7 +236,7 @@ pub(crate) fn code_start(out: &mut String, language: &str) {
     }
 }
 
-/// Appends a picture, if it is one of a kind that cannot run anything. Whether it was.
+/// Appends an image of a type that cannot run anything, and returns whether it was appended.
 pub(crate) fn image(out: &mut String, mime: &str, data: &str, alt: &str) -> bool {
     let is_picture = matches!(mime, "image/png" | "image/jpeg" | "image/gif" | "image/webp");
     let is_base64 = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=');

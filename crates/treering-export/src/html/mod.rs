@@ -1,10 +1,11 @@
-//! One page that holds a session: tree, conversation, search, and nothing from anywhere else.
+//! Writes a session as one HTML page with its tree, its conversation and search. The page loads
+//! nothing.
 //!
-//! Every entry becomes a piece of HTML when it is read. The pieces stand in `script` elements that
-//! are plain text to a browser: nothing is parsed, laid out or loaded until the page's own script
-//! shows an entry. The pieces hold no `<` but those of our own tags, so none can end its element. The
-//! policy in the head names the one script and the one style that count, by their hashes: whatever a
-//! session smuggles in, it does not run and does not load.
+//! Every entry is rendered to a piece of HTML when it is read. The pieces are in `script` elements
+//! that are plain text to a browser: nothing is parsed, laid out or loaded until the page's own
+//! script shows an entry. A piece contains no `<` except those of our own tags, so it cannot end
+//! its element. The content security policy allows one script and one style, by their hashes, so
+//! that nothing in a session can run or load.
 
 mod batch;
 mod entry;
@@ -13,15 +14,17 @@ mod index;
 mod markdown;
 mod workers;
 
-use crate::preview_line::Calls;
-use crate::text::excerpt;
 use crate::walk::{ExportWalk, WalkItem};
 use crate::{Export, Result};
 use batch::Batch;
 use index::PageIndex;
 use sha2::{Digest, Sha256};
 use std::io::Write;
+use std::sync::LazyLock;
 use treering::Session;
+use treering_display::highlight::LANGUAGES;
+use treering_display::line::excerpt;
+use treering_display::preview_line::{Calls, PreviewKind};
 use workers::WorkLimits;
 
 const STYLE: &str = concat!(
@@ -29,24 +32,28 @@ const STYLE: &str = concat!(
     include_str!("assets/page.css"),
     include_str!("assets/entry.css"),
 );
-const SCRIPT: &str = concat!(
-    "'use strict';(()=>{\n",
-    include_str!("assets/session.js"),
-    include_str!("assets/outline.js"),
-    "const LANGUAGES = ",
-    include_str!("assets/languages.json"),
-    ";\n",
-    include_str!("assets/highlight.js"),
-    include_str!("assets/tree.js"),
-    include_str!("assets/conversation.js"),
-    include_str!("assets/app.js"),
-    "})();\n",
-);
+/// The script of the page.
+static SCRIPT: LazyLock<String> = LazyLock::new(|| {
+    [
+        "'use strict';(()=>{\n",
+        include_str!("assets/session.js"),
+        include_str!("assets/outline.js"),
+        "const LANGUAGES = ",
+        LANGUAGES,
+        ";\n",
+        include_str!("assets/highlight.js"),
+        include_str!("assets/tree.js"),
+        include_str!("assets/conversation.js"),
+        include_str!("assets/app.js"),
+        "})();\n",
+    ]
+    .concat()
+});
 const BODY: &str = include_str!("assets/body.html");
 
-/// Between two pieces. Text cannot hold it: its `<` would be escaped.
+/// The separator of two pieces. A text cannot contain it, because its `<` would be escaped.
 const SEPARATOR: &str = "<e>";
-/// PieceBuffer are gathered in elements of about this size.
+/// Pieces are collected in elements of about this size, in bytes.
 const BLOCK: usize = 128 * 1024;
 const MAX_PIECES: usize = 256;
 
@@ -66,7 +73,7 @@ fn write_at(
     out.write_all(b"<div hidden>\n")?;
     let mut page = PageBuilder::default();
     let take = |items: &[WalkItem<'_>], batch: &Batch| page.add(items, batch, out);
-    workers::each(&session.reader().with_images(), walk.items(), limits, take)?;
+    workers::each(&session.reader().with_images(), walk.display_items(), limits, take)?;
     page.pieces.close(out)?;
     let title = title.or(page.first_words).unwrap_or_else(|| "Session".to_owned());
     out.write_all(b"</div>\n<script type=\"application/json\" id=index>")?;
@@ -78,7 +85,7 @@ fn write_at(
     Ok(out.write_all(b"</script>\n</body>\n</html>\n")?)
 }
 
-/// The work that has to be done in order.
+/// Collects the rendered entries in order.
 #[derive(Debug, Default)]
 struct PageBuilder {
     index: PageIndex,
@@ -93,7 +100,7 @@ impl PageBuilder {
         for (item, made) in items.iter().zip(&batch.entries) {
             let (kind, preview_line) =
                 (made.preview_line.kind, self.calls.settle(&made.preview_line));
-            if kind == 'u' && self.first_words.is_none() {
+            if kind == PreviewKind::User && self.first_words.is_none() {
                 self.first_words = Some(excerpt(preview_line, 90));
             }
             self.index.add(item, &made.numbers, kind, preview_line);
@@ -106,7 +113,7 @@ impl PageBuilder {
 }
 
 fn head(title: &str, out: &mut impl Write) -> Result<()> {
-    let (script, style) = (hash(SCRIPT), hash(STYLE));
+    let (script, style) = (hash(&SCRIPT), hash(STYLE));
     let mut safe_title = String::new();
     escape::text(&mut safe_title, title);
     write!(
@@ -124,7 +131,7 @@ fn head(title: &str, out: &mut impl Write) -> Result<()> {
     Ok(out.write_all(BODY.as_bytes())?)
 }
 
-/// Returns the name of a script or a style in a policy.
+/// Returns the hash of a script or a style as policies write it.
 fn hash(text: &str) -> String {
     const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let digest = Sha256::digest(text.as_bytes());
@@ -166,7 +173,7 @@ impl PieceBuffer {
         }
         self.count = 0;
         self.text.clear();
-        // One huge entry must not be paid for until the end.
+        // The memory of one huge entry is released.
         self.text.shrink_to(4 * BLOCK);
         Ok(())
     }
@@ -178,7 +185,7 @@ mod tests {
 
     #[test]
     fn a_hash_is_written_as_policies_want_it() {
-        // As `openssl dgst -sha256 -binary | base64` says.
+        // These are the results of `openssl dgst -sha256 -binary | base64`.
         assert_eq!(hash(""), "sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=");
         assert_eq!(hash("abc"), "sha256-ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0=");
     }
@@ -189,7 +196,7 @@ mod tests {
             !BODY.contains(" style=") && !BODY.contains(" on"),
             "inline styles and handlers do not work"
         );
-        for asset in [STYLE, SCRIPT, BODY] {
+        for asset in [STYLE, &SCRIPT, BODY] {
             assert!(!asset.contains("http://") && !asset.contains("https://"));
         }
         assert!(

@@ -1,12 +1,12 @@
-//! Batches made on all cores, and handed over in the order of the walk.
+//! Renders batches on all cores, and hands them over in the order of the walk.
 //!
-//! The caller's thread cuts the walk into batches, gives them away, and takes what was made of the
-//! oldest one; threads work on the oldest that is not begun. So the one that is waited for is
-//! always being made, and how much is under way is bounded, in bytes. Who stops taking, by an error, drops
-//! the ends that the threads send to: they notice and stop, too.
+//! The caller's thread cuts the walk into batches, sends them to the threads, and receives the
+//! oldest batch; a thread takes the oldest batch that is not begun. So the batch that is waited for
+//! is always being rendered, and the amount of unfinished work is bounded, in bytes. If the caller
+//! stops because of an error, the channels close and the threads stop, too.
 //!
-//! What a thread made goes back to it when it was taken, to be used again: memory that one thread
-//! allocates and another frees makes them wait for each other, at every piece of it.
+//! A rendered batch is returned to its thread to be used again. Memory that one thread allocates
+//! and another frees makes the threads wait for each other in the allocator.
 
 use super::batch::Batch;
 use crate::Result;
@@ -20,7 +20,7 @@ use treering::session::Reader;
 /// The limits of the work.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct WorkLimits {
-    /// The number of threads that make batches; with less than two the caller's own does.
+    /// The number of threads that render batches; with fewer than two, the caller's thread renders.
     pub threads: usize,
     /// A batch is full with this many entries, or this many bytes of them.
     pub entries: usize,
@@ -30,10 +30,10 @@ pub(crate) struct WorkLimits {
 }
 
 impl WorkLimits {
-    /// More threads than this wait for the one that writes.
+    /// More threads than this would wait for the thread that writes.
     const MAX_THREADS: usize = 8;
 
-    /// As many threads as the machine runs at once, and batches that make waking them worthwhile.
+    /// Returns as many threads as the machine runs at once, and batches that are worth waking them.
     pub(crate) fn for_this_machine() -> Self {
         let threads = thread::available_parallelism().map_or(1, usize::from).min(Self::MAX_THREADS);
         WorkLimits { threads, entries: 1024, bytes: 768 * 1024, ahead: 8 * 1024 * 1024 }
@@ -57,7 +57,7 @@ struct BatchJob<'a> {
     made: SyncSender<FinishedBatch>,
 }
 
-/// Makes batches of `items` and hands them to `take`, in order. Ends with the first error, whether of
+/// Renders batches of `items` and hands them to `take`, in order. Ends with the first error of
 /// reading or of `take`.
 pub(crate) fn each<'a>(
     reader: &Reader,
@@ -71,7 +71,7 @@ pub(crate) fn each<'a>(
         let jobs = Arc::new(Mutex::new(jobs));
         let mut waiting: VecDeque<PendingBatch<'a>> = VecDeque::new();
         let mut under_way = 0;
-        // By thread: where what it made goes back to.
+        // By thread: the channel on which its batches return.
         let mut back: Vec<mpsc::Sender<Batch>> = Vec::new();
         let mut own = reader.clone();
         loop {
@@ -91,7 +91,7 @@ pub(crate) fn each<'a>(
                     continue;
                 }
                 let (sender, made) = mpsc::sync_channel(1);
-                // It cannot fail: the other end is kept here, too.
+                // This cannot fail, because the receiver exists.
                 let _ = give.send(BatchJob { ids, bytes, made: sender });
                 waiting.push_back(PendingBatch { items, bytes, made });
                 under_way += bytes;
@@ -100,12 +100,12 @@ pub(crate) fn each<'a>(
                 return Ok(());
             };
             under_way -= bytes;
-            // A thread that ends without an answer has panicked, and the scope with it.
+            // A thread that ends without an answer has panicked, and the scope panics with it.
             let Ok((thread, batch)) = made.recv() else { return Ok(()) };
             let batch = batch?;
             take(&items, &batch)?;
             if let Some(back) = back.get(thread).filter(|_| !batch.is_large()) {
-                // A thread that has ended does not need it.
+                // A thread that has ended does not need the batch.
                 let _ = back.send(batch);
             }
         }
@@ -122,7 +122,7 @@ struct BatchWorker {
 }
 
 impl BatchWorker {
-    /// Makes batches until there are no more, or the receiver is gone.
+    /// Renders batches until there are no more, or the receiver is gone.
     fn work(self, jobs: &Mutex<Receiver<BatchJob<'_>>>) {
         /// The size of an entry after which a reader's buffers are dropped.
         const LARGE: u64 = 1024 * 1024;

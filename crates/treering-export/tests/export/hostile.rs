@@ -1,4 +1,4 @@
-//! Hostile sessions: no document obeys their content.
+//! No document obeys the content of a hostile session.
 
 use crate::support::{fixture, html, index, markdown, of, pieces};
 use pulldown_cmark::{Event, Parser, Tag};
@@ -51,7 +51,7 @@ fn assert_harmless(attributes: &str) {
 #[test]
 fn nothing_ends_its_element() {
     let page = html(&of(Part::All), &fixture("hostile.jsonl"));
-    // As a browser reads it: one opening, one end, for every element of ours.
+    // A browser reads one start and one end for each of our elements.
     let scripts = page.matches("<script").count();
     assert_eq!(scripts, page.matches("</script").count());
     assert_eq!(scripts, page.matches("<script type=\"text/plain\" data-n=").count() + 2);
@@ -83,7 +83,7 @@ fn markdown_stays_one_document() {
     for event in Parser::new(&text) {
         match event {
             Event::Html(html) | Event::InlineHtml(html) => {
-                // Only what we wrote ourselves.
+                // Only our own tags are left.
                 for tag in html.split('<').skip(1) {
                     let name = tag.split(['>', ' ']).next().unwrap();
                     let ours = ["details", "/details", "summary", "/summary", "code", "/code"];
@@ -95,7 +95,7 @@ fn markdown_stays_one_document() {
         }
     }
     assert_eq!(depth, 0);
-    // The last thing said is a heading and a paragraph, not the inside of something left open.
+    // The last message is a heading and a paragraph, not the inside of an open block.
     let events: Vec<Event<'_>> = Parser::new(&text).collect();
     let last = events
         .iter()

@@ -1,4 +1,4 @@
-//! The page: what is in it, and where.
+//! Tests of the HTML page.
 
 use crate::support::{branch, fixture, html, index, of, pieces, subtree};
 use serde_json::json;
@@ -23,7 +23,7 @@ fn an_entry_is_a_piece_and_a_row() {
     let parent = |id: &str| row(id) - index["up"][row(id)].as_u64().unwrap() as usize;
     assert_eq!(parent("s1"), row("a3"));
     assert_eq!(parent("u3"), row("a3"));
-    assert_eq!(index["gists"][row("r1")], "[read: src/import.rs:1-60]");
+    assert_eq!(index["previews"][row("r1")], "[read: src/import.rs:1-60]");
     assert_eq!(index["facts"], json!(["18 messages", "7 tool calls", "471k tokens", "$0.25"]));
 }
 

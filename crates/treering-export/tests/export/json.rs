@@ -1,4 +1,4 @@
-//! The JSON document.
+//! Tests of the JSON document.
 
 use crate::support::{branch, fixture, of, subtree};
 use serde_json::{Value, json};

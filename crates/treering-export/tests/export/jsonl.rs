@@ -1,4 +1,4 @@
-//! Exports that are sessions: what they say is what the source says.
+//! Exported session files have the content of their source.
 
 use crate::support::{branch, fixture, of, subtree};
 use proptest::prelude::*;
@@ -55,11 +55,12 @@ fn a_subtree_stands_alone() {
     assert_eq!(copy.tree().label("u2"), None);
     assert!(copy.findings().unwrap().is_empty());
     assert!(copy.examine().unwrap().is_empty(), "{:?}", copy.examine());
-    // The leaf is inside and stays; the compaction keeps what it kept, as far as that is here.
+    // The leaf is inside the part and is kept; the compaction keeps its entries as far as they are
+    // inside.
     assert_eq!(copy.context().unwrap(), session.context().unwrap());
     let (_dir, other) = reopened(&subtree("u3"), &session);
     assert_eq!(other.path_to(Position::Leaf).unwrap().count(), 4);
-    // A compaction that keeps entries from above the top keeps those from the top on.
+    // A compaction that keeps entries from above the top of the part keeps those from the top on.
     let (_dir, late) = reopened(&subtree("a4"), &session);
     let ids = |context: &Context| {
         context.messages.iter().map(|message| message.entry.clone()).collect::<Vec<_>>()
@@ -69,7 +70,7 @@ fn a_subtree_stands_alone() {
     assert_eq!(ids(&late.context().unwrap()), here.collect::<Vec<_>>());
 }
 
-/// A label set, changed and cleared by entries that are not below the target.
+/// Labels are set, changed and cleared by entries that are not below their target.
 #[test]
 fn what_others_say_about_a_subtree_comes_along() {
     let dir = tempfile::tempdir().unwrap();
@@ -105,7 +106,7 @@ fn another_agents_session_becomes_one_of_ours() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Any small session, odd ones included: every branch says the same, every subtree is whole.
+    /// In any small session every branch has the same content, and every subtree is complete.
     #[test]
     fn an_export_says_what_the_source_says(seed in any::<u64>()) {
         let dir = tempfile::tempdir().unwrap();

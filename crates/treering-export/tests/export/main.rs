@@ -1,5 +1,5 @@
-//! The promises of exports: the content of every format, and that nothing in a session gets out of
-//! its place. One test binary, so that it links once.
+//! Tests of every format, and of the rule that the content of a session cannot leave its place.
+//! They are one binary, so that they link once.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "how a test fails")]
 

@@ -1,4 +1,4 @@
-//! Markdown for an issue.
+//! Tests of Markdown for issues.
 
 use crate::support::{branch, fixture, markdown, of};
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! Sessions to export, and exports as text.
+//! Provides sessions to export, and exports as text.
 
 use std::path::PathBuf;
 use treering::Session;

@@ -1,9 +1,9 @@
-//! What stands where. Update and view must agree on it.
+//! The areas of the screen, shared by update and view.
 
 use super::state::ChatState;
 use ratatui::layout::Rect;
 
-/// Columns for the mark before what is being written.
+/// The columns of the mark before the editor.
 pub(crate) const MARK: u16 = 2;
 
 /// The parts of the screen.
@@ -15,11 +15,11 @@ pub(crate) struct ChatAreas {
     pub foot: Rect,
 }
 
-/// The most rows of a list of completions.
+/// The largest number of rows of a list of completions.
 const MAX_HINTS: usize = 10;
 
 impl ChatState {
-    /// A line, or the list of what the word at the cursor may become.
+    /// Returns the height of the footer: one line, or the list of completions.
     fn foot_rows(&self) -> u16 {
         let hints = if self.notice.is_none() { self.hints() } else { None };
         let rows = hints.map_or(1, |hints| hints.candidates.len().min(MAX_HINTS));
@@ -29,7 +29,7 @@ impl ChatState {
     pub(crate) fn areas(&self) -> ChatAreas {
         let (width, height) = self.size;
         let rows = u16::try_from(self.editor.rows().len()).unwrap_or(u16::MAX);
-        // From the bottom: what is being written comes first.
+        // The editor gets its rows first.
         let editor = rows.clamp(1, (height / 3).max(1)).min(height);
         let status = u16::from(height > editor);
         let free = height.saturating_sub(editor + status + 1);

@@ -1,35 +1,36 @@
-//! An entry as it stands in the transcript. The only part of the chat that looks into entries:
-//! runtimes call it, update and view do not.
+//! Renders an entry as a block of the transcript. This is the only part of the chat that reads
+//! entries; the runtime calls it, update and view do not.
 
 use super::state::StreamingText;
 use super::transcript::TranscriptBlock;
 use crate::page::{Page, StyledLine};
-use crate::text::{fit, safe_line};
 use crate::theme::Tone;
 use treering::entry::{Body, MessageView};
 use treering::{Entry, Kind, Role};
-use treering_export::{Calls, PreviewLine};
+use treering_display::columns::fit;
+use treering_display::preview_line::{Calls, PreviewLine};
+use treering_display::text::safe_line;
 
-/// How much is shown of what tools and commands return.
+/// The amount of tool and command output that is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Folding {
     /// A few lines.
     #[default]
     Folded,
-    /// All of it.
+    /// All lines.
     Open,
 }
 
-/// So many lines of a folded result are shown.
+/// The number of lines that are shown of a folded result.
 const FOLDED: usize = 6;
-/// So many lines of one's own message.
+/// The number of lines that are shown of a folded user message.
 const FOLDED_TYPED: usize = 40;
-/// So much of an open one, in bytes: an entry may be a gigabyte.
+/// The largest part of an entry that is shown, in bytes. An entry may be a gigabyte.
 const MAX_BYTES: usize = 256 * 1024;
-/// Content stands so far to the right of its heading.
+/// The indentation of content below its heading.
 const INDENT: usize = 2;
 
-/// Whether an entry is part of the transcript.
+/// Returns whether an entry is part of the transcript.
 pub fn is_shown(kind: Kind) -> bool {
     matches!(
         kind,
@@ -42,8 +43,8 @@ pub fn is_shown(kind: Kind) -> bool {
     )
 }
 
-/// The lines of an entry in so many columns. `calls` are those before it: a result is shown by the
-/// call it answers.
+/// Renders an entry in `width` columns. `calls` holds the calls of the entries before it, because a
+/// tool result is shown by the call it answers.
 pub fn block(
     entry: &Entry,
     label: Option<&str>,
@@ -60,7 +61,10 @@ pub fn block(
         }
         Body::Compaction { summary, tokens_before, .. } => {
             let size = tokens_before.map_or(String::new(), |tokens| {
-                format!(" of about {} tokens", crate::amount::tokens(tokens.max(0.0) as u64))
+                format!(
+                    " of about {} tokens",
+                    treering_display::number::tokens(tokens.max(0.0) as u64)
+                )
             });
             maker.heading(Tone::Summary, &format!("── compaction{size}"), label);
             maker.markdown(&summary);
@@ -86,25 +90,25 @@ pub fn block(
     maker.lines.into()
 }
 
-/// What kind of text is streaming.
+/// The kind of a streaming text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StreamKind {
     /// An answer, in Markdown.
     Answer,
-    /// What a command prints.
+    /// The output of a command.
     Output,
 }
 
-/// The lines of a text that is still streaming.
+/// Renders a text that is still streaming.
 pub(crate) fn streaming(piece: &StreamingText, folding: Folding, width: usize) -> Vec<StyledLine> {
-    /// Only so much of its end is laid out: that is done again and again.
+    /// The largest part of its end that is laid out, because it is laid out again for every chunk.
     const MAX: usize = 32 * 1024;
     let StreamingText { arrival, heading, text, thinking, .. } = piece;
     let mut maker = BlockBuilder { lines: Vec::new(), width: width.max(INDENT + 2), folding };
     let tone = if *arrival == StreamKind::Answer { Tone::Assistant } else { Tone::Tool };
     maker.heading(tone, heading, None);
     match text.is_empty() {
-        // The newest of it, while nothing else comes.
+        // The newest line of the thinking is shown while there is no text.
         true => maker.thinking(end_of(thinking, MAX), KeepLines::End),
         false => maker.thinking(end_of(thinking, MAX), KeepLines::Start),
     }
@@ -167,8 +171,8 @@ impl BlockBuilder {
         let stop = message.field("stopReason").unwrap_or_default();
         let error = message.field("errorMessage").unwrap_or_default();
         match &*stop {
-            "aborted" => self.note(Tone::Failure, "(stopped here)"),
-            "length" => self.note(Tone::Failure, "(cut: the longest answer allowed)"),
+            "aborted" => self.note(Tone::Failure, "(aborted)"),
+            "length" => self.note(Tone::Failure, "(cut off at the output limit)"),
             "error" => self.note(Tone::Failure, &format!("(failed: {error})")),
             _ => {}
         }
@@ -178,22 +182,22 @@ impl BlockBuilder {
         let is = |key: &str| message.get(key) == Some(b"true");
         let mut heading = format!("$ {}", message.field("command").unwrap_or_default());
         if is("excludeFromContext") {
-            heading.push_str("   (not for the model)");
+            heading.push_str("   (not in context)");
         }
         self.heading(Tone::Tool, &heading, label);
         self.output(&message.field("output").unwrap_or_default(), KeepLines::End);
         let code = message.get("exitCode").filter(|code| *code != b"0" && *code != b"null");
         if is("cancelled") {
-            self.note(Tone::Failure, "(stopped)");
+            self.note(Tone::Failure, "(canceled)");
         } else if let Some(code) = code {
             self.note(Tone::Failure, &format!("(exit code {})", String::from_utf8_lossy(code)));
         }
         if let Some(path) = message.field("fullOutputPath").filter(|_| is("truncated")) {
-            self.note(Tone::Dim, &format!("(all of it: {path})"));
+            self.note(Tone::Dim, &format!("(full output: {path})"));
         }
     }
 
-    /// The blocks of a message, its texts in their way.
+    /// Adds the blocks of a message, with `write` for its texts.
     fn content(&mut self, message: MessageView<'_>, write: fn(&mut BlockBuilder, &str)) {
         use treering::entry::Block;
         for block in message.blocks() {
@@ -229,7 +233,8 @@ impl BlockBuilder {
         self.indented(&page);
     }
 
-    /// What somebody typed stands as it was typed. Of a long paste only the beginning is shown.
+    /// Adds the text of a user message as it was typed. Of a long paste only the beginning is
+    /// shown.
     fn typed(&mut self, text: &str) {
         let text = cut(text);
         let mut lines = text.split('\n');
@@ -257,7 +262,7 @@ impl BlockBuilder {
         }
     }
 
-    /// The thoughts of a model: all of them, or one line and how many there are.
+    /// Adds the thinking of a model: all lines, or one line and their number.
     fn thinking(&mut self, text: &str, keep: KeepLines) {
         let text = cut(text.trim());
         if text.is_empty() {
@@ -278,11 +283,12 @@ impl BlockBuilder {
             count => format!("thinking, {count} lines: "),
         };
         let room = (self.width - INDENT).saturating_sub(title.len());
-        let line = fit(&safe_line(short(line.unwrap_or_default().trim())), room.max(1));
+        let line = safe_line(short(line.unwrap_or_default().trim()));
+        let line = fit(&line, room.max(1));
         self.note(Tone::Dim, &format!("{title}{line}"));
     }
 
-    /// What a tool or a command returned.
+    /// Adds the output of a tool or a command.
     fn output(&mut self, text: &str, keep: KeepLines) {
         let text = cut(text.trim_end());
         if text.is_empty() {
@@ -305,7 +311,7 @@ impl BlockBuilder {
     }
 }
 
-/// Which lines of a folded output are shown.
+/// The lines of a folded output that are shown.
 #[derive(Clone, Copy)]
 enum KeepLines {
     Start,
@@ -328,7 +334,7 @@ fn cut(text: &str) -> &str {
     text.get(..end).unwrap_or_default()
 }
 
-/// No more of a line than a few rows.
+/// Returns the beginning of a line, as much as fits into a few rows.
 fn short(line: &str) -> &str {
     let end = line.char_indices().nth(400).map_or(line.len(), |(at, _)| at);
     line.get(..end).unwrap_or_default()

@@ -1,28 +1,28 @@
-//! What can be typed besides what is said: `/commands` and `!commands`.
+//! The input that is not a message: `/commands` and `!commands`.
 //!
-//! The table is all there is to know about them: help, completion and parsing go by it. What an
-//! argument means in a session is found out by whoever has the session.
+//! Help, completion and parsing all use one table. The owner of the session resolves the arguments.
 
 use std::fmt;
 use treering_agent::ThinkingLevel;
 
-/// Something that was typed and sent.
+/// Parsed input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ParsedInput {
-    /// For the model.
+    /// A message to the model.
     Message(String),
-    /// For the shell.
+    /// A command for the shell.
     Shell {
         /// The command line.
         command: String,
-        /// Whether the model sees it.
+        /// Whether the command and its output are part of the context.
         in_context: bool,
     },
-    /// For the chat.
+    /// A command of the chat.
     Command(ChatCommand),
 }
 
-/// A command. A place is the id of an entry or its beginning, a label, or the number of a branch.
+/// A command of the chat. An entry is given by its id or a unique prefix, by a label, or by the
+/// number of a branch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the table says what each does")]
@@ -51,7 +51,7 @@ pub enum ChatCommand {
     Quit,
 }
 
-/// What comes along when a branch is left.
+/// The summary of the branch that is left.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[allow(missing_docs, reason = "each is what it says")]
 pub enum SummaryChoice {
@@ -60,7 +60,7 @@ pub enum SummaryChoice {
     Generate(Option<String>),
 }
 
-/// What the words after a command are.
+/// The kind of a command's argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ArgumentKind {
     Nothing,
@@ -70,7 +70,7 @@ pub(crate) enum ArgumentKind {
     Model,
 }
 
-/// A row of the table.
+/// The description of a command.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CommandSpec {
     pub name: &'static str,
@@ -88,68 +88,58 @@ const fn spec(
     CommandSpec { name, arguments, about, takes }
 }
 
-/// Every command.
+/// All commands.
 pub(crate) const TABLE: [CommandSpec; 22] = [
-    spec("tree", "", "choose a place in the tree", ArgumentKind::Nothing),
-    spec(
-        "branch",
-        "[PLACE]",
-        "a new session from before a message; else choose one",
-        ArgumentKind::Place,
-    ),
+    spec("tree", "", "navigate the session tree", ArgumentKind::Nothing),
+    spec("branch", "[ENTRY]", "fork before a message into a new session", ArgumentKind::Place),
     spec(
         "branch-here",
-        "PLACE [SUMMARY | --summarize [FOCUS]]",
-        "go on from a place in this session",
+        "ENTRY [SUMMARY | --summarize [FOCUS]]",
+        "continue from an entry in this session",
         ArgumentKind::Place,
     ),
-    spec("branches", "", "list the branches, with numbers", ArgumentKind::Nothing),
-    spec("switch", "PLACE", "go to another branch", ArgumentKind::Place),
-    spec("pop", "[PLACE]", "take back your last message, with a summary", ArgumentKind::Place),
+    spec("branches", "", "list branches with numbers", ArgumentKind::Nothing),
+    spec("switch", "ENTRY", "switch to another branch", ArgumentKind::Place),
+    spec("pop", "[ENTRY]", "undo your last message, with a summary", ArgumentKind::Place),
+    spec("fork", "[ENTRY]", "fork at an entry into a new session", ArgumentKind::Place),
+    spec("clone", "", "copy this branch into a new session", ArgumentKind::Nothing),
+    spec("compact", "[FOCUS]", "replace older context with a summary", ArgumentKind::Text),
     spec(
-        "fork",
-        "[PLACE]",
-        "a new session from a place; else choose a message",
+        "label",
+        "[ENTRY] TEXT",
+        "label an entry (default: the last); - removes it",
         ArgumentKind::Place,
     ),
-    spec("clone", "", "a new session with this branch", ArgumentKind::Nothing),
-    spec("compact", "[FOCUS]", "replace older context by a summary", ArgumentKind::Text),
-    spec("label", "[ENTRY] TEXT", "label an entry, else the last; - clears", ArgumentKind::Place),
-    spec("name", "[TEXT]", "name the session", ArgumentKind::Text),
+    spec("name", "[TEXT]", "show or set the session name", ArgumentKind::Text),
     spec(
         "export-branch",
-        "[PLACE] [FILE]",
-        "write what is below a place to a file",
+        "[ENTRY] [FILE]",
+        "export an entry and all below it to a file",
         ArgumentKind::Place,
     ),
-    spec(
-        "cherry-pick",
-        "PLACE[..PLACE]",
-        "copy an entry, or some, to this branch",
-        ArgumentKind::Place,
-    ),
+    spec("cherry-pick", "ENTRY[..ENTRY]", "copy entries to this branch", ArgumentKind::Place),
     spec(
         "merge",
-        "PLACE [--full | FOCUS]",
-        "bring another branch's work here",
+        "ENTRY [--full | FOCUS]",
+        "merge another branch into this one",
         ArgumentKind::Place,
     ),
-    spec("resume", "", "choose another session", ArgumentKind::Nothing),
-    spec("new", "", "begin a new session", ArgumentKind::Nothing),
-    spec("model", "[NAME]", "talk to another model", ArgumentKind::Model),
-    spec("thinking", "[LEVEL]", "set how much the model should think", ArgumentKind::Level),
-    spec("context", "", "what the model sees", ArgumentKind::Nothing),
-    spec("cost", "", "what was used", ArgumentKind::Nothing),
-    spec("help", "", "commands and keys", ArgumentKind::Nothing),
-    spec("quit", "", "leave", ArgumentKind::Nothing),
+    spec("resume", "", "open another session", ArgumentKind::Nothing),
+    spec("new", "", "start a new session", ArgumentKind::Nothing),
+    spec("model", "[NAME]", "show or change the model", ArgumentKind::Model),
+    spec("thinking", "[LEVEL]", "show or set the thinking level", ArgumentKind::Level),
+    spec("context", "", "show the context of the model", ArgumentKind::Nothing),
+    spec("cost", "", "show tokens and cost", ArgumentKind::Nothing),
+    spec("help", "", "show commands and keys", ArgumentKind::Nothing),
+    spec("quit", "", "quit the program", ArgumentKind::Nothing),
 ];
 
-/// Why something that was typed cannot be done.
+/// The error of input that cannot be executed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CommandError {
-    /// No command is called so; one that is may be meant.
+    /// The command is unknown; the second value is a similar command.
     Unknown(String, Option<&'static str>),
-    /// The command needs something else after it.
+    /// The arguments are wrong; the values are the command and its arguments.
     Usage(&'static str, &'static str),
 }
 
@@ -157,10 +147,10 @@ impl fmt::Display for CommandError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             CommandError::Unknown(name, Some(near)) => {
-                write!(f, "there is no /{name}: did you mean /{near}?")
+                write!(f, "unknown command /{name}; did you mean /{near}?")
             }
             CommandError::Unknown(name, None) => {
-                write!(f, "there is no /{name}: see /help, or put a space first to send it as text")
+                write!(f, "unknown command /{name}; see /help, or put a space first to send it")
             }
             CommandError::Usage(name, arguments) => {
                 write!(f, "{}", format!("usage: /{name} {arguments}").trim_end())
@@ -172,7 +162,7 @@ impl fmt::Display for CommandError {
 impl std::error::Error for CommandError {}
 
 impl ParsedInput {
-    /// Reads what was typed.
+    /// Parses input.
     ///
     /// ```
     /// use treering_tui::chat::{ChatCommand, ParsedInput};
@@ -191,7 +181,7 @@ impl ParsedInput {
             return Ok(ParsedInput::Message(text.trim().to_owned()));
         };
         let (name, arguments) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-        // A path is something to talk about.
+        // A path such as `/usr/bin` is part of a message.
         if name.contains('/') || name.is_empty() {
             return Ok(ParsedInput::Message(text.trim().to_owned()));
         }
@@ -206,13 +196,13 @@ fn shell(command: &str, in_context: bool) -> Result<ParsedInput, CommandError> {
     match command.trim() {
         "" => Err(CommandError::Usage(
             "help",
-            "   !COMMAND runs a command, !! keeps it from the model",
+            "   !COMMAND runs a shell command, !!COMMAND hides it from the model",
         )),
         command => Ok(ParsedInput::Shell { command: command.to_owned(), in_context }),
     }
 }
 
-/// A command and what stands after it; `None` if that is wrong.
+/// Parses a command and its arguments; `None` if the arguments are wrong.
 fn command(name: &str, rest: &str) -> Option<ChatCommand> {
     let (first, more) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
     let more = more.trim();
@@ -262,14 +252,15 @@ fn summary(text: &str) -> SummaryChoice {
     }
 }
 
-/// The command that begins alike, or that is one slip away.
+/// Returns the command that begins with `name`, or differs from it by one typing error.
 fn near(name: &str) -> Option<&'static str> {
     let mut names = TABLE.iter().map(|spec| spec.name);
     let alike = names.clone().find(|known| !name.is_empty() && known.starts_with(name));
     alike.or_else(|| names.find(|known| is_near(name, known)))
 }
 
-/// Whether one letter too many, too few, or another makes the difference, or two are swapped.
+/// Returns whether two words differ by one inserted, deleted or replaced letter, or by two swapped
+/// letters.
 fn is_near(a: &str, b: &str) -> bool {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     if a.len().abs_diff(b.len()) > 1 {
@@ -285,7 +276,7 @@ fn is_near(a: &str, b: &str) -> bool {
 }
 
 impl ChatCommand {
-    /// Whether it only looks, so that it need not wait for what is going on.
+    /// Returns whether the command changes nothing, so that it can run while a task is running.
     pub(crate) fn is_read_only(&self) -> bool {
         let is_question = |text: &str| text.is_empty();
         match self {

@@ -1,29 +1,29 @@
-//! Completing what is typed: commands by their names, arguments by what there is.
+//! Completes commands and their arguments.
 
 use super::commands::{ArgumentKind, TABLE};
 use treering_agent::ThinkingLevel;
 
-/// What arguments can be, as far as it is known.
+/// The known values of arguments.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CompletionSources {
-    /// Places: what to type, and what it is.
+    /// The entries that can be named: the text to type, and a description.
     pub places: Vec<(String, String)>,
-    /// Models.
+    /// The names of models.
     pub models: Vec<String>,
 }
 
-/// What may stand at the cursor.
+/// The completions of the word at the cursor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Completion {
-    /// Where the word begins.
+    /// The beginning of the word.
     pub start: usize,
-    /// What it may be, and what that is.
+    /// The completions with their descriptions.
     pub candidates: Vec<(String, String)>,
-    /// Which of them stands there.
+    /// The completion that is in the editor.
     pub at: Option<usize>,
 }
 
-/// What the word before the cursor may become; `before` is all that stands before it.
+/// Returns the completions of the word before the cursor; `before` is the text before the cursor.
 pub(crate) fn complete(before: &str, names: &CompletionSources) -> Option<Completion> {
     let rest = before.strip_prefix('/').filter(|rest| !rest.contains('\n'))?;
     let start = before.rfind(char::is_whitespace).map_or(0, |at| at + 1);
@@ -53,7 +53,8 @@ fn unexplained<T: AsRef<str>>(words: impl IntoIterator<Item = T>) -> Vec<(String
 }
 
 impl Completion {
-    /// The next one, or all that they have in common if that is more than there is.
+    /// Returns the next completion, or the common prefix of all completions if it is longer than
+    /// the word.
     pub(crate) fn next(&mut self, word: &str) -> Option<String> {
         let common = self.common();
         if self.at.is_none() && common.len() > word.len() && self.candidates.len() > 1 {
@@ -66,7 +67,7 @@ impl Completion {
         Some(if is_only { format!("{candidate} ") } else { candidate.clone() })
     }
 
-    /// The one before.
+    /// Returns the previous completion.
     pub(crate) fn previous(&mut self, _: &str) -> Option<String> {
         let last = self.candidates.len().checked_sub(1)?;
         let at = self.at.map_or(last, |at| at.checked_sub(1).unwrap_or(last));

@@ -1,9 +1,10 @@
 //! Texts that were written but not sent.
 //!
-//! A text in the editor is replaced by others: a message that is edited again, an earlier one brought
-//! back with ↑. The replaced text is put aside and stays reachable by a key until it is sent.
+//! The text in the editor may be replaced: by a message that is edited again, or by an earlier
+//! message brought back with ↑. The replaced text becomes a draft and can be restored with a key
+//! until it is sent.
 
-/// The number of drafts that are kept; beyond it the oldest is dropped.
+/// The largest number of drafts; the oldest ones are dropped.
 const MAX_DRAFTS: usize = 50;
 
 /// Drafts that were put aside, the newest last.
@@ -56,7 +57,7 @@ impl Drafts {
 pub struct UnsentText {
     /// The text in the editor.
     pub text: String,
-    /// The drafts beside it.
+    /// The drafts.
     pub drafts: Drafts,
 }
 

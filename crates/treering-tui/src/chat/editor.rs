@@ -1,36 +1,37 @@
-//! What a person writes: several lines, and a place in them.
+//! A text editor for several lines.
 //!
-//! Moves and deletes by what a reader sees as one character. Rows are lines as they stand on the
-//! screen: a long line takes several. They are laid out anew when text or width change, so drawing
-//! looks only at the rows that are seen.
+//! The cursor moves and deletes by grapheme clusters. Rows are lines as they appear on the screen,
+//! where a long line takes several rows. They are laid out again when the text or the width
+//! changes, so that drawing reads only the visible rows.
 
 use super::pastes::{self, Pastes};
-use crate::text::{columns, safe_line};
+use treering_display::columns::columns;
+use treering_display::text::safe_line;
 use unicode_segmentation::UnicodeSegmentation;
 
 /// The longest text that can be written or pasted, in bytes.
 pub(crate) const MAX_BYTES: usize = 16 << 20;
-/// A longer text that is put into the editor as a whole is shown as a marker: laying it out would take
-/// longer than a key press may.
+/// A longer text that replaces the content is shown as a marker, because laying it out would take
+/// too long.
 const MAX_SHOWN: usize = 64 * 1024;
 
-/// A row: where it begins and ends in the text, without the line break.
+/// The range of a row in the text, without the line break.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct EditorRow {
     pub start: usize,
     pub end: usize,
 }
 
-/// Text with a cursor.
+/// A text with a cursor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Editor {
     text: String,
-    /// In bytes, always between two characters.
+    /// The position in bytes, always between two characters.
     cursor: usize,
-    /// What was deleted last, to be brought back.
+    /// The text that was deleted last, for `yank`.
     killed: String,
     pastes: Pastes,
-    /// The column that up and down try to keep.
+    /// The column that moving up and down keeps.
     column: Option<usize>,
     width: usize,
     rows: Vec<EditorRow>,
@@ -45,7 +46,7 @@ impl Default for Editor {
     }
 }
 
-/// What there is.
+/// Reading.
 impl Editor {
     /// Returns everything that was written, with pasted texts in place of their markers.
     pub fn content(&self) -> String {
@@ -57,12 +58,12 @@ impl Editor {
         &self.text
     }
 
-    /// Whether there is nothing.
+    /// Returns whether there is no text.
     pub fn is_empty(&self) -> bool {
         self.text.is_empty()
     }
 
-    /// The text before the cursor and the text after it.
+    /// Returns the text before the cursor and the text after it.
     pub fn halves(&self) -> (&str, &str) {
         self.text.split_at_checked(self.cursor).unwrap_or((&self.text, ""))
     }
@@ -71,12 +72,12 @@ impl Editor {
         &self.rows
     }
 
-    /// The text of a row.
+    /// Returns the text of a row.
     pub(crate) fn row(&self, row: EditorRow) -> &str {
         self.text.get(row.start..row.end).unwrap_or_default()
     }
 
-    /// The row with the cursor, and the text before it in that row.
+    /// Returns the row of the cursor, and the text before the cursor in that row.
     pub(crate) fn place(&self) -> (usize, &str) {
         let row = self.rows.partition_point(|row| row.start <= self.cursor).saturating_sub(1);
         let start = self.rows.get(row).map_or(0, |row| row.start);
@@ -84,13 +85,13 @@ impl Editor {
     }
 }
 
-/// Writing.
+/// Editing.
 impl Editor {
-    /// Puts another text in the place of all of it, the cursor at its end.
+    /// Replaces the text, and moves the cursor to its end.
     pub fn set(&mut self, text: &str) {
         self.text.clear();
         self.cursor = 0;
-        // A marker that was deleted can be brought back.
+        // The paste of a deleted marker is kept for `yank`.
         let killed = &self.killed;
         self.pastes.retain(|marker| killed.contains(marker));
         let text = clean(text);
@@ -109,7 +110,7 @@ impl Editor {
         fits
     }
 
-    /// As [`insert`](Editor::insert), but shows a long text as a marker.
+    /// Inserts text as [`insert`](Editor::insert) does, but shows a long text as a marker.
     pub fn paste(&mut self, text: &str) -> bool {
         let text = clean(text);
         let fits = self.has_room(text.len());
@@ -130,7 +131,7 @@ impl Editor {
         self.changed();
     }
 
-    /// Puts text in the place of what is between `start` and the cursor.
+    /// Replaces the text between `start` and the cursor.
     pub(crate) fn replace_from(&mut self, start: usize, text: &str) {
         if start <= self.cursor && self.text.is_char_boundary(start) {
             self.text.replace_range(start..self.cursor, "");
@@ -139,7 +140,7 @@ impl Editor {
         }
     }
 
-    /// ArgumentKind everything out and returns it; it can be brought back.
+    /// Removes the text and returns it; `yank` restores it.
     pub fn clear(&mut self) -> String {
         let content = self.content();
         self.killed = std::mem::take(&mut self.text);
@@ -177,7 +178,7 @@ impl Editor {
         self.kill(self.word_start()..self.cursor);
     }
 
-    /// Brings back what was deleted last.
+    /// Inserts the text that was deleted last.
     pub fn yank(&mut self) {
         let killed = self.killed.clone();
         if self.has_room(self.pastes.expanded_len(&killed)) {
@@ -210,7 +211,7 @@ impl Editor {
     }
 
     fn changed(&mut self) {
-        // What was on both sides of an edit may be one character now.
+        // The characters on both sides of an edit may be one cluster now.
         let is_between = |at| {
             let (start, end) = (self.line_start(), self.line_end());
             let line = self.text.get(start..end).unwrap_or_default();
@@ -224,24 +225,24 @@ impl Editor {
     }
 }
 
-/// Moving.
+/// Moving the cursor.
 impl Editor {
-    /// One character to the left.
+    /// Moves one character to the left.
     pub fn left(&mut self) {
         self.go(self.before());
     }
 
-    /// One character to the right.
+    /// Moves one character to the right.
     pub fn right(&mut self) {
         self.go(self.after());
     }
 
-    /// To the beginning of the word before the cursor.
+    /// Moves to the beginning of the word before the cursor.
     pub fn word_left(&mut self) {
         self.go(self.word_start());
     }
 
-    /// To the end of the word after the cursor.
+    /// Moves to the end of the word after the cursor.
     pub fn word_right(&mut self) {
         let (_, after) = self.halves();
         let blanks = after.len() - after.trim_start().len();
@@ -249,23 +250,23 @@ impl Editor {
         self.go(word.map_or(self.text.len(), |word| self.cursor + blanks + word));
     }
 
-    /// To the beginning of the line.
+    /// Moves to the beginning of the line.
     pub fn home(&mut self) {
         self.go(self.line_start());
     }
 
-    /// To the end of the line.
+    /// Moves to the end of the line.
     pub fn end(&mut self) {
         self.go(self.line_end());
     }
 
-    /// One row up; `false` in the first one.
+    /// Moves one row up; returns `false` in the first row.
     pub fn up(&mut self) -> bool {
         let (row, _) = self.place();
         row.checked_sub(1).is_some_and(|row| self.go_to_row(row))
     }
 
-    /// One row down; `false` in the last one.
+    /// Moves one row down; returns `false` in the last row.
     pub fn down(&mut self) -> bool {
         let (row, _) = self.place();
         self.go_to_row(row + 1)
@@ -283,7 +284,7 @@ impl Editor {
             }
             used += columns(&safe_line(cluster));
         }
-        // The end of a row that goes on is the beginning of the next one.
+        // The end of a wrapped row is the beginning of the next row.
         let goes_on = self.rows.get(row + 1).is_some_and(|next| next.start == target.end);
         if cursor == target.end && goes_on {
             let last = self.row(target).grapheme_indices(true).next_back();
@@ -328,9 +329,9 @@ impl Editor {
     }
 }
 
-/// Standing on a screen.
+/// Layout.
 impl Editor {
-    /// Breaks lines so that they fit into so many columns, one of them for the cursor.
+    /// Wraps lines to `width` columns, one of which is for the cursor.
     pub(crate) fn lay_out(&mut self, width: usize) {
         self.width = width.max(2);
         self.rows.clear();
@@ -352,7 +353,7 @@ impl Editor {
             row.end = end;
             self.rows.push(row);
             if used >= self.width {
-                // The cursor needs a place behind a row that is full.
+                // The cursor needs a row after a full one.
                 self.rows.push(EditorRow { start: end, end });
             }
             start = end + 1;
@@ -360,7 +361,7 @@ impl Editor {
     }
 }
 
-/// Text as it can be written: line breaks are `\n`, and there are no other control characters but tabs.
+/// Returns a text with `\n` as line breaks, and without other control characters except tabs.
 fn clean(text: &str) -> String {
     let text = text.replace("\r\n", "\n").replace('\r', "\n");
     let is_text = |character: &char| !character.is_control() || matches!(character, '\n' | '\t');

@@ -8,9 +8,9 @@ use crate::theme::Tone;
 
 /// Returns the help page: commands and keys.
 pub(crate) fn page(bindings: &Bindings<ChatAction>) -> Page {
-    let mut lines = vec![StyledLine::new(Tone::Plain, "What you write is said to the model.")];
-    row(&mut lines, "!COMMAND", "run a command; the model sees it with the next question");
-    row(&mut lines, "!!COMMAND", "run a command that is not for the model");
+    let mut lines = vec![StyledLine::new(Tone::Plain, "Text is sent to the model.")];
+    row(&mut lines, "!COMMAND", "run a shell command; the model sees it with the next message");
+    row(&mut lines, "!!COMMAND", "run a shell command without showing it to the model");
     lines.extend([StyledLine::default(), StyledLine::new(Tone::Title, "Commands")]);
     for spec in TABLE {
         let typed = format!("/{} {}", spec.name, spec.arguments);
@@ -18,7 +18,7 @@ pub(crate) fn page(bindings: &Bindings<ChatAction>) -> Page {
     }
     lines.push(StyledLine::new(
         Tone::Dim,
-        "A PLACE is an entry's id or its beginning, a label, or a number from /branches.",
+        "ENTRY is an entry id or its unique prefix, a label, or a branch number from /branches.",
     ));
     lines.push(StyledLine::default());
     lines.push(StyledLine::new(Tone::Title, "Keys"));
@@ -28,7 +28,7 @@ pub(crate) fn page(bindings: &Bindings<ChatAction>) -> Page {
     Page { lines }
 }
 
-/// Two columns. What is too long for the first has a line of its own.
+/// Adds a line of two columns. A text that is too long for the first column gets a line of its own.
 fn row(lines: &mut Vec<StyledLine>, left: &str, right: &str) {
     const LEFT: usize = 24;
     let mut left = left;

@@ -1,12 +1,12 @@
-//! What was said before, to be said again.
+//! The messages that were sent before.
 
-/// Texts, oldest first, and a place among them.
+/// The earlier messages, oldest first, and the one that is in the editor.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct InputHistory {
     past: Vec<String>,
-    /// Which of them is in the editor.
+    /// The message that is in the editor.
     at: Option<usize>,
-    /// What was in the editor before.
+    /// The text that was in the editor before.
     draft: String,
 }
 
@@ -16,23 +16,23 @@ impl InputHistory {
         self.at.map(|_| self.draft.as_str())
     }
 
-    /// Whether the text in the editor is an earlier one that was changed.
+    /// Returns whether the text in the editor is an earlier message that was changed.
     pub(crate) fn is_edited(&self, current: &str) -> bool {
         self.at.is_some_and(|at| self.past.get(at).is_none_or(|past| past != current))
     }
 
-    /// What there is from now on.
+    /// Replaces the messages.
     pub(crate) fn replace(&mut self, past: Vec<String>) {
         *self = InputHistory { past, ..InputHistory::default() };
     }
 
-    /// Stops walking; the text in the editor is what is being written.
+    /// Leaves the history; the text in the editor becomes new text.
     pub(crate) fn leave(&mut self) {
         self.at = None;
         self.draft.clear();
     }
 
-    /// One more, the newest.
+    /// Adds a message.
     pub(crate) fn add(&mut self, text: &str) {
         self.at = None;
         if self.past.last().is_none_or(|last| last != text) && !text.trim().is_empty() {
@@ -40,7 +40,7 @@ impl InputHistory {
         }
     }
 
-    /// The one before; what is in the editor is remembered.
+    /// Returns the previous message, and remembers the text in the editor.
     pub(crate) fn back(&mut self, current: &str) -> Option<&str> {
         let at = match self.at {
             Some(at) => at.checked_sub(1)?,
@@ -54,7 +54,7 @@ impl InputHistory {
         self.past.get(at).map(String::as_str)
     }
 
-    /// The one after; after the newest, what was in the editor.
+    /// Returns the next message; after the newest, the text that was in the editor.
     pub(crate) fn forward(&mut self) -> Option<&str> {
         let at = self.at? + 1;
         self.at = Some(at).filter(|at| *at < self.past.len());

@@ -1,9 +1,9 @@
-//! A list of one's own messages to choose from: the chosen one is where a fork begins.
+//! A list of the user's messages, to choose the one before which a fork begins.
 
-use crate::text::one_line;
 use treering::EntryId;
+use treering_display::line::one_line;
 
-/// A row is cut after so many characters.
+/// The largest number of characters of a row.
 const MAX_ROW: usize = 1000;
 
 /// The messages and the chosen one.
@@ -23,12 +23,12 @@ impl MessageSelector {
         Some(MessageSelector { rows, at })
     }
 
-    /// Chooses the message that is `rows` further down, as far as there are any.
+    /// Moves the choice by `rows`, within the list.
     pub(crate) fn step(&mut self, rows: isize) {
         self.at = self.at.saturating_add_signed(rows).min(self.rows.len().saturating_sub(1));
     }
 
-    /// Returns the first row on a screen of so many rows.
+    /// Returns the first visible row on a screen of `height` rows.
     pub(crate) fn top(&self, height: usize) -> usize {
         let last = self.rows.len().saturating_sub(height);
         self.at.saturating_sub(height / 2).min(last)

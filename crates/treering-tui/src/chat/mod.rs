@@ -1,10 +1,10 @@
-//! The chat: a conversation with a model, on any branch of a session.
+//! The chat: a conversation with a model on any branch of a session.
 //!
-//! `editor` is what is being written, `drafts` what was put aside unsent, `history` what was sent, `commands` and `complete` what can be typed
-//! besides. `transcript` is what was said, as far as the screen needs it; `block` makes its lines.
-//! `pastes` are long texts that the editor shows as markers, `selector` is a list of messages to fork from.
-//! `state` holds it together, `update` changes it, `send` is what Enter does, `view` draws it; `help`
-//! is the list of commands and keys.
+//! `editor` edits the text, `drafts` holds unsent texts, `input_history` the sent ones, `pastes`
+//! the long texts that the editor shows as markers. `commands` parses input, `completion` completes
+//! it, `help` lists commands and keys. `transcript` holds the visible part of the conversation and
+//! `block` renders its entries; `message_selector` is a list of messages to fork from. `state`
+//! holds the state, `update` changes it, `send` handles Enter, `view` draws it.
 
 mod action;
 mod areas;

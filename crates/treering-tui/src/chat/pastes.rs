@@ -1,7 +1,7 @@
-//! Long texts that stand in the editor as a short marker, `[paste #1: 1234 lines]`.
+//! Long texts that the editor shows as a short marker, `[paste #1: 1234 lines]`.
 //!
-//! A marker is one character to the editor: the cursor passes over it and deleting removes all of it.
-//! What is sent, kept or compared has the text in its place.
+//! The editor treats a marker as one character: the cursor passes over it, and deleting removes all
+//! of it. A text that is sent, stored or compared contains the pasted text instead.
 
 use std::ops::Range;
 
@@ -19,11 +19,11 @@ struct Paste {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Pastes {
     pastes: Vec<Paste>,
-    /// The number of the last one.
+    /// The number of the last paste.
     count: usize,
 }
 
-/// Whether a pasted text is shown as a marker.
+/// Returns whether a pasted text is shown as a marker.
 pub(crate) fn is_long(text: &str) -> bool {
     text.len() > MAX_BYTES || text.split('\n').nth(MAX_LINES).is_some()
 }
@@ -46,7 +46,7 @@ impl Pastes {
         self.pastes.retain(|paste| is_wanted(&paste.marker));
     }
 
-    /// Returns where markers stand in a text, in order, and the texts behind them.
+    /// Returns the ranges of markers in a text, in order, and their pasted texts.
     fn places<'a>(&'a self, text: &str) -> Vec<(Range<usize>, &'a str)> {
         let mut places: Vec<(Range<usize>, &str)> = Vec::new();
         for paste in &self.pastes {
@@ -57,7 +57,7 @@ impl Pastes {
         places
     }
 
-    /// Returns the marker around a place in a text, if the place is inside of one.
+    /// Returns the marker around a position, if the position is inside one.
     pub(crate) fn around(&self, text: &str, at: usize) -> Option<Range<usize>> {
         let mut places = self.places(text).into_iter().map(|(range, _)| range);
         places.find(|range| range.start < at && at < range.end)
@@ -96,7 +96,7 @@ mod tests {
         assert_eq!(lines, "[paste #1: 3 lines]");
         let one = pastes.add(format!("{lines}é"));
         assert_eq!(one, "[paste #2: 20 characters]");
-        // A marker inside a pasted text is text.
+        // A marker inside a pasted text is plain text.
         let text = format!("x {one} y {lines}{lines}");
         assert_eq!(pastes.expand(&text), "x [paste #1: 3 lines]é y a\nb\nc\na\nb\nc\n");
         assert_eq!(pastes.expanded_len(&text), pastes.expand(&text).len());

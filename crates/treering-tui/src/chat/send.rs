@@ -1,4 +1,4 @@
-//! Sending what was written: to the model, to the shell, or to the chat itself.
+//! Sends the text in the editor: to the model, to the shell, or to the chat.
 
 use super::action::ChatAction;
 use super::commands::{ChatCommand, ParsedInput};
@@ -8,10 +8,10 @@ use super::update::{ChatEffect, ExitReason};
 use crate::Notice;
 use crate::page::Page;
 
-/// ArgumentKind what is in the editor out of it, to be sent.
+/// Removes the text from the editor before it is sent.
 fn take(state: &mut ChatState) {
     let text = state.editor.content();
-    // A text that was being written before ↑ brought this one back is not sent with it.
+    // The text that was in the editor before ↑ becomes a draft.
     if let Some(draft) = state.history.draft().map(str::to_owned) {
         state.drafts.put_aside(&draft);
     }
@@ -45,7 +45,7 @@ pub(super) fn send(
     };
     let is_read_only = matches!(&typed, ParsedInput::Command(command) if command.is_read_only());
     if state.work.is_some() && !is_read_only {
-        let why = "something is going on: wait, or stop it with Esc";
+        let why = "a task is running; wait for it, or press Esc to stop it";
         state.notice = Some(Notice::failure(why));
         return;
     }
@@ -72,14 +72,14 @@ pub(super) fn send(
     }
 }
 
-/// Asks whether to go on in a copy where the session cannot be written to. A second press says yes.
+/// Offers to continue in a copy if the session is read-only. Pressing the key again accepts.
 fn offers_copy(state: &mut ChatState, armed: Option<ChatAction>) -> bool {
     let Some(why) = &state.status.read_only else { return false };
     if armed == Some(ChatAction::Send) {
         return false;
     }
     let key = state.bindings.key(ChatAction::Send).map_or("send".to_owned(), |key| key.to_string());
-    state.notice = Some(Notice::new(format!("{why}: {key} again goes on in a copy")));
+    state.notice = Some(Notice::new(format!("{why}; press {key} again to continue in a copy")));
     state.armed = Some(ChatAction::Send);
     true
 }

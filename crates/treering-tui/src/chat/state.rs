@@ -1,4 +1,4 @@
-//! Everything there is to know about what is on the screen.
+//! The state of the chat. It is plain data: it reads and writes nothing.
 
 use super::action::ChatAction;
 use super::block::{self, Folding, StreamKind};
@@ -14,22 +14,22 @@ use crate::page::{Page, StyledLine};
 use crate::theme::Theme;
 use treering::EntryId;
 
-/// What the status line says about the session.
+/// The content of the status line.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Status {
-    /// The session's name, or what stands for it.
+    /// The name of the session, or the beginning of its id.
     pub name: String,
-    /// The model that answers, if there is one.
+    /// The model, if one is configured.
     pub model: Option<String>,
-    /// How much it thinks.
+    /// The thinking level.
     pub thinking: String,
-    /// How large the context is, if that is known.
+    /// The size of the context in tokens, if it is known.
     pub tokens: Option<u64>,
-    /// How large it may become.
+    /// The size of the context window in tokens.
     pub window: u64,
-    /// What the branch cost so far.
+    /// The cost of the branch.
     pub cost: String,
-    /// Why the session cannot be written to, if that is so.
+    /// The reason why the session is read-only, if it is.
     pub read_only: Option<String>,
 }
 
@@ -45,44 +45,44 @@ pub enum DoubleEscape {
     Nothing,
 }
 
-/// The widest that a conversation is laid out: longer lines are hard to read.
+/// The largest width of the conversation. Longer lines are hard to read.
 const MAX_TEXT: usize = 100;
 
-/// What is going on.
+/// The running task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ChatTask {
     pub what: String,
     pub seconds: u64,
-    /// How many characters have come.
+    /// The number of characters received.
     pub characters: usize,
     pub is_stopping: bool,
-    /// Why nothing comes at the moment: a request that failed is sent again.
+    /// The reason for a retry of the request.
     pub retry: Option<String>,
 }
 
-/// What is just streaming.
+/// A text that is streaming.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct StreamingText {
     pub arrival: StreamKind,
     pub heading: String,
     pub text: String,
-    /// The model's thoughts before the text.
+    /// The thinking before the text.
     pub thinking: String,
-    /// Whether its lines are those of an older text.
+    /// Whether the rendered lines are out of date.
     pub is_stale: bool,
 }
 
-/// A page that lies over the transcript.
+/// A page over the transcript.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ChatOverlay {
     pub title: String,
     pub page: Page,
-    /// As wide as the screen.
+    /// The lines, wrapped to the width of the screen.
     pub lines: Vec<StyledLine>,
     pub top: usize,
 }
 
-/// The chat.
+/// The state of the chat.
 #[derive(Debug, Clone)]
 pub struct ChatState {
     pub(crate) size: (u16, u16),
@@ -91,7 +91,7 @@ pub struct ChatState {
     pub(crate) editor: Editor,
     pub(crate) history: InputHistory,
     pub(crate) drafts: Drafts,
-    /// The text that the last key deleted as a whole.
+    /// The text that the last key deleted.
     pub(crate) cleared: Option<String>,
     pub(crate) transcript: Transcript,
     pub(crate) streaming: Option<StreamingText>,
@@ -103,16 +103,16 @@ pub struct ChatState {
     pub(crate) status: Status,
     pub(crate) names: CompletionSources,
     pub(crate) completion: Option<Completion>,
-    /// What a second press of the same key does.
+    /// The action that a second press of the same key confirms.
     pub(crate) armed: Option<ChatAction>,
     pub(crate) double_escape: DoubleEscape,
-    /// How to get a model, for those who have none.
+    /// The instructions for configuring a model.
     pub(crate) no_model: String,
 }
 
 impl ChatState {
-    /// A chat in which nothing was said yet. `draft` is in the editor; `no_model` is what somebody
-    /// reads who says something while there is no model.
+    /// Creates an empty chat with `draft` in the editor. `no_model` is shown when a message is sent
+    /// without a configured model.
     pub fn new(draft: &str, no_model: &str) -> Self {
         let mut editor = Editor::default();
         editor.set(draft);
@@ -140,35 +140,35 @@ impl ChatState {
         }
     }
 
-    /// With these colours and keys.
+    /// Sets the colors and the keys.
     #[must_use]
     pub fn with_looks(self, theme: Theme, bindings: Bindings<ChatAction>) -> Self {
         ChatState { theme, bindings, ..self }
     }
 
-    /// With something else for two presses of Esc.
+    /// Sets the action of two presses of Esc.
     #[must_use]
     pub fn with_double_escape(self, double_escape: DoubleEscape) -> Self {
         ChatState { double_escape, ..self }
     }
 
-    /// Continues with what was left unsent, in place of the text in the editor.
+    /// Restores unsent text, in place of the text in the editor.
     #[must_use]
     pub fn with_unsent(mut self, unsent: UnsentText) -> Self {
         self.editor.set(&unsent.text);
         self.drafts = unsent.drafts;
         if !self.drafts.texts().is_empty() {
             let way_back = super::update::way_back(&self);
-            self.notice = Some(Notice::new(format!("unsent text was put aside{way_back}")));
+            self.notice = Some(Notice::new(format!("unsent text was saved as a draft{way_back}")));
         }
         self
     }
 
-    /// Returns everything that was written and not sent.
+    /// Returns all unsent text.
     pub fn unsent(&self) -> UnsentText {
         let mut unsent = UnsentText { text: self.draft(), drafts: self.drafts.clone() };
         match self.history.draft() {
-            // An earlier message that was only looked at is no draft.
+            // An earlier message that was not changed is not a draft.
             Some(draft) if !self.history.is_edited(&unsent.text) => {
                 draft.clone_into(&mut unsent.text)
             }
@@ -186,7 +186,7 @@ impl ChatState {
         self.editor.content()
     }
 
-    /// How wide blocks are, and how much of them is shown.
+    /// Returns the width of blocks, and whether they are folded.
     pub fn block_shape(&self) -> (usize, Folding) {
         (usize::from(self.size.0).min(MAX_TEXT), self.folding)
     }
@@ -196,7 +196,8 @@ impl ChatState {
         self.transcript.wanted()
     }
 
-    /// Lays out what is seen, as far as it is known. To be called before drawing.
+    /// Lays out the visible part of the transcript as far as its blocks are known. It must be
+    /// called before drawing.
     pub fn settle(&mut self) {
         let (width, folding) = self.block_shape();
         match &mut self.streaming {
@@ -213,7 +214,7 @@ impl ChatState {
 
     pub(crate) fn show_overlay(&mut self, title: &str, page: Page) {
         let lines = page.wrapped(usize::from(self.size.0).min(MAX_TEXT)).lines;
-        let title = crate::text::safe_line(title);
+        let title = treering_display::text::safe_line(title);
         self.overlay = Some(ChatOverlay { title, page, lines, top: 0 });
     }
 
@@ -232,7 +233,7 @@ impl ChatState {
         self.editor.lay_out(self.editor_width());
     }
 
-    /// Returns what the word at the cursor may become.
+    /// Returns the completions of the word at the cursor.
     pub(crate) fn hints(&self) -> Option<Completion> {
         let (before, _) = self.editor.halves();
         self.completion.clone().or_else(|| complete(before, &self.names))

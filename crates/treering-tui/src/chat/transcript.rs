@@ -1,31 +1,31 @@
-//! The conversation as lines to scroll in: as few of them as the screen needs.
+//! The conversation as lines to scroll in.
 //!
 //! An entry becomes a block of lines only when it comes near the screen. The owner of the session
-//! makes blocks: `wanted` says which, `learn` takes them. So a conversation of a hundred thousand
-//! entries opens with its last screenful and costs no more than that. What is just streaming stands
-//! behind the last entry as one more block.
+//! renders blocks: `wanted` lists the missing ones, `learn` stores them. So a conversation of a
+//! hundred thousand entries opens with its last screen and costs no more than that. A streaming
+//! text is one more block after the last entry.
 
 use crate::page::StyledLine;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use treering::EntryId;
 
-/// Lines of an entry, no wider than the screen.
+/// The lines of an entry, wrapped to the screen.
 pub type TranscriptBlock = Arc<[StyledLine]>;
 
-/// Where one looks.
+/// The scroll position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum ScrollPosition {
-    /// At the end, wherever that is.
+    /// The end of the conversation.
     #[default]
     End,
-    /// This line of this block is the first on the screen.
+    /// The block and the line in it at the top of the screen.
     At(usize, usize),
 }
 
-/// The number of blocks that are kept before those far from the screen are forgotten.
+/// The largest number of cached blocks; beyond it, blocks far from the screen are dropped.
 const MAX_BLOCKS: usize = 2048;
-/// The largest number of blocks that are asked for at a time.
+/// The largest number of blocks that are requested at a time.
 const BATCH: usize = 16;
 
 /// The transcript of a path.
@@ -41,14 +41,14 @@ pub(crate) struct Transcript {
 }
 
 impl Transcript {
-    /// Another path. What is known of its entries stays known.
+    /// Sets the entries of the path. Blocks of known entries are kept.
     pub(crate) fn set_entries(&mut self, entries: Vec<EntryId>) {
         if let ScrollPosition::At(block, line) = self.position {
             let seen = self.entries.get(block);
             let now = match seen {
                 Some(seen) if entries.get(block) == Some(seen) => Some(block),
                 Some(seen) => entries.iter().position(|entry| entry == seen),
-                // The streamed answer is an entry now, or there is none.
+                // The streamed answer has become an entry, or was dropped.
                 None => Some(block),
             };
             self.position =
@@ -61,7 +61,7 @@ impl Transcript {
         &self.entries
     }
 
-    /// Lines of what is streaming.
+    /// Sets the lines of the streaming text.
     pub(crate) fn set_streaming(&mut self, lines: Vec<StyledLine>) {
         self.streaming = lines;
     }
@@ -70,22 +70,22 @@ impl Transcript {
         !self.streaming.is_empty()
     }
 
-    /// Blocks that were asked for.
+    /// Stores blocks that were requested.
     pub(crate) fn learn(&mut self, blocks: Vec<(EntryId, TranscriptBlock)>) {
         self.blocks.extend(blocks);
     }
 
-    /// All blocks have to be made anew.
+    /// Drops all blocks.
     pub(crate) fn forget(&mut self) {
         self.blocks.clear();
     }
 
-    /// An entry has to be made anew.
+    /// Drops the block of an entry.
     pub(crate) fn forget_entry(&mut self, entry: &EntryId) {
         self.blocks.remove(entry);
     }
 
-    /// Returns whether one looks at the end.
+    /// Returns whether the end is shown.
     pub(crate) fn is_at_end(&self) -> bool {
         self.position == ScrollPosition::End
     }
@@ -104,7 +104,7 @@ impl Transcript {
         self.position = ScrollPosition::End;
     }
 
-    /// Returns which entries have to become blocks before the screen can be drawn.
+    /// Returns the entries that must be rendered before the screen can be drawn.
     pub(crate) fn wanted(&self) -> &[EntryId] {
         &self.wanted
     }
@@ -121,7 +121,7 @@ impl Transcript {
         }
     }
 
-    /// Scrolls as far as it was asked for and blocks are known, and finds out what is wanted.
+    /// Scrolls as far as the blocks are known, and finds the blocks that are missing.
     pub(crate) fn settle(&mut self, height: usize) {
         self.wanted.clear();
         if self.scroll_pending(height).is_none() {
@@ -129,7 +129,7 @@ impl Transcript {
         }
         if let ScrollPosition::At(block, line) = self.position {
             match self.fill_down(block, line, height) {
-                // There is nothing below to see: the end is the end.
+                // Fewer lines than the screen has are left, so the end is shown.
                 Some(lines) if lines < height => self.position = ScrollPosition::End,
                 Some(_) => {}
                 None => return,
@@ -141,7 +141,7 @@ impl Transcript {
         self.tidy(height);
     }
 
-    /// `None`: something is wanted first.
+    /// Applies the pending scrolling; `None` if a block is missing.
     fn scroll_pending(&mut self, height: usize) -> Option<()> {
         while self.pending != 0 {
             let (mut block, mut line) = match self.position {
@@ -183,7 +183,7 @@ impl Transcript {
         Some(())
     }
 
-    /// Returns the first line on the screen when the last one is at its end.
+    /// Returns the first line on the screen when the end is shown.
     fn top(&mut self, height: usize) -> Option<(usize, usize)> {
         let mut left = height;
         let mut block = self.len();
@@ -198,7 +198,7 @@ impl Transcript {
         Some((0, 0))
     }
 
-    /// Returns how many of `height` lines there are from a position on.
+    /// Returns the number of lines from a position on, up to `height`.
     fn fill_down(&mut self, mut block: usize, line: usize, height: usize) -> Option<usize> {
         let mut lines = self.lines_or_want(block, 1)?.saturating_sub(line);
         while lines < height && block + 1 < self.len() {
@@ -208,8 +208,8 @@ impl Transcript {
         Some(lines)
     }
 
-    /// Returns how long a block is; if that is not known, it is wanted, and some more in the same
-    /// direction.
+    /// Returns the length of a block. If it is not known, the block and the next ones in the same
+    /// direction are requested.
     fn lines_or_want(&mut self, block: usize, step: isize) -> Option<usize> {
         if let Some(lines) = self.lines(block) {
             return Some(lines.len());
@@ -229,7 +229,7 @@ impl Transcript {
         None
     }
 
-    /// Forgets what is far from the screen.
+    /// Drops blocks that are far from the screen.
     fn tidy(&mut self, height: usize) {
         if self.blocks.len() <= MAX_BLOCKS {
             return;

@@ -1,4 +1,4 @@
-//! What happens when something happens: a state and an event give a state and effects.
+//! The update function of the chat: a state and an event give a state and effects.
 
 use super::action::ChatAction;
 use super::block::{Folding, StreamKind};
@@ -12,60 +12,60 @@ use super::transcript::TranscriptBlock;
 use crate::keys::Key;
 use crate::page::Page;
 use crate::terminal_event::{MouseEvent, TerminalEvent};
-use crate::text::safe_line;
 use crate::{Notice, Screen};
 use ratatui::Frame;
 use treering::EntryId;
-use treering_export::text::size;
+use treering_display::number::size;
+use treering_display::text::safe_line;
 
-/// Something that happened.
+/// An event of the chat.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ChatEvent {
-    /// Something at the terminal.
+    /// A terminal event.
     Terminal(TerminalEvent),
-    /// The entries of the path, and those of them that look different now.
+    /// The entries of the path, and those that have to be rendered again.
     Entries(Vec<EntryId>, Vec<EntryId>),
-    /// Blocks of this shape that were wanted.
+    /// Requested blocks, and the width and folding for which they were rendered.
     Blocks((usize, Folding), Vec<(EntryId, TranscriptBlock)>),
-    /// Something has begun that takes time. What arrives goes under the heading, if there is one.
+    /// A task has started. Streamed text is shown under the heading, if there is one.
     TaskStarted(String, Option<(StreamKind, String)>),
-    /// Something arrived.
+    /// A chunk of streamed text arrived.
     Chunk(StreamChunk),
-    /// It takes so many seconds so far.
+    /// The task has been running for this many seconds.
     Elapsed(u64),
-    /// It is over; this may be worth saying.
+    /// The task has finished.
     TaskFinished(Option<Notice>),
     /// The status of the session.
     Status(Status),
-    /// What arguments can be.
+    /// The values of arguments, for completion.
     Completions(CompletionSources),
-    /// What was said before, oldest first.
+    /// The earlier messages, oldest first.
     History(Vec<String>),
-    /// Something to read.
+    /// A page to show over the transcript, with its title.
     Overlay(String, Page),
-    /// Something a person should know.
+    /// A notice for the footer.
     Notice(Notice),
-    /// A text to be edited.
+    /// A text to put into the editor.
     Edit(String),
     /// The user's messages on the path, the oldest first, to choose where a fork begins.
     Select(Vec<(EntryId, String)>),
-    /// A request failed and is sent again; says when, which attempt it is, and why.
+    /// A failed request is retried; the text names the delay, the attempt and the reason.
     Retrying(String),
-    /// What was sent could not be said, and why.
+    /// The text could not be sent; the second value is the reason.
     SendFailed(String, String),
 }
 
-/// A piece of something that arrives.
+/// A chunk of streamed text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StreamChunk {
-    /// Text to show.
+    /// Text of the answer or the output.
     Text(String),
-    /// A thought of the model.
+    /// Thinking of the model.
     Thinking(String),
-    /// So many characters of something that is not shown.
+    /// The number of characters of a text that is not shown.
     Unseen(usize),
-    /// What came so far is void.
+    /// The text so far is discarded.
     Restart,
 }
 
@@ -75,13 +75,13 @@ impl From<TerminalEvent> for ChatEvent {
     }
 }
 
-/// Something to be done.
+/// An effect that the runtime carries out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ChatEffect {
     /// Leave the chat.
     Exit(ExitReason),
-    /// Say something to the model.
+    /// Send a message to the model.
     Send(String),
     /// Run a command of the shell.
     Shell {
@@ -90,22 +90,22 @@ pub enum ChatEffect {
         /// Whether the model sees it.
         in_context: bool,
     },
-    /// Do what a command says.
+    /// Run a command.
     Run(ChatCommand),
-    /// Stop what is going on.
+    /// Abort the running task.
     Abort,
 }
 
-/// How the chat is left.
+/// The reason for leaving the chat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExitReason {
-    /// For the tree.
+    /// The tree is opened.
     Tree,
-    /// For other sessions.
+    /// The session picker is opened.
     Resume,
-    /// For good.
+    /// The program ends.
     Quit,
-    /// Because the system wants it so.
+    /// A signal ends the program.
     Stopped,
 }
 
@@ -122,12 +122,13 @@ impl Screen for ChatState {
     }
 }
 
-/// How many lines a turn of the wheel is.
+/// The number of lines per step of the mouse wheel.
 const WHEEL: isize = 3;
-/// What arrives is kept so far; what is longer is read where it is written.
+/// The largest streamed text that is shown, in bytes.
 const MAX_STREAMING: usize = 4 << 20;
 
-/// The state after an event, and what is to be done. Pure: it reads and writes nothing.
+/// Returns the state after an event, and the effects. The function is pure: it reads and writes
+/// nothing.
 pub fn update(mut state: ChatState, event: ChatEvent) -> (ChatState, Vec<ChatEffect>) {
     let mut effects = Vec::new();
     match event {
@@ -141,7 +142,7 @@ pub fn update(mut state: ChatState, event: ChatEvent) -> (ChatState, Vec<ChatEff
         ChatEvent::Blocks(shape, blocks) if shape == state.block_shape() => {
             state.transcript.learn(blocks);
         }
-        // What was made for another screen does not fit.
+        // The width has changed since the blocks were requested.
         ChatEvent::Blocks(..) => {}
         ChatEvent::TaskStarted(what, heading) => {
             let (seconds, characters, retry) = (0, 0, None);
@@ -176,7 +177,7 @@ pub fn update(mut state: ChatState, event: ChatEvent) -> (ChatState, Vec<ChatEff
         ChatEvent::Select(messages) => {
             state.selector = MessageSelector::new(messages);
             if state.selector.is_none() {
-                let why = "there is no message of yours to fork from yet";
+                let why = "cannot fork: this branch has no user message yet";
                 state.notice = Some(Notice::failure(why));
             }
         }
@@ -228,12 +229,13 @@ fn arrive(state: &mut ChatState, piece: StreamChunk) {
     }
 }
 
-/// Puts a text into the editor. What somebody is writing there is not lost.
+/// Puts a text into the editor. The text that was there becomes a draft.
 fn bring_back(state: &mut ChatState, text: &str) {
     let written = state.draft();
     if !written.trim().is_empty() && written != text {
         state.drafts.put_aside(&written);
-        state.notice = Some(Notice::new(format!("your text was put aside{}", way_back(state))));
+        state.notice =
+            Some(Notice::new(format!("your text was saved as a draft{}", way_back(state))));
     }
     if let Some(draft) = state.history.draft().map(str::to_owned) {
         state.drafts.put_aside(&draft);
@@ -243,10 +245,10 @@ fn bring_back(state: &mut ChatState, text: &str) {
     state.editor.set(text);
 }
 
-/// CompletionSources the key that brings drafts back, as the end of a notice.
+/// Returns the end of a notice that names the key for drafts.
 pub(super) fn way_back(state: &ChatState) -> String {
     let key = state.bindings.key(ChatAction::Draft);
-    key.map_or(String::new(), |key| format!(": {key} brings it back"))
+    key.map_or(String::new(), |key| format!("; {key} restores it"))
 }
 
 fn on_terminal_event(state: &mut ChatState, event: TerminalEvent, effects: &mut Vec<ChatEffect>) {
@@ -275,7 +277,8 @@ fn on_terminal_event(state: &mut ChatState, event: TerminalEvent, effects: &mut 
 }
 
 fn on_key(state: &mut ChatState, key: Key, effects: &mut Vec<ChatEffect>) {
-    let action = state.bindings.action(key);
+    // The editor has the focus unless a list is open: printable keys are text, whatever they are bound to.
+    let action = state.bindings.command(key, state.selector.is_none());
     let armed = state.armed.take();
     state.notice = None;
     let cleared = state.cleared.take();
@@ -314,10 +317,13 @@ fn back(state: &mut ChatState, armed: Option<ChatAction>, effects: &mut Vec<Chat
         }
         None => {
             let (effect, what) = match state.double_escape {
-                DoubleEscape::Tree => (ChatEffect::Exit(ExitReason::Tree), "once more: the tree"),
-                DoubleEscape::Fork => {
-                    (ChatEffect::Run(ChatCommand::Branch(None)), "once more: fork")
+                DoubleEscape::Tree => {
+                    (ChatEffect::Exit(ExitReason::Tree), "press again to open the tree")
                 }
+                DoubleEscape::Fork => (
+                    ChatEffect::Run(ChatCommand::Branch(None)),
+                    "press again to choose a message to fork from",
+                ),
                 DoubleEscape::Nothing => return,
             };
             if armed == Some(ChatAction::Back) {
@@ -330,7 +336,7 @@ fn back(state: &mut ChatState, armed: Option<ChatAction>, effects: &mut Vec<Chat
     }
 }
 
-/// Says that a text is too long for the editor, which is as it was.
+/// Shows that a text is too long for the editor.
 fn refuse(state: &mut ChatState, bytes: usize) {
     let most = super::editor::MAX_BYTES;
     let why = match bytes > most {
@@ -342,7 +348,7 @@ fn refuse(state: &mut ChatState, bytes: usize) {
     state.notice = Some(Notice::failure(why));
 }
 
-/// Keys while there is a list of messages to choose from.
+/// Handles a key in the list of messages.
 fn choose(state: &mut ChatState, action: Option<ChatAction>, effects: &mut Vec<ChatEffect>) {
     let page = (state.areas().transcript.height as isize - 2).max(1);
     let Some(selector) = &mut state.selector else { return };
@@ -372,14 +378,14 @@ fn clear(state: &mut ChatState, armed: Option<ChatAction>, effects: &mut Vec<Cha
     }
     state.armed = Some(ChatAction::Clear);
     let what = if state.editor.is_empty() {
-        "once more: leave"
+        "press again to quit"
     } else {
         let text = state.editor.clear();
         let draft = state.history.draft().map(str::to_owned);
         draft.into_iter().for_each(|draft| state.drafts.put_aside(&draft));
         state.history.add(&text);
         state.cleared = Some(text);
-        "↑ brings it back · once more: leave"
+        "↑ restores the text · press again to quit"
     };
     state.notice = Some(Notice::new(what));
 }
@@ -466,7 +472,8 @@ fn walk(state: &mut ChatState, step: for<'a> fn(&'a mut InputHistory, &str) -> O
 
 fn exchange_draft(state: &mut ChatState) {
     if let Some(draft) = state.history.draft().map(str::to_owned) {
-        // What stood here before ↑ is the next draft; an earlier message is none unless it was changed.
+        // The text before ↑ becomes the next draft; an earlier message becomes one only if it was
+        // changed.
         state.drafts.put_aside(&draft);
         if !state.history.is_edited(&state.draft()) {
             state.editor.set("");
@@ -491,7 +498,7 @@ fn scroll(state: &mut ChatState, lines: isize) {
     }
 }
 
-/// Puts another completion in the place of the word at the cursor.
+/// Replaces the word at the cursor by another completion.
 fn complete_word(state: &mut ChatState, step: fn(&mut Completion, &str) -> Option<String>) {
     let (before, _) = state.editor.halves();
     let known = state.completion.take().filter(|completion| completion.at.is_some());

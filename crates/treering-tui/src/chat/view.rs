@@ -1,16 +1,17 @@
-//! Draws a state. Changes nothing, and draws nothing but what is on the screen.
+//! Draws the chat. It changes nothing and draws only the visible part.
 
 use super::action::ChatAction;
 use super::areas::MARK;
 use super::completion::Completion;
 use super::message_selector::MessageSelector;
 use super::state::{ChatState, ChatTask, DoubleEscape};
-use crate::amount::tokens;
 use crate::draw::{DrawContext, LineCursor};
-use crate::text::{columns, fit, safe_line};
 use crate::theme::Tone;
 use ratatui::Frame;
 use ratatui::layout::Rect;
+use treering_display::columns::{columns, fit};
+use treering_display::number::tokens;
+use treering_display::text::safe_line;
 
 /// Draws the chat over the whole screen.
 pub fn draw(state: &ChatState, frame: &mut Frame<'_>) {
@@ -38,8 +39,9 @@ impl ChatView<'_, '_> {
         let lines = self.state.transcript.visible(usize::from(area.height));
         if lines.is_empty() && self.state.transcript.entries().is_empty() && area.height > 0 {
             let send = self.key(ChatAction::Send);
-            let welcome =
-                format!("Nothing was said yet. Write, and {send} sends it; /help lists the rest.");
+            let welcome = format!(
+                "No messages yet. Type a message and press {send}; /help lists the commands."
+            );
             self.draw.put(&mut LineCursor::new(area, area.y), Tone::Dim, &welcome);
         }
         for (y, line) in (area.y..area.bottom()).zip(lines) {
@@ -141,7 +143,7 @@ impl ChatView<'_, '_> {
         self.draw.put(&mut cursor, Tone::Dim, &"─".repeat(usize::from(area.width)));
     }
 
-    /// How many drafts were put aside, and the key for them.
+    /// Returns the number of drafts and the key for them.
     fn drafts(&self) -> Option<String> {
         let count = match self.state.drafts.texts().len() {
             0 => return None,
@@ -210,7 +212,7 @@ impl ChatView<'_, '_> {
         key.map_or("(no key)".to_owned(), |key| key.to_string())
     }
 
-    /// The most important keys.
+    /// Returns the most important keys.
     fn keys(&self) -> String {
         let key = |action| self.key(action);
         let state = self.state;
@@ -224,14 +226,15 @@ impl ChatView<'_, '_> {
             DoubleEscape::Fork => format!(" · {back} {back} fork"),
             DoubleEscape::Nothing => String::new(),
         };
-        // Terminals tell Alt+Enter from Enter; not all tell Shift+Enter.
+        // Every terminal distinguishes Alt+Enter from Enter; not every one distinguishes
+        // Shift+Enter.
         let newline = state.bindings.keys(ChatAction::Newline);
         let newline = newline.iter().find(|key| !key.shift).or(newline.first());
         let newline = newline.map_or(String::new(), |key| format!(" · {key} new line"));
         format!("{} send{twice} · /help{newline}", key(ChatAction::Send))
     }
 
-    /// What the word at the cursor may become, a line each, with what it is.
+    /// Draws the completions, one per line with its description.
     fn hints(&mut self, area: Rect, hints: &Completion) {
         let chosen = hints.at.or((hints.candidates.len() == 1).then_some(0));
         let height = usize::from(area.height).max(1);

@@ -1,14 +1,13 @@
-//! Shows tool calls: commands as one types them, edits as what they change, other
-//! arguments as what they say.
+//! Renders tool calls: commands as they are typed, edits as diffs, other arguments by their values.
 
 use super::code::{Gutter, blanks};
 use super::writer::{PageWriter, pieces};
 use super::{StyledLine, StyledSpan, WrapMode};
-use crate::text::safe_line;
 use crate::theme::Tone;
-use treering_export::diff;
-use treering_export::text::excerpt;
-use treering_export::tool::{self, Arguments, Call};
+use treering_display::diff;
+use treering_display::line::excerpt;
+use treering_display::text::safe_line;
+use treering_display::tool::{self, Arguments, Call};
 
 /// The indentation of the arguments of a call.
 const INDENT: usize = 2;
@@ -53,14 +52,14 @@ pub(super) fn write(writer: &mut PageWriter, name: &str, raw: Option<&[u8]>) {
     }
 }
 
-/// Adds a command as one types it.
+/// Adds a command as it is typed.
 pub(super) fn write_command(writer: &mut PageWriter, before: &str, command: &str) {
     let first = [StyledSpan { tone: Tone::Dim, text: format!("{before}$ ") }];
     let rest = blanks(before.len() + 2);
     writer.code(Gutter { first: &first, rest: &rest }, "sh", command.trim());
 }
 
-/// Adds what goes and what comes.
+/// Adds a diff.
 pub(super) fn write_diff(writer: &mut PageWriter, before: &str, old: &str, new: &str) {
     for line in diff::lines(old, new) {
         let tone = match line.sign {
@@ -84,7 +83,7 @@ pub(super) fn write_diff(writer: &mut PageWriter, before: &str, old: &str, new: 
     }
 }
 
-/// A text is shown as it reads, not as JSON writes it.
+/// Adds a member of the arguments. A text is shown without JSON escapes.
 fn write_member(writer: &mut PageWriter, (key, raw): &(String, &[u8])) {
     let name = StyledSpan::new(Tone::Name, &format!("{BLANKS}{}: ", excerpt(key, 80)));
     let after = BLANKS.len() + INDENT;

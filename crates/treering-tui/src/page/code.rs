@@ -1,37 +1,37 @@
-//! Code as lines: what its pieces are is found by the scanner that all readers share.
+//! Renders highlighted code as lines.
 
 use super::wrap::span_columns;
 use super::writer::{MAX_LINE_BYTES, pieces, with_plain_ends};
 use super::{StyledLine, StyledSpan, WrapMode};
-use crate::text::safe_line;
 use crate::theme::Tone;
-use treering_export::highlight::{self, Class};
+use treering_display::highlight::{self, Class};
+use treering_display::text::safe_line;
 
 /// The prefix of lines of code.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Gutter<'a> {
-    /// Before the first.
+    /// The prefix of the first line.
     pub first: &'a [StyledSpan],
-    /// Before the others.
+    /// The prefix of the other lines.
     pub rest: &'a [StyledSpan],
 }
 
 impl<'a> Gutter<'a> {
-    /// The same before all lines.
+    /// Creates a gutter that is the same for all lines.
     pub(super) fn even(spans: &'a [StyledSpan]) -> Self {
         Gutter { first: spans, rest: spans }
     }
 
-    /// Nothing.
+    /// An empty gutter.
     pub(super) const NONE: Gutter<'static> = Gutter { first: &[], rest: &[] };
 }
 
-/// Some blanks.
+/// Returns spaces.
 pub(super) fn blanks(count: usize) -> [StyledSpan; 1] {
     [StyledSpan { tone: Tone::Plain, text: " ".repeat(count) }]
 }
 
-/// Returns the lines of some code. A line that is broken goes on under its own beginning.
+/// Returns the lines of some code. A wrapped line continues under its own beginning.
 pub(super) fn code_lines(gutter: Gutter<'_>, language: &str, code: &str) -> Vec<StyledLine> {
     let mut lines = CodeLines { gutter, out: Vec::new(), line: Vec::new(), bytes: 0 };
     let code = with_plain_ends(code);
@@ -88,7 +88,7 @@ fn tone(class: Class) -> Tone {
         Class::Name => Tone::Name,
         Class::Added => Tone::Added,
         Class::Removed => Tone::Removed,
-        // Code on lines of its own needs no colour to be told from prose.
+        // Code on lines of its own is distinguished from prose without a color.
         _ => Tone::Plain,
     }
 }

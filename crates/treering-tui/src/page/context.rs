@@ -1,5 +1,4 @@
-//! The context at an entry as a page: every message, where it comes from, and how much of the
-//! whole it takes.
+//! Renders the context at an entry: every message, its source, and its share of the tokens.
 
 use super::entry::{heading, write_message};
 use super::writer::PageWriter;
@@ -9,7 +8,8 @@ use treering::compaction::estimate_tokens;
 use treering::context::ContextMessage;
 use treering::entry::MessageView;
 use treering::{Context, Role};
-use treering_export::text::{excerpt, short_number};
+use treering_display::line::excerpt;
+use treering_display::number::short_number;
 
 /// The columns of a bar.
 const BAR: usize = 8;
@@ -74,7 +74,7 @@ fn write_head(
     writer.push(line);
 }
 
-/// Returns how much of the whole it is.
+/// Returns the share of a message in the context.
 fn share(tokens: u64, total: u64) -> StyledLine {
     let part = tokens as f64 / total.max(1) as f64;
     let full = ((part * BAR as f64).round() as usize).min(BAR);

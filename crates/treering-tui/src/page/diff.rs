@@ -1,25 +1,26 @@
-//! Two texts side by side, to see what is different between them.
+//! Renders two texts side by side.
 //!
-//! Lines that both have stand beside each other, long runs of them are left out. A `~` marks lines
-//! that took the place of others, with the words that differ, `-` and `+` those that only one text
-//! has. Where there is no room for two columns, one is below the other.
+//! Lines that both texts have are beside each other; long runs of them are left out. A `~` marks
+//! replaced lines and the words that differ, `-` and `+` mark lines that only one text has. A
+//! narrow screen shows one text below the other.
 
 use super::code::blanks;
 use super::entry;
 use super::wrap::{span_columns, wrap};
 use super::writer::{MAX_LINE_BYTES, PageWriter};
 use super::{Page, StyledLine, StyledSpan, WrapMode};
-use crate::text::{columns, safe_line};
 use crate::theme::Tone;
 use treering::Entry;
-use treering_export::diff::{DiffPiece, pairs, words};
+use treering_display::columns::columns;
+use treering_display::diff::{DiffPiece, pairs, words};
+use treering_display::text::safe_line;
 
-/// With less columns there is one text below the other.
+/// On fewer columns, one text is below the other.
 const WIDE: usize = 60;
-/// Lines that both have are shown so far around those that differ.
+/// The number of unchanged lines around a difference.
 const CONTEXT: usize = 3;
 const BETWEEN: &str = " │ ";
-/// The mark and a blank.
+/// The columns of the mark and a space.
 const MARK: usize = 2;
 
 /// One of two texts.
@@ -66,7 +67,7 @@ pub fn side_by_side(left: &DiffSide, right: &DiffSide, width: usize) -> Page {
         let is_start = rest.len() == pairs.len();
         let head = if is_start { 0 } else { CONTEXT };
         let tail = if run == rest.len() { 0 } else { CONTEXT };
-        // A single line left out is not worth a line that says so.
+        // A single unchanged line is shown.
         let left_out = Some(run.saturating_sub(head + tail)).filter(|count| *count > 1);
         let left_out = left_out.unwrap_or(0);
         let (these, others) = rest.split_at_checked(run.max(1)).unwrap_or((rest, &[]));
@@ -94,7 +95,7 @@ fn unified(writer: &mut PageWriter, left: &DiffSide, right: &DiffSide) {
     super::call::write_diff(writer, "", &left.text, &right.text);
 }
 
-/// A line of each text beside the other.
+/// Adds a line of each text, side by side.
 fn row(writer: &mut PageWriter, pair: (Option<&str>, Option<&str>), column: usize) {
     let line = |mark: &str, tone: Tone, spans: Vec<StyledSpan>| {
         let mut all = vec![StyledSpan { tone, text: format!("{mark} ") }];
@@ -129,7 +130,7 @@ fn marked(pieces: &[DiffPiece<'_>], tone: Tone) -> Vec<StyledSpan> {
         .collect()
 }
 
-/// As much of a line as a page shows of one.
+/// Returns the part of a line that a page shows.
 fn cut(line: &str) -> &str {
     line.get(..super::writer::floor(line, MAX_LINE_BYTES)).unwrap_or(line)
 }

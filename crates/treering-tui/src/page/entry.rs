@@ -1,4 +1,4 @@
-//! An entry as lines: who says it, what is said, what it took.
+//! Renders an entry as lines: its heading, its content, its usage.
 
 use super::code::Gutter;
 use super::writer::PageWriter;
@@ -8,19 +8,22 @@ use crate::time_zone::DisplayZone;
 use std::borrow::Cow;
 use treering::entry::{Block, Body, MessageView};
 use treering::{Entry, Role, Session};
-use treering_export::text::{blob_name, excerpt, tokens};
-use treering_export::tool::{self, Call};
-use treering_export::{Calls, MessageFields, PreviewLine, message_parts, usage_facts};
+use treering_display::entry_parts::{MessageFields, message_parts};
+use treering_display::line::excerpt;
+use treering_display::number::{blob_name, tokens};
+use treering_display::preview_line::{Calls, PreviewLine};
+use treering_display::tool::{self, Call};
+use treering_display::usage::usage_facts;
 
-/// The call that a result answers is looked for so far above it.
+/// The number of entries above a result among which its call is searched.
 const CALL_WITHIN: usize = 64;
-/// What is said on one line is cut after so many characters.
+/// The largest number of characters of a note.
 const MAX_WORDS: usize = 400;
 
-/// What a session knows of an entry.
+/// The facts about an entry that come from its session.
 #[derive(Debug, Default)]
 pub(super) struct EntryContext {
-    /// The answer whose call it answers.
+    /// The answer with the call that the entry answers.
     caller: Option<Entry>,
     label: Option<String>,
 }
@@ -55,7 +58,8 @@ pub(super) fn write(
     write_body(writer, entry, around.caller.as_ref());
 }
 
-/// Adds what an entry says, without who says it. A caller is the answer whose call it answers.
+/// Adds the content of an entry without its heading. `caller` is the answer with the call that the
+/// entry answers.
 pub(super) fn write_body(writer: &mut PageWriter, entry: &Entry, caller: Option<&Entry>) {
     match entry.body() {
         Body::Message(message) => {
@@ -109,7 +113,7 @@ fn note(writer: &mut PageWriter, text: &str) {
     writer.push(StyledLine::new(Tone::Dim, &excerpt(text, MAX_WORDS)));
 }
 
-/// Who says a message, on a line of its own.
+/// Returns the heading of a message.
 pub(super) fn heading(message: MessageView<'_>) -> StyledLine {
     StyledLine::new(role_tone(message.role()), &excerpt(&title(message), 80))
 }
@@ -134,7 +138,7 @@ pub(super) fn role_tone(role: Role) -> Tone {
     }
 }
 
-/// Adds what a message says. A caller is the message whose call it answers.
+/// Adds the content of a message. `caller` is the message with the call that it answers.
 pub(super) fn write_message(
     writer: &mut PageWriter,
     message: MessageView<'_>,
@@ -196,7 +200,7 @@ fn size(bytes: usize) -> String {
     }
 }
 
-/// How an answer ended, if not as it should.
+/// Adds the reason why an answer is incomplete.
 fn write_end(writer: &mut PageWriter, fields: MessageFields<'_>) {
     if let Some(why) = fields.abnormal_end() {
         writer.gap();
@@ -205,7 +209,7 @@ fn write_end(writer: &mut PageWriter, fields: MessageFields<'_>) {
     }
 }
 
-/// Who answered, and what it took.
+/// Adds the model and the usage of an answer.
 fn write_facts(writer: &mut PageWriter, fields: MessageFields<'_>) {
     let mut facts: Vec<String> = fields.model().into_iter().collect();
     let reason = fields.stop_reason();
@@ -240,7 +244,7 @@ fn write_result(
         spans.push(StyledSpan::new(Tone::Failure, " failed"));
     }
     writer.push(StyledLine::of(spans));
-    // A file that was read looks like what it is.
+    // The content of a file is highlighted.
     let path = call.filter(|(name, _)| name.eq_ignore_ascii_case("read"));
     let path =
         path.and_then(|(name, arguments)| Call::new(name, arguments).path()).unwrap_or_default();
@@ -271,7 +275,7 @@ fn write_bash(writer: &mut PageWriter, message: MessageView<'_>) {
     }
 }
 
-/// The answer whose call a result answers.
+/// Returns the answer with the call that a result answers.
 fn caller(session: &Session, entry: &Entry) -> Option<Entry> {
     if entry.role() != Some(Role::ToolResult) {
         return None;

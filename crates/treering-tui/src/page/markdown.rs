@@ -1,25 +1,26 @@
-//! Markdown as lines. What was said keeps its wrap_mode: line breaks stay, HTML is text, pictures are
-//! named. Marks say what tones say, so that a screen without colours says the same.
+//! Renders Markdown as lines. Line breaks are kept, HTML is text, images are shown by their
+//! description. Marks repeat what colors show, so that nothing is lost without colors.
 
 use super::code::Gutter;
 use super::table::{MAX_COLUMNS, MarkdownTable};
 use super::wrap::span_columns;
 use super::writer::{MAX_LINE_BYTES, PageWriter, pieces, with_plain_ends};
 use super::{StyledLine, StyledSpan, WrapMode};
-use crate::text::{columns, safe_line};
 use crate::theme::Tone;
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 use std::sync::Arc;
-use treering_export::text::excerpt;
+use treering_display::columns::columns;
+use treering_display::line::excerpt;
+use treering_display::text::safe_line;
 
-/// Longer texts are no prose; they are shown as they are.
+/// Longer texts are shown as plain text.
 const MAX_MARKDOWN: usize = 512 * 1024;
-/// Deeper nesting is not shown: there is no room for it.
+/// The deepest nesting that is shown.
 const MAX_DEPTH: usize = 16;
-/// Addresses are cut after so many characters.
+/// The largest number of characters of an address.
 const MAX_ADDRESS: usize = 200;
 
-/// Adds a text that is written in Markdown. With the tone `Dim` all of it has that tone.
+/// Adds a Markdown text. With the tone `Dim` all of it has that tone.
 pub(super) fn write(writer: &mut PageWriter, text: &str, base: Tone) {
     let text = with_plain_ends(text);
     let text = text.trim_matches('\n');
@@ -38,20 +39,20 @@ pub(super) fn write(writer: &mut PageWriter, text: &str, base: Tone) {
     prose.flush();
 }
 
-/// An element that is open around a text.
+/// An open Markdown element.
 enum OpenElement {
-    /// Something whose end needs nothing done but an empty line after it.
+    /// A block that is followed by an empty line.
     Block,
     Quote,
     List,
     Item,
-    /// A tone for the text in it, and the mark that ends it.
+    /// A tone for the text, and the mark at its end.
     Style(Tone, &'static str),
     Link,
     Code,
     Table,
     Cell,
-    /// A row or something else that needs nothing.
+    /// A row, or another element without layout.
     Other,
 }
 
@@ -74,7 +75,7 @@ struct MarkdownWriter<'a> {
     leads: Vec<LinePrefix>,
     /// The next number of each open list that has numbers.
     lists: Vec<Option<u64>>,
-    /// The line that is being read.
+    /// The current line.
     line: Vec<StyledSpan>,
     bytes: usize,
     /// Whether an empty line comes before the next block.
@@ -83,7 +84,7 @@ struct MarkdownWriter<'a> {
     code: Option<(String, String)>,
     /// The address and the text of an open link.
     link: Option<(String, String)>,
-    /// The text of an open picture, and what was not shown around it.
+    /// The text of an open image, and the number of hidden elements around it.
     image: Option<(String, usize)>,
     table: Option<MarkdownTable>,
 }
@@ -362,7 +363,7 @@ impl<'a> MarkdownWriter<'a> {
     }
 
     fn end_item(&mut self) {
-        // Also an item that says nothing is one.
+        // An empty item is shown, too.
         let is_new = matches!(self.leads.last(), Some(LinePrefix::Item { is_shown: false, .. }));
         if is_new || !self.line.is_empty() {
             self.push_line(WrapMode::Prose);

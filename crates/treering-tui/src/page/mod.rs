@@ -1,10 +1,10 @@
 //! Pages of lines to read: an entry, the context at an entry, Markdown.
 //!
-//! Pages are made where sessions are read, outside of update, and know nothing of a screen: `wrap`
-//! and `table` give their lines the width of one, `reader` only as far as the user has scrolled.
-//! `writer` is how pages are filled, and says where they end; `prose` reads Markdown, `code` colours
-//! code, `call` shows what tools are asked to do, `entry` and `context` put it together, [`diff`]
-//! sets two texts side by side. What is in a page is safe to show.
+//! Pages are made where sessions are read, outside of update, and do not depend on a screen: `wrap`
+//! and `table` fit lines to a width, `reader` only as far as the user has scrolled. `writer` fills
+//! a page up to a limit; `markdown` renders Markdown, `code` highlights code, `call` renders tool
+//! calls, `entry` and `context` combine them, [`diff`] compares two texts. The text of a page is
+//! safe to show.
 
 mod call;
 mod code;
@@ -22,7 +22,6 @@ mod tests;
 
 pub use reader::PageView;
 
-use crate::text::safe_line;
 use crate::theme::Tone;
 use crate::time_zone::DisplayZone;
 use entry::EntryContext;
@@ -30,66 +29,67 @@ use std::sync::Arc;
 use table::MarkdownTable;
 use treering::entry::MessageView;
 use treering::{Context, Entry, Session};
+use treering_display::text::safe_line;
 use writer::PageWriter;
 
-/// A piece of a line.
+/// A piece of a line with one tone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StyledSpan {
     /// The meaning of the text, which decides its color.
     pub tone: Tone,
-    /// Safe to show.
+    /// The text, safe to show.
     pub text: String,
 }
 
 impl StyledSpan {
-    /// Returns a piece, made safe to show.
+    /// Creates a span with a text that is made safe to show.
     pub fn new(tone: Tone, text: &str) -> Self {
         StyledSpan { tone, text: safe_line(text) }
     }
 }
 
-/// A line of a page. May be wider than the screen.
+/// A line of a page. It may be wider than the screen.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct StyledLine {
-    /// Its pieces, one after the other.
+    /// The spans of the line.
     pub spans: Vec<StyledSpan>,
-    /// Where it goes on if it is broken: so many columns from the left. Of what stands there only
-    /// the bars of quotes are repeated.
+    /// The indentation of the continuation if the line is wrapped. Of the indented part only the
+    /// bars of quotes are repeated.
     pub hang: usize,
     pub(crate) wrap_mode: WrapMode,
 }
 
-/// The way a line is made to fit.
+/// The way a line is wrapped.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) enum WrapMode {
-    /// Broken at blanks.
+    /// At spaces.
     #[default]
     Prose,
-    /// Broken where the screen ends, with its blanks.
+    /// At the edge of the screen, keeping spaces.
     Code,
-    /// As wide as the screen.
+    /// A rule as wide as the screen.
     Rule,
-    /// A row of a table; its spans are for who does not need columns.
+    /// A row of a table; the spans hold it as plain text.
     Row(Arc<MarkdownTable>, usize),
 }
 
 impl StyledLine {
-    /// Returns a line of one piece, made safe to show.
+    /// Creates a line of one span that is made safe to show.
     pub fn new(tone: Tone, text: &str) -> Self {
         StyledLine::of(vec![StyledSpan::new(tone, text)])
     }
 
-    /// Returns a line of some pieces.
+    /// Creates a line of spans.
     pub fn of(spans: Vec<StyledSpan>) -> Self {
         StyledLine { spans, ..StyledLine::default() }
     }
 
-    /// The same, going on so many columns from the left where it is broken.
+    /// Returns the line with an indentation for its continuation.
     pub fn hanging(self, hang: usize) -> Self {
         StyledLine { hang, ..self }
     }
 
-    /// Returns all of it, without what it looks like.
+    /// Returns the text without tones.
     pub fn text(&self) -> String {
         self.spans.iter().map(|span| &*span.text).collect()
     }
@@ -98,7 +98,7 @@ impl StyledLine {
 /// Lines to read.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Page {
-    /// Its lines.
+    /// The lines.
     pub lines: Vec<StyledLine>,
 }
 
@@ -144,7 +144,7 @@ impl Page {
         Page::of_context_edited(context, |_| false)
     }
 
-    /// The same, with a mark on what comes from entries that a context edit changed.
+    /// Returns a page for a context, with a mark on entries that a context edit changed.
     pub fn of_context_edited(context: &Context, is_edited: impl Fn(&str) -> bool) -> Self {
         let mut writer = PageWriter::default();
         context::write(&mut writer, context, is_edited);
@@ -177,15 +177,15 @@ impl Page {
         writer.finish()
     }
 
-    /// That there is nothing to show, and why.
+    /// Returns a page that shows an error.
     pub fn of_failure(why: &str) -> Self {
         let mut writer = PageWriter::default();
         writer.text(Tone::Failure, why);
         writer.finish()
     }
 
-    /// The same with lines no wider than a screen. All of it is made to fit: for a page to scroll in
-    /// a [`PageView`] does less.
+    /// Returns the page with all lines wrapped to a width. To show a part of a page, a [`PageView`]
+    /// wraps only that part.
     pub fn wrapped(&self, width: usize) -> Self {
         let mut page = Page::default();
         for line in &self.lines {

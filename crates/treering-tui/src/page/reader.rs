@@ -3,7 +3,7 @@
 
 use super::{Page, StyledLine, wrap};
 
-/// A page, and the part of it that is looked at.
+/// A page and its visible part.
 ///
 /// ```
 /// use treering_tui::page::{Page, PageView};
@@ -18,16 +18,16 @@ pub struct PageView {
     page: Page,
     width: usize,
     height: usize,
-    /// The rows so far.
+    /// The wrapped rows so far.
     pub(super) rows: Vec<StyledLine>,
-    /// At which row each line begins, of those that were made to fit.
+    /// The first row of each wrapped line.
     starts: Vec<usize>,
-    /// The first row that is looked at.
+    /// The first visible row.
     top: usize,
 }
 
 impl PageView {
-    /// Looks at the beginning of a page. Nothing is seen before the screen's size is known.
+    /// Creates a view of the beginning of a page. Nothing is visible before `resize`.
     pub fn new(page: Page) -> Self {
         PageView { page, ..PageView::default() }
     }
@@ -37,7 +37,7 @@ impl PageView {
         &self.page
     }
 
-    /// Gives the page so many columns and rows. The line on top stays on top.
+    /// Sets the number of columns and rows. The top line stays at the top.
     pub fn resize(&mut self, width: usize, height: usize) {
         if width != self.width {
             let line = self.starts.partition_point(|start| *start <= self.top).saturating_sub(1);
@@ -51,7 +51,7 @@ impl PageView {
         self.scroll(0);
     }
 
-    /// Scrolls by so many rows, as far as there are rows.
+    /// Scrolls by `rows`, within the page.
     pub fn scroll(&mut self, rows: isize) {
         let wanted = self.top.saturating_add_signed(rows);
         let end = wanted.saturating_add(self.height);
@@ -64,12 +64,12 @@ impl PageView {
         self.scroll(isize::MAX);
     }
 
-    /// Returns the first row that is looked at.
+    /// Returns the first visible row.
     pub fn top(&self) -> usize {
         self.top
     }
 
-    /// Returns how far down that is, in percent of the page's lines: exact only at the end.
+    /// Returns the scroll position in percent of the page's lines; it is exact only at the end.
     pub fn percent(&self) -> usize {
         let bottom = self.top + self.height;
         let seen = self.starts.partition_point(|start| *start < bottom);
@@ -81,13 +81,13 @@ impl PageView {
         }
     }
 
-    /// Returns the rows that are looked at.
+    /// Returns the visible rows.
     pub fn rows(&self) -> &[StyledLine] {
         let end = (self.top + self.height).min(self.rows.len());
         self.rows.get(self.top..end).unwrap_or_default()
     }
 
-    /// Makes lines fit until it is enough, or there are no more.
+    /// Wraps lines until there are enough, or no more.
     fn reach(&mut self, is_enough: impl Fn(&Self) -> bool) {
         while !is_enough(self) {
             let Some(line) = self.page.lines.get(self.starts.len()) else { return };

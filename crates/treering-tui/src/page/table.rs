@@ -1,15 +1,15 @@
-//! Tables in as many columns as there are: those that need little get it, the others share the rest,
-//! and what does not fit into a cell goes on below it.
+//! Lays out tables: narrow columns get their width, wide ones share the rest, and a long cell
+//! continues below.
 
 use super::wrap::{HangingIndent, add, span_columns, wrap};
 use super::{StyledLine, StyledSpan};
-use crate::text::columns;
 use crate::theme::Tone;
 use pulldown_cmark::Alignment;
+use treering_display::columns::columns;
 
-/// The largest number of columns; the content of further ones goes to the last.
+/// The largest number of columns; the content of further columns goes to the last one.
 pub(super) const MAX_COLUMNS: usize = 64;
-/// With less than this for each column a row is shown as one text.
+/// On fewer columns per cell a row is shown as one text.
 const LEAST: usize = 4;
 const BETWEEN: &str = " │ ";
 
@@ -53,7 +53,7 @@ impl MarkdownTable {
         spans
     }
 
-    /// Appends a row that fits the screen; below the head a line.
+    /// Appends a row that fits the screen, and a line below the head.
     pub(super) fn lay_out(
         &self,
         row: usize,
@@ -90,7 +90,7 @@ impl MarkdownTable {
         if self.widths.iter().sum::<usize>() > left && left < count * LEAST {
             return None;
         }
-        // The narrowest first: what they leave is for the others.
+        // The narrowest columns come first; the others share the rest.
         let mut order: Vec<usize> = (0..count).collect();
         order.sort_by_key(|place| self.widths.get(*place));
         let mut widths = vec![0; count];
@@ -120,7 +120,7 @@ impl MarkdownTable {
         (0..height).map(|line| self.across(&cells, line, widths)).collect()
     }
 
-    /// One line across all columns.
+    /// Returns one line across all columns.
     fn across(&self, cells: &[Vec<StyledLine>], line: usize, widths: &[usize]) -> Vec<StyledSpan> {
         let mut spans = Vec::new();
         let blank = |count: usize| StyledSpan { tone: Tone::Plain, text: " ".repeat(count) };

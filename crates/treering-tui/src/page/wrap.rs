@@ -1,13 +1,13 @@
-//! Lines made to fit a screen: prose is broken at blanks, code where the screen ends.
+//! Wraps lines to a width: prose at spaces, code at the edge.
 //!
-//! Works on what is seen, cluster by cluster, with the columns that the context will use. Nothing
-//! visible is lost: only blanks at which a line of prose is broken.
+//! The wrapping uses grapheme clusters and the same columns as drawing. Nothing visible is lost,
+//! only the spaces at which prose is wrapped.
 
 use super::{StyledLine, StyledSpan, WrapMode};
-use crate::text::{columns, graphemes};
 use crate::theme::Tone;
+use treering_display::columns::{columns, graphemes};
 
-/// Nothing can be narrower: some characters take two columns.
+/// The smallest width. Some characters take two columns.
 const LEAST: usize = 2;
 
 /// Appends the rows of a line.
@@ -33,7 +33,7 @@ pub(super) fn wrap(line: &StyledLine, width: usize, out: &mut Vec<StyledLine>) {
     debug_assert!(out.len() > start);
 }
 
-/// Returns how many columns some pieces take.
+/// Returns the columns of some spans.
 pub(super) fn span_columns(spans: &[StyledSpan]) -> usize {
     spans.iter().map(|span| columns(&span.text)).sum()
 }
@@ -67,7 +67,7 @@ pub(super) struct HangingIndent<'a> {
     clusters: usize,
 }
 
-/// No more than half of the screen is given to it.
+/// Returns the prefix of a line's rows, in at most half of the width.
 pub(super) fn lead(line: &StyledLine, width: usize) -> HangingIndent<'_> {
     let most = line.hang.min(width / 2).min(width - LEAST);
     let mut lead = HangingIndent { first: Vec::new(), rest: Vec::new(), columns: 0, clusters: 0 };
@@ -123,7 +123,7 @@ impl<'a, 'b> LineWrapper<'a, 'b> {
             self.used += wide;
             return;
         }
-        // Some scripts have clusters that are wider than a very narrow screen.
+        // A cluster may be wider than a very narrow screen.
         let mut bytes = [0; 4];
         for character in cluster.chars() {
             let character: &str = character.encode_utf8(&mut bytes);
@@ -176,7 +176,7 @@ impl<'a, 'b> LineWrapper<'a, 'b> {
         self.end();
     }
 
-    /// Puts a word with the blanks before it, or at the beginning of a row of its own.
+    /// Puts a word with the spaces before it, or at the beginning of a new row.
     fn word(&mut self, gap: &mut Vec<Tone>, word: &mut Vec<(Tone, &'a str, usize)>) {
         if word.is_empty() {
             return;

@@ -1,15 +1,16 @@
-//! Fills a page, up to where pages end: an entry may be a gigabyte, a screen is not.
+//! Fills a page up to a limit. An entry may be a gigabyte, a page is not.
 
 use super::code::{Gutter, code_lines};
 use super::{Page, StyledLine, StyledSpan};
-use crate::text::safe_line;
 use crate::theme::Tone;
 use std::borrow::Cow;
+use treering_display::text::safe_line;
 
 /// The largest number of lines of a page.
 pub(super) const MAX_LINES: usize = 20_000;
 const MAX_BYTES: usize = 4 << 20;
-/// Longer lines are broken, so that a screen needs no more than it shows.
+/// The largest number of bytes of a line; longer ones are split, so that a screen needs only what
+/// it shows.
 pub(super) const MAX_LINE_BYTES: usize = 8 << 10;
 
 /// A page that is being written.
@@ -33,7 +34,7 @@ impl PageWriter {
         self.lines.is_empty()
     }
 
-    /// Returns how much more there is room for, in bytes.
+    /// Returns the number of bytes for which there is room.
     pub(super) fn room(&self) -> usize {
         MAX_BYTES.saturating_sub(self.bytes)
     }
@@ -50,19 +51,19 @@ impl PageWriter {
         });
     }
 
-    /// An empty line, unless there is nothing before it.
+    /// Adds an empty line, unless the page is empty.
     pub(super) fn gap(&mut self) {
         if !self.is_empty() {
             self.push(StyledLine::default());
         }
     }
 
-    /// Text as it stands, line by line.
+    /// Adds a text line by line.
     pub(super) fn text(&mut self, tone: Tone, text: &str) {
         self.indented(tone, "", text);
     }
 
-    /// The same, each line behind some blanks.
+    /// Adds a text line by line, each after some spaces.
     pub(super) fn indented(&mut self, tone: Tone, blanks: &str, text: &str) {
         for line in with_plain_ends(text).split('\n') {
             for piece in pieces(line) {
@@ -75,9 +76,9 @@ impl PageWriter {
         }
     }
 
-    /// Code in a language; no line goes without its gutter.
+    /// Adds code in a language, every line after the gutter.
     pub(super) fn code(&mut self, gutter: Gutter<'_>, language: &str, code: &str) {
-        // Not coloured if not all of it is shown.
+        // Only the visible part is highlighted.
         let end = floor(code, self.room() + 1);
         for line in code_lines(gutter, language, code.get(..end).unwrap_or(code)) {
             if self.is_full {
@@ -87,15 +88,15 @@ impl PageWriter {
         }
     }
 
-    /// JSON over several lines.
+    /// Adds JSON over several lines.
     pub(super) fn json(&mut self, gutter: Gutter<'_>, raw: &[u8]) {
         let raw = raw.get(..self.room() + 1).unwrap_or(raw);
-        let json = treering_export::text::pretty_json(&String::from_utf8_lossy(raw));
+        let json = treering_display::json::pretty_json(&String::from_utf8_lossy(raw));
         self.code(gutter, "json", &json);
     }
 }
 
-/// Text whose lines end as ours do.
+/// Returns a text with `\n` as line breaks.
 pub(super) fn with_plain_ends(text: &str) -> Cow<'_, str> {
     match text.contains("\r\n") {
         true => text.replace("\r\n", "\n").into(),
@@ -103,7 +104,7 @@ pub(super) fn with_plain_ends(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Returns a line in pieces that are not too long; one even if it is empty.
+/// Splits a line into pieces of limited length; an empty line is one piece.
 pub(super) fn pieces(line: &str) -> impl Iterator<Item = &str> {
     let mut rest = Some(line);
     std::iter::from_fn(move || {
@@ -114,7 +115,7 @@ pub(super) fn pieces(line: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Returns the last place between characters that is not behind `most`.
+/// Returns the last character boundary up to `most`.
 pub(super) fn floor(text: &str, most: usize) -> usize {
     let most = most.min(text.len());
     (0..=most).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)

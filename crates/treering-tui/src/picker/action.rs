@@ -1,8 +1,8 @@
-//! What keys do in the session picker. Any other character is typed into the query.
+//! The actions of keys in the session picker. Every other character is typed into the query.
 
 use crate::keys;
 
-/// What a key may do in the session picker.
+/// An action of a key in the session picker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the table says what each does")]
@@ -43,20 +43,20 @@ impl keys::Action for PickerAction {
             (First, "first", "to the first session", "Home"),
             (Last, "last", "to the last session", "End"),
             (Open, "open", "open the session", "Enter"),
-            (Copy, "copy", "go on with the session in a copy", "Alt+C"),
-            (New, "new", "begin a new session", "Alt+N"),
+            (Copy, "copy", "continue the session in a copy", "Alt+C"),
+            (New, "new", "start a new session", "Alt+N"),
             (Sort, "sort", "sort: threaded, recent, relevance", "Ctrl+S"),
-            (Named, "named", "only sessions with a name, or all", "Ctrl+N"),
-            (Scope, "scope", "the sessions of this project, or of all", "Ctrl+A"),
-            (Rename, "rename", "give the session a name; an empty one is cleared", "Ctrl+R"),
+            (Named, "named", "show named sessions only, or all", "Ctrl+N"),
+            (Scope, "scope", "show the sessions of this project, or all", "Ctrl+A"),
+            (Rename, "rename", "rename the session; an empty name clears it", "Ctrl+R"),
             (Delete, "delete", "move the session to the trash, after a question", "Ctrl+D Delete"),
-            (Archive, "archive", "compress the session, or bring it back", "Ctrl+B"),
-            (Export, "export", "write the session as a page to read and share", "Ctrl+E"),
+            (Archive, "archive", "archive or unarchive the session", "Ctrl+B"),
+            (Export, "export", "export the session as HTML", "Ctrl+E"),
             (CopyPath, "copy-path", "copy the path of the session's file", "Ctrl+X"),
-            (Preview, "preview", "preview of the session, or none", "Tab"),
+            (Preview, "preview", "show or hide the preview", "Tab"),
             (PreviewUp, "preview-up", "preview up", "Alt+Up"),
             (PreviewDown, "preview-down", "preview down", "Alt+Down"),
-            (Help, "help", "these keys", "?"),
+            (Help, "help", "show the keys", "?"),
             (Back, "back", "clear the query, then close", "Esc"),
             (Close, "close", "close", "Ctrl+C"),
         ]

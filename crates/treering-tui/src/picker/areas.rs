@@ -1,4 +1,4 @@
-//! The layout of the screen: update scrolls by it, view draws by it.
+//! The areas of the screen, shared by update and view.
 
 use super::columns::Columns;
 use crate::split::SplitAreas;
@@ -7,9 +7,9 @@ use ratatui::layout::Rect;
 /// The parts of the screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PickerAreas {
-    /// Head, preview and foot.
+    /// The head, the preview and the footer.
     pub split: SplitAreas,
-    /// One line, or none: what the columns are.
+    /// The line of column headings, or an empty area.
     pub headings: Rect,
     /// The area of the list.
     pub list: Rect,

@@ -1,13 +1,14 @@
-//! The columns of the list, and what is in them. The narrower the list, the fewer: in the end there is
-//! the name, and how long ago somebody said something.
+//! The columns of the list and their contents. A narrower list has fewer columns; the narrowest has
+//! the name and the age.
 
-use crate::amount::tokens;
-use crate::text::{fit_end, project};
 use std::path::Path;
 use treering::catalog::SessionInfo;
-use treering_export::text::{age, size};
+use treering_display::columns::fit_end;
+use treering_display::number::tokens;
+use treering_display::number::{age, size};
+use treering_display::text::project;
 
-/// What a column says of a session. The title is none of them: it has what they leave.
+/// A column besides the title, which takes the rest of the width.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Column {
     Messages,
@@ -17,8 +18,8 @@ pub(crate) enum Column {
     Age,
 }
 
-/// Every column in the order of the screen: its heading, its width, and how wide a list must be to have
-/// it. Numbers stand at the right.
+/// All columns in their order: heading, width, and the smallest width of a list that has it.
+/// Numbers are aligned to the right.
 const ALL: [(Column, &str, usize, u16); 5] = [
     (Column::Messages, "msgs", 5, HEADED),
     (Column::Size, "size", 6, 96),
@@ -27,18 +28,18 @@ const ALL: [(Column, &str, usize, u16); 5] = [
     (Column::Age, "age", 6, 16),
 ];
 
-/// A list with a number in it needs to say what it counts.
+/// The smallest width of a list with headings.
 const HEADED: u16 = 50;
 
-/// Blanks between two columns.
+/// The number of spaces between two columns.
 pub(crate) const GAP: usize = 2;
 
 /// The columns of a list of some width.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Columns {
-    /// How wide the title is.
+    /// The width of the title.
     pub title: usize,
-    /// The others: heading and width.
+    /// The other columns with headings and widths.
     pub others: Vec<(Column, &'static str, usize)>,
 }
 
@@ -47,7 +48,7 @@ impl Columns {
         width >= HEADED
     }
 
-    /// For a list that has so many columns, `margin` of them taken already.
+    /// Returns the columns of a list with `width` columns, of which `margin` are taken.
     pub(crate) fn of(width: u16, margin: usize) -> Self {
         let others: Vec<_> = ALL
             .into_iter()
@@ -64,7 +65,7 @@ impl Column {
         matches!(self, Column::Messages | Column::Size | Column::Age)
     }
 
-    /// What it says of a session, in at most `width` columns. Safe to show.
+    /// Returns the cell of a session in at most `width` columns, safe to show.
     pub(crate) fn cell(
         self,
         session: &SessionInfo,
@@ -81,7 +82,7 @@ impl Column {
                 format!("{}{more}", session.message_count)
             }
             Column::Size => size(session.size),
-            Column::Project => fit_end(&project(&session.cwd, home), width),
+            Column::Project => fit_end(&project(&session.cwd, home), width).into_owned(),
             Column::Agent => session.agent.name().to_owned(),
             Column::Age => age(now.saturating_sub(session.modified)),
         }

@@ -1,9 +1,9 @@
-//! The session picker: every session of this machine, one of them chosen.
+//! The session picker: lists all sessions of this machine and chooses one.
 //!
-//! `cards` is what is known of each session, `query` what is searched for, `threads` which session comes
-//! from which, `rows` what is listed and where. `state` holds it together, `update` changes it, `view`
-//! draws it; `areas` and `columns` are what those two must agree on. Sessions arrive in any order and any
-//! number: what is listed depends only on which have arrived, and what is selected is a file, not a row.
+//! `session_table` holds the known sessions, `search_input` the query, `threads` the forks, `rows`
+//! the listed rows. `state` holds the state, `update` changes it, `view` draws it; `areas` and
+//! `columns` are shared by those two. Sessions arrive in any order: the list depends only on which
+//! have arrived, and the selection is a file, not a row.
 
 mod action;
 mod areas;

@@ -1,28 +1,28 @@
 //! The rows of the list.
 //!
-//! Threaded, a session stands below the one it was forked from, or below the nearest listed one further
-//! up; a thread stands where its newest member would. Otherwise the list is flat. The order never depends
-//! on the order in which sessions became known.
+//! In the threaded order, a session is below the one it was forked from, or below the nearest
+//! listed ancestor; a thread has the position of its newest member. Otherwise the list is flat. The
+//! order does not depend on the order in which sessions became known.
 
 use super::session_table::SessionTable;
 use super::state::Sort;
 use super::threads::Threads;
 use std::cmp::Reverse;
 
-/// A line of the list.
+/// A row of the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SessionRow {
-    /// The session's place among all that are known.
+    /// The position of the session in the table.
     pub(crate) session: u32,
     /// The number of sessions above it in its thread.
     pub level: u32,
-    /// The row of the one it stands below.
+    /// The row of the parent.
     pub parent: Option<u32>,
-    /// No other of that one's comes after it.
+    /// Whether it is the last row of its parent.
     pub is_last: bool,
 }
 
-/// The lines of the list.
+/// The rows of the list.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SessionRows(Vec<SessionRow>);
 
@@ -54,17 +54,17 @@ impl SessionRows {
         SessionRows(listed.into_iter().map(flat).collect())
     }
 
-    /// Returns all of them.
+    /// Returns all rows.
     pub fn all(&self) -> &[SessionRow] {
         &self.0
     }
 
-    /// Returns how many there are.
+    /// Returns the number of rows.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Returns whether there are none.
+    /// Returns whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -100,7 +100,7 @@ impl SessionRows {
     }
 }
 
-/// `listed` is sorted, the newest first. `count` is how many sessions there are, listed or not.
+/// Lays out threads. `listed` is sorted, the newest first; `count` is the number of known sessions.
 fn threaded(listed: &[u32], count: usize, threads: &Threads) -> Vec<SessionRow> {
     let mut position = vec![u32::MAX; count];
     for (&session, at) in listed.iter().zip(0..) {
@@ -108,7 +108,7 @@ fn threaded(listed: &[u32], count: usize, threads: &Threads) -> Vec<SessionRow> 
     }
     let mut below: Vec<Vec<u32>> = vec![Vec::new(); listed.len()];
     let mut roots = Vec::new();
-    // From here on sessions are called by their positions: the smaller, the newer.
+    // From here on a session is named by its position: a smaller one is newer.
     for (parent, at) in parents(listed, &position, threads).into_iter().zip(0..) {
         match parent.and_then(|parent| below.get_mut(parent as usize)) {
             Some(children) => children.push(at),
@@ -138,7 +138,7 @@ fn set(all: &mut [u32], at: u32, value: u32) {
 fn parents(listed: &[u32], position: &[u32], threads: &Threads) -> Vec<Option<u32>> {
     const UNKNOWN: u32 = u32::MAX;
     const NONE: u32 = u32::MAX - 1;
-    // The answer for those that are not listed, so that long hidden lines are walked once.
+    // The result for sessions that are not listed, so that long hidden chains are walked once.
     let mut above = vec![UNKNOWN; position.len()];
     let mut passed = Vec::new();
     let mut nearest = |session: u32| {
@@ -159,7 +159,7 @@ fn parents(listed: &[u32], position: &[u32], threads: &Threads) -> Vec<Option<u3
     listed.iter().map(|session| nearest(*session)).collect()
 }
 
-/// Everything below the roots, parents first.
+/// Returns everything below the roots, parents first.
 fn walk(roots: &[u32], below: &[Vec<u32>]) -> Vec<u32> {
     let mut order = roots.to_vec();
     let mut at = 0;
@@ -172,7 +172,7 @@ fn walk(roots: &[u32], below: &[Vec<u32>]) -> Vec<u32> {
 
 fn rows(listed: &[u32], roots: &[u32], below: &[Vec<u32>]) -> Vec<SessionRow> {
     let mut rows: Vec<SessionRow> = Vec::with_capacity(listed.len());
-    // The sessions still to place, the next at the end: position, parent's row, level, last of its
+    // The sessions to come, the next one last: position, row of the parent, level, last of its
     // siblings.
     let mut rest: Vec<(u32, Option<u32>, u32, bool)> =
         roots.iter().rev().map(|root| (*root, None, 0, false)).collect();

@@ -1,18 +1,18 @@
 //! The query while it is typed.
 //!
-//! The language is that of `treering search`. Half of it makes sense most of the time; where it makes
-//! none, what is before the last word counts, and the screen says what is wrong.
+//! The language is that of `treering search`. If the text is not a valid query, the part before the
+//! last word is used, and the screen shows the error.
 
 use crate::input::TextInput;
 use treering_search::{Case, Query};
 
-/// A line that is typed, and the query it amounts to.
+/// A text input and the query that it holds.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SearchInput {
     pub input: TextInput,
-    /// `None`: everything is wanted.
+    /// The query; `None` matches everything.
     pub query: Option<Query>,
-    /// Why the line as it is makes no sense. Safe to show.
+    /// The error of the text, safe to show.
     pub error_text: Option<String>,
 }
 
@@ -35,18 +35,18 @@ impl SearchInput {
     }
 }
 
-/// Returns the query that a text is, if it is one; or what is wrong with it, safe to show.
+/// Parses a query. The error is safe to show.
 fn parse(text: &str) -> Result<Option<Query>, String> {
     if text.trim().is_empty() {
         return Ok(None);
     }
-    // A phrase that is being typed has no end yet.
+    // A phrase that is being typed has no closing quote yet.
     let query = Query::parse(text, Case::Ignored)
         .or_else(|error| Query::parse(&format!("{text}\""), Case::Ignored).map_err(|_| error))
-        .map_err(|error| crate::text::safe_line(&error.to_string()))?;
+        .map_err(|error| treering_display::text::safe_line(&error.to_string()))?;
     match query.needs_entries() {
         None => Ok(Some(query)),
-        Some(what) => Err(format!("{what} needs a look inside: `treering search` does it")),
+        Some(what) => Err(format!("{what} is not supported here; use `treering search`")),
     }
 }
 
@@ -63,7 +63,7 @@ mod tests {
             ("re:(a", false, Some("bad pattern: unclosed group (at character 4)")),
             ("a re:(a", true, Some("bad pattern: unclosed group (at character 6)")),
             ("re:(a)", true, None),
-            ("role:user", false, Some("role: needs a look inside: `treering search` does it")),
+            ("role:user", false, Some("role: is not supported here; use `treering search`")),
             ("  ", false, None),
             ("", false, None),
         ] {

@@ -1,11 +1,11 @@
-//! The known facts about each session, by the path of its file.
+//! The known sessions by the path of their file.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use treering::catalog::SessionInfo;
 use treering_search::{Query, Rank};
 
-/// The known facts about a session.
+/// A known session.
 #[derive(Debug, Clone)]
 pub(crate) struct ListedSession {
     pub info: SessionInfo,
@@ -21,7 +21,7 @@ impl ListedSession {
     }
 }
 
-/// All sessions that are known so far, in no order.
+/// All known sessions, in no order.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SessionTable {
     all: Vec<ListedSession>,
@@ -41,7 +41,7 @@ impl SessionTable {
         self.places.get(path).copied()
     }
 
-    /// Takes in a session, in place of what was known of it.
+    /// Stores a session, in place of an older version.
     pub(crate) fn put(&mut self, session: ListedSession) {
         let next = self.all.len() as u32;
         let place = *self.places.entry(session.info.path.clone()).or_insert(next);
@@ -51,7 +51,7 @@ impl SessionTable {
         }
     }
 
-    /// Forgets a session.
+    /// Removes a session.
     pub(crate) fn remove(&mut self, path: &Path) {
         let Some(place) = self.places.remove(path) else { return };
         self.all.swap_remove(place as usize);
@@ -60,7 +60,7 @@ impl SessionTable {
         }
     }
 
-    /// Asks every session how well it fits.
+    /// Ranks every session for a query.
     pub(crate) fn ask(&mut self, query: Option<&Query>, now: i64) {
         for session in &mut self.all {
             session.rank = rank(&session.info, query, now);

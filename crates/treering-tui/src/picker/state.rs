@@ -1,7 +1,7 @@
-//! The state of the session picker. Plain data: it reads nothing and writes nothing.
+//! The state of the session picker. It is plain data: it reads and writes nothing.
 //!
-//! The rows are kept and only laid out anew when what they depend on has changed: the sessions, the
-//! query, the order, the scope. The selection is a file: it stays selected wherever its row moves.
+//! The rows are laid out again only when the sessions, the query, the order or the scope change.
+//! The selection is a file: it stays selected when its row moves.
 
 use super::action::PickerAction;
 use super::areas::PickerAreas;
@@ -21,7 +21,7 @@ use treering_index::Project;
 /// The order of the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Sort {
-    /// Forks below what they were forked from.
+    /// Forks below their parents.
     #[default]
     Threaded,
     /// The newest first.
@@ -31,7 +31,7 @@ pub enum Sort {
 }
 
 impl Sort {
-    /// Returns the one after it; the first after the last.
+    /// Returns the next order; after the last, the first.
     pub fn next(self) -> Sort {
         match self {
             Sort::Threaded => Sort::Recent,
@@ -56,21 +56,21 @@ pub enum Scope {
     /// The sessions of the current project.
     #[default]
     Project,
-    /// Those of all projects.
+    /// The sessions of all projects.
     All,
 }
 
 /// The mode that decides what keys do.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum PickerMode {
-    /// Moving in the list; characters go to the query.
+    /// The user moves in the list; characters go to the query.
     #[default]
     Browse,
-    /// Giving this session a name.
+    /// The user renames this session.
     Rename(PathBuf, TextInput),
-    /// Asking whether this session may go.
+    /// The user is asked whether to delete this session.
     Delete(PathBuf),
-    /// Reading the list of keys, from this line on.
+    /// The list of keys is shown from this line on.
     Help(usize),
 }
 
@@ -81,9 +81,9 @@ pub struct PickerOptions {
     pub project: Project,
     /// The initial scope.
     pub scope: Scope,
-    /// The home directory: what is below it is named shorter.
+    /// The home directory, which is abbreviated in paths.
     pub home: Option<PathBuf>,
-    /// The session that is open: it is never moved away.
+    /// The open session. It is never moved or deleted.
     pub open: Option<PathBuf>,
     /// Whether deleted sessions go to a trash.
     pub has_trash: bool,
@@ -95,9 +95,9 @@ pub struct PickerOptions {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct PickerPreview {
     pub is_shown: bool,
-    /// The session that was asked for last.
+    /// The session that was requested last.
     pub asked: Option<PathBuf>,
-    /// The page, once it was read.
+    /// The page, after it was read.
     pub page: Option<PageView>,
 }
 
@@ -106,7 +106,7 @@ pub(crate) struct PickerPreview {
 pub struct PickerState {
     /// The key bindings.
     pub bindings: Bindings<PickerAction>,
-    /// The colours.
+    /// The colors.
     pub theme: Theme,
     pub(crate) start: PickerOptions,
     pub(crate) now: i64,
@@ -119,10 +119,9 @@ pub struct PickerState {
     pub(crate) named_only: bool,
     /// The progress of reading; `None` when everything is known.
     pub(crate) reading: Option<Progress>,
-    /// The chosen file; `None` until the user chooses: then the first row is selected, whatever
-    /// comes to stand there.
+    /// The chosen file. It is `None` until the user chooses; then the first row is selected.
     cursor: Option<PathBuf>,
-    /// The row that is selected, and the first on the screen.
+    /// The selected row, and the first visible one.
     pub(crate) row: usize,
     pub(crate) top: usize,
     pub(crate) size: (u16, u16),
@@ -132,7 +131,7 @@ pub struct PickerState {
 }
 
 impl PickerState {
-    /// Returns a picker that knows no sessions yet.
+    /// Creates a picker without sessions.
     pub fn new(start: PickerOptions) -> Self {
         PickerState {
             bindings: Bindings::default(),
@@ -157,7 +156,7 @@ impl PickerState {
         }
     }
 
-    /// Returns the file of the session that is selected.
+    /// Returns the file of the selected session.
     pub fn selected(&self) -> Option<&Path> {
         self.selected_session().map(|session| &*session.info.path)
     }
@@ -168,12 +167,12 @@ impl PickerState {
         self.sessions.get(place).map(|session| &session.info)
     }
 
-    /// Returns how many sessions are known.
+    /// Returns the number of known sessions.
     pub fn count(&self) -> usize {
         self.sessions.all().len()
     }
 
-    /// Returns the rows as they stand.
+    /// Returns the rows.
     pub fn rows(&self) -> &SessionRows {
         &self.rows
     }
@@ -199,12 +198,12 @@ impl PickerState {
         self.scope
     }
 
-    /// Everything was read, and there is no session at all.
+    /// Returns whether everything was read and there are no sessions.
     pub fn is_bare(&self) -> bool {
         self.reading.is_none() && self.count() == 0
     }
 
-    /// Returns whether this is the session that is open.
+    /// Returns whether this session is open.
     pub fn is_open(&self, path: &Path) -> bool {
         self.start.open.as_deref() == Some(path)
     }
@@ -217,7 +216,7 @@ impl PickerState {
         PickerAreas::of(self.size.0, self.size.1, self.preview.is_shown)
     }
 
-    /// Takes in sessions, in place of what was known of them.
+    /// Stores sessions, in place of older versions.
     pub(crate) fn learn(&mut self, sessions: Vec<SessionInfo>) {
         for info in sessions {
             let rank = rank(&info, self.search.query.as_ref(), self.now);
@@ -227,13 +226,13 @@ impl PickerState {
         self.sessions_changed();
     }
 
-    /// Forgets sessions.
+    /// Removes sessions.
     pub(crate) fn forget(&mut self, paths: &[PathBuf]) {
         paths.iter().for_each(|path| self.sessions.remove(path));
         self.sessions_changed();
     }
 
-    /// A session has another file now.
+    /// Moves a session to another file.
     pub(crate) fn rename_file(&mut self, from: &Path, to: SessionInfo) {
         self.sessions.remove(from);
         if self.cursor.as_deref() == Some(from) {
@@ -255,14 +254,14 @@ impl PickerState {
         self.lay_out();
     }
 
-    /// The query changed: every session is asked again.
+    /// Applies a changed query to all sessions.
     pub(crate) fn search_anew(&mut self) {
         self.search.read();
         self.sessions.ask(self.search.query.as_ref(), self.now);
         self.lay_out();
     }
 
-    /// Lays out what is listed, and finds what is selected in it.
+    /// Lays out the listed sessions, and finds the selected one.
     pub(crate) fn lay_out(&mut self) {
         let is_listed = |session: u32| {
             self.sessions.get(session).is_some_and(|session| {
@@ -283,9 +282,9 @@ impl PickerState {
         let place = self.sessions.place(path);
         match place.map(|session| self.rows.row_of(session)) {
             Some(Some(row)) => self.row = row,
-            // The session exists but is not listed: a new search begins at the top.
+            // The session exists but is not listed, so the first row is selected.
             Some(None) => self.row = 0,
-            // It is gone: what stands in its place is next.
+            // The session is gone, so the session in its row is selected.
             None => {
                 let last = self.rows.len().saturating_sub(1);
                 self.choose(self.row.min(last));
@@ -308,15 +307,15 @@ impl PickerState {
         self.top = self.top.clamp((self.row + 1).saturating_sub(height), self.row).min(last_top);
     }
 
-    /// Shows a page in the preview. Where there is one of the same session already, which may have been
-    /// only its head, reading goes on at the same row.
+    /// Shows a page in the preview. If the beginning of the same page was shown before, the scroll
+    /// position is kept.
     pub(crate) fn show_page(&mut self, page: Page) {
         let old = self.preview.page.replace(PageView::new(page));
         self.fit_page();
         self.scroll(old.map_or(0, |old| old.top() as isize));
     }
 
-    /// Gives the preview's page the room there is for it.
+    /// Resizes the page of the preview to its area.
     pub(crate) fn fit_page(&mut self) {
         let area = self.areas().split.page();
         if let Some(page) = &mut self.preview.page {
@@ -324,7 +323,7 @@ impl PickerState {
         }
     }
 
-    /// Scrolls the preview, as far as there is something to read.
+    /// Scrolls the preview.
     pub(crate) fn scroll(&mut self, rows: isize) {
         if let Some(page) = &mut self.preview.page {
             page.scroll(rows);

@@ -1,14 +1,14 @@
-//! Finds out which session was forked from which.
+//! Finds the parent of each forked session.
 //!
-//! A header names its parent by a path or by an id, whichever the agent writes; files move and are
-//! archived. Headers can say anything: a ring of sessions that come from each other is opened at its
-//! oldest, so that nothing is lost and no walk is endless.
+//! A header names its parent by a path or by an id, and files are moved and archived. Headers may
+//! contain anything: a cycle of sessions is broken at its oldest member, so that no session is lost
+//! and no walk is endless.
 
 use super::session_table::{ListedSession, SessionTable};
 use std::collections::HashMap;
 use std::path::Path;
 
-/// The parent of every session, by its place among the sessions, as far as it is known.
+/// The parent of every session, by its position in the table.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Threads(Vec<Option<u32>>);
 
@@ -17,7 +17,7 @@ impl Threads {
         let mut ids: HashMap<&str, u32> = HashMap::new();
         if sessions.all().iter().any(|session| session.info.parent_session.is_some()) {
             for (session, at) in sessions.all().iter().zip(0..) {
-                // Of copies the newest counts, whichever was read first.
+                // Of several copies the newest counts.
                 let known = ids.entry(&session.info.id).or_insert(at);
                 if sessions.get(*known).is_some_and(|other| newness(session) > newness(other)) {
                     *known = at;
@@ -38,7 +38,7 @@ impl Threads {
     }
 
     fn open_rings(&mut self, sessions: &SessionTable) {
-        // When each was visited: those of the walk that goes on are a ring if it meets them again.
+        // The walk in which each was visited. A session of the same walk closes a cycle.
         let mut visited = vec![0_u32; self.0.len()];
         for (start, walk) in (0..self.0.len() as u32).zip(1..) {
             let mut at = Some(start);

@@ -1,4 +1,4 @@
-//! What happens when something happens: a state and an event give a state and effects.
+//! The update function of the session picker: a state and an event give a state and effects.
 
 use super::action::PickerAction;
 use super::state::{PickerMode, PickerState, Scope};
@@ -11,27 +11,27 @@ use ratatui::Frame;
 use std::path::{Path, PathBuf};
 use treering::catalog::{Progress, SessionInfo};
 
-/// Something that happened.
+/// An event of the session picker.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum PickerEvent {
-    /// Something at the terminal.
+    /// A terminal event.
     Terminal(TerminalEvent),
-    /// These sessions were found, or are different now; and how far reading has come, if it goes on.
+    /// Sessions were found or have changed; the second value is the progress of reading.
     Found(Vec<SessionInfo>, Option<Progress>),
-    /// There is nothing more to be found.
+    /// All sessions were read.
     Complete,
-    /// These files are gone.
+    /// Files were removed.
     Gone(Vec<PathBuf>),
-    /// The session of this file has another one now.
+    /// The session of a file was moved to another file.
     Moved(PathBuf, Box<SessionInfo>),
-    /// A preview that was asked for.
+    /// A requested preview.
     Page(PathBuf, Page),
-    /// It is this late, in Unix milliseconds.
+    /// The current time, in Unix milliseconds.
     Now(i64),
-    /// Something a person should know.
+    /// A notice for the footer.
     Notice(String),
-    /// Something that was to be done and was not.
+    /// A failure.
     Failure(String),
 }
 
@@ -41,7 +41,7 @@ impl From<TerminalEvent> for PickerEvent {
     }
 }
 
-/// Something to be done. Sessions are named by their files.
+/// An effect that the runtime carries out. Sessions are named by their files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PickerEffect {
@@ -51,25 +51,25 @@ pub enum PickerEffect {
     Stop,
     /// Open a session.
     Open(PathBuf),
-    /// Show what this is all about: there is nothing else to open.
+    /// Open the demo session.
     Demo,
-    /// Go on with a session in a copy of it.
+    /// Continue a session in a copy.
     OpenCopy(PathBuf),
-    /// Begin a session.
+    /// Create a session.
     New,
-    /// Give a session a name; an empty one is cleared.
+    /// Set the name of a session; an empty name clears it.
     Rename(PathBuf, String),
     /// Move a session to the trash.
     Delete(PathBuf),
     /// Compress a session.
     Archive(PathBuf),
-    /// Bring a compressed session back.
+    /// Decompress a session.
     Unarchive(PathBuf),
-    /// Write a session as a page.
+    /// Export a session as HTML.
     Export(PathBuf),
     /// Put the path on the clipboard.
     CopyPath(PathBuf),
-    /// Make a page of a session; what was asked for before is not wanted any more.
+    /// Create the preview of a session; earlier requests are dropped.
     Preview(PathBuf),
 }
 
@@ -86,10 +86,11 @@ impl Screen for PickerState {
     }
 }
 
-/// How many rows a turn of the wheel is.
+/// The number of rows per step of the mouse wheel.
 const WHEEL: isize = 3;
 
-/// The state after an event, and what is to be done. Pure: it reads and writes nothing.
+/// Returns the state after an event, and the effects. The function is pure: it reads and writes
+/// nothing.
 pub fn update(mut state: PickerState, event: PickerEvent) -> (PickerState, Vec<PickerEffect>) {
     let mut effects = Vec::new();
     match event {
@@ -119,7 +120,7 @@ pub fn update(mut state: PickerState, event: PickerEvent) -> (PickerState, Vec<P
     (state, effects)
 }
 
-/// A session that is different now has another preview.
+/// Requests the preview again if its session has changed.
 fn reread_preview(state: &mut PickerState, sessions: &[SessionInfo]) {
     let is_other = |new: &&SessionInfo| {
         state.preview.asked.as_ref() == Some(&new.path) && state.session(&new.path) != Some(*new)
@@ -190,7 +191,7 @@ fn type_in(state: &mut PickerState, key: Key) {
     }
 }
 
-/// Any key but those that scroll puts the list of keys away.
+/// Handles a key in the list of keys. Every key that does not scroll closes it.
 fn help(state: &PickerState, top: usize, key: Key) -> PickerMode {
     let height = usize::from(state.size.1.saturating_sub(2)).max(1);
     let last_top = state.bindings.list().len().saturating_sub(height);
@@ -326,9 +327,9 @@ fn act(state: &mut PickerState, action: PickerAction, effects: &mut Vec<PickerEf
     }
 }
 
-/// The session that is open stays where it is.
+/// Shows that the open session cannot be changed.
 fn refuse(state: &mut PickerState, what: &str) {
-    let text = format!("this session is open: it cannot be {what} from here");
+    let text = format!("this session is open and cannot be {what} here");
     state.notice = Some(Notice::failure(text));
 }
 
@@ -348,7 +349,7 @@ fn archive(state: &mut PickerState, effects: &mut Vec<PickerEffect>) {
     }
 }
 
-/// Moves by so many rows, as far as there are rows.
+/// Moves the selection by `rows`, within the list.
 fn step(state: &mut PickerState, rows: isize) {
     let last = state.rows.len().saturating_sub(1);
     state.choose(state.row.saturating_add_signed(rows).min(last));

@@ -1,4 +1,4 @@
-//! Draws a state. Changes nothing, and draws nothing but what is on the screen.
+//! Draws the session picker. It changes nothing and draws only the visible part.
 
 use super::action::PickerAction;
 use super::columns::{Columns, GAP};
@@ -7,14 +7,16 @@ use super::state::{PickerMode, PickerState, Scope};
 use crate::draw::{DrawContext, LineCursor};
 use crate::page::PageView;
 use crate::split::SplitAreas;
-use crate::text::{columns, fit, one_line, safe_line};
 use crate::theme::Tone;
 use ratatui::Frame;
 use ratatui::layout::Rect;
+use treering_display::columns::{columns, fit};
+use treering_display::line::one_line;
+use treering_display::text::safe_line;
 
-/// Columns for the marks of the cursor and of the session that is open.
+/// The columns of the marks of the cursor and of the open session.
 const MARKS: usize = 3;
-/// A name in a question is cut after so many columns.
+/// The largest number of columns of a name in a question.
 const ASKED: usize = 30;
 
 /// Draws the session picker over the whole screen.
@@ -47,7 +49,7 @@ impl PickerView<'_, '_> {
         self.draw.put(cursor, tone, text);
     }
 
-    /// What is typed comes first: on a narrow screen the rest can be missed.
+    /// Draws the title bar. The query comes first, because a narrow screen cuts the rest.
     fn head(&mut self, area: Rect) {
         let state = self.state;
         let mut cursor = LineCursor::new(area, area.y);
@@ -82,18 +84,20 @@ impl PickerView<'_, '_> {
         match &state.mode {
             PickerMode::Delete(path) => {
                 let place = state.sessions.place(path).and_then(|place| state.sessions.get(place));
-                let title = place.map(|session| fit(&title(session).0, ASKED)).unwrap_or_default();
+                let title = place
+                    .map(|session| fit(&title(session).0, ASKED).into_owned())
+                    .unwrap_or_default();
                 let fate = match state.start.has_trash {
                     true => format!("“{title}” goes to the trash"),
-                    false => format!("“{title}” is gone for good: there is no trash"),
+                    false => format!("“{title}” is deleted permanently: there is no trash"),
                 };
                 self.put(&mut cursor, Tone::Failure, "Delete? y yes, other keys no");
                 self.put(&mut cursor, Tone::Plain, &format!(" · {fate}"));
             }
-            PickerMode::Rename(..) => {
-                self.put(&mut cursor, Tone::Dim, "Enter set the name · Esc leave it")
+            PickerMode::Rename(..) => self.put(&mut cursor, Tone::Dim, "Enter save · Esc cancel"),
+            PickerMode::Help(_) => {
+                self.put(&mut cursor, Tone::Dim, "↑↓ scroll · any other key closes")
             }
-            PickerMode::Help(_) => self.put(&mut cursor, Tone::Dim, "↑↓ scroll · any key back"),
             PickerMode::Browse => match (&state.notice, &state.search.error_text) {
                 (Some(notice), _) => self.put(&mut cursor, notice.tone, &notice.text),
                 (None, Some(error_text)) => self.put(&mut cursor, Tone::Failure, error_text),
@@ -105,7 +109,7 @@ impl PickerView<'_, '_> {
         }
     }
 
-    /// The most important keys for the selected session.
+    /// Returns the most important keys for the selected session.
     fn keys(&self) -> String {
         let state = self.state;
         let is_readable =
@@ -113,9 +117,8 @@ impl PickerView<'_, '_> {
         let is_read_only = state.selected_session().is_some_and(|session| !is_readable(session));
         let mut keys = vec![(PickerAction::Help, "keys")];
         match is_read_only {
-            true => {
-                keys.extend([(PickerAction::Open, "look"), (PickerAction::Copy, "go on in a copy")])
-            }
+            true => keys
+                .extend([(PickerAction::Open, "look"), (PickerAction::Copy, "continue in a copy")]),
             false => keys.push((PickerAction::Open, "open")),
         }
         keys.extend([
@@ -159,7 +162,7 @@ impl PickerView<'_, '_> {
         }
     }
 
-    /// Why there is nothing to see, and what to do about it.
+    /// Draws the reason for an empty list, and what to do.
     fn nothing(&mut self, area: Rect) {
         let state = self.state;
         let key = |action: PickerAction| {
@@ -169,18 +172,18 @@ impl PickerView<'_, '_> {
             () if state.is_bare() => vec![
                 "No sessions on this machine yet.".to_owned(),
                 format!("{}  look around in a small demo session", key(PickerAction::Open)),
-                format!("{}  begin a session of your own", key(PickerAction::New)),
+                format!("{}  start a session of your own", key(PickerAction::New)),
             ],
             () if state.reading.is_some() && state.search.query.is_none() => {
                 vec!["reading …".to_owned()]
             }
             () if state.search.query.is_some() || state.named_only => {
-                vec!["No session fits.".to_owned()]
+                vec!["No session matches.".to_owned()]
             }
             () => vec![
                 "No sessions of this project yet.".to_owned(),
                 format!("{}  lists all {}", key(PickerAction::Scope), state.count()),
-                format!("{}  begins one", key(PickerAction::New)),
+                format!("{}  starts one", key(PickerAction::New)),
             ],
         };
         for (y, line) in (area.y..area.bottom()).zip(lines) {
@@ -211,7 +214,7 @@ impl PickerView<'_, '_> {
         let home = state.start.home.as_deref();
         for (column, _, width) in &columns.others {
             let text = column.cell(&session.info, state.now, home, *width);
-            let free = width.saturating_sub(crate::text::columns(&text));
+            let free = width.saturating_sub(treering_display::columns::columns(&text));
             cursor.column = next + if column.is_number() { free } else { 0 };
             self.put(&mut cursor, Tone::Dim, &text);
             next += width + GAP;
@@ -252,7 +255,7 @@ impl PickerView<'_, '_> {
         self.put(&mut cursor, tone, &fit(&text, left));
         const BETWEEN: &str = " · ";
         let left = usize::from(cell.width).saturating_sub(cursor.column + columns(BETWEEN));
-        // A few words more, where a name leaves room for them.
+        // The first message follows a name if there is room.
         if is_name && left > 8 && !session.info.first_message.is_empty() {
             self.put(&mut cursor, Tone::Dim, BETWEEN);
             self.put(
@@ -277,10 +280,10 @@ impl PickerView<'_, '_> {
     }
 }
 
-/// What is more than anybody reads on one line.
+/// The largest number of characters of a title.
 const MAX_TITLE: usize = 1000;
 
-/// What a session is called, safe to show, and whether that is its name.
+/// Returns the title of a session, safe to show, and whether it is the session's name.
 fn title(session: &ListedSession) -> (String, bool) {
     let name = session
         .info
@@ -291,7 +294,7 @@ fn title(session: &ListedSession) -> (String, bool) {
     match name {
         Some(name) => (name, true),
         None => match one_line(&session.info.first_message, MAX_TITLE) {
-            text if text.is_empty() => ("(nothing said yet)".to_owned(), false),
+            text if text.is_empty() => ("(no messages yet)".to_owned(), false),
             text => (text, false),
         },
     }

@@ -1,7 +1,7 @@
-//! The program: picker, tree and chat, one after the other on one runner.
+//! The application: picker, tree and chat on one terminal.
 //!
-//! Whoever leaves a screen comes back to the one before it. There is one session at a time, whichever
-//! screen shows it, and one text that is written but not sent, with the drafts beside it.
+//! Leaving a screen returns to the screen before it. There is one open session, whichever screen
+//! shows it, and one unsent text with its drafts.
 
 use super::chat::{ChatSetup, chat};
 use super::draft_store::DraftStore;
@@ -14,7 +14,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use treering_agent::{AgentSession, CancellationToken, Forked};
 
-/// How the screens look, and which keys they have.
+/// The settings of the application.
 #[derive(Debug)]
 pub struct AppSetup {
     /// The session picker.
@@ -23,44 +23,44 @@ pub struct AppSetup {
     pub tree: TreeSetup,
     /// The chat.
     pub chat: ChatSetup,
-    /// Where unsent text is kept, and of which project; `None` if it is not kept.
+    /// The directory for unsent text and the project; `None` if unsent text is not kept.
     pub drafts: Option<(PathBuf, PathBuf)>,
 }
 
-/// Where sessions come from. An error says what happened, and what to do.
+/// The source of sessions. An error text says what happened and what to do.
 pub trait SessionSource {
     /// Opens a session.
     fn open(&self, file: &Path) -> Result<AgentSession, String>;
-    /// Begins a new one.
+    /// Creates a session.
     fn begin(&self) -> Result<AgentSession, String>;
-    /// The one to play with.
+    /// Creates the demo session.
     fn demo(&self) -> Result<AgentSession, String>;
-    /// Somebody works with this session.
+    /// Records that this session is in use.
     fn remember(&self, file: &Path);
 }
 
-/// What is shown at first.
+/// The first screen.
 #[derive(Debug)]
 pub enum StartScreen {
-    /// All sessions.
+    /// The session picker.
     Picker,
-    /// The tree of one.
+    /// The tree of a session.
     Tree(AgentSession),
-    /// The conversation of one.
+    /// The chat of a session.
     Chat(AgentSession),
 }
 
-/// How the program ended.
+/// The way the application ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AppExit {
-    /// Somebody left.
+    /// The user left.
     Left {
-        /// The session they talked in last, if they did.
+        /// The session of the last chat, if there was one.
         session: Option<PathBuf>,
-        /// Whether there is unsent text, and it is kept.
+        /// Whether unsent text was stored.
         has_drafts: bool,
     },
-    /// A signal of this number ended it.
+    /// A signal ended the application; the value is its number.
     Stopped(Option<i32>),
 }
 
@@ -71,8 +71,8 @@ enum ActiveScreen {
     Chat,
 }
 
-/// Runs the program until somebody leaves it. The terminal is as it was afterwards. `runtime` is where
-/// what waits is done; it needs its timer and its input and output.
+/// Runs the application until the user leaves. The terminal is restored afterwards. `runtime` runs
+/// background work; it needs tokio's time and I/O drivers.
 pub fn run(
     setup: &AppSetup,
     sessions: &dyn SessionSource,
@@ -103,7 +103,7 @@ pub fn run(
     program.run()
 }
 
-/// A file of this size takes a moment to read, in bytes.
+/// Reading a file of this size takes a moment, in bytes.
 const LARGE: u64 = 32 << 20;
 
 struct App<'a> {
@@ -111,16 +111,16 @@ struct App<'a> {
     setup: &'a AppSetup,
     sessions: &'a dyn SessionSource,
     runtime: &'a tokio::runtime::Handle,
-    /// The session that is open.
+    /// The open session.
     open_session: Option<OpenSession>,
-    /// The screens that somebody comes back to, the one that is shown last. Each is there once.
+    /// The stack of screens, the visible one last. Each screen is on it at most once.
     screens: Vec<ActiveScreen>,
-    /// Whether somebody talked in it.
+    /// Whether the chat of the session was shown.
     has_talked: bool,
-    /// What was written but not sent.
+    /// The unsent text.
     unsent: UnsentText,
     draft_store: DraftStore,
-    /// To be said on the next screen.
+    /// The notice for the next screen.
     notice: Option<String>,
 }
 
@@ -161,14 +161,14 @@ impl App<'_> {
         self.show(screen);
     }
 
-    /// The session in hand is the one to continue with.
+    /// Records that the open session is in use.
     fn remember(&self) {
         if let Some(file) = self.file() {
             self.sessions.remember(&file);
         }
     }
 
-    /// Shows the picker. Says whether the program goes on; so do the others.
+    /// Shows the picker, and returns whether the application continues. So do `select` and `chat`.
     fn pick(&mut self) -> io::Result<bool> {
         let open = self.file();
         let notice = self.notice.take();
@@ -179,7 +179,7 @@ impl App<'_> {
                     self.screens.pop();
                     return Ok(true);
                 }
-                // Whoever was talking goes on talking.
+                // From a chat the picker leads to a chat.
                 picker::PickerOutcome::Open(file) if self.screens.contains(&ActiveScreen::Chat) => {
                     (self.open(&file)?, ActiveScreen::Chat)
                 }
@@ -207,8 +207,8 @@ impl App<'_> {
         let copied = self.runtime.block_on(agent.clone_session(&CancellationToken::new()));
         Ok(match copied {
             Ok(Forked::Done { .. }) => Ok(agent),
-            Ok(Forked::Aborted) => Err("stopped: no copy was made".to_owned()),
-            Ok(Forked::Canceled { hook }) => Err(format!("{hook} said no: no copy was made")),
+            Ok(Forked::Aborted) => Err("aborted; no copy was made".to_owned()),
+            Ok(Forked::Canceled { hook }) => Err(format!("{hook} canceled it; no copy was made")),
             Err(error) => Err(format!("no copy was made: {error}")),
         })
     }
@@ -235,8 +235,8 @@ impl App<'_> {
         Ok(true)
     }
 
-    /// Reads the session's file again after it changed under the session. If that fails, what was read
-    /// before is shown, with the reason.
+    /// Reads the session's file again after it changed unexpectedly. If that fails, the earlier
+    /// content is shown with the reason.
     fn reopen(&mut self, open_session: &OpenSession, why: &str) -> io::Result<()> {
         let file = open_session.agent.session().path();
         let opened = file.as_deref().map(|file| self.open(file)).transpose()?;
@@ -259,11 +259,11 @@ impl App<'_> {
         Ok(())
     }
 
-    /// Opens a session, and says so if it is so large that this takes a moment.
+    /// Opens a session, and shows a message while a large file is read.
     fn open(&mut self, file: &Path) -> io::Result<Result<AgentSession, String>> {
         let size = file.metadata().map_or(0, |about| about.len());
         if size >= LARGE {
-            let size = treering_export::text::size(size);
+            let size = treering_display::number::size(size);
             self.runner.show_message(&format!("reading {} ({size}) …", file.display()))?;
         }
         Ok(self.sessions.open(file))
@@ -277,7 +277,7 @@ impl App<'_> {
         let outcome =
             chat(&mut self.runner, self.runtime, agent, setup, unsent, &self.draft_store)?;
         self.unsent = outcome.unsent;
-        // Commands may have put another session in this one's place.
+        // A command may have replaced the session.
         self.remember();
         match outcome.left {
             ExitReason::Stopped => return Ok(false),

@@ -1,8 +1,8 @@
-//! The clipboard of the person at the terminal.
+//! Copies text to the clipboard.
 //!
-//! A clipboard program is used where there is one for the desktop, or tmux, that the terminal is on.
-//! Elsewhere, also at the far end of a connection, the terminal is asked to copy (OSC 52): it does not
-//! answer, and some ignore the request, so what was done is reported in those words.
+//! A clipboard program of the desktop, or tmux, is used if there is one. Otherwise, also over a
+//! remote connection, the terminal is asked to copy (OSC 52). It does not answer, and some
+//! terminals ignore the request, so the notice says which way was used.
 
 use std::fmt;
 use std::io::{self, Write, stdout};
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 /// Terminals drop requests that are longer than about this, in bytes of text.
 const MAX_REQUEST: usize = 74_994;
-/// A clipboard program that takes longer than this is given up.
+/// The time that a clipboard program gets.
 const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The way a text was copied.
@@ -19,9 +19,9 @@ const TIMEOUT: Duration = Duration::from_secs(2);
 pub(crate) enum CopyMethod {
     /// The program took the text and succeeded.
     With(&'static str),
-    /// tmux has the text, and may have passed it on to its terminal.
+    /// tmux has the text, and may have passed it to its terminal.
     Tmux,
-    /// The terminal was asked; whether it did is unknown.
+    /// The terminal was asked; the result is unknown.
     Asked,
 }
 
@@ -72,8 +72,8 @@ fn programs(has: impl Fn(&str) -> bool) -> Vec<ClipboardProgram> {
 
 /// Copies a text.
 ///
-/// Only for the thread that draws, between two frames: a request to the terminal must not be in the
-/// middle of one.
+/// Only the thread that draws may call it, between two frames, because a request to the terminal
+/// must not be in the middle of a frame.
 ///
 /// # Errors
 ///
@@ -96,7 +96,7 @@ pub(crate) fn copy(text: &str) -> io::Result<CopyMethod> {
     Ok(CopyMethod::Asked)
 }
 
-/// Gives a text to a program and waits until it has taken it.
+/// Passes a text to a program, and waits until the program has read it.
 fn run(program: &ClipboardProgram, text: &str) -> io::Result<()> {
     let mut child = Command::new(program.name)
         .args(program.arguments)
@@ -105,7 +105,7 @@ fn run(program: &ClipboardProgram, text: &str) -> io::Result<()> {
         .stderr(Stdio::null())
         .spawn()?;
     let text = text.to_owned();
-    // On a thread: a program that does not read must not hold up the screen.
+    // A thread writes, so that a program that does not read cannot block the screen.
     let writer = child
         .stdin
         .take()
@@ -186,7 +186,7 @@ mod tests {
         let shell = |script: &'static [&'static str]| program("sh", script);
         assert!(run(&shell(&["-c", "test $(wc -c) = 1048576"]), &long).is_ok());
         assert!(run(&shell(&["-c", "cat >/dev/null; exit 1"]), &long).is_err());
-        // It ended well, but did not read.
+        // The program succeeded without reading.
         assert!(run(&shell(&["-c", "exit 0"]), &long).is_err());
         assert!(run(&program("/no/such/program", &[]), "x").is_err());
     }

@@ -1,8 +1,8 @@
-//! Keeps unsent text on disk, so that it outlives the program however the program ends.
+//! Stores unsent text on disk, so that it survives however the program ends.
 //!
-//! Every running program has a file of its own, and holds a lock on another one beside it. A file whose
-//! lock is free belongs to a program that has ended: the next program in the same project takes over
-//! what is in it. So two programs at the same time never take or overwrite each other's drafts.
+//! Every running program has a file of its own, and holds a lock on another file beside it. A file
+//! whose lock is free belongs to a program that has ended: the next program in the same project
+//! takes its drafts over. So two running programs never take or overwrite each other's drafts.
 
 use crate::chat::{Drafts, UnsentText};
 use std::fs::{self, File, OpenOptions};
@@ -15,15 +15,15 @@ use treering::internal::fs::{NewFile, create_private_dir};
 
 /// Changes within this time are written together.
 const DELAY: Duration = Duration::from_secs(1);
-/// The most that is kept, in bytes; beyond it the oldest drafts are left out.
+/// The largest size of a file in bytes; beyond it the oldest drafts are left out.
 const MAX_BYTES: usize = 64 << 20;
 /// The first line of a file.
 const FORMAT: &str = "treering drafts 1";
-/// The endings of the two files of a program.
+/// The extensions of the two files of a program.
 const DRAFTS: &str = "drafts";
 const LOCK: &str = "lock";
 
-/// Writes unsent text to a directory, on a thread of its own.
+/// Writes unsent text to a directory, on a thread.
 #[derive(Debug, Default)]
 pub struct DraftStore {
     texts: Option<Sender<UnsentText>>,
@@ -38,7 +38,7 @@ pub(super) struct DraftStoreHandle {
 }
 
 impl DraftStore {
-    /// Starts to keep the drafts of a project. Returns those that earlier programs left behind.
+    /// Starts to store the drafts of a project. Returns the drafts of programs that have ended.
     pub fn start(dir: &Path, project: &Path) -> (Self, Drafts) {
         let mut files = DraftFiles::new(dir, project);
         let drafts = files.take_over();
@@ -51,11 +51,11 @@ impl DraftStore {
         DraftStoreHandle { texts: self.texts.clone(), told: UnsentText::default() }
     }
 
-    /// Writes what is unsent at the end. Returns whether there is any and it is on disk. All handles must
-    /// be dropped before.
+    /// Writes the unsent text at the end. Returns whether there is any and it is on disk. All
+    /// handles must be dropped before.
     pub(super) fn close(mut self, unsent: &UnsentText) -> bool {
         if let Some(texts) = &self.texts {
-            // Without a thread there is nothing to keep text in.
+            // Without a thread nothing is stored.
             let _ = texts.send(unsent.clone());
         }
         self.end()
@@ -74,7 +74,7 @@ impl Drop for DraftStore {
 }
 
 impl DraftStoreHandle {
-    /// Keeps what is unsent now, in place of what was before.
+    /// Stores the unsent text, in place of the earlier one.
     pub(super) fn keep(&mut self, unsent: UnsentText) {
         if let Some(texts) = self.texts.as_ref().filter(|_| unsent != self.told) {
             self.told = unsent.clone();
@@ -89,7 +89,7 @@ impl DraftStoreHandle {
 struct DraftFiles {
     dir: PathBuf,
     project: Vec<u8>,
-    /// The path of both files, without their endings, and the lock.
+    /// The path of both files without their extensions, and the lock.
     own: Option<(PathBuf, File)>,
 }
 
@@ -99,7 +99,8 @@ impl DraftFiles {
         DraftFiles { dir: dir.to_owned(), project, own: None }
     }
 
-    /// Reads what ended programs left behind, writes it to this program's file and removes the others.
+    /// Reads the drafts of programs that have ended, writes them to this program's file, and
+    /// removes the other files.
     fn take_over(&mut self) -> Drafts {
         let mut found: Vec<(PathBuf, Vec<String>, Option<File>)> = Vec::new();
         let Ok(entries) = fs::read_dir(&self.dir) else { return Drafts::default() };
@@ -108,7 +109,7 @@ impl DraftFiles {
         // Names begin with a time: the oldest first.
         paths.sort();
         for path in paths {
-            // A file without a lock belongs to a program that has ended, too.
+            // A file without a lock file belongs to a program that has ended, too.
             let lock = match File::open(path.with_extension(LOCK)) {
                 Ok(lock) if lock.try_lock().is_err() => continue,
                 lock => lock.ok(),
@@ -128,7 +129,7 @@ impl DraftFiles {
         drafts
     }
 
-    /// Reads the drafts of a file; `None` if they are not this project's.
+    /// Reads the drafts of a file; `None` if they belong to another project.
     fn read(&self, path: &Path) -> Option<Vec<String>> {
         let is_small = fs::metadata(path).is_ok_and(|file| file.len() <= 2 * MAX_BYTES as u64);
         let bytes = fs::read(path).ok().filter(|_| is_small)?;
@@ -141,7 +142,8 @@ impl DraftFiles {
         Some(texts)
     }
 
-    /// Writes what is told until there is nobody to tell it. Returns whether something is kept then.
+    /// Writes the received texts until the channel closes. Returns whether something is stored
+    /// then.
     fn follow(&mut self, received: &Receiver<UnsentText>) -> bool {
         let mut is_kept = false;
         while let Ok(mut unsent) = received.recv() {
@@ -160,7 +162,7 @@ impl DraftFiles {
         is_kept
     }
 
-    /// Puts these texts in the place of what is in this program's file.
+    /// Replaces the content of this program's file.
     fn write(&mut self, texts: &[String]) -> io::Result<()> {
         if texts.is_empty() {
             return match &self.own {
@@ -214,14 +216,14 @@ fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
-/// A text with its length before it.
+/// Writes a text with its length before it.
 fn put(out: &mut impl Write, text: &[u8]) -> io::Result<()> {
     writeln!(out, "{}", text.len())?;
     out.write_all(text)?;
     out.write_all(b"\n")
 }
 
-/// Takes such a text off the beginning.
+/// Reads such a text from the beginning of `rest`.
 fn take<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
     let end = rest.iter().position(|byte| *byte == b'\n')?;
     let length: usize = std::str::from_utf8(rest.get(..end)?).ok()?.parse().ok()?;
@@ -257,7 +259,7 @@ mod tests {
         assert!(!draft_store.close(&UnsentText::default()));
         let (draft_store, found) = left(&dir, "/tea");
         assert_eq!(found, ["old", "12\n34", "half\na line"]);
-        // Everything was sent: nothing is left behind.
+        // After everything was sent, no file is left.
         assert!(!draft_store.close(&UnsentText::default()));
         assert_eq!(fs::read_dir(&dir).unwrap().count(), 0);
     }
@@ -269,7 +271,7 @@ mod tests {
         let mut handle = draft_store.handle();
         handle.keep(unsent("lost?", &[]));
         drop(handle);
-        // As a panic does.
+        // A panic drops the store, too.
         drop(draft_store);
         assert_eq!(left(dir.path(), "/tea").1, ["lost?"]);
     }

@@ -1,12 +1,11 @@
-//! Writes frames to a terminal whose table of character widths may differ from ours.
+//! Writes frames to a terminal whose character widths may differ from ours.
 //!
-//! Terminals disagree about the width of marks, joined emoji, flags and much else. A frame that is
-//! written as a stream of cells then goes out of step behind the first such character, and a later
-//! frame that rewrites single cells leaves parts of the old one behind. Here every row that holds, or
-//! held, a character of unsure width is written as a whole: its columns are blanked first, and what
-//! follows is placed by its column. So the row is the same whatever was on the terminal before.
+//! Terminals disagree about the width of marks, joined emoji, flags and other characters. A frame
+//! that is written as a stream of cells goes out of step behind such a character, and a later frame
+//! that rewrites single cells leaves parts of the old one behind. Here every row that holds, or
+//! held, a character of uncertain width is written as a whole: its columns are blanked first, and
+//! the following text is placed by its column.
 
-use crate::text::columns;
 use ratatui::backend::{Backend, ClearType, CrosstermBackend, WindowSize};
 use ratatui::buffer::{Buffer, Cell};
 use ratatui::crossterm::cursor::{Hide, MoveTo, Show};
@@ -17,8 +16,9 @@ use ratatui::crossterm::terminal::{
 use ratatui::layout::{Position, Size};
 use std::io::{self, Write};
 use std::iter::once;
+use treering_display::columns::columns;
 
-/// The backend that frames are laid out for. It writes nothing: it remembers the cursor, and the
+/// The backend for which frames are laid out. It writes nothing: it stores the cursor, and the
 /// [`FrameWriter`] writes the frame.
 #[derive(Debug, Default)]
 pub(super) struct CursorBackend {
@@ -27,7 +27,7 @@ pub(super) struct CursorBackend {
 }
 
 impl CursorBackend {
-    /// Where the cursor belongs, if it is to be seen.
+    /// Returns the position of the cursor, if it is visible.
     pub(super) fn cursor(&self) -> Option<Position> {
         self.is_shown.then_some(self.cursor)
     }
@@ -92,12 +92,13 @@ pub(super) struct FrameWriter {
 }
 
 impl FrameWriter {
-    /// Makes the next frame be written in full: something else has written to the terminal.
+    /// Forgets the last frame, so that the next one is written in full.
     pub(super) fn forget(&mut self) {
         self.last = None;
     }
 
-    /// Adds to `out` what makes the terminal show a frame, with the cursor at a place or hidden.
+    /// Appends the bytes that make the terminal show a frame, with the cursor at a position or
+    /// hidden.
     pub(super) fn write_frame(
         &mut self,
         frame: &Buffer,
@@ -135,7 +136,7 @@ impl FrameWriter {
 
 /// Writes all of a row.
 fn write_row(y: u16, row: &[Cell], out: &mut impl Write) -> io::Result<()> {
-    // The blanks come first, and are referred to by those that are written after them.
+    // The blanks are written first.
     let blank = |cell: &Cell| {
         let mut blank = cell.clone();
         blank.set_symbol(" ");
@@ -150,7 +151,7 @@ fn write_row(y: u16, row: &[Cell], out: &mut impl Write) -> io::Result<()> {
         } else {
             draw(out, &run)?;
             run.clear();
-            // Whatever the terminal leaves free of these columns is blank, and in the row's colors.
+            // Columns that the terminal leaves free are blank, in the colors of the row.
             let blank = blank(cell);
             let blanks = (x..x.saturating_add(width)).map(|x| (x, y, &blank));
             draw(out, &blanks.chain(once((x, y, cell))).collect::<Vec<_>>())?;
@@ -174,8 +175,8 @@ fn is_plain(cell: &Cell) -> bool {
 }
 
 /// Returns whether all terminals agree about the width of a symbol: a single character of a script
-/// that has neither marks nor joints, punctuation, or one that this program draws itself. (A terminal
-/// set to draw ambiguous characters wide has no use for any full-screen program.)
+/// without marks and joiners, punctuation, or a character that this program draws. (A terminal that
+/// draws ambiguous characters wide cannot show full-screen programs.)
 fn is_sure(symbol: &str) -> bool {
     let mut characters = symbol.chars();
     let (Some(one), None) = (characters.next(), characters.next()) else { return false };

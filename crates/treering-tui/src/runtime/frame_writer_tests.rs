@@ -10,7 +10,7 @@ use unicode_width::UnicodeWidthChar;
 struct Model {
     width_of: fn(char) -> usize,
     size: (usize, usize),
-    /// What a cell shows; `None` behind a wide character.
+    /// The content of a cell; `None` behind a wide character.
     cells: Vec<Option<String>>,
     at: (usize, usize),
 }
@@ -128,7 +128,7 @@ fn frame(rows: &[(usize, usize, bool)]) -> Buffer {
     for (y, (text, start, is_bold)) in rows.iter().enumerate() {
         let mut x = *start;
         let style = if *is_bold { Style::new().bold() } else { Style::new() };
-        for (cluster, width) in crate::text::graphemes(TEXTS[*text]) {
+        for (cluster, width) in treering_display::columns::graphemes(TEXTS[*text]) {
             if x + width > usize::from(WIDTH) {
                 break;
             }

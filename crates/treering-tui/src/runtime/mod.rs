@@ -1,9 +1,9 @@
-//! The only part of the crate that owns anything: the terminal, threads, sessions.
+//! The runtime: the part of the crate that owns the terminal, threads and sessions.
 //!
-//! `guard` borrows the terminal, `listen` hears what happens at it, `paint` writes frames to it, `runner`
-//! shows one screen after the other. Each screen has an handler that does what the screen wants done: `tree`,
-//! `picker`, `chat`; `app` is all of them as one program. `clipboard` copies, `draft_store` keeps unsent text
-//! on disk. A `open_session` is a session that is open, whichever screen shows it.
+//! `terminal_guard` acquires and restores the terminal, `terminal_listener` reads its events,
+//! `frame_writer` writes frames, `runner` shows one screen at a time. `tree`, `picker` and `chat`
+//! carry out the effects of their screens; `app` combines them. `clipboard` copies, `draft_store`
+//! stores unsent text, `open_session` is the session that all screens share.
 
 mod app;
 mod chat;

@@ -1,19 +1,19 @@
-//! A session that is open, whichever screen shows it.
+//! The open session that all screens share.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use treering::EntryId;
 use treering_agent::AgentSession;
 
-/// A session, and what a person did in it since it was opened.
+/// An open session and the moves of its leaf.
 #[derive(Debug, Clone)]
 pub struct OpenSession {
-    /// The session, with whatever summarises for it.
+    /// The session with its summarizer.
     pub agent: Arc<AgentSession>,
-    /// Where what waits is done.
+    /// The runtime for background work.
     pub runtime: tokio::runtime::Handle,
-    /// Where the leaf was.
+    /// The earlier positions of the leaf.
     pub leaf_history: LeafHistory,
-    /// The file can no longer be read: what was read of it is shown, and it is not followed.
+    /// Whether the file can no longer be read. Its earlier content is shown and it is not followed.
     pub is_lost: bool,
 }
 
@@ -29,7 +29,7 @@ impl OpenSession {
     }
 }
 
-/// Where the leaf was before it moved, the last place last.
+/// The earlier positions of the leaf, the latest last.
 #[derive(Debug, Clone, Default)]
 pub struct LeafHistory(Arc<Mutex<LeafMoves>>);
 
@@ -40,14 +40,14 @@ struct LeafMoves {
 }
 
 impl LeafHistory {
-    /// The leaf has moved from here.
+    /// Records that the leaf has moved from a position.
     pub fn push(&self, from: Option<EntryId>) {
         let mut moves = self.moves();
         moves.before.push(from);
         moves.is_own = true;
     }
 
-    /// Returns where the leaf was before the last step, which is forgotten.
+    /// Removes and returns the latest position.
     pub fn pop(&self) -> Option<Option<EntryId>> {
         self.moves().before.pop()
     }

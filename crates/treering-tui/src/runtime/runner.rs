@@ -1,31 +1,32 @@
-//! Owns the terminal and runs one screen at a time on it.
+//! Owns the terminal and runs one screen at a time.
 //!
-//! A key that is pressed between two screens waits for the second. The terminal is given back when the
-//! runner is left, and while the program is suspended.
+//! A key that is pressed between two screens is delivered to the second. The terminal is restored
+//! when the runner is dropped, and while the program is suspended.
 
 use super::frame_writer::{CursorBackend, FrameWriter};
 use super::terminal_guard::TerminalGuard;
 use super::terminal_listener::{SignalHandler, TerminalListener};
 use crate::draw::{DrawContext, LineCursor};
-use crate::text::safe_line;
 use crate::theme::{Theme, Tone};
 use crate::{Screen, TerminalEvent};
 use ratatui::layout::{Position, Rect};
 use ratatui::{Frame, Terminal};
 use std::io::{self, Write, stdout};
 use std::sync::mpsc::{Receiver, Sender, channel};
+use treering_display::text::safe_line;
 
-/// Does what a screen wants done. Whatever takes time is done elsewhere, and the screen told.
+/// Carries out the effects of a screen. Long work runs elsewhere and reports to the screen by
+/// events.
 pub trait EffectHandler<S: Screen> {
-    /// How a screen is left.
+    /// The outcome of a screen.
     type Outcome;
 
-    /// Looks at a screen before it is drawn, and may see to it that there is something to draw.
+    /// Prepares a screen for drawing, for example by reading the entries that are visible.
     fn prepare(&mut self, screen: S) -> S {
         screen
     }
 
-    /// Does one thing; says so if that was the last of it.
+    /// Carries out an effect. Returns the outcome if the screen is left.
     fn perform(&mut self, effect: S::Effect, screen: &S) -> Option<Self::Outcome>;
 }
 
@@ -51,15 +52,15 @@ pub struct Runner {
     writer: FrameWriter,
     listener: TerminalListener,
     _signals: SignalHandler,
-    /// Last: the terminal is given back when nothing writes to it any more.
+    /// Declared last, so that the terminal is restored after everything else was dropped.
     guard: TerminalGuard,
 }
 
-/// Upper limit of events per frame: a flood of events must not freeze the picture.
+/// The largest number of events per frame, so that many events cannot delay drawing.
 const BURST: usize = 64;
 
 impl Runner {
-    /// Takes the terminal.
+    /// Acquires the terminal.
     pub fn open() -> io::Result<Self> {
         let guard = TerminalGuard::enter()?;
         let listener = TerminalListener::start();
@@ -74,7 +75,7 @@ impl Runner {
         self.listener.requests().signal()
     }
 
-    /// Shows one line of text, until the next screen is drawn: something takes a moment.
+    /// Shows one line of text until the next screen is drawn.
     pub fn show_message(&mut self, text: &str) -> io::Result<()> {
         let text = safe_line(text);
         self.write_frame(|frame| {
@@ -85,7 +86,7 @@ impl Runner {
         })
     }
 
-    /// Shows a screen until its handler says how it was left.
+    /// Shows a screen until its handler returns an outcome.
     pub fn run<S: Screen, O: EffectHandler<S>>(
         &mut self,
         mut screen: S,
@@ -95,13 +96,13 @@ impl Runner {
         let size = self.terminal.size()?;
         let events = channel.events.clone();
         let _subscription = self.listener.subscribe(size, move |terminal_event| {
-            // The screen has been left if this fails.
+            // A failure means that the screen was left.
             let _ = events.send(terminal_event.into());
         });
-        // The buffers of the screen before are dropped, and everything is drawn anew.
+        // The buffers of the earlier screen are dropped, and everything is drawn again.
         self.terminal.resize(Rect::from((Position::ORIGIN, size)))?;
         self.writer.forget();
-        // The size comes first, before there is anything to draw.
+        // The size is the first event.
         while let Ok(event) = channel.inbox.recv() {
             for event in std::iter::once(event).chain(channel.inbox.try_iter().take(BURST)) {
                 let effects;
@@ -114,7 +115,8 @@ impl Runner {
             }
             if self.handle_requests()? {
                 let size = self.terminal.size()?;
-                // Sent, not applied: what it leads to is performed like everything else.
+                // The event is sent, not applied, so that its effects are carried out like all
+                // others.
                 let _ = channel.events.send(TerminalEvent::Resize(size.width, size.height).into());
             }
             screen = handler.prepare(screen);
@@ -123,15 +125,15 @@ impl Runner {
         Err(io::Error::other("the event channel closed"))
     }
 
-    /// Suspends the program, takes the terminal again after it was stopped, redraws: whatever was
-    /// asked for. Returns whether the program was away, so the size may be another one.
+    /// Handles requests to suspend, resume or redraw. Returns whether the program was suspended,
+    /// because the size may have changed.
     fn handle_requests(&mut self) -> io::Result<bool> {
         let requests = self.listener.requests();
         let (suspend, resumed) = (requests.take_suspend(), requests.take_resumed());
         let was_away = suspend || resumed;
         if was_away {
             self.guard.release_while(if suspend { stop as fn() } else { || {} })?;
-            // The signal that continued the program asks for what has been done.
+            // The signal that continued the program made the same request.
             requests.take_resumed();
         }
         if was_away || requests.take_redraw() {
@@ -154,7 +156,7 @@ impl Runner {
 #[cfg(unix)]
 fn stop() {
     use rustix::process::{Signal, kill_current_process_group};
-    // Without the right to stop, the program goes on.
+    // Without permission to stop, the program continues.
     let _ = kill_current_process_group(Signal::STOP);
 }
 

@@ -1,4 +1,4 @@
-//! Borrows the terminal and gives it back as it was, however the program is left or suspended.
+//! Acquires the terminal and restores it, however the program is left or suspended.
 
 use ratatui::crossterm::event::{
     DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture,
@@ -13,24 +13,24 @@ use std::io::{self, Write, stdout};
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Whether the terminal is ours at the moment.
+/// Whether the terminal is acquired.
 static IS_ACTIVE: AtomicBool = AtomicBool::new(false);
 
-/// Gives the terminal back when dropped; a panic gives it back before it is reported.
+/// Restores the terminal when dropped. A panic restores it before the panic is reported.
 #[derive(Debug)]
 pub struct TerminalGuard(());
 
 impl TerminalGuard {
-    /// Takes the terminal: raw, on the other screen, with mouse and paste reported.
+    /// Acquires the terminal: raw mode, alternate screen, mouse and paste events.
     pub fn enter() -> io::Result<Self> {
         restore_on_panic();
-        // From here on dropping the guard undoes whatever has been done.
+        // From here on, dropping the guard restores the terminal.
         let guard = TerminalGuard(());
         take()?;
         Ok(guard)
     }
 
-    /// Gives the terminal back, calls `meanwhile`, and takes the terminal again.
+    /// Restores the terminal, calls `meanwhile`, and acquires the terminal again.
     pub(super) fn release_while(&self, meanwhile: impl FnOnce()) -> io::Result<()> {
         restore();
         meanwhile();
@@ -47,12 +47,12 @@ impl Drop for TerminalGuard {
 fn take() -> io::Result<()> {
     IS_ACTIVE.store(true, Ordering::SeqCst);
     enable_raw_mode()?;
-    // Terminals that cannot tell more keys apart do not answer to this, and need not.
+    // Terminals without this protocol ignore the request.
     let keys = KeyboardEnhancementFlags::DISAMBIGUATE_ESCAPE_CODES;
     execute!(
         stdout(),
         EnterAlternateScreen,
-        // A character that the terminal takes to be wider than we do must not push a line down.
+        // A character that is wider on the terminal than expected must not wrap the line.
         DisableLineWrap,
         EnableMouseCapture,
         EnableBracketedPaste,
@@ -61,7 +61,7 @@ fn take() -> io::Result<()> {
     )
 }
 
-/// Gives the terminal back, once. A failure is ignored: there is no way left to report it.
+/// Restores the terminal, once. A failure is ignored, because it cannot be reported.
 pub(super) fn restore() {
     if !IS_ACTIVE.swap(false, Ordering::SeqCst) {
         return;
@@ -80,8 +80,8 @@ pub(super) fn restore() {
     let _ = disable_raw_mode();
 }
 
-/// Writes to the terminal without the lock of the standard output. Another thread may hold the lock
-/// for good, and a signal or a panic on this one must not wait for it.
+/// Writes to the terminal without the lock of the standard output. Another thread may hold the
+/// lock, and a signal handler or a panic must not wait for it.
 #[cfg(unix)]
 fn write(bytes: &[u8]) -> io::Result<()> {
     use std::os::fd::AsFd;

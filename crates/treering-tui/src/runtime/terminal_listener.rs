@@ -1,7 +1,7 @@
-//! Reports what happens at the terminal, and what the system asks for, to the screen that is shown.
+//! Sends terminal events and signals to the visible screen.
 //!
 //! Suspending and redrawing are the same for all screens: they are requests to the runner, which
-//! fulfills them between two frames.
+//! handles them between two frames.
 
 use super::terminal_guard;
 use crate::keys::{Code, Key};
@@ -18,22 +18,22 @@ use std::time::Duration;
 
 type OnEvent = Box<dyn FnMut(TerminalEvent) + Send>;
 
-/// The screen that is told. Events that arrive while there is none wait.
+/// The subscribed screen. Events that arrive without a subscriber are queued.
 #[derive(Default)]
 struct Subscriber {
     tell: Option<OnEvent>,
     waiting: VecDeque<TerminalEvent>,
-    /// No screen will be told any more.
+    /// Whether the listener ends.
     is_over: bool,
 }
 
-/// What is asked of the runner, whichever screen is shown.
+/// The requests to the runner, whichever screen is shown.
 #[derive(Debug, Default)]
 pub(super) struct RunnerRequests {
     suspend: AtomicBool,
     resumed: AtomicBool,
     redraw: AtomicBool,
-    /// The signal that ends the program; 0 if there was none.
+    /// The signal that ends the program, or 0.
     signal: AtomicI32,
 }
 
@@ -59,7 +59,7 @@ impl RunnerRequests {
     }
 }
 
-/// Listens to the terminal on a thread of its own.
+/// Reads terminal events on a thread.
 #[derive(Clone)]
 pub(super) struct TerminalListener {
     subscriber: Arc<Mutex<Subscriber>>,
@@ -72,7 +72,7 @@ impl fmt::Debug for TerminalListener {
     }
 }
 
-/// A screen is told as long as this is kept.
+/// The subscription of a screen; dropping it ends the subscription.
 #[derive(Debug)]
 pub(super) struct Subscription(TerminalListener);
 
@@ -105,7 +105,7 @@ impl TerminalListener {
         listener
     }
 
-    /// From now on this screen is told, first of all the size, then what has been waiting.
+    /// Subscribes a screen. It receives the size first, then the queued events.
     pub(super) fn subscribe(
         &self,
         size: Size,
@@ -118,13 +118,13 @@ impl TerminalListener {
         Subscription(self.clone())
     }
 
-    /// Returns what is asked of the runner.
+    /// Returns the requests to the runner.
     pub(super) fn requests(&self) -> Arc<RunnerRequests> {
         Arc::clone(&self.requests)
     }
 
-    /// Takes a key. Two of them mean the same on every screen: Ctrl+Z suspends, and Ctrl+L redraws,
-    /// whatever else the screen does with it.
+    /// Handles a key. Two keys are the same on every screen: Ctrl+Z suspends, and Ctrl+L redraws in
+    /// addition to its action.
     fn key(&self, key: Key) {
         let held = |letter| key == Key { ctrl: true, ..Key::plain(Code::Char(letter)) };
         if held('z') && can_suspend() {
@@ -137,7 +137,7 @@ impl TerminalListener {
         self.deliver(TerminalEvent::Key(key));
     }
 
-    /// Makes a request and wakes the runner: a size that is told again changes nothing.
+    /// Makes a request and wakes the runner with an event that changes nothing.
     fn request(&self, which: impl FnOnce(&RunnerRequests) -> &AtomicBool) {
         which(&self.requests).store(true, Ordering::SeqCst);
         if let Ok((width, height)) = terminal::size() {
@@ -158,8 +158,8 @@ impl TerminalListener {
     }
 }
 
-/// Returns whether a shell can continue the program once it is stopped. A program that leads its
-/// session, as one that a terminal was started with, has no such shell and would hang.
+/// Returns whether a shell can continue the program after it was stopped. A session leader, such as
+/// a program that a terminal was started with, has no such shell and would hang.
 #[cfg(unix)]
 fn can_suspend() -> bool {
     rustix::process::getsid(None).is_ok_and(|session| session != rustix::process::getpgrp())
@@ -190,7 +190,7 @@ fn translate(reported: event::Event) -> Option<TerminalEvent> {
     }
 }
 
-/// Until dropped, signals that would end or stop the program give the terminal back first.
+/// Restores the terminal on signals that would end or stop the program, until dropped.
 #[derive(Debug)]
 pub(super) struct SignalHandler {
     #[cfg(unix)]
@@ -212,7 +212,7 @@ impl SignalHandler {
                     SIGTSTP if can_suspend() => thread.request(|requests| &requests.suspend),
                     SIGTSTP => {}
                     SIGCONT => thread.request(|requests| &requests.resumed),
-                    // For a program that hangs: no screen is asked.
+                    // This signal is for a program that hangs, so no screen is asked.
                     SIGQUIT => {
                         terminal_guard::restore();
                         let _ = signal_hook::low_level::emulate_default_handler(SIGQUIT);

@@ -1,9 +1,9 @@
-//! What keys do in the tree selector. Any other character is typed into the search.
+//! The actions of keys in the tree selector. Every other character is typed into the search.
 
 use super::Filter;
 use crate::keys;
 
-/// What a key may do in the tree selector.
+/// An action of a key in the tree selector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the table says what each does")]
@@ -78,51 +78,56 @@ impl keys::Action for TreeAction {
             (
                 Navigate,
                 "go",
-                "go here and talk on; your own message comes back to be edited",
+                "navigate here and continue; a user message is put into the editor",
                 "Enter",
             ),
             (
                 NavigateWithSummary,
-                "summarise",
-                "the same, with a summary of what is left behind",
+                "summarize",
+                "navigate here with a summary of the branch you leave",
                 "Shift+Enter Alt+Enter",
             ),
-            (MoveLeaf, "move", "make exactly this entry the leaf, and stay here", "Ctrl+G"),
-            (Undo, "undo", "go back to where the leaf was before", "Alt+Z"),
+            (MoveLeaf, "move", "move the leaf to this entry and stay in the tree", "Ctrl+G"),
+            (Undo, "undo", "undo the last move of the leaf", "Alt+Z"),
             (EditLabel, "label", "edit the label; an empty one is cleared", "Shift+L"),
             (LabelTimes, "label-times", "show when labels were set", "Shift+T"),
-            (Mark, "mark", "mark for a comparison, or no longer", "Space"),
+            (Mark, "mark", "mark or unmark an entry", "Space"),
             (Diff, "diff", "compare two marked entries, or a marked one with this", "Alt+D"),
-            (Fork, "fork", "a new session from the path to here", "Alt+F"),
-            (Clone, "clone", "a new session with the active branch", "Alt+C"),
+            (Fork, "fork", "fork the path to here into a new session", "Alt+F"),
+            (Clone, "clone", "clone the active branch into a new session", "Alt+C"),
             (
                 CherryPick,
                 "cherry-pick",
-                "bring a copy of this entry, or of the marked ones, to the leaf",
+                "cherry-pick this entry, or the marked ones, to the leaf",
                 "Alt+P",
             ),
-            (Merge, "merge", "bring a summary of this branch to the leaf", "Alt+M"),
-            (Compact, "compact", "compact the active branch, after a look at what goes", "Alt+K"),
-            (Export, "export", "write the branch to here as a page", "Alt+E"),
+            (Merge, "merge", "merge a summary of this branch into the leaf", "Alt+M"),
+            (Compact, "compact", "compact the active branch, after a preview", "Alt+K"),
+            (Export, "export", "export the branch to here", "Alt+E"),
             (Copy, "copy", "copy the entry's text", "Ctrl+X"),
             (
                 Choose(Filter::Default),
                 "filter-default",
-                "show the conversation; the key of a filter in force does the same",
+                "filter: conversation; so does the key of the active filter",
                 "Ctrl+D",
             ),
-            (Choose(Filter::NoTools), "filter-no-tools", "without tool results", "Ctrl+T"),
-            (Choose(Filter::UserOnly), "filter-user-only", "only what the user said", "Ctrl+U"),
-            (Choose(Filter::LabeledOnly), "filter-labeled-only", "only what has a label", "Ctrl+L"),
-            (Choose(Filter::All), "filter-all", "show everything", "Ctrl+A"),
-            (NextFilter, "next-filter", "the next of these filters", "Ctrl+O"),
-            (PreviousFilter, "previous-filter", "the one before", "Shift+Ctrl+O Alt+O"),
+            (Choose(Filter::NoTools), "filter-no-tools", "filter: no tool results", "Ctrl+T"),
+            (Choose(Filter::UserOnly), "filter-user-only", "filter: user messages", "Ctrl+U"),
+            (
+                Choose(Filter::LabeledOnly),
+                "filter-labeled-only",
+                "filter: labeled entries",
+                "Ctrl+L",
+            ),
+            (Choose(Filter::All), "filter-all", "filter: all entries", "Ctrl+A"),
+            (NextFilter, "next-filter", "next filter", "Ctrl+O"),
+            (PreviousFilter, "previous-filter", "previous filter", "Shift+Ctrl+O Alt+O"),
             (Preview, "preview", "preview: the entry, the context from here, none", "Tab"),
             (PreviewUp, "preview-up", "preview up", "Alt+Up"),
             (PreviewDown, "preview-down", "preview down", "Alt+Down"),
-            (PanLeft, "pan-left", "look further left", "Shift+Left"),
-            (PanRight, "pan-right", "look further right", "Shift+Right"),
-            (Help, "help", "these keys", "?"),
+            (PanLeft, "pan-left", "scroll left", "Shift+Left"),
+            (PanRight, "pan-right", "scroll right", "Shift+Right"),
+            (Help, "help", "show the keys", "?"),
             (Back, "back", "clear the search, then close", "Esc"),
             (Close, "close", "close", "Ctrl+C"),
         ]

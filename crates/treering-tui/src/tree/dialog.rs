@@ -1,41 +1,41 @@
-//! What stands between a key and what it does: a question, a overlay to read first, work that goes on.
+//! The dialogs of the tree selector: prompts, overlays, and the running task.
 
 use crate::input::TextInput;
 use crate::page::Page;
 
-/// Something a person is asked, with a line to answer in.
+/// A question with a line for the answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Prompt {
-    /// What the summary of what is left behind should pay attention to; the entry to go to.
+    /// The focus of the summary of the branch that is left; the value is the entry to navigate to.
     Summarize(String),
-    /// What the summary of a branch should pay attention to; the end of the branch.
+    /// The focus of the summary of a merged branch; the value is the end of the branch.
     Merge(String),
-    /// What the summary of a compaction should pay attention to.
+    /// The focus of the summary of a compaction.
     Compact,
     /// The file for the branch to an entry.
     Export(String),
-    /// Whether to go on from an entry in a copy: the session itself cannot be written to.
+    /// Whether to continue from an entry in a copy, because the session is read-only.
     Copy(String),
 }
 
 impl Prompt {
-    /// The question, in a few words.
+    /// Returns the question.
     pub fn text(&self) -> &'static str {
         match self {
-            Prompt::Summarize(_) => "Summarise and go; what matters?",
-            Prompt::Merge(_) => "Merge as a summary; what matters?",
-            Prompt::Compact => "Compact; what matters?",
+            Prompt::Summarize(_) => "Navigate with a summary; focus (optional):",
+            Prompt::Merge(_) => "Merge as a summary; focus (optional):",
+            Prompt::Compact => "Compact; focus (optional):",
             Prompt::Export(_) => "Export to (.html .md .jsonl .json):",
-            Prompt::Copy(_) => "Read-only session: go on in a copy?",
+            Prompt::Copy(_) => "Read-only session: continue in a copy?",
         }
     }
 
-    /// What to do now, in a few words.
+    /// Returns the keys that answer the question.
     pub fn hint(&self) -> &'static str {
         match self {
-            Prompt::Export(_) => "Enter write · Esc leave it",
+            Prompt::Export(_) => "Enter export · Esc cancel",
             Prompt::Copy(_) => "Enter yes · Esc no",
-            _ => "Enter go on, with or without an answer · Esc leave it",
+            _ => "Enter continue · Esc cancel",
         }
     }
 }
@@ -43,51 +43,51 @@ impl Prompt {
 /// A page over the tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Overlay {
-    /// What it is.
+    /// The kind of the overlay.
     pub subject: OverlayKind,
-    /// Its heading; safe to show.
+    /// The title, safe to show.
     pub title: String,
-    /// What there is to read, made for the width of the screen.
+    /// The page, wrapped to the width of the screen.
     pub page: Page,
 }
 
-/// What a overlay is about.
+/// The kind of an overlay.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OverlayKind {
     /// Two entries side by side.
     Diff(String, String),
-    /// What a compaction would do.
+    /// The plan of a compaction.
     Compaction,
 }
 
-/// What is being done, for which the keys wait.
+/// A running task, for which the keys wait.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Task {
-    /// What, in one word: "summarising".
+    /// The task in one word, such as "summarizing".
     pub what: &'static str,
-    /// How many characters of a summary have come.
+    /// The number of characters of a summary that were received.
     pub characters: usize,
 }
 
-/// What the keys are for at the moment.
+/// The mode, which decides what keys do.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum TreeMode {
-    /// Moving in the tree; characters go to the search.
+    /// The user moves in the tree; characters go to the search.
     #[default]
     Browse,
-    /// Editing the label of an entry.
+    /// The user edits the label of an entry.
     Label {
         /// The entry.
         node: u32,
         /// The label so far.
         input: TextInput,
     },
-    /// Answering a question.
+    /// The user answers a question.
     Prompt(Prompt, TextInput),
-    /// Reading a overlay, from this line on.
+    /// An overlay is shown from this line on.
     Overlay(Box<Overlay>, usize),
-    /// Waiting for something that can be stopped.
+    /// A task is running that can be aborted.
     Busy(Task),
-    /// Reading the list of keys, from this line on.
+    /// The list of keys is shown from this line on.
     Help(usize),
 }

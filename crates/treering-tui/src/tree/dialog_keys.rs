@@ -1,4 +1,4 @@
-//! Keys that are not for the tree: in a question, in a label, on a page that is being read.
+//! Handles keys in prompts, labels and overlays.
 
 use super::dialog::{Overlay, OverlayKind, Prompt, TreeMode};
 use super::event::TreeEffect;
@@ -7,8 +7,8 @@ use super::update::wait;
 use crate::input::TextInput;
 use crate::keys::{Code, Key};
 
-/// Where a page of so many lines is looked at after a key; any key but those that scroll puts it
-/// away.
+/// Returns the scroll position of a page of `lines` lines after a key. Every key that does not
+/// scroll closes the page.
 pub(super) fn scrolled(state: &TreeState, top: usize, lines: usize, key: Key) -> Option<usize> {
     let height = usize::from(state.size.1.saturating_sub(2)).max(1);
     let last_top = lines.saturating_sub(height);
@@ -31,7 +31,7 @@ pub(super) fn read(state: &mut TreeState, overlay: Box<Overlay>, top: usize, key
     };
 }
 
-/// A key in the answer to a question.
+/// Handles a key in the answer to a question.
 pub(super) fn answer(
     state: &mut TreeState,
     question: Prompt,
@@ -52,7 +52,7 @@ pub(super) fn answer(
     let answer = Some(input.text().trim().to_owned()).filter(|answer| !answer.is_empty());
     match question {
         Prompt::Summarize(id) => {
-            wait(state, "summarising", TreeEffect::NavigateWithSummary(id, answer), effects);
+            wait(state, "summarizing", TreeEffect::NavigateWithSummary(id, answer), effects);
         }
         Prompt::Merge(id) => wait(state, "merging", TreeEffect::Merge(id, answer), effects),
         Prompt::Copy(id) => wait(state, "copying", TreeEffect::NavigateInCopy(id), effects),

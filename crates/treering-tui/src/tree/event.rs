@@ -1,43 +1,43 @@
-//! What the tree selector is told, and what it wants done.
+//! The events and the effects of the tree selector.
 
 use super::dialog::Overlay;
-use super::outline::Outline;
-use super::preview_line::PreviewLine;
 use super::preview_pane::PreviewContent;
 use crate::page::Page;
 use crate::terminal_event::TerminalEvent;
+use treering_display::preview_line::PreviewLine;
+use treering_display::tree::Outline;
 
-/// Something that happened.
+/// An event of the tree selector.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TreeEvent {
-    /// Something at the terminal.
+    /// A terminal event.
     Terminal(TerminalEvent),
-    /// The session has another tree or leaf.
+    /// The tree or the leaf has changed.
     Tree(Outline),
-    /// Entries of the tree of this generation were read.
+    /// Preview lines of the tree of this generation were read.
     PreviewLines(u64, Vec<(u32, PreviewLine)>),
-    /// These entries of the tree of this generation have all words of this search in their content.
+    /// These entries of the tree of this generation contain all words of this search.
     Found(u64, String, Vec<u32>),
-    /// A preview that was asked for.
+    /// A requested preview.
     Page(String, PreviewContent, Page),
-    /// A overlay that was asked for.
+    /// A requested overlay.
     Overlay(Box<Overlay>),
-    /// So many characters of a summary have come.
+    /// The number of characters of a summary that were received.
     Progress(usize),
-    /// What was waited for is over, and this is to be said about it.
+    /// The task has finished; the text is a notice.
     Done(String),
-    /// What was waited for is over: the leaf has moved, and this text belongs in the editor.
+    /// The task has finished: the leaf has moved, and the text belongs into the editor.
     Navigated(Option<String>),
-    /// The session cannot be written to: going on from this entry needs a copy.
+    /// The session is read-only: continuing from this entry needs a copy.
     ReadOnly(String),
-    /// What was waited for is over: the session is another one now.
+    /// The task has finished: the session was replaced.
     Replaced(String),
-    /// Something worth knowing, if nothing else is being said.
+    /// A notice that is shown if there is no other.
     Notice(String),
-    /// The session's file is no longer the one that was read; why.
+    /// The session's file is no longer the one that was read; the text is the reason.
     FileLost(String),
-    /// Something went wrong; if it was waited for it is over.
+    /// A failure; a running task has finished.
     Failed(String),
 }
 
@@ -47,7 +47,7 @@ impl From<TerminalEvent> for TreeEvent {
     }
 }
 
-/// Something to be done. Entries are named by their ids.
+/// An effect that the runtime carries out. Entries are named by their ids.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TreeEffect {
@@ -55,48 +55,48 @@ pub enum TreeEffect {
     Close,
     /// End the program.
     Stop,
-    /// Leave for the conversation, with this text in the editor.
+    /// Open the chat with this text in the editor.
     OpenChat(Option<String>),
-    /// Show the session that took this one's place.
+    /// Show the session that replaced this one; the text is a notice.
     ShowReplacement(String),
-    /// Read the session's file again; why.
+    /// Read the session's file again; the text is the reason.
     Reopen(String),
-    /// Move the leaf, as one does to talk on from an entry.
+    /// Navigate to an entry and continue the conversation there.
     Navigate(String),
-    /// The same, with a summary of what is left behind, and what it should pay attention to.
+    /// Navigate with a summary of the branch that is left; the second value is its focus.
     NavigateWithSummary(String, Option<String>),
-    /// Move to an entry in a copy of the session.
+    /// Navigate to an entry in a copy of the session.
     NavigateInCopy(String),
-    /// Make exactly this entry the leaf.
+    /// Make this entry the leaf and stay in the tree.
     MoveLeaf(String),
-    /// Move the leaf back to where it was.
+    /// Move the leaf back to its earlier position.
     Undo,
-    /// Make the path to an entry a session of its own.
+    /// Fork the path to an entry into a new session.
     Fork(String),
-    /// Make the active branch a session of its own.
+    /// Clone the active branch into a new session.
     Clone,
-    /// Copy entries to the leaf.
+    /// Cherry-pick entries to the leaf.
     CherryPick(Vec<String>),
-    /// Bring a summary of the branch to an entry, and what it should pay attention to.
+    /// Merge a summary of the branch to an entry; the second value is its focus.
     Merge(String, Option<String>),
-    /// Compare two entries, on so many columns.
+    /// Compare two entries on a screen of this many columns.
     Diff(String, String, u16),
-    /// Show what a compaction would do.
+    /// Show the plan of a compaction.
     PlanCompaction,
-    /// Compact, paying attention to this.
+    /// Compact with a focus.
     Compact(Option<String>),
-    /// Write the branch to an entry to a file.
+    /// Export the branch to an entry to a file.
     Export(String, String),
-    /// Stop what is going on.
+    /// Abort the running task.
     Cancel,
     /// Set or clear a label.
     Label(String, Option<String>),
     /// Put an entry's text on the clipboard.
     Copy(String),
-    /// Look for words in the whole content of all entries; nothing more to look for if empty.
+    /// Search the contents of all entries for words; an empty text ends the search.
     Search(String),
-    /// Read the preview_lines that are not known.
+    /// Read the missing preview lines.
     Read,
-    /// Make a page.
+    /// Make the page of the preview.
     Preview(String, PreviewContent),
 }

@@ -2,13 +2,13 @@
 
 use treering::{Kind, Role};
 
-/// A way to look at a tree.
+/// A filter of a tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Filter {
     /// The conversation, without bookkeeping.
     #[default]
     Default,
-    /// The same without tool results.
+    /// The conversation without tool results.
     NoTools,
     /// User messages.
     UserOnly,
@@ -18,21 +18,21 @@ pub enum Filter {
     All,
 }
 
-/// The facts that a filter looks at.
+/// The facts about an entry that a filter uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FilterTraits {
     pub kind: Kind,
     pub role: Option<Role>,
-    pub labelled: bool,
-    /// Part of what a subagent did on its own.
+    pub labeled: bool,
+    /// Whether the entry belongs to the conversation of a subagent.
     pub sidechain: bool,
-    /// An answer that ended normally and has no text: nothing but calls.
+    /// Whether it is an answer without text: nothing but tool calls.
     pub silent: bool,
     pub is_leaf: bool,
 }
 
 impl Filter {
-    /// In the order in which they are cycled.
+    /// All filters, in the order in which they are cycled.
     pub const ALL: [Filter; 5] =
         [Filter::Default, Filter::NoTools, Filter::UserOnly, Filter::LabeledOnly, Filter::All];
 
@@ -47,7 +47,7 @@ impl Filter {
         }
     }
 
-    /// Returns the one after it; the first after the last.
+    /// Returns the next filter; after the last, the first.
     pub fn next(self) -> Filter {
         match self {
             Filter::Default => Filter::NoTools,
@@ -58,7 +58,7 @@ impl Filter {
         }
     }
 
-    /// Returns the one before it; the last before the first.
+    /// Returns the previous filter; before the first, the last.
     pub fn previous(self) -> Filter {
         match self {
             Filter::Default => Filter::All,
@@ -69,7 +69,7 @@ impl Filter {
         }
     }
 
-    /// Returns whether an entry is seen.
+    /// Returns whether an entry is visible.
     pub(crate) fn shows(self, entry: FilterTraits) -> bool {
         if entry.silent && !entry.is_leaf {
             return false;
@@ -79,13 +79,13 @@ impl Filter {
             Filter::Default => is_said,
             Filter::NoTools => is_said && entry.role != Some(Role::ToolResult),
             Filter::UserOnly => is_said && entry.role == Some(Role::User),
-            Filter::LabeledOnly => entry.labelled,
+            Filter::LabeledOnly => entry.labeled,
             Filter::All => true,
         }
     }
 }
 
-/// Entries that set something or note something, and say nothing.
+/// Returns whether an entry holds settings or notes instead of conversation.
 fn is_bookkeeping(kind: Kind) -> bool {
     matches!(
         kind,
@@ -118,7 +118,7 @@ mod tests {
         let message = |role| FilterTraits {
             kind: Kind::Message,
             role: Some(role),
-            labelled: false,
+            labeled: false,
             sidechain: false,
             silent: false,
             is_leaf: false,
@@ -127,12 +127,12 @@ mod tests {
         let silent = FilterTraits { silent: true, ..message(Role::Assistant) };
         let cases = [
             (user, [true, true, true, false, true]),
-            (FilterTraits { labelled: true, ..user }, [true; 5]),
+            (FilterTraits { labeled: true, ..user }, [true; 5]),
             (FilterTraits { sidechain: true, ..user }, [false, false, false, false, true]),
             (message(Role::Assistant), [true, true, false, false, true]),
             (message(Role::ToolResult), [true, false, false, false, true]),
             (silent, [false; 5]),
-            (FilterTraits { labelled: true, ..silent }, [false; 5]),
+            (FilterTraits { labeled: true, ..silent }, [false; 5]),
             (FilterTraits { is_leaf: true, ..silent }, [true, true, false, false, true]),
             (
                 FilterTraits { kind: Kind::Label, role: None, ..user },

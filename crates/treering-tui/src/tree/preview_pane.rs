@@ -1,4 +1,4 @@
-//! The page that the preview shows.
+//! The content of the preview.
 
 /// The content of the preview.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -13,7 +13,7 @@ pub enum PreviewContent {
 }
 
 impl PreviewContent {
-    /// Returns the one after it; none after the last.
+    /// Returns the next content; none after the last.
     pub fn next(self) -> PreviewContent {
         match self {
             PreviewContent::Nothing => PreviewContent::Entry,

@@ -1,4 +1,4 @@
-//! Search in a tree: words, all of which must occur, whatever their case.
+//! Search in a tree: all words must occur, in any case.
 
 use memchr::memchr2_iter;
 use memchr::memmem::Finder;
@@ -15,13 +15,13 @@ use memchr::memmem::Finder;
 pub struct SearchWords(Vec<Finder<'static>>);
 
 impl SearchWords {
-    /// Reads a query.
+    /// Parses a query.
     pub fn new(query: &str) -> Self {
         let words = query.split_whitespace().map(str::to_lowercase);
         SearchWords(words.map(|word| Finder::new(&word).into_owned()).collect())
     }
 
-    /// Returns whether there are none.
+    /// Returns whether there are no words.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -32,7 +32,7 @@ impl SearchWords {
     }
 }
 
-/// A text that words are looked for in.
+/// A text to search.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SearchText<'a> {
     small: &'a str,
@@ -40,13 +40,13 @@ pub struct SearchText<'a> {
 }
 
 impl<'a> SearchText<'a> {
-    /// Returns a text whose ASCII letters are small (see [`str::make_ascii_lowercase`]): most texts
-    /// need nothing more and are searched as they are.
+    /// Creates a text whose ASCII letters are lowercase (see [`str::make_ascii_lowercase`]). Most
+    /// texts are searched as they are.
     pub fn new(small: &'a str) -> Self {
         SearchText { small, becomes_ascii: becomes_ascii(small) }
     }
 
-    /// The same, if it is known whether it `becomes_ascii`.
+    /// Creates a text for which `becomes_ascii` is known.
     pub(crate) fn known(small: &'a str, becomes_ascii: bool) -> Self {
         SearchText { small, becomes_ascii }
     }
@@ -62,11 +62,11 @@ impl<'a> SearchText<'a> {
     }
 }
 
-/// Returns whether the text has one of the two letters outside ASCII whose small letter is within:
-/// the Kelvin sign and the Turkish İ.
+/// Returns whether the text has one of the two letters outside of ASCII whose lowercase letter is
+/// ASCII: the Kelvin sign and the Turkish İ.
 pub(crate) fn becomes_ascii(text: &str) -> bool {
     const LETTERS: [&str; 2] = ["\u{212a}", "\u{130}"];
-    // By their last bytes, which are rare in others.
+    // The letters are found by their last bytes, which are rare in other letters.
     memchr2_iter(0xaa, 0xb0, text.as_bytes())
         .any(|at| LETTERS.iter().any(|letter| text.as_bytes()[..=at].ends_with(letter.as_bytes())))
 }

@@ -1,85 +1,85 @@
-//! What the tree selector knows. Plain data: it reads nothing and writes nothing.
+//! The state of the tree selector. It is plain data: it reads and writes nothing.
 //!
-//! The rows are kept and only laid out anew when what they depend on has changed: the tree, the
-//! preview_lines, the filter, the folds, the search. Moving about costs nothing but the move.
+//! The rows are laid out again only when the tree, the preview lines, the filter, the folds or the
+//! search change. Moving the cursor costs nothing else.
 
 use super::action::TreeAction;
 use super::dialog::TreeMode;
+use super::entry_name::name;
 use super::filter::{Filter, FilterTraits};
-use super::outline::Outline;
-use super::preview_line::{PreviewLine, name};
 use super::preview_lines::PreviewLines;
 use super::preview_pane::PreviewContent;
-use super::rows::TreeRows;
 use super::search::{SearchText, SearchWords};
 use crate::Notice;
 use crate::input::TextInput;
 use crate::keys::Bindings;
 use crate::page::PageView;
 use crate::split::SplitAreas;
-use crate::text::one_line;
 use crate::theme::Theme;
 use crate::time_zone::DisplayZone;
 use std::collections::HashMap;
 use std::sync::Arc;
 use treering::Role;
+use treering_display::line::one_line;
+use treering_display::preview_line::{PreviewKind, PreviewLine};
+use treering_display::tree::Outline;
+use treering_display::tree::TreeRows;
 
-/// From this width on there is a preview unless it was switched off.
+/// The smallest width at which the preview is shown by default.
 const PREVIEW_FROM: u16 = 120;
-/// A title is cut after this many characters.
+/// The largest number of characters of a title.
 const TITLE: usize = 200;
-/// The first words of a session are looked for among this many entries.
+/// The number of entries among which the first user message is searched.
 const NEAR_BEGINNING: usize = 32;
 
 /// The preview.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct TreePreview {
-    /// What was chosen to be shown; without a choice the width of the screen decides.
+    /// The chosen content; without a choice the width of the screen decides.
     pub choice: Option<PreviewContent>,
-    /// The entry that was asked for last.
+    /// The entry that was requested last.
     pub asked: Option<(u32, PreviewContent)>,
-    /// What came.
+    /// The page that was received.
     pub page: Option<PageView>,
 }
 
 /// The state of the tree selector.
 #[derive(Debug, Clone)]
 pub struct TreeState {
-    /// Which key does what.
+    /// The key bindings.
     pub bindings: Bindings<TreeAction>,
-    /// The colours.
+    /// The colors.
     pub theme: Theme,
-    /// The zone that times are shown in.
+    /// The time zone of the shown times.
     pub zone: DisplayZone,
     pub(crate) outline: Arc<Outline>,
-    /// How many trees there were before this one.
+    /// The number of earlier trees.
     pub(crate) generation: u64,
-    /// What entries say, as far as it is known.
+    /// The known preview lines.
     pub(crate) preview_lines: PreviewLines,
-    /// Entries whose whole content has all words of the search, as far as that is known.
+    /// The entries whose content contains all words of the search, as far as it is known.
     found: Vec<bool>,
     folded: Vec<bool>,
     pub(crate) rows: TreeRows,
     pub(crate) filter: Filter,
     pub(crate) search: TextInput,
-    /// The entry that was chosen. If it is not seen, the nearest visible one above stands for it,
-    /// until something else is chosen.
+    /// The chosen entry. If it is hidden, the nearest visible entry above it is selected instead.
     pub(crate) cursor: u32,
     /// The first row on the screen.
     pub(crate) top: usize,
-    /// Columns to the right of where the view would look by itself.
+    /// The horizontal scrolling in columns, relative to the automatic position.
     pub(crate) pan: i32,
     pub(crate) size: (u16, u16),
     pub(crate) label_times: bool,
     pub(crate) mode: TreeMode,
     pub(crate) preview: TreePreview,
-    /// Entries chosen for something that needs several, in the order they were chosen.
+    /// The marked entries, in the order of marking.
     pub(crate) marked: Vec<u32>,
     pub(crate) notice: Option<Notice>,
 }
 
 impl TreeState {
-    /// A selector at the active leaf.
+    /// Creates a selector at the active leaf.
     pub fn new(outline: Outline) -> Self {
         let count = outline.len();
         let mut state = TreeState {
@@ -109,28 +109,28 @@ impl TreeState {
         state
     }
 
-    /// The entry that is selected; `None` if nothing is seen.
+    /// Returns the selected entry; `None` if nothing is visible.
     pub fn selected(&self) -> Option<&str> {
         self.selected_node().map(|node| self.outline.id(node))
     }
 
-    /// The filter in force.
+    /// Returns the filter.
     pub fn filter(&self) -> Filter {
         self.filter
     }
 
-    /// What is searched for.
+    /// Returns the text of the search.
     pub fn search(&self) -> &str {
         self.search.text()
     }
 
-    /// What the keys are for.
+    /// Returns the mode.
     pub fn mode(&self) -> &TreeMode {
         &self.mode
     }
 
     /// Returns whether a text has been started: a query, a label or an answer. Printable keys then
-    /// belong to the text, whatever else they are bound to.
+    /// belong to the text, whatever they are bound to.
     pub(crate) fn is_typing(&self) -> bool {
         match &self.mode {
             TreeMode::Label { .. } | TreeMode::Prompt(..) => true,
@@ -139,39 +139,39 @@ impl TreeState {
         }
     }
 
-    /// The rows as they stand.
+    /// Returns the rows.
     pub fn rows(&self) -> &TreeRows {
         &self.rows
     }
 
-    /// Columns and rows of the screen.
+    /// Returns the columns and rows of the screen.
     pub fn size(&self) -> (u16, u16) {
         self.size
     }
 
-    /// How many trees there were before this one: what is read of a tree names it by this.
+    /// Returns the number of earlier trees, which identifies the tree in events.
     pub fn generation(&self) -> u64 {
         self.generation
     }
 
-    /// Whether an entry's preview_line is known.
+    /// Returns whether the preview line of an entry is known.
     pub fn is_known(&self, node: u32) -> bool {
         self.preview_lines.is_known(node)
     }
 
-    /// The entries on the screen whose preview_lines are not known.
+    /// Returns the visible entries without a known preview line.
     pub fn unknown_on_screen(&self) -> Vec<u32> {
         let height = usize::from(self.areas().list.height);
         let rows = self.rows.all().iter().skip(self.top).take(height);
         rows.map(|row| row.node).filter(|node| !self.is_known(*node)).collect()
     }
 
-    /// All entries whose preview_lines are not known.
+    /// Returns all entries without a known preview line.
     pub fn unknown(&self) -> Vec<u32> {
         (0..self.outline.len() as u32).filter(|node| !self.is_known(*node)).collect()
     }
 
-    /// The tree that is shown.
+    /// Returns the outline of the tree.
     pub fn outline(&self) -> &Arc<Outline> {
         &self.outline
     }
@@ -188,7 +188,7 @@ impl TreeState {
         SplitAreas::of(self.size.0, self.size.1, self.shown() != PreviewContent::Nothing)
     }
 
-    /// Returns what the preview shows: what was chosen or, on a wide screen, the entry.
+    /// Returns the content of the preview: the chosen one or, on a wide screen, the entry.
     pub(crate) fn shown(&self) -> PreviewContent {
         let is_wide = self.size.0 >= PREVIEW_FROM;
         self.preview.choice.unwrap_or(if is_wide {
@@ -198,33 +198,26 @@ impl TreeState {
         })
     }
 
-    /// Returns what the session is called: its name, or how it begins.
+    /// Returns the title of the session: its name, or its first message.
     pub(crate) fn title(&self) -> String {
         let begins = |node: &u32| {
             let role = self.outline.nodes().get(*node as usize).and_then(|node| node.role);
-            // Some agents begin with what the machine says, in tags.
-            let is_said = || {
-                self.preview_lines
-                    .get(*node)
-                    .is_some_and(|preview_line| !preview_line.text.starts_with('<'))
-            };
+            // Some agents begin with a generated message in tags.
+            let is_said =
+                || self.preview_lines.get(*node).is_some_and(|text| !text.starts_with('<'));
             role == Some(Role::User) && is_said()
         };
         let first = || (0..self.outline.len() as u32).take(NEAR_BEGINNING).find(begins);
         let name = self.outline.name().map(|name| one_line(name, TITLE));
-        let text = name.or_else(|| {
-            first()
-                .and_then(|node| self.preview_lines.get(node))
-                .map(|preview_line| preview_line.text.into())
-        });
+        let text = name.or_else(|| first().and_then(|node| self.preview_lines.get(node)));
         text.unwrap_or_else(|| "session".to_owned())
     }
 
-    /// Lays out what is seen.
+    /// Lays out the visible entries.
     pub(crate) fn lay_out(&mut self) {
         let words = SearchWords::new(self.search.text());
         let is_seen = |node: u32| self.is_shown(node) && self.is_match(node, &words);
-        // Whatever is found must be seen, also below a fold.
+        // Matches are visible even below a fold.
         let is_folded = |node: u32| words.is_empty() && self.is_folded(node);
         self.rows = TreeRows::lay_out(&self.outline, is_seen, is_folded);
     }
@@ -234,9 +227,9 @@ impl TreeState {
         self.filter.shows(FilterTraits {
             kind: entry.kind,
             role: entry.role,
-            labelled: self.outline.label(node).is_some(),
+            labeled: self.outline.label(node).is_some(),
             sidechain: entry.is_sidechain,
-            silent: self.preview_lines.is_silent(node),
+            silent: self.preview_lines.kind(node).is_some_and(PreviewKind::is_silent),
             is_leaf: self.outline.leaf() == Some(node),
         })
     }
@@ -263,11 +256,11 @@ impl TreeState {
         self.lay_out();
     }
 
-    /// Takes in preview_lines that were read. What is seen depends on few of them.
+    /// Stores preview lines. Few of them change which entries are visible.
     pub(crate) fn learn(&mut self, preview_lines: Vec<(u32, PreviewLine)>) {
         let mut is_different = !self.search.is_empty();
         for (node, preview_line) in preview_lines {
-            is_different |= preview_line.is_silent;
+            is_different |= preview_line.kind.is_silent();
             self.preview_lines.set(node, &preview_line);
         }
         if is_different {
@@ -275,7 +268,7 @@ impl TreeState {
         }
     }
 
-    /// Takes in where the whole content of entries has all words of the search.
+    /// Stores the entries whose content contains all words of the search.
     pub(crate) fn find(&mut self, nodes: &[u32]) {
         for &node in nodes {
             if let Some(found) = self.found.get_mut(node as usize) {
@@ -285,13 +278,13 @@ impl TreeState {
         self.lay_out();
     }
 
-    /// The search changed: what was found for the old one does not count.
+    /// Drops the matches of the earlier search.
     pub(crate) fn search_anew(&mut self) {
         self.found.fill(false);
         self.lay_out();
     }
 
-    /// The tree changed: what is known of its entries stays, wherever they stand now.
+    /// Replaces the tree. Facts about entries that it still contains are kept.
     pub(crate) fn renew(&mut self, outline: Outline) {
         let count = outline.len();
         let old = std::mem::replace(&mut self.outline, Arc::new(outline));
@@ -306,7 +299,7 @@ impl TreeState {
         }
         self.preview_lines.moved(count, place);
         self.cursor = place(self.cursor).or(self.outline.leaf()).unwrap_or(0);
-        // Neither an entry nor what is above it changes: a page stays what it is.
+        // The page of an entry does not change, so it is kept.
         let asked = self.preview.asked;
         self.preview.asked = asked.and_then(|(node, shown)| Some((place(node)?, shown)));
         if let TreeMode::Label { node, input } = std::mem::take(&mut self.mode) {
@@ -319,8 +312,8 @@ impl TreeState {
         self.lay_out();
     }
 
-    /// The first column of the tree that is looked at: as far right as the selected entry's
-    /// indentation asks for, and as far as somebody looked aside.
+    /// Returns the first visible column of the tree: as far right as the indentation of the
+    /// selected entry and the user's scrolling need.
     pub(crate) fn first_column(&self, width: usize) -> usize {
         const ROOM: usize = 24;
         let selected = self.cursor_row().and_then(|row| self.rows.get(row));
@@ -329,7 +322,7 @@ impl TreeState {
         own.saturating_add_signed(self.pan as isize)
     }
 
-    /// Gives the preview's page the room there is for it.
+    /// Resizes the page of the preview to its area.
     pub(crate) fn fit_page(&mut self) {
         let area = self.areas().page();
         if let Some(page) = &mut self.preview.page {

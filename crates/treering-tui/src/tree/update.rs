@@ -1,13 +1,11 @@
-//! What happens when something happens: a state and an event give a state and effects.
+//! The update function of the tree selector: a state and an event give a state and effects.
 
 use super::action::TreeAction;
 use super::dialog::{OverlayKind, Prompt, Task, TreeMode};
 use super::dialog_keys::{answer, edit_label, read, scrolled};
 use super::event::{TreeEffect, TreeEvent};
 use super::filter::Filter;
-use super::outline::Outline;
 use super::preview_pane::PreviewContent;
-use super::rows::Fold;
 use super::state::TreeState;
 use crate::input::TextInput;
 use crate::keys::{Code, Key};
@@ -16,6 +14,8 @@ use crate::terminal_event::{MouseEvent, TerminalEvent};
 use crate::{Notice, Screen};
 use ratatui::Frame;
 use treering::Role;
+use treering_display::tree::Fold;
+use treering_display::tree::Outline;
 
 impl Screen for TreeState {
     type Event = TreeEvent;
@@ -30,11 +30,12 @@ impl Screen for TreeState {
     }
 }
 
-/// How many rows a turn of the wheel is, and how many columns a step to the side.
+/// The number of rows per step of the mouse wheel, and of columns per step to the side.
 const WHEEL: isize = 3;
 const PAN: i32 = 8;
 
-/// The state after an event, and what is to be done. Pure: it reads and writes nothing.
+/// Returns the state after an event, and the effects. The function is pure: it reads and writes
+/// nothing.
 pub fn update(mut state: TreeState, event: TreeEvent) -> (TreeState, Vec<TreeEffect>) {
     let mut effects = Vec::new();
     match event {
@@ -42,7 +43,7 @@ pub fn update(mut state: TreeState, event: TreeEvent) -> (TreeState, Vec<TreeEff
             on_terminal_event(&mut state, terminal_event, &mut effects)
         }
         TreeEvent::Tree(outline) => on_tree(&mut state, outline, &mut effects),
-        // What was read of an older tree names other entries.
+        // Results for an older tree refer to other entries.
         TreeEvent::PreviewLines(generation, preview_lines) if generation == state.generation => {
             state.learn(preview_lines)
         }
@@ -172,7 +173,7 @@ fn search_anew(state: &mut TreeState, effects: &mut Vec<TreeEffect>) {
     effects.push(TreeEffect::Search(state.search.text().to_owned()));
 }
 
-/// Wants something done that the keys wait for.
+/// Starts a task for which the keys wait.
 pub(super) fn wait(
     state: &mut TreeState,
     what: &'static str,
@@ -233,13 +234,13 @@ fn act(state: &mut TreeState, action: TreeAction, effects: &mut Vec<TreeEffect>)
         TreeAction::FoldOrUp => fold_or_up(state),
         TreeAction::UnfoldOrDown => unfold_or_down(state),
         TreeAction::Navigate => with_selected(state, |state, id| {
-            wait(state, "going", TreeEffect::Navigate(id), effects);
+            wait(state, "navigating", TreeEffect::Navigate(id), effects);
         }),
         TreeAction::NavigateWithSummary => ask(state, Prompt::Summarize, ""),
         TreeAction::MoveLeaf => with_selected(state, |state, id| {
-            wait(state, "going", TreeEffect::MoveLeaf(id), effects);
+            wait(state, "navigating", TreeEffect::MoveLeaf(id), effects);
         }),
-        TreeAction::Undo => wait(state, "going back", TreeEffect::Undo, effects),
+        TreeAction::Undo => wait(state, "undoing", TreeEffect::Undo, effects),
         TreeAction::Mark => mark(state),
         TreeAction::Diff => compare(state, effects),
         TreeAction::Fork => with_selected(state, |state, id| {
@@ -269,7 +270,7 @@ fn act(state: &mut TreeState, action: TreeAction, effects: &mut Vec<TreeEffect>)
             }
         }
         TreeAction::LabelTimes => state.label_times = !state.label_times,
-        // The key of the filter in force goes back to the usual one.
+        // The key of the current filter returns to the default filter.
         TreeAction::Choose(filter) if filter == state.filter => choose(state, Filter::Default),
         TreeAction::Choose(filter) => choose(state, filter),
         TreeAction::NextFilter => {
@@ -311,14 +312,14 @@ fn ask(state: &mut TreeState, question: fn(String) -> Prompt, suggestion: &str) 
     });
 }
 
-/// What an id is called as a file: an id may be anything.
+/// Returns a file name for an id. An id may contain any character.
 fn file_name(id: &str) -> String {
     let is_plain = |character: &char| character.is_ascii_alphanumeric() || *character == '-';
     let name: String = id.chars().filter(is_plain).take(32).collect();
     if name.is_empty() { "branch".to_owned() } else { name }
 }
 
-/// Marks the selected entry, or no longer, and goes on to the next.
+/// Marks or unmarks the selected entry, and moves to the next.
 fn mark(state: &mut TreeState) {
     let Some(node) = state.selected_node() else { return };
     match state.marked.iter().position(|marked| *marked == node) {
@@ -330,7 +331,7 @@ fn mark(state: &mut TreeState) {
     step(state, 1);
 }
 
-/// The two entries marked last, or the marked one and the selected one.
+/// Compares the two entries that were marked last, or the marked one and the selected one.
 fn compare(state: &mut TreeState, effects: &mut Vec<TreeEffect>) {
     let pair = match (state.marked.as_slice(), state.selected_node()) {
         ([.., a, b], _) => Some((*a, *b)),
@@ -362,14 +363,14 @@ fn move_to(state: &mut TreeState, row: usize) {
     }
 }
 
-/// Moves by so many rows, as far as there are rows.
+/// Moves the cursor by `rows`, within the tree.
 fn step(state: &mut TreeState, rows: isize) {
     let Some(row) = state.cursor_row() else { return };
     let last = state.rows.len().saturating_sub(1);
     move_to(state, row.saturating_add_signed(rows).min(last));
 }
 
-/// Moves to the nearest message of the user above or below, if there is one.
+/// Moves to the nearest user message above or below.
 fn turn(state: &mut TreeState, is_below: bool) {
     let Some(from) = state.cursor_row() else { return };
     let is_turn = |row: &usize| {

@@ -1,21 +1,22 @@
-//! Draws a state. Changes nothing, and draws nothing but what is on the screen.
+//! Draws the tree selector. It changes nothing and draws only the visible part.
 
 use super::dialog::{Overlay, OverlayKind, TreeMode};
-use super::outline::OutlineNode;
-use super::preview_line::name;
+use super::entry_name::name;
 use super::preview_pane::PreviewContent;
 use super::state::TreeState;
 use crate::draw::{DrawContext, LineCursor};
 use crate::split::SplitAreas;
-use crate::text::{columns, safe_line};
 use crate::theme::Tone;
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use treering::{Kind, Role};
+use treering_display::columns::columns;
+use treering_display::text::safe_line;
+use treering_display::tree::OutlineNode;
 
-/// Columns for the mark of the cursor.
+/// The columns of the cursor mark.
 const MARK: u16 = 2;
-/// A label is cut after so many characters.
+/// The largest number of characters of a label.
 const LABEL: usize = 40;
 
 /// Draws the tree selector over the whole screen.
@@ -61,7 +62,7 @@ impl TreeView<'_, '_> {
             true => self.put(&mut cursor, Tone::Title, &format!(" {}", state.title())),
             false => {
                 const TITLE: &str = " search: ";
-                // The end of a long query is seen, where it is typed.
+                // The end of a long query, where the user types, is visible.
                 let (before, _) = state.search.halves();
                 let typed = columns(TITLE) + columns(&safe_line(before)) + 1;
                 cursor.first = typed.saturating_sub(usize::from(left.width));
@@ -76,8 +77,8 @@ impl TreeView<'_, '_> {
         let mut cursor = LineCursor::new(area, area.y).marking_cuts();
         let state = self.state;
         let hint = match &state.mode {
-            TreeMode::Label { .. } => "Enter set the label · Esc leave it",
-            TreeMode::Help(_) => "↑↓ scroll · any key back",
+            TreeMode::Label { .. } => "Enter save · Esc cancel",
+            TreeMode::Help(_) => "↑↓ scroll · any other key closes",
             TreeMode::Prompt(question, input) => {
                 self.put(&mut cursor, Tone::Title, question.text());
                 self.put(&mut cursor, Tone::Plain, " ");
@@ -86,9 +87,9 @@ impl TreeView<'_, '_> {
                 question.hint()
             }
             TreeMode::Overlay(overlay, _) if overlay.subject == OverlayKind::Compaction => {
-                "Enter compact · ↑↓ scroll · any other key back"
+                "Enter compact · ↑↓ scroll · any other key closes"
             }
-            TreeMode::Overlay(..) => "↑↓ scroll · any key back",
+            TreeMode::Overlay(..) => "↑↓ scroll · any other key closes",
             TreeMode::Busy(work) => {
                 self.put(&mut cursor, Tone::Title, work.what);
                 let count = format!(" … {} characters", work.characters);
@@ -118,7 +119,7 @@ impl TreeView<'_, '_> {
             let nothing = if self.state.outline.is_empty() {
                 "no entries yet"
             } else {
-                "nothing to see with this filter and search"
+                "no entries match this filter and search"
             };
             self.put(&mut LineCursor::new(area, area.y), Tone::Dim, nothing);
         }
@@ -143,12 +144,12 @@ impl TreeView<'_, '_> {
         let line = Rect { x: area.x + mark, width: area.width - mark, ..area };
         let leaf = if node.is_active { self.leaf_mark(at, row.node) } else { "" };
         let leaf_width = u16::try_from(columns(leaf)).unwrap_or(0).min(line.width);
-        // However long the text is, the mark of the leaf is seen.
+        // The mark of the leaf is always visible.
         let text = Rect { width: line.width - leaf_width, ..line };
         let mut cursor = LineCursor::new(text, y);
         let width = usize::from(text.width);
         cursor.first = state.first_column(usize::from(line.width));
-        // Only the part of the gutter that is looked at: it may be very long.
+        // Only the visible part of the gutter is drawn.
         let (from, to) = (cursor.first / 3, (cursor.first + width) / 3 + 1);
         cursor.column = from * 3;
         self.put(&mut cursor, Tone::Dim, &state.rows.gutter(at, from, to));
@@ -203,13 +204,14 @@ impl TreeView<'_, '_> {
     }
 
     fn words(&mut self, cursor: &mut LineCursor, at: u32, node: &OutlineNode, is_selected: bool) {
-        let preview_line = self.state.preview_lines.get(at);
-        let tone = match &preview_line {
-            Some(preview_line) if preview_line.is_failure => Tone::Failure,
+        let lines = &self.state.preview_lines;
+        let tone = match lines.kind(at) {
+            Some(kind) if kind.is_failure() => Tone::Failure,
             _ => tone(node.kind, node.role),
         };
-        let text = preview_line.as_ref().map_or("…", |preview_line| &preview_line.text);
-        // A call in brackets says that it is one.
+        let text = lines.get(at);
+        let text = text.as_deref().unwrap_or("…");
+        // A call in brackets needs no name before it.
         if node.role != Some(Role::ToolResult) || !text.starts_with('[') {
             self.put(cursor, tone, name(node.kind, node.role));
             self.put(cursor, tone, ": ");
@@ -234,7 +236,7 @@ impl TreeView<'_, '_> {
     }
 }
 
-/// What an entry looks like.
+/// Returns the tone of an entry.
 fn tone(kind: Kind, role: Option<Role>) -> Tone {
     match (kind, role) {
         (Kind::Message, Some(Role::User)) | (Kind::CustomMessage, _) => Tone::User,

@@ -79,7 +79,7 @@ function markHits() {
     marking = 0;
     marks.clear();
     if (!state.words.length) return;
-    for (const element of document.querySelectorAll('#rows .gist, #rows .label, #path article')) {
+    for (const element of document.querySelectorAll('#rows .preview, #rows .label, #path article')) {
       const texts = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
       while (texts.nextNode() && marks.size < MOST_MARKS) markText(texts.currentNode);
     }

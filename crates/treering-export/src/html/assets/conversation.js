@@ -58,7 +58,7 @@ function branchesAlong(path) {
     const up = parent[row];
     const first = firstChild[up < 0 ? N : up];
     if (nextSibling[first] >= 0) {
-      const ways = children(up).filter(child => leads[child]).sort((a, b) => a - b);
+      const ways = children(up).filter(child => leads[child]).sort((a, b) => time[a] - time[b] || a - b);
       if (ways.length > 1) waiting = { ways, at: ways.indexOf(row) };
     }
     if (waiting && waiting.at >= 0 && isSaid(row)) {

@@ -2,10 +2,11 @@
 
 const $ = id => document.getElementById(id);
 const index = JSON.parse($('index').textContent);
-const { ids, gists, kinds, models } = index;
+const { ids, previews, kinds, models } = index;
 const N = ids.length;
 
-// Rows are in the order of the tree: parents before children, children oldest first.
+// Rows are in the order in which the tree shows them: parents before children, side branches before the
+// row that continues their parent.
 const parent = new Int32Array(N);
 const time = new Float64Array(N);
 for (let row = 0, now = 0; row < N; row++) {
@@ -17,7 +18,7 @@ const labels = new Map(Object.entries(index.labels).map(([row, label]) => [+row,
 const answers = index.answers;
 const rowOfId = id => ids.indexOf(id);
 
-// Children, the one that holds the active leaf first. One linked list per parent; roots at N.
+// Children, the active one first: one linked list per parent; roots at N.
 const firstChild = new Int32Array(N + 1).fill(-1);
 const nextSibling = new Int32Array(N).fill(-1);
 for (let row = N - 1; row >= 0; row--) {
@@ -36,32 +37,23 @@ function children(row) {
   return list;
 }
 
-// The whole tree in the order it is shown.
-const order = new Int32Array(N);
-{
-  const stack = children(-1).reverse();
-  let at = 0;
-  while (stack.length) {
-    const row = stack.pop();
-    order[at++] = row;
-    // Not by spreading: a row may have more children than a call may have arguments.
-    for (const child of children(row).reverse()) stack.push(child);
-  }
-}
+// Whether a row begins a side branch instead of continuing its parent.
+const isSide = new Uint8Array(N);
+for (const row of index.sides) isSide[row] = 1;
 
-// What a conversation shows, unless everything is wanted: not the bookkeeping.
+// The kinds that a conversation hides unless everything is shown.
 const BOOKKEEPING = 'lfkeohig?';
 const CONVERSATION = 'lfkig?';
 const isSaid = row => !CONVERSATION.includes(kinds[row]);
 
-// Whether there is anything to read at or below a row.
+// Whether a row, or a row below it, has content to read.
 const leads = new Uint8Array(N);
 for (let row = N - 1; row >= 0; row--) {
   if (isSaid(row)) leads[row] = 1;
   if (leads[row] && parent[row] >= 0) leads[parent[row]] = 1;
 }
 
-// From a row down to the end of its branch: the active child, else the newest that leads somewhere.
+// Returns the end of the branch of a row: through the active child, otherwise through the child that continues it.
 function tip(row) {
   for (;;) {
     const next = children(row).filter(child => leads[child]);
@@ -109,8 +101,8 @@ const ROLES = {
 };
 const role = row => ROLES[kinds[row]] || 'Other';
 
-// A row for people who type: label, role, content.
-const haystack = row => `${labels.get(row) || ''} ${role(row)} ${gists[row]} ${plain(piece(row))}`.toLowerCase();
+// The text that a search looks at: label, role, content.
+const haystack = row => `${labels.get(row) || ''} ${role(row)} ${previews[row]} ${plain(piece(row))}`.toLowerCase();
 
 const pad = number => String(number).padStart(2, '0');
 const clock = date => `${pad(date.getHours())}:${pad(date.getMinutes())}`;

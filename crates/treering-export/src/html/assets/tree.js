@@ -73,8 +73,7 @@ function rowElement(place) {
   const left = lines.level[row] - gutter.length;
   if (left > 0) element.append(make('span', 'more', `+${left}`));
   for (const mark of gutter) element.append(make('span', `g ${GUIDES[mark]}`));
-  // Where a branch begins or forks there is something to fold.
-  const folds = lines.count[row] > 1 || (lines.count[row] > 0 && (/[TL]$/.test(gutter) || state.folded.has(row)));
+  const folds = canFold(row);
   if (folds) {
     const fold = make('span', 'fold', state.folded.has(row) ? '⊞' : '⊟');
     fold.title = state.folded.has(row) ? 'Unfold' : 'Fold';
@@ -84,7 +83,7 @@ function rowElement(place) {
   if (labels.has(row)) element.append(make('span', 'label', labels.get(row)));
   const name = ROLES[kind] && !'uaAEtTb'.includes(kind) ? make('span', 'kind', role(row)) : null;
   if (name) element.append(name);
-  element.append(make('span', 'gist', gists[row] || role(row)));
+  element.append(make('span', 'preview', previews[row] || role(row)));
   element.title = `${role(row)} · ${day(new Date(time[row]))} ${clock(new Date(time[row]))}`;
   return element;
 }
@@ -132,7 +131,8 @@ function toggleFold(row, fold) {
   return true;
 }
 
-const canFold = row => row >= 0 && lines.count[row] > 0;
+// Only a row that begins a branch can be folded, as in the terminal interface.
+const canFold = row => row >= 0 && lines.branches[row] && lines.count[row] > 0;
 
 tree.addEventListener('scroll', draw, { passive: true });
 new ResizeObserver(draw).observe(tree);

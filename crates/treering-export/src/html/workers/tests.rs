@@ -1,4 +1,4 @@
-//! However the work is divided, the page is the same; and whatever fails, it ends.
+//! The page does not depend on how the work is divided, and every failure ends the export.
 
 use super::*;
 use crate::html::write_at;
@@ -12,7 +12,7 @@ use treering_testkit::generate::{self, Plan};
 use treering_testkit::mutate::mutate;
 use treering_testkit::rng::Rng;
 
-/// One entry after the other, by the caller's own thread.
+/// One entry after the other, on the caller's thread.
 const ALONE: WorkLimits = WorkLimits { threads: 1, entries: 1, bytes: 1, ahead: 1 };
 
 fn page(limits: WorkLimits, session: &Session) -> String {
@@ -41,7 +41,7 @@ fn result(id: &str, text: &str) -> NewEntry {
     Message::from_json(message.as_bytes()).unwrap().into_entry()
 }
 
-/// Calls and their results far from each other, ids that are used again, results of no call.
+/// Calls and results far from each other, ids that are used again, results without a call.
 fn far_apart() -> Session {
     let session = Session::in_memory("/project");
     let mut entries = Vec::new();
@@ -105,7 +105,7 @@ proptest! {
     }
 }
 
-/// A disk with room for so many bytes.
+/// A disk with a limited number of bytes.
 struct Disk {
     written: Vec<u8>,
     room: usize,
@@ -142,7 +142,7 @@ fn a_full_disk_ends_it_with_that_error() {
     }
 }
 
-/// A journal that cannot be read from some place on, once that is set.
+/// A journal that cannot be read from an offset on, once the offset is set.
 #[derive(Debug)]
 struct Unreadable {
     inner: MemoryJournal,

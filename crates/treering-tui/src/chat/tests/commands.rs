@@ -84,15 +84,15 @@ fn what_is_typed_is_understood() {
 #[test]
 fn what_is_wrong_is_explained() {
     for (text, why) in [
-        ("/swich 2", "there is no /swich: did you mean /switch?"),
-        ("/branche", "there is no /branche: did you mean /branches?"),
-        ("/nonsense", "there is no /nonsense: see /help, or put a space first to send it as text"),
-        ("/switch", "usage: /switch PLACE"),
-        ("/switch a b", "usage: /switch PLACE"),
+        ("/swich 2", "unknown command /swich; did you mean /switch?"),
+        ("/branche", "unknown command /branche; did you mean /branches?"),
+        ("/nonsense", "unknown command /nonsense; see /help, or put a space first to send it"),
+        ("/switch", "usage: /switch ENTRY"),
+        ("/switch a b", "usage: /switch ENTRY"),
         ("/tree now", "usage: /tree"),
         ("/thinking hard", "usage: /thinking [LEVEL]"),
         ("/label", "usage: /label [ENTRY] TEXT"),
-        ("!", "usage: /help    !COMMAND runs a command, !! keeps it from the model"),
+        ("!", "usage: /help    !COMMAND runs a shell command, !!COMMAND hides it from the model"),
     ] {
         assert_eq!(ParsedInput::parse(text).unwrap_err().to_string(), why);
     }

@@ -3,7 +3,7 @@
 use crate::chat::Editor;
 use proptest::prelude::*;
 
-/// What can be done to an editor.
+/// An operation of an editor.
 #[derive(Debug, Clone)]
 enum Do {
     Insert(String),
@@ -184,7 +184,8 @@ proptest! {
     fn rows_are_the_text_whatever_it_is(
         steps in proptest::collection::vec(what(any_text()), 0..40),
     ) {
-        use crate::text::{columns, safe_line};
+        use treering_display::columns::columns;
+        use treering_display::text::safe_line;
         let mut editor = Editor::default();
         let mut width = 80;
         for step in &steps {
@@ -198,7 +199,7 @@ proptest! {
             let (row, before) = editor.place();
             prop_assert!(rows[row].starts_with(before));
             for row in rows {
-                // What is shown of one character may be wider than the screen.
+                // One character may be wider than the screen.
                 let clusters = unicode_segmentation::UnicodeSegmentation::graphemes(row, true);
                 prop_assert!(columns(&safe_line(row)) <= width || clusters.count() == 1);
             }

@@ -1,4 +1,4 @@
-//! Keys: what was, what is pressed, what is then.
+//! Tests of keys: a state, the keys, and the expected state.
 
 use super::empty;
 use crate::chat::{
@@ -41,7 +41,7 @@ fn keys_write() {
         ("/q Tab", "/quit |"),
         ("/thinking Space me Tab", "/thinking medium |"),
         ("x Tab", "x|"),
-        // What was sent comes back, and so does what was being written.
+        // Both the sent message and the unfinished text can be restored.
         ("one Enter two ↑", "one|"),
         ("one Enter two ↑ ↓", "two|"),
         ("/nonsense Enter", "/nonsense|"),
@@ -153,7 +153,7 @@ fn what_is_pasted_keeps_its_lines() {
     assert!(press(sent, "↑").0.draft() == whole);
     let (aside, _) = press(state.clone(), "Ctrl+S");
     assert!(aside.draft().is_empty() && press(aside, "Ctrl+S").0.draft() == state.draft());
-    // What is too long is refused, and what was there stays.
+    // A text that is too long is refused, and the editor is unchanged.
     let (full, _) = update(state.clone(), paste(&"x".repeat(16 << 20)));
     assert!(full.draft() == state.draft());
     assert!(full.notice.is_some_and(|notice| notice.tone == Tone::Failure));
@@ -200,7 +200,7 @@ fn where_a_session_cannot_be_written_a_second_enter_goes_on_in_a_copy() {
     let (state, _) = update(empty(), ChatEvent::Status(status));
     let (asked, effects) = press(state.clone(), "hi Enter");
     assert_eq!((effects, asked.draft()), (vec![], "hi".to_owned()));
-    let offer = "Codex sessions are never changed: Enter again goes on in a copy";
+    let offer = "Codex sessions are never changed; press Enter again to continue in a copy";
     assert_eq!(asked.notice, Some(Notice::new(offer)));
     assert_eq!(press(asked.clone(), "Enter").1, [ChatEffect::Send("hi".into())]);
     // Any other key takes the offer back.
@@ -240,7 +240,10 @@ fn a_text_to_edit_does_not_drive_out_what_is_being_written() {
     let (state, _) = press(empty(), "half");
     let (state, _) = update(state, ChatEvent::Edit("other".into()));
     assert_eq!(state.draft(), "other");
-    assert_eq!(state.notice, Some(Notice::new("your text was put aside: Ctrl+S brings it back")));
+    assert_eq!(
+        state.notice,
+        Some(Notice::new("your text was saved as a draft; Ctrl+S restores it"))
+    );
     assert_eq!(press(state, "Ctrl+S").0.draft(), "half");
     let (state, _) = update(empty(), ChatEvent::SendFailed("said".into(), "no".into()));
     assert_eq!(state.draft(), "said");
@@ -294,7 +297,7 @@ fn what_arrives_is_counted_and_can_begin_again() {
     assert_eq!(state.streaming.as_ref().unwrap().text, "");
     let (state, _) = update(state, ChatEvent::TaskFinished(None));
     assert!(state.work.is_none() && state.streaming.is_none());
-    // Late pieces of something that is over are nobody's.
+    // Chunks of a finished task are ignored.
     assert!(arrived(state, StreamChunk::Text("x".into())).streaming.is_none());
 }
 
@@ -326,4 +329,17 @@ fn a_signal_stops_whatever_is_going_on() {
         update(state, ChatEvent::from(TerminalEvent::Stop)).1,
         [ChatEffect::Exit(ExitReason::Stopped)]
     );
+}
+
+#[test]
+fn printable_keys_are_text_while_the_editor_has_the_focus() {
+    let mut state = empty();
+    state.bindings.rebind("send", &["x".to_owned()]).unwrap();
+    let (state, effects) = press(state, "x x");
+    assert_eq!((state.draft().as_str(), effects), ("xx", vec![]));
+    // A list of messages takes no text, so there the key is a command.
+    let messages = vec![("a".into(), "one".to_owned())];
+    let (state, _) = update(state, ChatEvent::Select(messages));
+    let (_, effects) = press(state, "x");
+    assert_eq!(effects, [ChatEffect::Run(ChatCommand::Branch(Some("a".to_owned())))]);
 }

@@ -8,7 +8,7 @@ mod transcript;
 
 use super::{ChatEvent, ChatState, Status, block, is_shown, update};
 use treering::Session;
-use treering_export::Calls;
+use treering_display::preview_line::Calls;
 
 /// A chat with a model, in which nothing was said.
 pub(super) fn empty() -> ChatState {
@@ -24,7 +24,7 @@ pub(super) fn empty() -> ChatState {
     update(ChatState::new("", "Set **TREERING_MODEL**."), ChatEvent::Status(status)).0
 }
 
-/// Does for a state what an handler does before it is drawn. Says how many blocks were made.
+/// Prepares a state for drawing as the runtime does, and returns the number of rendered blocks.
 pub(super) fn prepare(mut state: ChatState, session: &Session) -> (ChatState, usize) {
     let mut made = 0;
     loop {

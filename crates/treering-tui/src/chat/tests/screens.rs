@@ -1,4 +1,4 @@
-//! What is on the screen, at several sizes.
+//! Screens of the chat at several sizes.
 
 use super::{empty, prepare, with_path};
 use crate::chat::{ChatEvent, ChatState, CompletionSources, StreamChunk, StreamKind, update};
@@ -72,7 +72,7 @@ fn a_conversation() {
       6
       … 2 more lines
 
-    $ make test   (not for the model)
+    $ make test   (not in context)
       not ok
       (exit code 2)
 
@@ -86,7 +86,7 @@ fn a_conversation() {
 
     ● m2
       Once upon a
-      (stopped here)
+      (aborted)
 
 
     ── demo · acme/m1 · 1.2k/10k 12 % · $0.02 ──────────────────────────────────────
@@ -108,7 +108,7 @@ fn an_answer_that_arrives() {
     insta::assert_snapshot!(screen(state, &session, 80, 24), @r"
       … 2 more lines
 
-    $ make test   (not for the model)
+    $ make test   (not in context)
       not ok
       (exit code 2)
 
@@ -122,7 +122,7 @@ fn an_answer_that_arrives() {
 
     ● m2
       Once upon a
-      (stopped here)
+      (aborted)
 
     ● m2
       First one, then
@@ -142,7 +142,7 @@ fn a_small_screen() {
 
     ● m2
       Once upon a
-      (stopped here)
+      (aborted)
 
     ── demo · acme/m1 · 1.2k/10k 12 % · $0.0
     › one
@@ -159,7 +159,7 @@ fn what_is_written_grows_to_a_third_of_the_screen() {
 
     ● m2
       Once upon a
-      (stopped here)
+      (aborted)
 
     ── demo · acme/m1 · 1.2k/10k 12 % · $0.0
     … c
@@ -175,41 +175,41 @@ fn a_list_over_a_wide_screen() {
     let (state, _) = press(with_path(empty(), &session), "/help Enter");
     insta::assert_snapshot!(screen(state, &session, 120, 40), @r"
     ── commands and keys 1–36 of 63 · PgUp PgDn · Esc closes ───────────────────────────────────────────────────────────────
-    What you write is said to the model.
-    !COMMAND                 run a command; the model sees it with the next question
-    !!COMMAND                run a command that is not for the model
+    Text is sent to the model.
+    !COMMAND                 run a shell command; the model sees it with the next message
+    !!COMMAND                run a shell command without showing it to the model
 
     Commands
-    /tree                    choose a place in the tree
-    /branch [PLACE]          a new session from before a message; else choose one
-    /branch-here PLACE [SUMMARY | --summarize [FOCUS]]
-                             go on from a place in this session
-    /branches                list the branches, with numbers
-    /switch PLACE            go to another branch
-    /pop [PLACE]             take back your last message, with a summary
-    /fork [PLACE]            a new session from a place; else choose a message
-    /clone                   a new session with this branch
-    /compact [FOCUS]         replace older context by a summary
-    /label [ENTRY] TEXT      label an entry, else the last; - clears
-    /name [TEXT]             name the session
-    /export-branch [PLACE] [FILE]
-                             write what is below a place to a file
-    /cherry-pick PLACE[..PLACE]
-                             copy an entry, or some, to this branch
-    /merge PLACE [--full | FOCUS]
-                             bring another branch's work here
-    /resume                  choose another session
-    /new                     begin a new session
-    /model [NAME]            talk to another model
-    /thinking [LEVEL]        set how much the model should think
-    /context                 what the model sees
-    /cost                    what was used
-    /help                    commands and keys
-    /quit                    leave
-    A PLACE is an entry's id or its beginning, a label, or a number from /branches.
+    /tree                    navigate the session tree
+    /branch [ENTRY]          fork before a message into a new session
+    /branch-here ENTRY [SUMMARY | --summarize [FOCUS]]
+                             continue from an entry in this session
+    /branches                list branches with numbers
+    /switch ENTRY            switch to another branch
+    /pop [ENTRY]             undo your last message, with a summary
+    /fork [ENTRY]            fork at an entry into a new session
+    /clone                   copy this branch into a new session
+    /compact [FOCUS]         replace older context with a summary
+    /label [ENTRY] TEXT      label an entry (default: the last); - removes it
+    /name [TEXT]             show or set the session name
+    /export-branch [ENTRY] [FILE]
+                             export an entry and all below it to a file
+    /cherry-pick ENTRY[..ENTRY]
+                             copy entries to this branch
+    /merge ENTRY [--full | FOCUS]
+                             merge another branch into this one
+    /resume                  open another session
+    /new                     start a new session
+    /model [NAME]            show or change the model
+    /thinking [LEVEL]        show or set the thinking level
+    /context                 show the context of the model
+    /cost                    show tokens and cost
+    /help                    show commands and keys
+    /quit                    quit the program
+    ENTRY is an entry id or its unique prefix, a label, or a branch number from /branches.
 
     Keys
-    Enter                    send; after a backslash, a new line
+    Enter                    send the message; after a backslash: a new line
     Shift+Enter Alt+Enter Ctrl+J
     ── demo · acme/m1 · 1.2k/10k 12 % · $0.02 ──────────────────────────────────────────────────────────────────────────────
     ›
@@ -232,21 +232,21 @@ fn commands_are_offered() {
     };
     insta::assert_snapshot!(foot("/br", 4), @r"
     › /br
-    /branch       a new session from before a message; else choose one
-    /branch-here  go on from a place in this session
-    /branches     list the branches, with numbers
+    /branch       fork before a message into a new session
+    /branch-here  continue from an entry in this session
+    /branches     list branches with numbers
     ");
     insta::assert_snapshot!(foot("/", 3), @r"
-    /branch         a new session from before a message; else choose one
-    /branch-here    go on from a place in this session
-    /branches       list the branches, with numbers  (+18: Tab)
+    /branch         fork before a message into a new session
+    /branch-here    continue from an entry in this session
+    /branches       list branches with numbers  (+18: Tab)
     ");
     insta::assert_snapshot!(foot("/q", 2), @r"
     › /q
-    /quit  leave
+    /quit  quit the program
     ");
     insta::assert_snapshot!(foot("/switch Space", 1), @r"1  a branch");
-    insta::assert_snapshot!(foot("/nonsense Enter", 1), @r"there is no /nonsense: see /help, or put a space first to send it as text");
+    insta::assert_snapshot!(foot("/nonsense Enter", 1), @r"unknown command /nonsense; see /help, or put a space first to send it");
 }
 
 #[test]

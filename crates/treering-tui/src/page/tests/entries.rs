@@ -141,7 +141,7 @@ fn summaries_and_bookkeeping() {
     }
 
     label · l1 · 2026-01-05 09:00:00 UTC
-    label [start] on u1
+    [start] on u1
 
     {
       "timestamp": "2026-01-05T09:00:00.000Z",

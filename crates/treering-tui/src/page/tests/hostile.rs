@@ -3,9 +3,9 @@
 use super::super::writer::MAX_LINES;
 use super::super::{Page, PageView, StyledLine};
 use super::shown;
-use crate::text::safe_line;
 use treering::storage::MemoryJournal;
 use treering::{Session, SessionOptions};
+use treering_display::text::safe_line;
 
 fn is_harmless(page: &Page) -> bool {
     let lines =

@@ -6,7 +6,7 @@ mod markdown;
 mod wrapping;
 
 use super::{Page, StyledLine};
-use crate::text::columns;
+use treering_display::columns::columns;
 
 /// Returns a page on a screen of a width, as text.
 fn shown(page: &Page, width: usize) -> String {

@@ -3,9 +3,9 @@
 use super::super::wrap::span_columns;
 use super::super::{Page, PageView, StyledLine, StyledSpan, WrapMode};
 use super::shown;
-use crate::text::graphemes;
 use crate::theme::Tone;
 use proptest::prelude::*;
+use treering_display::columns::graphemes;
 
 fn line(spans: &[(Tone, &str)], hang: usize, wrap_mode: WrapMode) -> Page {
     let spans = spans.iter().map(|(tone, text)| StyledSpan::new(*tone, text)).collect();

@@ -111,8 +111,8 @@ fn keys_have_effects() {
 #[test]
 fn what_cannot_be_done_is_said() {
     for (keys, said) in [
-        ("Down Down Down Ctrl+D", "this session is open: it cannot be deleted from here"),
-        ("Down Down Down Ctrl+B", "this session is open: it cannot be archived from here"),
+        ("Down Down Down Ctrl+D", "this session is open and cannot be deleted here"),
+        ("Down Down Down Ctrl+B", "this session is open and cannot be archived here"),
         ("Ctrl+D n", "nothing was deleted"),
         ("Ctrl+B", "archiving …"),
     ] {

@@ -13,7 +13,7 @@ use treering_index::Project;
 const NOW: i64 = 1_767_603_620_000;
 const MINUTE: i64 = 60_000;
 
-/// A session of the project `/h/tea` in which somebody spoke so many minutes ago. Its file is `/s/ID`.
+/// Returns a session of the project `/h/tea` that was used `minutes` ago. Its file is `/s/ID`.
 fn session(id: &str, minutes: i64, first_message: &str) -> SessionInfo {
     SessionInfo {
         path: format!("/s/{id}").into(),

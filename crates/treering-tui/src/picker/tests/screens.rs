@@ -21,7 +21,7 @@ fn the_list() {
        │  └─ Try the blue kettle            5  ~/tea             pi            5 min
      • └─ Water again · Is it warm?        60  ~/tea             pi              1 h
        Grind the beans                     30  ~/coffee          codex        30 min
-       (nothing said yet)                3000  ~/tea             pi              2 d
+       (no messages yet)                 3000  ~/tea             pi              2 d
 
 
 
@@ -58,11 +58,11 @@ fn a_small_screen_has_names_and_ages() {
     insta::assert_snapshot!(screen(after("Ctrl+D"), 40, 10), @r"
     threaded  all projects  6 of 6
     ›  Boil the water                    5 h
-       ├─ Kettle · Which kettle is …     3 h
+       ├─ Kettle · Which kettle is…      3 h
        │  └─ Try the blue kettle       5 min
      • └─ Water again · Is it warm?      1 h
        Grind the beans                30 min
-       (nothing said yet)                2 d
+       (no messages yet)                 2 d
 
 
     Delete? y yes, other keys no · “Boil the
@@ -83,7 +83,7 @@ fn a_large_screen_has_a_preview_beside() {
        │  └─ Try the blue kettle                       5   5 min │ user
      • └─ Water again · Is it warm?                   60     1 h │ Boil the water
        Grind the beans                                30  30 min │
-       (nothing said yet)                           3000     2 d │
+       (no messages yet)                            3000     2 d │
                                                                  │
                                                                  │
                                                                  │
@@ -125,7 +125,7 @@ fn a_large_screen_has_a_preview_beside() {
        │  └─ Try the blue kettle            5  ~/tea             pi            5 min
      • └─ Water again · Is it warm?        60  ~/tea             pi              1 h
        Grind the beans                     30  ~/coffee          codex        30 min
-       (nothing said yet)                3000  ~/tea             pi              2 d
+       (no messages yet)                 3000  ~/tea             pi              2 d
 
 
 
@@ -169,7 +169,7 @@ fn a_wide_list_has_every_column() {
        │  └─ Try the blue kettle                                            5  5.0 KB  ~/tea             pi            5 min
      • └─ Water again · Is it warm?                                        60   60 KB  ~/tea             pi              1 h
        (archived) Grind the beans                                          30   30 KB  ~/coffee          codex        30 min
-       (nothing said yet)                                                3000  3.0 MB  ~/tea             pi              2 d
+       (no messages yet)                                                 3000  3.0 MB  ~/tea             pi              2 d
 
     ? keys · Enter open · Tab preview · Ctrl+S sort · Ctrl+A scope · type to search · Esc close
     ");
@@ -184,7 +184,7 @@ fn a_name_is_edited_where_it_stands() {
     ›  ├─ Kettle2                                    200     3 h
        │  └─ Try the blue kettle                       5   5 min
      • └─ Water again · Is it warm?                   60     1 h
-    Enter set the name · Esc leave it
+    Enter save · Esc cancel
     ");
 }
 
@@ -195,7 +195,7 @@ fn why_there_is_nothing() {
        session                                      msgs     age
        No sessions on this machine yet.
        Enter  look around in a small demo session
-       Alt+N  begin a session of your own
+       Alt+N  start a session of your own
     ? keys · Enter open · Tab preview · Ctrl+S sort · Ctrl+A sco
     ");
     insta::assert_snapshot!(screen(after("re:(x"), 60, 6), @r"
@@ -209,7 +209,7 @@ fn why_there_is_nothing() {
     insta::assert_snapshot!(screen(after("zzz"), 60, 6), @r"
     search: zzz  threaded  all projects  0 of 6
        session                                      msgs     age
-       No session fits.
+       No session matches.
 
 
     ? keys · Enter open · Tab preview · Ctrl+S sort · Ctrl+A sco
@@ -234,7 +234,7 @@ fn why_there_is_nothing() {
        session                                      msgs     age
        No sessions of this project yet.
        Ctrl+A  lists all 6
-       Alt+N  begins one
+       Alt+N  starts one
     ? keys · Enter open · Tab preview · Ctrl+S sort · Ctrl+A sco
     ");
 }
@@ -250,22 +250,22 @@ fn keys_are_listed() {
     Home           to the first session
     End            to the last session
     Enter          open the session
-    Alt+C          go on with the session in a copy
-    Alt+N          begin a new session
+    Alt+C          continue the session in a copy
+    Alt+N          start a new session
     Ctrl+S         sort: threaded, recent, relevance
-    Ctrl+N         only sessions with a name, or all
-    Ctrl+A         the sessions of this project, or of all
-    Ctrl+R         give the session a name; an empty one is cleared
+    Ctrl+N         show named sessions only, or all
+    Ctrl+A         show the sessions of this project, or all
+    Ctrl+R         rename the session; an empty name clears it
     Ctrl+D Delete  move the session to the trash, after a question
-    Ctrl+B         compress the session, or bring it back
-    Ctrl+E         write the session as a page to read and share
+    Ctrl+B         archive or unarchive the session
+    Ctrl+E         export the session as HTML
     Ctrl+X         copy the path of the session's file
-    Tab            preview of the session, or none
+    Tab            show or hide the preview
     Alt+↑          preview up
     Alt+↓          preview down
-    ?              these keys
+    ?              show the keys
     Esc            clear the query, then close
-    ↑↓ scroll · any key back
+    ↑↓ scroll · any other key closes
     ");
 }
 

@@ -1,4 +1,4 @@
-//! What commands do to a session.
+//! Carries out the commands of the chat.
 
 use super::session_watcher::{SessionWatcher, full_name, short};
 use super::targets::find;
@@ -15,7 +15,7 @@ use treering_agent::{
 };
 use treering_export::{Existing, Export, write_file};
 
-/// What came of it.
+/// The result of a command.
 #[derive(Debug, Default)]
 pub(super) struct CommandReply {
     pub notice: Option<Notice>,
@@ -35,7 +35,7 @@ impl CommandReply {
         CommandReply { events: vec![event], ..CommandReply::default() }
     }
 
-    /// A text to be edited as well.
+    /// Adds a text for the editor.
     fn and_edit(mut self, text: Option<String>) -> Self {
         self.events.extend(text.map(ChatEvent::Edit));
         self
@@ -44,7 +44,7 @@ impl CommandReply {
 
 type CommandResult = Result<CommandReply, AgentError>;
 
-/// Does what a command says.
+/// Runs a command.
 pub(super) async fn run(
     watcher: &SessionWatcher,
     command: ChatCommand,
@@ -87,7 +87,7 @@ pub(super) async fn run(
         }
         ChatCommand::Clone => Ok(forked(agent.clone_session(cancel).await?)),
         ChatCommand::New => Ok(match agent.new_session(cancel).await? {
-            Replaced::Done => CommandReply::notice("a new session"),
+            Replaced::Done => CommandReply::notice("started a new session"),
             Replaced::Aborted => stopped(),
             Replaced::Canceled { hook } => unwanted(&hook),
         }),
@@ -100,11 +100,11 @@ pub(super) async fn run(
             let options = MergeOptions { full, custom_instructions: focus, cancel: cancel.clone() };
             Ok(match agent.merge(place(&other)?.as_str(), options).await? {
                 MergeOutcome::NothingNew => {
-                    CommandReply::notice("this branch has all of that already")
+                    CommandReply::notice("this branch already has these entries")
                 }
                 MergeOutcome::Aborted => stopped(),
                 MergeOutcome::Done(merged) => {
-                    CommandReply::notice(format!("brought here: {}", short(merged.entry.id())))
+                    CommandReply::notice(format!("merged: {}", short(merged.entry.id())))
                 }
             })
         }
@@ -115,7 +115,7 @@ pub(super) async fn run(
             };
             let copies = agent.cherry_pick(&selection)?;
             Ok(match copies.len() {
-                0 => CommandReply::notice("this branch has all of that already"),
+                0 => CommandReply::notice("this branch already has these entries"),
                 1 => CommandReply::notice("copied 1 entry"),
                 count => CommandReply::notice(format!("copied {count} entries")),
             })
@@ -124,7 +124,7 @@ pub(super) async fn run(
         ChatCommand::Name(name) => {
             agent.set_name(&name).await?;
             watcher.send_status();
-            Ok(CommandReply::notice(format!("the session is called {name:?}")))
+            Ok(CommandReply::notice(format!("the session name is {name:?}")))
         }
         ChatCommand::ExportBranch(at, file) => {
             let at = match at {
@@ -138,15 +138,15 @@ pub(super) async fn run(
             Ok(model) => {
                 session.append(NewEntry::model_change(model.provider(), model.model()))?;
                 watcher.send_status();
-                CommandReply::notice(format!("{} answers from now on", full_name(&*model)))
+                CommandReply::notice(format!("the model is now {}", full_name(&*model)))
             }
         }),
         ChatCommand::Thinking(Some(level)) => {
             session.append(NewEntry::thinking_level_change(&level))?;
             watcher.send_status();
-            Ok(CommandReply::notice(format!("thinking: {level}, from the next answer on")))
+            Ok(CommandReply::notice(format!("the thinking level is now {level}")))
         }
-        // The rest is done elsewhere.
+        // The other commands are handled by the screen.
         _ => Ok(CommandReply::default()),
     }
 }
@@ -161,14 +161,14 @@ fn unwanted(hook: &str) -> CommandReply {
 
 fn moved(navigation: Navigation) -> CommandReply {
     match navigation {
-        Navigation::AlreadyThere => CommandReply::notice("that is where you are"),
+        Navigation::AlreadyThere => CommandReply::notice("already at this entry"),
         Navigation::Aborted => stopped(),
         Navigation::Canceled { hook } => unwanted(&hook),
         Navigation::Moved(moved) => {
             let place = moved.new_leaf.as_ref().map_or("the beginning".to_owned(), short);
             let what = match moved.summary {
-                Some(_) => format!("at {place}, with a summary of what was left"),
-                None => format!("at {place}"),
+                Some(_) => format!("now at {place}, with a summary of the branch you left"),
+                None => format!("now at {place}"),
             };
             CommandReply::notice(what).and_edit(moved.editor_text)
         }
@@ -181,20 +181,24 @@ fn forked(forked: Forked) -> CommandReply {
         Forked::Canceled { hook } => unwanted(&hook),
         Forked::Done { file, editor_text } => {
             let file = file.map_or("in memory".to_owned(), |file| file.display().to_string());
-            CommandReply::notice(format!("a new session: {file}")).and_edit(editor_text)
+            CommandReply::notice(format!("forked to {file}")).and_edit(editor_text)
         }
     }
 }
 
 fn compacted(compaction: Compaction) -> CommandReply {
     match compaction {
-        Compaction::AlreadyCompacted => CommandReply::notice("it is compacted already"),
-        Compaction::TooSmall => CommandReply::notice("there is too little to compact"),
+        Compaction::AlreadyCompacted => {
+            CommandReply::notice("nothing to compact: already compacted")
+        }
+        Compaction::TooSmall => {
+            CommandReply::notice("nothing to compact: the context is too small")
+        }
         Compaction::Aborted => stopped(),
         Compaction::Canceled { hook } => unwanted(&hook),
         Compaction::Done(done) => {
             let (before, after) = (done.tokens_before, done.tokens_after);
-            let tokens = crate::amount::tokens;
+            let tokens = treering_display::number::tokens;
             CommandReply::notice(format!(
                 "compacted: {} → {} tokens",
                 tokens(before),
@@ -204,11 +208,11 @@ fn compacted(compaction: Compaction) -> CommandReply {
     }
 }
 
-/// `ENTRY TEXT` labels an entry, `TEXT` the last thing that was said; `-` takes the label away.
+/// Labels an entry: `ENTRY TEXT` labels that entry, `TEXT` the last message; `-` removes the label.
 fn label(agent: &AgentSession, session: &Session, text: &str) -> CommandResult {
     let tree = session.tree();
     let (first, more) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
-    // The beginning of an id must be long enough not to be a word.
+    // A prefix of an id must be long enough not to be a word.
     let named = Some(first).filter(|first| !more.trim().is_empty() && first.len() >= 4);
     let named = named.and_then(|first| tree.resolve(first).found(first).ok());
     let (entry, text) = match named {
@@ -218,8 +222,8 @@ fn label(agent: &AgentSession, session: &Session, text: &str) -> CommandResult {
     let label = Some(text).filter(|text| *text != "-");
     agent.label(entry.as_str(), label)?;
     Ok(CommandReply::notice(match label {
-        Some(label) => format!("{} is labelled [{label}]", short(&entry)),
-        None => format!("{} has no label", short(&entry)),
+        Some(label) => format!("labeled {} [{label}]", short(&entry)),
+        None => format!("removed the label of {}", short(&entry)),
     }))
 }
 
@@ -227,7 +231,7 @@ fn nothing_there() -> treering::Error {
     treering::Error::UnknownEntry("the leaf of an empty session".into())
 }
 
-/// The last entry of the path that says something.
+/// Returns the last message or summary on the path.
 fn last_said(session: &Session) -> Result<EntryId, treering::Error> {
     let tree = session.tree();
     let leaf = session.leaf().ok_or_else(nothing_there)?;
@@ -245,7 +249,8 @@ fn root(session: &Session) -> Result<EntryId, treering::Error> {
     session.tree().path(leaf.as_str())?.into_iter().next().ok_or_else(nothing_there)
 }
 
-/// Writes what is below an entry: a session, or a page if the file is called so. No file is replaced.
+/// Writes the subtree of an entry to a file. The format follows the extension: a session file, or a
+/// document. Existing files are not replaced.
 async fn export(session: Arc<Session>, at: EntryId, file: Option<String>) -> CommandReply {
     let name = file.unwrap_or_else(|| format!("branch-{}.jsonl", short(&at).replace('/', "-")));
     let path = Path::new(&session.cwd()).join(name);

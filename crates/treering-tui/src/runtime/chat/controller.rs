@@ -1,4 +1,5 @@
-//! Does what the screen wants done. One thing at a time that takes time; looking goes on beside it.
+//! Carries out the effects of the chat. One task runs at a time; commands that change nothing run
+//! beside it.
 
 use super::commands::{self, CommandReply};
 use super::session_watcher::{SessionWatcher, full_name, read_only};
@@ -11,7 +12,6 @@ use crate::chat::{
 use crate::page::Page;
 use crate::runtime::draft_store::DraftStoreHandle;
 use crate::runtime::runner::EffectHandler;
-use crate::text::safe_line;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::time::Duration;
@@ -22,13 +22,14 @@ use treering_agent::{
     AgentError, AgentSession, CancellationToken, Delta, Event as AgentEvent, Forked, OnDelta,
     OnOutput, RetryNotice, ShellContext, StreamDelta, TurnEnd,
 };
-use treering_export::{Calls, PreviewLine};
+use treering_display::preview_line::{Calls, PreviewLine};
+use treering_display::text::safe_line;
 
-/// The call that a result answers is looked for so far above it.
+/// The number of entries above a result among which its call is searched.
 const CALL_WITHIN: usize = 64;
-/// Blocks are made in so many rounds at most: a few are enough for all but the oddest.
+/// The largest number of rounds in which missing blocks are rendered.
 const ROUNDS: usize = 256;
-/// What is going on is waited for so long when the chat is left.
+/// The time that a running task gets to end when the chat is left.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
 
 #[derive(Debug)]
@@ -56,22 +57,22 @@ impl ChatController {
         ChatController { runtime, watcher, calls, draft_store, task: None, _followed: followed }
     }
 
-    /// ArgumentKind in what others wrote, without waiting for the next look.
+    /// Polls the file now, instead of waiting for the next interval.
     #[cfg(test)]
     pub(super) fn poll_file(&self) {
         self.watcher.poll_file();
     }
 
-    /// Ends what is going on, and waits for that.
+    /// Aborts the running task and waits for its end.
     pub(super) fn close(&mut self) {
         let Some((task, cancel)) = self.task.take() else { return };
         cancel.cancel();
         self.watcher.agent.abort();
-        // What does not end within this time is not worth waiting for.
+        // A task that does not end in time is abandoned.
         let _ = self.runtime.block_on(async { tokio::time::timeout(CLOSE_TIMEOUT, task).await });
     }
 
-    /// Begins something that takes time, and tells the screen how it goes.
+    /// Starts a task, and sends its progress to the screen.
     fn begin(
         &mut self,
         what: &str,
@@ -81,12 +82,12 @@ impl ChatController {
     ) {
         let watcher = self.watcher.clone();
         watcher.send(ChatEvent::TaskStarted(what.to_owned(), heading));
-        // On a task of its own: a panic ends the work, not the chat.
+        // The job runs on a task of its own, so that a panic ends the job and not the chat.
         let job = self.runtime.spawn(job);
         let what = what.to_owned();
         let job = async move {
             job.await.unwrap_or_else(|died| {
-                let why = format!("{what} ended unexpectedly ({died}); ↑ brings your text back");
+                let why = format!("{what} ended unexpectedly ({died}); ↑ restores your text");
                 CommandReply::failure(why)
             })
         };
@@ -94,7 +95,8 @@ impl ChatController {
             let reply = watch(&watcher, job).await;
             let watcher = Arc::new(watcher);
             let looks = Arc::clone(&watcher);
-            // The entries come before the end: what has arrived does not vanish in between.
+            // The entries are sent before the end, so that the streamed text does not disappear in
+            // between.
             let _ = tokio::task::spawn_blocking(move || looks.check()).await;
             reply.events.into_iter().for_each(|event| watcher.send(event));
             watcher.send(ChatEvent::TaskFinished(reply.notice));
@@ -115,7 +117,7 @@ impl ChatController {
                 Delta::Text(text) => StreamChunk::Text(text.to_owned()),
                 Delta::Thinking(text) => StreamChunk::Thinking(text.to_owned()),
                 Delta::Restart => StreamChunk::Restart,
-                // Further attempts are told by an event, for summaries as well.
+                // Retries are reported by an event, also for summaries.
                 _ => return,
             }));
         });
@@ -128,12 +130,12 @@ impl ChatController {
                 Ok(said) => match said.end {
                     TurnEnd::Complete => CommandReply::default(),
                     TurnEnd::Length => {
-                        CommandReply::failure("the answer reached the longest allowed")
+                        CommandReply::failure("the answer was cut off at the output limit")
                     }
-                    TurnEnd::Aborted => CommandReply::notice("stopped: what had come is kept"),
+                    TurnEnd::Aborted => CommandReply::notice("aborted; the partial answer is kept"),
                     other => CommandReply::failure(other.to_string()),
                 },
-                // Nothing was said: it is still to be said.
+                // Nothing was sent, so the text returns to the editor.
                 Err(error) => CommandReply::event(ChatEvent::SendFailed(text, explained(&error))),
             }
         });
@@ -220,18 +222,18 @@ impl ChatController {
     }
 }
 
-/// Puts a copy in the place of a session that cannot be written to. Returns why that failed, if it did.
+/// Replaces a read-only session by a copy. Returns the reason if that failed.
 async fn move_to_copy(agent: &AgentSession, cancel: &CancellationToken) -> Option<String> {
     read_only(&agent.session())?;
     match agent.clone_session(cancel).await {
         Ok(Forked::Done { .. }) => None,
-        Ok(Forked::Aborted) => Some("stopped: no copy was made".to_owned()),
-        Ok(Forked::Canceled { hook }) => Some(format!("{hook} said no: no copy was made")),
+        Ok(Forked::Aborted) => Some("aborted; no copy was made".to_owned()),
+        Ok(Forked::Canceled { hook }) => Some(format!("{hook} canceled it; no copy was made")),
         Err(error) => Some(format!("no copy was made: {}", safe_line(&error.to_string()))),
     }
 }
 
-/// Waits for something, and tells the screen how long it takes and what arrives.
+/// Waits for a job, and sends its duration and its streamed text to the screen.
 async fn watch(watcher: &SessionWatcher, job: impl Future<Output = CommandReply>) -> CommandReply {
     let began = tokio::time::Instant::now();
     let second = Duration::from_secs(1);
@@ -271,7 +273,7 @@ async fn watch(watcher: &SessionWatcher, job: impl Future<Output = CommandReply>
     }
 }
 
-/// Shows what a command that only looks is about.
+/// Shows the result of a command that changes nothing.
 fn show(watcher: &SessionWatcher, command: &ChatCommand) {
     let session = watcher.agent.session();
     let page = match command {
@@ -284,7 +286,7 @@ fn show(watcher: &SessionWatcher, command: &ChatCommand) {
         ChatCommand::Model(_) => {
             let model = watcher.models.current().map(|model| full_name(&*model));
             let text = model.map_or("no model is configured".to_owned(), |model| {
-                format!("{model} answers; /model NAME takes another")
+                format!("model: {model}; /model NAME changes it")
             });
             return watcher.send(ChatEvent::Notice(Notice::new(text)));
         }
@@ -294,7 +296,9 @@ fn show(watcher: &SessionWatcher, command: &ChatCommand) {
             return watcher.send(ChatEvent::Notice(Notice::new(text)));
         }
         _ => {
-            let name = session.name().unwrap_or_else(|| "the session has no name".to_owned());
+            let name = session
+                .name()
+                .unwrap_or_else(|| "the session has no name; /name TEXT sets one".to_owned());
             return watcher.send(ChatEvent::Notice(Notice::new(name)));
         }
     };
@@ -304,32 +308,32 @@ fn show(watcher: &SessionWatcher, command: &ChatCommand) {
     });
 }
 
-/// What the status line says while a command runs.
+/// Returns the text of the status line while a command runs.
 fn doing(command: &ChatCommand) -> &'static str {
     match command {
         ChatCommand::Compact(_) => "compacting",
-        ChatCommand::Merge { .. } | ChatCommand::CherryPick(_) => "bringing it here",
+        ChatCommand::Merge { .. } | ChatCommand::CherryPick(_) => "merging",
         ChatCommand::ExportBranch(..) => "writing",
         ChatCommand::Branch(_) | ChatCommand::Fork(_) | ChatCommand::Clone => "forking",
-        ChatCommand::BranchHere(..) | ChatCommand::Switch(_) | ChatCommand::Pop(_) => "going there",
+        ChatCommand::BranchHere(..) | ChatCommand::Switch(_) | ChatCommand::Pop(_) => "navigating",
         _ => "working",
     }
 }
 
-/// Says when a request is sent again, which attempt that is, and why.
+/// Returns the text about a retry: delay, attempt and reason.
 fn retrying(notice: &RetryNotice) -> String {
     let RetryNotice { attempt, attempts, reason, wait } = notice;
     let seconds = wait.as_secs_f64().ceil();
     format!("retrying in {seconds} s ({attempt}/{attempts}): {reason}")
 }
 
-/// An error, and what to do about it here.
+/// Returns an error with a hint for the chat.
 fn explained(error: &AgentError) -> String {
     let hint = match error {
         AgentError::Session(treering::Error::UnknownEntry(_)) => {
-            ": a place is an id, a label, or a number from /branches"
+            "; name an entry by its id, a label, or a number from /branches"
         }
-        AgentError::Session(treering::Error::ReadOnlyDialect(_)) => "; /clone goes on in a copy",
+        AgentError::Session(treering::Error::ReadOnlyDialect(_)) => "; /clone continues in a copy",
         _ => "",
     };
     format!("{}{hint}", safe_line(&error.to_string()))

@@ -1,17 +1,17 @@
-//! What commands show: branches, context, costs.
+//! The pages of commands: branches, context, costs.
 
 use super::session_watcher::short;
 use super::targets::BranchNumbers;
-use crate::amount::{cost, tokens};
 use crate::page::{Page, StyledLine, StyledSpan};
-use crate::text::safe_line;
 use crate::theme::Tone;
 use treering::session::Reader;
 use treering::usage::{Branch, Usage};
 use treering::{EntryId, Error, Kind, Role, Session, Tree};
-use treering_export::{Calls, PreviewLine};
+use treering_display::number::{cost, tokens};
+use treering_display::preview_line::{Calls, PreviewLine};
+use treering_display::text::safe_line;
 
-/// No list is longer.
+/// The largest number of rows of a list.
 const MOST: usize = 1000;
 
 fn line(spans: &[(Tone, &str)]) -> StyledLine {
@@ -19,7 +19,7 @@ fn line(spans: &[(Tone, &str)]) -> StyledLine {
     StyledLine::of(spans.collect()).hanging(4)
 }
 
-/// The branches, with numbers that commands understand.
+/// Lists the branches with numbers that commands accept.
 pub(super) fn branches(session: &Session, numbers: &BranchNumbers) -> Result<Page, Error> {
     let branches: Vec<Branch> =
         session.branches()?.into_iter().filter(Branch::is_counted).take(MOST).collect();
@@ -54,9 +54,9 @@ pub(super) fn branches(session: &Session, numbers: &BranchNumbers) -> Result<Pag
     Ok(Page { lines })
 }
 
-/// The label nearest to the end of a branch, and the last thing that was said on it.
+/// Returns the label nearest to the end of a branch, and its last message.
 fn title(branch: &Branch, tree: &Tree, reader: &mut Reader) -> (Option<String>, String) {
-    /// No further up: a branch may be very long.
+    /// The number of entries that are read. A branch may be very long.
     const WITHIN: u64 = 64;
     let (mut label, mut preview_line) = (None, String::new());
     let mut id = Some(branch.leaf.clone());
@@ -78,7 +78,7 @@ fn title(branch: &Branch, tree: &Tree, reader: &mut Reader) -> (Option<String>, 
     (label, preview_line)
 }
 
-/// The user's messages on the active path, the oldest first.
+/// Returns the user's messages on the active path, the oldest first.
 pub(super) fn user_messages(session: &Session) -> Vec<(EntryId, String)> {
     let tree = session.tree();
     let path = session.leaf().and_then(|leaf| tree.path(leaf.as_str()).ok()).unwrap_or_default();
@@ -96,12 +96,12 @@ pub(super) fn user_messages(session: &Session) -> Vec<(EntryId, String)> {
     messages
 }
 
-/// What the model sees.
+/// Returns a page with the context of the model.
 pub(super) fn context(session: &Session) -> Result<Page, Error> {
     Ok(Page::of_context(&session.context()?))
 }
 
-/// What was used.
+/// Returns a page with the usage.
 pub(super) fn costs(session: &Session) -> Result<Page, Error> {
     let stats = session.stats()?;
     let mut lines = vec![usage("in all", &stats.usage), usage("this branch", &stats.active)];

@@ -1,7 +1,8 @@
-//! The chat's handler: it talks to the model, does what commands say, and notices what is written.
+//! The runtime of the chat: it sends messages to the model, runs commands, and follows the session.
 //!
-//! `setup` is what the chat is given, `controller` does what the screen wants done, `commands` what its
-//! commands say, `lists` what they show; `watcher` tells the screen what is in the session.
+//! `setup` holds the settings, `controller` carries out effects, `commands` runs commands, `lists`
+//! makes their pages, `targets` resolves entries; `session_watcher` sends the content of the
+//! session to the screen.
 
 mod commands;
 mod controller;
@@ -24,18 +25,18 @@ use std::sync::Arc;
 use tokio::runtime::Handle;
 use treering_agent::AgentSession;
 
-/// How a chat was left, and what was written but not sent.
+/// The outcome of a chat.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChatOutcome {
-    /// Where to.
+    /// The reason for leaving.
     pub left: ExitReason,
-    /// The text in the editor and the drafts beside it.
+    /// The unsent text.
     pub unsent: UnsentText,
 }
 
-/// Shows the conversation of an agent's session until somebody leaves it. `unsent` is what
-/// was written before and is still to be sent; `draft_store` is told what changes about it. Whatever was going on when the chat is left has ended when this returns, an answer
-/// written down as far as it came. `runtime` needs its timer and its input and output.
+/// Shows the chat of a session until the user leaves it. `unsent` is text of an earlier chat;
+/// `draft_store` stores its changes. A running task has ended when this function returns, and a
+/// partial answer is recorded. `runtime` needs tokio's time and I/O drivers.
 pub fn chat(
     runner: &mut Runner,
     runtime: &Handle,
@@ -52,7 +53,7 @@ pub fn chat(
     let mut controller = ChatController::new(runtime, agent, setup, channel.events.clone());
     controller.draft_store = draft_store.handle();
     let outcome = runner.run(state, &mut controller, &channel);
-    // However it ended: nothing is left behind.
+    // A running task is ended in every case.
     controller.close();
     outcome
 }

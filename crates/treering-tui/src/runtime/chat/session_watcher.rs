@@ -1,14 +1,12 @@
-//! Tells the screen what is in the session: its path, its size, its names, and what was said before.
+//! Sends the content of the session to the screen: path, size, completions, earlier messages.
 //!
-//! One thread looks several times a second whether the leaf is another one, and now and then whether
-//! other processes wrote something. Looking costs nothing as long as nothing has changed.
+//! A thread polls the leaf several times a second and the file less often. Polling is cheap while
+//! nothing changes.
 
 use super::setup::Models;
 use super::targets::BranchNumbers;
 use crate::Notice;
-use crate::amount::cost;
 use crate::chat::{ChatEvent, CompletionSources, Status, is_shown};
-use crate::text::safe_line;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -16,16 +14,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use treering::{EntryId, Role, Session};
 use treering_agent::{AgentSession, AgentSettings, ChatModel};
-use treering_export::{Calls, PreviewLine};
+use treering_display::number::cost;
+use treering_display::preview_line::{Calls, PreviewLine};
+use treering_display::text::safe_line;
 
-/// How often the leaf is looked at, and every which time the file.
+/// The poll interval of the leaf; the file is polled every n-th time.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 const POLLS_PER_FILE_CHECK: u64 = 5;
-/// So many earlier messages can be brought back with ↑, and so many are offered as places.
+/// The number of earlier messages that ↑ reaches, and of entries offered for completion.
 const HISTORY: usize = 200;
 const OFFERED: usize = 20;
 
-/// What the screen was sent last.
+/// The content that the screen received last.
 #[derive(Debug, Default)]
 struct LastSent {
     session: String,
@@ -41,7 +41,7 @@ pub(super) struct SessionWatcher {
     pub numbers: BranchNumbers,
     events: Sender<ChatEvent>,
     sent: Arc<Mutex<LastSent>>,
-    /// The number of the latest status: older ones are not sent.
+    /// The number of the latest status; older ones are not sent.
     status: Arc<AtomicU64>,
 }
 
@@ -57,12 +57,12 @@ impl SessionWatcher {
         }
     }
 
-    /// Tells the screen something; nobody is there any more if that fails.
+    /// Sends an event to the screen. A failure means that the screen is gone.
     pub(super) fn send(&self, event: ChatEvent) {
         let _ = self.events.send(event);
     }
 
-    /// Tells what has changed since the last time.
+    /// Sends what has changed since the last time.
     pub(super) fn check(&self) {
         let mut sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
         let session = self.agent.session();
@@ -91,7 +91,7 @@ impl SessionWatcher {
         self.send_status();
     }
 
-    /// Tells the status anew: at once what is known at once, the rest when it is known.
+    /// Computes the status in the background and sends it.
     pub(super) fn send_status(&self) {
         let number = self.status.fetch_add(1, Ordering::Relaxed) + 1;
         let watcher = self.clone();
@@ -104,7 +104,7 @@ impl SessionWatcher {
         });
     }
 
-    /// What arguments of commands can be.
+    /// Returns the values of arguments for completion.
     fn names(&self, session: &Session, entries: &[EntryId]) -> CompletionSources {
         let tree = session.tree();
         let mut places = self.numbers.names();
@@ -125,7 +125,7 @@ impl SessionWatcher {
         CompletionSources { places, models: models.into_iter().collect() }
     }
 
-    /// Looks again and again, until what is returned is dropped.
+    /// Polls until the returned sender is dropped.
     pub(super) fn follow(&self) -> Sender<()> {
         let (stop, stopped) = channel();
         let watcher = self.clone();
@@ -143,8 +143,8 @@ impl SessionWatcher {
         stop
     }
 
-    /// ArgumentKind in what others wrote. Where they went on from our leaf, we go along; where they went
-    /// elsewhere, we stay.
+    /// Reads entries of other processes. If they continue from our leaf, the leaf follows;
+    /// otherwise it stays.
     pub(super) fn poll_file(&self) {
         let session = self.agent.session();
         let new = match session.refresh() {
@@ -161,18 +161,18 @@ impl SessionWatcher {
             (_, None) => Ok(false),
         };
         if goes_on.unwrap_or(false) {
-            // What it says next is what others said.
+            // A failure appears at the next poll.
             let _ = session.follow();
         }
     }
 }
 
-/// `provider/model`.
+/// Returns `provider/model`.
 pub(super) fn full_name(model: &dyn ChatModel) -> String {
     format!("{}/{}", model.provider(), model.model())
 }
 
-/// How much a model takes, by the settings or by itself.
+/// Returns the size of the context window, from the settings or from the model.
 pub(super) fn window(model: Option<&dyn ChatModel>, settings: &AgentSettings) -> u64 {
     let own = model.and_then(|model| settings.context_windows.get(&full_name(model)).copied());
     own.or(model.map(|model| model.context_window())).unwrap_or(settings.context_window)
@@ -208,7 +208,7 @@ pub(super) fn read_only(session: &Session) -> Option<String> {
     }
 }
 
-/// What the user said on a path, oldest first.
+/// Returns the user's messages on a path, oldest first.
 fn said(session: &Session, entries: &[EntryId]) -> Vec<String> {
     let tree = session.tree();
     let is_user = |id: &&EntryId| matches!(tree.role(id.as_str()), Ok(Some(Role::User)));
@@ -222,7 +222,7 @@ fn said(session: &Session, entries: &[EntryId]) -> Vec<String> {
     texts
 }
 
-/// An id for people.
+/// Returns a short form of an id.
 pub(super) fn short(id: &EntryId) -> String {
     let id = id.as_str();
     let is_long = id.chars().count() > 16;

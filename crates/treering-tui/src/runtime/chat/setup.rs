@@ -1,4 +1,4 @@
-//! What a chat is given: looks, keys, and models.
+//! The settings of a chat: colors, keys, models.
 
 use crate::chat::{ChatAction, DoubleEscape};
 use crate::keys::Bindings;
@@ -7,15 +7,15 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use treering_agent::ChatModel;
 
-/// Finds a model by the name that somebody typed, or says why there is none.
+/// Resolves the name of a model, or returns the reason why there is none.
 pub type ModelResolver = Box<dyn Fn(&str) -> Result<Arc<dyn ChatModel>, String> + Send + Sync>;
 
-/// How a chat looks and whom it talks to. The model that was chosen stays chosen when the chat is left
-/// for the tree and comes back.
+/// The settings of a chat. The chosen model is kept when the chat is left for the tree and opened
+/// again.
 pub struct ChatSetup {
-    /// Its colours.
+    /// The colors.
     pub theme: Theme,
-    /// Its keys.
+    /// The key bindings.
     pub bindings: Bindings<ChatAction>,
     /// The action of two presses of Esc.
     pub double_escape: DoubleEscape,
@@ -28,7 +28,7 @@ struct ModelState {
     choose: ModelResolver,
 }
 
-/// The models of a setup, for whoever works beside the screen.
+/// The models of a setup, for the background threads.
 #[derive(Clone)]
 pub(super) struct Models(Arc<ModelState>);
 
@@ -45,7 +45,8 @@ impl fmt::Debug for Models {
 }
 
 impl ChatSetup {
-    /// A chat with a model, or with none: then `no_model`, in Markdown, says how to get one.
+    /// Creates the settings of a chat. If there is no model, `no_model`, in Markdown, says how to
+    /// configure one.
     pub fn new(model: Option<Arc<dyn ChatModel>>, no_model: &str, choose: ModelResolver) -> Self {
         let inner = ModelState { no_model: no_model.to_owned(), model: Mutex::new(model), choose };
         ChatSetup {
@@ -66,12 +67,12 @@ impl ChatSetup {
 }
 
 impl Models {
-    /// The model that answers.
+    /// Returns the chosen model.
     pub(super) fn current(&self) -> Option<Arc<dyn ChatModel>> {
         self.0.model.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Another one from now on.
+    /// Chooses another model.
     pub(super) fn choose(&self, name: &str) -> Result<Arc<dyn ChatModel>, String> {
         let chosen = (self.0.choose)(name)?;
         *self.0.model.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&chosen));

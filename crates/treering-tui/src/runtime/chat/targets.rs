@@ -1,11 +1,11 @@
-//! Resolves what people type for an entry: an id or its beginning, a label, the number of a branch.
+//! Resolves the names of entries: an id or its prefix, a label, the number of a branch.
 
 use super::session_watcher::short;
 use std::sync::{Arc, Mutex, PoisonError};
 use treering::session::Resolved;
 use treering::{EntryId, Session};
 
-/// The branches as they were listed last: their numbers count from 1.
+/// The branches that were listed last. Their numbers start at 1.
 #[derive(Debug, Clone, Default)]
 pub(super) struct BranchNumbers(Arc<Mutex<Vec<EntryId>>>);
 
@@ -23,7 +23,7 @@ impl BranchNumbers {
         number.checked_sub(1).and_then(|at| leaves.get(at).cloned())
     }
 
-    /// BranchNumbers to type, and what they stand for.
+    /// Returns the numbers with their descriptions.
     pub(super) fn names(&self) -> Vec<(String, String)> {
         let leaves = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let name = |(at, leaf): (usize, &EntryId)| {
@@ -33,8 +33,8 @@ impl BranchNumbers {
     }
 }
 
-/// Returns the entry that is meant. Whole ids come first, then numbers of branches, labels,
-/// beginnings of ids.
+/// Returns the entry with a name. Complete ids come first, then numbers of branches, labels and
+/// prefixes of ids.
 pub(super) fn find(
     session: &Session,
     numbers: &BranchNumbers,
@@ -54,7 +54,7 @@ pub(super) fn find(
     }
     match tree.resolve(place) {
         Resolved::Unknown => {
-            // Another process may have just written it.
+            // Another process may have written the entry just now.
             session.refresh()?;
             session.resolve(place).found(place)
         }

@@ -5,7 +5,6 @@ use super::{ChatOutcome, ChatSetup};
 use crate::TerminalEvent;
 use crate::chat::{ChatEvent, ChatState, ExitReason, update};
 use crate::runtime::runner::EffectHandler;
-use crate::text::columns;
 use crate::theme::Tone;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -22,8 +21,9 @@ use treering_agent::{
     AgentSession, CancellationToken, ChatAnswer, ChatFuture, ChatModel, ChatRequest, Delta,
     Extractive, SummaryError, Usage,
 };
+use treering_display::columns::columns;
 
-/// What the model does when it is asked.
+/// The scripted behavior of the model.
 #[derive(Debug, Clone)]
 enum Play {
     Say(&'static str),
@@ -93,7 +93,7 @@ fn scripted(plays: &[Play]) -> Arc<Scripted> {
     Arc::new(Scripted { name: "m1".into(), plays, asked: Mutex::default() })
 }
 
-/// Somebody at a chat.
+/// A chat with its controller, driven by a test.
 struct Rig {
     _runtime: Runtime,
     agent: Arc<AgentSession>,
@@ -139,7 +139,7 @@ impl Rig {
         self.state = Some(state);
     }
 
-    /// ArgumentKind events in until something is so. What never comes fails the test, after a while.
+    /// Processes events until a condition holds. The test fails if it never does, after a while.
     #[track_caller]
     fn wait(&mut self, is_so: impl Fn(&Rig, &ChatState) -> bool) {
         loop {
@@ -183,7 +183,7 @@ impl Rig {
         self.state().notice.as_ref().map_or("", |notice| &notice.text)
     }
 
-    /// What the model would see, a line a message.
+    /// Returns the context of the model, one line per message.
     fn context(&self) -> Vec<String> {
         context(&self.agent.session())
     }
@@ -231,11 +231,11 @@ fn open(dir: &Path) -> Session {
 #[test]
 fn one_asks_and_goes_on_after_a_restart() {
     let (dir, session) = place();
-    let mut rig = Rig::new(session, Some(scripted(&[Play::Say("A **colour**.")])));
+    let mut rig = Rig::new(session, Some(scripted(&[Play::Say("A **color**.")])));
     rig.send("What is red?");
-    assert_eq!(rig.context(), ["user: What is red?", "assistant: A **colour**."]);
+    assert_eq!(rig.context(), ["user: What is red?", "assistant: A **color**."]);
     let screen = rig.screen();
-    assert!(screen.contains("› you") && screen.contains("colour"), "{screen}");
+    assert!(screen.contains("› you") && screen.contains("color"), "{screen}");
     rig.wait(|_, state| state.status.tokens == Some(15));
     rig.press("Ctrl+D");
     assert_eq!(rig.left(), Some(ExitReason::Quit));
@@ -243,14 +243,14 @@ fn one_asks_and_goes_on_after_a_restart() {
 
     let model = scripted(&[]);
     let mut rig = Rig::new(open(dir.path()), Some(Arc::clone(&model)));
-    // What was said comes back with ↑.
+    // ↑ restores the sent message.
     rig.wait(|_, state| !state.transcript.entries().is_empty());
     rig.press("↑");
     assert_eq!(rig.state().draft(), "What is red?");
     rig.press("Ctrl+U");
     rig.send("And blue?");
     let asked = model.asked.lock().unwrap().clone();
-    assert_eq!(asked, [["What is red?", "A **colour**.", "And blue?"]]);
+    assert_eq!(asked, [["What is red?", "A **color**.", "And blue?"]]);
 }
 
 #[test]
@@ -275,7 +275,7 @@ fn an_answer_that_is_stopped_is_kept() {
     rig.press("Esc");
     rig.wait(|_, state| state.work.is_none());
     assert_eq!(rig.context(), ["user: A story!", "assistant: Once upon"]);
-    assert!(rig.screen().contains("(stopped here)"));
+    assert!(rig.screen().contains("(aborted)"));
     // And so is one that is going on when the chat is left.
     rig.controller.close();
     assert_eq!(rig.agent.running(), None);
@@ -315,7 +315,7 @@ fn an_earlier_message_is_edited_and_branches_are_switched() {
     let (_dir, session) = place();
     let model = scripted(&[Play::Say("Red."), Play::Say("Fine."), Play::Say("Blue.")]);
     let mut rig = Rig::new(session, Some(model));
-    rig.send("Name a colour.");
+    rig.send("Name a color.");
     rig.send("How are you?");
     // Back to before the second question, whose text is to be edited.
     rig.send("/pop");
@@ -338,7 +338,7 @@ fn an_earlier_message_is_edited_and_branches_are_switched() {
 }
 
 #[test]
-fn a_place_can_be_labelled_and_gone_to() {
+fn a_place_can_be_labeled_and_gone_to() {
     let (_dir, session) = place();
     let mut rig = Rig::new(session, Some(scripted(&[])));
     rig.send("one");
@@ -361,7 +361,7 @@ fn the_context_is_compacted_on_demand() {
     let (_dir, session) = place();
     let mut rig = Rig::new(session, Some(scripted(&[])));
     rig.send("/compact");
-    assert_eq!(rig.notice(), "there is too little to compact");
+    assert_eq!(rig.notice(), "nothing to compact: the context is too small");
     for _ in 0..2 {
         rig.send(&"word ".repeat(30_000));
     }
@@ -477,7 +477,7 @@ fn what_others_write_is_followed() {
     let count = rig.context().len();
     rig.wait(|_, state| state.transcript.entries().len() > count);
     assert!(rig.screen().contains("from elsewhere"));
-    // Somebody who goes elsewhere does not take us along.
+    // Another process that branches elsewhere does not move our leaf.
     let root = other.tree().roots().remove(0);
     other.branch(root.as_str()).unwrap();
     rig.wait(|rig, _| {

@@ -1,4 +1,4 @@
-//! What is done to sessions from the picker, one thing after the other, beside the screen.
+//! Carries out file actions of the picker one after the other, on a thread.
 
 use super::PickerSetup;
 use crate::picker::{PickerEffect, PickerEvent};
@@ -8,12 +8,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use treering::storage::UnpackLimits;
 use treering::{Dialect, Session};
-use treering_export::text::size;
+use treering_display::number::size;
 use treering_export::{Existing, Export, document_name, write_file};
 use treering_index::SessionIndex;
 use treering_index::housekeeping::{Refusal, Trash, archive, discard, unarchive};
 
-/// What is to be done.
+/// The queue of file actions.
 #[derive(Debug)]
 pub(super) struct FileActions {
     list: Sender<PickerEffect>,
@@ -21,7 +21,7 @@ pub(super) struct FileActions {
 }
 
 impl FileActions {
-    /// Somebody begins to do what is added, until nothing can be added any more.
+    /// Starts a thread that carries out actions until the queue is dropped.
     pub(super) fn start(setup: &PickerSetup, events: Sender<PickerEvent>) -> Self {
         let (list, received) = channel();
         let left = Arc::new(AtomicUsize::new(0));
@@ -36,7 +36,7 @@ impl FileActions {
                 let told =
                     worker.perform(action).unwrap_or_else(|why| vec![PickerEvent::Failure(why)]);
                 undone.fetch_sub(1, Ordering::SeqCst);
-                // Nobody is there any more if this fails.
+                // A failure means that the screen is gone.
                 told.into_iter().for_each(|event| drop(events.send(event)));
             }
         });
@@ -63,7 +63,7 @@ pub(super) struct FileActionWorker {
 }
 
 impl FileActionWorker {
-    /// Does one thing and says what is different now; or why it was not done.
+    /// Carries out an action. Returns the events about it, or the reason why it failed.
     pub(super) fn perform(&self, action: PickerEffect) -> Result<Vec<PickerEvent>, String> {
         match action {
             PickerEffect::Rename(path, name) => rename(&path, &name),
@@ -95,10 +95,10 @@ impl FileActionWorker {
     fn delete(&self, path: &Path) -> Result<Vec<PickerEvent>, String> {
         let trash = discard(path, self.trash.as_ref(), (self.now)()).map_err(in_words)?;
         let note = match trash {
-            Some(trash) => format!("in the trash: {}", trash.display()),
+            Some(trash) => format!("moved to the trash: {}", trash.display()),
             None => "deleted".to_owned(),
         };
-        // Some agents keep more of a session in a directory of its name.
+        // Some agents keep more files of a session in a directory of the same name.
         let companion = path.with_extension("");
         let note = match companion.is_dir() && companion != path {
             true => {
@@ -115,7 +115,7 @@ impl FileActionWorker {
         let written =
             write_file(&target, Existing::Kept, |out| Export::default().html(&session, out));
         let bytes = written.map_err(|error| format!("{}: {error}", target.display()))?;
-        Ok(vec![PickerEvent::Notice(format!("written, {}: {}", size(bytes), target.display()))])
+        Ok(vec![PickerEvent::Notice(format!("exported, {}: {}", size(bytes), target.display()))])
     }
 }
 
@@ -139,7 +139,7 @@ fn in_words(refusal: Refusal) -> String {
     }
 }
 
-/// A name that no file in the directory has.
+/// Returns a file name that is free in the directory.
 fn free_name(dir: &Path, name: &str) -> Result<PathBuf, String> {
     const MOST: usize = 1000;
     let stem = name.strip_suffix(".html").unwrap_or(name);
@@ -149,5 +149,5 @@ fn free_name(dir: &Path, name: &str) -> Result<PathBuf, String> {
             _ => dir.join(format!("{stem}-{number}.html")),
         })
         .find(|path| path.symlink_metadata().is_err())
-        .ok_or_else(|| format!("{} is full of exports of this session", dir.display()))
+        .ok_or_else(|| format!("{} already has 1000 exports of this session", dir.display()))
 }

@@ -1,5 +1,5 @@
-//! The session picker's effect handler. It reads the index, does what is to be done to sessions, and notices
-//! what others do to them.
+//! The runtime of the session picker: it reads the index, carries out file actions, and follows
+//! changes of other programs.
 
 mod file_actions;
 mod preview;
@@ -19,47 +19,47 @@ use std::time::SystemTime;
 use treering_index::housekeeping::Trash;
 use treering_index::{Project, SessionIndex};
 
-/// How a picker was left.
+/// The outcome of a picker.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PickerOutcome {
-    /// This session was chosen.
+    /// A session was chosen.
     Open(PathBuf),
-    /// Go on with this session in a copy of it.
+    /// A session is continued in a copy.
     Copy(PathBuf),
-    /// There is no session at all: show the demo.
+    /// There are no sessions, so the demo is shown.
     Demo,
-    /// Begin a new session.
+    /// A new session is created.
     New,
     /// Nothing was chosen.
     Closed,
-    /// The system wants the program to end.
+    /// A signal ends the program.
     Stopped,
 }
 
-/// What a picker picks from, and how.
+/// The settings of a picker.
 #[derive(Debug, Clone)]
 pub struct PickerSetup {
-    /// The sessions.
+    /// The index of sessions.
     pub index: SessionIndex,
-    /// The project that somebody works on.
+    /// The current project.
     pub project: Project,
-    /// Whose sessions are listed at first.
+    /// The initial scope.
     pub scope: Scope,
-    /// Where deleted sessions go; without one they are gone.
+    /// The trash; without one, sessions are deleted.
     pub trash: Option<Trash>,
-    /// Where exported pages go.
+    /// The directory for exported pages.
     pub export_dir: PathBuf,
-    /// Which key does what.
+    /// The key bindings.
     pub bindings: Bindings<PickerAction>,
-    /// The colours.
+    /// The colors.
     pub theme: Theme,
     /// The clock, in Unix milliseconds.
     pub now: fn() -> i64,
 }
 
 impl PickerSetup {
-    /// Everything as usual for somebody in the directory `cwd`.
+    /// Creates the default settings for the directory `cwd`.
     pub fn new(index: SessionIndex, cwd: &Path, trash: Option<Trash>) -> Self {
         PickerSetup {
             project: Project::around(cwd, index.places().home()),
@@ -79,8 +79,8 @@ fn system_time() -> i64 {
     i64::try_from(now.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// Shows all sessions until somebody chooses one or leaves. `open` is the session that is open: it is
-/// never moved away. `failure` is said at first.
+/// Shows all sessions until the user chooses one or leaves. `open` is the open session, which is
+/// never moved. `failure` is shown first.
 pub fn pick(
     runner: &mut Runner,
     setup: &PickerSetup,
@@ -89,7 +89,7 @@ pub fn pick(
 ) -> io::Result<PickerOutcome> {
     let channel = EventChannel::default();
     if let Some(failure) = failure {
-        // Nobody can have left yet.
+        // The screen exists, so this cannot fail.
         let _ = channel.events.send(PickerEvent::Failure(failure));
     }
     let mut state = PickerState::new(PickerOptions {
@@ -108,7 +108,7 @@ pub fn pick(
     runner.run(state, &mut controller, &channel)
 }
 
-/// Does what the picker wants done. What takes time is done by others.
+/// Carries out the effects of the picker. Long actions run on other threads.
 #[derive(Debug)]
 struct PickerController {
     events: Sender<PickerEvent>,
@@ -127,12 +127,12 @@ impl PickerController {
         }
     }
 
-    /// Tells the screen something; nobody is there any more if that fails.
+    /// Sends an event to the screen. A failure means that the screen is gone.
     fn tell(&self, event: PickerEvent) {
         let _ = self.events.send(event);
     }
 
-    /// The same file may have several names.
+    /// Returns whether a file is the open session. The same file may have several names.
     fn is_open(&self, path: &Path) -> bool {
         self.open.is_some() && path.canonicalize().ok() == self.open
     }
@@ -147,12 +147,12 @@ impl EffectHandler<PickerState> for PickerController {
             PickerEffect::Stop => return Some(PickerOutcome::Stopped),
             PickerEffect::Demo => return Some(PickerOutcome::Demo),
             PickerEffect::New => return Some(PickerOutcome::New),
-            // It might be moved away the next moment.
+            // A running action may move the file.
             PickerEffect::Open(_) | PickerEffect::OpenCopy(_)
                 if self.file_actions.are_running() =>
             {
                 self.tell(PickerEvent::Notice(
-                    "something is still being done, one moment".to_owned(),
+                    "a file action is still running; try again in a moment".to_owned(),
                 ));
             }
             PickerEffect::Open(path) => return Some(PickerOutcome::Open(path)),
@@ -163,7 +163,7 @@ impl EffectHandler<PickerState> for PickerController {
                 if self.is_open(&path) =>
             {
                 self.tell(PickerEvent::Failure(
-                    "this session is open: it stays where it is".to_owned(),
+                    "this session is open and cannot be moved or deleted".to_owned(),
                 ));
             }
             PickerEffect::CopyPath(path) => {

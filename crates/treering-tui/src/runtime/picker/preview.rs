@@ -1,10 +1,9 @@
-//! A look at a session: what it amounts to, and what was said last.
+//! Previews of sessions: their totals and their last messages.
 //!
-//! Read from the end of the file, only as far as needed, by one thread: of what was asked for while it
-//! read, only the last is still wanted.
+//! One thread reads the end of the file, as far as needed. Of the sessions that were requested
+//! while it read, only the last is read next.
 
 use super::PickerSetup;
-use crate::amount::tokens;
 use crate::page::{Page, StyledLine};
 use crate::picker::PickerEvent;
 use crate::theme::Tone;
@@ -13,19 +12,20 @@ use treering::catalog::SessionInfo;
 use treering::context::{ContextMessage, Model};
 use treering::entry::{Block, MessageView};
 use treering::{Role, active_projection};
-use treering_export::text::{age, size};
+use treering_display::number::tokens;
+use treering_display::number::{age, size};
 
-/// How many entries at the end are looked at, and how many messages of them are shown.
+/// The number of entries at the end that are read, and the number of messages that are shown.
 const ENTRIES: usize = 40;
 const MESSAGES: usize = 8;
-/// How much of a message is shown, in bytes and in lines.
+/// The largest part of a message that is shown, in bytes and in lines.
 const MAX_TEXT: usize = 8 * 1024;
 const MAX_LINES: usize = 40;
 
-/// Up to this size, in bytes, nobody has to wait.
+/// Files up to this size, in bytes, are read without a message.
 const QUICK: u64 = 16 << 20;
 
-/// Somebody who makes previews.
+/// The queue of requested previews.
 #[derive(Debug)]
 pub(super) struct Previews(Sender<SessionInfo>);
 
@@ -51,12 +51,12 @@ impl Previews {
     }
 
     pub(super) fn want(&self, session: SessionInfo) {
-        // Nobody reads any more if this fails, and nobody waits.
+        // A failure means that the picker is closing.
         let _ = self.0.send(session);
     }
 }
 
-/// The preview of a session.
+/// Returns the preview of a session.
 pub(super) fn page(session: &SessionInfo, now: i64) -> Page {
     if session.is_partial {
         let mut page = head(session, Vec::new(), now);
@@ -90,14 +90,14 @@ pub(super) fn page(session: &SessionInfo, now: i64) -> Page {
     }
 }
 
-/// What a preview begins with: what can be told without a look at the file.
+/// Returns the head of a preview, which does not need the file.
 fn head(session: &SessionInfo, models: Vec<String>, now: i64) -> Page {
     let name = session.name.iter().map(|name| StyledLine::new(Tone::Title, name));
     let facts = facts(session, models, now);
     Page { lines: name.chain(facts.iter().map(|fact| StyledLine::new(Tone::Dim, fact))).collect() }
 }
 
-/// What a session amounts to, line by line.
+/// Returns the totals of a session, line by line.
 fn facts(session: &SessionInfo, models: Vec<String>, now: i64) -> Vec<String> {
     let count = |number: usize, one: &str, many: &str| match session.is_partial {
         true => format!("{number}+ {many}"),
@@ -115,7 +115,7 @@ fn facts(session: &SessionInfo, models: Vec<String>, now: i64) -> Vec<String> {
     amount.extend(session.tokens.map(|number| format!("{} tokens", tokens(number))));
     amount.extend(session.cost.map(|cost| format!("${cost:.2}")));
     if session.finding_count > 0 {
-        amount.push(count(session.finding_count, "oddity", "oddities"));
+        amount.push(count(session.finding_count, "finding", "findings"));
     }
     let mut origin = vec![session.agent.name().to_owned()];
     origin.extend(models);
@@ -132,7 +132,7 @@ fn facts(session: &SessionInfo, models: Vec<String>, now: i64) -> Vec<String> {
     facts
 }
 
-/// Takes note of the model that gave an answer.
+/// Adds the model of an answer.
 fn note_model(message: &ContextMessage, models: &mut Vec<String>) {
     let message = MessageView::new(&message.json);
     if let (Some(provider), Some(model)) = (message.field("provider"), message.field("model")) {
@@ -143,7 +143,7 @@ fn note_model(message: &ContextMessage, models: &mut Vec<String>) {
     }
 }
 
-/// A message as lines; `None` if it says nothing.
+/// Returns a message as lines; `None` if it is empty.
 fn said(message: &ContextMessage) -> Option<Page> {
     let message = MessageView::new(&message.json);
     let role = message.role();

@@ -1,4 +1,4 @@
-//! Sessions as they are found, and what happens to them afterwards.
+//! Reads the sessions of the index, and follows their changes.
 
 use crate::picker::PickerEvent;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 use treering::catalog::SessionInfo;
 use treering_index::{FileChange, SessionIndex, Watch};
 
-/// So often what was found is told: as often as an eye can follow.
+/// The interval at which found sessions are sent to the screen.
 const FRAME: Duration = Duration::from_millis(40);
-/// So often files are looked at for what others wrote.
+/// The poll interval of session files.
 const LOOK: Duration = Duration::from_secs(3);
 /// The size above which a file is not read again while it grows.
 const MAX_SIZE: u64 = 64 << 20;
 
-/// Reads an index and tells what is found: all that is known already at once, the rest as it is read.
+/// Reads the index and sends the sessions: cached ones at once, the others as they are read.
 pub(super) fn read(index: SessionIndex, events: Sender<PickerEvent>) {
     std::thread::spawn(move || {
         let mut found: Vec<SessionInfo> = Vec::new();
@@ -22,7 +22,7 @@ pub(super) fn read(index: SessionIndex, events: Sender<PickerEvent>) {
             found.extend(step.session.cloned());
             if told.elapsed() >= FRAME {
                 told = Instant::now();
-                // If this fails the screen is gone; the cache keeps what was read.
+                // A failure means that the screen is gone; the cache keeps the result.
                 let _ = events
                     .send(PickerEvent::Found(std::mem::take(&mut found), Some(step.progress)));
             }
@@ -31,13 +31,13 @@ pub(super) fn read(index: SessionIndex, events: Sender<PickerEvent>) {
         let _ = events.send(PickerEvent::Complete);
         let unreadable = contents.skipped.iter().find(|skipped| !skipped.is_no_session);
         if let Some(skipped) = unreadable {
-            let text = format!("cannot be read: {}: {}", skipped.path.display(), skipped.reason);
+            let text = format!("cannot read {}: {}", skipped.path.display(), skipped.reason);
             let _ = events.send(PickerEvent::Failure(text));
         }
     });
 }
 
-/// Tells what time it is and what happens to session files, until what is returned is dropped.
+/// Sends the time and the changes of session files, until the returned sender is dropped.
 pub(super) fn watch(
     index: &SessionIndex,
     now: fn() -> i64,

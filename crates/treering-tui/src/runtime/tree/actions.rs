@@ -1,10 +1,10 @@
-//! What changes a session: everything here goes through the agent session, so hooks take part, and
-//! whatever is stopped has changed nothing.
+//! Carries out the effects of the tree that change a session. All of them use the agent session, so
+//! that hooks take part, and an aborted action has changed nothing.
 
 use super::worker::TreeWorker;
 use crate::runtime::clipboard;
 use crate::runtime::open_session::{LeafHistory, OpenSession};
-use crate::tree::{Outline, TreeEffect, TreeEvent};
+use crate::tree::{TreeEffect, TreeEvent};
 use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
@@ -17,17 +17,18 @@ use treering_agent::{
     AgentError, AgentSession, CancellationToken, CompactOptions, Compaction, ForkPosition, Forked,
     MergeOptions, MergeOutcome, NavigateOptions, Navigation, StreamDelta,
 };
-use treering_export::text::short_number;
+use treering_display::number::short_number;
+use treering_display::tree::Outline;
 use treering_export::{Existing, Export};
 
 pub(super) struct SessionActions {
     open_session: OpenSession,
     worker: TreeWorker,
-    /// Stops what is going on.
+    /// Aborts the running action.
     cancel: CancellationToken,
 }
 
-/// What is said of something that was stopped.
+/// The notice after an abort.
 const STOPPED: &str = "interrupted; nothing was changed";
 
 impl Drop for SessionActions {
@@ -131,7 +132,7 @@ impl SessionActions {
         }
     }
 
-    /// Does something that takes time, and tells how far it is and how it ended.
+    /// Starts an action, and sends its progress and its result.
     fn start<F: Future<Output = TreeEvent> + Send + 'static>(
         &mut self,
         cancel: CancellationToken,
@@ -183,7 +184,7 @@ impl SessionActions {
     }
 }
 
-/// What is needed where something is done.
+/// The values that an action needs.
 struct ActionContext {
     agent: Arc<AgentSession>,
     leaf_history: LeafHistory,
@@ -208,11 +209,11 @@ impl ActionContext {
 
     fn stayed(&self, navigation: Result<Navigation, AgentError>) -> TreeEvent {
         match navigation {
-            Ok(Navigation::AlreadyThere) => TreeEvent::Done("the leaf is here already".to_owned()),
+            Ok(Navigation::AlreadyThere) => TreeEvent::Done("the leaf is already here".to_owned()),
             Ok(Navigation::Moved(moved)) => {
                 self.leaf_history.push(moved.old_leaf);
                 self.show_tree();
-                TreeEvent::Done("the leaf is here now".to_owned())
+                TreeEvent::Done("moved the leaf here".to_owned())
             }
             other => not_moved(other),
         }
@@ -220,7 +221,7 @@ impl ActionContext {
 
     async fn undo(&self, cancel: CancellationToken) -> TreeEvent {
         let Some(before) = self.leaf_history.pop() else {
-            return TreeEvent::Done("nothing to go back to".to_owned());
+            return TreeEvent::Done("nothing to undo".to_owned());
         };
         let gone = match &before {
             Some(leaf) => {
@@ -235,7 +236,7 @@ impl ActionContext {
         match gone {
             Ok(Navigation::AlreadyThere | Navigation::Moved(_)) => {
                 self.show_tree();
-                TreeEvent::Done("the leaf is where it was".to_owned())
+                TreeEvent::Done("moved the leaf back".to_owned())
             }
             other => {
                 self.leaf_history.push(before);
@@ -250,7 +251,7 @@ impl ActionContext {
                 self.leaf_history.reset();
                 self.leaf_history.mark_own();
                 let file = file.map_or("in memory".to_owned(), |file| file.display().to_string());
-                TreeEvent::Replaced(format!("this is the new session: {file}"))
+                TreeEvent::Replaced(format!("forked to {file}"))
             }
             Ok(Forked::Canceled { hook }) => unwanted(&hook),
             Ok(Forked::Aborted) => TreeEvent::Done(STOPPED.to_owned()),
@@ -283,7 +284,7 @@ impl ActionContext {
                 TreeEvent::Done(format!("merged into {}", merged.entry.id()))
             }
             Ok(MergeOutcome::NothingNew) => {
-                TreeEvent::Done("the active branch has all of this one".to_owned())
+                TreeEvent::Done("the active branch already has these entries".to_owned())
             }
             Ok(MergeOutcome::Aborted) => TreeEvent::Done(STOPPED.to_owned()),
             Err(error) => TreeEvent::Failed(error.to_string()),
@@ -299,8 +300,12 @@ impl ActionContext {
                     .map(|tokens| short_number(tokens as f64));
                 TreeEvent::Done(format!("compacted: {before} tokens, now about {after}"))
             }
-            Ok(Compaction::AlreadyCompacted) => TreeEvent::Done("compacted already".to_owned()),
-            Ok(Compaction::TooSmall) => TreeEvent::Done("nothing to summarise yet".to_owned()),
+            Ok(Compaction::AlreadyCompacted) => {
+                TreeEvent::Done("nothing to compact: already compacted".to_owned())
+            }
+            Ok(Compaction::TooSmall) => {
+                TreeEvent::Done("nothing to compact: the context is too small".to_owned())
+            }
             Ok(Compaction::Canceled { hook }) => unwanted(&hook),
             Ok(Compaction::Aborted) => TreeEvent::Done(STOPPED.to_owned()),
             Err(error) => TreeEvent::Failed(error.to_string()),
@@ -308,7 +313,7 @@ impl ActionContext {
     }
 }
 
-/// What an entry says, as it was written.
+/// Returns the text of an entry.
 fn text(entry: &Entry) -> String {
     match entry.body() {
         Body::Message(message) => {
@@ -338,7 +343,8 @@ fn counted(count: usize, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 
-/// Writes the branch to an entry; the file's ending says how. A file that is there stays.
+/// Writes the branch to an entry to a file. The extension selects the format. Existing files are
+/// not replaced.
 fn export(session: &Session, id: &str, file: &Path) -> Result<String, String> {
     let name = file.display();
     let export = Export { part: Part::Branch(id.into()), ..Default::default() };
@@ -348,12 +354,15 @@ fn export(session: &Session, id: &str, file: &Path) -> Result<String, String> {
         "md" => export.markdown(session, out),
         "json" => export.json(session, out),
         "jsonl" => export.jsonl(session, out),
-        _ => Err(std::io::Error::other("names end in .html, .md, .jsonl or .json").into()),
+        _ => Err(std::io::Error::other(
+            "unknown format; use a name that ends in .html, .md, .jsonl or .json",
+        )
+        .into()),
     });
     match written {
-        Ok(bytes) => Ok(format!("written: {name} ({})", treering_export::text::size(bytes))),
+        Ok(bytes) => Ok(format!("written: {name} ({})", treering_display::number::size(bytes))),
         Err(treering_export::Error::Write(error)) if error.kind() == ErrorKind::AlreadyExists => {
-            Err(format!("{name} is there already"))
+            Err(format!("{name} exists already; choose another name"))
         }
         Err(error) => Err(format!("{name}: {error}")),
     }

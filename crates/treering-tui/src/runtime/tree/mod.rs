@@ -1,5 +1,5 @@
-//! The tree selector's handler: `worker` reads the session and notices what others write, `actions`
-//! change it, `overlays` are made to be read.
+//! The runtime of the tree selector: `worker` reads the session and follows other writers,
+//! `actions` changes the session, `overlays` makes pages.
 
 mod actions;
 mod overlays;
@@ -10,11 +10,12 @@ use super::runner::{EffectHandler, EventChannel, Runner};
 use crate::keys::Bindings;
 use crate::theme::Theme;
 use crate::time_zone::DisplayZone;
-use crate::tree::{Outline, TreeAction, TreeEffect, TreeEvent, TreeState, know_screen};
+use crate::tree::{TreeAction, TreeEffect, TreeEvent, TreeState, know_screen};
 use actions::SessionActions;
 use std::io;
 use std::sync::Arc;
-use treering_export::text::short_number;
+use treering_display::number::short_number;
+use treering_display::tree::Outline;
 use worker::TreeWorker;
 
 /// The outcome of a selector.
@@ -23,31 +24,31 @@ use worker::TreeWorker;
 pub enum TreeOutcome {
     /// Nothing was chosen.
     Closed,
-    /// The system wants the program to end.
+    /// A signal ends the program.
     Stopped,
-    /// The user goes on at the leaf, with this text in the editor.
+    /// The chat is opened at the leaf, with this text in the editor.
     OpenChat(Option<String>),
-    /// The session is another one now; this is to be said about it.
+    /// The session was replaced; the text is a notice about it.
     Replaced(String),
-    /// The session's file is no longer the one that was read; why.
+    /// The session's file is no longer the one that was read; the text is the reason.
     Lost(String),
 }
 
-/// The looks and keys of the tree selector.
+/// The settings of the tree selector.
 #[derive(Debug, Clone, Default)]
 pub struct TreeSetup {
-    /// Its colours.
+    /// The colors.
     pub theme: Theme,
-    /// Its keys.
+    /// The key bindings.
     pub bindings: Bindings<TreeAction>,
-    /// The zone that times are shown in.
+    /// The time zone of the shown times.
     pub zone: DisplayZone,
 }
 
-/// A tree of this many entries takes a moment to lay out, and something is shown meanwhile.
+/// Laying out a tree of this many entries takes a moment, so a message is shown.
 const LARGE: usize = 100_000;
 
-/// Shows a session's tree until the user chooses or leaves. `notice` is shown at first.
+/// Shows the tree of a session until the user chooses or leaves. `notice` is shown first.
 pub fn select(
     runner: &mut Runner,
     open_session: &OpenSession,

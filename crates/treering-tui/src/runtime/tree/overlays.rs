@@ -1,20 +1,20 @@
-//! Sheets: two entries side by side, and what a compaction would do.
+//! Makes overlays: two entries side by side, and the plan of a compaction.
 
 use crate::page::diff::{DiffSide, side_by_side};
 use crate::page::{Page, StyledLine};
-use crate::text::safe_line;
 use crate::theme::Tone;
 use crate::tree::{Overlay, OverlayKind};
 use treering::compaction::{CompactionSettings, Preparation, estimate_tokens};
 use treering::diff::Diff;
 use treering::entry::MessageView;
 use treering::{EntryId, Result, Session};
-use treering_export::text::short_number;
+use treering_display::number::short_number;
+use treering_display::text::safe_line;
 
-/// The longest beginning of a message that is shown on one line.
+/// The largest number of characters of a message that are shown.
 const MAX_PREVIEW: usize = 200;
 
-/// Two entries side by side, below what their branches did since they parted.
+/// Compares two entries, below a summary of their branches.
 pub(super) fn diff(session: &Session, a: &str, b: &str, width: usize) -> Result<Overlay> {
     let Diff { common_ancestor, a: left, b: right } = session.diff(a, b)?;
     let mut page = Page::default();
@@ -82,14 +82,14 @@ pub(super) fn compaction(
         format!("{} messages, about {} tokens", lines.len(), short_number(tokens as f64))
     };
     page.lines
-        .push(StyledLine::new(Tone::Title, &format!("− summarised: {}", counts(&going, lost))));
+        .push(StyledLine::new(Tone::Title, &format!("− summarized: {}", counts(&going, lost))));
     page.lines.append(&mut going);
     page.lines.push(StyledLine::default());
     page.lines.push(StyledLine::new(Tone::Title, &format!("= kept: {}", counts(&staying, left))));
     if plan.is_split_turn {
         page.lines.push(StyledLine::new(
             Tone::Dim,
-            "the cut goes through a turn: its beginning is summarised, too",
+            "the cut goes through a turn: its beginning is summarized, too",
         ));
     }
     page.lines.append(&mut staying);
@@ -97,8 +97,7 @@ pub(super) fn compaction(
     Ok(Some(Overlay { subject: OverlayKind::Compaction, title, page: page.wrapped(width) }))
 }
 
-/// Returns which of the entries of a context stay as they are: those from the first kept one of the
-/// path on.
+/// Returns which entries of a context are kept: those from the first kept entry of the path on.
 fn kept(session: &Session, entries: &[&EntryId], first: &EntryId) -> Result<Vec<bool>> {
     let tree = session.tree();
     entries

@@ -1,12 +1,11 @@
-//! Background work: reading summary lines, searching contents, making pages, noticing what
-//! others write. Each job is a thread that sends events and ends when the receiver is gone.
+//! Background work: reads preview lines, searches contents, makes pages, follows other writers.
+//! Each job is a thread that sends events and ends when the receiver is gone.
 
 use crate::page::Page;
 use crate::runtime::open_session::LeafHistory;
 use crate::time_zone::DisplayZone;
 use crate::tree::{
-    Outline, Overlay, PreviewContent, SearchText, SearchWords, TreeEvent, TreeState, read_all,
-    read_some,
+    Overlay, PreviewContent, SearchText, SearchWords, TreeEvent, TreeState, read_all, read_some,
 };
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -17,22 +16,23 @@ use std::time::Duration;
 use treering::entry::strings;
 use treering::findings::{Finding, Severity};
 use treering::{Error, Session};
+use treering_display::tree::Outline;
 
 /// The interval at which a session is polled for entries of other writers.
 const LOOK: Duration = Duration::from_millis(500);
 /// The pause in typing after which a search begins.
 const PAUSE: Duration = Duration::from_millis(120);
-/// The number of summary lines up to which they are read one by one.
+/// The number of preview lines up to which they are read one by one.
 const FEW: usize = 2048;
 
-/// Sends what happens beside the screen.
+/// Sends events to the screen from background threads.
 #[derive(Debug, Clone)]
 pub(super) struct TreeWorker {
     pub session: Arc<Session>,
     pub events: Sender<TreeEvent>,
-    /// The number of the search in force: older ones end.
+    /// The number of the current search; older ones end.
     pub search: Arc<AtomicU64>,
-    /// The generation of the tree in force: reading an older one ends.
+    /// The generation of the current tree; reading an older one ends.
     pub generation: Arc<AtomicU64>,
     zone: DisplayZone,
 }
@@ -42,7 +42,7 @@ impl TreeWorker {
         TreeWorker { session, events, search: Arc::default(), generation: Arc::default(), zone }
     }
 
-    /// Says how to find out more if the file is damaged, in the background.
+    /// Checks the file for damage in the background, and names the command that shows the details.
     pub(super) fn look_for_damage(&self) {
         let worker = self.clone();
         std::thread::spawn(move || {
@@ -60,7 +60,7 @@ impl TreeWorker {
         let _ = self.events.send(event);
     }
 
-    /// Reads the preview_lines that are not known, in the background.
+    /// Reads the missing preview lines in the background.
     pub(super) fn read(&self, state: &TreeState) {
         let generation = state.generation();
         self.generation.store(generation, Ordering::Relaxed);
@@ -81,7 +81,7 @@ impl TreeWorker {
         });
     }
 
-    /// Searches whole contents, after a pause in typing.
+    /// Searches the contents of all entries, after a pause in typing.
     pub(super) fn search(&self, generation: u64, outline: Arc<Outline>, query: String) {
         let number = self.search.fetch_add(1, Ordering::Relaxed) + 1;
         let words = SearchWords::new(&query);
@@ -95,7 +95,7 @@ impl TreeWorker {
         });
     }
 
-    /// Makes a overlay; `None` if there is nothing to compact.
+    /// Makes an overlay; `None` if there is nothing to compact.
     pub(super) fn overlay<S: Into<Option<Overlay>>>(
         &self,
         make: impl FnOnce(&Session) -> Result<S, Error> + Send + 'static,
@@ -104,7 +104,9 @@ impl TreeWorker {
         std::thread::spawn(move || {
             worker.tell(match make(&worker.session).map(Into::into) {
                 Ok(Some(overlay)) => TreeEvent::Overlay(Box::new(overlay)),
-                Ok(None) => TreeEvent::Done("nothing to summarise yet".to_owned()),
+                Ok(None) => {
+                    TreeEvent::Done("nothing to compact: the context is too small".to_owned())
+                }
                 Err(error) => TreeEvent::Failed(error.to_string()),
             });
         });
@@ -158,13 +160,13 @@ impl TreeWorker {
                 PreviewContent::Context => Page::of_context_at(&worker.session, &id),
             };
             let page = page.unwrap_or_else(|error| Page::of_failure(&error.to_string()));
-            // If this fails the screen is gone.
+            // A failure means that the screen is gone.
             let _ = worker.events.send(TreeEvent::Page(id, shown, page));
         });
     }
 
-    /// Follows what other processes append, until what is returned is dropped. So does the leaf,
-    /// unless the user of this screen has moved it.
+    /// Follows entries of other processes, until the returned sender is dropped. The leaf follows
+    /// too, unless the user has moved it.
     pub(super) fn follow(&self, leaf_history: LeafHistory) -> Sender<()> {
         let (stop, stopped) = channel();
         let worker = self.clone();
@@ -173,7 +175,7 @@ impl TreeWorker {
             while stopped.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
                 match worker.changes(&leaf_history, &mut count) {
                     Ok(changes) => changes.into_iter().for_each(|event| worker.tell(event)),
-                    // Nothing that is shown can be trusted any more: the file is read again.
+                    // The shown content is no longer valid, so the file is read again.
                     Err(error) => {
                         worker.tell(TreeEvent::FileLost(error.to_string()));
                         return;
@@ -184,8 +186,7 @@ impl TreeWorker {
         stop
     }
 
-    /// Takes in what other processes did to the file. `count` is the number of entries before, and
-    /// after.
+    /// Reads changes of other processes. `count` is the number of entries before and after.
     fn changes(
         &self,
         leaf_history: &LeafHistory,
@@ -206,13 +207,13 @@ impl TreeWorker {
     }
 }
 
-/// What is said of a file with problems.
+/// Returns the notice about a file with problems.
 fn damage(count: usize, file: &Path) -> String {
     let problems = if count == 1 { "1 problem" } else { &format!("{count} problems") };
     format!("{problems} in this file; for details: treering doctor {}", file.display())
 }
 
-/// What is said of a file that has lost entries since it was read.
+/// Returns the notice about a file that has lost entries.
 fn shrunk(count: usize) -> String {
     let entries = if count == 1 { "1 entry is" } else { &format!("{count} entries are") };
     format!("the file was cut off or replaced: {entries} gone")

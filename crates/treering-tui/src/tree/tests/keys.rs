@@ -1,10 +1,11 @@
 //! Keys: what was, what is pressed, what is then.
 
-use super::super::{Outline, PreviewContent, TreeEffect, TreeEvent, TreeMode, TreeState, update};
+use super::super::{PreviewContent, TreeEffect, TreeEvent, TreeMode, TreeState, update};
 use super::{known, sample};
 use crate::page::{Page, PageView};
 use crate::testing::press;
 use crate::{MouseEvent, TerminalEvent};
+use treering_display::tree::Outline;
 
 /// The ids of the rows, the selected one in brackets.
 fn shown(state: &TreeState) -> String {
@@ -41,7 +42,7 @@ fn keys_move_fold_filter_and_search() {
         ("Home Ctrl+→", "a b c e f [g] h"),
         ("Home Ctrl+→ Alt+→", "a b c e f g [h]"),
         ("Home Ctrl+→ Alt+→ Ctrl+→", "a b c e f g [h]"),
-        // What branches off is folded and unfolded.
+        // Side branches are folded and unfolded.
         ("Home Down Down Ctrl+←", "a b [c] g h"),
         ("Home Down Down Ctrl+← Alt+→", "a b [c] e f g h"),
         ("Home Down Down Ctrl+← Ctrl+←", "[a] b c g h"),
@@ -58,7 +59,7 @@ fn keys_move_fold_filter_and_search() {
         ("Ctrl+U Ctrl+U", "a b c e f g [h]"),
         ("Ctrl+L Ctrl+L", "a b c e f g [h]"),
         ("Ctrl+D", "a b c e f g [h]"),
-        // SearchWords are found in preview_lines, roles and labels, whatever their case.
+        // Words are found in preview lines, roles and labels, in any case.
         ("answer", "b f [h]"),
         ("answer Space user", ""),
         ("ANSWER Space leF", "[f]"),
@@ -69,7 +70,7 @@ fn keys_move_fold_filter_and_search() {
         ("zzz", ""),
         ("zzz Backspace Backspace Backspace", "a b c e f g [h]"),
         ("answer Esc", "a b c e f g [h]"),
-        // What is folded is found nevertheless, and is folded again after.
+        // Folded entries are found, and are folded again afterwards.
         ("Home Down Down Ctrl+← answer", "[b] f h"),
         ("Home Down Down Ctrl+← answer Esc", "a b [c] g h"),
     ] {
@@ -235,7 +236,7 @@ fn a_session_that_grows_keeps_cursor_folds_search_and_label() {
     // The new branch is the active one; what is known and what is folded stays.
     assert_eq!(shown(&state), format!("a b [c] g h {more} n"));
     assert!(state.is_known(state.cursor));
-    // What was read of the old tree names other entries.
+    // Results for the old tree refer to other entries.
     let (state, _) = update(state, TreeEvent::Found(0, String::new(), vec![0]));
     let (state, effects) = press(state, "Shift+L x");
     assert_eq!(effects, []);

@@ -1,14 +1,15 @@
 //! The tree selector as a whole: keys in tables, layouts against the definition, screens.
 
 mod keys;
-mod layout;
 mod screens;
 
-use super::{Outline, PreviewLine, TreeEvent, TreeState, read_all, update};
+use super::{TreeEvent, TreeState, read_all, update};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use treering::storage::MemoryJournal;
 use treering::{Session, SessionOptions};
+use treering_display::preview_line::PreviewLine;
+use treering_display::tree::Outline;
 
 pub(super) fn session(bytes: &[u8]) -> Session {
     let journal = Arc::new(MemoryJournal::new(bytes.to_vec()));

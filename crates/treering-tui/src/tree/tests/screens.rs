@@ -1,4 +1,4 @@
-//! What is on the screen, at several sizes.
+//! Screens of the tree selector at several sizes.
 
 use super::super::{PreviewContent, TreeEvent, update};
 use super::{known, line, message, sample, session};
@@ -52,7 +52,7 @@ fn a_small_screen() {
       • user: right
       • assistant: right an… ↓ leaf (hidden)
 
-    Enter set the label · Esc leave it
+    Enter save · Esc cancel
     ");
 }
 
@@ -124,7 +124,7 @@ fn the_selected_row_is_found_in_every_theme() {
         for y in 1..23 {
             assert!((0..80).all(|x| has_ground(x, y) == (y == 7)), "{theme:?}, line {y}");
         }
-        // What is not on the active path is faint; tool results are anyway.
+        // Entries outside of the active path are faint; tool results are faint everywhere.
         let is_faint = |x: u16, y: u16| buffer[(x, y)].modifier.contains(Modifier::DIM);
         assert!(!is_faint(12, 2) && is_faint(15, 3) && is_faint(15, 5), "{theme:?}");
     }
@@ -139,7 +139,7 @@ fn only_the_leaf_is_called_the_leaf() {
             seen.lines().filter(marked).map(|line| line.trim().to_owned()).collect();
         lines
     };
-    assert_eq!(marks("Ctrl+A"), ["› • label: label [Todo] on c ← leaf"]);
+    assert_eq!(marks("Ctrl+A"), ["› • label: [Todo] on c ← leaf"]);
     assert_eq!(marks(""), ["› • assistant: right answer ↓ leaf (hidden)"]);
     assert_eq!(marks("Ctrl+U"), ["› • user: right ↓ leaf (hidden)"]);
     assert_eq!(marks("Ctrl+L"), [] as [&str; 0]);
@@ -179,19 +179,19 @@ fn keys_are_listed() {
     End                    to the last entry
     Ctrl+← Alt+←           fold a branch, or go to where this one begins
     Ctrl+→ Alt+→           unfold, or go to where it branches next
-    Enter                  go here and talk on; your own message comes back to be e…
-    Shift+Enter Alt+Enter  the same, with a summary of what is left behind
-    Ctrl+G                 make exactly this entry the leaf, and stay here
-    Alt+Z                  go back to where the leaf was before
+    Enter                  navigate here and continue; a user message is put into t…
+    Shift+Enter Alt+Enter  navigate here with a summary of the branch you leave
+    Ctrl+G                 move the leaf to this entry and stay in the tree
+    Alt+Z                  undo the last move of the leaf
     Shift+L                edit the label; an empty one is cleared
     Shift+T                show when labels were set
-    Space                  mark for a comparison, or no longer
+    Space                  mark or unmark an entry
     Alt+D                  compare two marked entries, or a marked one with this
-    Alt+F                  a new session from the path to here
-    Alt+C                  a new session with the active branch
-    Alt+P                  bring a copy of this entry, or of the marked ones, to th…
-    Alt+M                  bring a summary of this branch to the leaf
-    ↑↓ scroll · any key back
+    Alt+F                  fork the path to here into a new session
+    Alt+C                  clone the active branch into a new session
+    Alt+P                  cherry-pick this entry, or the marked ones, to the leaf
+    Alt+M                  merge a summary of this branch into the leaf
+    ↑↓ scroll · any other key closes
     ");
 }
 

@@ -1,31 +1,31 @@
-//! Compares texts: the change that an edit makes, two texts side by side, the
-//! words of a line that others took the place of.
+//! Compares texts: the change that an edit makes, two texts side by side, and the words that differ
+//! between two lines.
 //!
-//! Comparing costs up to the product of the lengths, so what is too large for that is compared only
-//! as far as both begin and end the same: everything between counts as replaced.
+//! Comparing takes up to the product of the lengths, so for large texts only the common beginning and the
+//! common end are found, and everything between them counts as replaced.
 
 use similar::{Algorithm, ChangeTag, DiffOp, capture_diff_slices};
 
 /// A line of a diff.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DiffLine<'a> {
-    /// `-` for a line that goes, `+` for one that comes, a placeholder for one that stays, `⋯` for lines
-    /// that stay and are left out.
+    /// `-` for a removed line, `+` for an added one, a space for an unchanged one, `⋯` for unchanged lines
+    /// that are left out.
     pub sign: char,
     /// The line, without its end.
     pub text: &'a str,
 }
 
-/// Per byte of text comparing may cost this much.
+/// The largest cost of a comparison, per byte of text.
 const MAX_COST: usize = 64;
 /// Unchanged lines around a change.
 const CONTEXT: usize = 3;
 
-/// Returns the lines that go, come and stay. A line with the sign `⋯` stands for unchanged ones
-/// left out.
+/// Returns the removed, added and unchanged lines. A line with the sign `⋯` stands for unchanged lines that
+/// are left out.
 ///
 /// ```
-/// let signs: String = treering_export::diff::lines("a\nb", "a\nc").iter().map(|l| l.sign).collect();
+/// let signs: String = treering_display::diff::lines("a\nb", "a\nc").iter().map(|l| l.sign).collect();
 /// assert_eq!(signs, " -+");
 /// ```
 pub fn lines<'a>(old: &'a str, new: &'a str) -> Vec<DiffLine<'a>> {
@@ -64,11 +64,10 @@ pub fn lines<'a>(old: &'a str, new: &'a str) -> Vec<DiffLine<'a>> {
     out
 }
 
-/// Returns all lines of two texts, those that belong together side by side. A line that only one of
-/// them has stands beside none.
+/// Returns all lines of two texts in pairs. A line that only one of the texts has is paired with `None`.
 ///
 /// ```
-/// let pairs = treering_export::diff::pairs("a\nb", "a");
+/// let pairs = treering_display::diff::pairs("a\nb", "a");
 /// assert_eq!(pairs, [(Some("a"), Some("a")), (Some("b"), None)]);
 /// ```
 pub fn pairs<'a>(left: &'a str, right: &'a str) -> Vec<(Option<&'a str>, Option<&'a str>)> {
@@ -86,13 +85,13 @@ pub fn pairs<'a>(left: &'a str, right: &'a str) -> Vec<(Option<&'a str>, Option<
     out
 }
 
-/// A piece of a line, and whether the other line has it not.
+/// A piece of a line, and whether it is missing from the other line.
 pub type DiffPiece<'a> = (bool, &'a str);
 
-/// Two lines in pieces. Together the pieces of a line are the line.
+/// Returns two lines in pieces. The pieces of a line together are the line.
 ///
 /// ```
-/// let (old, _) = treering_export::diff::words("a b c", "a x c");
+/// let (old, _) = treering_display::diff::words("a b c", "a x c");
 /// assert_eq!(old, [(false, "a "), (true, "b"), (false, " c")]);
 /// ```
 pub fn words<'a>(old: &'a str, new: &'a str) -> (Vec<DiffPiece<'a>>, Vec<DiffPiece<'a>>) {
@@ -115,7 +114,7 @@ pub fn words<'a>(old: &'a str, new: &'a str) -> (Vec<DiffPiece<'a>>, Vec<DiffPie
     (left, right)
 }
 
-/// Compares all of them, or as much of them as can be compared in time.
+/// Compares two lists, completely or only at their ends if they are too large.
 fn compare(before: &[&str], after: &[&str], bytes: usize) -> Vec<DiffOp> {
     let same = |(a, b): &(&&str, &&str)| a == b;
     let head = before.iter().zip(after).take_while(same).count();
@@ -134,7 +133,7 @@ fn compare(before: &[&str], after: &[&str], bytes: usize) -> Vec<DiffOp> {
     ops.into_iter().filter(|op| !matches!(op, DiffOp::Equal { len: 0, .. })).collect()
 }
 
-/// Words, placeholders between them, and every other character on its own.
+/// Splits a line into words, spaces, and single other characters.
 fn split_words(line: &str) -> Vec<&str> {
     let kind = |c: char| match c {
         _ if c == '_' || c.is_alphanumeric() => 1,
@@ -154,7 +153,7 @@ fn split_words(line: &str) -> Vec<&str> {
     out
 }
 
-/// No text has no lines, not one empty line.
+/// Splits a text into lines. An empty text has no lines.
 fn split(text: &str) -> Vec<&str> {
     text.strip_suffix('\n').unwrap_or(text).split('\n').filter(|_| !text.is_empty()).collect()
 }

@@ -1,43 +1,45 @@
-//! The tree in the order in which it is shown. Every entry has one child that continues it: the one
-//! that leads to the active leaf, else the one with the most below it. What branches off comes between
-//! an entry and its continuation, oldest first. So the active path is one line from top to bottom, and
-//! no entry is nested deeper than the logarithm of the size of its tree.
+//! The tree in the order in which it is shown.
 //!
-//! Flat, and without the entries' contents: about 50 bytes an entry. Made once for a tree and a leaf,
-//! in linear time; filters, folds and searches only choose from it.
+//! One child of every entry continues it: the child on the path to the active leaf, otherwise the child with
+//! the most entries below it. Side branches come between an entry and its continuation, oldest first. So
+//! the active path is one line from top to bottom, and the nesting of any entry is at most the logarithm of
+//! the number of entries.
+//!
+//! An outline is flat and does not hold contents: about 50 bytes per entry. It is built once for a tree and
+//! a leaf, in linear time; filters, folds and searches select from it.
 
 use treering::{Kind, Role, Session, Tree};
 
-/// "No such node."
-pub(crate) const NONE: u32 = u32::MAX;
+/// The index that stands for "no node".
+pub(super) const NONE: u32 = u32::MAX;
 
-/// One entry of an outline.
+/// An entry of an outline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OutlineNode {
     id_start: u32,
     id_len: u32,
-    pub(crate) parent: u32,
+    pub(super) parent: u32,
     label: u32,
-    /// Its type.
+    /// The type of the entry.
     pub kind: Kind,
-    /// The role, if it is a message.
+    /// The role of the message, or `None` for other entries.
     pub role: Option<Role>,
-    /// On the path to the active leaf.
+    /// Whether the entry is on the path to the active leaf.
     pub is_active: bool,
-    /// Part of what a subagent did on its own.
+    /// Whether the entry belongs to the conversation of a subagent.
     pub is_sidechain: bool,
-    /// Branches off the entry above it, rather than continuing it.
+    /// Whether the entry begins a side branch instead of continuing its parent.
     pub is_side: bool,
 }
 
-/// A label and when it was set.
+/// A label and the time when it was set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct OutlineLabel {
     text: String,
     time: Option<i64>,
 }
 
-/// A tree, ready to be shown.
+/// The entries of a tree in the order in which they are shown.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Outline {
     nodes: Vec<OutlineNode>,
@@ -49,20 +51,20 @@ pub struct Outline {
 }
 
 impl Outline {
-    /// Returns the outline of a session as it is now.
+    /// Creates the outline of a session as it is now.
     pub fn of(session: &Session) -> Self {
         let leaf = session.leaf();
         let outline = Outline::new(&session.tree(), leaf.as_ref().map(|leaf| leaf.as_str()));
         Outline { name: session.name(), agent: session.dialect().name(), ..outline }
     }
 
-    /// Returns the outline of a tree; `leaf` is the active leaf. One that the tree does not have is
-    /// none.
+    /// Creates the outline of a tree. `leaf` is the active leaf; an id that the tree does not have counts as
+    /// `None`.
     pub fn new(tree: &Tree, leaf: Option<&str>) -> Self {
         let path = leaf.and_then(|leaf| tree.path(leaf).ok()).unwrap_or_default();
         let mut outline = Outline::default();
         let mut depths = Vec::with_capacity(tree.len());
-        // The places of the path in the walk.
+        // The positions of the path in the walk.
         let mut active = Vec::with_capacity(path.len());
         for item in tree.walk() {
             let label = match item.label {
@@ -88,11 +90,11 @@ impl Outline {
             });
         }
         let parents = parents(&depths);
-        let continuations = Continuations::new(&parents, &active);
-        for (at, node) in (0..).zip(&mut outline.nodes) {
-            node.is_side = !continuations.continues(at, &parents);
+        let DisplayOrder { order, is_side } = DisplayOrder::new(&parents, &active);
+        for (node, is_side) in outline.nodes.iter_mut().zip(is_side) {
+            node.is_side = is_side;
         }
-        outline.reorder(&continuations.order(), &parents);
+        outline.reorder(&order, &parents);
         let leaf = outline.nodes.iter().rposition(|node| node.is_active);
         outline.leaf = leaf.and_then(|leaf| u32::try_from(leaf).ok());
         outline
@@ -103,7 +105,7 @@ impl Outline {
         self.labels.len() as u32 - 1
     }
 
-    /// Returns where the id is kept. Past four gigabytes of ids, which no file reaches, ids are
+    /// Stores an id and returns its position. Beyond four gigabytes of ids, which no file reaches, ids are
     /// empty.
     fn add_id(&mut self, id: &str) -> (u32, u32) {
         match (u32::try_from(self.ids.len()), u32::try_from(id.len())) {
@@ -128,39 +130,39 @@ impl Outline {
         self.nodes = order.iter().map(moved).collect();
     }
 
-    /// Returns how many entries there are.
+    /// Returns the number of entries.
     pub fn len(&self) -> usize {
         self.nodes.len()
     }
 
-    /// Returns whether there is none.
+    /// Returns whether there are no entries.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
     }
 
-    /// Returns the entries, as they are shown.
+    /// Returns the entries in the order in which they are shown.
     pub fn nodes(&self) -> &[OutlineNode] {
         &self.nodes
     }
 
-    /// Returns an entry's id; empty for a node that is not there.
+    /// Returns the id of an entry, or an empty text for an index out of range.
     pub fn id(&self, node: u32) -> &str {
         let Some(node) = self.nodes.get(node as usize) else { return "" };
         let start = node.id_start as usize;
         self.ids.get(start..start + node.id_len as usize).unwrap_or_default()
     }
 
-    /// Returns the entry that a node continues, among those of the outline.
+    /// Returns the parent of an entry.
     pub fn parent(&self, node: u32) -> Option<u32> {
         self.nodes.get(node as usize).map(|node| node.parent).filter(|parent| *parent != NONE)
     }
 
-    /// Returns an entry's label.
+    /// Returns the label of an entry.
     pub fn label(&self, node: u32) -> Option<&str> {
         self.label_of(node).map(|label| &*label.text)
     }
 
-    /// When it was set, in Unix milliseconds.
+    /// Returns the time when the label of an entry was set, in Unix milliseconds.
     pub fn label_time(&self, node: u32) -> Option<i64> {
         self.label_of(node)?.time
     }
@@ -174,7 +176,7 @@ impl Outline {
         self.name.as_deref()
     }
 
-    /// Returns the agent whose session it is; empty if that is not known.
+    /// Returns the name of the agent that wrote the session, or an empty text if it is unknown.
     pub fn agent(&self) -> &'static str {
         self.agent
     }
@@ -185,7 +187,7 @@ impl Outline {
     }
 }
 
-/// Returns the parents of entries given by their depths in pre-order.
+/// Returns the parents of entries that are given by their depths in pre-order.
 fn parents(depths: &[usize]) -> Vec<u32> {
     let mut above: Vec<u32> = Vec::new();
     let mut parents = Vec::with_capacity(depths.len());
@@ -197,7 +199,7 @@ fn parents(depths: &[usize]) -> Vec<u32> {
     parents
 }
 
-/// Returns where what is below each entry ends, in the same order.
+/// Returns the end of the subtree of each entry, in the same order.
 fn ends(parents: &[u32]) -> Vec<u32> {
     let mut ends: Vec<u32> = (1..).take(parents.len()).collect();
     for at in (0..parents.len()).rev() {
@@ -209,22 +211,49 @@ fn ends(parents: &[u32]) -> Vec<u32> {
     ends
 }
 
-/// A tree in pre-order, divided into continuations: which child continues each entry.
+/// The order in which the entries of a tree are shown. It is computed from the parents alone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DisplayOrder {
+    /// The positions of the entries in pre-order, in the order in which they are shown.
+    pub order: Vec<u32>,
+    /// By the position in pre-order: whether the entry begins a side branch.
+    pub is_side: Vec<bool>,
+}
+
+impl DisplayOrder {
+    /// Computes the order of a tree that is given in pre-order by the position of each entry's parent;
+    /// `u32::MAX` stands for no parent. `path` is the active path.
+    ///
+    /// ```
+    /// use treering_display::tree::DisplayOrder;
+    /// // An entry with two children, of which the first is active.
+    /// let shown = DisplayOrder::new(&[u32::MAX, 0, 0], &[0, 1]);
+    /// assert_eq!(shown.order, [0, 2, 1]);
+    /// assert_eq!(shown.is_side, [false, false, true]);
+    /// ```
+    pub fn new(parents: &[u32], path: &[u32]) -> Self {
+        let continuations = Continuations::new(parents, path);
+        let is_side = (0..).take(parents.len()).map(|at| !continuations.continues(at, parents));
+        DisplayOrder { is_side: is_side.collect(), order: continuations.order() }
+    }
+}
+
+/// The child that continues each entry of a tree in pre-order.
 struct Continuations {
     ends: Vec<u32>,
-    /// For every entry the child that continues it; the last is for the roots.
+    /// The continuing child of every entry; the last element is for the roots.
     next: Vec<u32>,
 }
 
 impl Continuations {
-    /// Divides a tree given by its parents; `path` is the active one.
+    /// Finds the continuations of a tree that is given by its parents; `path` is the active path.
     fn new(parents: &[u32], path: &[u32]) -> Self {
         let ends = ends(parents);
         let mut next = vec![NONE; parents.len() + 1];
         let size = |at: u32| ends.get(at as usize).map_or(0, |end| end - at);
         for (at, &parent) in (0..).zip(parents) {
             let next = &mut next[(parent as usize).min(parents.len())];
-            // Among equals the newest: work goes on there.
+            // Of children with subtrees of the same size, the newest continues the entry.
             if *next == NONE || size(at) >= size(*next) {
                 *next = at;
             }
@@ -239,11 +268,11 @@ impl Continuations {
         self.next[(parents[at as usize] as usize).min(parents.len())] == at
     }
 
-    /// Returns the entries in the order in which they are shown.
+    /// Returns the positions of the entries in the order in which they are shown.
     fn order(&self) -> Vec<u32> {
         let count = self.ends.len();
         let mut order = Vec::with_capacity(count);
-        // What is still to come, the next last.
+        // The entries to come, the next one last.
         let mut waiting = Vec::new();
         self.push_children(0, count as u32, self.next[count], &mut waiting);
         while let Some(at) = waiting.pop() {

@@ -1,9 +1,10 @@
-//! Tool calls: what a call is about, and how its arguments are best shown.
+//! Tool calls: a short description, and the arguments in the form in which they are best shown.
 //!
-//! Agents name their tools and arguments differently, but an edit is an edit: what is recognised is
-//! the shape of the arguments. Anything else is shown as JSON.
+//! Agents name their tools and arguments differently, so edits and commands are recognized by the shape of
+//! the arguments. Other arguments are shown as JSON.
 
-use crate::text::{excerpt, pretty_json};
+use crate::json::pretty_json;
+use crate::line::excerpt;
 use serde::Deserializer;
 use serde::de::{MapAccess, Visitor};
 use serde_json::value::RawValue;
@@ -13,7 +14,6 @@ use treering::entry::MessageView;
 
 /// The arguments of a call, as they are shown.
 #[derive(Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum Arguments<'a> {
     /// A command line.
     Command(Cow<'a, str>),
@@ -21,15 +21,15 @@ pub enum Arguments<'a> {
     Edits(Vec<(Cow<'a, str>, Cow<'a, str>)>),
     /// A file's new content.
     Content(Cow<'a, str>),
-    /// A patch in its own words.
+    /// A patch in its own format.
     Patch(Cow<'a, str>),
-    /// All of it is in [`Call::about`] already.
+    /// Nothing beyond [`Call::about`].
     InSummary,
     /// Anything else.
     Json(String),
 }
 
-/// The members of arguments that mean something here.
+/// The members of arguments that are recognized.
 const KEYS: [&str; 23] = [
     "command",
     "path",
@@ -56,7 +56,7 @@ const KEYS: [&str; 23] = [
     "prompt",
 ];
 
-/// A call. Its arguments may be a whole file: they are read once.
+/// A tool call. Its arguments may be as large as a file, so they are read once.
 #[derive(Debug)]
 pub struct Call<'a> {
     name: &'a str,
@@ -81,7 +81,7 @@ impl<'a> Call<'a> {
         treering::internal::json_text(self.get(key)?)
     }
 
-    /// Returns the first of several that is there.
+    /// Returns the first of several members that exists.
     fn any_text(&self, keys: &[&str]) -> Option<Cow<'a, str>> {
         keys.iter().find_map(|key| self.text(key))
     }
@@ -119,13 +119,13 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// The file it is about.
+    /// Returns the path of the file that the call is about.
     pub fn path(&self) -> Option<Cow<'a, str>> {
         self.any_text(&["path", "file_path", "filePath"])
     }
 
-    /// The subject of a call, without its name: `src/main.rs:10-49`, the beginning of a command,
-    /// `/pattern/ in src`. Empty if it says nothing that fits on a line.
+    /// Returns a description of the call without its name: `src/main.rs:10-49`, the beginning of a command,
+    /// `/pattern/ in src`. It is empty if the call has no arguments.
     pub fn about(&self, most: usize) -> String {
         let name = self.name.to_ascii_lowercase();
         let path = self.path();
@@ -182,7 +182,7 @@ fn is_shell(name: &str) -> bool {
     matches!(name, "bash" | "shell" | "exec" | "exec_command" | "local_shell" | "terminal" | "run")
 }
 
-/// Returns a text and what replaces it, under the names that agents use.
+/// Returns a text and its replacement, under the names that agents use.
 fn edit<'a>(text: impl Fn(&str) -> Option<Cow<'a, str>>) -> Option<(Cow<'a, str>, Cow<'a, str>)> {
     let pairs = [
         ("oldText", "newText"),
@@ -209,7 +209,7 @@ fn has_only(raw: &[u8], keys: &[&str]) -> bool {
 /// Returns the members of an object in their order, each with its JSON; `None` for anything else.
 ///
 /// ```
-/// let members = treering_export::tool::members(br#"{"b":[1],"a":"x"}"#).unwrap_or_default();
+/// let members = treering_display::tool::members(br#"{"b":[1],"a":"x"}"#).unwrap_or_default();
 /// assert_eq!(members, [("b".into(), &b"[1]"[..]), ("a".into(), b"\"x\"")]);
 /// ```
 pub fn members(raw: &[u8]) -> Option<Vec<(String, &[u8])>> {

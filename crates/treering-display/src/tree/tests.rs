@@ -1,14 +1,21 @@
 //! The layout against its definition, on trees of all shapes.
 
-use super::super::{Connector, Fold, Outline, TreeRows};
-use super::session;
+use super::{Connector, Fold, Outline, TreeRow, TreeRows};
 use proptest::prelude::*;
 use std::collections::HashMap;
+use std::sync::Arc;
+use treering::storage::MemoryJournal;
+use treering::{Session, SessionOptions};
 use treering_testkit::generate::small;
 
-/// Returns a gutter and an id for each row, for people.
+fn session(bytes: &[u8]) -> Session {
+    let journal = Arc::new(MemoryJournal::new(bytes.to_vec()));
+    Session::in_journal(journal, "/project", SessionOptions::default()).unwrap()
+}
+
+/// Returns the gutter and the id of each row, one per line.
 fn picture(outline: &Outline, rows: &TreeRows) -> String {
-    let row = |(at, row): (usize, &super::super::TreeRow)| {
+    let row = |(at, row): (usize, &TreeRow)| {
         format!("{}{}\n", rows.gutter(at, 0, usize::MAX), outline.id(row.node))
     };
     rows.all().iter().enumerate().map(row).collect()
@@ -19,7 +26,11 @@ fn outline_of(links: &[(&str, &str)], leaf: &str) -> Outline {
         "{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"timestamp\":\"2026-01-05T09:00:00.000Z\",\"cwd\":\"/p\"}\n",
     );
     for (minute, (id, parent)) in links.iter().enumerate() {
-        log.push_str(&super::line(id, parent, minute, &super::message("user", "\"x\"")));
+        let parent = if parent.is_empty() { "null".to_owned() } else { format!("\"{parent}\"") };
+        log.push_str(&format!(
+            "{{\"id\":\"{id}\",\"parentId\":{parent},\"timestamp\":\"2026-01-05T09:{minute:02}:00.000Z\",\
+             \"type\":\"message\",\"message\":{{\"role\":\"user\",\"content\":\"x\"}}}}\n"
+        ));
     }
     Outline::new(&session(log.as_bytes()).tree(), Some(leaf))
 }
@@ -50,7 +61,7 @@ fn the_active_path_is_a_column_and_branches_hang_on_it() {
     // Without the branch point its children hang on the entry above it.
     let rows = TreeRows::lay_out(&outline, |node| node != c, |_| false);
     assert_eq!(picture(&outline, &rows), "a\nb\n├⊟ g\n│  h\n│  i\n├─ d\ne\nf\nk\n");
-    // A branch stays one where nothing is seen of the line it left.
+    // A branch stays a branch if the entry that continues its parent is hidden.
     let is_seen = |node: u32| ["b", "g", "h"].contains(&outline.id(node));
     let rows = TreeRows::lay_out(&outline, is_seen, |_| false);
     assert_eq!(picture(&outline, &rows), "b\n└⊟ g\n   h\n");
@@ -97,7 +108,8 @@ fn a_part_of_a_gutter_is_that_part_of_the_whole() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
-    /// Every visible entry once, under its nearest visible ancestor, the active branch first.
+    /// Every visible entry appears once, under its nearest visible ancestor, with the active path
+    /// unindented.
     #[test]
     fn the_layout_is_what_it_is_said_to_be(
         seed in any::<u64>(),
@@ -152,20 +164,20 @@ proptest! {
             let above = above.map(|id| places[id.as_str()]);
             prop_assert_eq!(rows.parent(at), above);
             let row = rows.get(at).unwrap();
-            prop_assert_eq!(row.joint != Connector::Straight, is_side);
+            prop_assert_eq!(row.connector != Connector::Straight, is_side);
             let base = above.map_or(0, |above| rows.get(above).unwrap().level);
             prop_assert_eq!(row.level, base + u32::from(is_side));
             prop_assert!(row.level as usize <= deepest + 1);
-            // What branches off comes before what goes on.
+            // Side branches come before the continuation.
             let later = (at + 1..shown.len()).any(|other| rows.parent(other) == above);
-            prop_assert_eq!(row.joint == Connector::Tee, is_side && later);
+            prop_assert_eq!(row.connector == Connector::Tee, is_side && later);
             prop_assert!(is_side || !later);
             if path.iter().any(|on| on.as_str() == *id) {
-                prop_assert_eq!((row.level, row.joint), (0, Connector::Straight));
+                prop_assert_eq!((row.level, row.connector), (0, Connector::Straight));
             }
         }
 
-        // With folds: what is below a closed row is gone, everything else is there.
+        // Entries below a closed row are hidden, all others are visible.
         let is_folded = |node: u32| folds >> (node % 128) & 1 == 1;
         let folded = TreeRows::lay_out(&outline, is_seen, is_folded);
         let mut expected = Vec::new();

@@ -1,7 +1,8 @@
-//! An entry in a tree: what kind it is, and one line of what it says.
+//! One-line previews of entries, as trees and lists show them.
 
 use crate::entry_parts::EntryParts;
-use crate::text::{excerpt, first_line};
+use crate::line::{excerpt, first_line};
+use crate::text::safe_line;
 use crate::tool::Call;
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -9,23 +10,24 @@ use treering::branch_summary::summary_line;
 use treering::entry::{Block, Body, MessageView};
 use treering::{Entry, Role};
 
-/// The calls seen so far by their ids, in short: a result is shown by the call it answers.
+/// The labels of the tool calls read so far, by their ids. A tool result is shown by the call it answers.
 #[derive(Debug, Default)]
 pub struct Calls {
     by_id: HashMap<String, String>,
-    /// Those before the latest, if not all are remembered.
+    /// The calls before those in `by_id`, if the number of remembered calls is limited.
     before: HashMap<String, String>,
     most: Option<usize>,
 }
 
 impl Calls {
-    /// Remembers only the last ones, at least `most`: results come soon after their calls.
+    /// Creates a memory of at least the last `most` calls. Results come soon after their calls.
     pub fn last(most: usize) -> Self {
         Calls { most: Some(most), ..Calls::default() }
     }
 
-    /// Remembers the calls of an entry. What is shown of it: of a result the call that it answers.
-    pub(crate) fn settle<'a>(&'a mut self, preview_line: &'a PreviewLine) -> &'a str {
+    /// Remembers the calls of an entry, and returns its text: for a tool result the label of the call that
+    /// it answers.
+    pub fn settle<'a>(&'a mut self, preview_line: &'a PreviewLine) -> &'a str {
         self.by_id.extend(preview_line.calls.iter().cloned());
         if self.most.is_some_and(|most| self.by_id.len() > most) {
             self.before = std::mem::take(&mut self.by_id);
@@ -33,55 +35,100 @@ impl Calls {
         preview_line.answers.as_deref().and_then(|id| self.get(id)).unwrap_or(&preview_line.text)
     }
 
-    pub(crate) fn get(&self, id: &str) -> Option<&str> {
+    /// Returns the label of a call.
+    pub fn get(&self, id: &str) -> Option<&str> {
         self.by_id.get(id).or_else(|| self.before.get(id)).map(String::as_str)
     }
 }
 
-/// The summary line of an entry, as trees show it.
+/// The type of an entry as trees filter and color it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+#[allow(missing_docs, reason = "each is the entry type of that name")]
+pub enum PreviewKind {
+    User,
+    /// An answer with text.
+    Answer,
+    /// An answer that ended normally and has no text: nothing but tool calls.
+    SilentAnswer,
+    /// An answer that ended abnormally.
+    FailedAnswer,
+    ToolResult,
+    FailedToolResult,
+    Bash,
+    System,
+    BranchSummary,
+    Compaction,
+    /// A message of another role, or a custom message.
+    OtherMessage,
+    ContextEdit,
+    Custom,
+    Label,
+    Leaf,
+    ModelChange,
+    ThinkingLevelChange,
+    SessionInfo,
+    Usage,
+    Damaged,
+    Other,
+}
+
+impl PreviewKind {
+    /// Returns whether the entry is an answer that shows nothing but tool calls.
+    pub fn is_silent(self) -> bool {
+        self == PreviewKind::SilentAnswer
+    }
+
+    /// Returns whether the entry is a failed tool result or an answer that ended abnormally.
+    pub fn is_failure(self) -> bool {
+        matches!(self, PreviewKind::FailedAnswer | PreviewKind::FailedToolResult)
+    }
+}
+
+/// One line that shows an entry in a tree or a list.
 ///
 /// ```
 /// use treering::{Message, Session};
-/// use treering_export::{Calls, PreviewLine};
+/// use treering_display::preview_line::{Calls, PreviewKind, PreviewLine};
 /// let session = Session::in_memory("/project");
 /// let id = session.append(Message::user("# Hello\nthere"))?;
-/// let preview_line = PreviewLine::read(&session.entry(id.as_str())?, &mut Calls::default());
-/// assert_eq!((preview_line.kind, &*preview_line.text), ('u', "Hello"));
+/// let line = PreviewLine::read(&session.entry(id.as_str())?, &mut Calls::default());
+/// assert_eq!((line.kind, &*line.text), (PreviewKind::User, "Hello"));
 /// # Ok::<(), treering::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PreviewLine {
-    /// One letter; filters go by it. `u` is the user, `t` a tool result and `T` a failed one, `a` an
-    /// answer with text, `A` one without, `E` one that ended abnormally; the others are internal.
-    pub kind: char,
-    /// One line, made visible by the rules of [`crate::text`].
+    /// The type of the entry.
+    pub kind: PreviewKind,
+    /// The text, safe to show.
     pub text: String,
-    /// The id of the call that it answers. Only the entries before it know more of that.
+    /// The id of the tool call that the entry answers, until [`Calls::settle`] has looked it up.
     answers: Option<String>,
-    /// The calls that it makes: their ids, and each in short.
+    /// The tool calls of the entry: their ids and labels.
     calls: Vec<(String, String)>,
 }
 
-/// Longer than any sidebar.
+/// The longest preview line, in characters. No sidebar is wider.
 const WIDTH: usize = 120;
 
 impl PreviewLine {
-    /// Returns the preview_line of an entry. Its calls are remembered for the results to come: entries are
-    /// read in an order in which calls come before their results, such as that of the file.
-    pub fn read(entry: &Entry, calls: &mut Calls) -> Self {
-        let mut preview_line = PreviewLine::of(&EntryParts::of(entry));
-        preview_line.text = calls.settle(&preview_line).to_owned();
-        preview_line
+    /// Creates a preview line with a text that is safe to show.
+    pub fn new(kind: PreviewKind, text: String) -> Self {
+        PreviewLine { kind, text, answers: None, calls: Vec::new() }
     }
 
-    /// Looks at an entry on its own: see [`Calls::settle`].
-    pub(crate) fn of(parts: &EntryParts<'_>) -> Self {
-        let mut preview_line = PreviewLine {
-            kind: kind(parts),
-            text: String::new(),
-            answers: None,
-            calls: Vec::new(),
-        };
+    /// Reads an entry, and remembers its calls for the results that follow. Entries must be read in an
+    /// order in which calls come before their results, such as the order of the file.
+    pub fn read(entry: &Entry, calls: &mut Calls) -> Self {
+        let mut line = PreviewLine::of(&EntryParts::of(entry));
+        line.text = safe_line(calls.settle(&line));
+        (line.answers, line.calls) = (None, Vec::new());
+        line
+    }
+
+    /// Reads an entry on its own. [`Calls::settle`] returns its final text.
+    pub fn of(parts: &EntryParts<'_>) -> Self {
+        let mut preview_line = PreviewLine::new(kind(parts), String::new());
         let text: Cow<'_, str> = match &parts.body {
             Body::Message(message) => {
                 preview_line.read_message(parts, *message);
@@ -95,19 +142,19 @@ impl PreviewLine {
             }
             Body::Custom { custom_type, .. } => Cow::Borrowed(custom_type),
             Body::Label { target, label } => match label {
-                Some(label) => format!("label [{}] on {target}", first_line(label)).into(),
-                None => format!("label cleared on {target}").into(),
+                Some(label) => format!("[{}] on {target}", first_line(label)).into(),
+                None => format!("cleared on {target}").into(),
             },
-            Body::Leaf { target: Some(target) } => format!("leaf at {target}").into(),
-            Body::Leaf { target: None } => "leaf before the first entry".into(),
+            Body::Leaf { target: Some(target) } => format!("at {target}").into(),
+            Body::Leaf { target: None } => "before the first entry".into(),
             Body::ContextEdit { target, replacement: Some(_) } => {
                 format!("replaces {target}").into()
             }
             Body::ContextEdit { target, replacement: None } => format!("removes {target}").into(),
             Body::ModelChange { provider, model } => format!("{provider}/{model}").into(),
-            Body::ThinkingLevelChange { level } => format!("thinking: {level}").into(),
+            Body::ThinkingLevelChange { level } => Cow::Borrowed(level),
             Body::SessionInfo { name } => Cow::Borrowed(name.as_deref().unwrap_or_default()),
-            Body::Usage { .. } => "usage".into(),
+            Body::Usage { .. } => parts.entry.text("kind").unwrap_or_default(),
             Body::Damaged => "(damaged)".into(),
             _ => parts.entry.type_name(),
         };
@@ -132,7 +179,7 @@ impl PreviewLine {
         };
     }
 
-    /// Returns the first line of text, else what is called.
+    /// Returns the first line of text, or the labels of the calls if there is no text.
     fn read_blocks(&mut self, blocks: &[Block<'_>]) -> String {
         let mut said = String::new();
         let mut called = String::new();
@@ -155,15 +202,15 @@ impl PreviewLine {
     }
 }
 
-/// Returns the first line that says something, without the marks of Markdown.
-pub(crate) fn headline(text: &str) -> String {
+/// Returns the first line that is not blank, without Markdown markup.
+fn headline(text: &str) -> String {
     let is_fence = |line: &&str| line.starts_with("```") || line.starts_with("~~~");
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let line =
         lines.clone().find(|line| !is_fence(line)).or(lines.clone().next()).unwrap_or_default();
     let start = line.trim_start_matches(['#', '>']).trim_start();
     let start = start.strip_prefix("- ").or(start.strip_prefix("* ")).unwrap_or(start);
-    // No more than is shown: lines may be megabytes long.
+    // Only as much as is shown: a line may be megabytes long.
     let end = start.char_indices().nth(2 * WIDTH).map_or(start.len(), |(at, _)| at);
     let words = start.get(..end).unwrap_or(start);
     match words.contains(['*', '`']) {
@@ -172,44 +219,42 @@ pub(crate) fn headline(text: &str) -> String {
     }
 }
 
-/// Returns the letter of an entry. Of an answer: `a` with text, `A` without, `E` if it ended
-/// abnormally.
-fn kind(parts: &EntryParts<'_>) -> char {
+fn kind(parts: &EntryParts<'_>) -> PreviewKind {
     match &parts.body {
         Body::Message(_) => match parts.role() {
-            Some(Role::User) => 'u',
+            Some(Role::User) => PreviewKind::User,
             Some(Role::Assistant) => match () {
-                () if parts.fields.abnormal_end().is_some() => 'E',
+                () if parts.fields.abnormal_end().is_some() => PreviewKind::FailedAnswer,
                 () if parts
                     .blocks
                     .iter()
                     .any(|block| matches!(block, Block::Text(text) if !text.trim().is_empty())) =>
                 {
-                    'a'
+                    PreviewKind::Answer
                 }
-                () => 'A',
+                () => PreviewKind::SilentAnswer,
             },
-            Some(Role::ToolResult) if parts.fields.is_error() => 'T',
-            Some(Role::ToolResult) => 't',
-            Some(Role::BashExecution) => 'b',
-            Some(Role::System) => 's',
-            Some(Role::BranchSummary) => 'B',
-            Some(Role::CompactionSummary) => 'C',
-            _ => 'm',
+            Some(Role::ToolResult) if parts.fields.is_error() => PreviewKind::FailedToolResult,
+            Some(Role::ToolResult) => PreviewKind::ToolResult,
+            Some(Role::BashExecution) => PreviewKind::Bash,
+            Some(Role::System) => PreviewKind::System,
+            Some(Role::BranchSummary) => PreviewKind::BranchSummary,
+            Some(Role::CompactionSummary) => PreviewKind::Compaction,
+            _ => PreviewKind::OtherMessage,
         },
-        Body::Compaction { .. } => 'C',
-        Body::BranchSummary { .. } => 'B',
-        Body::CustomMessage { .. } => 'm',
-        Body::ContextEdit { .. } => 'e',
-        Body::Custom { .. } => 'k',
-        Body::Label { .. } => 'l',
-        Body::Leaf { .. } => 'f',
-        Body::ModelChange { .. } => 'o',
-        Body::ThinkingLevelChange { .. } => 'h',
-        Body::SessionInfo { .. } => 'i',
-        Body::Usage { .. } => 'g',
-        Body::Damaged => 'd',
-        _ => '?',
+        Body::Compaction { .. } => PreviewKind::Compaction,
+        Body::BranchSummary { .. } => PreviewKind::BranchSummary,
+        Body::CustomMessage { .. } => PreviewKind::OtherMessage,
+        Body::ContextEdit { .. } => PreviewKind::ContextEdit,
+        Body::Custom { .. } => PreviewKind::Custom,
+        Body::Label { .. } => PreviewKind::Label,
+        Body::Leaf { .. } => PreviewKind::Leaf,
+        Body::ModelChange { .. } => PreviewKind::ModelChange,
+        Body::ThinkingLevelChange { .. } => PreviewKind::ThinkingLevelChange,
+        Body::SessionInfo { .. } => PreviewKind::SessionInfo,
+        Body::Usage { .. } => PreviewKind::Usage,
+        Body::Damaged => PreviewKind::Damaged,
+        _ => PreviewKind::Other,
     }
 }
 
@@ -236,7 +281,7 @@ mod tests {
     #[test]
     fn the_last_calls_are_remembered() {
         let preview_line = |answers: Option<&str>, calls: &[&str]| PreviewLine {
-            kind: 'a',
+            kind: PreviewKind::Answer,
             text: "?".to_owned(),
             answers: answers.map(str::to_owned),
             calls: calls.iter().map(|id| (id.to_string(), format!("[{id}]"))).collect(),

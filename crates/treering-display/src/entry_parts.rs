@@ -1,22 +1,25 @@
-//! An entry, looked at once. Every parts at a field reads the whole entry, and an export needs many
-//! fields of many entries: they are found together.
+//! The parts of an entry, read in one pass. Reading a field scans the whole entry, and an export
+//! needs many fields of many entries, so they are found together.
 
-use crate::text::first_line;
+use crate::line::first_line;
 use std::borrow::Cow;
 use treering::entry::{Block, Body, MessageView};
 use treering::{Entry, Role};
 
-/// An entry and what an export wants to know of it.
+/// An entry and its parts.
 #[derive(Debug)]
-pub(crate) struct EntryParts<'a> {
+pub struct EntryParts<'a> {
+    /// The entry.
     pub entry: &'a Entry,
+    /// The typed view of the entry.
     pub body: Body<'a>,
-    /// The blocks of its message.
+    /// The blocks of its message; empty for other entries.
     pub blocks: Vec<Block<'a>>,
+    /// The fields of its message.
     pub fields: MessageFields<'a>,
 }
 
-/// The fields of a message that exports show, as they stand in it.
+/// The fields of a message that are shown, as JSON.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct MessageFields<'a> {
     call_id: Option<&'a [u8]>,
@@ -31,7 +34,8 @@ pub struct MessageFields<'a> {
 }
 
 impl<'a> EntryParts<'a> {
-    pub(crate) fn of(entry: &'a Entry) -> Self {
+    /// Reads an entry.
+    pub fn of(entry: &'a Entry) -> Self {
         let body = entry.body();
         let (blocks, fields) = match &body {
             Body::Message(message) => message_parts(*message),
@@ -40,8 +44,8 @@ impl<'a> EntryParts<'a> {
         EntryParts { entry, body, blocks, fields }
     }
 
-    /// The role, if it is a message.
-    pub(crate) fn role(&self) -> Option<Role> {
+    /// Returns the role of the message, or `None` for other entries.
+    pub fn role(&self) -> Option<Role> {
         self.entry.role()
     }
 }
@@ -76,12 +80,12 @@ pub fn message_parts(message: MessageView<'_>) -> (Vec<Block<'_>>, MessageFields
 }
 
 impl<'a> MessageFields<'a> {
-    /// Returns the call that a result answers.
+    /// Returns the id of the call that a result answers.
     pub fn call_id(&self) -> Cow<'a, str> {
         text(self.call_id)
     }
 
-    /// Returns the tool whose result it is.
+    /// Returns the name of the tool that returned the result.
     pub fn tool_name(&self) -> Cow<'a, str> {
         text(self.tool_name)
     }
@@ -91,12 +95,12 @@ impl<'a> MessageFields<'a> {
         self.is_error == Some(b"true")
     }
 
-    /// Why an answer ended.
+    /// Returns the reason why an answer ended.
     pub fn stop_reason(&self) -> Cow<'a, str> {
         text(self.stop_reason)
     }
 
-    /// Why an answer is not whole.
+    /// Returns the reason why an answer is incomplete, or `None` if it is complete.
     pub fn abnormal_end(&self) -> Option<String> {
         let reason = text(self.stop_reason);
         if matches!(&*reason, "stop" | "toolUse" | "" | "end_turn" | "tool_use") {
@@ -120,7 +124,7 @@ impl<'a> MessageFields<'a> {
     }
 }
 
-/// Returns the text of a string; nothing for anything else.
+/// Returns the text of a JSON string, or an empty text for any other value.
 fn text(literal: Option<&[u8]>) -> Cow<'_, str> {
     literal.and_then(treering::internal::json_text).unwrap_or_default()
 }

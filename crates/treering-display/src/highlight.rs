@@ -1,9 +1,9 @@
 //! Splits code into keywords, strings, comments and numbers.
 //!
-//! A scanner, not a parser: it knows how comments and texts begin and end in each family of
-//! languages and which words are keywords, and is wrong here and there without any harm. It changes
-//! no character and takes linear time, whatever it is given. Exported pages colour their code
-//! themselves, when it comes into sight; they share the table of languages.
+//! This is a scanner, not a parser: it knows how comments and strings begin and end in each family of
+//! languages and which words are keywords. It changes no character and takes linear time on any input.
+//! Exported pages highlight code in the browser, when it becomes visible, with the same table of languages
+//! ([`LANGUAGES`]).
 
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
@@ -12,31 +12,31 @@ use std::sync::LazyLock;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Class {
-    /// Nothing of the others.
+    /// Any other text.
     Plain,
     /// A comment.
     Comment,
-    /// A text in quotes.
+    /// A string literal.
     String,
     /// A number.
     Number,
     /// A keyword.
     Keyword,
-    /// Something that is called, a key, a section.
+    /// The name of a function that is called, a key, or a section.
     Name,
-    /// A line of a diff that comes.
+    /// An added line of a diff.
     Added,
-    /// A line of a diff that goes.
+    /// A removed line of a diff.
     Removed,
 }
 
-/// Longer code is read, not admired: it is one plain piece.
+/// Longer code is not highlighted.
 const MAX_BYTES: usize = 128 * 1024;
 
-/// Returns the pieces of code in a language, as code blocks name it. Together they are the text.
+/// Returns the pieces of code in a language, named as in a code block. The pieces together are the code.
 ///
 /// ```
-/// use treering_export::highlight::{Class, pieces};
+/// use treering_display::highlight::{Class, pieces};
 /// let code = pieces("rust", "let x = 1; // one");
 /// assert_eq!(code[0], (Class::Keyword, "let"));
 /// assert_eq!(code.last(), Some(&(Class::Comment, "// one")));
@@ -55,14 +55,17 @@ pub fn pieces<'a>(language: &str, text: &'a str) -> Vec<(Class, &'a str)> {
     }
 }
 
-/// The languages and their keywords.
+/// The families of languages and their keywords, as JSON.
+pub const LANGUAGES: &str = include_str!("languages.json");
+
+/// The parsed form of [`LANGUAGES`].
 struct LanguageTable {
     families: HashMap<&'static str, &'static str>,
     words: HashMap<&'static str, HashSet<&'static str>>,
 }
 
 static TABLE: LazyLock<LanguageTable> = LazyLock::new(|| {
-    let json = include_str!("html/assets/languages.json");
+    let json = LANGUAGES;
     let mut lists: HashMap<&str, HashMap<&str, &str>> =
         serde_json::from_str(json).unwrap_or_default();
     let words = lists.remove("words").unwrap_or_default();
@@ -79,7 +82,7 @@ static TABLE: LazyLock<LanguageTable> = LazyLock::new(|| {
 #[derive(Clone, Copy)]
 struct Syntax {
     family: &'static str,
-    /// The beginnings of comments to the end of the line. `#` needs a placeholder before it.
+    /// The beginnings of comments to the end of the line. `#` needs a space before it.
     comment: &'static str,
     /// Whether there are comments between `/*` and `*/`.
     has_blocks: bool,
@@ -139,10 +142,10 @@ struct Scanner<'a> {
     words: Option<&'static HashSet<&'static str>>,
     text: &'a str,
     at: usize,
-    /// For each quote, up to where it is known that none closes.
+    /// For each quote, the position up to which no closing quote exists.
     barren: [usize; 4],
     out: Vec<(Class, &'a str)>,
-    /// Where the plain piece begins that is being read.
+    /// The beginning of the current plain piece.
     plain: usize,
 }
 
@@ -167,7 +170,7 @@ impl<'a> Scanner<'a> {
         self.out
     }
 
-    /// Ends the plain piece and adds another of some bytes.
+    /// Ends the plain piece, and adds another piece of `length` bytes.
     fn push(&mut self, class: Class, length: usize) {
         let end = self.at + length;
         for (class, from, to) in [(Class::Plain, self.plain, self.at), (class, self.at, end)] {
@@ -229,7 +232,7 @@ impl<'a> Scanner<'a> {
         }
         let closed = closing(inside, quote);
         if closed.is_none() {
-            // The rest is not looked through again for every such quote in it.
+            // The rest is not searched again for every further quote in it.
             let length = if quote.kind == QuoteKind::Line { line_length(rest) } else { rest.len() };
             *barren = self.at + length;
         }
@@ -257,7 +260,7 @@ fn line_length(text: &str) -> usize {
     text.find('\n').unwrap_or(text.len())
 }
 
-/// Returns where a text ends that has begun, its mark included.
+/// Returns the end of a string whose beginning was read, including the closing quote.
 fn closing(inside: &str, quote: &Quote) -> Option<usize> {
     let mut is_escaped = false;
     for (at, character) in inside.char_indices() {
@@ -323,7 +326,7 @@ fn setting(rest: &str) -> usize {
     }
 }
 
-/// Not looked for beyond a few placeholders: code may be placeholders for megabytes.
+/// Returns whether a colon follows within a few spaces. Code may have megabytes of spaces.
 fn is_followed_by_colon(rest: &str) -> bool {
     rest.chars().take(16).find(|c| !c.is_ascii_whitespace()) == Some(':')
 }
@@ -343,14 +346,14 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// `w:` before words and so on, plain pieces as they are.
+    /// Returns the pieces with a letter before each that is not plain, such as `k:` for a keyword.
     fn shown(language: &str, text: &str) -> String {
         let letter = |class| match class {
             Class::Plain => "",
             Class::Comment => "c:",
-            Class::String => "t:",
+            Class::String => "s:",
             Class::Number => "n:",
-            Class::Keyword => "w:",
+            Class::Keyword => "k:",
             Class::Name => "f:",
             Class::Added => "+:",
             Class::Removed => "-:",
@@ -364,20 +367,20 @@ mod tests {
     #[test]
     fn code_is_taken_apart() {
         for (language, text, expected) in [
-            ("Rust", "fn f('a', 1.5e3)", "w:fn| |f:f|(|t:'a'|, |n:1.5e3|)"),
+            ("Rust", "fn f('a', 1.5e3)", "k:fn| |f:f|(|s:'a'|, |n:1.5e3|)"),
             ("rs", "&'a x /* b */ // c", "&'a x |c:/* b */| |c:// c"),
-            ("js", "`a\nb` + 'c'", "t:`a\nb`| + |t:'c'"),
-            ("py", "'''a\n'b''' # c", "t:'''a\n'b'''| |c:# c"),
-            ("sh", "echo a#b \"x\ny\" # c", "w:echo| a#b |t:\"x\ny\"| |c:# c"),
+            ("js", "`a\nb` + 'c'", "s:`a\nb`| + |s:'c'"),
+            ("py", "'''a\n'b''' # c", "s:'''a\n'b'''| |c:# c"),
+            ("sh", "echo a#b \"x\ny\" # c", "k:echo| a#b |s:\"x\ny\"| |c:# c"),
             ("sh", "it's", "it's"),
             (
                 "json",
                 "{\"a\" : \"b\", \"c\": true}",
-                "{|f:\"a\"| : |t:\"b\"|, |f:\"c\"|: |w:true|}",
+                "{|f:\"a\"| : |s:\"b\"|, |f:\"c\"|: |k:true|}",
             ),
             ("toml", "[a.b]\nc-d = 0xff", "f:[a.b]|\n|f:c-d| = |n:0xff"),
-            ("sql", "SELECT 'a' -- b", "w:SELECT| |t:'a'| |c:-- b"),
-            ("c", "\"a\\\"b\" \"open", "t:\"a\\\"b\"| \"open"),
+            ("sql", "SELECT 'a' -- b", "k:SELECT| |s:'a'| |c:-- b"),
+            ("c", "\"a\\\"b\" \"open", "s:\"a\\\"b\"| \"open"),
             ("diff", "@@ 1\n-a\n+b\n c", "c:@@ 1\n|-:-a\n|+:+b\n| c"),
             ("unheard-of", "fn 1", "fn 1"),
             ("html", "<b>", "<b>"),

@@ -1,69 +1,68 @@
-//! Where the entries of a tree stand on the screen. Pure: an outline, what of it is seen and what is
-//! folded in; rows out.
+//! The layout of the visible entries of a tree: which row they have, and how they are connected.
 //!
-//! A line of entries that continue each other stays in one column, the active path in the first. What
-//! branches off a line is indented by one level and hangs on a rail at its left: depth along a path
-//! costs no columns, only nested branches do. Entries that are not seen hand their children to the
-//! nearest one above them that is. Every pass is a loop over flat
-//! arrays; gutters are drawn when a row is, for the columns that are looked at.
+//! Entries that continue each other stay in one column, the active path in the first. A side branch is
+//! indented by one level and hangs on a rail at its left, so that depth along a path takes no columns, only
+//! nested branches do. The children of a hidden entry hang on the nearest visible entry above it.
+//!
+//! Every pass is a loop over flat arrays. A gutter is drawn when its row is drawn, for the visible columns.
 
 use super::outline::{NONE, Outline};
 
 /// The connection of a row to the one above it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Connector {
-    /// It continues it.
+    /// The row continues the row above it, in the same column.
     #[default]
     Straight,
-    /// It branches off, and the line it branches off goes on below.
+    /// The row begins a side branch, and more rows of its parent follow.
     Tee,
-    /// It branches off the end of a line.
+    /// The row begins the last branch of its parent.
     Elbow,
 }
 
-/// Whether a row can be folded.
+/// Whether a row can be folded, and is folded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Fold {
-    /// It does not begin a branch, or nothing is below it.
+    /// The row does not begin a branch, or there is nothing below it.
     #[default]
     None,
     /// The rows below it are shown.
     Open,
-    /// The rows below it are folded away.
+    /// The rows below it are hidden.
     Closed,
 }
 
 /// A visible entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TreeRow {
-    /// The entry: its place in the outline.
+    /// The index of the entry in the outline.
     pub node: u32,
     parent: u32,
-    /// The row that continues it.
+    /// The row that continues this one.
     next: u32,
-    /// The number of rows that hang on it, those folded away included.
+    /// The number of rows that hang on this one, including hidden ones.
     pub children: u32,
     /// The level of indentation.
     pub level: u32,
-    /// The nearest row at or above it that branches off.
+    /// The nearest row, this one or one above it, that begins a branch.
     anchor: u32,
-    /// The connection to the row above it.
-    pub joint: Connector,
-    /// Whether it is folded.
+    /// The connection to the parent.
+    pub connector: Connector,
+    /// Whether the row is folded.
     pub fold: Fold,
 }
 
-/// The visible entries of a tree, top to bottom.
+/// The visible entries of a tree from top to bottom.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TreeRows {
     rows: Vec<TreeRow>,
-    /// For every entry its row, or that of the nearest visible one above it.
+    /// For every entry its row, or the row of the nearest visible entry above it.
     nearest: Vec<u32>,
 }
 
 impl TreeRows {
-    /// Lays out the entries that `is_seen`; what is below those that are `folded` is left out, if
-    /// they branch off.
+    /// Lays out the entries for which `is_seen` returns `true`. Entries below a `folded` entry that begins a
+    /// branch are left out.
     pub fn lay_out(
         outline: &Outline,
         is_seen: impl Fn(u32) -> bool,
@@ -71,7 +70,7 @@ impl TreeRows {
     ) -> Self {
         let (mut rows, mut nearest) = hang(outline, is_seen);
         for row in &mut rows {
-            row.fold = match row.joint != Connector::Straight && row.children > 0 {
+            row.fold = match row.connector != Connector::Straight && row.children > 0 {
                 false => Fold::None,
                 true if folded(row.node) => Fold::Closed,
                 true => Fold::Open,
@@ -82,12 +81,12 @@ impl TreeRows {
         TreeRows { rows, nearest }
     }
 
-    /// Returns how many rows there are.
+    /// Returns the number of rows.
     pub fn len(&self) -> usize {
         self.rows.len()
     }
 
-    /// Returns whether nothing is seen.
+    /// Returns whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
@@ -102,13 +101,13 @@ impl TreeRows {
         self.rows.get(at)
     }
 
-    /// Returns the row that a row hangs on.
+    /// Returns the parent of a row.
     pub fn parent(&self, at: usize) -> Option<usize> {
         self.rows.get(at).map(|row| row.parent as usize).filter(|parent| *parent < self.rows.len())
     }
 
-    /// Returns the row of an entry or, if it is not seen, of the nearest one above it that is. If
-    /// there is none, the next row after it.
+    /// Returns the row of an entry, or of the nearest visible entry above it. If there is none, it returns the
+    /// next row after the entry.
     pub fn nearest(&self, node: u32) -> Option<usize> {
         let last = self.rows.len().checked_sub(1)?;
         match self.nearest.get(node as usize) {
@@ -117,7 +116,7 @@ impl TreeRows {
         }
     }
 
-    /// Returns where the segment of a row begins: the nearest row above it that follows a fork, or a root.
+    /// Returns the beginning of the segment of a row: the nearest row above it that follows a fork, or a root.
     pub fn branch_start(&self, at: usize) -> usize {
         let mut start = self.parent(at).unwrap_or(at);
         while let Some(above) = self.parent(start) {
@@ -129,7 +128,8 @@ impl TreeRows {
         start
     }
 
-    /// Returns the mirror of it: the next row of the line that follows a fork, or the end of the line.
+    /// Returns the end of the segment of a row: the next row of the line that follows a fork, or the end of
+    /// the line.
     pub fn branch_end(&self, at: usize) -> usize {
         let mut end = at;
         while let Some(next) = self.continuation(end) {
@@ -142,7 +142,7 @@ impl TreeRows {
         end
     }
 
-    /// Returns the row that continues a row; where nothing that is seen does, the first that hangs on it.
+    /// Returns the row that continues a row, or the first row that hangs on it if no visible row continues it.
     fn continuation(&self, at: usize) -> Option<usize> {
         let next = self.rows.get(at)?.next as usize;
         match next < self.rows.len() {
@@ -151,8 +151,19 @@ impl TreeRows {
         }
     }
 
-    /// Returns the gutter of a row in levels `from..to`, three columns each; it ends at the row's own level.
+    /// Returns the levels `from..to` of the gutter of a row, three columns each. The gutter ends at the row's
+    /// own level and marks rows that can be folded.
     pub fn gutter(&self, at: usize, from: usize, to: usize) -> String {
+        let fold = self.rows.get(at).map_or(Fold::None, |row| row.fold);
+        self.draw_gutter(at, from, to, fold)
+    }
+
+    /// Returns the gutter as [`gutter`](TreeRows::gutter) does, without marks for folding.
+    pub fn plain_gutter(&self, at: usize, from: usize, to: usize) -> String {
+        self.draw_gutter(at, from, to, Fold::None)
+    }
+
+    fn draw_gutter(&self, at: usize, from: usize, to: usize, fold: Fold) -> String {
         let Some(row) = self.rows.get(at) else { return String::new() };
         let level = row.level as usize;
         let mut cells = vec!["   "; level.min(to).saturating_sub(from)];
@@ -162,7 +173,7 @@ impl TreeRows {
                 *slot = cell;
             }
         };
-        match (row.joint, row.fold) {
+        match (row.connector, fold) {
             (Connector::Straight, _) => {}
             // Nothing is above the first row.
             (Connector::Tee, Fold::None) if at == 0 => set(row.level, "┌─ "),
@@ -180,9 +191,9 @@ impl TreeRows {
         }
         let anchor = |row: &TreeRow| self.rows.get(row.anchor as usize);
         let above = |row: &TreeRow| self.rows.get(row.parent as usize).and_then(anchor);
-        let mut next = if row.joint == Connector::Straight { anchor(row) } else { above(row) };
+        let mut next = if row.connector == Connector::Straight { anchor(row) } else { above(row) };
         while let Some(sibling) = next.filter(|sibling| sibling.level as usize > from) {
-            if sibling.joint == Connector::Tee {
+            if sibling.connector == Connector::Tee {
                 set(sibling.level, "│  ");
             }
             next = above(sibling);
@@ -191,12 +202,12 @@ impl TreeRows {
     }
 }
 
-/// Returns the seen entries with their parents and children, and for every entry the row that
-/// stands for it.
+/// Returns the visible entries with their parents and children, and for every entry its row or the row of the
+/// nearest visible entry above it.
 fn hang(outline: &Outline, is_seen: impl Fn(u32) -> bool) -> (Vec<TreeRow>, Vec<u32>) {
     let mut rows: Vec<TreeRow> = Vec::new();
     let mut nearest: Vec<u32> = Vec::with_capacity(outline.len());
-    // Whether an entry branches off the row that stands for it.
+    // Whether a hidden entry, or one between it and its row, begins a branch.
     let mut is_aside: Vec<bool> = Vec::with_capacity(outline.len());
     for (at, node) in (0..).zip(outline.nodes()) {
         let parent = nearest.get(node.parent as usize).copied().unwrap_or(NONE);
@@ -218,20 +229,20 @@ fn hang(outline: &Outline, is_seen: impl Fn(u32) -> bool) -> (Vec<TreeRow>, Vec<
             children: 0,
             level: 0,
             anchor: NONE,
-            // The last of several is found when they are indented.
-            joint: if is_side { Connector::Tee } else { Connector::Straight },
+            // `indent` finds the last one of each parent.
+            connector: if is_side { Connector::Tee } else { Connector::Straight },
             fold: Fold::None,
         });
     }
     (rows, nearest)
 }
 
-/// Takes out what is below closed rows.
+/// Removes the rows below closed rows.
 fn fold(rows: &mut Vec<TreeRow>, nearest: &mut [u32]) {
     if !rows.iter().any(|row| row.fold == Fold::Closed) {
         return;
     }
-    // The row that stands for each after folding: itself, or the closed one above it.
+    // The row of each after folding: itself, or the closed row above it.
     let mut kept: Vec<u32> = Vec::with_capacity(rows.len());
     let mut hidden = vec![false; rows.len()];
     let mut count = 0;
@@ -254,12 +265,12 @@ fn fold(rows: &mut Vec<TreeRow>, nearest: &mut [u32]) {
     rows.retain(|_| !is_hidden.next().unwrap_or(false));
 }
 
-/// Sets levels and joints, and which row continues which.
+/// Sets the levels and connectors, and the row that continues each row.
 fn indent(rows: &mut [TreeRow]) {
     for at in 0..rows.len() {
         let above = rows.get(rows[at].parent as usize);
         let (level, anchor) = above.map_or((0, NONE), |above| (above.level, above.anchor));
-        let is_side = rows[at].joint != Connector::Straight;
+        let is_side = rows[at].connector != Connector::Straight;
         rows[at].level = level + u32::from(is_side);
         rows[at].anchor = if is_side { at as u32 } else { anchor };
         let parent = rows[at].parent as usize;
@@ -267,13 +278,13 @@ fn indent(rows: &mut [TreeRow]) {
             above.next = at as u32;
         }
     }
-    // Backwards, the first one met of each family is its last. Roots are a family, too.
+    // Backwards, the first row of each parent is the last one. The roots have a slot of their own.
     let mut has_last = vec![false; rows.len() + 1];
     for row in rows.iter_mut().rev() {
         let family = (row.parent as usize).min(has_last.len() - 1);
         let is_last = !std::mem::replace(&mut has_last[family], true);
-        if row.joint == Connector::Tee && is_last {
-            row.joint = Connector::Elbow;
+        if row.connector == Connector::Tee && is_last {
+            row.connector = Connector::Elbow;
         }
     }
 }

@@ -1,0 +1,14 @@
+//! The order and the layout of a tree, the same on the command line, in the terminal interface and in
+//! exported pages.
+//!
+//! [`Outline`] puts the entries into the order in which they are shown. [`TreeRows`] lays out the visible
+//! ones: the active path is unindented in the first column, and side branches hang off it.
+
+mod outline;
+mod rows;
+
+#[cfg(test)]
+mod tests;
+
+pub use outline::{DisplayOrder, Outline, OutlineNode};
+pub use rows::{Connector, Fold, TreeRow, TreeRows};

@@ -1,3 +1,0 @@
-//! Tokens and money in few characters.
-
-pub use treering_export::text::{cost, tokens};
