@@ -27,7 +27,7 @@ pub(crate) fn provider(name: &str) -> Result<Provider, String> {
         .ok_or_else(|| "choose anthropic, openai, command or extractive".to_owned())
 }
 
-/// The session, ready for operations that summarize.
+/// Returns the session, ready for operations that summarize.
 pub(crate) fn open(file: &Path, summaries: &SummaryArgs) -> Result<AgentSession, Failure> {
     let config = Config::load()?;
     let session =

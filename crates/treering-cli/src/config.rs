@@ -172,7 +172,7 @@ pub(crate) struct PlacesConfig {
 /// A file that says what there is to say, and changes nothing.
 pub(crate) const DEFAULTS: &str = include_str!("help/config.toml");
 
-/// Where the file is, or would be.
+/// Returns where the file is, or would be.
 pub(crate) fn file() -> Option<PathBuf> {
     path(|name| std::env::var_os(name).map(PathBuf::from))
 }

@@ -46,7 +46,7 @@ impl Failure {
         Failure::Message { what: what.into(), hint: Some(hint.into()) }
     }
 
-    /// The exit code that tells of it.
+    /// Returns the exit code that tells of it.
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Failure::Usage { .. } => USAGE,
@@ -57,7 +57,7 @@ impl Failure {
         }
     }
 
-    /// The failure, known to be about a line of the input.
+    /// Returns the failure, known to be about a line of the input.
     pub(crate) fn on(self, line: u64) -> Self {
         match self {
             Failure::Library(error) => Failure::Input { line, error },
@@ -115,7 +115,7 @@ pub(crate) fn report(failure: &Failure, file: Option<&Path>) {
     }
 }
 
-/// Ids of the session that the user may have meant: one typing error away.
+/// Returns ids of the session that the user may have meant: one typing error away.
 fn near(id: &str, file: &Path) -> Vec<String> {
     let wanted: Vec<char> = id.chars().take(MAX_COMPARED + 1).collect();
     if !(4..=MAX_COMPARED).contains(&wanted.len()) {
@@ -130,7 +130,7 @@ fn near(id: &str, file: &Path) -> Vec<String> {
     tree.ids().filter(is_near).take(MAX_NEAR).map(|id| id.to_string()).collect()
 }
 
-/// Whether two neighbors changed places.
+/// Returns whether two neighbors changed places.
 fn is_swapped(a: &[char], b: &[char]) -> bool {
     let differing: Vec<usize> = (0..a.len()).filter(|&at| a.get(at) != b.get(at)).take(3).collect();
     match differing.as_slice() {
@@ -200,7 +200,7 @@ fn hint(error: &Error, path: Option<&Path>) -> Option<String> {
     })
 }
 
-/// The advice for an archive that exceeds the limits on decompression.
+/// Returns the advice for an archive that exceeds the limits on decompression.
 pub(crate) fn too_large_hint(archive: &Path) -> String {
     let file = shell_word(archive);
     format!("if you trust the file, `treering unarchive --max-size 20G {file}` decompresses it")

@@ -14,7 +14,7 @@ const MANY: usize = 500;
 /// The size above which the file is ignored; 500 lines of the longest paths are below it.
 const MAX_SIZE: u64 = 8 * 1024 * 1024;
 
-/// The last session of a directory, if it is still there.
+/// Returns the last session of a directory, if it is still there.
 pub(crate) fn of(dir: &Path) -> Option<PathBuf> {
     let text = read(&file()?)?;
     let dir = line_part(dir)?;
@@ -39,7 +39,7 @@ fn read(file: &Path) -> Option<String> {
     treering::internal::fs::read_text(file, MAX_SIZE).ok()
 }
 
-/// The lines with a new last one.
+/// Returns the lines with a new last one.
 fn with(old: &str, dir: &str, session: &str) -> String {
     let is_other = |line: &&str| line.split_once('\t').is_some_and(|(known, _)| known != dir);
     let others: Vec<&str> = old.lines().filter(is_other).collect();
@@ -67,7 +67,7 @@ pub(crate) fn state_dir() -> Option<PathBuf> {
     Some(state.join("treering"))
 }
 
-/// A path as part of a line; `None` for the odd one that cannot be.
+/// Returns a path as part of a line; `None` for the odd one that cannot be.
 fn line_part(path: &Path) -> Option<&str> {
     path.to_str().filter(|text| !text.contains(['\t', '\n', '\r']))
 }

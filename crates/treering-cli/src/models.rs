@@ -18,7 +18,7 @@ pub(crate) struct Models {
 }
 
 impl Models {
-    /// The configuration, and the options that override it.
+    /// Creates the configuration, and the options that override it.
     pub(crate) fn new(config: &Config, provider: Option<Provider>, model: Option<String>) -> Self {
         Models { file: config.summarizer.clone(), provider, model }
     }
@@ -52,7 +52,7 @@ impl Models {
         Models { file: self.file.clone(), provider, model: Some(model.to_owned()) }.chosen()
     }
 
-    /// A session ready for whatever summarizes, if anything does.
+    /// Returns a session ready for whatever summarizes, if anything does.
     pub(crate) fn agent(&self, session: Session, config: &Config) -> AgentSession {
         let settings = AgentSettings {
             sessions_root: sessions::places().own().map(Path::to_owned),

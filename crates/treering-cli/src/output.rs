@@ -92,12 +92,12 @@ impl Output {
         self.width.unwrap_or(usize::MAX)
     }
 
-    /// Whether colors say something, so that words need not.
+    /// Returns whether colors say something, so that words need not.
     pub(crate) fn has_colors(&self) -> bool {
         self.colors
     }
 
-    /// The text in its style. It must be safe already.
+    /// Returns the text in its style. It must be safe already.
     pub(crate) fn paint(&self, style: Style, text: &str) -> String {
         match self.colors && !text.trim().is_empty() {
             true => format!("\x1b[{}m{text}\x1b[0m", style.sgr()),
@@ -185,8 +185,8 @@ fn wanted_width() -> Option<usize> {
     columns.parse().ok().filter(|columns| *columns > 0).map(|columns: usize| columns.max(NARROWEST))
 }
 
-/// Whether to use colors, by the conventions for programs: `NO_COLOR` comes before `CLICOLOR_FORCE`, and
-/// both before everything else.
+/// Returns whether to use colors, by the conventions for programs: `NO_COLOR` comes before
+/// `CLICOLOR_FORCE`, and both before everything else.
 fn colors_wanted(terminal: bool) -> bool {
     let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
     if set("NO_COLOR").is_some() {

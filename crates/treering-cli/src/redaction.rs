@@ -24,7 +24,7 @@ pub(crate) struct Redaction {
 }
 
 impl Redaction {
-    /// The redactor, if redaction was asked for.
+    /// Returns the redactor, if redaction was asked for.
     pub(crate) fn redactor(&self) -> Result<Option<Redactor>, Failure> {
         let is_wanted = self.redact
             || self.redact_emails

@@ -151,7 +151,7 @@ fn by_word<'a>(
     Ok(None)
 }
 
-/// Names and ids that the user may have meant.
+/// Returns names and ids that the user may have meant.
 fn near(text: &str, sessions: &[SessionInfo]) -> Vec<String> {
     let wanted: Vec<char> = text.to_lowercase().chars().take(COMPARED).collect();
     if wanted.is_empty() {

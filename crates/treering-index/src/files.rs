@@ -25,7 +25,7 @@ pub struct Stamp {
 }
 
 impl Stamp {
-    /// The metadata of a file.
+    /// Creates the metadata of a file.
     pub fn of(metadata: &Metadata) -> Self {
         let (device, inode) = identity(metadata);
         let modified = metadata.modified().map_or(0, unix_nanos);
@@ -92,7 +92,7 @@ pub(crate) struct Files {
 }
 
 impl Files {
-    /// All session files in these places, the newest first.
+    /// Returns all session files in these places, the newest first.
     pub(crate) fn of<'a>(places: impl IntoIterator<Item = &'a Place>) -> Self {
         let mut files = Files::default();
         for place in places {
@@ -180,7 +180,7 @@ impl Files {
     }
 }
 
-/// Whether a directory is not on the device that its place is on.
+/// Returns whether a directory is not on the device that its place is on.
 fn is_elsewhere(dir: &Path, device: u64) -> bool {
     std::fs::metadata(dir).is_ok_and(|metadata| identity(&metadata).0 != device)
 }
@@ -190,8 +190,8 @@ fn is_session_name(name: &OsStr) -> bool {
     name.ends_with(b".jsonl") || name.ends_with(b".jsonl.zst")
 }
 
-/// Whether treering calls files so that it has not finished yet: `NAME.jsonl`, what is being done, `.tmp`.
-/// Plain `NAME.jsonl.tmp` is none of these: others use it, too.
+/// Returns whether treering calls files so that it has not finished yet: `NAME.jsonl`, what is
+/// being done, `.tmp`. Plain `NAME.jsonl.tmp` is none of these: others use it, too.
 pub(crate) fn is_leftover_name(name: &OsStr) -> bool {
     const DOING: [&str; 7] =
         ["upgrade", "repair", "converting", "moving", "archive", "zst.archive", "unarchive"];

@@ -50,8 +50,8 @@ pub struct Places {
 }
 
 impl Places {
-    /// The places on this machine. `var` says what an environment variable is set to; this is the one
-    /// place where the environment is looked at.
+    /// Returns the places on this machine. `var` says what an environment variable is set to; this
+    /// is the one place where the environment is looked at.
     ///
     /// ```
     /// use treering_index::Places;
@@ -79,7 +79,7 @@ impl Places {
         places
     }
 
-    /// Only these directories.
+    /// Returns only these directories.
     #[must_use]
     pub fn only(self, dirs: impl IntoIterator<Item = PathBuf>) -> Self {
         let places = Places { places: Vec::new(), ..self }.and(dirs);
@@ -94,7 +94,7 @@ impl Places {
         self
     }
 
-    /// The places, whether or not they exist.
+    /// Returns the places, whether or not they exist.
     pub fn iter(&self) -> impl Iterator<Item = &Place> {
         self.places.iter()
     }
@@ -104,12 +104,13 @@ impl Places {
         self.own.as_deref()
     }
 
-    /// The home directory.
+    /// Returns the home directory.
     pub fn home(&self) -> Option<&Path> {
         self.home.as_deref()
     }
 
-    /// Where to remember what was found: a file in the user's directory for what can be made again.
+    /// Returns where to remember what was found: a file in the user's directory for what can be
+    /// made again.
     pub fn cache_file(&self) -> Option<&Path> {
         self.cache.as_deref()
     }
@@ -164,7 +165,7 @@ fn omp(env: &Env<'_>) -> Vec<PathBuf> {
     dirs
 }
 
-/// The directories of an agent's profiles, in order.
+/// Returns the directories of an agent's profiles, in order.
 fn profiles(root: Option<&Path>) -> Vec<PathBuf> {
     let entries = root.and_then(|root| std::fs::read_dir(root.join("profiles")).ok());
     let mut dirs: Vec<PathBuf> =
@@ -193,7 +194,7 @@ impl Env<'_> {
         self.home().map(|home| home.join(path))
     }
 
-    /// A directory in a variable. Agents take a leading `~` for the home directory.
+    /// Returns a directory in a variable. Agents take a leading `~` for the home directory.
     fn dir(&self, name: &str) -> Option<PathBuf> {
         let dir = PathBuf::from(self.set(name)?);
         match dir.strip_prefix("~") {

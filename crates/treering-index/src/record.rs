@@ -117,7 +117,7 @@ impl<'a> Reader<'a> {
         std::str::from_utf8(self.bytes()?).ok().map(str::to_owned)
     }
 
-    /// The outer `None`: it does not fit.
+    /// Returns `None` if it does not fit.
     fn option<T>(&mut self, read: impl FnOnce(&mut Self) -> Option<T>) -> Option<Option<T>> {
         match self.byte()? {
             0 => Some(None),
@@ -164,7 +164,7 @@ pub(crate) fn path_from(bytes: &[u8]) -> Option<PathBuf> {
     Some(path.into())
 }
 
-/// A path that is not text is not remembered there.
+/// Returns a path as text; a path that is not UTF-8 is not remembered.
 #[cfg(not(unix))]
 pub(crate) fn path_bytes(path: &Path) -> Option<&[u8]> {
     path.to_str().map(str::as_bytes)

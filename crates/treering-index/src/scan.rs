@@ -62,7 +62,7 @@ pub struct Contents {
 }
 
 impl SessionIndex {
-    /// The index of these places, with their cache.
+    /// Creates the index of these places, with their cache.
     pub fn new(places: Places) -> Self {
         let cache = places.cache_file().map(Path::to_owned);
         SessionIndex { places, cache }
@@ -74,12 +74,12 @@ impl SessionIndex {
         SessionIndex { cache, ..self }
     }
 
-    /// The places it looks in.
+    /// Returns the places it looks in.
     pub fn places(&self) -> &Places {
         &self.places
     }
 
-    /// The files that look like sessions, none of them read.
+    /// Returns the files that look like sessions, none of them read.
     pub fn files(&self) -> Vec<PathBuf> {
         Files::of(self.places.iter()).found.into_iter().map(|found| found.path).collect()
     }
@@ -98,8 +98,8 @@ impl SessionIndex {
         (found, files.unreadable.into_iter().map(skipped).collect())
     }
 
-    /// Files that treering left unfinished in its places and beside its cache, because it was killed or
-    /// because it is at it right now.
+    /// Returns files that treering left unfinished in its places and beside its cache, because it
+    /// was killed or because it is at it right now.
     pub fn leftovers(&self) -> Vec<PathBuf> {
         let mut found = Files::of(self.places.iter()).leftovers;
         let dir = self.cache.as_deref().and_then(Path::parent);

@@ -49,7 +49,7 @@ fn value(random: &mut Random) -> String {
     }
 }
 
-/// A piece of text that may hold a secret.
+/// Returns a piece of text that may hold a secret.
 fn piece(random: &mut Random) -> String {
     let value = value(random);
     let alnum = |random: &mut Random, length| random.characters(ALNUM, length);

@@ -66,7 +66,8 @@ impl Report {
         sums.into_iter().map(|(sum, _)| sum).collect()
     }
 
-    /// Only what is about these entries, or about no entry: a fork has not all of a session's.
+    /// Keeps findings in entries that are there, and findings in no entry: a fork has only some of the
+    /// entries.
     pub fn only(mut self, is_there: impl Fn(&str) -> bool) -> Report {
         self.places.retain(|place| place.entry.as_deref().is_none_or(&is_there));
         self

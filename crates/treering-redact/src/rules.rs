@@ -106,7 +106,7 @@ impl Candidates {
     /// Most candidate positions kept for a line; with more of them the whole line is searched.
     const MOST: usize = 1024;
 
-    /// A line that has to be looked at as a whole.
+    /// Returns a line that has to be looked at as a whole.
     pub(crate) fn all() -> Self {
         Candidates { is_all: true, has_escapes: true, ..Candidates::default() }
     }

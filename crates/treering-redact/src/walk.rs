@@ -31,7 +31,8 @@ pub(crate) trait Visitor {
     fn string(&mut self, inside: Range<usize>, levels: &mut [Level]);
     /// Visits the inside of a key.
     fn key(&mut self, inside: Range<usize>, levels: &[Level]);
-    /// An object or array opens. Returns whether it is free, and the number of findings so far.
+    /// Returns an object or array opens. Returns whether it is free, and the number of findings so
+    /// far.
     fn open(&mut self, levels: &[Level]) -> (bool, usize);
     /// The last of `levels` closes.
     fn close(&mut self, levels: &mut [Level]);

@@ -24,7 +24,7 @@ impl Filters {
         !self.choose_entries() && !self.choose_sessions()
     }
 
-    /// Whether an entry has to fulfil something.
+    /// Returns whether an entry has to fulfil something.
     pub(crate) fn choose_entries(&self) -> bool {
         !self.roles.is_empty() || !self.tools.is_empty()
     }
@@ -50,7 +50,7 @@ impl Filters {
         self.agents.is_empty() || self.agents.contains(&agent)
     }
 
-    /// The time that a session must have been touched after, in Unix milliseconds.
+    /// Returns the time that a session must have been touched after, in Unix milliseconds.
     pub(crate) fn since(&self, now: i64) -> Option<i64> {
         self.since.iter().map(|since| since.at(now)).max()
     }
@@ -130,7 +130,7 @@ impl Speaker {
     }
 }
 
-/// The role that `role:` names.
+/// Returns the role that `role:` names.
 pub(crate) fn role_of(name: &str) -> Result<Speaker, String> {
     let lower = name.to_lowercase();
     let lower = if lower == "toolresult" { "tool" } else { &lower };

@@ -54,7 +54,8 @@ impl Query {
         Some(rank)
     }
 
-    /// The first condition that only a look into the session can tell, if the query has one.
+    /// Returns the first condition that only a look into the session can tell, if the query has
+    /// one.
     pub fn needs_entries(&self) -> Option<&'static str> {
         let filters = &self.filters;
         let conditions = [

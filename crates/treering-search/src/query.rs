@@ -76,7 +76,7 @@ impl Query {
         Ok(query)
     }
 
-    /// Whether entries must hold some text to be found.
+    /// Returns whether entries must hold some text to be found.
     pub fn needs_text(&self) -> bool {
         !self.terms.is_empty()
     }
@@ -158,8 +158,8 @@ impl Tokens<'_> {
     }
 }
 
-/// The text up to the closing quote, and how many bytes that took. In a pattern only a quote is
-/// escaped: its other backslashes are its own.
+/// Returns the text up to the closing quote, and how many bytes that took. In a pattern only a
+/// quote is escaped: its other backslashes are its own.
 fn unquote(inside: &str, key: Option<Key>) -> Option<(String, usize)> {
     let mut value = String::new();
     let mut characters = inside.char_indices();

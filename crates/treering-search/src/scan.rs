@@ -43,7 +43,8 @@ impl<'a> Probe<'a> {
         Some(Probe { lead, others: Vec::new() })
     }
 
-    /// Whether bytes hold a line that can match. What reaches beyond them counts as fitting.
+    /// Returns whether bytes hold a line that can match. What reaches beyond them counts as
+    /// fitting.
     fn is_in(&self, bytes: &[u8]) -> bool {
         self.fits(bytes, |from| self.lead.find_plain(bytes, from))
             || self.fits(bytes, |from| self.lead.find_escaped(bytes, from))
@@ -96,7 +97,7 @@ pub(crate) fn look(path: &Path, probe: &Probe<'_>, threads: usize) -> io::Result
     Ok(looked)
 }
 
-/// The files that Claude Code's subagents wrote beside a session.
+/// Returns the files that Claude Code's subagents wrote beside a session.
 fn subagents(path: &Path) -> Vec<PathBuf> {
     let directory = path.with_extension("").join("subagents");
     let files = std::fs::read_dir(directory).into_iter().flatten().flatten();

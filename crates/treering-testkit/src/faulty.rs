@@ -94,12 +94,12 @@ pub struct Faulty {
 }
 
 impl Faulty {
-    /// A journal in memory that works until told otherwise.
+    /// Returns a journal in memory that works until told otherwise.
     pub fn in_memory() -> Arc<Self> {
         Faulty::over(Arc::new(MemoryJournal::default()))
     }
 
-    /// A journal in memory that holds `bytes`, all of them durable.
+    /// Returns a journal in memory that holds `bytes`, all of them durable.
     pub fn holding(bytes: &[u8]) -> Arc<Self> {
         Faulty::over(Arc::new(MemoryJournal::new(bytes.to_vec())))
     }
@@ -150,7 +150,7 @@ impl Faulty {
         self.plan().counts
     }
 
-    /// Everything in the log.
+    /// Returns everything in the log.
     pub fn contents(&self) -> Vec<u8> {
         let length = self.inner.len().expect("the inner journal does not fail");
         let mut bytes = vec![0; length as usize];

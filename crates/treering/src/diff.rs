@@ -61,7 +61,7 @@ impl Session {
         self.diff_with(a, self, b)
     }
 
-    /// The same for two sessions: `a` is in this one, `b` in `other`.
+    /// Returns the same for two sessions: `a` is in this one, `b` in `other`.
     pub fn diff_with(
         &self,
         a: impl Into<Position>,

@@ -35,7 +35,7 @@ pub enum Severity {
 }
 
 impl Severity {
-    /// Its name in reports.
+    /// Returns its name in reports.
     pub fn name(self) -> &'static str {
         match self {
             Severity::Note => "note",
@@ -217,7 +217,7 @@ impl Problem {
         }
     }
 
-    /// The entry it is about.
+    /// Returns the entry it is about.
     pub fn entry(&self) -> Option<&EntryId> {
         match self {
             Problem::DamagedEntry(id)

@@ -30,7 +30,7 @@ pub struct Header {
 }
 
 impl Header {
-    /// A new header of the current version.
+    /// Creates a new header of the current version.
     pub(crate) fn new(id: &SessionId, cwd: &Path, parent: Option<&str>) -> Self {
         let timestamp = crate::time::format(crate::time::now());
         let cwd = cwd.to_string_lossy().into_owned();
@@ -50,7 +50,7 @@ impl Header {
         Header { id, timestamp, cwd, parent_session, raw, ..Header::unknown() }
     }
 
-    /// The header of another agent's session: what its codec read in `raw`.
+    /// Returns the header of another agent's session: what its codec read in `raw`.
     pub(crate) fn foreign(id: String, timestamp: String, cwd: String, raw: &[u8]) -> Self {
         Header { id, timestamp, cwd, raw: raw.to_vec(), ..Header::unknown() }
     }
@@ -81,7 +81,7 @@ impl Header {
         self.is_named_by_file = true;
     }
 
-    /// The id that the header itself states; empty if it states none.
+    /// Returns the id that the header itself states; empty if it states none.
     pub(crate) fn own_id(&self) -> &str {
         if self.is_named_by_file { "" } else { &self.id }
     }
@@ -109,18 +109,18 @@ impl Header {
         })
     }
 
-    /// The same header, read from a part of the record `raw`.
+    /// Returns the same header, read from a part of the record `raw`.
     pub(crate) fn standing_as(mut self, raw: &[u8]) -> Self {
         self.raw = raw.to_vec();
         self
     }
 
-    /// The header's bytes as they stand in the file.
+    /// Returns the header's bytes as they stand in the file.
     pub fn raw(&self) -> &[u8] {
         &self.raw
     }
 
-    /// The raw JSON of a field, also of fields treering does not know.
+    /// Returns the raw JSON of a field, also of fields treering does not know.
     pub fn get(&self, key: &str) -> Option<&[u8]> {
         json::get(&self.raw, key)
     }

@@ -26,7 +26,7 @@ enum IdText {
 }
 
 impl EntryId {
-    /// The id as text.
+    /// Returns the id as text.
     pub fn as_str(&self) -> &str {
         match &self.0 {
             IdText::Short { bytes, len } => {
@@ -153,7 +153,7 @@ impl SessionId {
         SessionId(text.into()).checked()
     }
 
-    /// The id that a file has, which may be any text.
+    /// Creates the id that a file has, which may be any text.
     pub(crate) fn of_file(text: &str) -> Self {
         SessionId(text.into())
     }
@@ -170,12 +170,12 @@ impl SessionId {
         if valid { Ok(self) } else { Err(InvalidSessionId(text.into())) }
     }
 
-    /// A new UUID version 7: sorts by time of creation.
+    /// Returns a new UUID version 7: sorts by time of creation.
     pub fn generate() -> Self {
         SessionId(crate::time::uuid().to_string().into())
     }
 
-    /// The id as text.
+    /// Returns the id as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -249,7 +249,7 @@ impl IdMaker {
         z ^ (z >> 31)
     }
 
-    /// A new id of 12 hexadecimal characters, as some agents have them.
+    /// Returns a new id of 12 hexadecimal characters, as some agents have them.
     pub(crate) fn make_long(&mut self, taken: impl Fn(&str) -> bool) -> EntryId {
         loop {
             let id = format!("{:012x}", self.next() >> 16);
@@ -259,8 +259,8 @@ impl IdMaker {
         }
     }
 
-    /// A new id that `taken` does not know: 8 hexadecimal characters, or a whole UUID when a
-    /// hundred of those were taken.
+    /// Returns a new id that `taken` does not know: 8 hexadecimal characters, or a whole UUID when
+    /// a hundred of those were taken.
     pub(crate) fn make(&mut self, taken: impl Fn(&str) -> bool) -> EntryId {
         for _ in 0..100 {
             let mut buffer = [0; 8];
@@ -288,8 +288,8 @@ fn hex8(value: u32, buffer: &mut [u8; 8]) -> &str {
     std::str::from_utf8(buffer).unwrap_or_default()
 }
 
-/// The id given to an entry whose file has none (version 1): the same at every load, because it
-/// depends on nothing but the session's id and the entry's line.
+/// Returns the id given to an entry whose file has none (version 1): the same at every load,
+/// because it depends on nothing but the session's id and the entry's line.
 pub(crate) fn derived(session: &str, line: u64, taken: impl Fn(&str) -> bool) -> EntryId {
     IdMaker::seeded(session, line).make(taken)
 }

@@ -53,7 +53,7 @@ impl Snapshot {
         &self.tree
     }
 
-    /// Only the end of the log was read.
+    /// Returns whether only the end of the log was read.
     pub(crate) fn is_partial(&self) -> bool {
         self.partial
     }

@@ -151,7 +151,7 @@ fn part(args: &Args, format: Format, session: &Session) -> Result<Part, Failure>
     })
 }
 
-/// The file to write; `None` is stdout.
+/// Returns the file to write; `None` is stdout.
 fn target(args: &Args, format: Format) -> Option<PathBuf> {
     match &args.output {
         Some(path) if path.as_os_str() == "-" => None,

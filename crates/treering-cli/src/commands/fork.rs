@@ -79,7 +79,7 @@ fn beside(args: &Args, session: &Session) -> Option<PathBuf> {
     }
 }
 
-/// The directory as a header names it.
+/// Returns the directory as a header names it.
 pub(super) fn absolute(path: &Path) -> Result<PathBuf, Failure> {
     std::path::absolute(path)
         .map_err(|error| Failure::message(format!("{}: {error}", path.display())))

@@ -213,7 +213,7 @@ impl Command {
         self.files().into_iter().try_for_each(|file| sessions::locate(file, unknown))
     }
 
-    /// All its session arguments.
+    /// Returns all its session arguments.
     fn files(&mut self) -> Vec<&mut PathBuf> {
         match self {
             Command::Open(args) => args.session.iter_mut().collect(),
@@ -257,7 +257,7 @@ impl Command {
         }
     }
 
-    /// The session the command is about, if it is about one.
+    /// Returns the session the command is about, if it is about one.
     pub(crate) fn file(&mut self) -> Option<&Path> {
         let mut files = self.files();
         let file = files.pop()?;

@@ -78,7 +78,8 @@ fn directory(args: &Args) -> Result<PathBuf, Failure> {
     }
 }
 
-/// Where the session's file will be: beside the others of the project, if that is where it is now.
+/// Returns where the session's file will be: beside the others of the project, if that is where it
+/// is now.
 fn target(file: &Path, dialect: Dialect, old: &Path, new: &Path) -> Result<PathBuf, Failure> {
     let file = fork::absolute(file)?;
     let name = file.file_name().unwrap_or_default();

@@ -97,7 +97,7 @@ impl Report {
         Ok(Report { sessions, stats, shared, context: Some(context) })
     }
 
-    /// As many as can be read, and why the others cannot.
+    /// Returns as many as can be read, and why the others cannot.
     fn of_many(files: &[PathBuf]) -> (Self, Vec<treering::Error>) {
         let (mut ledger, mut sessions, mut failed) = (Ledger::default(), Vec::new(), Vec::new());
         for file in files {
@@ -180,7 +180,7 @@ impl Report {
         self.write_unknown(out)
     }
 
-    /// The tables: title, and rows that used something.
+    /// Returns the tables: title, and rows that used something.
     fn groups(&self) -> Vec<(&'static str, Vec<(String, Usage)>)> {
         let stats = &self.stats;
         let mut purposes: Vec<(String, Usage)> = stats
@@ -325,7 +325,7 @@ fn write_json(report: &Report, out: &mut Output) -> Result<(), Failure> {
     Ok(out.write_all(b"}\n")?)
 }
 
-/// A purpose as a key: `branchSummaries`.
+/// Returns a purpose as a key: `branchSummaries`.
 fn purpose_key(purpose: Purpose) -> String {
     match purpose.name() {
         "branch summaries" => "branchSummaries".to_owned(),

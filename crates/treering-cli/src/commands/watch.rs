@@ -162,7 +162,7 @@ impl Line<'_> {
         }
     }
 
-    /// The number of lines that were added.
+    /// Returns the number of lines that were added.
     fn lines(&self) -> Option<u64> {
         match self.change {
             FileChange::Grown { from, to } => line_ends(self.path, from, to).ok(),

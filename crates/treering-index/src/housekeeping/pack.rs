@@ -172,7 +172,7 @@ impl<R: Read> Write for Same<R> {
     }
 }
 
-/// Whether two files hold the same bytes.
+/// Returns whether two files hold the same bytes.
 pub fn is_same(a: &Path, b: &Path) -> io::Result<bool> {
     let (a, b) = (fs::open(a, Access::Read)?, fs::open(b, Access::Read)?);
     if a.size()? != b.size()? {

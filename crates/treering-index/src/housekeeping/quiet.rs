@@ -21,7 +21,8 @@ pub enum Recent {
     Accepted,
 }
 
-/// The file, locked against other writers until it is closed. `now` is in Unix milliseconds.
+/// Returns the file, locked against other writers until it is closed. `now` is in Unix
+/// milliseconds.
 pub fn hold(path: &Path, recent: Recent, now: i64) -> Result<File, Refusal> {
     let cannot = |error: std::io::Error| Reason::Io(error).of(path);
     if let Ok(real) = path.read_link() {

@@ -20,7 +20,7 @@ pub struct Trash {
 }
 
 impl Trash {
-    /// The user's. `var` says what an environment variable is set to.
+    /// Returns the user's trash. `var` returns the value of an environment variable.
     pub fn from_env(var: impl Fn(&str) -> Option<OsString>) -> io::Result<Self> {
         let set = |name: &str| var(name).filter(|value| !value.is_empty());
         let home = set("HOME").map(PathBuf::from);
@@ -54,7 +54,7 @@ impl Trash {
         Ok(target)
     }
 
-    /// A free name, and its note, which keeps others from taking it.
+    /// Returns a free name, and its note, which keeps others from taking it.
     fn reserve(&self, path: &Path, now: i64) -> io::Result<(PathBuf, Option<PathBuf>)> {
         let name = path.file_name().unwrap_or_default();
         for attempt in 1..=MAX_SAME {
@@ -85,7 +85,8 @@ fn none(why: &str) -> io::Error {
     io::Error::other(why)
 }
 
-/// A note: where it was, and when it went. The time should be the local one, which we do not know.
+/// Returns a note: where it was, and when it went. The time should be the local one, which we do
+/// not know.
 fn describe(path: &Path, now: i64) -> String {
     let mut encoded = String::new();
     for &byte in path.as_os_str().as_encoded_bytes() {

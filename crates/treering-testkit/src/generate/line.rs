@@ -7,7 +7,7 @@ use std::io::Write;
 pub(super) struct Line<'a>(pub &'a mut Vec<u8>);
 
 impl Line<'_> {
-    /// Text that needs no escaping, or syntax.
+    /// Returns text that needs no escaping, or syntax.
     pub(super) fn raw(&mut self, text: &str) -> &mut Self {
         self.bytes(text.as_bytes())
     }

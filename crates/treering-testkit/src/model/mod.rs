@@ -333,8 +333,8 @@ impl Model {
     }
 }
 
-/// The id a label or leaf entry is about. Not only text: a file with numbers for ids has numbers
-/// here as well.
+/// Returns the id a label or leaf entry is about. Not only text: a file with numbers for ids has
+/// numbers here as well.
 fn target(value: &Value) -> Option<String> {
     match value.get("targetId")? {
         Value::String(id) => Some(id.clone()).filter(|id| !id.is_empty()),

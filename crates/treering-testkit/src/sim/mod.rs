@@ -234,7 +234,7 @@ impl World {
         state
     }
 
-    /// Every call to the file system begins here.
+    /// Returns every call to the file system begins here.
     fn call(&self, pid: Pid, what: &str, others: Others) -> io::Result<MutexGuard<'_, State>> {
         let mut state = self.state();
         state.check(pid)?;

@@ -14,7 +14,7 @@ pub(super) struct Cut {
     pub(super) turn_start: Option<usize>,
 }
 
-/// A kept part may begin here. Not with a tool result: its call would be gone.
+/// Returns whether the kept part may begin here: not with a tool result, whose call would be gone.
 fn may_cut(role: Role) -> bool {
     role == Role::Assistant || starts_turn(role)
 }

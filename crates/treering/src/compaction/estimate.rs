@@ -54,7 +54,7 @@ fn units_of_message(message: &[u8]) -> u64 {
     }
 }
 
-/// Text and images.
+/// Returns the size of text and images, in units of the estimate.
 fn content_units(content: &[u8]) -> u64 {
     if content.starts_with(b"\"") {
         return units(content);
@@ -71,7 +71,7 @@ fn content_units(content: &[u8]) -> u64 {
     sum
 }
 
-/// Text, thinking and tool calls.
+/// Returns the size of text, thinking and tool calls, in units of the estimate.
 fn answer_units(content: &[u8]) -> u64 {
     let mut sum = 0;
     for block in json::elements(content) {

@@ -73,7 +73,7 @@ impl Outline {
         self.view().tree().node(self.row(at)?).role()
     }
 
-    /// The first place from which on nothing has changed the context.
+    /// Returns the first place from which on nothing has changed the context.
     pub(super) fn unchanged_from(&self) -> usize {
         let edited = self.edits().last().map_or(0, |edit| edit.at + 1);
         edited.max(self.projection.number_old())
@@ -90,7 +90,8 @@ impl Outline {
         Ok(self.parts.entry(at).or_default())
     }
 
-    /// The first of these places where a message has such a role. A compaction's never count.
+    /// Returns the first of these places where a message has such a role. A compaction's never
+    /// count.
     pub(super) fn find(
         &mut self,
         places: impl IntoIterator<Item = usize>,
@@ -104,7 +105,7 @@ impl Outline {
         Ok(None)
     }
 
-    /// Whether one of the entry's messages has such a role. A compaction's never count.
+    /// Returns whether one of the entry's messages has such a role. A compaction's never count.
     pub(super) fn speaks(&mut self, at: usize, is_meant: fn(Role) -> bool) -> Result<bool> {
         if self.kind(at) == Kind::Compaction || !self.projection.may_speak(at, is_meant) {
             return Ok(false);
@@ -112,7 +113,7 @@ impl Outline {
         Ok(self.part(at)?.messages.iter().any(|message| is_meant(message.role)))
     }
 
-    /// Whether the model sees nothing of the entry. A compaction counts, seen or not.
+    /// Returns whether the model sees nothing of the entry. A compaction counts, seen or not.
     pub(super) fn contributes_nothing(&mut self, at: usize) -> Result<bool> {
         let Some(row) = self.row(at) else { return Ok(false) };
         match contributes(self.view().tree(), row) {
@@ -121,7 +122,7 @@ impl Outline {
         }
     }
 
-    /// The estimated tokens of an entry's messages.
+    /// Returns the estimated tokens of an entry's messages.
     pub(super) fn tokens(&mut self, at: usize) -> Result<u64> {
         let tokens = self.part(at)?.messages.iter().map(|message| message.tokens);
         Ok(tokens.fold(0, u64::saturating_add))

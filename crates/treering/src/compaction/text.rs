@@ -64,7 +64,7 @@ const BRANCH: &str = "The text above is a conversation that was left for another
 const NO_HISTORY: &str = "No prior history.";
 const SPLIT_TURN: &str = "\n\n---\n\n**Turn Context (split turn):**\n\n";
 
-/// Messages as one text for a summarizer.
+/// Returns messages as one text for a summarizer.
 ///
 /// ```
 /// use treering::{Message, Session};

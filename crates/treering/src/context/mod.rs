@@ -84,7 +84,7 @@ impl Context {
         Ok(Context { messages, thinking_level, model })
     }
 
-    /// The context as one JSON object: `{"messages":[…],"thinkingLevel":…,"model":…}`.
+    /// Returns the context as one JSON object: `{"messages":[…],"thinkingLevel":…,"model":…}`.
     pub fn to_json(&self) -> Vec<u8> {
         let size: usize = self.messages.iter().map(|message| message.json.len() + 1).sum();
         let mut out = Vec::with_capacity(size + 128);
@@ -171,8 +171,8 @@ impl Edits {
         Ok(Edits(edits(view, bodies, rows)?.0))
     }
 
-    /// The messages an entry contributes. Compactions contribute theirs, and summaries cannot be
-    /// taken out.
+    /// Returns the messages an entry contributes. Compactions contribute theirs, and summaries
+    /// cannot be taken out.
     pub(crate) fn project(
         &self,
         view: &Snapshot,
@@ -229,8 +229,8 @@ impl Projection {
         }))
     }
 
-    /// The entries that count, in the order of the context, also those that contribute no message.
-    /// What else is on the path was compacted away.
+    /// Returns the entries that count, in the order of the context, also those that contribute no
+    /// message. What else is on the path was compacted away.
     ///
     /// ```
     /// use treering::{Message, Session};
@@ -264,7 +264,7 @@ impl Projection {
         self
     }
 
-    /// Whether a context edit removes an entry or puts something in its place.
+    /// Returns whether a context edit removes an entry or puts something in its place.
     pub fn is_edited(&self, id: impl AsRef<str>) -> bool {
         self.edits.contains_key(id.as_ref())
     }

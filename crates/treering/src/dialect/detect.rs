@@ -293,7 +293,8 @@ impl<'a> FirstRecord<'a> {
                 ])
     }
 
-    /// Messages of Operator and Tau have `contents`; those of all others have `content`.
+    /// Returns whether it is a message with `contents`, as Operator and Tau write them; all others
+    /// write `content`.
     fn has_contents(&self) -> bool {
         let message = self.get("message").filter(|_| self.is_message());
         message.is_some_and(|rest| {

@@ -40,7 +40,7 @@ impl Dialect {
         Dialect::Codex,
     ];
 
-    /// Its name in commands and reports.
+    /// Returns its name in commands and reports.
     ///
     /// ```
     /// assert_eq!(treering::Dialect::ClaudeCode.name(), "claude-code");

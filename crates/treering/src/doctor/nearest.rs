@@ -114,7 +114,7 @@ mod tests {
         (parents, tops.steps + line.steps)
     }
 
-    /// The same by looking at every earlier row and every row above it.
+    /// Returns the same by looking at every earlier row and every row above it.
     fn linked_slowly(mut parents: Vec<Row>) -> Vec<Row> {
         for row in rows(parents.len()) {
             if parents[row.index()] != NONE {

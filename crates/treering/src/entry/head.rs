@@ -44,15 +44,15 @@ pub(crate) const MAX_ID: usize = 512;
 /// The longest id that is read: what is longer is no id. The limit keeps the index small.
 const LONGEST_ID: usize = 32 * 1024;
 
-/// The head of a line in the usual shape, and how many bytes it takes; `None` for any other shape.
-/// The caller makes sure that no `"parentId"` follows it.
+/// Returns the head of a line in the usual shape, and how many bytes it takes; `None` for any other
+/// shape. The caller makes sure that no `"parentId"` follows it.
 #[inline]
 pub(crate) fn quick(line: &[u8]) -> Option<(Head<'_>, usize)> {
     quickest(line).or_else(|| quick_named(line, b",\"id\":\"", b",\"parentId\":"))
 }
 
-/// A message whose ids are eight hexadecimal characters: what nearly every line of nearly every
-/// session is. Everything stands at a fixed place.
+/// Returns a message whose ids are eight hexadecimal characters: what nearly every line of nearly
+/// every session is. Everything stands at a fixed place.
 fn quickest(line: &[u8]) -> Option<(Head<'_>, usize)> {
     const BEFORE_ID: &[u8] = b"{\"type\":\"message\",\"id\":\"";
     const BEFORE_PARENT: &[u8] = b"\",\"parentId\":\"";
@@ -87,7 +87,7 @@ fn hex_name(bytes: &[u8]) -> Option<Name<'_>> {
     Some(Name { text: Cow::Borrowed(text), is_number: false })
 }
 
-/// The same, with other names for id and parent.
+/// Returns the same, with other names for id and parent.
 pub(crate) fn quick_named<'a>(
     line: &'a [u8],
     id_key: &[u8],
@@ -132,7 +132,8 @@ pub(crate) fn quick_named<'a>(
     (role != Some(Role::Other)).then_some((head, at))
 }
 
-/// The name of the role of a record's message, which need not be whole. The last one counts.
+/// Returns the name of the role of a record's message, which need not be whole. The last one
+/// counts.
 pub(crate) fn role_name(record: &[u8]) -> Option<Cow<'_, str>> {
     let mut message = None;
     let mut members = Members::new(record, json::skip_space(record, 0));
@@ -148,7 +149,7 @@ pub(crate) fn role_name(record: &[u8]) -> Option<Cow<'_, str>> {
     json::string(&record[roles.last()?.value])
 }
 
-/// An id or parent id: a non-empty string, or a number's own digits.
+/// Returns an id or parent id: a non-empty string, or a number's own digits.
 pub(crate) fn name(literal: &[u8]) -> Option<Name<'_>> {
     if literal.len() > LONGEST_ID + 2 {
         return None;
@@ -169,7 +170,7 @@ pub(crate) fn name(literal: &[u8]) -> Option<Name<'_>> {
     }
 }
 
-/// A timestamp: an ISO string, or a number of Unix milliseconds.
+/// Returns a timestamp: an ISO string, or a number of Unix milliseconds.
 pub(crate) fn timestamp(literal: &[u8]) -> Option<i64> {
     match json::string(literal) {
         Some(text) => crate::time::parse(text.as_bytes()),

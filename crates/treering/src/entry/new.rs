@@ -53,7 +53,7 @@ impl NewEntry {
         }
     }
 
-    /// An entry of any type, without fields.
+    /// Creates an entry of any type, without fields.
     pub(crate) fn of_type(type_name: impl Into<Cow<'static, str>>) -> Self {
         NewEntry { type_name: type_name.into(), ..NewEntry::new(Kind::Other) }
     }
@@ -143,7 +143,8 @@ impl NewEntry {
             .raw("display", if display { b"true" } else { b"false" })
     }
 
-    /// A compaction: `summary` stands for everything before `first_kept`. `None` keeps nothing.
+    /// Returns a compaction: `summary` stands for everything before `first_kept`. `None` keeps
+    /// nothing.
     pub fn compaction(summary: &str, first_kept: Option<&EntryId>, tokens_before: u64) -> Self {
         let entry = NewEntry::new(Kind::Compaction).text("summary", summary);
         match first_kept {
@@ -154,7 +155,7 @@ impl NewEntry {
         .raw("tokensBefore", tokens_before.to_string().as_bytes())
     }
 
-    /// A compaction that keeps nothing, of JSON.
+    /// Returns a compaction that keeps nothing, of JSON.
     pub(crate) fn compaction_of(summary: &[u8], tokens_before: &[u8]) -> Self {
         NewEntry::new(Kind::Compaction)
             .raw("summary", summary)
@@ -162,7 +163,7 @@ impl NewEntry {
             .raw("tokensBefore", tokens_before)
     }
 
-    /// A summary of the branch that was left at `from` (`None`: before the first entry).
+    /// Returns a summary of the branch that was left at `from` (`None`: before the first entry).
     pub fn branch_summary(from: Option<&EntryId>, summary: &str) -> Self {
         let from = from.map_or("root", EntryId::as_str);
         NewEntry::new(Kind::BranchSummary).text("fromId", from).text("summary", summary)
@@ -174,7 +175,8 @@ impl NewEntry {
         data.map_or(Ok(entry.clone()), |data| entry.with("data", data))
     }
 
-    /// A message of an extension that the model sees. `content` is JSON: a string or blocks.
+    /// Returns a message of an extension that the model sees. `content` is JSON: a string or
+    /// blocks.
     pub fn custom_message(custom_type: &str, content: &[u8], display: bool) -> Result<Self> {
         Ok(NewEntry::of_custom_message(custom_type, checked("content", content)?, display))
     }
@@ -192,7 +194,7 @@ impl NewEntry {
         })
     }
 
-    /// A label on `target`; `None` clears it.
+    /// Returns a label on `target`; `None` clears it.
     pub fn label(target: &EntryId, label: Option<&str>) -> Self {
         let entry = NewEntry::new(Kind::Label).text("targetId", target.as_str());
         match label {
@@ -210,17 +212,17 @@ impl NewEntry {
         }
     }
 
-    /// The model from here on.
+    /// Returns the model from here on.
     pub fn model_change(provider: &str, model: &str) -> Self {
         NewEntry::new(Kind::ModelChange).text("provider", provider).text("modelId", model)
     }
 
-    /// The thinking level from here on.
+    /// Returns the thinking level from here on.
     pub fn thinking_level_change(level: &str) -> Self {
         NewEntry::new(Kind::ThinkingLevelChange).text("thinkingLevel", level)
     }
 
-    /// The session's name; empty clears it. Line breaks become spaces.
+    /// Returns the session's name; empty clears it. Line breaks become spaces.
     pub fn session_info(name: &str) -> Self {
         let words: Vec<&str> = name.split(['\r', '\n']).filter(|part| !part.is_empty()).collect();
         NewEntry::new(Kind::SessionInfo).text("name", words.join(" ").trim())
@@ -235,8 +237,8 @@ impl NewEntry {
             .with("usage", usage)
     }
 
-    /// Any entry, from a JSON object with a `type`. Its `id`, `parentId` and `timestamp` are used if
-    /// present, its other fields are kept as they are, byte for byte.
+    /// Returns any entry, from a JSON object with a `type`. Its `id`, `parentId` and `timestamp`
+    /// are used if present, its other fields are kept as they are, byte for byte.
     pub fn from_json(object: &[u8]) -> Result<Self> {
         let invalid = |why: &str| Error::InvalidEntry(why.to_owned());
         let object = object.trim_ascii();
@@ -304,7 +306,7 @@ impl NewEntry {
         Kind::of(&self.type_name)
     }
 
-    /// The entry that a label or leaf entry is about.
+    /// Returns the entry that a label or leaf entry is about.
     pub(crate) fn target(&self) -> Option<EntryId> {
         if !matches!(self.kind(), Kind::Label | Kind::Leaf) {
             return None;
@@ -314,12 +316,12 @@ impl NewEntry {
         Some(EntryId::from(&*target))
     }
 
-    /// The fields as an object.
+    /// Returns the fields as an object.
     pub(crate) fn fields_object(&self) -> Vec<u8> {
         [b"{", self.fields.get(1..).unwrap_or_default(), b"}"].concat()
     }
 
-    /// The entry with everything in it that depends on its own id.
+    /// Returns the entry with everything in it that depends on its own id.
     pub(crate) fn settled(&self, id: &str) -> Cow<'_, NewEntry> {
         let place = (self.kind() == Kind::Compaction)
             .then(|| memchr::memmem::find(&self.fields, KEEPS_NOTHING_FIELD))

@@ -76,8 +76,8 @@ fn resolve(inner: &[u8]) -> (Vec<u8>, bool) {
     (out, exact)
 }
 
-/// One escape at the start of `bytes`: what it means (nothing for half a surrogate pair) and how
-/// long it is.
+/// Decodes one escape at the start of `bytes`: its meaning (nothing for half a surrogate pair)
+/// and how long it is.
 pub(super) fn decode_escape(bytes: &[u8]) -> (Option<char>, usize) {
     match bytes.get(1) {
         Some(b'u') => decode_unit(bytes),

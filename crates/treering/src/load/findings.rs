@@ -15,7 +15,7 @@ impl Loaded {
         }
     }
 
-    /// Everything odd that reading came across, and `more`, by line.
+    /// Returns everything odd that reading came across, and `more`, by line.
     pub(crate) fn findings(
         &self,
         journal: &dyn Journal,
@@ -40,7 +40,7 @@ impl Loaded {
         self.findings.len() + self.tree.problems().take(MAX_FINDINGS).count()
     }
 
-    /// Entries that name others which do not exist.
+    /// Returns entries that name others which do not exist.
     fn dangling(&self, journal: &dyn Journal) -> io::Result<Vec<(u64, Problem)>> {
         let mut found = Vec::new();
         for row in self.tree.live() {

@@ -516,7 +516,7 @@ impl Loaded {
         taken
     }
 
-    /// The first entry decides for a file that does not say its version.
+    /// Returns the version of a file that does not state it, which its first entry decides.
     fn shape_of(header: Option<&mut Header>, first: &Head<'_>) -> Shape {
         match header {
             Some(header) if header.version == 0 && first.id.is_some() => {
@@ -567,7 +567,7 @@ impl Loaded {
     }
 }
 
-/// Entries whose body the tree wants to see as it passes.
+/// Returns entries whose body the tree wants to see as it passes.
 pub(crate) fn is_fact(kind: Kind) -> bool {
     matches!(kind, Kind::Label | Kind::Leaf | Kind::SessionInfo)
 }

@@ -190,7 +190,7 @@ mod tests {
     use crate::log::MemoryJournal;
     use crate::tree::{Insert, Row};
 
-    /// Lines of every sort: entries, side records, damage, glue, a torn end.
+    /// Returns lines of every sort: entries, side records, damage, glue, a torn end.
     fn log(dialect: Dialect) -> String {
         let mut log = String::new();
         for n in 0..60_u32 {

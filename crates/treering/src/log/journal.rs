@@ -24,8 +24,8 @@ pub trait Journal: Send + Sync + std::fmt::Debug {
     /// Reads at `offset` into `buffer`, as much as there is; 0 at the end.
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize>;
 
-    /// Everything, if the journal has it in memory for as long as it lives and nothing is ever added:
-    /// then it need not be copied to be looked at.
+    /// Returns everything, if the journal has it in memory for as long as it lives and nothing is
+    /// ever added: then it need not be copied to be looked at.
     fn as_slice(&self) -> Option<&[u8]> {
         None
     }

@@ -89,7 +89,8 @@ impl<'a> TailCopier<'a> {
         Ok(true)
     }
 
-    /// A last line without a newline got one in the new file. Here its own may follow.
+    /// Returns the position after the newline at `copied`, if the last line got its newline in the new
+    /// file already.
     fn skip_newline(&self, copied: u64) -> io::Result<u64> {
         let mut around = [0; 2];
         let start = copied.saturating_sub(1);
@@ -194,8 +195,8 @@ fn keep(old: &FileJournal, path: &Path, backup: PathBuf) -> io::Result<PathBuf> 
     }
 }
 
-/// Where files have one name only, the backup is a copy. What is written to the old file later is lost
-/// with it, which is why it is watched.
+/// Returns where files have one name only, the backup is a copy. What is written to the old file
+/// later is lost with it, which is why it is watched.
 fn copy(old: &FileJournal, name: PathBuf) -> io::Result<PathBuf> {
     let mut new = NewFile::beside(&name)?;
     let mut buffer = vec![0; 1 << 18];

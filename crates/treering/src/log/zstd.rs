@@ -376,7 +376,7 @@ mod tests {
         assert_eq!(packed.stream_position().unwrap(), 17);
     }
 
-    /// A frame of `blocks` blocks of 128 KiB, all the same byte: four bytes each.
+    /// Returns a frame of `blocks` blocks of 128 KiB, all the same byte: four bytes each.
     fn bomb(blocks: usize) -> Vec<u8> {
         // Window of 128 KiB; no checksum, no content size.
         let mut bytes = [&MAGIC[..], &[0x00, 0x38]].concat();

@@ -74,7 +74,7 @@ enum Aim {
 }
 
 impl Copies {
-    /// All that is to be written, in order, under `leaf`. `ids` makes so many ids.
+    /// Returns all that is to be written, in order, under `leaf`. `ids` makes so many ids.
     pub(super) fn to_entries(
         &self,
         leaf: Option<EntryId>,
@@ -194,7 +194,7 @@ impl<'a> Copying<'a> {
         }
     }
 
-    /// Where the entry at `at` was first said.
+    /// Returns where the entry at `at` was first said.
     fn origin(&mut self, at: usize) -> Result<Origin> {
         let (row, source) = (self.path[at], self.source);
         let body = self.bodies.any(&source.view, row)?;
@@ -207,7 +207,7 @@ impl<'a> Copying<'a> {
         Ok(origin)
     }
 
-    /// The row on the target's path that says the same.
+    /// Returns the row on the target's path that says the same.
     fn present(&mut self, at: usize) -> Result<Option<Row>> {
         let origin = self.origin(at)?;
         if let Some(&row) = self.target.has.get(&origin) {
@@ -296,7 +296,7 @@ impl<'a> Copying<'a> {
         Ok(if missing.is_empty() { Missing::Nothing } else { Missing::Results(missing) })
     }
 
-    /// Whether some results can follow the call at the end of the target's path.
+    /// Returns whether some results can follow the call at the end of the target's path.
     fn completes(
         &mut self,
         missing: &[usize],
@@ -385,13 +385,13 @@ impl<'a> Copying<'a> {
     }
 }
 
-/// Whether an entry is part of a conversation. A prompt belongs to the branch it was set on, and a
-/// compaction to what it stands for.
+/// Returns whether an entry is part of a conversation. A prompt belongs to the branch it was set
+/// on, and a compaction to what it stands for.
 pub(super) fn is_said(tree: &Tree, row: Row) -> bool {
     contributes(tree, row) && tree.node(row).role() != Some(Role::System)
 }
 
-/// Whether two sessions have the same entry, one as the other's fork.
+/// Returns whether two sessions have the same entry, one as the other's fork.
 pub(crate) fn same(a: &Snapshot, row: Row, b: &Snapshot, other: Row) -> bool {
     let (one, two) = (a.tree().node(row), b.tree().node(other));
     a.tree().id_bytes(row) == b.tree().id_bytes(other)

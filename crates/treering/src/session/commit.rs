@@ -86,7 +86,7 @@ impl GroupCommit {
         progress.written
     }
 
-    /// The number of the newest append.
+    /// Returns the number of the newest append.
     pub(crate) fn last_ticket(&self) -> u64 {
         self.progress().written
     }

@@ -130,7 +130,7 @@ impl<'a> Subtree<'a> {
         Ok(())
     }
 
-    /// The row that an entry names in one of its fields.
+    /// Returns the row that an entry names in one of its fields.
     fn named(&self, bodies: &mut Bodies, row: Row, key: &str) -> Result<Option<Row>> {
         let Some(body) = bodies.any(self.view, row)? else { return Ok(None) };
         let id = json::get(&body, key).and_then(json::string);
@@ -170,7 +170,7 @@ impl<'a> Subtree<'a> {
         self.write_end(&labels, leaf, last, out)
     }
 
-    /// A compaction that keeps entries from above the top on keeps those from the top on.
+    /// Returns a compaction that keeps entries from above the top on keeps those from the top on.
     fn keeping_what_is_here(&self, body: Vec<u8>, above: &HashSet<Row>) -> Vec<u8> {
         let tree = self.view.tree();
         let first_kept = json::get(&body, "firstKeptEntryId").and_then(json::string);

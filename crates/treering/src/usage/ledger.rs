@@ -334,7 +334,7 @@ impl Stats {
     }
 }
 
-/// The row of the active leaf.
+/// Returns the row of the active leaf.
 fn active_row(session: &Session, view: &Snapshot) -> Option<Row> {
     session.leaf().and_then(|leaf| view.tree().row(leaf.as_str()))
 }

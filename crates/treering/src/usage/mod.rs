@@ -43,7 +43,7 @@ pub enum Purpose {
 }
 
 impl Purpose {
-    /// Its name in reports.
+    /// Returns its name in reports.
     pub fn name(self) -> &'static str {
         match self {
             Purpose::Answer => "answers",
@@ -109,8 +109,8 @@ impl Session {
         Ok(ledger.stats())
     }
 
-    /// The branches of the session, the one that went on last first: what each used since it left
-    /// the others, and in all. In time and memory linear in the size of the session.
+    /// Returns the branches of the session, the one that went on last first: what each used since
+    /// it left the others, and in all. In time and memory linear in the size of the session.
     ///
     /// ```
     /// use treering::{Message, Session};

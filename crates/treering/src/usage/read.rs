@@ -47,7 +47,7 @@ impl Usage {
         unpriced: 0,
     };
 
-    /// One request of unknown cost, whose tokens are still to be counted.
+    /// Returns one request of unknown cost, whose tokens are still to be counted.
     pub const fn of_request() -> Usage {
         Usage { requests: 1, unpriced: 1, ..Usage::NONE }
     }
@@ -81,8 +81,8 @@ impl Usage {
         }
     }
 
-    /// Two accounts of the same event: counts only grow while an answer is written, so the larger
-    /// ones are right, whichever comes first. A cost that one of them has is known.
+    /// Combines two reports of the same event. Counts only grow while an answer is written, so the
+    /// larger ones are right. A cost that either of them has is known.
     pub(super) fn same_event(self, other: Usage) -> Usage {
         let unpriced = self.unpriced.min(other.unpriced);
         Usage { unpriced, ..self.with(other, u64::max, self.cost.max(other.cost)) }

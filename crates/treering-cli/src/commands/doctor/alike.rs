@@ -29,12 +29,12 @@ impl<'a> Row<'a> {
         self.lines.extend(finding.line);
     }
 
-    /// Where the first of them is.
+    /// Returns where the first of them is.
     pub(super) fn place(&self) -> String {
         self.first.line.map_or("file".to_owned(), |line| format!("line {line}"))
     }
 
-    /// The text that they share.
+    /// Returns the text that they share.
     pub(super) fn what(&self) -> String {
         let (what, lines) = (self.first.problem.to_string(), ranges(&self.lines));
         match (self.is_rest, self.count) {

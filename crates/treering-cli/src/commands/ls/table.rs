@@ -190,7 +190,7 @@ fn numbers(sessions: &[&SessionInfo], findings: bool) -> Vec<Column> {
     columns
 }
 
-/// The width of every column. Columns without room are removed.
+/// Returns the width of every column. Columns without room are removed.
 fn lay_out(table: &mut Vec<Column>, width: usize) -> Vec<usize> {
     let shares = |column: &Column| matches!(column.width, Width::Title | Width::Last);
     loop {
@@ -226,7 +226,7 @@ fn file(session: &SessionInfo, dir: &Path) -> String {
     safe_line(&file.to_string_lossy())
 }
 
-/// A session's directory, as short as it can be said: nothing for the project's own.
+/// Returns a session's directory, as short as it can be said: nothing for the project's own.
 fn place(cwd: &str, project: Option<&Path>, home: Option<&Path>) -> String {
     match project.and_then(|project| Path::new(cwd).strip_prefix(project).ok()) {
         Some(inside) => safe_line(&inside.to_string_lossy()),

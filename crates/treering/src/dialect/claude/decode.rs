@@ -116,7 +116,7 @@ fn assistant(message: &[u8], millis: Option<i64>) -> Vec<u8> {
     ])
 }
 
-/// Tokens. What they cost the file does not say.
+/// Returns the tokens; the file does not state their cost.
 fn usage(usage: &[u8]) -> Vec<u8> {
     let count = |key| json::get(usage, key).and_then(crate::entry::number).map_or(0, |n| n as u64);
     let (input, output) = (count("input_tokens"), count("output_tokens"));

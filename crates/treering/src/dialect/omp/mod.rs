@@ -143,7 +143,8 @@ static KNOWN: [&str; 10] = [
     "mode_change",
 ];
 
-/// Those that an entry has: in another agent's file they would make it look like omp's.
+/// Returns the types of entries that only omp writes: in another agent's file they would make it
+/// look like omp's.
 pub(crate) fn types() -> &'static [&'static str] {
     &KNOWN[2..]
 }
@@ -176,7 +177,7 @@ pub(crate) fn restored(entry: NewEntry) -> NewEntry {
     }
 }
 
-/// A record of type `title` is the title slot unless it has a place in the tree.
+/// Returns whether a record is the title slot: it has the type `title` and no place in the tree.
 fn is_title_slot(record: &[u8]) -> bool {
     json::get(record, "v").and_then(number) == Some(1.0) && json::get(record, "id").is_none()
 }

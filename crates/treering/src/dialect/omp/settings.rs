@@ -89,7 +89,7 @@ impl Settings {
         }
     }
 
-    /// Everything, named as omp names it; `null` is what omp leaves undefined.
+    /// Returns everything, named as omp names it; `null` is what omp leaves undefined.
     pub(super) fn finish(self) -> Vec<(&'static str, Vec<u8>)> {
         let or_null = |value: Value| value.unwrap_or_else(|| b"null".to_vec());
         let default = self.models.iter().find(|(role, _)| role == DEFAULT);

@@ -94,7 +94,7 @@ impl Codec for Operator {
 pub(super) use decode::decode;
 pub(super) use encode::encode;
 
-/// The documentation names the header differently from the program.
+/// Returns the documentation names the header differently from the program.
 fn is_header(type_name: &str) -> bool {
     matches!(type_name, "session" | "session_header")
 }

@@ -68,7 +68,7 @@ impl Object {
         self
     }
 
-    /// Nothing if there is no value.
+    /// Writes a member, if it has a value.
     pub(super) fn maybe(&mut self, key: &str, value: Option<&[u8]>) -> &mut Self {
         if let Some(value) = value {
             self.raw(key, value);
