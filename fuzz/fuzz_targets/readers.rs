@@ -53,5 +53,5 @@ fuzz_target!(|bytes: &[u8]| {
         entry.more_messages().for_each(|message| drop(message.text()));
     }
     session.findings().expect("findings never fail");
-    session.examine().expect("nor does a closer look");
+    session.all_findings().expect("nor does a closer look");
 });

@@ -9,7 +9,7 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::Barrier;
 use treering::session::{Creation, Durability};
-use treering::{Message, Session, SessionOptions};
+use treering::{CreateOptions, Message, Session};
 
 /// The number of bytes of text in a message.
 const BYTES: usize = 1024;
@@ -109,7 +109,7 @@ fn per_second(threads: usize, times: usize, work: impl Fn() + Sync) -> f64 {
 }
 
 fn create(dir: &Path, durability: Durability) -> Session {
-    let options = SessionOptions { creation: Creation::AtOnce, durability, ..Default::default() };
+    let options = CreateOptions::new().creation(Creation::AtOnce).durability(durability);
     Session::create_at(dir.join("session.jsonl"), "/project", options).unwrap()
 }
 

@@ -6,7 +6,7 @@ use crate::measure::{self, Stat, ms};
 use crate::table::{self, Row};
 use std::path::Path;
 use treering::compaction::{CompactionPlan, CompactionSettings, Preparation};
-use treering::{Message, NewEntry, Session, SessionOptions};
+use treering::{CreateOptions, Message, NewEntry, Session};
 
 pub(crate) fn rows(bench: &Bench) -> Vec<Row> {
     // All of them are in the context: nothing was compacted before.
@@ -52,7 +52,7 @@ fn compaction(session: &Session) -> CompactionPlan {
 
 /// A session of about 700 bytes an entry in which two take turns.
 fn write_talk(path: &Path, entries: u64) {
-    let session = Session::create_at(path, "/project", SessionOptions::default()).unwrap();
+    let session = Session::create_at(path, "/project", CreateOptions::new()).unwrap();
     let turn = |number: u64| {
         let question = format!("question {number} {}", "word ".repeat(40));
         let answer = format!("answer {number} {}", "word ".repeat(120));

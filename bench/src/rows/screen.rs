@@ -7,7 +7,7 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use std::ops::ControlFlow;
 use std::path::Path;
-use treering::{Message, NewEntry, Session, SessionOptions};
+use treering::{CreateOptions, Message, NewEntry, Session};
 use treering_display::tree::Outline;
 use treering_tui::TerminalEvent;
 use treering_tui::keys::Key;
@@ -84,7 +84,7 @@ fn press_all(
 
 /// Two sides take turns; every hundredth turn begins a new branch.
 fn write(path: &Path) {
-    let session = Session::create_at(path, "/project", SessionOptions::default()).unwrap();
+    let session = Session::create_at(path, "/project", CreateOptions::new()).unwrap();
     let mut number = 0;
     while number < ENTRIES {
         let turn = |number: u64| {

@@ -10,7 +10,7 @@ use crate::{last_session, sessions};
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
-use treering::{Catalog, Session, SessionOptions};
+use treering::{Catalog, CreateOptions, Session};
 use treering_agent::AgentSession;
 use treering_index::SessionIndex;
 use treering_index::housekeeping::Trash;
@@ -216,7 +216,7 @@ pub(crate) fn begin() -> Result<Session, Failure> {
         let what = "cannot find a home directory for the session";
         Failure::with_hint(what, "name a file: `treering chat --new FILE.jsonl`")
     })?;
-    Ok(Catalog::new(own).create(current_dir()?, SessionOptions::default())?)
+    Ok(Catalog::new(own).create(current_dir()?, CreateOptions::new())?)
 }
 
 /// A failure on one line.

@@ -8,12 +8,12 @@
 //! report says them.
 //!
 //! ```
-//! use treering::{Message, Session, SessionOptions};
+//! use treering::{Message, Session, CreateOptions};
 //! use treering::session::Creation;
 //! use treering_redact::{Options, Redactor};
 //! # let dir = tempfile::tempdir()?;
 //! # let path = dir.path().join("a.jsonl");
-//! # let options = SessionOptions { creation: Creation::AtOnce, ..SessionOptions::default() };
+//! # let options = CreateOptions::new().creation(Creation::AtOnce);
 //! let session = Session::create_at(&path, "/project", options)?;
 //! let key = format!("ghp_{}", "a1B2c3D4".repeat(5));
 //! let id = session.append(Message::user(&format!("the key is {key}")))?;

@@ -4,7 +4,7 @@
 //! newest entries matter most: they are collected backwards until the budget is spent. Tool results
 //! are left out, because the calls say what was done; file lists come from all of it.
 
-use crate::compaction::{FileOps, conversation_text, estimate_tokens};
+use crate::compaction::{FileOps, SummarySource, conversation_text, estimate_tokens};
 use crate::context::{ContextMessage, Edits};
 use crate::entry::{Kind, NewEntry, Role};
 use crate::error::Result;
@@ -125,21 +125,20 @@ impl AbandonedBranch {
     }
 
     /// Returns the summary as an entry to be appended where the leaf moves to. `from` is the leaf
-    /// that is left. `hook` are the details of a summary that an extension supplied (`Some(None)`:
-    /// without any); its text is taken as it is.
+    /// that is left. The answer of a summarizer is composed with the lists of files; the text of an
+    /// extension is taken as it is.
     pub fn entry(
         &self,
         from: Option<&EntryId>,
         answer: &str,
-        hook: Option<Option<&[u8]>>,
+        source: SummarySource<'_>,
     ) -> Result<NewEntry> {
-        let entry = |text: &str| NewEntry::branch_summary(from, text);
-        match hook {
-            None => entry(&self.compose(answer)).with("details", &self.file_ops.lists().to_json()),
-            Some(None) => entry(answer).with("fromHook", b"true"),
-            Some(Some(details)) => {
-                entry(answer).with("details", details)?.with("fromHook", b"true")
+        match source {
+            SummarySource::Summarizer => {
+                let entry = NewEntry::branch_summary(from, &self.compose(answer));
+                entry.with("details", &self.file_ops.lists().to_json())
             }
+            SummarySource::Extension { .. } => source.mark(NewEntry::branch_summary(from, answer)),
         }
     }
 

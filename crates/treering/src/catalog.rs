@@ -13,7 +13,7 @@ use crate::id::SessionId;
 use crate::json;
 use crate::load::Loaded;
 use crate::log::{InMemoryFile, Joined, Listed};
-use crate::session::{Creation, Session, SessionOptions, location};
+use crate::session::{CreateOptions, Session, location};
 use crate::snapshot::{Bodies, Snapshot};
 use crate::time;
 use crate::tree::Row;
@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant, SystemTime};
 
-/// A root directory with one directory of sessions for each project.
+/// A root directory with one directory of sessions for each project, or one directory for all.
 ///
 /// ```
 /// # let root = tempfile::tempdir()?;
@@ -38,6 +38,8 @@ use std::time::{Duration, Instant, SystemTime};
 #[derive(Debug, Clone)]
 pub struct Catalog {
     root: PathBuf,
+    /// Whether sessions of all projects are in the root itself.
+    is_flat: bool,
 }
 
 /// A session in a list.
@@ -104,77 +106,101 @@ pub struct Progress {
 }
 
 impl Catalog {
-    /// The catalog of the sessions under `root`.
+    /// Returns the catalog of the sessions under `root`, with a directory for each project.
     pub fn new(root: impl Into<PathBuf>) -> Self {
-        Catalog { root: root.into() }
+        Catalog { root: root.into(), is_flat: false }
+    }
+
+    /// Returns the catalog of the sessions in one directory, whatever their projects.
+    ///
+    /// ```
+    /// use treering::{Catalog, CreateOptions};
+    /// let catalog = Catalog::flat("/tmp/sessions");
+    /// let session = catalog.create("/home/me/project", CreateOptions::new())?;
+    /// assert_eq!(session.path().unwrap().parent().unwrap(), "/tmp/sessions");
+    /// # Ok::<(), treering::Error>(())
+    /// ```
+    pub fn flat(directory: impl Into<PathBuf>) -> Self {
+        Catalog { root: directory.into(), is_flat: true }
     }
 
     /// The directory of a project's sessions.
     pub fn dir_for(&self, cwd: impl AsRef<Path>) -> PathBuf {
-        location::project_directory(&self.root, cwd.as_ref())
+        match self.is_flat {
+            true => self.root.clone(),
+            false => location::project_directory(&self.root, cwd.as_ref()),
+        }
     }
 
-    fn dir(&self, cwd: &Path, options: &SessionOptions) -> PathBuf {
-        options.dir.clone().unwrap_or_else(|| self.dir_for(cwd))
-    }
-
-    /// A new session for a project. Its file comes with its first message, unless the options say
+    /// Creates a session for a project. Its file comes with its first message, unless the options say
     /// otherwise.
-    pub fn create(&self, cwd: impl AsRef<Path>, mut options: SessionOptions) -> Result<Session> {
+    pub fn create(&self, cwd: impl AsRef<Path>, mut options: CreateOptions) -> Result<Session> {
         let cwd = fs::absolute(cwd.as_ref());
-        let id = options.id.take().unwrap_or_else(SessionId::generate);
+        let id = options.session.id.clone().unwrap_or_else(SessionId::generate).checked()?;
         // The clock is read once: the name of the file and its header tell the same time.
         let created = time::now();
         let name = location::file_name(&time::format(created), id.as_str());
-        let path = self.dir(&cwd, &options).join(name);
-        options.id = Some(id);
+        let path = self.dir_for(&cwd).join(name);
+        if !options.session.is_headerless {
+            options.session.id = Some(id);
+        }
         Session::create_with(&path, &cwd, options, created)
     }
 
-    /// The project's latest session, or a new one.
+    /// Opens the project's latest session, or creates one if there is none.
+    ///
+    /// If the options name an id, only the session with that id is continued. What else they say about
+    /// the beginning of a session, and the rule of creation, is for a new one.
     pub fn continue_recent(
         &self,
         cwd: impl AsRef<Path>,
-        options: SessionOptions,
+        options: CreateOptions,
     ) -> Result<Session> {
         let cwd = fs::absolute(cwd.as_ref());
-        let mut files: Vec<(SystemTime, PathBuf)> = session_files(&self.dir(&cwd, &options))?
+        let mut files: Vec<(SystemTime, PathBuf)> = session_files(&self.dir_for(&cwd))?
             .into_iter()
             .filter_map(|path| Some((path.metadata().ok()?.modified().ok()?, path)))
             .collect();
         files.sort();
+        let wanted = options.session.id.as_ref();
+        let is_wanted = |header: &Header| {
+            belongs(&header.cwd, &cwd) && wanted.is_none_or(|id| id.as_str() == header.id)
+        };
         for (_, path) in files.into_iter().rev() {
-            let header = read_header(&path);
-            if header.is_some_and(|header| belongs(&header.cwd, &cwd)) {
-                return Session::open_with(path, options);
+            if read_header(&path).is_some_and(|header| is_wanted(&header)) {
+                return Session::open_with(path, options.to_open());
             }
         }
         self.create(cwd, options)
     }
 
-    /// A new session for a project with everything that the session at `source` holds. It is in the
-    /// dialect of its source, or in pi's if treering never writes the source's, and was read again and
-    /// compared with it before it got its name.
+    /// Creates a session for a project with everything that the session at `source` holds. It is in
+    /// the dialect of its source, or in pi's if treering never writes the source's, unless the options
+    /// name another, and was read again and compared with it before it got its name.
+    ///
+    /// The new session is in the catalog's directory for the project, unless the options name one.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidOption`] if the options name a root or a project of their own.
     pub fn fork_from(
         &self,
         source: impl AsRef<Path>,
         cwd: impl AsRef<Path>,
-        options: SessionOptions,
+        options: ForkOptions,
     ) -> Result<Session> {
+        if options.root.is_some() || options.cwd.is_some() {
+            let why = "the root is the catalog's, and the project is an argument of its own";
+            return Err(Error::InvalidOption(why.to_owned()));
+        }
         let (source, cwd) = (fs::absolute(source.as_ref()), fs::absolute(cwd.as_ref()));
         let session = Session::open(&source)?;
         if session.view().size().map_err(Error::io(&source, "read"))? == 0 {
             let reason = "it is empty".to_owned();
             return Err(Error::NotASession { path: source, reason });
         }
-        session.fork_whole(ForkOptions {
-            dir: Some(self.dir(&cwd, &options)),
-            cwd: Some(cwd),
-            id: options.id,
-            creation: Creation::AtOnce,
-            durability: options.durability,
-            ..ForkOptions::default()
-        })
+        let dir = options.dir.clone().unwrap_or_else(|| self.dir_for(&cwd));
+        session.fork_whole(ForkOptions { dir: Some(dir), cwd: Some(cwd), ..options })
     }
 
     /// The file of the session with exactly this id, wherever under the root it is.

@@ -53,13 +53,13 @@ impl Session {
         &self,
         entries: impl IntoIterator<Item = impl AsRef<str>>,
     ) -> Result<Vec<EntryId>> {
-        self.edit_context(&self.plan_drop(entries)?)
+        self.apply_edit(&self.plan_drop(entries)?)
     }
 
     /// Gives an entry another text in the context of this branch, from here on. A message keeps its
     /// tool calls, and nothing else. Returns the id of the context edit.
     pub fn replace_in_context(&self, entry: impl AsRef<str>, text: &str) -> Result<EntryId> {
-        let mut ids = self.edit_context(&self.plan_replace(entry, text)?)?;
+        let mut ids = self.apply_edit(&self.plan_replace(entry, text)?)?;
         ids.pop().ok_or_else(|| Error::InvalidEntry("nothing to append".into()))
     }
 
@@ -69,7 +69,7 @@ impl Session {
         &self,
         entries: impl IntoIterator<Item = impl AsRef<str>>,
     ) -> Result<Vec<EntryId>> {
-        self.edit_context(&self.plan_restore(entries)?)
+        self.apply_edit(&self.plan_restore(entries)?)
     }
 
     /// Plans [`drop_from_context`](Session::drop_from_context) and changes nothing.
@@ -132,7 +132,7 @@ impl Session {
     }
 
     /// Does what was planned, in one write, under the leaf it was planned for.
-    pub fn edit_context(&self, plan: &EditPlan) -> Result<Vec<EntryId>> {
+    pub fn apply_edit(&self, plan: &EditPlan) -> Result<Vec<EntryId>> {
         self.append_all(&plan.entries)
     }
 }

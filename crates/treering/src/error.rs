@@ -105,6 +105,9 @@ pub enum Error {
     /// A session id that cannot be part of a file name.
     #[error("{}", InvalidSessionId(.0.clone()))]
     InvalidSessionId(String),
+    /// Options that contradict each other, or the session that they are for. Nothing was changed.
+    #[error("invalid options: {0}")]
+    InvalidOption(String),
     /// An entry that cannot be written.
     #[error("invalid entry: {0}")]
     InvalidEntry(String),

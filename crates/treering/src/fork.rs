@@ -7,7 +7,7 @@
 use crate::convert::{self, Conversion, Extent};
 use crate::dialect::Dialect;
 use crate::dialect::facts::LeafParent;
-use crate::entry::{Kind, Role};
+use crate::entry::Kind;
 use crate::error::{Error, Result};
 use crate::fs;
 use crate::header::Header;
@@ -18,7 +18,7 @@ use crate::position::Position;
 use crate::session::copy::{PathCopy, whole};
 use crate::session::publish::write_verified;
 use crate::session::state::{Backing, State};
-use crate::session::{Creation, Durability, Session, SessionOptions, location};
+use crate::session::{Creation, Durability, OpenOptions, Session, location};
 use crate::snapshot::{Bodies, Snapshot};
 use crate::tree::Row;
 use std::io::{self, Write};
@@ -42,7 +42,8 @@ pub struct ForkOptions {
     pub cwd: Option<PathBuf>,
     /// The new session's id; a UUID if `None`.
     pub id: Option<SessionId>,
-    /// When the new session's file is created, if the path holds no message yet.
+    /// When the new session's file is created: at once, if the entries that are forked hold the message
+    /// that the rule waits for.
     pub creation: Creation,
     /// The durability of appends to the new session.
     pub durability: Durability,
@@ -135,7 +136,7 @@ impl<'a> Fork<'a> {
             return Err(Error::ReadOnlyDialect(dialect));
         }
         let cwd = cwd.unwrap_or_else(|| source.cwd().into());
-        let id = id.unwrap_or_else(SessionId::generate);
+        let id = id.unwrap_or_else(SessionId::generate).checked()?;
         let parent = path.as_deref().map(|path| fs::absolute(path).to_string_lossy().into_owned());
         let header = Header::new(&id, &cwd, parent.as_deref());
         let directory = match (dir, &path) {
@@ -154,10 +155,10 @@ impl<'a> Fork<'a> {
 
     fn make(self) -> Result<Session> {
         match &self.target {
-            Some(target) if self.creation == Creation::AtOnce || self.has_conversation() => {
+            Some(target) if self.is_file_due() => {
                 self.write_file(target)?;
                 let (creation, durability) = (self.creation, self.durability);
-                let options = SessionOptions { creation, durability, ..Default::default() };
+                let options = OpenOptions { creation, durability };
                 Session::open_with(target, options)
             }
             _ => self.hold(),
@@ -171,9 +172,11 @@ impl<'a> Fork<'a> {
         }
     }
 
-    fn has_conversation(&self) -> bool {
+    /// Returns whether the entries of the fork demand its file, by the rule of its creation.
+    fn is_file_due(&self) -> bool {
         let role = |row: Row| self.from.view.tree().node(row).role();
-        self.rows().into_iter().any(|row| matches!(role(row), Some(Role::User | Role::Assistant)))
+        self.creation == Creation::AtOnce
+            || self.rows().into_iter().any(|row| self.creation.is_due_with(role(row)))
     }
 
     /// Returns the conversion that makes the fork; `None` if records are copied.

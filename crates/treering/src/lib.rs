@@ -71,7 +71,7 @@ pub use fork::ForkOptions;
 pub use header::Header;
 pub use id::{EntryId, InvalidSessionId, SessionId};
 pub use position::Position;
-pub use session::{Session, SessionOptions};
+pub use session::{CreateOptions, OpenOptions, Session};
 pub use tree::Tree;
 
 /// Requests of model providers, built from a context.

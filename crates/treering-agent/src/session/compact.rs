@@ -13,6 +13,7 @@ use crate::hooks::{
 use crate::summarizer::{Summarizer, SummaryError};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
+use treering::compaction::SummarySource;
 use treering::compaction::{
     CompactionSettings, Preparation, Prepared, prefix_request, summary_request,
 };
@@ -186,7 +187,10 @@ impl AgentSession {
                         Asked::Answered(text, usage) => (text, usage),
                     },
                 };
-                (with_usage(prepared.entry(&text, None)?, usage.as_ref())?, usage)
+                (
+                    with_usage(prepared.entry(&text, SummarySource::Summarizer)?, usage.as_ref())?,
+                    usage,
+                )
             }
         };
         if guard.cancel.is_cancelled() {
@@ -312,5 +316,5 @@ fn supplied_entry(
         }
     }
     let details = supplied.summary.details.as_deref();
-    Ok(prepared.entry(&supplied.summary.text, Some(details))?)
+    Ok(prepared.entry(&supplied.summary.text, SummarySource::Extension { details })?)
 }

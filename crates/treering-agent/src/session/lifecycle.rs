@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError};
 use tokio_util::sync::CancellationToken;
 use treering::entry::Body;
-use treering::{Catalog, EntryId, ForkOptions, Role, Session, SessionOptions};
+use treering::{Catalog, CreateOptions, EntryId, ForkOptions, Role, Session};
 
 /// The outcome of a change of sessions.
 #[derive(Debug, Clone)]
@@ -67,7 +67,7 @@ impl AgentSession {
         let guard = self.busy.begin(Operation::Switch, cancel)?;
         let file = file.as_ref().to_owned();
         let before = BeforeSwitch { reason: SwitchReason::Resume, target: Some(file.clone()) };
-        let open = move |old: &Session| Session::open_with(&file, old.options());
+        let open = move |old: &Session| Session::open_with(&file, old.open_options());
         let done = self.replace(&guard, before, open).await;
         drop(guard);
         self.act().await;
@@ -112,7 +112,7 @@ impl AgentSession {
         let root = self.settings().sessions_root.clone();
         let new = look(&old, move |old| match leaf {
             Some(leaf) => {
-                let SessionOptions { creation, durability, .. } = old.options();
+                let CreateOptions { creation, durability, .. } = old.create_options();
                 let options = ForkOptions { root, creation, durability, ..Default::default() };
                 old.fork(leaf.as_str(), options)
             }
@@ -187,17 +187,18 @@ fn begin_beside(
     parent: Option<PathBuf>,
     root: Option<PathBuf>,
 ) -> Result<Session, treering::Error> {
-    let options = SessionOptions { parent_session: parent, ..old.options() };
-    let Some(beside) = options.dir.clone() else {
+    let mut options = old.create_options();
+    options.session.parent_session = parent;
+    let Some(beside) = old.path().and_then(|path| path.parent().map(Path::to_owned)) else {
         return Ok(Session::in_memory(old.cwd()));
     };
-    let (from, to) = (old.dialect(), options.dialect);
+    let (from, to) = (old.dialect(), options.session.dialect.unwrap_or_default());
     let dir = match root {
         _ if from == to => beside,
         Some(root) => Catalog::new(root).dir_for(old.cwd()),
         None => return Err(treering::Error::NoForkDirectory { from, to }),
     };
-    Catalog::new(&dir).create(old.cwd(), SessionOptions { dir: Some(dir.clone()), ..options })
+    Catalog::flat(dir).create(old.cwd(), options)
 }
 
 /// Returns the last entry that a fork keeps, if any, and the text for the editor.

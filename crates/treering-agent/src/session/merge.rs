@@ -82,7 +82,7 @@ impl AgentSession {
             if guard.cancel.is_cancelled() {
                 return Ok(MergeOutcome::Aborted);
             }
-            let merged = session.merge_full(&plan)?;
+            let merged = session.apply_merge(&plan)?;
             (merged.record, merged.copies, None)
         } else {
             let focus = options.custom_instructions.as_deref();

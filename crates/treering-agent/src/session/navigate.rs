@@ -7,6 +7,7 @@ use crate::hooks::{BeforeTree, HookOutcome, SuppliedSummary, TreeMove, TreeOverr
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 use treering::branch_summary::{AbandonedBranch, branch_budget};
+use treering::compaction::SummarySource;
 use treering::entry::Body;
 use treering::usage::{Branch, Usage};
 use treering::{Entry, EntryId, NewEntry, Role, Session};
@@ -230,7 +231,8 @@ impl AgentSession {
         supplied: &Option<SuppliedSummary>,
     ) -> Result<(Option<NewEntry>, Option<Usage>), AgentError> {
         if let Some(supplied) = supplied {
-            let entry = branch.entry(from, &supplied.text, Some(supplied.details.as_deref()))?;
+            let details = supplied.details.as_deref();
+            let entry = branch.entry(from, &supplied.text, SummarySource::Extension { details })?;
             return Ok((Some(entry), None));
         }
         if let Some(text) = &pending.options.given_summary {
@@ -243,7 +245,7 @@ impl AgentSession {
         let focus = options.custom_instructions.as_deref();
         let alone = options.replace_instructions;
         let answer = self.ask_about_branch(&guard.cancel, &branch.messages, focus, alone).await?;
-        let entry = branch.entry(from, &answer.text, None)?;
+        let entry = branch.entry(from, &answer.text, SummarySource::Summarizer)?;
         Ok((Some(with_usage(entry, answer.usage.as_ref())?), answer.usage))
     }
 }

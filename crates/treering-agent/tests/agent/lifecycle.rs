@@ -6,7 +6,7 @@ use crate::support::talk::{Home, append, lines, user};
 use std::path::PathBuf;
 use std::sync::Arc;
 use treering::session::{Creation, Durability};
-use treering::{Error, Session, SessionOptions};
+use treering::{CreateOptions, Error, Session};
 use treering_agent::{
     AgentError, AgentSession, AgentSettings, CancellationToken, Decision, Event, ForkPosition,
     Forked, Operation, Replaced, StartReason, SwitchReason,
@@ -74,18 +74,19 @@ async fn options_go_from_session_to_session() {
     for durability in [Durability::Each, Durability::BATCHED, Durability::None] {
         for creation in [Creation::AtOnce, Creation::FirstAssistantMessage] {
             let path = dir.path().join(format!("{durability:?}-{creation:?}.jsonl"));
-            let options = SessionOptions { durability, creation, ..Default::default() };
+            let options = CreateOptions::new().durability(durability).creation(creation);
             let session = Session::create_at(&path, "/project", options).unwrap();
             let Forest { u1, u2, .. } = forest(&session);
             let agent = AgentSession::new(session);
             let check = |what: &str| {
-                let options = agent.session().options();
+                let options = agent.session().create_options();
                 assert_eq!(
                     (options.durability, options.creation),
                     (durability, creation),
                     "{what}"
                 );
-                assert_eq!(options.dir.as_deref(), Some(dir.path()), "{what}");
+                let path = agent.session().path().unwrap();
+                assert_eq!(path.parent(), Some(dir.path()), "{what}");
             };
             forked(agent.fork(u2.as_str(), ForkPosition::At, &none()).await);
             check("fork");

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use tempfile::TempDir;
 use treering::session::Creation;
-use treering::{Dialect, EntryId, NewEntry, Position, Session, SessionOptions};
+use treering::{CreateOptions, Dialect, EntryId, NewEntry, Position, Session};
 use treering_agent::{AgentSession, NavigateOptions, Navigation};
 
 fn file(content: &str) -> (TempDir, PathBuf) {
@@ -59,7 +59,7 @@ async fn chimera_branching() {
     for dialect in [Dialect::Pi, Dialect::Chimera] {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("session.jsonl");
-        let options = SessionOptions { dialect, ..Default::default() };
+        let options = CreateOptions::new().dialect(dialect);
         let agent = AgentSession::new(Session::create_at(&path, "/p", options).unwrap());
         let id1 = agent.session().append(user("Hello")).unwrap();
         let id2 = agent.session().append(answer("Hi there")).unwrap();
@@ -472,11 +472,8 @@ async fn operators_leaf_entry() {
 fn nothing_is_written_before_the_first_answer() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("s.jsonl");
-    let options = SessionOptions {
-        dialect: Dialect::Operator,
-        creation: Creation::FirstAssistantMessage,
-        ..Default::default()
-    };
+    let options =
+        CreateOptions::new().dialect(Dialect::Operator).creation(Creation::FirstAssistantMessage);
     let session = Session::create_at(&path, "/p", options).unwrap();
     session.append(user("one")).unwrap();
     assert!(!path.exists());

@@ -10,7 +10,7 @@ use std::io::{self, BufRead, ErrorKind, Write};
 use std::path::PathBuf;
 use treering::context::Model;
 use treering::session::{Creation, Durability};
-use treering::{Dialect, Error, Message, NewEntry, Position, Session, SessionOptions};
+use treering::{CreateOptions, Dialect, Error, Message, NewEntry, OpenOptions, Position, Session};
 
 /// Append entries to a session; a file that does not exist is created
 ///
@@ -121,7 +121,7 @@ struct Writer<'a> {
 impl<'a> Writer<'a> {
     fn open(args: &'a Args, out: &mut Output) -> Result<Self, Failure> {
         let mut writer = Writer { args, session: None, expected: None, unheard: false };
-        match Session::open_with(&args.file, writer.options()) {
+        match Session::open_with(&args.file, writer.open_options()) {
             Ok(session) => {
                 warn_of_findings(&session, &args.file, out)?;
                 writer.take_place(session)?;
@@ -138,14 +138,8 @@ impl<'a> Writer<'a> {
         Ok(writer)
     }
 
-    fn options(&self) -> SessionOptions {
-        SessionOptions {
-            // A printed id promises that the entry is in the file, message or not.
-            creation: Creation::AtOnce,
-            dialect: self.args.dialect,
-            durability: self.args.durability.into(),
-            ..SessionOptions::default()
-        }
+    fn open_options(&self) -> OpenOptions {
+        OpenOptions::new().durability(self.args.durability.into())
     }
 
     /// Goes where the arguments say.
@@ -168,9 +162,14 @@ impl<'a> Writer<'a> {
                 Failure::message(format!("cannot determine the current directory: {error}"))
             })?,
         };
-        match Session::create_at(file, cwd, self.options()) {
+        // A printed id promises that the entry is in the file, message or not.
+        let options = CreateOptions::new()
+            .creation(Creation::AtOnce)
+            .dialect(self.args.dialect)
+            .durability(self.args.durability.into());
+        match Session::create_at(file, cwd, options) {
             // Another process created it in the meantime: its session is the one to append to.
-            Err(Error::AlreadyExists(_)) => Ok(Session::open_with(file, self.options())?),
+            Err(Error::AlreadyExists(_)) => Ok(Session::open_with(file, self.open_options())?),
             session => Ok(session?),
         }
     }

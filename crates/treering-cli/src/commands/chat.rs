@@ -10,7 +10,7 @@ use crate::output::{self, Output, json_string, json_string_or_null};
 use crate::text::{safe_line, safe_lines, shell_word};
 use std::io::{self, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
-use treering::{Session, SessionOptions};
+use treering::{CreateOptions, Session};
 use treering_agent::{
     AgentError, AgentSession, CancellationToken, ChatModel, Delta, OnDelta, Provider, TurnEnd,
     TurnReport,
@@ -90,7 +90,7 @@ fn prompt(args: &Args) -> Result<Option<String>, Failure> {
 fn session(args: &Args) -> Result<Session, Failure> {
     match &args.session {
         Some(file) if args.new => {
-            Ok(Session::create_at(file, interface::current_dir()?, SessionOptions::default())?)
+            Ok(Session::create_at(file, interface::current_dir()?, CreateOptions::new())?)
         }
         Some(file) => interface::open(file),
         None => interface::begin(),

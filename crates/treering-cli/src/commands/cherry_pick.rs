@@ -8,7 +8,7 @@ use crate::text::{count, safe_line};
 use crate::typed::TypedSelection;
 use std::io::{self, Write};
 use std::path::PathBuf;
-use treering::merge::{Pick, Repeated};
+use treering::merge::{PickPlan, Repeated};
 use treering::{EntryId, Session};
 use treering_display::preview_line::Calls;
 
@@ -43,7 +43,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     let source = other.as_ref().unwrap_or(&session);
     let repeated = if args.force { Repeated::Copied } else { Repeated::Skipped };
     let pick = session.plan_pick(source, &args.selection.resolve(source)?, repeated)?;
-    let copies = if args.dry_run { Vec::new() } else { session.pick(&pick)? };
+    let copies = if args.dry_run { Vec::new() } else { session.apply_pick(&pick)? };
     match args.json {
         true => Ok(write_json(&pick, &copies, out)?),
         false => write_for_people(source, &session, &pick, &copies, out),
@@ -53,7 +53,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
 fn write_for_people(
     source: &Session,
     session: &Session,
-    pick: &Pick,
+    pick: &PickPlan,
     copies: &[EntryId],
     out: &mut Output,
 ) -> Result<(), Failure> {
@@ -96,7 +96,7 @@ fn write_for_people(
     Ok(())
 }
 
-fn write_json(pick: &Pick, copies: &[EntryId], out: &mut Output) -> io::Result<()> {
+fn write_json(pick: &PickPlan, copies: &[EntryId], out: &mut Output) -> io::Result<()> {
     let pair = |out: &mut Output, at: usize, keys: [&str; 2], from: &str, other: Option<&str>| {
         let comma = if at > 0 { "," } else { "" };
         write!(out, "{comma}{{\"{}\":", keys[0])?;

@@ -8,7 +8,7 @@ use crate::text::{safe_line, shell_word};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use treering::session::Creation;
-use treering::{NewEntry, Session, SessionOptions};
+use treering::{CreateOptions, NewEntry, Session};
 
 /// Write a small session to play with, and show it
 #[derive(Debug, clap::Args)]
@@ -30,7 +30,7 @@ pub(crate) fn write(dir: Option<&Path>) -> Result<Session, Failure> {
         Some(dir) => dir.to_owned(),
         None => scratch_dir()?,
     };
-    let options = SessionOptions { creation: Creation::AtOnce, ..SessionOptions::default() };
+    let options = CreateOptions::new().creation(Creation::AtOnce);
     let session = Session::create_at(dir.join(FILE), super::fork::absolute(&dir)?, options)?;
     tell(&session)?;
     Ok(session)

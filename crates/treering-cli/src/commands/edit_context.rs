@@ -64,7 +64,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
             ("restored", session.plan_restore(resolve(entries, &session)?)?)
         }
     };
-    let edits = if args.dry_run { Vec::new() } else { session.edit_context(&plan)? };
+    let edits = if args.dry_run { Vec::new() } else { session.apply_edit(&plan)? };
     if args.json {
         return Ok(write_json(&plan, &edits, out)?);
     }

@@ -62,7 +62,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
 
 fn upgrade(file: &Path, args: &Args) -> Result<Option<Upgrade>, Failure> {
     let session = Session::open(file)?;
-    let planned = session.planned_upgrade()?;
+    let planned = session.plan_upgrade()?;
     if args.dry_run || planned.is_none() {
         return Ok(planned);
     }

@@ -5,12 +5,12 @@ use proptest::prelude::*;
 use std::collections::HashMap;
 use std::sync::Arc;
 use treering::storage::MemoryJournal;
-use treering::{Session, SessionOptions};
+use treering::{CreateOptions, Session};
 use treering_testkit::generate::small;
 
 fn session(bytes: &[u8]) -> Session {
     let journal = Arc::new(MemoryJournal::new(bytes.to_vec()));
-    Session::in_journal(journal, "/project", SessionOptions::default()).unwrap()
+    Session::in_journal(journal, "/project", CreateOptions::new()).unwrap()
 }
 
 /// Returns the gutter and the id of each row, one per line.

@@ -54,7 +54,7 @@ fn a_subtree_stands_alone() {
     assert_eq!(copy.tree().label("a6"), Some("fast import"));
     assert_eq!(copy.tree().label("u2"), None);
     assert!(copy.findings().unwrap().is_empty());
-    assert!(copy.examine().unwrap().is_empty(), "{:?}", copy.examine());
+    assert!(copy.all_findings().unwrap().is_empty(), "{:?}", copy.all_findings());
     // The leaf is inside the part and is kept; the compaction keeps its entries as far as they are
     // inside.
     assert_eq!(copy.context().unwrap(), session.context().unwrap());
@@ -87,7 +87,7 @@ fn what_others_say_about_a_subtree_comes_along() {
     session.label("b1", None).unwrap();
     let (_dir, copy) = reopened(&subtree("u3"), &session);
     assert_eq!(copy.tree().label("b1"), None);
-    assert!(copy.examine().unwrap().is_empty(), "{:?}", copy.examine());
+    assert!(copy.all_findings().unwrap().is_empty(), "{:?}", copy.all_findings());
 }
 
 #[test]

@@ -1,6 +1,6 @@
 use crate::support::{Home, pi};
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
-use treering::{Dialect, Message, Session, SessionOptions};
+use treering::{CreateOptions, Dialect, Message, Session};
 
 const CLAUDE: &str = r#"{"parentUuid":null,"isSidechain":false,"cwd":"/p","sessionId":"s","type":"user","message":{"role":"user","content":"Look."},"uuid":"u1","timestamp":"2026-01-05T09:01:00.000Z"}
 {"parentUuid":"u1","isSidechain":false,"cwd":"/p","sessionId":"s","type":"assistant","message":{"id":"m1","role":"assistant","model":"oak","content":[{"type":"text","text":"Yes."}]},"uuid":"a1","timestamp":"2026-01-05T09:02:00.000Z"}
@@ -16,7 +16,7 @@ const CODEX: &str = r#"{"timestamp":"2026-01-05T09:00:00.000Z","type":"session_m
 "#;
 
 fn create(home: &Home, dialect: Dialect, file: &str) {
-    let options = SessionOptions { dialect, ..SessionOptions::default() };
+    let options = CreateOptions::new().dialect(dialect);
     let session = Session::create_at(home.at(file), "/p", options).unwrap();
     session.append(Message::user(format!("I use {dialect}."))).unwrap();
     session.append(Message::assistant("acme", "oak", "Good.")).unwrap();

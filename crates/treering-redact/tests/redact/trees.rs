@@ -165,8 +165,7 @@ fn what_context_gives_away_is_found_without_it() {
 fn a_title_slot_keeps_its_length() {
     let dir = tempfile::tempdir().unwrap();
     let (path, copy) = (dir.path().join("s.jsonl"), dir.path().join("copy.jsonl"));
-    let options =
-        treering::SessionOptions { dialect: treering::Dialect::Omp, ..Default::default() };
+    let options = treering::CreateOptions::new().dialect(treering::Dialect::Omp);
     let session = Session::create_at(&path, "/project", options).unwrap();
     session.append(Message::user("hello")).unwrap();
     session.set_name(&format!("AKIA{}", upper(3, 16))).unwrap();

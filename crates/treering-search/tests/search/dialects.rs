@@ -1,12 +1,12 @@
 use crate::support::{Place, sessions, shown};
-use treering::{Dialect, Message, Session, SessionOptions};
+use treering::{CreateOptions, Dialect, Message, Session};
 
 #[test]
 fn every_dialect_that_treering_writes_has_hits() {
     for dialect in Dialect::ALL.into_iter().filter(|dialect| dialect.is_writable()) {
         let place = Place::empty();
         let path = place.file("s.jsonl");
-        let options = SessionOptions { dialect, ..SessionOptions::default() };
+        let options = CreateOptions::new().dialect(dialect);
         let session = Session::create_at(&path, "/p", options).unwrap();
         let first = session.append(Message::user("Where is the Café \"Noir\"?")).unwrap();
         session.append(Message::assistant("acme", "m", "The CAFÉ is\nclosed.")).unwrap();

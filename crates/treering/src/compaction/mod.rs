@@ -24,7 +24,7 @@ pub use text::{
 };
 
 use crate::context::{ContextMessage, Model};
-use crate::entry::Role;
+use crate::entry::{NewEntry, Role};
 use crate::error::Result;
 use crate::position::Position;
 use crate::session::Session;
@@ -84,6 +84,33 @@ impl CompactionSettings {
             reserve_tokens: own.reserve_tokens.unwrap_or(self.reserve_tokens),
             keep_recent_tokens: own.keep_recent_tokens.unwrap_or(self.keep_recent_tokens),
             ..self.clone()
+        }
+    }
+}
+
+/// The origin of a summary.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum SummarySource<'a> {
+    /// A summarizer made it of what the plan gave it.
+    #[default]
+    Summarizer,
+    /// An extension supplied it, with or without details of its own.
+    Extension {
+        /// A JSON value.
+        details: Option<&'a [u8]>,
+    },
+}
+
+impl SummarySource<'_> {
+    /// Adds what the entry of an extension's summary says about it.
+    pub(crate) fn mark(self, entry: NewEntry) -> Result<NewEntry> {
+        match self {
+            SummarySource::Summarizer => Ok(entry),
+            SummarySource::Extension { details: None } => entry.with("fromHook", b"true"),
+            SummarySource::Extension { details: Some(details) } => {
+                entry.with("details", details)?.with("fromHook", b"true")
+            }
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::files::FileOps;
 use super::plan::CompactionPlan;
-use super::{CompactionSettings, estimate, system};
+use super::{CompactionSettings, SummarySource, estimate, system};
 use crate::context::ContextMessage;
 use crate::entry::{NewEntry, Role};
 use crate::error::Result;
@@ -99,16 +99,14 @@ impl CompactionPlan {
 
 impl Prepared {
     /// Returns the compaction, with its summary: files as `details`, and the system messages as
-    /// one. `hook` are the details of a summary that an extension supplied (`Some(None)`: without
-    /// any).
-    pub fn entry(&self, summary: &str, hook: Option<Option<&[u8]>>) -> Result<NewEntry> {
+    /// one.
+    pub fn entry(&self, summary: &str, source: SummarySource<'_>) -> Result<NewEntry> {
         let now = time::now();
         let entry =
             NewEntry::compaction(summary, Some(&self.first_kept), self.tokens_before).at(now);
-        let mut entry = match hook {
-            None => entry.with("details", &self.file_ops.lists().to_json())?,
-            Some(None) => entry.with("fromHook", b"true")?,
-            Some(Some(details)) => entry.with("details", details)?.with("fromHook", b"true")?,
+        let mut entry = match source {
+            SummarySource::Summarizer => entry.with("details", &self.file_ops.lists().to_json())?,
+            SummarySource::Extension { .. } => source.mark(entry)?,
         };
         if let Some(message) = &self.system_message {
             let message = json::without(message, &["timestamp"]);

@@ -99,7 +99,7 @@ pub fn examine(path: impl AsRef<Path>) -> Result<Diagnosis> {
 impl Session {
     /// Reads all of the file and returns the findings, by line: see
     /// [`examine`](crate::doctor::examine).
-    pub fn examine(&self) -> Result<Vec<Finding>> {
+    pub fn all_findings(&self) -> Result<Vec<Finding>> {
         let state = self.state();
         findings(&state.journal, &state.loaded)
     }

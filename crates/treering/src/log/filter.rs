@@ -15,7 +15,7 @@ use std::io::{self, BufWriter, Write};
 ///
 /// ```
 /// use std::borrow::Cow;
-/// use treering::{Message, Session, SessionOptions};
+/// use treering::{Message, Session, CreateOptions};
 /// use treering::session::Creation;
 /// use treering::storage::LineFilter;
 ///
@@ -29,7 +29,7 @@ use std::io::{self, BufWriter, Write};
 /// }
 /// # let dir = tempfile::tempdir()?;
 /// # let path = dir.path().join("a.jsonl");
-/// # let options = SessionOptions { creation: Creation::AtOnce, ..SessionOptions::default() };
+/// # let options = CreateOptions::new().creation(Creation::AtOnce);
 /// let session = Session::create_at(&path, "/project", options)?;
 /// let id = session.append(Message::user("hello"))?;
 ///

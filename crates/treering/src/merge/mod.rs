@@ -16,7 +16,7 @@ mod target;
 pub use crate::branch_summary::MERGE_SUMMARY_PREAMBLE;
 pub use copy::Repeated;
 pub(crate) use copy::same;
-pub use pick::{Pick, Selection};
+pub use pick::{PickPlan, Selection};
 pub use plan::{Merge, MergePlan, MergeSummary, Merged};
 
 use crate::entry::{Entry, Kind};

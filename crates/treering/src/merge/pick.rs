@@ -41,7 +41,7 @@ impl From<&EntryId> for Selection {
 
 /// A planned cherry-pick: the entries it would copy.
 #[derive(Debug, Clone)]
-pub struct Pick {
+pub struct PickPlan {
     /// The leaf it was planned for.
     pub into: Option<EntryId>,
     /// The entries to copy, in order, by their ids in the source.
@@ -62,10 +62,10 @@ pub struct Pick {
     copies: Copies,
 }
 
-impl Pick {
+impl PickPlan {
     pub(super) fn new(into: Option<EntryId>, copies: Copies) -> Self {
         let companions = copies.entries.iter().filter(|copy| copy.is_companion);
-        Pick {
+        PickPlan {
             into,
             entries: copies.entries.iter().map(|copy| copy.source.clone()).collect(),
             companions: companions.map(|copy| copy.source.clone()).collect(),
@@ -115,7 +115,7 @@ impl Session {
         source: &Session,
         selection: &Selection,
     ) -> Result<Vec<EntryId>> {
-        self.pick(&self.plan_pick(source, selection, Repeated::Skipped)?)
+        self.apply_pick(&self.plan_pick(source, selection, Repeated::Skipped)?)
     }
 
     /// Plans a cherry-pick from `source` (which may be this session) and changes nothing.
@@ -124,7 +124,7 @@ impl Session {
         source: &Session,
         selection: &Selection,
         repeated: Repeated,
-    ) -> Result<Pick> {
+    ) -> Result<PickPlan> {
         self.check_writable()?;
         let source = Source { view: source.view(), session: source.id().to_string() };
         let tree = source.view.tree();
@@ -142,12 +142,12 @@ impl Session {
         let (view, leaf) = self.view_and_leaf()?;
         let target = Target::new(view, self.id().to_string(), leaf)?;
         let copies = copies(&source, path, chosen, &target, repeated)?;
-        Ok(Pick::new(target.leaf(), copies))
+        Ok(PickPlan::new(target.leaf(), copies))
     }
 
     /// Does what was planned: the copies become children of the leaf it was planned for, in order.
     /// Returns their ids; context edits that come along follow them.
-    pub fn pick(&self, pick: &Pick) -> Result<Vec<EntryId>> {
+    pub fn apply_pick(&self, pick: &PickPlan) -> Result<Vec<EntryId>> {
         let entries = pick.copies.to_entries(pick.into.clone(), |count| self.fresh_ids(count))?;
         let mut ids = self.append_all(&entries)?;
         ids.truncate(pick.copies.entries.len());

@@ -3,7 +3,7 @@
 use super::MERGE_TYPE;
 use super::copy::{Copies, Repeated, Source, copies, is_said};
 use super::known::KnownEntries;
-use super::pick::Pick;
+use super::pick::PickPlan;
 use super::target::Target;
 use crate::branch_summary::{MERGE_SUMMARY_PREAMBLE, collect};
 use crate::compaction::{FileOps, conversation_text};
@@ -140,7 +140,7 @@ impl Session {
     ///
     /// let Merge::Ready(plan) = session.plan_merge(&red, 0)? else { unreachable!() };
     /// assert_eq!(plan.entries, [red.clone()]);
-    /// session.merge_full(&plan)?;
+    /// session.apply_merge(&plan)?;
     /// assert!(matches!(session.plan_merge(&red, 0)?, Merge::NothingNew));
     /// # Ok::<(), treering::Error>(())
     /// ```
@@ -181,19 +181,23 @@ impl Session {
 
     /// Merges by summary: one branch summary under the leaf the plan was made for, with a record of
     /// the merge in its `details`. Returns its id.
-    pub fn merge_summary(&self, plan: &MergePlan, summary: MergeSummary<'_>) -> Result<EntryId> {
+    pub fn apply_merge_summary(
+        &self,
+        plan: &MergePlan,
+        summary: MergeSummary<'_>,
+    ) -> Result<EntryId> {
         self.append(plan.entry(summary)?.under(plan.into.clone()))
     }
 
-    /// Plans [`merge_full`](Session::merge_full) and changes nothing.
-    pub fn plan_full_merge(&self, plan: &MergePlan) -> Result<Pick> {
-        Ok(Pick::new(plan.into.clone(), self.merge_copies(plan)?))
+    /// Plans [`apply_merge`](Session::apply_merge) and changes nothing.
+    pub fn plan_merge_copies(&self, plan: &MergePlan) -> Result<PickPlan> {
+        Ok(PickPlan::new(plan.into.clone(), self.merge_copies(plan)?))
     }
 
     /// Merges by copies, under the leaf the plan was made for and in one write: what is new, as
     /// [`cherry_pick`](Session::cherry_pick) would copy it, then a record of the merge. Should a
     /// crash cut the write short, there is no record, and the next merge brings the rest.
-    pub fn merge_full(&self, plan: &MergePlan) -> Result<Merged> {
+    pub fn apply_merge(&self, plan: &MergePlan) -> Result<Merged> {
         self.check_writable()?;
         let copies = self.merge_copies(plan)?;
         let mut entries = copies.to_entries(plan.into.clone(), |count| self.fresh_ids(count))?;

@@ -6,50 +6,43 @@
 mod batch;
 mod commit;
 pub(crate) mod copy;
+mod create;
 mod filtered;
+mod listen;
 pub(crate) mod location;
 mod options;
 mod part;
 pub(crate) mod publish;
 mod reader;
 mod relocate;
+mod retry;
 pub(crate) mod state;
 mod write;
 
 pub use crate::position::Resolved;
-pub use options::{Creation, Durability, LeafMoves, SessionOptions};
+pub use listen::{Change, Writer};
+pub use options::{CreateOptions, Creation, Durability, LeafMoves, NewSession, OpenOptions};
 pub use part::Part;
 pub use reader::{Entries, Reader};
 pub use relocate::relocate;
 pub(crate) use state::storage;
 
 use crate::context::{Context, Projection};
-use crate::dialect::{About, AgentContext, Dialect};
+use crate::dialect::{AgentContext, Dialect};
 use crate::entry::{Entry, Kind, Role};
 use crate::error::{Error, Result};
 use crate::findings::Finding;
-use crate::fs;
 use crate::header::Header;
 use crate::id::{EntryId, SessionId};
-use crate::load::Loaded;
-use crate::log::{Journal, MemoryJournal};
 use crate::position::Position;
 use crate::snapshot::{RecordsOnPath, Snapshot};
 use crate::tree::{Row, Tree};
 use commit::{Flusher, GroupCommit};
-use state::{Backing, OpenedSession, State};
+use listen::Listeners;
+use state::{Backing, State};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-
-/// A change of a session by other writers.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Change {
-    /// The entries they appended, in file order.
-    pub entries: Vec<EntryId>,
-}
-
-type Listener = Arc<dyn Fn(&Change) + Send + Sync>;
 
 /// An open session.
 ///
@@ -80,7 +73,7 @@ pub struct Session {
     durability: Durability,
     commit: GroupCommit,
     flusher: OnceLock<Flusher>,
-    listeners: Mutex<Vec<Listener>>,
+    listeners: Listeners,
 }
 
 impl std::fmt::Debug for Session {
@@ -89,117 +82,11 @@ impl std::fmt::Debug for Session {
     }
 }
 
-/// Opening and creating.
 impl Session {
     pub(crate) fn new(state: State, creation: Creation, durability: Durability) -> Self {
-        let commit = GroupCommit::default();
-        let (state, flusher, listeners) = (Mutex::new(state), OnceLock::new(), Mutex::default());
+        let (state, commit) = (Mutex::new(state), GroupCommit::default());
+        let (flusher, listeners) = (OnceLock::new(), Listeners::default());
         Session { state, creation, durability, commit, flusher, listeners }
-    }
-
-    /// A session that lives in memory and nowhere else.
-    pub fn in_memory(cwd: impl AsRef<Path>) -> Session {
-        let header = Header::new(&SessionId::generate(), cwd.as_ref(), None);
-        let memory = Arc::new(MemoryJournal::new(first_line(&header)));
-        let loaded = Loaded::of_header(header);
-        let state = State::of(Backing::Elsewhere, memory, loaded);
-        Session::new(state, Creation::default(), Durability::None)
-    }
-
-    /// A session in any journal: one that is empty gets a header for `cwd`.
-    pub fn in_journal(
-        journal: Arc<dyn Journal>,
-        cwd: impl AsRef<Path>,
-        options: SessionOptions,
-    ) -> Result<Session> {
-        let id = options.id.unwrap_or_else(SessionId::generate);
-        let header = Header::new(&id, cwd.as_ref(), None);
-        let loaded = Loaded::read(&*journal).map_err(|error| error.at(None))?;
-        let state = State::with_header(Backing::Elsewhere, journal, loaded, header)?;
-        Ok(Session::new(state, options.creation, options.durability))
-    }
-
-    /// A new session that will live at `path`, where nothing may be yet.
-    pub fn create_at(
-        path: impl AsRef<Path>,
-        cwd: impl AsRef<Path>,
-        options: SessionOptions,
-    ) -> Result<Session> {
-        Session::create_with(path.as_ref(), cwd.as_ref(), options, crate::time::now())
-    }
-
-    /// As [`create_at`](Session::create_at), with the time of creation in Unix milliseconds.
-    pub(crate) fn create_with(
-        path: &Path,
-        cwd: &Path,
-        options: SessionOptions,
-        created: i64,
-    ) -> Result<Session> {
-        if fs::exists(path) {
-            return Err(Error::AlreadyExists(path.to_owned()));
-        }
-        let id = options.id.unwrap_or_else(SessionId::generate);
-        let cwd = cwd.to_string_lossy();
-        let parent = options.parent_session.as_deref().map(Path::to_string_lossy);
-        let about =
-            About { id: id.as_str(), cwd: &cwd, parent_session: parent.as_deref(), created };
-        let start = options.dialect.start(&about)?;
-        let memory = Arc::new(MemoryJournal::new(start));
-        let loaded = Loaded::read(&*memory).map_err(|error| error.at(Some(path)))?;
-        let loaded = loaded.of_dialect(options.dialect);
-        let (creation, durability) = (options.creation, options.durability);
-        let journal = Arc::clone(&memory) as Arc<dyn Journal>;
-        let backing = Backing::Pending { path: path.to_owned(), creation, memory };
-        let mut state = State::of(backing, journal, loaded);
-        if creation == Creation::AtOnce {
-            state.create_file(b"")?;
-        }
-        Ok(Session::new(state, creation, durability))
-    }
-
-    /// Opens an existing session file. Reads it, and never writes to it: repairs wait for the first
-    /// append.
-    pub fn open(path: impl AsRef<Path>) -> Result<Session> {
-        Session::open_with(path, SessionOptions::default())
-    }
-
-    /// As [`open`](Session::open), with choices. A file of no bytes becomes a session whose header
-    /// is written with the first entry.
-    pub fn open_with(path: impl AsRef<Path>, options: SessionOptions) -> Result<Session> {
-        let path = path.as_ref();
-        let opened = OpenedSession::at(path)?;
-        let id = options.id.unwrap_or_else(SessionId::generate);
-        let cwd = path.parent().unwrap_or(Path::new(""));
-        let header = Header::new(&id, cwd, None);
-        let backing = Backing::File { path: path.to_owned(), file: opened.file };
-        let mut state = State::with_header(backing, opened.journal, opened.loaded, header)?;
-        state.joined = opened.joined;
-        Ok(Session::new(state, options.creation, options.durability))
-    }
-
-    /// Returns the choices that hold for further sessions beside this one: directory, creation,
-    /// durability, and dialect. Its id and the session it comes from are its own.
-    ///
-    /// ```
-    /// use treering::{Session, SessionOptions};
-    /// use treering::session::Durability;
-    /// # let dir = tempfile::tempdir()?;
-    /// let options = SessionOptions { durability: Durability::Each, ..Default::default() };
-    /// let first = Session::create_at(dir.path().join("1.jsonl"), "/project", options)?;
-    /// let second = Session::create_at(dir.path().join("2.jsonl"), "/project", first.options())?;
-    /// assert_eq!(second.options().durability, Durability::Each);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn options(&self) -> SessionOptions {
-        let dialect = self.dialect();
-        SessionOptions {
-            dir: self.path().and_then(|path| path.parent().map(Path::to_owned)),
-            creation: self.creation,
-            durability: self.durability,
-            // A dialect that treering never writes cannot be chosen for a new session.
-            dialect: if dialect.is_writable() { dialect } else { Dialect::default() },
-            ..SessionOptions::default()
-        }
     }
 
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
@@ -292,7 +179,7 @@ impl Session {
     }
 
     /// Returns the findings of reading the file, by line. Bodies were not read: see
-    /// [`examine`](Session::examine).
+    /// [`all_findings`](Session::all_findings).
     pub fn findings(&self) -> Result<Vec<Finding>> {
         let state = self.state();
         state.loaded.findings(&*state.journal, Vec::new()).map_err(Error::Storage)
@@ -423,7 +310,7 @@ impl Session {
     /// Takes in what other processes appended. The leaf stays where it is.
     pub fn refresh(&self) -> Result<Vec<EntryId>> {
         let foreign = self.state().refresh()?;
-        self.announce(foreign.clone());
+        self.listeners.tell(Writer::Other, foreign.clone());
         Ok(foreign)
     }
 
@@ -434,35 +321,8 @@ impl Session {
         Ok(state.leaf.clone())
     }
 
-    /// Calls `listener` whenever entries of other writers were taken in, by
-    /// [`refresh`](Session::refresh) or on the way to an append.
-    pub fn on_change(&self, listener: impl Fn(&Change) + Send + Sync + 'static) {
-        self.listeners().push(Arc::new(listener));
-    }
-
-    fn listeners(&self) -> MutexGuard<'_, Vec<Listener>> {
-        self.listeners.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Tells listeners, with no lock held: they may use the session.
-    fn announce(&self, entries: Vec<EntryId>) {
-        if entries.is_empty() {
-            return;
-        }
-        let listeners = self.listeners().clone();
-        let change = Change { entries };
-        for listener in listeners {
-            listener(&change);
-        }
-    }
-
     /// Writes a session whose file was deleted to its path again, all of it.
     pub fn recreate(&self) -> Result<()> {
         self.state().recreate()
     }
-}
-
-/// The header as the first line of a log.
-fn first_line(header: &Header) -> Vec<u8> {
-    [header.raw(), b"\n"].concat()
 }

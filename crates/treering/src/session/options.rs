@@ -1,10 +1,13 @@
 //! The options of sessions.
 
-use crate::dialect::Dialect;
-use crate::entry::{Kind, NewEntry};
+use crate::dialect::facts::HeaderPlace;
+use crate::dialect::{About, Dialect};
+use crate::entry::{Kind, NewEntry, Role};
+use crate::error::{Error, Result};
 use crate::id::{EntryId, SessionId};
+use crate::json;
 use crate::position::Position;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// When a new session's file comes into being. Until then everything is in memory, so that opening
@@ -19,6 +22,17 @@ pub enum Creation {
     FirstAssistantMessage,
     /// With the session itself.
     AtOnce,
+}
+
+impl Creation {
+    /// Returns whether a session with a message of this role has a file.
+    pub(crate) fn is_due_with(self, role: Option<Role>) -> bool {
+        match self {
+            Creation::FirstMessage => matches!(role, Some(Role::User | Role::Assistant)),
+            Creation::FirstAssistantMessage => role == Some(Role::Assistant),
+            Creation::AtOnce => true,
+        }
+    }
 }
 
 /// The guarantee of an append when it returns.
@@ -91,31 +105,223 @@ impl LeafMoves {
     }
 }
 
-/// Choices for creating or opening a session. All have defaults.
+/// The beginning of a new session: the facts that its header records. All have defaults.
 ///
 /// ```
-/// use treering::{SessionId, SessionOptions};
-/// use treering::session::{Creation, Durability};
-/// let options = SessionOptions {
-///     id: Some(SessionId::new("nightly-build")?),
-///     creation: Creation::AtOnce,
-///     durability: Durability::Each,
-///     ..SessionOptions::default()
-/// };
+/// use treering::session::NewSession;
+/// use treering::{Dialect, Session, SessionId};
+/// let new = NewSession::new().id(SessionId::new("nightly-build")?).dialect(Dialect::Chimera);
+/// let session = Session::in_memory_with("/project", new)?;
+/// assert_eq!(session.id(), "nightly-build");
+/// assert_eq!(session.dialect(), Dialect::Chimera);
 /// # Ok::<(), treering::Error>(())
 /// ```
-#[derive(Debug, Clone, Default)]
-pub struct SessionOptions {
-    /// The new session's id; a UUID if `None`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct NewSession {
+    /// The session's id; a UUID if `None`.
     pub id: Option<SessionId>,
-    /// The new session's directory, instead of the project's own.
-    pub dir: Option<PathBuf>,
-    /// When the new session's file is created.
+    /// The file of the session that this one comes from.
+    pub parent_session: Option<PathBuf>,
+    /// The dialect of the session; pi's if `None`.
+    pub dialect: Option<Dialect>,
+    /// The system prompt, for dialects whose header has one (Chimera).
+    pub system_prompt: Option<String>,
+    /// Whether the session has no header, for dialects in which it is optional (Chimera). Then
+    /// nothing in the session tells its id, its project or its parent.
+    pub is_headerless: bool,
+}
+
+impl NewSession {
+    /// Begins a session with all defaults.
+    pub fn new() -> Self {
+        NewSession::default()
+    }
+
+    /// Sets the id.
+    #[must_use]
+    pub fn id(self, id: SessionId) -> Self {
+        NewSession { id: Some(id), ..self }
+    }
+
+    /// Sets the file of the session that this one comes from.
+    #[must_use]
+    pub fn parent_session(self, file: impl Into<PathBuf>) -> Self {
+        NewSession { parent_session: Some(file.into()), ..self }
+    }
+
+    /// Sets the dialect.
+    #[must_use]
+    pub fn dialect(self, dialect: Dialect) -> Self {
+        NewSession { dialect: Some(dialect), ..self }
+    }
+
+    /// Sets the system prompt in the header.
+    ///
+    /// Sessions of dialects whose header has none cannot be created with one.
+    #[must_use]
+    pub fn system_prompt(self, prompt: impl Into<String>) -> Self {
+        NewSession { system_prompt: Some(prompt.into()), ..self }
+    }
+
+    /// Leaves the header out.
+    ///
+    /// Sessions of dialects that need one cannot be created without it.
+    #[must_use]
+    pub fn without_header(self) -> Self {
+        NewSession { is_headerless: true, ..self }
+    }
+
+    /// Returns the first lines of the session, which may be none.
+    pub(crate) fn start(&self, cwd: &Path, created: i64) -> Result<Vec<u8>> {
+        let dialect = self.dialect.unwrap_or_default();
+        let refused = |why: String| Err(Error::InvalidOption(why));
+        if self.is_headerless {
+            if dialect.facts().header != HeaderPlace::Optional {
+                return refused(format!("a session of {dialect} needs a header"));
+            }
+            if self.id.is_some() || self.parent_session.is_some() || self.system_prompt.is_some() {
+                let why = "an id, a parent session and a system prompt need a header";
+                return refused(why.to_owned());
+            }
+            return Ok(Vec::new());
+        }
+        let id = match self.id.clone() {
+            Some(id) => id.checked()?,
+            None => SessionId::generate(),
+        };
+        let (cwd, parent) = (cwd.to_string_lossy(), self.parent_session.as_deref());
+        let parent_session = parent.map(Path::to_string_lossy);
+        let parent_session = parent_session.as_deref();
+        let about = About { id: id.as_str(), cwd: &cwd, parent_session, created };
+        let start = dialect.start(&about)?;
+        let Some(prompt) = &self.system_prompt else { return Ok(start) };
+        let header = start.trim_ascii_end();
+        if json::get(header, SYSTEM_PROMPT).is_none() {
+            return refused(format!("the header of a {dialect} session has no system prompt"));
+        }
+        let header = json::with_member(header, SYSTEM_PROMPT, &json::quoted(prompt));
+        Ok([&*header, b"\n"].concat())
+    }
+
+    /// Fails if a session that exists is not the one that is described here.
+    pub(crate) fn check_same(&self, id: &SessionId, dialect: Dialect) -> Result<()> {
+        if let Some(expected) = self.id.as_ref().filter(|expected| *expected != id) {
+            let why = format!("the session exists and its id is {id:?}, not {expected:?}");
+            return Err(Error::InvalidOption(why));
+        }
+        if let Some(expected) = self.dialect.filter(|expected| *expected != dialect) {
+            let why = format!("the session exists and is one of {dialect}, not of {expected}");
+            return Err(Error::InvalidOption(why));
+        }
+        Ok(())
+    }
+}
+
+/// The member of a header that holds a system prompt.
+const SYSTEM_PROMPT: &str = "system_prompt";
+
+/// Options for creating a session in a file or a journal. All have defaults.
+///
+/// ```
+/// use treering::session::{Creation, Durability};
+/// use treering::{CreateOptions, SessionId};
+/// let options = CreateOptions::new()
+///     .id(SessionId::new("nightly-build")?)
+///     .creation(Creation::AtOnce)
+///     .durability(Durability::Each);
+/// assert_eq!(options.creation, Creation::AtOnce);
+/// # Ok::<(), treering::Error>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CreateOptions {
+    /// The beginning of the session.
+    pub session: NewSession,
+    /// When the session's file is created.
     pub creation: Creation,
     /// The durability of appends.
     pub durability: Durability,
-    /// The dialect of a new session.
-    pub dialect: Dialect,
-    /// The session that a new one comes from: its file.
-    pub parent_session: Option<PathBuf>,
+}
+
+impl CreateOptions {
+    /// Returns the defaults.
+    pub fn new() -> Self {
+        CreateOptions::default()
+    }
+
+    /// Sets the beginning of the session.
+    #[must_use]
+    pub fn session(self, session: NewSession) -> Self {
+        CreateOptions { session, ..self }
+    }
+
+    /// Sets the id.
+    #[must_use]
+    pub fn id(self, id: SessionId) -> Self {
+        CreateOptions { session: self.session.id(id), ..self }
+    }
+
+    /// Sets the file of the session that the new one comes from.
+    #[must_use]
+    pub fn parent_session(self, file: impl Into<PathBuf>) -> Self {
+        CreateOptions { session: self.session.parent_session(file), ..self }
+    }
+
+    /// Sets the dialect.
+    #[must_use]
+    pub fn dialect(self, dialect: Dialect) -> Self {
+        CreateOptions { session: self.session.dialect(dialect), ..self }
+    }
+
+    /// Sets when the file is created.
+    #[must_use]
+    pub fn creation(self, creation: Creation) -> Self {
+        CreateOptions { creation, ..self }
+    }
+
+    /// Sets the durability of appends.
+    #[must_use]
+    pub fn durability(self, durability: Durability) -> Self {
+        CreateOptions { durability, ..self }
+    }
+
+    /// Returns the options that hold for a session that exists.
+    pub(crate) fn to_open(&self) -> OpenOptions {
+        OpenOptions { durability: self.durability, creation: self.creation }
+    }
+}
+
+/// Options for opening a session. All have defaults.
+///
+/// ```
+/// use treering::session::Durability;
+/// use treering::{CreateOptions, Message, OpenOptions, Session};
+/// # let dir = tempfile::tempdir()?;
+/// let path = dir.path().join("s.jsonl");
+/// Session::create_at(&path, "/project", CreateOptions::new())?.append(Message::user("hi"))?;
+/// let session = Session::open_with(&path, OpenOptions::new().durability(Durability::Each))?;
+/// session.append(Message::user("on disk when this returns"))?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OpenOptions {
+    /// The durability of appends.
+    pub durability: Durability,
+    /// The rule for sessions that are begun beside this one.
+    pub(crate) creation: Creation,
+}
+
+impl OpenOptions {
+    /// Returns the defaults.
+    pub fn new() -> Self {
+        OpenOptions::default()
+    }
+
+    /// Sets the durability of appends.
+    #[must_use]
+    pub fn durability(self, durability: Durability) -> Self {
+        OpenOptions { durability, ..self }
+    }
 }

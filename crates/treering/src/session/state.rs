@@ -389,11 +389,7 @@ impl State {
     /// Whether the session's file should exist now that these entries are in it.
     pub(crate) fn is_file_due(&self, entries: &[NewEntry]) -> bool {
         let Backing::Pending { creation, .. } = &self.backing else { return false };
-        let counts = |role: Option<Role>| match creation {
-            Creation::FirstMessage => matches!(role, Some(Role::User | Role::Assistant)),
-            Creation::FirstAssistantMessage => role == Some(Role::Assistant),
-            Creation::AtOnce => true,
-        };
+        let counts = |role: Option<Role>| creation.is_due_with(role);
         *creation == Creation::AtOnce
             || entries.iter().any(|entry| counts(entry.role))
             || self.loaded.tree.nodes().any(|node| counts(node.role()))

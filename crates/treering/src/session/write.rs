@@ -3,6 +3,7 @@
 
 use super::Session;
 use super::commit::{Append, Flusher, Truncated};
+use super::listen::Writer;
 use super::options::{Durability, LeafMoves};
 use super::state::{Backing, Expect, Written};
 use crate::entry::{Kind, NewEntry};
@@ -98,12 +99,13 @@ impl Session {
         let must_wait = is_stored && self.durability == Durability::Each;
         let ticket = must_wait.then(|| self.commit.written(Append { span, leaf }));
         drop(state);
-        self.announce(foreign);
+        self.listeners.tell(Writer::Other, foreign);
         match (ticket, self.durability) {
             (Some(ticket), _) => self.commit.wait(ticket, &*journal, || self.truncate_failed())?,
             (None, Durability::Batched(delay)) if is_stored => self.flush_soon(delay, &journal)?,
             _ => {}
         }
+        self.listeners.tell(Writer::This, ids.clone());
         Ok(ids)
     }
 
@@ -237,12 +239,12 @@ impl Session {
     /// ```
     pub fn upgrade(&self) -> Result<Option<Upgrade>> {
         let upgraded = self.state().upgrade()?;
-        self.announce(upgraded.foreign);
+        self.listeners.tell(Writer::Other, upgraded.foreign);
         Ok(upgraded.upgrade)
     }
 
     /// Plans [`upgrade`](Session::upgrade) and changes nothing.
-    pub fn planned_upgrade(&self) -> Result<Option<Upgrade>> {
+    pub fn plan_upgrade(&self) -> Result<Option<Upgrade>> {
         let state = self.state();
         migrate::outlook(&state.view(), &state.loaded)
     }

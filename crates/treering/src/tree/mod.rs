@@ -5,11 +5,15 @@
 //! every walk ends.
 
 mod build;
+mod conversation;
+mod nested;
 mod node;
 mod row;
 mod walk;
 
 pub(crate) use build::{Insert, NewRow, own_head};
+pub use conversation::Conversation;
+pub use nested::TreeNode;
 pub(crate) use node::Node;
 pub(crate) use row::{NONE, Row};
 pub use walk::{TreeItem, TreeWalk};
@@ -300,7 +304,7 @@ impl Tree {
     }
 
     /// Returns all rows, in file order.
-    pub(crate) fn rows(&self) -> impl DoubleEndedIterator<Item = Row> + use<> {
+    pub(crate) fn rows(&self) -> impl DoubleEndedIterator<Item = Row> + Clone + use<> {
         Row::range(Row::FIRST..self.next_row())
     }
 
@@ -325,7 +329,7 @@ impl Tree {
     }
 
     /// Returns all rows that are part of the tree, in file order.
-    pub(crate) fn live(&self) -> impl DoubleEndedIterator<Item = Row> + '_ {
+    pub(crate) fn live(&self) -> impl DoubleEndedIterator<Item = Row> + Clone + '_ {
         let rows = self.rows();
         rows.filter(|&row| !self.node(row).has(Node::SHADOWED))
     }

@@ -34,7 +34,7 @@ impl Row {
     }
 
     /// Returns the rows of a range.
-    pub(crate) fn range(rows: Range<Row>) -> impl DoubleEndedIterator<Item = Row> {
+    pub(crate) fn range(rows: Range<Row>) -> impl DoubleEndedIterator<Item = Row> + Clone {
         (rows.start.0..rows.end.0).map(Row)
     }
 }

@@ -63,6 +63,8 @@ pub struct TreeWalk<'a> {
     labeled: Vec<bool>,
     /// Rows still to visit, and their depth.
     stack: Vec<(Row, usize)>,
+    /// The parents of rows, where they are not those of the tree.
+    parents: Option<&'a [Row]>,
 }
 
 impl<'a> Iterator for TreeWalk<'a> {
@@ -73,10 +75,11 @@ impl<'a> Iterator for TreeWalk<'a> {
         let children = self.children.of(row);
         self.stack.extend(children.iter().rev().map(|&child| (child, depth + 1)));
         let (tree, node) = (self.tree, self.tree.node(row));
+        let parent = self.parents.map_or(node.parent, |parents| parents[row.index()]);
         let label = if self.labeled[row.index()] { tree.label_of(row) } else { None };
         Some(TreeItem {
             id: tree.id_text(row),
-            parent: (node.parent != NONE).then(|| tree.id_text(node.parent)),
+            parent: (parent != NONE).then(|| tree.id_text(parent)),
             depth,
             kind: node.kind(),
             role: node.role(),
@@ -94,35 +97,51 @@ impl Tree {
     /// Every entry, parents before children, children from oldest to newest: by time, file order
     /// breaking ties and standing in for missing times. Roots are in file order.
     pub fn walk(&self) -> TreeWalk<'_> {
-        let children = self.children_index();
+        self.walk_over(self.children_index(), None)
+    }
+
+    pub(super) fn walk_over<'a>(
+        &'a self,
+        children: &'a Children,
+        parents: Option<&'a [Row]>,
+    ) -> TreeWalk<'a> {
         let stack = children.roots().iter().rev().map(|&root| (root, 0)).collect();
         let mut labeled = vec![false; self.nodes.len()];
         for row in self.labels.keys().filter_map(|target| self.row(target)) {
             labeled[row.index()] = true;
         }
-        TreeWalk { tree: self, children, labeled, stack }
+        TreeWalk { tree: self, children, labeled, stack, parents }
     }
 
     /// The children lists of all entries, made when first asked for.
     pub(crate) fn children_index(&self) -> &Children {
-        self.children.get_or_init(|| Arc::new(self.sort_children()))
+        self.children
+            .get_or_init(|| Arc::new(self.sort_children(self.live(), |row| self.node(row).parent)))
     }
 
-    /// In linear time, but for sorting siblings.
-    fn sort_children(&self) -> Children {
+    /// Returns the children lists of some rows by a parent relation, in linear time, but for sorting
+    /// siblings.
+    pub(super) fn sort_children(
+        &self,
+        of: impl Iterator<Item = Row> + Clone,
+        parent: impl Fn(Row) -> Row,
+    ) -> Children {
         let roots = self.nodes.len();
-        let slot = |node: &Node| if node.parent == NONE { roots } else { node.parent.index() };
+        let slot = |row: Row| match parent(row) {
+            NONE => roots,
+            parent => parent.index(),
+        };
         let mut starts = vec![0_u32; roots + 2];
-        for row in self.live() {
-            starts[slot(self.node(row)) + 1] += 1;
+        for row in of.clone() {
+            starts[slot(row) + 1] += 1;
         }
         for at in 1..starts.len() {
             starts[at] += starts[at - 1];
         }
         let mut rows = vec![NONE; starts[roots + 1] as usize];
         let mut next = starts.clone();
-        for row in self.live() {
-            let place = &mut next[slot(self.node(row))];
+        for row in of {
+            let place = &mut next[slot(row)];
             rows[*place as usize] = row;
             *place += 1;
         }

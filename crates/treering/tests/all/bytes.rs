@@ -3,7 +3,7 @@
 use crate::support::{HEADER, Leaf, assert_agrees, assistant, entry, file, open, path, user};
 use std::sync::Arc;
 use treering::storage::MemoryJournal;
-use treering::{ForkOptions, Message, NewEntry, Session, SessionOptions};
+use treering::{CreateOptions, ForkOptions, Message, NewEntry, Session};
 
 /// Text that does not survive being decoded and encoded again.
 const ODD: &[&[u8]] = &[
@@ -110,7 +110,7 @@ fn summaries_and_extensions_keep_their_bytes_on_the_way_to_a_provider() {
 #[test]
 fn what_a_caller_brings_is_written_as_it_is() {
     let journal = Arc::new(MemoryJournal::default());
-    let session = Session::in_journal(journal.clone(), "/p", SessionOptions::default()).unwrap();
+    let session = Session::in_journal(journal.clone(), "/p", CreateOptions::new()).unwrap();
     let json = br#"{"type":"novelty","b":1e400,"a":"\ud800","b2":[ 1.0 , {"z":-0}],"\u0061":"\/"}"#;
     session.append(NewEntry::from_json(json).unwrap()).unwrap();
     let fields = br#","b":1e400,"a":"\ud800","b2":[ 1.0 , {"z":-0}],"\u0061":"\/"}"#;
@@ -156,7 +156,7 @@ fn integer_ids_are_appended_to_as_numbers() {
     };
     let text = file(&[number(1, "null"), number(2, "1")]);
     let journal = Arc::new(MemoryJournal::new(text.clone().into_bytes()));
-    let open = || Session::in_journal(journal.clone(), "/p", SessionOptions::default()).unwrap();
+    let open = || Session::in_journal(journal.clone(), "/p", CreateOptions::new()).unwrap();
     let session = open();
     assert_eq!(path(&session, "2"), "1 2");
     let third = session.append(Message::user("third")).unwrap();
@@ -174,7 +174,7 @@ fn odd_ids() {
     let long = "x".repeat(512);
     let ids = ["a b", "é", "\u{FFFD}", "\\\"", "../x", "0", "null", "true", &long, "\u{1}"];
     let journal = Arc::new(MemoryJournal::default());
-    let open = || Session::in_journal(journal.clone(), "/p", SessionOptions::default()).unwrap();
+    let open = || Session::in_journal(journal.clone(), "/p", CreateOptions::new()).unwrap();
     let session = open();
     for id in ids {
         session.append(Message::user("x").into_entry().with_id(id.into())).unwrap();

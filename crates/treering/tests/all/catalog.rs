@@ -4,10 +4,10 @@ use crate::support::HEADER;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 use treering::session::Creation;
-use treering::{Catalog, Message, Session, SessionOptions};
+use treering::{Catalog, CreateOptions, Message, Session};
 
 fn session(catalog: &Catalog, cwd: &str, text: &str) -> Session {
-    let session = catalog.create(cwd, SessionOptions::default()).unwrap();
+    let session = catalog.create(cwd, CreateOptions::new()).unwrap();
     session.append(Message::user(text)).unwrap();
     session
 }
@@ -21,7 +21,7 @@ fn age(path: &Path, seconds: u64) {
 fn a_list_says_what_a_session_is_about() {
     let root = tempfile::tempdir().unwrap();
     let catalog = Catalog::new(root.path());
-    let session = catalog.create("/project", SessionOptions::default()).unwrap();
+    let session = catalog.create("/project", CreateOptions::new()).unwrap();
     session.append(Message::user("").into_entry().at(1000)).unwrap();
     let first = session.append(Message::user("the question").into_entry().at(2000)).unwrap();
     session.append(Message::assistant("acme", "m", "the answer").into_entry().at(9000)).unwrap();
@@ -55,7 +55,7 @@ fn the_header_decides_whose_a_session_is() {
     };
     assert_eq!(listed("/a/b-c"), [one.id()]);
     assert_eq!(listed("/a-b/c"), [two.id()]);
-    let recent = catalog.continue_recent("/a/b-c", SessionOptions::default()).unwrap();
+    let recent = catalog.continue_recent("/a/b-c", CreateOptions::new()).unwrap();
     assert_eq!(recent.id(), one.id());
     let all = catalog.list_all(|_| {}).unwrap();
     assert_eq!(all.sessions.len(), 2);
@@ -65,14 +65,14 @@ fn the_header_decides_whose_a_session_is() {
 fn the_latest_session_goes_on_or_a_new_one_begins() {
     let root = tempfile::tempdir().unwrap();
     let catalog = Catalog::new(root.path());
-    let none = catalog.continue_recent("/project", SessionOptions::default()).unwrap();
+    let none = catalog.continue_recent("/project", CreateOptions::new()).unwrap();
     assert!(!none.is_written(), "a new one");
     let old = session(&catalog, "/project", "old");
     let new = session(&catalog, "/project", "new");
     age(&new.path().unwrap(), 100);
     age(&old.path().unwrap(), 10);
     std::fs::write(catalog.dir_for("/project").join("garbage.jsonl"), "no session\n").unwrap();
-    let recent = catalog.continue_recent("/project", SessionOptions::default()).unwrap();
+    let recent = catalog.continue_recent("/project", CreateOptions::new()).unwrap();
     assert_eq!(recent.id(), old.id(), "the one that was written last, and is one");
 }
 
@@ -132,17 +132,12 @@ fn newest_first() {
 #[test]
 fn a_directory_of_the_callers_choice() {
     let root = tempfile::tempdir().unwrap();
-    let catalog = Catalog::new(root.path().join("unused"));
     let own = root.path().join("own");
-    let options = SessionOptions {
-        dir: Some(own.clone()),
-        creation: Creation::AtOnce,
-        ..SessionOptions::default()
-    };
+    let catalog = Catalog::flat(&own);
+    let options = CreateOptions::new().creation(Creation::AtOnce);
     let session = catalog.create("/project", options.clone()).unwrap();
     assert_eq!(session.path().unwrap().parent(), Some(&*own));
     assert_eq!(catalog.continue_recent("/project", options).unwrap().id(), session.id());
-    assert!(!root.path().join("unused").exists());
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStderr, Command, Stdio};
-use treering::{Error, Message, Session, SessionOptions};
+use treering::{CreateOptions, Error, Message, Session};
 use treering_testkit::rng::Rng;
 
 const ROLE: &str = "TREERING_CHILD_ROLE";
@@ -115,7 +115,7 @@ fn append(file: &Path, seed: u64, count: usize) {
 }
 
 fn create(file: &Path, seed: u64) {
-    let session = Session::create_at(file, "/project", SessionOptions::default()).unwrap();
+    let session = Session::create_at(file, "/project", CreateOptions::new()).unwrap();
     wait_for_go();
     match session.append(Message::user(format!("by {seed}"))) {
         Ok(id) => tell(id.as_str()),

@@ -11,7 +11,7 @@ use treering::branch_summary::{BRANCH_SUMMARY_PREAMBLE, branch_budget};
 use treering::compaction::{CompactionSettings, ModelSettings, Preparation, Prepared};
 use treering::context::{ContextMessage, Model};
 use treering::storage::{Appended, End, Journal, JournalError, MemoryJournal};
-use treering::{Session, SessionOptions};
+use treering::{CreateOptions, Session};
 
 fn message(id: &str, parent: Option<&str>, message: Value) -> String {
     entry("message", id, parent, &format!(r#","message":{message}"#))
@@ -368,7 +368,7 @@ fn planning_reads_what_is_kept_and_not_the_rest() {
     let bytes = file(&lines).into_bytes();
     let journal = Arc::new(Counted(MemoryJournal::new(bytes), AtomicU64::new(0)));
     let shared = Arc::clone(&journal) as Arc<dyn Journal>;
-    let session = Session::in_journal(shared, "/", SessionOptions::default()).unwrap();
+    let session = Session::in_journal(shared, "/", CreateOptions::new()).unwrap();
     let read = || journal.1.swap(0, Ordering::Relaxed);
     let all = journal.len().unwrap();
     assert!(read() >= all && all > 6_000_000);

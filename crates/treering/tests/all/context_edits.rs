@@ -63,7 +63,7 @@ fn dropping_takes_out_what_belongs_together() {
         assert_eq!(seen(&session), all);
         let plan = session.plan_drop(drop).unwrap();
         assert_eq!(seen(&session), all, "nothing was written");
-        let ids = session.edit_context(&plan).unwrap();
+        let ids = session.apply_edit(&plan).unwrap();
         assert_eq!((seen(&session).as_str(), ids.len()), (left, edits), "{drop:?}");
         assert_eq!(session.leaf().as_ref(), ids.last());
         assert!(session.context().unwrap().to_llm(Pairing::Strict).repairs.is_empty());
@@ -94,13 +94,13 @@ fn tokens_are_counted() {
     let before = tokens(&session);
     let plan = session.plan_drop(["c"]).unwrap();
     assert_eq!((plan.tokens_before, join(&plan.companions)), (before, "rx ry".to_owned()));
-    session.edit_context(&plan).unwrap();
+    session.apply_edit(&plan).unwrap();
     assert_eq!(tokens(&session), plan.tokens_after);
     let plan = session.plan_replace("d", &"long ".repeat(100)).unwrap();
-    session.edit_context(&plan).unwrap();
+    session.apply_edit(&plan).unwrap();
     assert_eq!(tokens(&session), plan.tokens_after);
     let plan = session.plan_restore(["c", "d"]).unwrap();
-    session.edit_context(&plan).unwrap();
+    session.apply_edit(&plan).unwrap();
     assert_eq!((tokens(&session), plan.tokens_after), (before, before));
 }
 

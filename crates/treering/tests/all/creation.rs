@@ -3,10 +3,10 @@
 use crate::support::{HEADER, outline};
 use std::path::Path;
 use treering::session::Creation;
-use treering::{Catalog, Error, Message, NewEntry, Position, Session, SessionId, SessionOptions};
+use treering::{Catalog, CreateOptions, Error, Message, NewEntry, Position, Session, SessionId};
 
 fn create(file: &Path, creation: Creation) -> Session {
-    let options = SessionOptions { creation, ..SessionOptions::default() };
+    let options = CreateOptions::new().creation(creation);
     Session::create_at(file, "/project", options).unwrap()
 }
 
@@ -14,7 +14,7 @@ fn create(file: &Path, creation: Creation) -> Session {
 fn opening_and_closing_leaves_no_file() {
     let root = tempfile::tempdir().unwrap();
     let catalog = Catalog::new(root.path());
-    let session = catalog.create("/project", SessionOptions::default()).unwrap();
+    let session = catalog.create("/project", CreateOptions::new()).unwrap();
     session.append(NewEntry::model_change("acme", "oak")).unwrap();
     session.set_name("nothing said").unwrap();
     session.append(Message::from_json(br#"{"role":"system","content":"rules"}"#).unwrap()).unwrap();
@@ -71,7 +71,7 @@ fn a_path_that_is_taken() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("s.jsonl");
     std::fs::write(&file, "mine\n").unwrap();
-    let refused = Session::create_at(&file, "/p", SessionOptions::default());
+    let refused = Session::create_at(&file, "/p", CreateOptions::new());
     assert!(matches!(refused, Err(Error::AlreadyExists(_))), "{refused:?}");
 
     // Taken between creating the session and its first message.
@@ -91,7 +91,7 @@ fn a_path_that_is_taken() {
 fn headers_and_file_names() {
     let root = tempfile::tempdir().unwrap();
     let catalog = Catalog::new(root.path());
-    let options = SessionOptions { creation: Creation::AtOnce, ..SessionOptions::default() };
+    let options = CreateOptions::new().creation(Creation::AtOnce);
     let session = catalog.create("/home/me/a:b", options).unwrap();
     let header: serde_json::Value = serde_json::from_slice(session.header().raw()).unwrap();
     assert_eq!((&header["type"], &header["version"]), (&"session".into(), &3.into()));
@@ -108,8 +108,7 @@ fn headers_and_file_names() {
 fn session_ids_of_the_callers_choice() {
     let root = tempfile::tempdir().unwrap();
     let id = SessionId::new("nightly-2.0_b").unwrap();
-    let options =
-        SessionOptions { id: Some(id), creation: Creation::AtOnce, ..SessionOptions::default() };
+    let options = CreateOptions::new().id(id).creation(Creation::AtOnce);
     let session = Catalog::new(root.path()).create("/project", options).unwrap();
     assert_eq!(session.id(), "nightly-2.0_b");
     let name = session.path().unwrap().file_name().unwrap().to_string_lossy().into_owned();
@@ -192,7 +191,7 @@ fn files_and_directories_are_private() {
     let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
     let root = tempfile::tempdir().unwrap();
     let sessions = root.path().join("sessions");
-    let session = Catalog::new(&sessions).create("/project", SessionOptions::default()).unwrap();
+    let session = Catalog::new(&sessions).create("/project", CreateOptions::new()).unwrap();
     let id = session.append(Message::user("secret")).unwrap();
     let file = session.path().unwrap();
     assert_eq!(mode(&file), 0o600);

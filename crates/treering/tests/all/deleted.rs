@@ -2,11 +2,11 @@
 
 use crate::support::{HEADER, file as lines, outline, path, user};
 use std::path::{Path, PathBuf};
-use treering::{Error, Message, Session, SessionId, SessionOptions};
+use treering::{CreateOptions, Error, Message, Session, SessionId};
 
 fn begun(directory: &Path) -> (PathBuf, Session) {
     let file = directory.join("s.jsonl");
-    let options = SessionOptions { id: SessionId::new("s1").ok(), ..SessionOptions::default() };
+    let options = CreateOptions::new().id(SessionId::new("s1").unwrap());
     let session = Session::create_at(&file, "/p", options).unwrap();
     session.append(Message::user("one")).unwrap();
     session.append(Message::assistant("acme", "m", "two")).unwrap();

@@ -5,7 +5,7 @@ use crate::support::{HEADER, join, open, sources, try_open};
 use serde_json::Value;
 use tempfile::TempDir;
 use treering::session::Creation;
-use treering::{Dialect, Error, Message, NewEntry, Position, Session, SessionOptions};
+use treering::{CreateOptions, Dialect, Error, Message, NewEntry, Position, Session};
 use treering_testkit::model;
 
 /// A title slot as omp writes it.
@@ -294,7 +294,7 @@ fn new_sessions_of_every_dialect_are_what_they_say() {
     for dialect in Dialect::ALL {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("new.jsonl");
-        let options = SessionOptions { dialect, creation: Creation::AtOnce, ..Default::default() };
+        let options = CreateOptions::new().dialect(dialect).creation(Creation::AtOnce);
         match Session::create_at(&path, "/p", options) {
             Err(Error::ReadOnlyDialect(refused)) => {
                 assert!(refused == dialect && !dialect.is_writable() && !path.exists());

@@ -72,7 +72,7 @@ fn a_message_in_parts_is_picked_as_one() {
     for any in ["a1", "a2", "a3", "r1", "r2"] {
         assert_eq!(join(plan(any).entries), "a1 r1 r2", "{any}");
     }
-    let copies = session.pick(&plan("r1")).unwrap();
+    let copies = session.apply_pick(&plan("r1")).unwrap();
     let whole = session.entry(copies[0].as_str()).unwrap();
     assert_eq!(whole.message().unwrap().blocks().len(), 3);
     assert_eq!(whole.copied_from().unwrap().entry, "a1");
@@ -351,7 +351,7 @@ fn rollouts_are_read_with_and_without_an_envelope() {
         let call = model::value(&context.messages[1].json).unwrap();
         assert_eq!(call["content"][0]["arguments"], json!({"n": 1}));
         assert_eq!(model::value(&context.messages[2].json).unwrap()["toolCallId"], "c1");
-        assert!(session.examine().unwrap().is_empty(), "{:?}", session.examine());
+        assert!(session.all_findings().unwrap().is_empty(), "{:?}", session.all_findings());
     }
 }
 

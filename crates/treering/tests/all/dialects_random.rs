@@ -10,7 +10,7 @@ use treering::convert::{ConvertOptions, convert};
 use treering::provider::Pairing;
 use treering::session::Creation;
 use treering::{
-    Context, Dialect, EntryId, Kind, Message, NewEntry, Position, Session, SessionOptions,
+    Context, CreateOptions, Dialect, EntryId, Kind, Message, NewEntry, Position, Session,
 };
 use treering_testkit::model;
 use treering_testkit::rng::Rng;
@@ -173,8 +173,7 @@ struct Worked {
 impl Worked {
     fn new(dir: &TempDir, name: &str, dialect: Dialect) -> Self {
         let path = dir.path().join(name);
-        let options =
-            SessionOptions { dialect, creation: Creation::AtOnce, ..SessionOptions::default() };
+        let options = CreateOptions::new().dialect(dialect).creation(Creation::AtOnce);
         Worked { session: Session::create_at(&path, "/project", options).unwrap(), path }
     }
 

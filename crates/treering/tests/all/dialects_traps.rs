@@ -86,7 +86,11 @@ fn numbers_that_no_library_can_hold_stay_as_they_are() {
             let id = session.leaf().unwrap();
             let entry = session.entry(id.as_str()).unwrap();
             assert_eq!(entry.record(), line.as_bytes(), "{dialect}");
-            assert!(session.examine().unwrap().is_empty(), "{dialect}: {:?}", session.examine());
+            assert!(
+                session.all_findings().unwrap().is_empty(),
+                "{dialect}: {:?}",
+                session.all_findings()
+            );
             assert_eq!(session.context().unwrap().messages.len(), 1, "{dialect}");
             // Claude Code's and Codex's records become messages, whose members are all known.
             if dialect.is_writable() {
@@ -104,7 +108,7 @@ fn half_a_surrogate_pair_is_nobodys_mistake_but_the_writers() {
             let session = session(dialect, &[under(dialect, "a1", None, text, "")]);
             let json = last(&session);
             assert!(json.contains(text.trim_matches('"')), "{dialect}: {json}");
-            assert!(session.examine().unwrap().is_empty(), "{dialect}");
+            assert!(session.all_findings().unwrap().is_empty(), "{dialect}");
         }
     }
 }
@@ -133,7 +137,7 @@ fn numbers_that_are_not_finite_are_null_where_the_writer_is_python() {
             ];
             let session = session(dialect, &lines);
             let codes: Vec<&str> =
-                session.examine().unwrap().iter().map(|finding| finding.code()).collect();
+                session.all_findings().unwrap().iter().map(|finding| finding.code()).collect();
             assert!(!codes.iter().any(|code| code.starts_with("damaged")), "{dialect}: {codes:?}");
             let context = session.context().unwrap();
             let texts = context
@@ -164,7 +168,7 @@ fn a_line_with_nan_is_damaged_where_the_writer_is_not_python() {
             ];
             let session = session(dialect, &lines);
             let codes: Vec<&str> =
-                session.examine().unwrap().iter().map(|finding| finding.code()).collect();
+                session.all_findings().unwrap().iter().map(|finding| finding.code()).collect();
             assert!(codes.iter().any(|code| code.starts_with("damaged")), "{dialect}: {codes:?}");
             let context = session.context().unwrap();
             let texts = context

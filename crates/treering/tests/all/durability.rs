@@ -4,11 +4,11 @@ use crate::support::outline;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use treering::session::Durability;
-use treering::{EntryId, Error, Message, NewEntry, Session, SessionOptions};
+use treering::{CreateOptions, EntryId, Error, Message, NewEntry, Session};
 use treering_testkit::faulty::{Faulty, Rates, SyncFault};
 
 fn open(journal: &Arc<Faulty>, durability: Durability) -> Session {
-    let options = SessionOptions { durability, ..SessionOptions::default() };
+    let options = CreateOptions::new().durability(durability);
     Session::in_journal(Arc::clone(journal) as _, "/project", options).unwrap()
 }
 
@@ -136,7 +136,7 @@ fn what_others_have_built_on_is_not_taken_back() {
     }
     let (journal, session) = begun(Durability::None);
     drop(session);
-    let options = SessionOptions { durability: Durability::Each, ..SessionOptions::default() };
+    let options = CreateOptions::new().durability(Durability::Each);
     let meddler = Arc::new(Meddler(Arc::clone(&journal)));
     let session = Session::in_journal(meddler, "/project", options).unwrap();
     let error = session.append(Message::user("ours")).unwrap_err();
@@ -244,7 +244,7 @@ fn batched_tells_of_a_failure_in_the_background_once() {
 fn each_in_a_file() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("s.jsonl");
-    let options = SessionOptions { durability: Durability::Each, ..SessionOptions::default() };
+    let options = CreateOptions::new().durability(Durability::Each);
     let session = Session::create_at(&file, "/project", options).unwrap();
     std::thread::scope(|scope| {
         for thread in 0..4 {

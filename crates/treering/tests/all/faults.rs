@@ -10,7 +10,7 @@ use std::io::Write;
 use std::sync::Arc;
 use treering::findings::Problem;
 use treering::storage::MemoryJournal;
-use treering::{Error, Message, Position, Session, SessionOptions};
+use treering::{CreateOptions, Error, Message, Position, Session};
 use treering_testkit::faulty::{AppendFault, Faulty};
 
 fn problems(session: &Session) -> Vec<(u64, Problem)> {
@@ -25,8 +25,7 @@ fn kill_9_in_the_middle_of_an_append() {
     for cut in 0..line.len() {
         let bytes = format!("{before}{}", &line[..cut]);
         let journal = Arc::new(MemoryJournal::new(bytes.clone().into_bytes()));
-        let open =
-            || Session::in_journal(journal.clone(), "/p", SessionOptions::default()).unwrap();
+        let open = || Session::in_journal(journal.clone(), "/p", CreateOptions::new()).unwrap();
         let session = open();
         assert!(session.tree().contains("b"), "cut at {cut}");
         // All of the line but its newline: the entry is there.
@@ -46,7 +45,7 @@ fn kill_9_in_the_middle_of_an_append() {
 fn another_process_leaves_a_torn_tail_while_a_session_is_open() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("s.jsonl");
-    let session = Session::create_at(&file, "/p", SessionOptions::default()).unwrap();
+    let session = Session::create_at(&file, "/p", CreateOptions::new()).unwrap();
     let first = session.append(Message::user("first")).unwrap();
     let torn = "{\"type\":\"message\",\"id\":\"torn\",\"parentId\":null,\"timest";
     let mut other = std::fs::OpenOptions::new().append(true).open(&file).unwrap();
@@ -69,8 +68,7 @@ fn disk_full_during_an_append_and_space_freed_later() {
         .chain([AppendFault::Short(100), AppendFault::Short(usize::MAX)]);
     for fault in faults {
         let journal = Faulty::in_memory();
-        let open =
-            || Session::in_journal(journal.clone(), "/p", SessionOptions::default()).unwrap();
+        let open = || Session::in_journal(journal.clone(), "/p", CreateOptions::new()).unwrap();
         let session = open();
         let kept = session.append(Message::user("kept")).unwrap();
         journal.script_appends(std::iter::repeat_n(fault, 3));
@@ -93,12 +91,12 @@ fn disk_full_during_an_append_and_space_freed_later() {
 #[test]
 fn a_write_that_fails_after_its_last_byte() {
     let journal = Faulty::in_memory();
-    let session = Session::in_journal(journal.clone(), "/p", SessionOptions::default()).unwrap();
+    let session = Session::in_journal(journal.clone(), "/p", CreateOptions::new()).unwrap();
     let kept = session.append(Message::user("kept")).unwrap();
     journal.script_appends([AppendFault::Everything]);
     session.append(Message::user("told it failed")).unwrap_err();
     let next = session.append(Message::user("next")).unwrap();
-    let again = Session::in_journal(journal.clone(), "/p", SessionOptions::default()).unwrap();
+    let again = Session::in_journal(journal.clone(), "/p", CreateOptions::new()).unwrap();
     assert_eq!(outline(&session), outline(&again), "memory and file agree");
     assert_eq!(path(&again, next.as_str()), join([&kept, &next]), "it went where the leaf was");
 }
@@ -168,7 +166,7 @@ fn non_utf_8_bytes() {
     let odd = assistant("b", Some("a")).replace("\"text\":\"b\"", "\"text\":\"@\"");
     bytes.extend(odd.bytes().map(|byte| if byte == b'@' { 0xFF } else { byte }).chain([b'\n']));
     let journal = Arc::new(MemoryJournal::new(bytes.clone()));
-    let session = Session::in_journal(journal.clone(), "/p", SessionOptions::default()).unwrap();
+    let session = Session::in_journal(journal.clone(), "/p", CreateOptions::new()).unwrap();
     assert_eq!(session.entry("b").unwrap().message().unwrap().text(), "\u{FFFD}");
     let context = session.context().unwrap();
     assert!(context.messages[1].json.contains(&0xFF), "the bytes are handed on");
@@ -265,7 +263,7 @@ fn invalid_or_equal_timestamps() {
 fn branch_and_reset_leaf_then_restart() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("s.jsonl");
-    let session = Session::create_at(&file, "/p", SessionOptions::default()).unwrap();
+    let session = Session::create_at(&file, "/p", CreateOptions::new()).unwrap();
     let a = session.append(Message::user("a")).unwrap();
     let b = session.append(Message::assistant("acme", "m", "b")).unwrap();
     session.branch(a.as_str()).unwrap();
@@ -288,7 +286,7 @@ fn branch_and_reset_leaf_then_restart() {
 #[test]
 fn moving_to_where_one_is_writes_nothing() {
     let journal = Faulty::in_memory();
-    let session = Session::in_journal(journal.clone(), "/p", SessionOptions::default()).unwrap();
+    let session = Session::in_journal(journal.clone(), "/p", CreateOptions::new()).unwrap();
     let a = session.append(Message::user("a")).unwrap();
     let before = journal.contents();
     session.branch(a.as_str()).unwrap();

@@ -4,9 +4,7 @@ use crate::support::{
     HEADER, Leaf, assert_agrees, assistant, compaction, file, join, label, leaf, path, user,
 };
 use std::path::{Path, PathBuf};
-use treering::{
-    Catalog, Error, ForkOptions, Message, NewEntry, Session, SessionId, SessionOptions,
-};
+use treering::{Catalog, CreateOptions, Error, ForkOptions, Message, NewEntry, Session, SessionId};
 
 fn put(directory: &Path, lines: &[String]) -> (PathBuf, Session) {
     let source = directory.join("s.jsonl");
@@ -91,8 +89,7 @@ fn a_damaged_entry_keeps_its_place_in_a_fork() {
 fn a_fork_without_conversation_waits_for_its_first_message() {
     let directory = tempfile::tempdir().unwrap();
     let session =
-        Session::create_at(directory.path().join("s.jsonl"), "/p", SessionOptions::default())
-            .unwrap();
+        Session::create_at(directory.path().join("s.jsonl"), "/p", CreateOptions::new()).unwrap();
     let model = session.append(NewEntry::model_change("acme", "oak")).unwrap();
     session.append(Message::user("hello")).unwrap();
     let fork = session.fork(model.as_str(), ForkOptions::default()).unwrap();
@@ -155,7 +152,7 @@ fn everything_for_another_project() {
     ];
     let (source, session) = put(directory.path(), &lines);
     let catalog = Catalog::new(directory.path().join("root"));
-    let copy = catalog.fork_from(&source, "/other", SessionOptions::default()).unwrap();
+    let copy = catalog.fork_from(&source, "/other", ForkOptions::default()).unwrap();
     assert_eq!(copy.cwd(), "/other");
     assert_eq!(copy.header().parent_session.as_deref(), source.to_str());
     assert_ne!(copy.id(), session.id());
@@ -166,9 +163,9 @@ fn everything_for_another_project() {
     assert_eq!(copy.path().unwrap().parent(), Some(&*catalog.dir_for("/other")));
 
     std::fs::write(&source, "").unwrap();
-    let empty = catalog.fork_from(&source, "/other", SessionOptions::default());
+    let empty = catalog.fork_from(&source, "/other", ForkOptions::default());
     assert!(matches!(empty, Err(Error::NotASession { .. })), "{empty:?}");
     std::fs::write(&source, format!("{}\n", HEADER.replace(":3,", ":1,"))).unwrap();
-    let old = catalog.fork_from(&source, "/other", SessionOptions::default()).unwrap();
+    let old = catalog.fork_from(&source, "/other", ForkOptions::default()).unwrap();
     assert_eq!(old.header().version, 3, "an old version is upgraded on the way");
 }

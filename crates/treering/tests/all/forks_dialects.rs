@@ -5,9 +5,7 @@ use crate::samples;
 use std::path::Path;
 use treering::entry::MessageView;
 use treering::session::Creation;
-use treering::{
-    Catalog, Context, Dialect, Error, ForkOptions, Message, Role, Session, SessionOptions,
-};
+use treering::{Catalog, Context, Dialect, Error, ForkOptions, Message, Role, Session};
 
 /// What the model sees: every message's role, content and summary.
 fn seen(context: &Context) -> Vec<(Role, Vec<u8>)> {
@@ -45,7 +43,7 @@ fn fork_all(file: &Path) -> usize {
     let what = file.display().to_string();
     let dir = tempfile::tempdir().unwrap();
     let catalog = Catalog::new(dir.path().join("whole"));
-    let whole = catalog.fork_from(file, "/other", SessionOptions::default());
+    let whole = catalog.fork_from(file, "/other", ForkOptions::default());
     let whole = whole.unwrap_or_else(|error| panic!("{what}: {error}"));
     let leaf = source.leaf();
     assert_same(&whole, &source, leaf.as_ref().map(|leaf| leaf.as_str()), &what);
@@ -101,7 +99,7 @@ fn a_session_without_a_header_gets_one() {
     let files = samples::write_all(dir.path());
     let file = files.iter().find(|file| file.ends_with("chimera-headerless.jsonl")).unwrap();
     let catalog = Catalog::new(dir.path().join("root"));
-    let copy = catalog.fork_from(file, "/other", SessionOptions::default()).unwrap();
+    let copy = catalog.fork_from(file, "/other", ForkOptions::default()).unwrap();
     let text = std::fs::read_to_string(copy.path().unwrap()).unwrap();
     let (header, rest) = text.split_once('\n').unwrap();
     assert!(header.starts_with(r#"{"type": "header""#), "{header}");

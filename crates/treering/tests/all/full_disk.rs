@@ -3,7 +3,7 @@
 use crate::support::{Leaf, assert_agrees, outline};
 use std::path::Path;
 use std::process::Command;
-use treering::{Error, Message, Session, SessionOptions};
+use treering::{CreateOptions, Error, Message, Session};
 
 /// A file system of 64 kB, for as long as this lives.
 struct SmallDisk(tempfile::TempDir);
@@ -48,7 +48,7 @@ fn disk_full_for_real_and_space_freed_later() {
     let filler = disk.path().join("filler");
     std::fs::write(&filler, vec![b'x'; 20_000]).unwrap();
     let file = disk.path().join("s.jsonl");
-    let session = Session::create_at(&file, "/p", SessionOptions::default()).unwrap();
+    let session = Session::create_at(&file, "/p", CreateOptions::new()).unwrap();
     let text = "All work and no play. ".repeat(70);
     let mut written = Vec::new();
     let error = loop {
@@ -86,7 +86,7 @@ fn a_disk_that_is_full_from_the_start_gets_no_empty_file() {
     let filler = disk.path().join("filler");
     std::fs::write(&filler, vec![b'x'; 64 * 1024]).unwrap();
     let file = disk.path().join("s.jsonl");
-    let session = Session::create_at(&file, "/p", SessionOptions::default()).unwrap();
+    let session = Session::create_at(&file, "/p", CreateOptions::new()).unwrap();
     let error = session.append(Message::user("hello")).unwrap_err();
     assert!(is_full(&error), "{error:?}");
     let left: Vec<_> =
@@ -105,7 +105,7 @@ fn a_read_only_file_system_can_be_read() {
         return;
     };
     let file = disk.path().join("s.jsonl");
-    let session = Session::create_at(&file, "/p", SessionOptions::default()).unwrap();
+    let session = Session::create_at(&file, "/p", CreateOptions::new()).unwrap();
     session.append(Message::user("hello")).unwrap();
     drop(session);
     disk.make_read_only();

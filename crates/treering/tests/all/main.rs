@@ -47,6 +47,7 @@ mod replacing;
 mod samples;
 mod scale;
 mod seam;
+mod sessions_api;
 mod stories;
 mod support;
 mod tail;

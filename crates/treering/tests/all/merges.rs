@@ -42,7 +42,7 @@ fn summarize(session: &Session, other: &str) -> String {
     let plan = ready(session, other);
     let text = plan.compose("it went well");
     let summary = MergeSummary { text: &text, ..MergeSummary::default() };
-    session.merge_summary(&plan, summary).unwrap().to_string()
+    session.apply_merge_summary(&plan, summary).unwrap().to_string()
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn a_summary_records_the_merge() {
         details: Some(br#"{"mine":1.50}"#),
         from_hook: true,
     };
-    let id = session.merge_summary(&plan, summary).unwrap();
+    let id = session.apply_merge_summary(&plan, summary).unwrap();
     let entry = session.entry(id.as_str()).unwrap();
     assert_eq!((entry.kind(), entry.parent().unwrap().as_str()), (Kind::BranchSummary, "m2"));
     assert_eq!(entry.text("fromId").unwrap(), "s3");
@@ -111,13 +111,13 @@ fn a_summary_records_the_merge() {
     let details = br#"{"readFiles":["x.txt"],"modifiedFiles":[],"merge":{"from":"s3","base":"a"}}"#;
     assert_eq!(entry.get("details").unwrap(), details);
     let odd = MergeSummary { details: Some(b"[]"), ..MergeSummary::default() };
-    assert!(matches!(plain.merge_summary(&plan, odd), Err(Error::InvalidEntry(_))));
+    assert!(matches!(plain.apply_merge_summary(&plan, odd), Err(Error::InvalidEntry(_))));
 }
 
 #[test]
 fn a_full_merge_is_copies_and_a_record() {
     let session = open(file(&story()));
-    let merged = session.merge_full(&ready(&session, "s3")).unwrap();
+    let merged = session.apply_merge(&ready(&session, "s3")).unwrap();
     assert_eq!(merged.copies.len(), 3);
     assert_eq!(
         path(&session, merged.record.as_str()),
@@ -138,7 +138,7 @@ fn both_ways(test: impl Fn(&Session, &dyn Fn(&str))) {
     let session = open(file(&story()));
     test(&session, &|other| drop(summarize(&session, other)));
     let session = open(file(&story()));
-    test(&session, &|other| drop(session.merge_full(&ready(&session, other)).unwrap()));
+    test(&session, &|other| drop(session.apply_merge(&ready(&session, other)).unwrap()));
 }
 
 #[test]
@@ -223,15 +223,15 @@ fn a_branch_that_parted_in_a_turn_brings_the_whole_turn() {
     let session = open(file(&lines));
     let plan = ready(&session, "d");
     assert_eq!((join(&plan.entries), plan.base.as_ref().unwrap().as_str()), ("ry d".into(), "rx"));
-    assert_eq!(join(session.plan_full_merge(&plan).unwrap().entries), "c rx ry d");
-    session.merge_full(&plan).unwrap();
+    assert_eq!(join(session.plan_merge_copies(&plan).unwrap().entries), "c rx ry d");
+    session.apply_merge(&plan).unwrap();
     assert_eq!(new(&session, "d"), "");
 }
 
 #[test]
 fn a_merge_that_was_cut_short_is_completed_by_the_next() {
     let whole = open(file(&story()));
-    let merged = whole.merge_full(&ready(&whole, "s3")).unwrap();
+    let merged = whole.apply_merge(&ready(&whole, "s3")).unwrap();
     let bytes = written(&whole);
     let ends: Vec<usize> = memchr_lines(&bytes);
     // Header, six entries, three copies, the record.
@@ -241,7 +241,7 @@ fn a_merge_that_was_cut_short_is_completed_by_the_next() {
         match session.plan_merge("s3", 0).unwrap() {
             Merge::Ready(plan) => {
                 assert_eq!(join(&plan.entries), ["s1 s2 s3", "s2 s3", "s3"][done]);
-                let rest = session.merge_full(&plan).unwrap();
+                let rest = session.apply_merge(&plan).unwrap();
                 assert_eq!(rest.copies.len(), 3 - done);
             }
             Merge::NothingNew => assert_eq!(done, 3),

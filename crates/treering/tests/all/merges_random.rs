@@ -5,10 +5,10 @@ use crate::support::{cases, outline, result, user, written};
 use proptest::prelude::*;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
-use treering::merge::{Merge, MergeSummary, Pick, Repeated, Selection};
+use treering::merge::{Merge, MergeSummary, PickPlan, Repeated, Selection};
 use treering::provider::{ContextRepair, Pairing};
 use treering::storage::MemoryJournal;
-use treering::{EntryId, Kind, NewEntry, Session, SessionOptions};
+use treering::{CreateOptions, EntryId, Kind, NewEntry, Session};
 use treering_testkit::rng::Rng;
 
 struct World {
@@ -101,7 +101,7 @@ impl World {
         (ours, others.len())
     }
 
-    fn check_copies(&self, plan: &Pick, copies: &[EntryId], repairs_before: usize) {
+    fn check_copies(&self, plan: &PickPlan, copies: &[EntryId], repairs_before: usize) {
         assert_eq!(copies.len(), plan.entries.len());
         for (copy, original) in copies.iter().zip(&plan.entries) {
             let copy = self.session.entry(copy.as_str()).unwrap();
@@ -176,7 +176,7 @@ impl World {
             return;
         };
         let before = self.repairs(&HashSet::new()).1;
-        let copies = self.session.pick(&plan).unwrap();
+        let copies = self.session.apply_pick(&plan).unwrap();
         self.learn();
         self.check_copies(&plan, &copies, before);
         let again = self.session.plan_pick(&self.session, &selection, Repeated::Skipped).unwrap();
@@ -199,14 +199,14 @@ impl World {
         let entries: Vec<String> = plan.entries.iter().map(|id| id.to_string()).collect();
         assert_eq!(entries, expected);
         if self.rng.chance(0.5) {
-            let copies = self.session.plan_full_merge(&plan).unwrap();
+            let copies = self.session.plan_merge_copies(&plan).unwrap();
             let before = self.repairs(&HashSet::new()).1;
-            let merged = self.session.merge_full(&plan).unwrap();
+            let merged = self.session.apply_merge(&plan).unwrap();
             self.learn();
             self.check_copies(&copies, &merged.copies, before);
         } else {
             let summary = MergeSummary { text: "done", ..MergeSummary::default() };
-            self.session.merge_summary(&plan, summary).unwrap();
+            self.session.apply_merge_summary(&plan, summary).unwrap();
             self.learn();
         }
         assert!(matches!(self.session.plan_merge(&other, 0).unwrap(), Merge::NothingNew));
@@ -214,7 +214,7 @@ impl World {
 
     fn reopened(&self) -> Session {
         let journal = Arc::new(MemoryJournal::new(written(&self.session)));
-        Session::in_journal(journal, "/project", SessionOptions::default()).unwrap()
+        Session::in_journal(journal, "/project", CreateOptions::new()).unwrap()
     }
 }
 

@@ -7,7 +7,7 @@ use proptest::sample::Index;
 use std::path::PathBuf;
 use std::sync::Arc;
 use treering::storage::MemoryJournal;
-use treering::{EntryId, ForkOptions, Message, NewEntry, Position, Session, SessionOptions};
+use treering::{CreateOptions, EntryId, ForkOptions, Message, NewEntry, Position, Session};
 
 #[derive(Debug, Clone)]
 enum Op {
@@ -82,7 +82,7 @@ impl Home {
         match self {
             Home::Journal(journal) => {
                 let journal = Arc::clone(journal);
-                Some(Session::in_journal(journal, "/project", SessionOptions::default()).unwrap())
+                Some(Session::in_journal(journal, "/project", CreateOptions::new()).unwrap())
             }
             Home::File(path) => path.exists().then(|| Session::open(path).unwrap()),
             Home::Nowhere => None,
@@ -285,7 +285,7 @@ proptest! {
     fn a_session_in_a_file_does_what_the_rules_say(ops in prop::collection::vec(op(), 1..40)) {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("s.jsonl");
-        let session = Session::create_at(&path, "/project", SessionOptions::default()).unwrap();
+        let session = Session::create_at(&path, "/project", CreateOptions::new()).unwrap();
         let mut bench = Bench::new(Home::File(path), session);
         ops.iter().for_each(|op| bench.run(op));
         bench.finish();

@@ -5,9 +5,9 @@ use crate::support::{
     assistant, calls, compaction, entry, file, join, label, leaf, open, path, result, sources, user,
 };
 use tempfile::TempDir;
-use treering::merge::{Pick, Repeated, Selection};
+use treering::merge::{PickPlan, Repeated, Selection};
 use treering::provider::Pairing;
-use treering::{Dialect, Error, ForkOptions, Message, Session, SessionOptions};
+use treering::{CreateOptions, Dialect, Error, ForkOptions, Message, Session};
 
 /// `a` is the root; `m` on one branch of it, everything else on the other.
 fn story() -> Vec<String> {
@@ -33,7 +33,7 @@ fn story() -> Vec<String> {
     ]
 }
 
-fn planned(session: &Session, selection: &str) -> Pick {
+fn planned(session: &Session, selection: &str) -> PickPlan {
     let selection = self::selection(selection);
     session.plan_pick(session, &selection, Repeated::Skipped).unwrap()
 }
@@ -101,7 +101,7 @@ fn what_is_there_is_not_copied_again_unless_asked_for() {
     assert_eq!(plan.skipped[0].1, "a", "an entry of the path itself");
     assert_ne!(plan.skipped[1].1, "b", "a copy");
     assert!(planned(&session, "b").is_empty());
-    assert_eq!(session.pick(&planned(&session, "b")).unwrap().len(), 0);
+    assert_eq!(session.apply_pick(&planned(&session, "b")).unwrap().len(), 0);
 
     let all = session.plan_pick(&session, &selection("b..d"), Repeated::Copied).unwrap();
     assert_eq!(join(all.entries), "b c rx ry d");
@@ -271,7 +271,7 @@ fn every_dialect_that_is_written_keeps_where_copies_come_from() {
     let directory = TempDir::new().unwrap();
     for dialect in Dialect::ALL.into_iter().filter(|dialect| dialect.is_writable()) {
         let at = directory.path().join(format!("{dialect}.jsonl"));
-        let options = SessionOptions { dialect, ..SessionOptions::default() };
+        let options = CreateOptions::new().dialect(dialect);
         let session = Session::create_at(&at, "/project", options).unwrap();
         session.append(treering::Message::user("one")).unwrap();
         session.append(treering::Message::assistant("acme", "m", "two")).unwrap();
@@ -314,6 +314,6 @@ fn a_pick_stays_where_it_was_planned_for() {
     let session = open(file(&story()));
     let plan = planned(&session, "b");
     session.append(treering::Message::user("meanwhile")).unwrap();
-    let copies = session.pick(&plan).unwrap();
+    let copies = session.apply_pick(&plan).unwrap();
     assert_eq!(path(&session, copies[0].as_str()), format!("a m {}", copies[0]));
 }

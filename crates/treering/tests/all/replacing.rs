@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 use treering::doctor::{RepairOptions, RepairTo};
-use treering::{Dialect, Error, Message, Session, SessionOptions};
+use treering::{CreateOptions, Dialect, Error, Message, Session};
 
 const HEADER: &str =
     r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-05T09:00:00.000Z","cwd":"/p"}"#;
@@ -216,7 +216,7 @@ fn a_slot_that_another_program_changed_is_looked_at_again() {
 fn a_pending_session_is_named_before_it_has_a_file() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("s.jsonl");
-    let options = SessionOptions { dialect: Dialect::Omp, ..SessionOptions::default() };
+    let options = CreateOptions::new().dialect(Dialect::Omp);
     let session = Session::create_at(&path, "/p", options).unwrap();
     session.set_name("early").unwrap();
     session.append(Message::user("hello")).unwrap();

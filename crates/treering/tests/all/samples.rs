@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 use treering::session::Creation;
-use treering::{Dialect, Message, NewEntry, Session, SessionOptions};
+use treering::{CreateOptions, Dialect, Message, NewEntry, Session};
 
 /// Writes the samples below `dir`. Those of writable dialects are written by treering itself.
 pub(crate) fn write_all(dir: &Path) -> Vec<PathBuf> {
@@ -32,7 +32,7 @@ pub(crate) fn write_all(dir: &Path) -> Vec<PathBuf> {
 /// A session with two branches and a compaction, left at the end of the first branch.
 fn written(dir: &Path, dialect: Dialect) -> PathBuf {
     let path = dir.join(format!("{dialect}.jsonl"));
-    let options = SessionOptions { creation: Creation::AtOnce, dialect, ..Default::default() };
+    let options = CreateOptions::new().creation(Creation::AtOnce).dialect(dialect);
     let session = Session::create_at(&path, "/project", options).unwrap();
     session.append(NewEntry::model_change("acme", "oak")).unwrap();
     let first = session.append(Message::user("one").into_entry().at(1_767_603_600_000)).unwrap();

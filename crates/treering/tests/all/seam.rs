@@ -5,12 +5,12 @@ use crate::support::{Leaf, assert_agrees, assert_own_line, cases, outline};
 use proptest::prelude::*;
 use std::sync::Arc;
 use treering::session::Durability;
-use treering::{EntryId, Message, NewEntry, Session, SessionOptions};
+use treering::{CreateOptions, EntryId, Message, NewEntry, Session};
 use treering_testkit::faulty::{Faulty, Rates};
 use treering_testkit::rng::Rng;
 
 fn open(journal: &Arc<Faulty>, durability: Durability) -> Session {
-    let options = SessionOptions { durability, ..SessionOptions::default() };
+    let options = CreateOptions::new().durability(durability);
     Session::in_journal(Arc::clone(journal) as _, "/project", options).unwrap()
 }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use treering::session::{Creation, Durability};
 use treering::storage::{Journal, MemoryJournal};
-use treering::{Session, SessionOptions};
+use treering::{CreateOptions, Session};
 use treering_testkit::faulty::Faulty;
 use treering_testkit::story;
 
@@ -25,7 +25,7 @@ fn a_faulty_journal_in_front_of_another() {
 
 fn on(journal: Arc<dyn Journal>, durability: Durability) {
     story::session(|| {
-        let options = SessionOptions { durability, ..SessionOptions::default() };
+        let options = CreateOptions::new().durability(durability);
         Session::in_journal(Arc::clone(&journal), "/project", options).unwrap()
     });
 }
@@ -38,11 +38,8 @@ fn sessions_on_journals() {
     }
 }
 
-fn open_or_create(file: &PathBuf, options: SessionOptions) -> Session {
-    match file.exists() {
-        true => Session::open_with(file, options).unwrap(),
-        false => Session::create_at(file, "/project", options).unwrap(),
-    }
+fn open_or_create(file: &PathBuf, options: CreateOptions) -> Session {
+    Session::open_or_create(file, "/project", options).unwrap()
 }
 
 #[test]
@@ -51,7 +48,7 @@ fn sessions_in_files() {
         for creation in [Creation::FirstMessage, Creation::AtOnce] {
             let directory = tempfile::tempdir().unwrap();
             let file = directory.path().join("deep/er/s.jsonl");
-            let options = SessionOptions { durability, creation, ..SessionOptions::default() };
+            let options = CreateOptions::new().durability(durability).creation(creation);
             story::session(|| open_or_create(&file, options.clone()));
         }
     }
@@ -62,5 +59,5 @@ fn a_session_in_a_file_that_was_empty() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("s.jsonl");
     std::fs::write(&file, "").unwrap();
-    story::session(|| open_or_create(&file, SessionOptions::default()));
+    story::session(|| open_or_create(&file, CreateOptions::new()));
 }

@@ -4,7 +4,7 @@ use proptest::test_runner::{Config, RngSeed};
 use std::path::Path;
 use std::sync::Arc;
 use treering::storage::MemoryJournal;
-use treering::{Context, Kind, Position, Session, SessionOptions};
+use treering::{Context, CreateOptions, Kind, Position, Session};
 use treering_testkit::model::{self, Model};
 use treering_testkit::rng::Rng;
 
@@ -59,7 +59,7 @@ pub(crate) fn open(bytes: impl AsRef<[u8]>) -> Session {
 
 pub(crate) fn try_open(bytes: impl AsRef<[u8]>) -> treering::Result<Session> {
     let journal = Arc::new(MemoryJournal::new(bytes.as_ref().to_vec()));
-    Session::in_journal(journal, "/project", SessionOptions::default())
+    Session::in_journal(journal, "/project", CreateOptions::new())
 }
 
 /// Returns the ids of a path, joined by spaces.

@@ -5,12 +5,12 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use treering::session::{Creation, LeafMoves};
-use treering::{EntryId, Error, Message, NewEntry, Position, Session, SessionOptions};
+use treering::{CreateOptions, EntryId, Error, Message, NewEntry, Position, Session};
 
 /// A file with one entry, and two sessions on it.
 fn two(directory: &Path) -> (PathBuf, Session, Session, EntryId) {
     let file = directory.join("s.jsonl");
-    let options = SessionOptions { creation: Creation::AtOnce, ..SessionOptions::default() };
+    let options = CreateOptions::new().creation(Creation::AtOnce);
     let ours = Session::create_at(&file, "/p", options).unwrap();
     let first = ours.append(Message::user("first")).unwrap();
     let theirs = Session::open(&file).unwrap();
@@ -87,7 +87,7 @@ fn an_entry_for_a_branch_moves_only_the_leaves_it_is_told_to() {
 fn expecting_nothing_in_a_session_without_entries() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("s.jsonl");
-    let session = Session::create_at(&file, "/p", SessionOptions::default()).unwrap();
+    let session = Session::create_at(&file, "/p", CreateOptions::new()).unwrap();
     session.append_expecting(Position::Start, &[Message::user("a").into_entry()]).unwrap();
     session.branch(Position::Start).unwrap();
     let root = session

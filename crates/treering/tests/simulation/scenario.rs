@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 use treering::convert::ConvertOptions;
 use treering::doctor::{RepairOptions, RepairTo};
 use treering::session::Durability;
-use treering::{Dialect, Error, ForkOptions, Message, Session, SessionOptions};
+use treering::{CreateOptions, Dialect, Error, ForkOptions, Message, OpenOptions, Session};
 use treering_testkit::rng::Rng;
 use treering_testkit::sim::{Agent, Crash, Faults, Habit, Inode, World};
 
@@ -194,8 +194,12 @@ impl Scenario {
         Outcome { problems, digest, calls, met }
     }
 
-    fn options(&self) -> SessionOptions {
-        SessionOptions { durability: self.durability, ..SessionOptions::default() }
+    fn options(&self) -> CreateOptions {
+        CreateOptions::new().durability(self.durability)
+    }
+
+    fn open(&self) -> Result<Session, Error> {
+        Session::open_with(PATH, OpenOptions::new().durability(self.durability))
     }
 
     fn perform(&self, verb: Verb, who: &str, ledger: &Mutex<Ledger>) -> Result<(), Error> {
@@ -205,11 +209,11 @@ impl Scenario {
                 self.append(&session, who, ledger)
             }
             Verb::Append => {
-                let session = Session::open_with(PATH, self.options())?;
+                let session = self.open()?;
                 self.append(&session, who, ledger)
             }
             Verb::Name => {
-                let session = Session::open_with(PATH, self.options())?;
+                let session = self.open()?;
                 session.set_name("new name")?;
                 ledger.lock().unwrap().name = Some("new name".to_owned());
                 self.append(&session, who, ledger)

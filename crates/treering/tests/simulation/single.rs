@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use treering::session::{Creation, Durability};
-use treering::{Catalog, Message, Session, SessionOptions};
+use treering::{Catalog, CreateOptions, Message, Session};
 use treering_testkit::sim::{Faults, World};
 
 fn run<T: Send>(world: &Arc<World>, body: impl FnOnce() -> T + Send) -> T {
@@ -12,8 +12,8 @@ fn run<T: Send>(world: &Arc<World>, body: impl FnOnce() -> T + Send) -> T {
     result.unwrap()
 }
 
-fn each() -> SessionOptions {
-    SessionOptions { durability: Durability::Each, ..SessionOptions::default() }
+fn each() -> CreateOptions {
+    CreateOptions::new().durability(Durability::Each)
 }
 
 fn in_sim() -> Catalog {
@@ -70,7 +70,7 @@ fn a_clock_before_1970_is_only_wrong() {
     let world = world(Faults::default());
     world.set_clock(SystemTime::UNIX_EPOCH - Duration::from_secs(86_400));
     let (header, count) = run(&world, || {
-        let session = in_sim().create("/p", SessionOptions::default()).unwrap();
+        let session = in_sim().create("/p", CreateOptions::new()).unwrap();
         session.append(Message::user("hello")).unwrap();
         let fork = session.fork(session.leaf().unwrap().as_str(), Default::default()).unwrap();
         (session.header(), fork.tree().len())
@@ -83,8 +83,7 @@ fn the_name_of_a_new_file_and_its_header_tell_the_same_time() {
     let world = world(Faults { clock_jumps: 1.0, ..Faults::default() });
     run(&world, || {
         for _ in 0..20 {
-            let options =
-                SessionOptions { creation: Creation::AtOnce, ..SessionOptions::default() };
+            let options = CreateOptions::new().creation(Creation::AtOnce);
             let session = in_sim().create("/p", options).unwrap();
             let name = session.path().unwrap().file_name().unwrap().to_string_lossy().into_owned();
             let stamp = session.header().timestamp.replace([':', '.'], "-");

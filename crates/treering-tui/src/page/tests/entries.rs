@@ -5,7 +5,7 @@ use super::super::diff::{DiffSide, side_by_side};
 use super::{shown, tones};
 use std::sync::Arc;
 use treering::storage::MemoryJournal;
-use treering::{Session, SessionOptions};
+use treering::{CreateOptions, Session};
 
 /// Returns an entry of every kind that has a page of its own.
 fn session() -> Session {
@@ -28,7 +28,7 @@ fn session() -> Session {
         log.push_str(&format!("{{\"timestamp\":\"2026-01-05T09:00:00.000Z\",{line}}}\n"));
     }
     let journal = Arc::new(MemoryJournal::new(log.into_bytes()));
-    Session::in_journal(journal, "/p", SessionOptions::default()).unwrap()
+    Session::in_journal(journal, "/p", CreateOptions::new()).unwrap()
 }
 
 fn page(id: &str) -> Page {

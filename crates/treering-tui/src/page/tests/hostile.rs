@@ -4,7 +4,7 @@ use super::super::writer::MAX_LINES;
 use super::super::{Page, PageView, StyledLine};
 use super::shown;
 use treering::storage::MemoryJournal;
-use treering::{Session, SessionOptions};
+use treering::{CreateOptions, Session};
 use treering_display::text::safe_line;
 
 fn is_harmless(page: &Page) -> bool {
@@ -65,7 +65,7 @@ fn nothing_in_an_entry_acts_on_a_terminal() {
              {{\"type\":\"message\",\"id\":\"a\",\"parentId\":null,\"timestamp\":\"2026-01-05T09:00:00.000Z\",\"message\":{message}}}\n"
         );
         let journal = std::sync::Arc::new(MemoryJournal::new(log.into_bytes()));
-        let session = Session::in_journal(journal, "/p", SessionOptions::default()).unwrap();
+        let session = Session::in_journal(journal, "/p", CreateOptions::new()).unwrap();
         let page = Page::of_entry(&session.entry("a").unwrap(), &Default::default());
         assert!(is_harmless(&page), "{}", page.text());
         assert!(is_harmless(&Page::of_context_at(&session, "a").unwrap()));

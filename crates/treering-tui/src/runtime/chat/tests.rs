@@ -16,7 +16,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 use treering::entry::MessageView;
-use treering::{Position, Session, SessionOptions};
+use treering::{CreateOptions, Position, Session};
 use treering_agent::{
     AgentSession, CancellationToken, ChatAnswer, ChatFuture, ChatModel, ChatRequest, Delta,
     Extractive, SummaryError, Usage,
@@ -224,7 +224,7 @@ fn open(dir: &Path) -> Session {
     let file = dir.join("s.jsonl");
     match file.exists() {
         true => Session::open(&file).unwrap(),
-        false => Session::create_at(&file, dir, SessionOptions::default()).unwrap(),
+        false => Session::create_at(&file, dir, CreateOptions::new()).unwrap(),
     }
 }
 

@@ -7,13 +7,13 @@ use super::{TreeEvent, TreeState, read_all, update};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use treering::storage::MemoryJournal;
-use treering::{Session, SessionOptions};
+use treering::{CreateOptions, Session};
 use treering_display::preview_line::PreviewLine;
 use treering_display::tree::Outline;
 
 pub(super) fn session(bytes: &[u8]) -> Session {
     let journal = Arc::new(MemoryJournal::new(bytes.to_vec()));
-    Session::in_journal(journal, "/project", SessionOptions::default()).unwrap()
+    Session::in_journal(journal, "/project", CreateOptions::new()).unwrap()
 }
 
 /// Returns a line of a session: an entry of the minute `minute`, with more fields.

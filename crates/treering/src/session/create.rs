@@ -1,0 +1,212 @@
+//! Creating and opening sessions: in files, in memory, in any journal.
+
+use super::Session;
+use super::options::{CreateOptions, Creation, Durability, NewSession, OpenOptions};
+use super::state::{Backing, OpenedSession, State, storage};
+use crate::dialect::Dialect;
+use crate::error::{Error, Result};
+use crate::fs;
+use crate::header::Header;
+use crate::id::SessionId;
+use crate::load::Loaded;
+use crate::log::{Journal, MemoryJournal};
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Opening and creating.
+impl Session {
+    /// Creates a session that lives in memory and nowhere else.
+    pub fn in_memory(cwd: impl AsRef<Path>) -> Session {
+        let header = Header::new(&SessionId::generate(), cwd.as_ref(), None);
+        let memory = Arc::new(MemoryJournal::new([header.raw(), b"\n"].concat()));
+        let loaded = Loaded::of_header(header);
+        let state = State::of(Backing::Elsewhere, memory, loaded);
+        Session::new(state, Creation::default(), Durability::None)
+    }
+
+    /// Creates a session in memory with an id, a parent or a dialect of the caller's choice.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidOption`] if the dialect has no place for something that `new` sets,
+    /// [`Error::ReadOnlyDialect`] if treering never writes sessions of the dialect.
+    pub fn in_memory_with(cwd: impl AsRef<Path>, new: NewSession) -> Result<Session> {
+        let memory = Arc::new(MemoryJournal::new(new.start(cwd.as_ref(), crate::time::now())?));
+        let loaded = Loaded::read(&*memory).map_err(|error| error.at(None))?;
+        let loaded = loaded.of_dialect(new.dialect.unwrap_or_default());
+        let state = State::of(Backing::Elsewhere, memory, loaded);
+        Ok(Session::new(state, Creation::default(), Durability::None))
+    }
+
+    /// Opens the session in a journal, or begins one in a journal that is empty.
+    ///
+    /// The header of a new session is written at once with [`Creation::AtOnce`], and in other dialects
+    /// than pi's; otherwise with the first entry.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidOption`] if the journal holds a session with another id or of another dialect
+    /// than the options name.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use treering::storage::MemoryJournal;
+    /// use treering::{CreateOptions, Message, Session};
+    /// let journal = Arc::new(MemoryJournal::default());
+    /// let session = Session::in_journal(journal.clone(), "/project", CreateOptions::new())?;
+    /// session.append(Message::user("hello"))?;
+    /// let again = Session::in_journal(journal, "/project", CreateOptions::new())?;
+    /// assert_eq!(again.id(), session.id());
+    /// # Ok::<(), treering::Error>(())
+    /// ```
+    pub fn in_journal(
+        journal: Arc<dyn Journal>,
+        cwd: impl AsRef<Path>,
+        options: CreateOptions,
+    ) -> Result<Session> {
+        let read = || Loaded::read(&*journal).map_err(|error| error.at(None));
+        let (new, cwd, mut loaded) = (&options.session, cwd.as_ref(), read()?);
+        let dialect = new.dialect.unwrap_or_default();
+        if let Some(header) = &loaded.header {
+            new.check_same(&SessionId::of_file(&header.id), loaded.dialect)?;
+        } else if new.is_headerless {
+            new.start(cwd, 0)?;
+            let state = State::of(Backing::Elsewhere, journal, loaded.of_dialect(dialect));
+            return Ok(Session::new(state, options.creation, options.durability));
+        } else if options.creation == Creation::AtOnce || dialect != Dialect::default() {
+            let start = new.start(cwd, crate::time::now())?;
+            let appended = journal.append(&loaded.end, &start);
+            appended.map_err(|error| storage(error, Path::new("(journal)")))?;
+            loaded = read()?.of_dialect(dialect);
+        }
+        let id = new.id.clone().unwrap_or_else(SessionId::generate).checked()?;
+        let parent = new.parent_session.as_deref().map(Path::to_string_lossy);
+        let header = Header::new(&id, cwd, parent.as_deref());
+        let state = State::with_header(Backing::Elsewhere, journal, loaded, header)?;
+        Ok(Session::new(state, options.creation, options.durability))
+    }
+
+    /// Creates a session that will live at `path`, where nothing may be yet.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::AlreadyExists`] if there is a file, [`Error::InvalidOption`] if the dialect has no
+    /// place for something that the options set.
+    pub fn create_at(
+        path: impl AsRef<Path>,
+        cwd: impl AsRef<Path>,
+        options: CreateOptions,
+    ) -> Result<Session> {
+        Session::create_with(path.as_ref(), cwd.as_ref(), options, crate::time::now())
+    }
+
+    /// As [`create_at`](Session::create_at), with the time of creation in Unix milliseconds.
+    pub(crate) fn create_with(
+        path: &Path,
+        cwd: &Path,
+        options: CreateOptions,
+        created: i64,
+    ) -> Result<Session> {
+        if fs::exists(path) {
+            return Err(Error::AlreadyExists(path.to_owned()));
+        }
+        let CreateOptions { session, creation, durability } = options;
+        let memory = Arc::new(MemoryJournal::new(session.start(cwd, created)?));
+        let loaded = Loaded::read(&*memory).map_err(|error| error.at(Some(path)))?;
+        let loaded = loaded.of_dialect(session.dialect.unwrap_or_default());
+        let journal = Arc::clone(&memory) as Arc<dyn Journal>;
+        let backing = Backing::Pending { path: path.to_owned(), creation, memory };
+        let mut state = State::of(backing, journal, loaded);
+        if creation == Creation::AtOnce {
+            state.create_file(b"")?;
+        }
+        Ok(Session::new(state, creation, durability))
+    }
+
+    /// Opens an existing session file. Reads it, and never writes to it: repairs wait for the first
+    /// append.
+    pub fn open(path: impl AsRef<Path>) -> Result<Session> {
+        Session::open_with(path, OpenOptions::default())
+    }
+
+    /// As [`open`](Session::open), with options. A file of no bytes becomes a session whose header
+    /// is written with the first entry.
+    pub fn open_with(path: impl AsRef<Path>, options: OpenOptions) -> Result<Session> {
+        let path = path.as_ref();
+        let opened = OpenedSession::at(path)?;
+        let cwd = path.parent().unwrap_or(Path::new(""));
+        let header = Header::new(&SessionId::generate(), cwd, None);
+        let backing = Backing::File { path: path.to_owned(), file: opened.file };
+        let mut state = State::with_header(backing, opened.journal, opened.loaded, header)?;
+        state.joined = opened.joined;
+        Ok(Session::new(state, options.creation, options.durability))
+    }
+
+    /// Opens the session at `path`, or creates it if there is no file.
+    ///
+    /// Of the options, [`durability`](CreateOptions::durability) holds in either case. The id and the
+    /// dialect, where they are set, must be those of an existing session; the parent, the system prompt
+    /// and the rule of creation are for a new one.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidOption`] if the file holds a session with another id or of another dialect than
+    /// the options name.
+    ///
+    /// ```
+    /// use treering::{CreateOptions, Message, Session};
+    /// # let dir = tempfile::tempdir()?;
+    /// let path = dir.path().join("chat.jsonl");
+    /// for expected in [0, 1] {
+    ///     let session = Session::open_or_create(&path, "/project", CreateOptions::new())?;
+    ///     assert_eq!(session.context()?.messages.len(), expected);
+    ///     session.append(Message::user("hello"))?;
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn open_or_create(
+        path: impl AsRef<Path>,
+        cwd: impl AsRef<Path>,
+        options: CreateOptions,
+    ) -> Result<Session> {
+        let path = path.as_ref();
+        let is_missing = |error: &Error| matches!(error, Error::Io { source, .. } if source.kind() == io::ErrorKind::NotFound);
+        let opened = match Session::open_with(path, options.to_open()) {
+            Err(error) if is_missing(&error) => {
+                match Session::create_at(path, cwd, options.clone()) {
+                    // Another process created it in the meantime.
+                    Err(Error::AlreadyExists(_)) => Session::open_with(path, options.to_open())?,
+                    created => return created,
+                }
+            }
+            opened => opened?,
+        };
+        options.session.check_same(&opened.id(), opened.dialect())?;
+        Ok(opened)
+    }
+
+    /// Returns the options for creating a further session like this one: its rule of creation, its
+    /// durability and its dialect, or pi's if treering never writes sessions of its dialect.
+    ///
+    /// ```
+    /// use treering::session::Durability;
+    /// use treering::{CreateOptions, Session};
+    /// # let dir = tempfile::tempdir()?;
+    /// let options = CreateOptions::new().durability(Durability::Each);
+    /// let first = Session::create_at(dir.path().join("1.jsonl"), "/project", options)?;
+    /// assert_eq!(first.create_options().durability, Durability::Each);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn create_options(&self) -> CreateOptions {
+        let dialect = Some(self.dialect()).filter(|dialect| dialect.is_writable());
+        let session = NewSession { dialect, ..NewSession::new() };
+        CreateOptions { session, creation: self.creation, durability: self.durability }
+    }
+
+    /// Returns the options for opening another session in the place of this one: its durability, and
+    /// the rule of creation for sessions that are begun beside it.
+    pub fn open_options(&self) -> OpenOptions {
+        OpenOptions { durability: self.durability, creation: self.creation }
+    }
+}

@@ -1,0 +1,108 @@
+//! Listeners: callers that want to know of every change of a session.
+//!
+//! Changes wait in a queue and are handed out by one thread at a time, with no lock held. So a listener
+//! may use the session, also to append to it: what that changes is told after the present change, by
+//! the same loop, and no call is nested in another.
+
+use super::Session;
+use crate::id::EntryId;
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The writer of a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Writer {
+    /// This [`Session`] itself, on any thread.
+    This,
+    /// Another process, or another `Session` on the same file.
+    Other,
+}
+
+/// A change of a session: entries that were appended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Change {
+    /// The writer of the entries.
+    pub writer: Writer,
+    /// The entries, in file order.
+    pub entries: Vec<EntryId>,
+}
+
+type Listener = Arc<dyn Fn(&Change) + Send + Sync>;
+
+/// The listeners of a session, and the changes that they were not told yet.
+#[derive(Default)]
+pub(super) struct Listeners(Mutex<Queue>);
+
+#[derive(Default)]
+struct Queue {
+    listeners: Vec<Listener>,
+    changes: VecDeque<Change>,
+    /// Whether a thread is handing out changes.
+    is_busy: bool,
+}
+
+impl Listeners {
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn add(&self, listener: Listener) {
+        self.queue().listeners.push(listener);
+    }
+
+    /// Tells all listeners of entries, unless there are none. No lock of the session may be held.
+    pub(super) fn tell(&self, writer: Writer, entries: Vec<EntryId>) {
+        let mut queue = self.queue();
+        if entries.is_empty() || queue.listeners.is_empty() {
+            return;
+        }
+        queue.changes.push_back(Change { writer, entries });
+        if queue.is_busy {
+            return; // The thread that hands out changes, perhaps this one, comes to it.
+        }
+        queue.is_busy = true;
+        while let Some(change) = queue.changes.pop_front() {
+            let listeners = queue.listeners.clone();
+            drop(queue);
+            for listener in &listeners {
+                // The change is made: a listener that fails must not make the call fail that made it.
+                if catch_unwind(AssertUnwindSafe(|| listener(&change))).is_err() {
+                    self.queue().listeners.retain(|other| !Arc::ptr_eq(other, listener));
+                }
+            }
+            queue = self.queue();
+        }
+        queue.is_busy = false;
+    }
+}
+
+/// Listening.
+impl Session {
+    /// Calls `listener` after every change of the session: own appends, once they are as durable as the
+    /// session promises, and entries of other writers when they are read, by
+    /// [`refresh`](Session::refresh) or on the way to an append.
+    ///
+    /// Changes are told one after the other, on the thread of one of the writers, with no lock held. A
+    /// listener may use the session; changes that it makes itself are told after the present one. While
+    /// a listener runs, other threads go on without waiting for it. A listener that panics is not
+    /// called again.
+    ///
+    /// ```
+    /// use std::sync::mpsc;
+    /// use treering::session::Writer;
+    /// use treering::{Message, Session};
+    /// let session = Session::in_memory("/project");
+    /// let (sender, changes) = mpsc::channel();
+    /// session.on_change(move |change| drop(sender.send(change.clone())));
+    /// let id = session.append(Message::user("hello"))?;
+    /// let change = changes.recv().unwrap();
+    /// assert_eq!((change.writer, change.entries), (Writer::This, vec![id]));
+    /// # Ok::<(), treering::Error>(())
+    /// ```
+    pub fn on_change(&self, listener: impl Fn(&Change) + Send + Sync + 'static) {
+        self.listeners.add(Arc::new(listener));
+    }
+}

@@ -1,0 +1,213 @@
+//! The verbs of a session that other files do not cover: options, listeners, retries, tree views.
+
+use std::sync::{Arc, Mutex, mpsc};
+use treering::session::{Change, Creation, NewSession, Writer};
+use treering::{
+    Catalog, CreateOptions, Dialect, EntryId, Error, ForkOptions, Message, NewEntry, OpenOptions,
+    Session, SessionId,
+};
+
+fn file(directory: &tempfile::TempDir) -> std::path::PathBuf {
+    directory.path().join("s.jsonl")
+}
+
+fn failed(reason: &str) -> NewEntry {
+    let json = format!(
+        r#"{{"type":"message","message":{{"role":"assistant","content":[],"stopReason":"{reason}"}}}}"#
+    );
+    NewEntry::from_json(json.as_bytes()).unwrap()
+}
+
+#[test]
+fn every_option_of_a_new_session_is_applied_or_refused() {
+    let id = SessionId::new("own").unwrap();
+    let new = NewSession::new().id(id).parent_session("/parent.jsonl").dialect(Dialect::Chimera);
+    let session =
+        Session::in_memory_with("/project", new.clone().system_prompt("Be brief.")).unwrap();
+    assert_eq!(session.id(), "own");
+    assert_eq!(session.dialect(), Dialect::Chimera);
+    assert_eq!(session.header().parent_session.as_deref(), Some("/parent.jsonl"));
+    assert_eq!(session.header().get("system_prompt"), Some(&br#""Be brief.""#[..]));
+
+    let refused = [
+        NewSession::new().system_prompt("x"),
+        NewSession::new().without_header(),
+        new.without_header(),
+    ];
+    for new in refused {
+        let error = Session::in_memory_with("/project", new).unwrap_err();
+        assert!(matches!(error, Error::InvalidOption(_)), "{error}");
+    }
+}
+
+#[test]
+fn a_session_without_a_header() {
+    let directory = tempfile::tempdir().unwrap();
+    let new = NewSession::new().dialect(Dialect::Chimera).without_header();
+    let options = CreateOptions::new().session(new);
+    let session = Session::create_at(file(&directory), "/project", options).unwrap();
+    session.append(Message::user("hello")).unwrap();
+    let text = std::fs::read_to_string(file(&directory)).unwrap();
+    assert!(text.starts_with(r#"{"type": "message""#), "{text}");
+    let again = Session::open(file(&directory)).unwrap();
+    assert_eq!(again.dialect(), Dialect::Chimera);
+    assert_eq!(again.context().unwrap(), session.context().unwrap());
+}
+
+#[test]
+fn opening_or_creating_fails_for_another_session() {
+    let directory = tempfile::tempdir().unwrap();
+    let options = || CreateOptions::new().id(SessionId::new("one").unwrap());
+    let session = Session::open_or_create(file(&directory), "/project", options()).unwrap();
+    session.append(Message::user("hello")).unwrap();
+    let again = Session::open_or_create(file(&directory), "/project", options()).unwrap();
+    assert_eq!(again.context().unwrap(), session.context().unwrap());
+    for other in [
+        CreateOptions::new().id(SessionId::new("two").unwrap()),
+        CreateOptions::new().dialect(Dialect::Tau),
+    ] {
+        let error = Session::open_or_create(file(&directory), "/project", other).unwrap_err();
+        assert!(matches!(error, Error::InvalidOption(_)), "{error}");
+    }
+    let catalog = Catalog::flat(directory.path());
+    let elsewhere = ForkOptions { cwd: Some("/other".into()), ..ForkOptions::default() };
+    let error = catalog.fork_from(file(&directory), "/project", elsewhere).unwrap_err();
+    assert!(matches!(error, Error::InvalidOption(_)), "{error}");
+}
+
+#[test]
+fn the_file_of_a_fork_waits_for_the_message_of_its_rule() {
+    let directory = tempfile::tempdir().unwrap();
+    let session = Session::create_at(file(&directory), "/project", CreateOptions::new()).unwrap();
+    let question = session.append(Message::user("Tea or coffee?")).unwrap();
+    let answer = session.append(Message::assistant("acme", "m", "Tea.")).unwrap();
+    let fork = |at: &EntryId| {
+        let creation = Creation::FirstAssistantMessage;
+        session.fork(at, ForkOptions { creation, ..ForkOptions::default() }).unwrap()
+    };
+    assert!(fork(&answer).is_written());
+    let waiting = fork(&question);
+    assert!(!waiting.is_written());
+    assert!(!waiting.path().unwrap().exists());
+    waiting.append(Message::assistant("acme", "m", "Coffee.")).unwrap();
+    assert!(waiting.is_written());
+    assert_eq!(
+        Session::open(waiting.path().unwrap()).unwrap().context().unwrap().messages.len(),
+        2
+    );
+}
+
+#[test]
+fn listeners_hear_of_own_appends_and_of_others() {
+    let directory = tempfile::tempdir().unwrap();
+    let ours = Session::create_at(file(&directory), "/project", CreateOptions::new()).unwrap();
+    let (sender, changes) = mpsc::channel();
+    ours.on_change(move |change: &Change| drop(sender.send(change.clone())));
+    let first = ours.append(Message::user("one")).unwrap();
+    let theirs = Session::open_with(file(&directory), OpenOptions::new()).unwrap();
+    let second = theirs.append(Message::user("two")).unwrap();
+    let third = ours.append(Message::user("three")).unwrap();
+    let told: Vec<_> = changes.try_iter().map(|change| (change.writer, change.entries)).collect();
+    let expected =
+        [(Writer::This, vec![first]), (Writer::Other, vec![second]), (Writer::This, vec![third])];
+    assert_eq!(told, expected);
+}
+
+#[test]
+fn every_append_of_many_threads_is_told_once() {
+    let session = Session::in_memory("/project");
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let sink = Arc::clone(&told);
+    session.on_change(move |change| sink.lock().unwrap().extend(change.entries.clone()));
+    let mut written: Vec<EntryId> = std::thread::scope(|scope| {
+        let append = || (0..50).map(|_| session.append(Message::user("x")).unwrap()).collect();
+        let threads: Vec<_> = (0..4).map(|_| scope.spawn(append)).collect();
+        threads.into_iter().flat_map(|thread| -> Vec<EntryId> { thread.join().unwrap() }).collect()
+    });
+    // All threads are done, so that no change is still on its way.
+    let mut told = told.lock().unwrap().clone();
+    told.sort();
+    written.sort();
+    assert_eq!(told, written);
+}
+
+#[test]
+fn a_listener_may_use_the_session_and_may_panic() {
+    let session = Arc::new(Session::in_memory("/project"));
+    let told = Arc::new(Mutex::new(Vec::new()));
+    session.on_change(|_| panic!("a listener that fails"));
+    let (sink, own) = (Arc::clone(&told), Arc::downgrade(&session));
+    session.on_change(move |change| {
+        let Some(session) = own.upgrade() else { return };
+        sink.lock().unwrap().extend(change.entries.clone());
+        if session.tree().len() < 100 {
+            session.append(Message::user("an answer")).unwrap();
+        }
+    });
+    session.append(Message::user("hello")).unwrap();
+    assert_eq!(session.tree().len(), 100);
+    let ids: Vec<EntryId> = session.tree().ids().collect();
+    assert_eq!(*told.lock().unwrap(), ids, "in order, each once");
+}
+
+#[test]
+fn failed_answers_are_left_before_a_retry() {
+    let session = Session::in_memory("/project");
+    let question = session.append(Message::user("Tea or coffee?")).unwrap();
+    let first = session.append(failed("error")).unwrap();
+    let second = session.append(failed("aborted")).unwrap();
+    session.label(&second, Some("bad")).unwrap();
+    assert_eq!(session.rewind_failed().unwrap(), [first, second]);
+    assert_eq!(session.leaf(), Some(question.clone()));
+    assert_eq!(session.context().unwrap().messages.len(), 1);
+    let entries = session.tree().len();
+    assert!(session.rewind_failed().unwrap().is_empty());
+    assert_eq!(session.tree().len(), entries, "nothing is written without need");
+    let answer = session.append(failed("stop")).unwrap();
+    assert!(session.rewind_failed().unwrap().is_empty());
+    assert_eq!(session.leaf(), Some(answer));
+}
+
+#[test]
+fn a_conversation_passes_over_bookkeeping() {
+    let session = Session::in_memory("/project");
+    let root = session.append(Message::user("root")).unwrap();
+    session.label(&root, Some("start")).unwrap();
+    let left = session.append(Message::user("left")).unwrap();
+    session.branch(&root).unwrap();
+    let right = session.append(Message::user("right")).unwrap();
+    session.label(&right, Some("end")).unwrap();
+    let tree = session.tree();
+    let conversation = tree.conversation();
+    assert_eq!(conversation.roots(), std::slice::from_ref(&root));
+    assert_eq!(conversation.children(&root).unwrap(), [left.clone(), right.clone()]);
+    assert_eq!(conversation.parent(&left).unwrap(), Some(root.clone()));
+    assert_eq!(conversation.leaves(), [left.clone(), right.clone()]);
+    assert_eq!(conversation.branch_points(), std::slice::from_ref(&root));
+    let walk: Vec<_> = conversation.walk().map(|item| (item.id, item.parent, item.depth)).collect();
+    let root = Some(root.as_str());
+    let expected = [(root.unwrap(), None, 0), (left.as_str(), root, 1), (right.as_str(), root, 1)];
+    assert_eq!(walk, expected);
+    let nested = conversation.nested();
+    assert_eq!(nested.len(), 1);
+    assert_eq!(nested[0].children.len(), 2);
+    assert_eq!(tree.nested()[0].children.len(), 3, "the label, the leaf entry, right");
+}
+
+#[test]
+fn a_deep_tree_is_nested_and_dropped_without_recursion() {
+    const DEPTH: usize = 200_000;
+    let session = Session::in_memory("/project");
+    let entries: Vec<NewEntry> = (0..DEPTH).map(|_| Message::user("x").into_entry()).collect();
+    session.append_all(&entries).unwrap();
+    let tree = session.tree();
+    let mut nested = tree.nested();
+    let mut depth = 0;
+    let mut level = nested.iter();
+    while let Some(node) = level.next() {
+        depth += 1;
+        level = node.children.iter();
+    }
+    assert_eq!(depth, DEPTH);
+    nested.clear();
+}
