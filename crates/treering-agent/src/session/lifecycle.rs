@@ -79,11 +79,11 @@ impl AgentSession {
     /// [`At`](ForkPosition::At) any entry, which is kept.
     pub async fn fork(
         &self,
-        entry: &str,
+        entry: impl AsRef<str>,
         position: ForkPosition,
         cancel: &CancellationToken,
     ) -> Result<Forked, AgentError> {
-        let done = self.fork_now(entry, position, cancel).await;
+        let done = self.fork_now(entry.as_ref(), position, cancel).await;
         self.act().await;
         done
     }
@@ -131,7 +131,7 @@ impl AgentSession {
     /// Copies the branch up to the leaf to a session of its own, which becomes the active one.
     pub async fn clone_session(&self, cancel: &CancellationToken) -> Result<Forked, AgentError> {
         match self.session().leaf() {
-            Some(leaf) => self.fork(leaf.as_str(), ForkPosition::At, cancel).await,
+            Some(leaf) => self.fork(leaf, ForkPosition::At, cancel).await,
             None => {
                 Err(treering::Error::UnknownEntry("the leaf of an empty session".into()).into())
             }

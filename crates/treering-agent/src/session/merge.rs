@@ -54,10 +54,10 @@ impl AgentSession {
     /// the first.
     pub async fn merge(
         &self,
-        other: &str,
+        other: impl AsRef<str>,
         options: MergeOptions,
     ) -> Result<MergeOutcome, AgentError> {
-        let done = self.merge_now(other, options).await;
+        let done = self.merge_now(other.as_ref(), options).await;
         self.act().await;
         done
     }

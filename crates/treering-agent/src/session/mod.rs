@@ -101,7 +101,7 @@ impl AgentSettings {
 /// let other = agent.session().append(Message::user("Another one!"))?;
 ///
 /// // Going to a message of the user puts its text back into the editor.
-/// let Navigation::Moved(moved) = agent.navigate(other.as_str(), Default::default()).await? else {
+/// let Navigation::Moved(moved) = agent.navigate(&other, Default::default()).await? else {
 ///     # return Ok(());
 ///     unreachable!()
 /// };
@@ -291,9 +291,13 @@ impl AgentSession {
     ///
     /// The entry is written on the branch of this session's leaf. It does not change which branch of
     /// the file is active.
-    pub fn label(&self, entry: &str, label: Option<&str>) -> Result<EntryId, AgentError> {
+    pub fn label(
+        &self,
+        entry: impl AsRef<str>,
+        label: Option<&str>,
+    ) -> Result<EntryId, AgentError> {
         let session = self.session();
-        let entry = find(&session, entry)?;
+        let entry = find(&session, entry.as_ref())?;
         let entry = NewEntry::label(&entry, label.filter(|label| !label.is_empty()));
         Ok(Late::Reply.attach(&session, session.leaf().as_ref(), &entry)?.id)
     }
@@ -312,7 +316,7 @@ impl AgentSession {
     }
 }
 
-/// An entry by id or prefix, also if another process has just written it.
+/// Returns the id of an entry, also if another process has just written it.
 fn find(session: &Session, id: &str) -> Result<EntryId, treering::Error> {
     match session.tree().find(id) {
         Err(treering::Error::UnknownEntry(_)) => {

@@ -104,10 +104,10 @@ impl AgentSession {
     /// session cannot be written, or the summary fails.
     pub async fn navigate(
         &self,
-        target: &str,
+        target: impl AsRef<str>,
         options: NavigateOptions,
     ) -> Result<Navigation, AgentError> {
-        let done = self.navigate_only(target, options).await;
+        let done = self.navigate_only(target.as_ref(), options).await;
         self.act().await;
         done
     }
@@ -141,7 +141,7 @@ impl AgentSession {
             Some(entry) => entry.to_owned(),
             None => previous_user_message(&self.session())?.to_string(),
         };
-        self.navigate(&target, options).await
+        self.navigate(target, options).await
     }
 
     /// Returns the branches of the session, the latest first.
