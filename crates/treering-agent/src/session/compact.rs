@@ -307,12 +307,9 @@ fn supplied_entry(
     }
     if let Some(kept) = supplied.first_kept {
         let tree = session.tree();
-        // In full: the compaction would not find it by the beginning of its id.
-        let found = tree.find(kept.as_str()).ok();
-        let on_branch = |id: &EntryId| tree.is_ancestor(id.as_str(), prepared.leaf.as_str());
-        match found.filter(|id| matches!(on_branch(id), Ok(true))) {
-            Some(id) => prepared.first_kept = id,
-            None => return Err(AgentError::NotOnBranch(kept)),
+        match tree.is_ancestor(&kept, &prepared.leaf) {
+            Ok(true) => prepared.first_kept = kept,
+            _ => return Err(AgentError::NotOnBranch(kept)),
         }
     }
     let details = supplied.summary.details.as_deref();

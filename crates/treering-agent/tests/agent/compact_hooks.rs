@@ -61,14 +61,10 @@ async fn handlers_can_supply_the_summary() {
 
 #[tokio::test]
 async fn handlers_can_choose_what_is_kept_on_the_branch() {
-    // The leaf itself, an earlier entry, and the first few characters of its id.
-    for (kept, by_prefix) in [(5, false), (1, false), (3, true)] {
+    // The leaf itself, and earlier entries.
+    for kept in [5, 1, 3] {
         let (_home, ids, _, agent) = with_extension(Extension::default());
-        let choice = match by_prefix {
-            true => EntryId::from(&ids[kept].as_str()[..7]),
-            false => ids[kept].clone(),
-        };
-        let agent = rehooked(agent, supplies("Mine.", None, Some(choice)));
+        let agent = rehooked(agent, supplies("Mine.", None, Some(ids[kept].clone())));
         let compacted = done(agent.compact(keep_a_turn()).await);
         assert_eq!(compacted.first_kept, ids[kept]);
         assert_eq!(json_of(&compacted.entry)["firstKeptEntryId"], *ids[kept].as_str());
@@ -80,7 +76,8 @@ async fn handlers_can_choose_what_is_kept_on_the_branch() {
     let elsewhere = session.append(user("elsewhere")).unwrap();
     session.branch(ids[5].as_str()).unwrap();
     let bytes = home.bytes();
-    for wrong in [elsewhere, EntryId::from("nowhere")] {
+    let beginning = EntryId::from(&ids[3].as_str()[..7]);
+    for wrong in [elsewhere, EntryId::from("nowhere"), beginning] {
         let session = home.reopened();
         let agent = AgentSession::new(session)
             .with_summarizer(Scripted::plays([]))

@@ -297,10 +297,13 @@ async fn names_and_labels() {
 
     agent.label(forest.a1.as_str(), Some("good")).unwrap();
     assert_eq!(agent.session().tree().label(forest.a1.as_str()), Some("good"));
-    agent.label(&forest.a1.as_str()[..7], None).unwrap();
+    agent.label(&forest.a1, None).unwrap();
     assert_eq!(agent.session().tree().label(forest.a1.as_str()), None);
-    let unknown = agent.label("nowhere", Some("x"));
-    assert!(matches!(unknown, Err(AgentError::Session(Error::UnknownEntry(_)))));
+    // The beginning of an id names no entry.
+    for unknown in ["nowhere", &forest.a1.as_str()[..7]] {
+        let refused = agent.label(unknown, Some("x"));
+        assert!(matches!(refused, Err(AgentError::Session(Error::UnknownEntry(_)))));
+    }
     // Neither has to wait.
     let _turn = agent.begin_turn().unwrap();
     agent.label(forest.a1.as_str(), Some("good")).unwrap();
