@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! treering demo --dir /tmp/demo
-//! cd /tmp/demo && treering --color always tree retry.jsonl > tree.txt
+//! cd /tmp/demo && CLICOLOR_FORCE=1 treering tree retry.jsonl > tree.txt
 //! cargo run -p treering-tui --example pictures -- docs/images /tmp/demo/retry.jsonl /tmp/demo/tree.txt
 //! ```
 

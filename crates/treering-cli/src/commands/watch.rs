@@ -197,7 +197,7 @@ impl Line<'_> {
     fn write_json(&self, out: &mut Output) -> Result<(), Failure> {
         let time = treering::time::format(self.now);
         out.write_all(b"{\"path\":")?;
-        out.json_path(&self.path)?;
+        out.json_path(self.path)?;
         let fields = [
             (",\"time\":", &*time),
             (",\"event\":", self.name()),
