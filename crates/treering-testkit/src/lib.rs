@@ -30,3 +30,9 @@ pub mod rng;
 pub mod sim;
 pub mod story;
 mod text;
+
+/// The README's example compiles. It is tested here because this crate is not published: a package
+/// must not include files of its own workspace.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

@@ -129,8 +129,3 @@ pub fn active_projection(path: impl AsRef<Path>) -> Result<Projection> {
         None => Session::open(path)?.projection(),
     }
 }
-
-/// The README's example compiles.
-#[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct Readme;
