@@ -48,7 +48,7 @@ pub(crate) enum Shape {
     Star,
 }
 
-/// Where the thinking level of [`Data::same_tail`] is set.
+/// The position at which the thinking level of [`Data::same_tail`] is set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Level {
     InTail,

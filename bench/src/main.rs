@@ -30,10 +30,10 @@ use table::Row;
 #[derive(Debug, Parser)]
 #[command(name = "treering-bench")]
 struct Args {
-    /// Where to keep the sessions to measure with; made if they are not there (about 5 GB)
+    /// Directory of the sessions to measure with; they are made if they are not there (about 5 GB)
     #[arg(long, default_value = "target/bench/data")]
     dir: PathBuf,
-    /// Where bench/peers/install.sh installed the other agents
+    /// Directory in which bench/peers/install.sh installed the other agents
     #[arg(long)]
     peers: Option<PathBuf>,
     /// The treering to measure; the one built along with this program if not given

@@ -1,4 +1,4 @@
-//! Why an operation of an [`AgentSession`](crate::AgentSession) failed. Nothing was written then.
+//! The reason why an operation of an [`AgentSession`](crate::AgentSession) failed. Nothing was written then.
 
 use crate::session::Operation;
 use crate::summarizer::SummaryError;

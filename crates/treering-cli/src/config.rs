@@ -159,7 +159,7 @@ impl TimeStyle {
     }
 }
 
-/// Where to look for sessions.
+/// The directories that are searched for sessions.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct PlacesConfig {

@@ -16,7 +16,7 @@ pub(crate) const FAILED: u8 = 1;
 const MAX_COMPARED: usize = 64;
 const MAX_NEAR: usize = 3;
 
-/// Why a command did not do what it was asked to.
+/// The reason why a command did not do what it was asked to.
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// The library's error.

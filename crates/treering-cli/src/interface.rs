@@ -232,7 +232,7 @@ fn said(failure: Failure) -> String {
     }
 }
 
-/// Where the interface's sessions come from.
+/// The source of the interface's sessions.
 struct InterfaceSessions {
     config: Config,
     models: Models,

@@ -1,4 +1,4 @@
-//! Where output goes: stdout with its width and colors, complaints on stderr.
+//! Output: stdout with its width and colors, messages on stderr.
 
 use crate::config::{Color, Config};
 use crate::error::Failure;

@@ -21,8 +21,8 @@ pub(crate) fn write(export: &Export, session: &Session, out: &mut impl Write) ->
         literal(out, Some(id.as_str()))?;
     }
     out.write_all(b"],\n\"labels\":{")?;
-    let labelled = walk.items().filter_map(|item| Some((item.entry.id, item.entry.label_json?)));
-    for (at, (id, label)) in labelled.enumerate() {
+    let labeled = walk.items().filter_map(|item| Some((item.entry.id, item.entry.label_json?)));
+    for (at, (id, label)) in labeled.enumerate() {
         out.write_all(if at > 0 { b"," } else { b"" })?;
         literal(out, Some(id))?;
         out.write_all(b":")?;

@@ -26,7 +26,7 @@ pub enum Scope {
     All,
 }
 
-/// Why something does not name a session.
+/// The reason why something does not name a session.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum AddressError {
     /// It fits several.

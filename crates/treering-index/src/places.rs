@@ -115,7 +115,7 @@ impl Places {
         self.cache.as_deref()
     }
 
-    /// Where one agent's variable points to another's directory, it is looked through once.
+    /// Adds a directory, unless another agent's variable points to the same one.
     fn add(&mut self, place: Place) {
         if !self.places.iter().any(|known| known.dir == place.dir) {
             self.places.push(place);

@@ -44,7 +44,7 @@ pub struct Step<'a> {
 pub struct Skipped {
     /// The path of the file or directory.
     pub path: PathBuf,
-    /// Why.
+    /// The reason.
     pub reason: String,
     /// It could be read, but is no session. Otherwise it could not be read.
     pub is_no_session: bool,

@@ -24,7 +24,7 @@ const FOLD_EIGHT: u64 = 0x2020_2020_2020_2020;
 #[derive(Debug)]
 pub(crate) struct Anchors {
     table: Vec<u64>,
-    /// Where the entries of each bucket begin; one more at the end.
+    /// The position where the entries of each bucket begin; one more at the end.
     buckets: Vec<u32>,
     entries: Vec<Entry>,
     words: Vec<Vec<u8>>,
@@ -35,7 +35,7 @@ struct Entry {
     /// Four folded bytes.
     key: u32,
     word: u16,
-    /// Where the four bytes stand in the word.
+    /// The position of the four bytes in the word.
     offset: u8,
 }
 

@@ -3,13 +3,13 @@
 /// The findings of a redaction.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Report {
-    /// Where, in the order of the file.
+    /// The places, in the order of the file.
     pub places: Vec<Place>,
     /// The number of thinking signatures that were emptied because the signed text has changed.
     pub signatures: usize,
 }
 
-/// Where something was replaced.
+/// A place at which something was replaced.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
     /// The kind of secret: `github-token`, or the name of a custom pattern.

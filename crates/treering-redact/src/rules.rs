@@ -88,7 +88,7 @@ pub(crate) struct Rules {
     home: Option<Kind>,
 }
 
-/// Where a line may hold something.
+/// The positions at which a line may hold something.
 #[derive(Debug, Default)]
 pub(crate) struct Candidates {
     /// Positions, ascending.

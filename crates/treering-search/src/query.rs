@@ -24,7 +24,7 @@ pub struct Query {
     pub(crate) filters: Filters,
 }
 
-/// Why a query makes no sense, and where.
+/// The reason why a query makes no sense, and where.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message} (at character {})", at + 1)]
 pub struct QueryError {
@@ -115,9 +115,9 @@ impl Query {
 struct Token {
     key: Option<Key>,
     value: String,
-    /// Where it begins in the query, in bytes.
+    /// The position where it begins in the query, in bytes.
     start: usize,
-    /// Where the value begins in it.
+    /// The position where the value begins in it.
     value_at: usize,
 }
 

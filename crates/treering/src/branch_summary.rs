@@ -70,7 +70,7 @@ const USUAL_WINDOW: u64 = 128_000;
 /// The number of entries that are read at a time while walking backwards: files are read forwards.
 const STRIDE: usize = 256;
 
-/// An abandoned branch, ready to be summarised.
+/// An abandoned branch, ready to be summarized.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AbandonedBranch {
     /// All that is left behind, oldest first.
@@ -114,7 +114,7 @@ impl AbandonedBranch {
         (branch, rows)
     }
 
-    /// Returns whether there is nothing to summarise: then no summary is written.
+    /// Returns whether there is nothing to summarize: then no summary is written.
     pub fn is_empty(&self) -> bool {
         self.messages.is_empty()
     }
@@ -157,7 +157,7 @@ impl Session {
     /// use treering::{Message, Session};
     /// use treering::branch_summary::branch_budget;
     /// let session = Session::in_memory("/project");
-    /// let start = session.append(Message::user("Name a colour."))?;
+    /// let start = session.append(Message::user("Name a color."))?;
     /// let red = session.append(Message::assistant("acme", "m", "Red."))?;
     /// let branch = session.abandoned_branch(&red, &start, branch_budget(None, 16_384))?;
     /// assert_eq!(branch.conversation(), "[Assistant]: Red.");

@@ -65,15 +65,15 @@ pub struct SessionInfo {
     pub message_count: usize,
     /// The number of entries, on all branches.
     pub entry_count: usize,
-    /// How many branches it has: those for which [`Branch::is_counted`](crate::usage::Branch::is_counted)
+    /// Number of branches: those for which [`Branch::is_counted`](crate::usage::Branch::is_counted)
     /// holds.
     pub branch_count: usize,
-    /// How many times older context was replaced by a summary.
+    /// Number of times that older context was replaced by a summary.
     pub compaction_count: usize,
-    /// How many tokens it took, each event once, as [`Session::stats`] counts them; `None` if the
+    /// Number of tokens that it took, each event once, as [`Session::stats`] counts them; `None` if the
     /// file does not say.
     pub tokens: Option<u64>,
-    /// What it cost in dollars, as far as the file says so.
+    /// Cost in dollars, as far as the file states it.
     pub cost: Option<f64>,
     /// The number of findings of reading; [`examine`](crate::doctor::examine) looks for more.
     pub finding_count: usize,

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 /// The result of a treering operation.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why an operation failed. Nothing was changed unless the variant says so.
+/// The reason why an operation failed. Nothing was changed unless the variant says so.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -83,7 +83,7 @@ pub enum Error {
     NotOnPath {
         /// The entry.
         entry: EntryId,
-        /// Where the path leads.
+        /// The entry that the path leads to.
         leaf: Option<EntryId>,
     },
     /// The contribution of an entry to the context cannot be changed in this way.
@@ -91,7 +91,7 @@ pub enum Error {
     NotEditable {
         /// The entry.
         entry: EntryId,
-        /// Why not.
+        /// The reason.
         reason: &'static str,
     },
     /// An entry that is no part of a conversation cannot be copied to another branch.
@@ -99,7 +99,7 @@ pub enum Error {
     NotPickable {
         /// The entry.
         entry: EntryId,
-        /// Why not.
+        /// The reason.
         reason: &'static str,
     },
     /// A session id that cannot be part of a file name.

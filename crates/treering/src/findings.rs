@@ -45,7 +45,7 @@ impl Severity {
     }
 }
 
-/// Where in the tree a tool call or result stands.
+/// The position of a tool call or result in the tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Place {

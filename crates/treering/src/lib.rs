@@ -12,7 +12,7 @@
 //! let catalog = Catalog::new(root.path());
 //! let session = catalog.create("/home/me/project", Default::default())?;
 //!
-//! let question = session.append(Message::user("Name a colour."))?;
+//! let question = session.append(Message::user("Name a color."))?;
 //! session.append(Message::assistant("acme", "model-1", "Red."))?;
 //!
 //! session.branch(&question)?;
@@ -81,7 +81,7 @@ pub mod provider {
     };
 }
 
-/// Where the bytes of a session are kept, and how they are read: journals, filters, archives.
+/// Storage of sessions and ways to read it: journals, filters, archives.
 pub mod storage {
     pub use crate::log::{
         Appended, End, Journal, JournalError, LineFilter, MemoryJournal, UnpackLimits, decompress,

@@ -32,7 +32,7 @@ pub struct Upgrade {
     pub entries: usize,
     /// The number of compactions among them that now name an entry by its id.
     pub compactions: usize,
-    /// Where the old file is kept, once it was upgraded.
+    /// The path of the old file, once it was upgraded.
     pub backup: Option<PathBuf>,
 }
 

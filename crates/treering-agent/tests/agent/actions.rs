@@ -18,7 +18,7 @@ struct Asks {
     actions: SessionActions,
     to: String,
     options: NavigateOptions,
-    /// How often a move is answered with another one.
+    /// Number of times that a move is answered with another one.
     moves: AtomicUsize,
 }
 

@@ -327,7 +327,7 @@ async fn a_summary_comes_along_in_one_append() {
     assert_eq!(asked.messages.len(), 3, "a call says what was done, its result does not count");
     assert!(asked.user.contains("[User]: second\n\n[Assistant tool calls]: read(path=\"a.rs\")"));
     assert!(asked.streams && asked.instructions.is_none() && asked.previous.is_none());
-    assert!(asked.system.contains("summarise"));
+    assert!(asked.system.contains("summarize"));
 
     // From before the first entry, and to it.
     agent.session().branch(forest.a3.as_str()).unwrap();
@@ -343,16 +343,15 @@ async fn moves_without_a_summary() {
     let summarizer = Scripted::plays([]);
     let agent = AgentSession::new(session).with_summarizer(summarizer.clone());
     let count = || journal.counts().appends;
-    let labelled =
-        |label: &str| NavigateOptions { label: Some(label.into()), ..Default::default() };
+    let labeled = |label: &str| NavigateOptions { label: Some(label.into()), ..Default::default() };
     let before = count();
-    moved(agent.navigate(a4.as_str(), labelled("there")).await);
+    moved(agent.navigate(a4.as_str(), labeled("there")).await);
     assert_eq!((count(), agent.session().tree().label(a4.as_str())), (before + 1, Some("there")));
     // The label of a target that is gone before is the target's.
-    moved(agent.navigate(u1.as_str(), labelled("start")).await);
+    moved(agent.navigate(u1.as_str(), labeled("start")).await);
     assert_eq!((count(), agent.session().tree().label(u1.as_str())), (before + 2, Some("start")));
     assert_eq!(agent.context().unwrap().messages.len(), 0);
-    // An empty branch is not summarised, whether it has no entries or none that speak.
+    // An empty branch is not summarized, whether it has no entries or none that speak.
     agent.session().branch(a1.as_str()).unwrap();
     moved(agent.navigate(a3.as_str(), summarize()).await);
     agent.session().label(a3.as_str(), Some("quiet")).unwrap();

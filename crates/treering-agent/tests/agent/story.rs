@@ -160,7 +160,7 @@ impl Account {
         })
     }
 
-    /// Where going to an entry leads.
+    /// The position that going to an entry leads to.
     fn destination(&self, to: &str) -> Option<String> {
         match &*self.line(to).role {
             "user" => self.line(to).parent.clone(),
@@ -343,8 +343,8 @@ impl World {
                 };
                 let (given, asks) = (summary.given_summary.is_some(), summary.summarize);
                 let done = agent.navigate(&to, summary).await.unwrap();
-                let summarises = given || asks && account.speaks(&to);
-                self.moved(done, &to, Some((to.clone(), summarises)), asks, false, None);
+                let summarizes = given || asks && account.speaks(&to);
+                self.moved(done, &to, Some((to.clone(), summarizes)), asks, false, None);
             }
             Step::Compact { keep, stop: None, meanwhile } => {
                 self.compact_while(keep, meanwhile).await;

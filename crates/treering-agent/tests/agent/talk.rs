@@ -31,7 +31,7 @@ async fn question_and_answer_are_written_with_all_that_is_known() {
     let _still = still();
     for api in BOTH {
         let server = Server::start(vec![
-            answer(&whole(api, &["A ", "colour."])),
+            answer(&whole(api, &["A ", "color."])),
             answer(&whole(api, &["Red."])),
         ])
         .await;
@@ -45,8 +45,8 @@ async fn question_and_answer_are_written_with_all_that_is_known() {
             }
         });
         let said = agent.prompt(&*model, "What is red?", Some(on_delta), &never()).await.unwrap();
-        assert_eq!((&*said.text, &said.end), ("A colour.", &TurnEnd::Complete));
-        assert_eq!(*seen.lock().unwrap(), ["A ", "colour."]);
+        assert_eq!((&*said.text, &said.end), ("A color.", &TurnEnd::Complete));
+        assert_eq!(*seen.lock().unwrap(), ["A ", "color."]);
         let written = entry(&agent, &said);
         let (name, protocol) = match api {
             Api::Anthropic => ("anthropic", "anthropic-messages"),
@@ -58,7 +58,7 @@ async fn question_and_answer_are_written_with_all_that_is_known() {
             (&written["stopReason"], &written["errorMessage"]),
             (&"stop".into(), &Value::Null)
         );
-        assert_eq!(written["content"][0]["text"], "A colour.");
+        assert_eq!(written["content"][0]["text"], "A color.");
         assert!(written["usage"]["totalTokens"].as_u64().unwrap() > 0);
         // An unknown cost is not zero, but other readers expect a number there.
         assert_eq!(written["usage"]["cost"]["total"], 0);
@@ -68,11 +68,11 @@ async fn question_and_answer_are_written_with_all_that_is_known() {
         agent.prompt(&*model, "Name one.", None, &never()).await.unwrap();
         let said = lines(&agent.context().unwrap());
         let all =
-            ["user: What is red?", "assistant: A colour.", "user: Name one.", "assistant: Red."];
+            ["user: What is red?", "assistant: A color.", "user: Name one.", "assistant: Red."];
         assert_eq!(said, all);
         // The model is named once, before the first question.
         assert_eq!(agent.session().tree().len(), 5);
-        assert!(server.requests()[1].contains("A colour."));
+        assert!(server.requests()[1].contains("A color."));
     }
 }
 

@@ -13,7 +13,7 @@ use treering::{CreateOptions, NewEntry, Session};
 /// Write a small session to play with, and show it
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Where to put it; a new directory for temporary files if not given
+    /// The directory to put it in; a new temporary directory if not given
     #[arg(long)]
     dir: Option<PathBuf>,
 }

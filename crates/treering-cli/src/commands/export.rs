@@ -35,7 +35,7 @@ pub(crate) struct Args {
     /// Every branch
     #[arg(long, group = "part")]
     all: bool,
-    /// Where to; `-` is stdout. If not given: stdout where that is a pipe or a file (but not for html),
+    /// The file to write; `-` is stdout. If not given: stdout where that is a pipe or a file (but not for html),
     /// else a file in this directory, named after the session
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,

@@ -89,7 +89,7 @@ fn sum_up(items: &[Item], done: bool) {
     }
 }
 
-/// Why a file can go.
+/// The reason why a file can be removed.
 #[derive(Debug, PartialEq, Eq)]
 enum Reason {
     Empty,

@@ -14,7 +14,7 @@ use treering::internal::fs::NewFile;
 /// Without a directory, the page of treering itself: `treering man | man -l -`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Where to put the page of every command: treering.1, treering-log.1 …
+    /// The directory for the pages of all commands: treering.1, treering-log.1 …
     directory: Option<PathBuf>,
 }
 

@@ -153,7 +153,7 @@ impl Tail {
         Ok(())
     }
 
-    /// Where an entry goes on from, if that is not the one before it.
+    /// Writes the entry that another one continues, if that is not the one before it.
     fn write_turn(&self, entry: &Entry, ids: &ShortIds, out: &mut Output) -> Result<(), Failure> {
         let Some(before) = &self.before else { return Ok(()) };
         let turn = match entry.parent() {

@@ -18,17 +18,17 @@ use treering::Dialect;
 use treering::internal::fs::{self, File};
 use treering::storage::UnpackLimits;
 
-/// Why a file was left as it was.
+/// The reason why a file was left as it was.
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {reason}", path.display())]
 pub struct Refusal {
     /// The file.
     pub path: PathBuf,
-    /// Why.
+    /// The reason.
     pub reason: Reason,
 }
 
-/// Why a file was left as it was.
+/// The reason why a file was left as it was.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Reason {
@@ -121,7 +121,7 @@ fn remove(path: &Path) -> io::Result<()> {
 /// A session under another name: compressed, or no longer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exchanged {
-    /// Where it is now.
+    /// The path of the file now.
     pub path: PathBuf,
     /// Its size before, in bytes.
     pub from: u64,

@@ -22,7 +22,7 @@ fn create(home: &Home, dialect: Dialect, file: &str) {
     session.append(Message::assistant("acme", "oak", "Good.")).unwrap();
 }
 
-/// Where each agent keeps a session.
+/// Paths of a session of each agent.
 const WRITTEN: [(Dialect, &str); 8] = [
     (Dialect::Pi, ".pi/agent/sessions/--p--/1.jsonl"),
     (Dialect::Omp, ".omp/agent/sessions/-p/1.jsonl"),

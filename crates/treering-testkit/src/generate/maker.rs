@@ -5,7 +5,7 @@ use super::{Limit, Plan, Stats};
 use crate::rng::Rng;
 use std::io::{self, Write};
 
-/// Why making entries ended.
+/// The reason why making entries ended.
 pub(super) enum Stop {
     Enough,
     Io(io::Error),

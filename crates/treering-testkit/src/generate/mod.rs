@@ -23,7 +23,7 @@ use std::io::{self, Write};
 /// The options of a generated session.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// Where the randomness starts.
+    /// Seed of the random numbers.
     pub seed: u64,
     /// When to stop.
     pub limit: Limit,

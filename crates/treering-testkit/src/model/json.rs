@@ -14,7 +14,7 @@ const DEEPEST: usize = 500;
 /// An object as far as it could be read.
 #[derive(Debug, Clone)]
 pub(super) struct Object {
-    /// Where it begins.
+    /// The position where it begins.
     pub start: usize,
     /// After its closing brace; `None` if it breaks off.
     pub end: Option<usize>,

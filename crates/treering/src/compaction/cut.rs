@@ -1,4 +1,4 @@
-//! Where the summarised part ends and the kept part begins.
+//! The position where the summarized part ends and the kept part begins.
 
 use super::outline::Outline;
 use crate::entry::Role;
@@ -10,7 +10,7 @@ use std::collections::HashSet;
 pub(super) struct Cut {
     /// The first entry that is kept.
     pub(super) first_kept: usize,
-    /// Where the turn begins that the cut goes through, if it does.
+    /// The position where the turn begins that the cut goes through, if it does.
     pub(super) turn_start: Option<usize>,
 }
 

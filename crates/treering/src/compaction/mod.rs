@@ -1,4 +1,4 @@
-//! Compaction, as far as it needs no model: when, where to cut, what to summarise, what to ask.
+//! Compaction, as far as it needs no model: when, where to cut, what to summarize, what to ask.
 //!
 //! Everything here is decided from the projected context of one leaf: `outline` reads as much of it
 //! as is asked for, `estimate` measures it, `cut` finds where to cut, `plan` is that decision, `prepare`

@@ -16,17 +16,17 @@ pub enum Preparation {
     Ready(Box<CompactionPlan>),
     /// No: the leaf is a compaction.
     AlreadyCompacted,
-    /// No: there is nothing to summarise.
+    /// No: there is nothing to summarize.
     TooSmall,
 }
 
-/// Where a compaction would cut. What it would summarise is read when it is asked for.
+/// The position where a compaction would cut. What it would summarize is read when it is asked for.
 ///
 /// ```
 /// use treering::{Message, Session};
 /// use treering::compaction::CompactionSettings;
 /// let session = Session::in_memory("/project");
-/// session.append(Message::user("Name a colour."))?;
+/// session.append(Message::user("Name a color."))?;
 /// session.append(Message::user("Another one."))?;
 /// let settings = CompactionSettings { keep_recent_tokens: 1, ..Default::default() };
 /// if let Some(plan) = session.plan_compaction(&settings)?.ready() {

@@ -1,4 +1,4 @@
-//! A compaction ready to be summarised: the plan, with everything a summarizer needs.
+//! A compaction ready to be summarized: the plan, with everything a summarizer needs.
 
 use super::files::FileOps;
 use super::plan::CompactionPlan;
@@ -20,7 +20,7 @@ pub struct Prepared {
     pub first_kept: EntryId,
     /// The messages that the summary will replace, without the beginning of a split turn.
     pub messages_to_summarize: Vec<ContextMessage>,
-    /// The beginning of a turn whose rest is kept: summarised apart.
+    /// The beginning of a turn whose rest is kept: summarized apart.
     pub turn_prefix: Vec<ContextMessage>,
     /// Whether the cut goes through a turn.
     pub is_split_turn: bool,
@@ -40,7 +40,7 @@ pub struct Prepared {
 }
 
 impl CompactionPlan {
-    /// Reads what will be summarised. Takes as long as that is large; the session may go on meanwhile.
+    /// Reads what will be summarized. Takes as long as that is large; the session may go on meanwhile.
     pub fn read(mut self) -> Result<Prepared> {
         let counted = estimate::counted(&mut self.outline)?;
         let mut file_ops = FileOps::default();
@@ -48,7 +48,7 @@ impl CompactionPlan {
         let (mut history, mut prefix, mut system) = (Vec::new(), Vec::new(), Vec::new());
         let mut others: u64 = 0;
         let (turn, end) = (self.history.end, self.prefix.end);
-        let summarised = self.history.start..end;
+        let summarized = self.history.start..end;
         let take = |at, role, message: ContextMessage| {
             if role == Role::System {
                 system.push(message.json);
@@ -57,7 +57,7 @@ impl CompactionPlan {
             if counted.is_none() {
                 others = others.saturating_add(estimate::estimate_tokens(&message.json));
             }
-            if !summarised.contains(&at) {
+            if !summarized.contains(&at) {
                 return;
             }
             match role {
@@ -67,7 +67,7 @@ impl CompactionPlan {
             }
             if at < turn { &mut history } else { &mut prefix }.push(message);
         };
-        self.outline.read(|at| counted.is_none() || summarised.contains(&at), take)?;
+        self.outline.read(|at| counted.is_none() || summarized.contains(&at), take)?;
         let system_message = system::current(&system);
         let size =
             counted.unwrap_or_else(|| estimate::estimated(others, system_message.as_deref()));

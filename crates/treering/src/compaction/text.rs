@@ -15,7 +15,7 @@ use std::collections::HashMap;
 const MAX_RESULT: usize = 2000;
 
 /// The system prompt of a summarizer.
-pub const SUMMARIZER_ROLE: &str = "You summarise conversations between a user and an AI assistant. Do not continue the conversation and do not answer questions in it: write the summary in the format asked for, and nothing else.";
+pub const SUMMARIZER_ROLE: &str = "You summarize conversations between a user and an AI assistant. Do not continue the conversation and do not answer questions in it: write the summary in the format asked for, and nothing else.";
 
 const FORMAT: &str = "## Goal
 [What the user wants; several items if there are several tasks]
@@ -48,7 +48,7 @@ const BEGIN: &str = "The text above is a conversation. Write a structured summar
 
 const UPDATE: &str = "The conversation above is what happened since the summary in <previous-summary>. Update that summary: keep what it says unless it no longer matters, add what is new, move what was finished to Done, and bring Next Steps up to date. Use exactly this format:";
 
-const PREFIX: &str = "The text above is the beginning of a turn whose later part is kept as it is. Summarise it, so that the later part can be understood. Only what is in it counts; do not guess what came later. Use exactly this format:
+const PREFIX: &str = "The text above is the beginning of a turn whose later part is kept as it is. Summarize it, so that the later part can be understood. Only what is in it counts; do not guess what came later. Use exactly this format:
 
 ## Original Request
 [What the user asked for]
@@ -70,10 +70,10 @@ const SPLIT_TURN: &str = "\n\n---\n\n**Turn Context (split turn):**\n\n";
 /// use treering::{Message, Session};
 /// use treering::compaction::conversation_text;
 /// let session = Session::in_memory("/project");
-/// session.append(Message::user("Name a colour."))?;
+/// session.append(Message::user("Name a color."))?;
 /// session.append(Message::assistant("acme", "m", "Red."))?;
 /// let text = conversation_text(&session.context()?.messages);
-/// assert_eq!(text, "[User]: Name a colour.\n\n[Assistant]: Red.");
+/// assert_eq!(text, "[User]: Name a color.\n\n[Assistant]: Red.");
 /// # Ok::<(), treering::Error>(())
 /// ```
 pub fn conversation_text(messages: &[ContextMessage]) -> String {
@@ -228,7 +228,7 @@ fn with_focus(request: String, focus: Option<&str>) -> String {
 }
 
 /// Returns a request for a summary of the beginning of a split turn, whose earlier part `previous`
-/// may already summarise.
+/// may already summarize.
 pub fn prefix_request(conversation: &str, previous: Option<&str>, focus: Option<&str>) -> String {
     with_focus(conversation_and(conversation, previous) + PREFIX, focus)
 }

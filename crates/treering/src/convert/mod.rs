@@ -23,7 +23,7 @@ use crate::session::Session;
 use std::io;
 use std::path::Path;
 
-/// How much of a session is converted or forked.
+/// Extent of a session that is converted or forked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Extent {
     /// The path to one entry.

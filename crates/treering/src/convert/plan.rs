@@ -10,7 +10,7 @@ use crate::snapshot::{Bodies, Snapshot};
 use crate::tree::{NONE, Node, Row, Tree};
 use std::collections::{HashMap, HashSet};
 
-/// Why a row is not written as an entry of its own.
+/// The reason why a row is not written as an entry of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Dropped {
     /// The header: the target has its own.
@@ -29,7 +29,7 @@ pub(super) struct ConversionPlan {
     dropped: HashMap<Row, Dropped>,
     /// The further parts of a message.
     parts: HashMap<Row, Vec<Row>>,
-    /// How many entries follow a row's own.
+    /// Number of entries that follow a row's own.
     more: HashMap<Row, usize>,
     /// Messages that sum up what stood before a reset, written as compactions.
     summaries: HashSet<Row>,

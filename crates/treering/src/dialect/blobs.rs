@@ -30,7 +30,7 @@ const MAX_BLOB: u64 = 64 << 20;
 /// The most that the blobs of one record may have together. No provider accepts requests of this size.
 const MAX_TOTAL: u64 = 128 << 20;
 
-/// Why a blob is not used.
+/// The reason why a blob is not used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum BlobError {
     /// There is no such file.

@@ -100,7 +100,7 @@ fn of_bytes(bytes: &[u8]) -> Option<Dialect> {
 /// The beginning of the header of agents whose sessions have one, as they write it.
 const HEADER: &[u8] = b"{\"type\":\"session\"";
 
-/// How many records after one of another agent are searched for a header.
+/// Number of records after one of another agent that are searched for a header.
 const STRAYS: usize = 8;
 
 /// The records after a header or an entry such as pi writes. One record of another agent does not make

@@ -19,7 +19,7 @@ pub(crate) struct Keys {
     pub time: &'static str,
 }
 
-/// Where a session says its id and its project.
+/// The records that hold the id and the project of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum HeaderPlace {
     /// In a record of its own, without which a file is no session.
@@ -120,7 +120,7 @@ pub(crate) enum NameRule {
     NeverCleared,
 }
 
-/// How a reset, after which nothing before it is in the context, is written in a conversion.
+/// Form of a reset, after which nothing before it is in the context, in a conversion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ResetForm {
     /// The dialect has an entry for it.

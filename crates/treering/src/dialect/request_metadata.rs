@@ -10,7 +10,7 @@ pub(crate) struct RequestMetadata {
     pub price: Price,
 }
 
-/// Where the cost of a request is.
+/// The field that holds the cost of a request.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) enum Price {
     /// In the entry, if anywhere.

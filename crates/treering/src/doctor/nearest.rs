@@ -52,7 +52,7 @@ impl Tops {
 #[derive(Debug, Default)]
 pub(super) struct RowRuns {
     rows: Vec<Row>,
-    /// Where the run begins that a place belongs to, or a place nearer to that.
+    /// The position where the run begins that a place belongs to, or a place nearer to that.
     runs: Vec<usize>,
     #[cfg(test)]
     steps: usize,

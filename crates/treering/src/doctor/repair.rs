@@ -27,7 +27,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Where a repaired session goes.
+/// The target of a repair.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum RepairTo {
     /// To `NAME.repaired.jsonl`, beside the file.
@@ -42,7 +42,7 @@ pub enum RepairTo {
 /// Choices for a repair. All have defaults.
 #[derive(Debug, Clone, Default)]
 pub struct RepairOptions {
-    /// Where the repaired session goes.
+    /// The target of the repair.
     pub to: RepairTo,
 }
 
@@ -78,7 +78,7 @@ pub struct Repair {
     pub output: Option<PathBuf>,
     /// The path of the original file, if it was replaced.
     pub backup: Option<PathBuf>,
-    /// Where the pieces went that cannot be entries, if there were any.
+    /// The file with the pieces that cannot be entries, if there were any.
     pub rejects: Option<PathBuf>,
     /// The session as it was.
     pub before: Reachability,
@@ -176,7 +176,7 @@ struct Patient<'a> {
     plan: RepairPlan,
 }
 
-/// Where everything goes.
+/// The files that a repair writes.
 struct Targets {
     output: PathBuf,
     rejects: PathBuf,
@@ -432,7 +432,7 @@ impl<'a> Patient<'a> {
     }
 }
 
-/// Why a proof failed.
+/// The reason why a proof failed.
 enum Missing {
     Entry(EntryId),
     Other(Error),

@@ -17,7 +17,7 @@ use std::ops::Range;
 /// A piece of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct LinePart {
-    /// Where on the line, counted from its first byte (after a byte order mark).
+    /// The position on the line, counted from its first byte (after a byte order mark).
     pub span: Range<usize>,
     pub what: PartKind,
 }
@@ -64,7 +64,7 @@ impl PartKind {
 pub(super) struct SurveyedLine<'a> {
     /// Counted from 1.
     pub number: u64,
-    /// Where `bytes` stand in the log.
+    /// The position of `bytes` in the log.
     pub offset: u64,
     /// Without newline and byte order mark.
     pub bytes: &'a [u8],

@@ -33,7 +33,7 @@ pub struct NewEntry {
     pub(crate) timestamp: Option<Vec<u8>>,
 }
 
-/// Where a new entry goes.
+/// The parent of a new entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Parent {
     Leaf,

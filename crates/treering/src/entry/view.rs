@@ -31,7 +31,7 @@ pub struct Entry {
     pub(crate) damaged: bool,
     /// All of `raw` was checked, and is one well-formed object.
     pub(crate) checked: bool,
-    /// Where its message stands, if it was checked.
+    /// The position of its message, if it was checked.
     pub(crate) message: Option<Range<usize>>,
 }
 
@@ -243,7 +243,7 @@ pub enum Body<'a> {
         name: Option<Cow<'a, str>>,
     },
     Usage {
-        /// What was used: `cache_warm`, …
+        /// The purpose: `cache_warm`, …
         kind: Cow<'a, str>,
         provider: Cow<'a, str>,
         model: Cow<'a, str>,

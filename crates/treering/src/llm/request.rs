@@ -289,7 +289,7 @@ impl<'a> Turns<'a> {
     }
 }
 
-/// Why a part cannot be sent.
+/// The reason why a part cannot be sent.
 pub(super) enum Refused {
     Thinking,
     Block(&'static str),

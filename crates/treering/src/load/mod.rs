@@ -37,7 +37,7 @@ pub(crate) struct Loaded {
     facts: &'static Facts,
     parent_key: Needle,
     pub header: Option<Header>,
-    /// Where the header stands.
+    /// The position of the header.
     pub header_span: Range<u64>,
     pub shape: Option<Shape>,
     pub tree: Arc<Tree>,
@@ -47,13 +47,13 @@ pub(crate) struct Loaded {
     pub complete: u64,
     /// The number of lines up to `complete`.
     lines: u64,
-    /// Where the last line begins.
+    /// The position where the last line begins.
     last_line: u64,
     /// The end of what was seen: other bytes there mean that the log was rewritten.
     pub end: End,
     /// The unterminated last line brought entries.
     pub tail_counts: bool,
-    /// Where a session keeps what is too large for its records.
+    /// The directory for data that is too large for a session's records.
     pub blobs: Arc<[PathBuf]>,
     /// The session's name, where a dialect keeps it outside of its entries.
     title: Option<String>,
@@ -71,7 +71,7 @@ impl Clone for Linking {
     }
 }
 
-/// Why loading stopped before the end.
+/// The reason why loading stopped before the end.
 #[derive(Debug)]
 pub(crate) enum LoadError {
     Io(io::Error),

@@ -68,7 +68,7 @@ enum PackedHead {
     Unclear,
 }
 
-/// Where an id stands among the others, if there is one.
+/// The position of an id among the others, if there is one.
 #[derive(Debug, Clone, Copy)]
 struct IdSpan {
     start: u32,

@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// Larger files are read piece by piece: what is in memory should fit into a core's own cache.
 const MOST: u64 = 1024 * 1024;
 
-/// How much of the content of a compressed file is decompressed. Covers most archived sessions as a
+/// Most bytes of a compressed file that are decompressed. Covers most archived sessions as a
 /// whole; with one thread per core it is memory that every machine has.
 pub(crate) const ARCHIVE_PREFIX: usize = 8 * 1024 * 1024;
 
@@ -34,7 +34,7 @@ pub(crate) struct Listed {
 #[derive(Debug)]
 pub(crate) struct InMemoryFile {
     buffer: Vec<u8>,
-    /// Where in the buffer the content begins: on a page of its own, see [`scan`](super::scan).
+    /// The position in the buffer where the content begins: on a page of its own, see [`scan`](super::scan).
     start: usize,
     len: usize,
 }

@@ -17,7 +17,7 @@ pub(crate) struct Joined {
 #[derive(Debug)]
 struct JoinedFile {
     file: FileJournal,
-    /// Where it begins in the whole.
+    /// Its position in the whole log.
     start: u64,
     len: u64,
     /// A file that does not end with its last line gets the newline it lacks.

@@ -57,7 +57,7 @@ pub trait Journal: Send + Sync + std::fmt::Debug {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct End {
     length: u64,
-    /// Where the last line begins, and its first bytes.
+    /// The position where the last line begins, and its first bytes.
     offset: u64,
     start: Vec<u8>,
     /// Whether the writer wrote the last line itself. Then no other writer takes it back.
@@ -129,7 +129,7 @@ fn read_sample(
     Ok(filled)
 }
 
-/// Where appended bytes landed. Usually at the expected length; later if a writer that takes no
+/// The position of appended bytes. Usually at the expected length; later if a writer that takes no
 /// lock slipped in between.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Appended {
@@ -137,7 +137,7 @@ pub struct Appended {
     pub start: u64,
 }
 
-/// Why an append did not happen.
+/// The reason why an append did not happen.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum JournalError {

@@ -12,7 +12,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How often what arrived is brought over before the exchange, which ends it.
+/// Number of times that new appends are carried over before the exchange, which ends it.
 const ROUNDS: usize = 16;
 
 /// A program that had opened the old file before the exchange may write to it a little later: the old
@@ -52,7 +52,7 @@ pub(crate) type Take<'a> = dyn FnMut(u64) -> io::Result<(Vec<u8>, u64)> + 'a;
 /// Brings over what others append to a file that is being replaced.
 pub(crate) struct TailCopier<'a> {
     old: &'a FileJournal,
-    /// How far the old file is in the new one.
+    /// Length of the old file that is in the new one.
     end: End,
     take: &'a mut Take<'a>,
 }

@@ -76,7 +76,7 @@ impl Needle {
 /// Room for an aligned chunk, and for as much of an unfinished line in front of it.
 struct Buffer {
     bytes: Vec<u8>,
-    /// Where the chunk begins.
+    /// The position where the chunk begins.
     chunk: usize,
     /// The number of bytes that were read.
     len: usize,

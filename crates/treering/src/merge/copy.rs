@@ -30,7 +30,7 @@ pub enum Repeated {
     Copied,
 }
 
-/// Where copies come from.
+/// The source of copies.
 pub(super) struct Source {
     pub(super) view: Snapshot,
     /// The id of its session.

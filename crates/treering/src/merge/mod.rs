@@ -29,7 +29,7 @@ const COPIED_FROM: &str = "copiedFrom";
 /// The type of the entry that records a merge by copies.
 const MERGE_TYPE: &str = "treering.merge";
 
-/// Where a copied entry was first said.
+/// The first entry in the chain of copies.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Origin {
     /// The original entry.
@@ -76,7 +76,7 @@ fn merged_from(kind: Kind, body: &[u8]) -> Option<Cow<'_, str>> {
     json::string(json::get(record, "from")?)
 }
 
-/// Where entries came from.
+/// The source of entries.
 impl Entry {
     /// Returns the original, if this entry is a copy of another. The session is left out where it
     /// is the entry's own.

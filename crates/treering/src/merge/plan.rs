@@ -133,7 +133,7 @@ impl Session {
     /// use treering::{Message, Session};
     /// use treering::merge::Merge;
     /// let session = Session::in_memory("/project");
-    /// let start = session.append(Message::user("Name a colour."))?;
+    /// let start = session.append(Message::user("Name a color."))?;
     /// let red = session.append(Message::assistant("acme", "m", "Red."))?;
     /// session.branch(&start)?;
     /// session.append(Message::assistant("acme", "m", "Blue."))?;

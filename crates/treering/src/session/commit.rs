@@ -43,7 +43,7 @@ struct Progress {
 /// An append that is not known to be on disk.
 #[derive(Debug, Clone)]
 pub(crate) struct Append {
-    /// Where in the log it is.
+    /// The position in the log.
     pub span: Range<u64>,
     /// The leaf before it.
     pub leaf: Option<EntryId>,
@@ -184,7 +184,7 @@ impl GroupCommit {
 /// The longest that a sync is put off for others to join.
 const PATIENCE: Duration = Duration::from_millis(1);
 
-/// Which appends were removed from the log after a failed sync: those after one ticket and up to
+/// The appends that were removed from the log after a failed sync: those after one ticket and up to
 /// another. If none could be, the two are the same.
 pub(crate) struct Truncated {
     pub after: u64,

@@ -193,7 +193,7 @@ impl Session {
         Arc::clone(&self.state().loaded.tree)
     }
 
-    /// Where the next entry goes; `None` is before the first entry.
+    /// Returns the entry that the next append continues; `None` before the first entry.
     pub fn leaf(&self) -> Option<EntryId> {
         self.state().leaf.clone()
     }

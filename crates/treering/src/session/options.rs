@@ -59,11 +59,11 @@ impl Durability {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LeafMoves {
-    /// Where the file's leaf must be.
+    /// The leaf that the file must have.
     pub expected: Position,
     /// Whether the file's leaf moves to the last of the new entries. Otherwise it stays.
     pub file: bool,
-    /// Where the session's own leaf must be to move to the last of the new entries. It stays if it
+    /// The leaf that the session must have to move to the last of the new entries. It stays if it
     /// is elsewhere, or if this is `None`.
     pub own: Option<Position>,
 }

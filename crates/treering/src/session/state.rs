@@ -17,7 +17,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Where a session lives.
+/// The storage of a session.
 #[derive(Debug)]
 pub(crate) enum Backing {
     /// In a journal that is not a file of ours.
@@ -79,7 +79,7 @@ pub(crate) struct State {
 /// The result of an append.
 pub(crate) struct Written {
     pub ids: Vec<EntryId>,
-    /// Where in the log they are.
+    /// Their position in the log.
     pub span: Range<u64>,
     /// The leaf before.
     pub leaf: Option<EntryId>,

@@ -6,7 +6,7 @@ use crate::entry::{Kind, Role};
 /// A row of the tree. Rows are in file order.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Node {
-    /// Where the entry's bytes stand.
+    /// The position of the entry's bytes.
     pub offset: u64,
     pub len: u64,
     /// Unix milliseconds; [`Node::NO_TIME`] where the entry has none.

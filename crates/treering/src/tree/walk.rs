@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// All children of all rows in two flat arrays, made by a counting sort.
 #[derive(Debug)]
 pub(crate) struct Children {
-    /// Where the children of a row begin; one more at the end. The roots come last.
+    /// The position where the children of a row begin; one more at the end. The roots come last.
     starts: Vec<u32>,
     rows: Vec<Row>,
 }

@@ -183,7 +183,7 @@ struct Walk<'a> {
     on_path: HashMap<Key, Usage, foldhash::fast::RandomState>,
     /// The previous values, to restore them when the walk goes back.
     undo: Vec<(Key, Option<Usage>)>,
-    /// Where the walk will come back to.
+    /// The position that the walk will return to.
     forks: Vec<Fork>,
 }
 

@@ -34,10 +34,10 @@ pub struct Stats {
     pub sidechains: Usage,
     /// The number of entries.
     pub entries: u64,
-    /// How many branches there are: those for which [`Branch::is_counted`](crate::usage::Branch::is_counted)
+    /// Number of branches: those for which [`Branch::is_counted`](crate::usage::Branch::is_counted)
     /// holds.
     pub branches: u64,
-    /// How many times older context was replaced by a summary: compaction entries, and summaries that
+    /// Number of times that older context was replaced by a summary: compaction entries, and summaries that
     /// are messages (Claude Code).
     pub compactions: u64,
     /// The number of messages by role. Parts of a message are not counted for themselves; roles
@@ -61,7 +61,7 @@ pub struct Added {
     pub shared: Usage,
 }
 
-/// Where an event stands; if in several places, the greatest counts.
+/// The position of an event; of several positions, the greatest counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Standing {
     Abandoned,

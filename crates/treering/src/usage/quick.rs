@@ -23,7 +23,7 @@ use std::collections::HashMap;
 /// The number of bytes at the end of an answer that are read first.
 const END: u64 = 640;
 
-/// How much of its beginning: what comes before the message.
+/// Length of its beginning: everything before the message.
 const HEAD: u64 = 256;
 
 const KEY: &[u8] = b"\"usage\":";

@@ -114,11 +114,11 @@ fn the_cut_is_where_enough_is_kept() {
     let session = conversation(&[("user", 10), ("assistant", 10), ("user", 10), ("assistant", 10)]);
     expect(cut(&session, 20), "2", "0 1", "");
     expect(cut(&session, 11), "2", "0 1", "");
-    // The turn is split: its beginning is summarised apart.
+    // The turn is split: its beginning is summarized apart.
     expect(cut(&session, 10), "3", "0 1", "2");
     expect(cut(&session, 0), "3", "0 1", "2");
     expect(cut(&session, 21), "1", "", "0");
-    // Never enough: everything is kept, so there is nothing to summarise.
+    // Never enough: everything is kept, so there is nothing to summarize.
     assert!(is_too_small(&session, 41));
     assert!(is_too_small(&session, 40));
 }
@@ -173,12 +173,12 @@ fn why_there_is_nothing_to_compact() {
     assert!(matches!(done, Preparation::AlreadyCompacted));
     let system = json!({"role": "system", "content": "rules", "timestamp": 1});
     let lines = [message("s", None, system), user("a", Some("s"))];
-    assert!(is_too_small(&open(file(&lines)), 0), "system messages are not summarised");
+    assert!(is_too_small(&open(file(&lines)), 0), "system messages are not summarized");
 }
 
-/// Seed 001: m1 … m10, a compaction that keeps from m6. What it kept is summarised again.
+/// Seed 001: m1 … m10, a compaction that keeps from m6. What it kept is summarized again.
 #[test]
-fn what_a_compaction_kept_is_summarised_again() {
+fn what_a_compaction_kept_is_summarized_again() {
     let mut lines = vec![user("m1", None)];
     for at in 2..=10 {
         lines.push(user(&format!("m{at}"), Some(&format!("m{}", at - 1))));

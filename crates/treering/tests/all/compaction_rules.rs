@@ -67,7 +67,7 @@ struct Naive {
     items: Vec<Item>,
     /// The number of entries that are a compaction and what it keeps.
     old: usize,
-    /// Where edits are, what they name, and whether they take it out.
+    /// The positions of edits, the entries that they name, and whether they remove them.
     edits: Vec<(usize, String, bool)>,
 }
 

@@ -18,7 +18,7 @@ const TARGETS: [Dialect; 7] = [
     Dialect::ClaudeCode,
 ];
 
-/// What a provider gets: who speaks, the texts, and the calls. Consecutive messages of the user are one
+/// The parts that a provider gets: roles, texts and calls. Consecutive messages of the user are one
 /// where `joined`, because Claude Code's own format joins them.
 fn sent(context: &Context, joined: bool) -> Vec<(Role, String)> {
     let mut all: Vec<(Role, String)> = Vec::new();

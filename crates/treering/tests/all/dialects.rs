@@ -342,7 +342,7 @@ fn tau(lines: &[&str]) -> Session {
     session
 }
 
-/// What Tau's own context holds: the text of messages, the summaries of compactions.
+/// The contents of Tau's own context: texts of messages, summaries of compactions.
 fn taus(session: &Session) -> String {
     let leaf = session.leaf();
     let context = session.agent_context_at(leaf.as_ref().map(|leaf| leaf.as_str())).unwrap();

@@ -7,7 +7,7 @@ use treering::entry::MessageView;
 use treering::session::Creation;
 use treering::{Catalog, Context, Dialect, Error, ForkOptions, Message, Role, Session};
 
-/// What the model sees: every message's role, content and summary.
+/// The context of the model: role, content and summary of every message.
 fn seen(context: &Context) -> Vec<(Role, Vec<u8>)> {
     let of = |message: &treering::context::ContextMessage| {
         let view = MessageView::new(&message.json);

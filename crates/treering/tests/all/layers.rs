@@ -301,7 +301,7 @@ fn flattened(tree: &str) -> Vec<String> {
     items.into_iter().flat_map(flattened).map(joined).collect()
 }
 
-/// What becomes of string literals.
+/// The treatment of string literals.
 #[derive(Clone, Copy, PartialEq)]
 enum Strings {
     Kept,

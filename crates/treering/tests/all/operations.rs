@@ -70,7 +70,7 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// Where the session under test lives.
+/// The storage of the session under test.
 enum Home {
     Journal(Arc<MemoryJournal>),
     File(PathBuf),
@@ -101,7 +101,7 @@ impl Home {
 struct Bench {
     home: Home,
     session: Session,
-    /// Where the leaf must be, by the rules of navigation.
+    /// The leaf that the rules of navigation demand.
     leaf: Option<EntryId>,
     ids: Vec<EntryId>,
 }

@@ -1,4 +1,4 @@
-//! What must hold after a run.
+//! Invariants that are checked after a run.
 
 use crate::files::{self, Start};
 use crate::scenario::{Ledger, PATH, Scenario, TARGET, Verb};
@@ -131,7 +131,7 @@ pub(crate) fn problems(scenario: &Scenario, ledger: &Ledger) -> Vec<String> {
     }
     for (name, _, data) in &names {
         let is_home = present.contains(&name.as_str());
-        // A program that is killed in the middle of a line leaves it to whoever writes next; and an
+        // A program that is killed in the middle of a line leaves it to the next writer; and an
         // agent that kept the old file open, or was about to write when treering was killed, wrote to
         // what is the backup now.
         if is_home || name.contains(".bak") || name.contains("trash") {

@@ -1,4 +1,4 @@
-//! What happens in a run.
+//! The events of a run.
 
 use crate::checks;
 use crate::files::{self, Start};
@@ -63,13 +63,13 @@ pub(crate) struct Acknowledged {
     pub(crate) durable: bool,
 }
 
-/// What the processes report.
+/// The reports of the processes.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
     pub(crate) acknowledged: Vec<Acknowledged>,
-    /// What the main process did, unless it was killed before it was done.
+    /// The result of the main process, unless it was killed before it was done.
     pub(crate) result: Option<Result<(), String>>,
-    /// What the second process did.
+    /// The result of the second process.
     pub(crate) second: Option<Result<(), String>>,
     /// The name that was given.
     pub(crate) name: Option<String>,
@@ -98,7 +98,7 @@ impl std::fmt::Debug for Scenario {
     }
 }
 
-/// What came of a run.
+/// The outcome of a run.
 pub(crate) struct Outcome {
     pub(crate) problems: Vec<String>,
     pub(crate) digest: u64,

@@ -45,7 +45,7 @@ pub(crate) struct Args {
     /// Replace a file although it was written to within the last 10 seconds
     #[arg(long, requires = "in_place")]
     force: bool,
-    /// Where the repaired copy goes, instead of beside the file
+    /// The file for the repaired copy, instead of one beside the original
     #[arg(long, short, value_name = "PATH", requires = "repair")]
     output: Option<PathBuf>,
 }

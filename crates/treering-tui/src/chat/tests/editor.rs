@@ -26,7 +26,7 @@ enum Do {
 }
 
 fn simple_text() -> impl Strategy<Value = String> {
-    // No characters that join with their neighbours: the simple editor knows nothing of that.
+    // No characters that join with their neighbors: the simple editor knows nothing of that.
     proptest::collection::vec(
         prop_oneof![Just('a'), Just('é'), Just('日'), Just(' '), Just('\n')],
         0..6,

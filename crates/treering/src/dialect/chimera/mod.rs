@@ -155,7 +155,7 @@ fn has(object: &[u8], key: &str) -> bool {
     json::get(object, key).is_some()
 }
 
-/// Where a type of Chimera's has a meaning here that it does not have there, it gets this before it.
+/// Prefix of Chimera's types whose name has another meaning here.
 const FOREIGN: &str = "chimera:";
 
 /// Types that Chimera itself knows.

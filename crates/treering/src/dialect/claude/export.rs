@@ -65,7 +65,7 @@ pub(super) fn export(
 
 const STRAY: &str = "Claude Code would read it as a part of the active branch";
 
-/// Where an entry stands in the result.
+/// The position of an entry in the result.
 #[derive(Debug)]
 enum ExportedAs {
     /// It is not there: its children hang on what it hung on.

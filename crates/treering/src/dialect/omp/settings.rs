@@ -14,7 +14,7 @@ pub(super) struct Settings {
     configured: Option<Vec<u8>>,
     /// By role, in the order in which the roles appeared.
     models: Vec<(Vec<u8>, Vec<u8>)>,
-    /// Where each role stands among them.
+    /// The position of each role among them.
     places: HashMap<Vec<u8>, usize>,
     /// A record said which model is the default; what answers were written by no longer counts.
     default_is_explicit: bool,
