@@ -59,12 +59,12 @@ fn subagents_are_shown_when_asked_for() {
     • a1 assistant  [Task: {"n":1e400}]
     • u2 toolResult [Task: {"n":1e400}] ← leaf
     "#);
-    insta::assert_snapshot!(place.run(&["tree", "c.jsonl", "--sidechains"]).ok(), @"
-    ├─ • u1 user       Look.
-    │  • a1 assistant  → Task
-    │  • u2 toolResult Nothing. ← leaf
-    └─   x1 user       Look for me.
-    ");
+    insta::assert_snapshot!(place.run(&["tree", "c.jsonl", "--sidechains"]).ok(), @r#"
+    ┌─   x1 user       Look for me.
+    • u1 user       Look.
+    • a1 assistant  [Task: {"n":1e400}]
+    • u2 toolResult [Task: {"n":1e400}] ← leaf
+    "#);
     let ran = place.run(&["tree", "c.jsonl", "--json"]).ok();
     let x1 = ran.lines().find(|line| line.starts_with(r#"{"id":"x1""#)).unwrap();
     assert!(x1.contains(r#""sidechain":true"#), "{x1}");
