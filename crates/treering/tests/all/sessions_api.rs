@@ -185,8 +185,9 @@ fn a_conversation_passes_over_bookkeeping() {
     assert_eq!(conversation.leaves(), [left.clone(), right.clone()]);
     assert_eq!(conversation.branch_points(), std::slice::from_ref(&root));
     let walk: Vec<_> = conversation.walk().map(|item| (item.id, item.parent, item.depth)).collect();
-    let root = Some(root.as_str());
-    let expected = [(root.unwrap(), None, 0), (left.as_str(), root, 1), (right.as_str(), root, 1)];
+    let root = root.as_str();
+    let below = Some(root);
+    let expected = [(root, None, 0), (left.as_str(), below, 1), (right.as_str(), below, 1)];
     assert_eq!(walk, expected);
     let nested = conversation.nested();
     assert_eq!(nested.len(), 1);
