@@ -72,6 +72,7 @@ const STRIDE: usize = 256;
 
 /// An abandoned branch, ready to be summarized.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct AbandonedBranch {
     /// All that is left behind, oldest first.
     pub entries: Vec<EntryId>,

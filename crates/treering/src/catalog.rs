@@ -88,6 +88,7 @@ pub struct SessionInfo {
 
 /// A list of sessions, newest first, and the files that are none.
 #[derive(Debug, Default)]
+#[non_exhaustive]
 pub struct Listing {
     /// The sessions.
     pub sessions: Vec<SessionInfo>,

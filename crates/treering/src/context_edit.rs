@@ -19,6 +19,7 @@ use std::collections::{HashMap, HashSet};
 
 /// A planned edit of the context: the changes it would make.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct EditPlan {
     /// The leaf it was planned for.
     pub leaf: Option<EntryId>,

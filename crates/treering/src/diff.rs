@@ -17,6 +17,7 @@ use crate::usage::{self, Usage};
 
 /// Two branches side by side.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Diff {
     /// The deepest entry that both have.
     pub common_ancestor: Option<EntryId>,
@@ -28,6 +29,7 @@ pub struct Diff {
 
 /// The entries of one branch that the other does not have.
 #[derive(Debug, Clone, PartialEq, Default)]
+#[non_exhaustive]
 pub struct Side {
     /// Its entries, oldest first.
     pub entries: Vec<EntryId>,

@@ -16,6 +16,7 @@ use std::fmt;
 /// assert_eq!(finding.to_string(), "line 3: damaged: not a JSON object");
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Finding {
     /// The line; `None` where it is not about one.
     pub line: Option<u64>,

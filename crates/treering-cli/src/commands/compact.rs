@@ -209,7 +209,7 @@ fn write_messages(messages: &[ContextMessage], out: &mut Output) -> Result<(), F
 }
 
 fn write_json(plan: &Planned, tokens: ContextTokens, out: &mut Output) -> Result<(), Failure> {
-    let ContextTokens { tokens, usage_tokens, trailing_tokens } = tokens;
+    let ContextTokens { tokens, usage_tokens, trailing_tokens, .. } = tokens;
     write!(
         out,
         "{{\"contextTokens\":{{\"tokens\":{tokens},\"usageTokens\":{usage_tokens},\"trailingTokens\":{trailing_tokens}}},\"reason\":"

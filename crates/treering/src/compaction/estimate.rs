@@ -18,6 +18,7 @@ const IMAGE: u64 = 4800;
 
 /// The size of a context in tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct ContextTokens {
     /// All of it.
     pub tokens: u64,

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 
 /// The files that tool calls named, by what was done to them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct FileOps {
     /// Read.
     pub read: BTreeSet<String>,
@@ -17,6 +18,7 @@ pub struct FileOps {
 
 /// The file lists of a summary. Each list is sorted, and no file is in both.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct FileLists {
     /// Read and not modified.
     pub read: Vec<String>,

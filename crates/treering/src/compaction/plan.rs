@@ -36,6 +36,7 @@ pub enum Preparation {
 /// # Ok::<(), treering::Error>(())
 /// ```
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct CompactionPlan {
     /// The entry the compaction goes under.
     pub leaf: EntryId,

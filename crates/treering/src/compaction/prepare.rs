@@ -13,6 +13,7 @@ use crate::time;
 
 /// A compaction that needs only its summary.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Prepared {
     /// The entry the compaction goes under.
     pub leaf: EntryId,

@@ -49,6 +49,7 @@ impl Snapshot {
 
 /// The context at a leaf: the messages and settings that the model sees.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Context {
     /// The messages, oldest first.
     pub messages: Vec<ContextMessage>,
@@ -145,6 +146,7 @@ impl Model {
 /// # Ok::<(), treering::Error>(())
 /// ```
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Projection {
     /// The thinking level in force; `off` if none was ever set.
     pub thinking_level: String,

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 /// The report of a conversion: what became of each kind of entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ConversionReport {
     /// The dialect of the source.
     pub from: Dialect,

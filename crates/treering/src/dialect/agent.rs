@@ -4,6 +4,7 @@ use crate::error::Result;
 
 /// The context as the agent's own context builder returns it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct AgentContext {
     /// The messages in the agent's own shape, oldest first; each is JSON.
     pub messages: Vec<Vec<u8>>,

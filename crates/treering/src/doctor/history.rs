@@ -9,6 +9,7 @@ use crate::tree::{NONE, Node, Row, Tree};
 /// The size of a session, and of the part that the active leaf reaches. Damaged entries do not
 /// count.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Reachability {
     /// Entries in the tree.
     pub entries: usize,

@@ -48,6 +48,7 @@ pub struct RepairOptions {
 
 /// An entry that got another parent.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Relinked {
     /// The entry.
     pub entry: EntryId,
@@ -59,6 +60,7 @@ pub struct Relinked {
 
 /// An entry that got another id, because a later one has the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Renamed {
     /// The id it has now.
     pub entry: EntryId,

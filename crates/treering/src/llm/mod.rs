@@ -133,6 +133,7 @@ impl std::fmt::Display for ContextRepair {
 
 /// The messages for a provider.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LlmContext {
     /// The messages, each with the entry it came from.
     pub messages: Vec<ContextMessage>,

@@ -41,6 +41,7 @@ impl From<&EntryId> for Selection {
 
 /// A planned cherry-pick: the entries it would copy.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct PickPlan {
     /// The leaf it was planned for.
     pub into: Option<EntryId>,

@@ -28,6 +28,7 @@ pub enum Merge {
 
 /// A planned merge: the entries that are new to this branch.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct MergePlan {
     /// The leaf it was planned for; `None` is before the first entry.
     pub into: Option<EntryId>,
@@ -65,6 +66,7 @@ pub struct MergeSummary<'a> {
 
 /// A merge by copies that was done.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Merged {
     /// The copies, oldest first.
     pub copies: Vec<EntryId>,

@@ -24,6 +24,7 @@ use std::fmt;
 /// assert_eq!(roots[0].children.len(), 2);
 /// # Ok::<(), treering::Error>(())
 /// ```
+#[non_exhaustive]
 pub struct TreeNode<'a> {
     /// The entry.
     pub entry: TreeItem<'a>,

@@ -29,6 +29,7 @@ impl Children {
 
 /// An entry in a walk over the whole tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TreeItem<'a> {
     /// The entry.
     pub id: &'a str,

@@ -90,14 +90,14 @@ fn write_changes(repair: &Repair, out: &mut Output) -> Result<(), Failure> {
     if repair.copies > 0 {
         lines.push(format!("left out {} of later lines", count(repair.copies, "copy", "copies")));
     }
-    let relinked = repair.relinked.iter().map(|Relinked { entry, from, to }| {
+    let relinked = repair.relinked.iter().map(|Relinked { entry, from, to, .. }| {
         let (from, to) = (from.as_deref().unwrap_or("none"), to.as_ref().map(|id| id.as_str()));
         format!("linked {entry} to {} instead of {from}", to.unwrap_or("none"))
     });
     let renamed = repair
         .renamed
         .iter()
-        .map(|Renamed { entry, from }| format!("gave the earlier {from} the id {entry}"));
+        .map(|Renamed { entry, from, .. }| format!("gave the earlier {from} the id {entry}"));
     let named = repair.named.iter().map(|entry| format!("wrote the id {entry} into its entry"));
     let kinds: [(usize, Box<dyn Iterator<Item = String>>); 3] = [
         (repair.relinked.len(), Box::new(relinked)),
@@ -131,7 +131,7 @@ fn write_json(repair: &Repair, out: &mut Output) -> Result<(), Failure> {
     write_reachability("after", &repair.after, out)?;
     write!(out, ",\"contextsGained\":{}", repair.contexts_gained)?;
     out.write_all(b",\"relinked\":[")?;
-    for (at, Relinked { entry, from, to }) in repair.relinked.iter().enumerate() {
+    for (at, Relinked { entry, from, to, .. }) in repair.relinked.iter().enumerate() {
         out.write_all(if at == 0 { b"{\"id\":" } else { b",{\"id\":" })?;
         json_string(out, entry.as_str())?;
         out.write_all(b",\"from\":")?;
@@ -141,7 +141,7 @@ fn write_json(repair: &Repair, out: &mut Output) -> Result<(), Failure> {
         out.write_all(b"}")?;
     }
     out.write_all(b"],\"renamed\":[")?;
-    for (at, Renamed { entry, from }) in repair.renamed.iter().enumerate() {
+    for (at, Renamed { entry, from, .. }) in repair.renamed.iter().enumerate() {
         out.write_all(if at == 0 { b"{\"id\":" } else { b",{\"id\":" })?;
         json_string(out, entry.as_str())?;
         out.write_all(b",\"from\":")?;
@@ -162,7 +162,7 @@ fn write_json(repair: &Repair, out: &mut Output) -> Result<(), Failure> {
 }
 
 fn write_reachability(key: &str, reachability: &Reachability, out: &mut Output) -> io::Result<()> {
-    let Reachability { entries, reachable, path, messages } = reachability;
+    let Reachability { entries, reachable, path, messages, .. } = reachability;
     write!(out, ",\"{key}\":{{\"entries\":{entries},\"reachable\":{reachable}")?;
     write!(out, ",\"path\":{path},\"messages\":{messages}}}")
 }

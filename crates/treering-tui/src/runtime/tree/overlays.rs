@@ -16,7 +16,7 @@ const MAX_PREVIEW: usize = 200;
 
 /// Compares two entries, below a summary of their branches.
 pub(super) fn diff(session: &Session, a: &str, b: &str, width: usize) -> Result<Overlay> {
-    let Diff { common_ancestor, a: left, b: right } = session.diff(a, b)?;
+    let Diff { common_ancestor, a: left, b: right, .. } = session.diff(a, b)?;
     let mut page = Page::default();
     let parted = match common_ancestor {
         Some(entry) => format!("the branches part after {entry}"),
