@@ -2,7 +2,8 @@
 //!
 //! One request is a POST whose answer is a stream of server-sent events. This module owns
 //! connections, timeouts, attempts and cancellation; what the events mean is the business of a
-//! [`Reader`]. An attempt is repeated only before any of its text was shown.
+//! [`Reader`]. A stream that breaks is asked for again, and the receiver is told that the text so far is
+//! void.
 //!
 //! Proxies and certificates are found by the client's standard means: `HTTPS_PROXY`, `HTTP_PROXY`,
 //! `ALL_PROXY` and `NO_PROXY`; the system's certificate store, or, if set, the file `SSL_CERT_FILE`
