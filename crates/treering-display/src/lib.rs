@@ -4,7 +4,7 @@
 //! | module | content |
 //! |---|---|
 //! | [`text`] | makes text of a session safe to show |
-//! | [`line`] | one line of a text |
+//! | [`mod@line`] | one line of a text |
 //! | [`columns`] | measures, cuts and pads text by terminal columns |
 //! | [`number`] | tokens, money, bytes and ages in few characters |
 //! | [`json`] | JSON over several lines |
