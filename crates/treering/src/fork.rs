@@ -1,7 +1,7 @@
 //! Forks: a path, or a whole session, as a session of its own.
 //!
 //! All forks are made here, for every caller. One in the dialect of its source copies records
-//! ([`session::copy`](crate::session::copy)); one in another dialect is a [conversion](crate::convert). Either is read
+//! (`session::copy`); one in another dialect is a [conversion](crate::convert). Either is read
 //! again, and must stand at the same entry and give the same context, before its file gets its name.
 
 use crate::convert::{self, Conversion, Extent};

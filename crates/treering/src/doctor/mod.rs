@@ -98,7 +98,7 @@ pub fn examine(path: impl AsRef<Path>) -> Result<Diagnosis> {
 
 impl Session {
     /// Reads all of the file and returns the findings, by line: see
-    /// [`examine`](crate::doctor::examine).
+    /// [`examine`].
     pub fn all_findings(&self) -> Result<Vec<Finding>> {
         let state = self.state();
         findings(&state.journal, &state.loaded)

@@ -76,7 +76,7 @@ impl Reader {
     ///
     /// # Errors
     ///
-    /// [`Error::UnknownEntry`] if there is no entry of exactly this id.
+    /// [`Error::UnknownEntry`](crate::Error::UnknownEntry) if there is no entry of exactly this id.
     pub fn entry(&mut self, id: impl AsRef<str>) -> Result<Entry> {
         let row = self.view.tree().find_row_at(self.next, id.as_ref())?;
         self.next = row.next();
