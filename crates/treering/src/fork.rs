@@ -43,7 +43,7 @@ pub struct ForkOptions {
     /// The new session's id; a UUID if `None`.
     pub id: Option<SessionId>,
     /// When the new session's file is created: at once, if the entries that are forked hold the message
-    /// that the rule waits for.
+    /// that the rule waits for. A copy of a whole session is always written at once.
     pub creation: Creation,
     /// The durability of appends to the new session.
     pub durability: Durability,
@@ -172,10 +172,12 @@ impl<'a> Fork<'a> {
         }
     }
 
-    /// Returns whether the entries of the fork demand its file, by the rule of its creation.
+    /// Returns whether the fork's file is written at once: it is a copy of the whole session, or its
+    /// entries demand the file by the rule of its creation.
     fn is_file_due(&self) -> bool {
         let role = |row: Row| self.from.view.tree().node(row).role();
-        self.creation == Creation::AtOnce
+        matches!(self.extent, Extent::Whole)
+            || self.creation == Creation::AtOnce
             || self.rows().into_iter().any(|row| self.creation.is_due_with(role(row)))
     }
 
