@@ -10,10 +10,15 @@ use std::fmt;
 /// Something odd in a session's file, with the line it is on (counted from 1).
 ///
 /// ```
-/// use treering::findings::{Finding, Problem, Severity};
-/// let finding = Finding { line: Some(3), problem: Problem::Damaged };
-/// assert_eq!((finding.code(), finding.severity()), ("damaged-line", Severity::Error));
-/// assert_eq!(finding.to_string(), "line 3: damaged: not a JSON object");
+/// use treering::{Session, findings::Severity};
+/// # let dir = tempfile::tempdir()?;
+/// # let file = dir.path().join("chat.jsonl");
+/// let header = r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-05T09:00:00.000Z","cwd":"/p"}"#;
+/// std::fs::write(&file, format!("{header}\nnot JSON\n"))?;
+/// let findings = Session::open(&file)?.findings()?;
+/// assert_eq!((findings[0].code(), findings[0].severity()), ("damaged-line", Severity::Error));
+/// assert_eq!(findings[0].to_string(), "line 2: damaged: not a JSON object");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]

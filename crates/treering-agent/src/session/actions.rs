@@ -38,7 +38,7 @@ const AT_ONCE: usize = 16;
 /// let back = Back(agent.actions(), first.to_string());
 /// let agent = agent.with_hooks("back", Arc::new(back));
 /// agent.set_name("Colors").await?;
-/// let leaf = agent.session().path_to(treering::Position::Leaf)?.last();
+/// let leaf = agent.session().path_to(treering::Position::Leaf)?.last().transpose()?;
 /// assert_eq!(leaf.and_then(|leaf| leaf.parent().cloned()), Some(first));
 /// # Ok::<(), treering_agent::AgentError>(())
 /// # }).unwrap();

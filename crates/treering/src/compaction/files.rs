@@ -94,7 +94,8 @@ impl FileLists {
     /// Returns the lists as they are appended to a summary; empty if there is nothing to list.
     ///
     /// ```
-    /// let lists = treering::compaction::FileLists { read: vec!["a".into()], modified: vec![] };
+    /// let mut lists = treering::compaction::FileLists::default();
+    /// lists.read.push("a".to_owned());
     /// assert_eq!(lists.to_text(), "\n\n<read-files>\na\n</read-files>");
     /// ```
     pub fn to_text(&self) -> String {
