@@ -85,7 +85,7 @@ export async function chat_compacts_labels_and_runs_commands() {
     await terminal.see('mock');
     for (const color of ['red', 'green', 'blue']) await say(terminal, `Tell me of ${color}.`, `You said Tell me of ${color}.`);
     await say(terminal, '/label here', '[here]');
-    await say(terminal, '/name Colors', 'the session is called');
+    await say(terminal, '/name Colors', 'the session name is');
     await say(terminal, '!echo seen $((20 + 3))', 'seen 23');
     await say(terminal, '!!echo unseen $((20 + 4))', 'unseen 24');
     await say(terminal, '/compact', /They spoke about colors|compacted/i);
@@ -196,7 +196,7 @@ export async function chat_forks_from_a_list_of_messages() {
     terminal.keys('Up');
     await terminal.see('› Name a color.');
     terminal.keys('Down', 'Enter');
-    await terminal.see(screen => screen.includes('a new session:') && !screen.includes('You said Another'));
+    await terminal.see(screen => screen.includes('forked to') && !screen.includes('You said Another'));
     await terminal.see('› Another one.');
     terminal.keys('Enter');
     await terminal.see('You said Another one.');

@@ -18,7 +18,7 @@ export async function tree_filters_searches_and_folds() {
     // The key of the filter in force goes back to the usual one.
     terminal.keys('C-a');
     terminal.type('load changelog');
-    await terminal.see('nothing to see');
+    await terminal.see('no entries match');
     terminal.keys('BSpace', 'C-u', 'C-d', 'Escape');
     await terminal.see('/15 · pi · default');
     terminal.type('jitter');
@@ -80,7 +80,7 @@ export async function tree_forks_and_exports() {
     terminal.keys('Home', ...Array(8).fill('Down'));
     await terminal.see(/›.*too simple/);
     terminal.keys('M-f');
-    await terminal.see('this is the new session');
+    await terminal.see('forked to');
     await terminal.see(screen => !screen.includes('jitter') && /too simple.*leaf/.test(screen));
     terminal.keys('Escape');
     await terminal.prompt();
