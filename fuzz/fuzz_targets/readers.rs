@@ -4,7 +4,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use std::sync::Arc;
-use treering::Session;
+use treering::{Position, Session};
 use treering::provider::Pairing;
 use treering::storage::MemoryJournal;
 
