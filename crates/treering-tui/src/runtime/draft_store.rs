@@ -8,10 +8,14 @@ use crate::chat::{Drafts, UnsentText};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 use treering::internal::fs::{NewFile, create_private_dir};
+
+/// Number of files that this process has created, so that each has a name of its own.
+static STORES: AtomicU64 = AtomicU64::new(0);
 
 /// Changes within this time are written together.
 const DELAY: Duration = Duration::from_secs(1);
@@ -30,7 +34,7 @@ pub struct DraftStore {
     thread: Option<JoinHandle<bool>>,
 }
 
-/// Tells a draft_store what is unsent.
+/// Tells a [`DraftStore`] which text is unsent.
 #[derive(Debug, Default)]
 pub(super) struct DraftStoreHandle {
     texts: Option<Sender<UnsentText>>,
@@ -194,7 +198,9 @@ impl DraftFiles {
         if self.own.is_none() {
             create_private_dir(&self.dir)?;
             let time = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-            let name = format!("{:015}-{}", time.as_millis(), std::process::id());
+            // Two stores of one process may be started in the same millisecond.
+            let number = STORES.fetch_add(1, Ordering::Relaxed);
+            let name = format!("{:015}-{}-{number}", time.as_millis(), std::process::id());
             let path = self.dir.join(name);
             let mut options = OpenOptions::new();
             options.write(true).create_new(true);
@@ -286,6 +292,19 @@ mod tests {
         let mut next = DraftFiles::new(dir.path(), Path::new("/tea"));
         assert_eq!(next.take_over().texts(), ["mine"]);
         assert_eq!(DraftFiles::new(dir.path(), Path::new("/tea")).take_over(), Drafts::default());
+    }
+
+    #[test]
+    fn stores_that_start_in_the_same_moment_have_files_of_their_own() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut stores: Vec<DraftFiles> =
+            (0..40).map(|_| DraftFiles::new(dir.path(), Path::new("/tea"))).collect();
+        for (number, store) in stores.iter_mut().enumerate() {
+            store.write(&[number.to_string()]).unwrap();
+        }
+        drop(stores);
+        let found = DraftFiles::new(dir.path(), Path::new("/tea")).take_over();
+        assert_eq!(found.texts().len(), 40);
     }
 
     #[test]
