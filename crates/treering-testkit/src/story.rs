@@ -61,7 +61,10 @@ fn writers_must_know_the_length(journal: &dyn Journal) {
 fn the_end_can_be_taken_back(journal: &dyn Journal) {
     journal.append(&End::from(0), b"one\n").expect("append");
     journal.append(&End::from(4), b"two\n").expect("append");
-    assert!(!journal.truncate_if(4, 0).expect("take back what moved on"), "somebody built on it");
+    assert!(
+        !journal.truncate_if(4, 0).expect("truncate a journal that has grown"),
+        "another append follows"
+    );
     assert_eq!(contents(journal), b"one\ntwo\n");
     assert!(journal.truncate_if(8, 4).expect("take back"));
     assert_eq!(contents(journal), b"one\n");

@@ -30,9 +30,9 @@ impl Screen for Fragile {
     }
 }
 
-struct Nobody;
+struct NoEffects;
 
-impl EffectHandler<Fragile> for Nobody {
+impl EffectHandler<Fragile> for NoEffects {
     type Outcome = ();
 
     fn perform(&mut self, (): (), _: &Fragile) -> Option<()> {
@@ -41,5 +41,5 @@ impl EffectHandler<Fragile> for Nobody {
 }
 
 fn main() -> std::io::Result<()> {
-    Runner::open()?.run(Fragile, &mut Nobody, &EventChannel::default())
+    Runner::open()?.run(Fragile, &mut NoEffects, &EventChannel::default())
 }

@@ -1,8 +1,8 @@
 //! Stores unsent text on disk, so that it survives however the program ends.
 //!
-//! Every running program has a file of its own, and holds a lock on another file beside it. A file
-//! whose lock is free belongs to a program that has ended: the next program in the same project
-//! takes its drafts over. So two running programs never take or overwrite each other's drafts.
+//! Every running program has a drafts file, and holds a lock on a second file beside it. If no program
+//! holds that lock, the program has ended, and the next program in the same project takes over the
+//! drafts. So two running programs never take or overwrite each other's drafts.
 
 use crate::chat::{Drafts, UnsentText};
 use std::fs::{self, File, OpenOptions};

@@ -27,7 +27,7 @@ pub(crate) enum Class {
 /// The result of a quick look at a line.
 #[derive(Debug)]
 pub(crate) enum Glance<'a> {
-    /// It begins with an entry's head, which takes so many bytes.
+    /// The line begins with the head of an entry, whose length in bytes follows.
     Entry(Head<'a>, usize),
     /// It is one record, and no entry.
     Side,

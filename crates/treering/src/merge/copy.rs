@@ -74,7 +74,7 @@ enum Aim {
 }
 
 impl Copies {
-    /// Returns all that is to be written, in order, under `leaf`. `ids` makes so many ids.
+    /// Returns the entries to write, in order, below `leaf`. `ids` creates the given number of ids.
     pub(super) fn to_entries(
         &self,
         leaf: Option<EntryId>,

@@ -36,8 +36,8 @@ pub(crate) fn whole(
     migrate::copy_from(journal, loaded, skipped, out)
 }
 
-/// Returns the header `own` with what a new session's header, the last line of `start`, says about
-/// who it is. A header that is a node keeps its place in the tree.
+/// Returns the header `own` with the id, project and time of the new session's header, which is the
+/// last line of `start`. A header that is a node keeps its place in the tree.
 fn renewed(own: &[u8], start: &[u8], loaded: &Loaded) -> Vec<u8> {
     const PARENTS: [&str; 3] = ["parentSession", "parent_session", "branchedFrom"];
     const NEW: [&str; 7] =

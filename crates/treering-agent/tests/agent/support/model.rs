@@ -13,7 +13,7 @@ pub(crate) enum Reply {
     Text(&'static str),
     /// Calls of tools: id, name, arguments.
     Calls(Vec<(&'static str, &'static str, &'static str)>),
-    /// Calls of tools by an answer after which the context has so many tokens.
+    /// An answer that calls tools, and the size of the context after it, in tokens.
     CallsAt(u64, Vec<(&'static str, &'static str, &'static str)>),
     Fail(SummaryError),
     /// Nothing, until the turn is aborted.
