@@ -132,6 +132,11 @@ impl ConversionPlan {
         Ok(())
     }
 
+    /// Returns the rows that are converted.
+    pub(super) fn rows(&self) -> &[Row] {
+        &self.rows
+    }
+
     /// Returns whether a row's message is written as a compaction that keeps nothing.
     pub(super) fn is_summary(&self, row: Row) -> bool {
         self.summaries.contains(&row)

@@ -17,7 +17,7 @@ use crate::session::Session;
 use crate::snapshot::{Bodies, Snapshot};
 use crate::tree::{Row, Tree};
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::Write;
 
 /// A conversion: what is written, and what it is written as.
@@ -80,7 +80,7 @@ impl<'a> Conversion<'a> {
         let tree = self.view.tree();
         if self.dialect.facts().export.is_none() {
             let leaf = self.leaf.and_then(|row| self.plan.stand_in(tree, row));
-            settle(open, self.source.name(), leaf.as_deref())?;
+            settle(open, &self.labels()?, self.source.name(), leaf.as_deref())?;
         }
         let Conversion { source, view, plan, leaf, dialect, .. } = self;
         let verified = verify::contexts(source, plan, view, *leaf, &open()?, *dialect)?;
@@ -89,13 +89,34 @@ impl<'a> Conversion<'a> {
     }
 }
 
-/// Gives the result its name and its leaf, where they do not follow from the entries.
+impl Conversion<'_> {
+    /// Returns the labels of entries that are converted, if the label itself stands elsewhere, with the
+    /// times at which they were set.
+    fn labels(&self) -> Result<Vec<NewEntry>> {
+        let (tree, rows) = (self.view.tree(), self.plan.rows());
+        let converted: HashSet<Row> = rows.iter().copied().collect();
+        let label = |&row: &Row| tree.label_literal(row).map(|(text, label)| (label, row, text));
+        let mut set: Vec<_> = rows.iter().filter_map(label).collect();
+        set.retain(|(label, _, _)| !converted.contains(label));
+        set.sort_unstable();
+        let entry = |(label, row, text): (Row, Row, &[u8])| {
+            let target = EntryId::from(self.plan.reference(tree, tree.id_text(row)));
+            let entry = NewEntry::label(&target, None).with("label", text)?;
+            Ok(tree.node(label).time().map_or(entry.clone(), |time| entry.at(time)))
+        };
+        set.into_iter().map(entry).collect()
+    }
+}
+
+/// Gives the result its labels, its name and its leaf, where they do not follow from the entries.
 fn settle(
     open: &dyn Fn() -> Result<Session>,
+    labels: &[NewEntry],
     name: Option<String>,
     leaf: Option<&str>,
 ) -> Result<()> {
     let session = open()?;
+    session.append_all(labels)?;
     let go = |session: &Session| match leaf {
         Some(leaf) if session.leaf().is_none_or(|now| now.as_str() != leaf) => {
             session.branch(leaf).map(drop)

@@ -5,7 +5,7 @@ use crate::samples;
 use std::path::Path;
 use treering::entry::MessageView;
 use treering::session::Creation;
-use treering::{Catalog, Context, Dialect, Error, ForkOptions, Message, Role, Session};
+use treering::{Catalog, Context, Dialect, Error, ForkOptions, Message, Position, Role, Session};
 
 /// The context of the model: role, content and summary of every message.
 fn seen(context: &Context) -> Vec<(Role, Vec<u8>)> {
@@ -163,4 +163,23 @@ fn a_fork_in_another_dialect_waits_for_its_first_message() {
     assert!(fork.is_written());
     let again = Session::open(fork.path().unwrap()).unwrap();
     assert_eq!(again.context().unwrap(), fork.context().unwrap());
+}
+
+/// A label stands beside the path of the entry that it names, and was left behind by conversions.
+#[test]
+fn a_fork_in_another_dialect_keeps_the_labels_of_its_path() {
+    for dialect in [Dialect::Omp, Dialect::Chimera, Dialect::Operator, Dialect::Tau] {
+        let session = Session::in_memory("/project");
+        let kept = session.append(Message::user("a or b?")).unwrap();
+        let other = session.append(Message::assistant("acme", "m", "a")).unwrap();
+        session.label(&kept, Some("here")).unwrap();
+        session.label(&other, Some("not here")).unwrap();
+        session.branch(&kept).unwrap();
+        session.append(Message::assistant("acme", "m", "b")).unwrap();
+        let options = ForkOptions { dialect: Some(dialect), ..ForkOptions::default() };
+        let fork = session.fork(Position::Leaf, options).unwrap();
+        assert_eq!(fork.tree().label(kept.as_str()), Some("here"), "{dialect}");
+        assert_eq!(fork.tree().labels().len(), 1, "{dialect}");
+        assert_eq!(fork.context().unwrap().messages.len(), 2, "{dialect}");
+    }
 }
