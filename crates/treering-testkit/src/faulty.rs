@@ -278,4 +278,8 @@ impl Journal for Faulty {
         plan.durable = plan.durable.min(self.inner.len()?);
         Ok(done)
     }
+
+    fn replace_start(&self, expected: &[u8], bytes: &[u8]) -> Result<bool, JournalError> {
+        self.inner.replace_start(expected, bytes)
+    }
 }

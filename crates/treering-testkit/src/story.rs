@@ -1,11 +1,17 @@
-//! One story for every journal, and one for every session.
+//! One story for every journal, one for every session, and one for every store.
 //!
-//! A new kind of storage is accepted when both pass; see
-//! [`Journal`] for the promises they check.
+//! A new kind of storage is accepted when they pass; see [`Journal`] and [`Store`] for the promises they
+//! check.
 
+use std::io::Read;
 use std::sync::Arc;
+use treering::session::Creation;
 use treering::storage::{End, Journal, JournalError};
-use treering::{Message, NewEntry, Position, Session};
+use treering::store::{ChangedSession, ListQuery, Mark, MemoryStore, Store};
+use treering::{
+    CreateOptions, Dialect, Error, ForkOptions, Message, NewEntry, OpenOptions, Position, Session,
+    SessionId,
+};
 
 /// Checks the contract of a journal. `make` returns an empty journal each time.
 pub fn journal(make: impl Fn() -> Arc<dyn Journal>) {
@@ -156,4 +162,224 @@ fn same(a: &Session, b: &Session) {
         session.entries().map(|entry| entry.expect("entry").raw().to_vec()).collect()
     };
     assert_eq!(raw(a), raw(b));
+}
+
+/// Checks the contract of a store. `open` opens the same store again, as another program would; it is
+/// empty at first.
+pub fn store(open: impl Fn() -> Arc<dyn Store>) {
+    sessions_are_created_once(&open);
+    sessions_are_listed_in_pages(&open);
+    changes_are_told(&open);
+    sessions_appear_with_their_first_message(&open);
+    forks_go_to_any_store(&open);
+    removed_sessions_are_gone(&open);
+    two_programs_share_a_session(&open);
+}
+
+fn id(text: &str) -> SessionId {
+    SessionId::new(text).expect("an id")
+}
+
+fn header(id: &str, cwd: &str) -> Vec<u8> {
+    let time = "2026-01-01T00:00:00.000Z";
+    format!(
+        "{{\"type\":\"session\",\"version\":3,\"id\":\"{id}\",\"timestamp\":\"{time}\",\"cwd\":\"{cwd}\"}}\n"
+    )
+    .into_bytes()
+}
+
+fn sessions_are_created_once(open: &impl Fn() -> Arc<dyn Store>) {
+    let (ours, theirs) = (open(), open());
+    let (once, start) = (id("once"), header("once", "/project"));
+    let unknown = ours.open(&once).expect_err("there is no session yet");
+    assert!(matches!(unknown, Error::UnknownSession(_)), "{unknown}");
+    let journal = ours.create(&once, &mut start.as_slice()).expect("create");
+    assert_eq!(contents(&*journal), start);
+    let exists = theirs.create(&once, &mut start.as_slice()).expect_err("it exists");
+    assert!(matches!(exists, Error::SessionExists(_)), "{exists}");
+    assert_eq!(contents(&*theirs.open(&once).expect("open")), start);
+
+    // What cannot be read to its end is not created.
+    let broken = id("broken");
+    let mut reader = start.as_slice().chain(BrokenReader);
+    ours.create(&broken, &mut reader).expect_err("the start cannot be read");
+    assert!(matches!(theirs.open(&broken), Err(Error::UnknownSession(_))));
+
+    // A start of some megabytes arrives as it is.
+    let large = id("large");
+    let mut start = header("large", "/project");
+    for number in 0..20_000 {
+        let line = "x".repeat(100 + number % 100);
+        start.extend_from_slice(format!("{{\"line\":{number},\"text\":\"{line}\"}}\n").as_bytes());
+    }
+    ours.create(&large, &mut start.as_slice()).expect("create");
+    assert!(contents(&*theirs.open(&large).expect("open")) == start, "the same bytes");
+    for id in [once, large] {
+        ours.remove(&id).expect("remove");
+    }
+}
+
+struct BrokenReader;
+
+impl Read for BrokenReader {
+    fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
+        Err(std::io::Error::other("the cable was pulled"))
+    }
+}
+
+fn sessions_are_listed_in_pages(open: &impl Fn() -> Arc<dyn Store>) {
+    let store = open();
+    let mut expected = Vec::new();
+    for number in 0..7_i64 {
+        let options = CreateOptions::new().id(id(&format!("page-{number}")));
+        let cwd = if number % 2 == 0 { "/even" } else { "/odd" };
+        let session = Session::create_in(&store, cwd, options).expect("create");
+        let said = Message::user(&*format!("question {number}")).into_entry();
+        session.append(said.at(1_800_000_000_000 + number)).expect("append");
+        expected.insert(0, format!("page-{number}"));
+    }
+    let mut query = ListQuery::new().limit(3);
+    let mut listed = Vec::new();
+    for size in [3, 3, 1] {
+        let page = store.list(&query).expect("list");
+        assert_eq!(page.sessions.len(), size);
+        assert_eq!(page.next.is_some(), size == 3 && listed.len() < 4);
+        for session in &page.sessions {
+            assert_eq!(session.first_message, session.id.to_string().replace("page-", "question "));
+            assert_eq!((session.message_count, session.entry_count), (1, 1));
+        }
+        listed.extend(page.sessions.iter().map(|session| session.id.to_string()));
+        if listed.len() == 3 {
+            // A newer session that comes meanwhile moves nothing to another page.
+            let options = CreateOptions::new().id(id("newer"));
+            let newer = Session::create_in(&store, "/even", options).expect("create");
+            newer
+                .append(Message::user("later").into_entry().at(1_900_000_000_000))
+                .expect("append");
+        }
+        if let Some(next) = page.next {
+            query = query.after(next);
+        }
+    }
+    assert_eq!(listed, expected);
+    let count = |query: ListQuery| store.list(&query).expect("list").sessions.len();
+    assert_eq!(count(ListQuery::new().cwd("/even")), 5);
+    assert_eq!(count(ListQuery::new().cwd("/even").until(1_850_000_000_000)), 4);
+    assert_eq!(count(ListQuery::new().since(1_800_000_000_005)), 3);
+    assert_eq!(count(ListQuery::new().agent(Dialect::Pi)), 8);
+    assert_eq!(count(ListQuery::new().agent(Dialect::Codex)), 0);
+    for name in expected.iter().map(String::as_str).chain(["newer"]) {
+        store.remove(&id(name)).expect("remove");
+    }
+    assert_eq!(count(ListQuery::new()), 0);
+}
+
+fn changes_are_told(open: &impl Fn() -> Arc<dyn Store>) {
+    let (store, watcher) = (open(), open());
+    let told = |mark: &Mark| {
+        let changes = watcher.changes(Some(mark)).expect("changes");
+        let of_ours = |change: &&ChangedSession| change.id == "watched";
+        (changes.sessions.iter().find(of_ours).map(|change| change.length), changes.mark)
+    };
+    let first = watcher.changes(None).expect("changes");
+    assert!(first.sessions.is_empty());
+    let options = CreateOptions::new().id(id("watched"));
+    let session = Session::create_in(&store, "/project", options).expect("create");
+    let mut mark = first.mark;
+    for number in 0..3 {
+        session.append(Message::user(&*format!("{number}"))).expect("append");
+        let length = store.open(&id("watched")).expect("open").len().expect("len");
+        let (change, next) = told(&mark);
+        assert_eq!(change, Some(Some(length)), "change {number}");
+        mark = next;
+    }
+    store.remove(&id("watched")).expect("remove");
+    assert!(matches!(told(&mark).0, None | Some(None)), "a removed session has no length");
+}
+
+fn sessions_appear_with_their_first_message(open: &impl Fn() -> Arc<dyn Store>) {
+    let (store, other) = (open(), open());
+    let pending = id("pending");
+    let options = CreateOptions::new().id(pending.clone());
+    let session = Session::create_in(&store, "/project", options.clone()).expect("create");
+    session.append(NewEntry::model_change("acme", "m")).expect("append");
+    assert!(matches!(other.open(&pending), Err(Error::UnknownSession(_))));
+    session.append(Message::user("hello")).expect("append");
+    let again = Session::open_in(&other, &pending, OpenOptions::new()).expect("open");
+    assert_eq!(again.tree().len(), 2);
+    session.append(Message::assistant("acme", "m", "hi")).expect("append");
+    again.refresh().expect("refresh");
+    again.follow().expect("follow");
+    same(&session, &again);
+
+    // Another session of this id cannot be stored, and says so.
+    let second = Session::create_in(&other, "/project", options.creation(Creation::AtOnce));
+    let error = second.expect_err("it exists");
+    assert!(matches!(error, Error::SessionExists(_)), "{error}");
+    store.remove(&pending).expect("remove");
+}
+
+fn forks_go_to_any_store(open: &impl Fn() -> Arc<dyn Store>) {
+    let (store, memory) = (open(), Arc::new(MemoryStore::new()) as Arc<dyn Store>);
+    let options = CreateOptions::new().id(id("origin"));
+    let origin = Session::create_in(&store, "/project", options).expect("create");
+    let question = origin.append(Message::user("a or b?")).expect("append");
+    let first = origin.append(Message::assistant("acme", "m", "a")).expect("append");
+    origin.label(&first, Some("first")).expect("label");
+    origin.branch(&question).expect("branch");
+    origin.append(Message::assistant("acme", "m", "b")).expect("append");
+    for dialect in [Dialect::Pi, Dialect::Omp, Dialect::Chimera] {
+        for target in [&memory, &store] {
+            let options = ForkOptions { dialect: Some(dialect), ..ForkOptions::default() };
+            let fork = origin.fork_into(target, &first, options).expect("fork");
+            assert_eq!(fork.dialect(), dialect);
+            let again = Session::open_in(target, &fork.id(), OpenOptions::new()).expect("open");
+            assert_eq!(again.context().expect("context").messages.len(), 2);
+            assert_eq!(again.tree().label(first.as_str()), Some("first"), "{dialect}");
+            again.append(Message::user("and then?")).expect("append");
+            again.set_name("a fork").expect("name");
+            let reread = Session::open_in(target, &fork.id(), OpenOptions::new()).expect("open");
+            assert_eq!(reread.name().as_deref(), Some("a fork"), "{dialect}");
+            // And back.
+            let options = ForkOptions { dialect: Some(Dialect::Pi), ..ForkOptions::default() };
+            let back = reread.fork_into(&store, Position::Leaf, options).expect("fork back");
+            assert_eq!(back.context().expect("context").messages.len(), 3);
+            store.remove(&back.id()).expect("remove");
+            target.remove(&fork.id()).expect("remove");
+        }
+    }
+    store.remove(&id("origin")).expect("remove");
+}
+
+fn removed_sessions_are_gone(open: &impl Fn() -> Arc<dyn Store>) {
+    let (store, other) = (open(), open());
+    let removed = id("removed");
+    let start = header("removed", "/project");
+    let journal = other.create(&removed, &mut start.as_slice()).expect("create");
+    store.remove(&removed).expect("remove");
+    let unknown = store.remove(&removed).expect_err("it is gone");
+    assert!(matches!(unknown, Error::UnknownSession(_)), "{unknown}");
+    let late = journal.append(&End::from(start.len() as u64), b"{}\n");
+    assert!(late.is_err(), "an append to a removed session fails");
+    assert!(matches!(other.open(&removed), Err(Error::UnknownSession(_))));
+    // Its id is free again, and the new session has nothing of the old one.
+    let journal = other.create(&removed, &mut start.as_slice()).expect("create");
+    assert_eq!(contents(&*journal), start);
+    other.remove(&removed).expect("remove");
+}
+
+fn two_programs_share_a_session(open: &impl Fn() -> Arc<dyn Store>) {
+    let shared = id("shared");
+    let start = header("shared", "/project");
+    open().create(&shared, &mut start.as_slice()).expect("create");
+    session(|| Session::open_in(&open(), &shared, OpenOptions::new()).expect("open"));
+    let journal = open().open(&shared).expect("open");
+    let length = journal.len().expect("len");
+    // The start of a log is replaced only if it is the expected one.
+    let renamed = String::from_utf8(header("shared", "/PROJECT")).expect("text").into_bytes();
+    assert!(!journal.replace_start(&renamed, &start).expect("other bytes"));
+    assert!(journal.replace_start(&start, &renamed).expect("replace"));
+    let there = contents(&*open().open(&shared).expect("open"));
+    assert_eq!((there.len() as u64, &there[..start.len()]), (length, &*renamed));
+    open().remove(&shared).expect("remove");
 }

@@ -12,7 +12,7 @@ use crate::header::Header;
 use crate::id::SessionId;
 use crate::json;
 use crate::load::Loaded;
-use crate::log::{InMemoryFile, Joined, Listed};
+use crate::log::{InMemoryFile, Joined, Journal, Listed};
 use crate::session::{CreateOptions, Session, location};
 use crate::snapshot::{Bodies, Snapshot};
 use crate::time;
@@ -250,6 +250,11 @@ impl Catalog {
         Ok((files, unreadable))
     }
 
+    /// Returns the root directory.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
     /// The root and the directories in it.
     fn directories(&self) -> Result<Vec<PathBuf>> {
         let mut directories = vec![self.root.clone()];
@@ -272,7 +277,8 @@ fn belongs(session_cwd: &str, cwd: &Path) -> bool {
     !session_cwd.is_empty() && fs::absolute(Path::new(session_cwd)) == cwd
 }
 
-fn read_header(path: &Path) -> Option<Header> {
+/// Returns the header of a session file.
+pub(crate) fn read_header(path: &Path) -> Option<Header> {
     let journal = InMemoryFile::open(path).ok()?.journal;
     match Loaded::read_header(&*journal) {
         Ok(Some(loaded)) => loaded.at(path).header,
@@ -365,24 +371,57 @@ pub fn info(path: &Path) -> Result<SessionInfo> {
         loaded = Loaded::read(&*journal).map_err(|error| error.at(Some(path)))?;
     }
     let loaded = loaded.at(path);
-    let Some(header) = &loaded.header else {
-        let reason = "it is empty".to_owned();
-        return Err(Error::NotASession { path: path.to_owned(), reason });
-    };
-    let view = Snapshot::new(&loaded, Arc::clone(&journal), false);
-    let found = loaded.finding_count();
-    let leaf = view.tree().file_leaf_row();
-    let info = describe(path, loaded.dialect, header, &view, leaf, (loaded.seen, found))?;
-    if let Some(size) = cut {
+    match cut {
         // An archive has the time of the session that it was made of.
-        return Ok(SessionInfo { modified: file_time(path), size, is_partial: true, ..info });
+        Some(size) => {
+            let info = describe_loaded(path, &loaded, &journal)?.0;
+            Ok(SessionInfo { modified: file_time(path), size, is_partial: true, ..info })
+        }
+        None => priced(path, &loaded, &journal),
     }
+}
+
+/// Returns what a list shows of the session in a journal. Its path is empty.
+///
+/// ```
+/// use std::sync::Arc;
+/// use treering::storage::MemoryJournal;
+/// use treering::{CreateOptions, Message, Session};
+/// let journal = Arc::new(MemoryJournal::default());
+/// let session = Session::in_journal(journal.clone(), "/project", CreateOptions::new())?;
+/// session.append(Message::user("hello"))?;
+/// assert_eq!(treering::catalog::info_of(journal)?.first_message, "hello");
+/// # Ok::<(), treering::Error>(())
+/// ```
+pub fn info_of(journal: Arc<dyn Journal>) -> Result<SessionInfo> {
+    let loaded = Loaded::read(&*journal).map_err(|error| error.at(None))?;
+    priced(Path::new(""), &loaded, &journal)
+}
+
+/// Describes a session that was read, with its tokens and cost.
+fn priced(path: &Path, loaded: &Loaded, journal: &Arc<dyn Journal>) -> Result<SessionInfo> {
+    let (info, view) = describe_loaded(path, loaded, journal)?;
     let usage = usage::of_session(&view)?;
     Ok(SessionInfo {
         tokens: (usage.requests > 0).then(|| usage.total()),
         cost: (usage.requests > usage.unpriced).then(|| usage.cost.dollars()),
         ..info
     })
+}
+
+fn describe_loaded(
+    path: &Path,
+    loaded: &Loaded,
+    journal: &Arc<dyn Journal>,
+) -> Result<(SessionInfo, Snapshot)> {
+    let Some(header) = &loaded.header else {
+        let reason = "it is empty".to_owned();
+        return Err(Error::NotASession { path: path.to_owned(), reason });
+    };
+    let view = Snapshot::new(loaded, Arc::clone(journal), false);
+    let (leaf, found) = (view.tree().file_leaf_row(), loaded.finding_count());
+    let info = describe(path, loaded.dialect, header, &view, leaf, (loaded.seen, found))?;
+    Ok((info, view))
 }
 
 impl Session {

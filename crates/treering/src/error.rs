@@ -2,7 +2,7 @@
 //! a hint, is the business of the program that embeds the library.
 
 use crate::dialect::name::Dialect;
-use crate::id::{EntryId, InvalidSessionId};
+use crate::id::{EntryId, InvalidSessionId, SessionId};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -26,6 +26,12 @@ pub enum Error {
     /// The storage behind a session failed.
     #[error("storage failed: {0}")]
     Storage(#[source] io::Error),
+    /// The store has no session of this id.
+    #[error("there is no session {0} in the store")]
+    UnknownSession(SessionId),
+    /// The store has a session of this id already. Nothing was changed.
+    #[error("there is a session {0} in the store already")]
+    SessionExists(SessionId),
     /// The file holds something, but no session.
     #[error("{}: not a session: {reason}", path.display())]
     NotASession {
@@ -173,6 +179,41 @@ fn name(id: &Option<EntryId>) -> &str {
 }
 
 impl Error {
+    /// Returns whether the same call may succeed later: the storage could not be reached, or did not
+    /// answer in time.
+    ///
+    /// ```
+    /// use std::io;
+    /// use treering::Error;
+    /// assert!(Error::Storage(io::ErrorKind::TimedOut.into()).is_retryable());
+    /// assert!(!Error::UnknownEntry("1f3a9c0e".into()).is_retryable());
+    /// ```
+    pub fn is_retryable(&self) -> bool {
+        use io::ErrorKind as Kind;
+        match self {
+            Error::Io { source, .. }
+            | Error::Storage(source)
+            | Error::EarlierSyncFailed(source)
+            | Error::NotDurable(source) => matches!(
+                source.kind(),
+                Kind::TimedOut
+                    | Kind::ConnectionRefused
+                    | Kind::ConnectionReset
+                    | Kind::ConnectionAborted
+                    | Kind::BrokenPipe
+                    | Kind::NotConnected
+                    | Kind::HostUnreachable
+                    | Kind::NetworkUnreachable
+                    | Kind::NetworkDown
+                    | Kind::Interrupted
+                    | Kind::WouldBlock
+                    | Kind::ResourceBusy
+            ),
+            Error::Locked(_) => true,
+            _ => false,
+        }
+    }
+
     /// Attaches a path and an action to an I/O error.
     pub(crate) fn io(path: &Path, action: &'static str) -> impl FnOnce(io::Error) -> Error {
         let path = path.to_owned();

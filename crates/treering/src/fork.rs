@@ -4,7 +4,7 @@
 //! (`session::copy`); one in another dialect is a [conversion](crate::convert). Either is read
 //! again, and must stand at the same entry and give the same context, before its file gets its name.
 
-use crate::convert::{self, Conversion, Extent};
+use crate::convert::{self, Conversion, ConversionReport, Extent};
 use crate::dialect::Dialect;
 use crate::dialect::facts::LeafParent;
 use crate::entry::Kind;
@@ -13,11 +13,11 @@ use crate::fs;
 use crate::header::Header;
 use crate::id::{EntryId, SessionId};
 use crate::load::Loaded;
-use crate::log::{Journal, MemoryJournal};
+use crate::log::{CreateJournal, Journal, MemoryJournal, Scratch};
 use crate::position::Position;
 use crate::session::copy::{PathCopy, whole};
 use crate::session::publish::write_verified;
-use crate::session::state::{Backing, State};
+use crate::session::state::{Backing, State, Target};
 use crate::session::{Creation, Durability, OpenOptions, Session, location};
 use crate::snapshot::{Bodies, Snapshot};
 use crate::tree::Row;
@@ -75,7 +75,13 @@ impl Session {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn fork(&self, position: impl Into<Position>, options: ForkOptions) -> Result<Session> {
-        let (view, row) = self.view_at(&position.into())?;
+        let leaf = self.fork_point(&position.into())?;
+        Fork::new(self, Extent::Path, leaf, options)?.make()
+    }
+
+    /// Returns the entry at which a fork at a position will stand.
+    fn fork_point(&self, position: &Position) -> Result<Option<EntryId>> {
+        let (view, row) = self.view_at(position)?;
         let (tree, is_left) =
             (view.tree(), self.dialect().facts().leaf_parent == LeafParent::PreviousLeaf);
         // A fork at a leaf entry is one at its target: some dialects chain it to the leaf that was left.
@@ -83,7 +89,21 @@ impl Session {
             Some((row, Kind::Leaf)) if is_left => tree.leaf_target(row),
             _ => row,
         };
-        Fork::new(self, Extent::Path, row.map(|row| tree.id(row)), options)?.make()
+        Ok(row.map(|row| tree.id(row)))
+    }
+
+    /// As [`fork`](Session::fork), in a journal that `target` creates.
+    pub(crate) fn fork_into_journal(
+        &self,
+        position: &Position,
+        options: ForkOptions,
+        target: Arc<dyn CreateJournal>,
+    ) -> Result<Session> {
+        let leaf = self.fork_point(position)?;
+        // A directory that is not used spares the question for one.
+        let options = ForkOptions { dir: Some(PathBuf::new()), ..options };
+        let fork = Fork::new(self, Extent::Path, leaf, options)?;
+        Fork { target: Some(Target::Journal(target)), ..fork }.make()
     }
 
     /// Makes all of the session another one, which stands at the same entry.
@@ -101,8 +121,8 @@ struct Fork<'a> {
     extent: Extent,
     header: Header,
     dialect: Dialect,
-    /// The file; `None` in memory.
-    target: Option<PathBuf>,
+    /// The place of the fork; `None` in memory.
+    target: Option<Target>,
     creation: Creation,
     durability: Durability,
 }
@@ -148,14 +168,15 @@ impl<'a> Fork<'a> {
                 None => return Err(Error::NoForkDirectory { from: own, to: dialect }),
             },
         };
-        let target = directory
-            .map(|directory| directory.join(location::file_name(&header.timestamp, &header.id)));
+        let name = location::file_name(&header.timestamp, &header.id);
+        let target = directory.map(|directory| Target::File(directory.join(name)));
         Ok(Fork { source, loaded, from, extent, header, dialect, target, creation, durability })
     }
 
     fn make(self) -> Result<Session> {
         match &self.target {
-            Some(target) if self.is_file_due() => {
+            Some(Target::Journal(target)) if self.is_file_due() => self.write_journal(&**target),
+            Some(Target::File(target)) if self.is_file_due() => {
                 self.write_file(target)?;
                 let (creation, durability) = (self.creation, self.durability);
                 let options = OpenOptions { creation, durability };
@@ -199,39 +220,69 @@ impl<'a> Fork<'a> {
         write_verified(target, |out| self.copy(out), prove)
     }
 
-    /// Makes the fork in memory; it may get a file later.
+    /// Makes the fork in memory; it may be stored later.
     fn hold(&self) -> Result<Session> {
-        let mut bytes = Vec::new();
-        let conversion = self.conversion()?;
-        let mut report = match &conversion {
-            Some(conversion) => Some(conversion.write(&mut bytes)?),
-            None => self.copy(&mut bytes).map(|()| None).map_err(Error::Storage)?,
-        };
+        let (mut bytes, conversion) = (Vec::new(), self.conversion()?);
+        let report = self.write_log(conversion.as_ref(), &mut bytes)?;
         let memory = Arc::new(MemoryJournal::new(bytes));
-        let journal = || Arc::clone(&memory) as Arc<dyn Journal>;
-        let load = || -> Result<Loaded> {
-            let loaded = Loaded::read(&*memory).map_err(|error| error.at(None))?;
-            // The first records of a session do not always tell.
-            Ok(loaded.of_dialect(self.dialect))
+        let journal = Arc::clone(&memory) as Arc<dyn Journal>;
+        self.prove_log(&journal, conversion.as_ref(), report)?;
+        let backing = match self.target.clone() {
+            None => Backing::memory(),
+            Some(target) => Backing::Pending { target, creation: self.creation, memory },
         };
-        let open = || {
-            let state =
-                State::with_header(Backing::Elsewhere, journal(), load()?, self.header.clone())?;
-            Ok(Session::new(state, self.creation, Durability::None))
-        };
-        match (&conversion, &mut report) {
-            (Some(conversion), Some(report)) => conversion.finish(&open, report)?,
-            _ => self.prove(&open()?)?,
+        self.open(backing, journal, self.durability)
+    }
+
+    /// Writes the fork to a journal that `target` creates, after it was proven.
+    fn write_journal(&self, target: &dyn CreateJournal) -> Result<Session> {
+        let conversion = self.conversion()?;
+        let mut out = Scratch::writer().map_err(Error::Storage)?;
+        let report = self.write_log(conversion.as_ref(), &mut out)?;
+        let scratch = Arc::new(Scratch::of(out).map_err(Error::Storage)?);
+        let log = Arc::clone(&scratch) as Arc<dyn Journal>;
+        self.prove_log(&log, conversion.as_ref(), report)?;
+        let journal = target.create(&mut scratch.reader())?;
+        self.open(Backing::Elsewhere { name: target.name().into() }, journal, self.durability)
+    }
+
+    /// Writes the log of the fork. Returns a report if it is a conversion.
+    fn write_log(
+        &self,
+        conversion: Option<&Conversion<'_>>,
+        mut out: impl Write,
+    ) -> Result<Option<ConversionReport>> {
+        match conversion {
+            Some(conversion) => conversion.write(&mut out).map(Some),
+            None => self.copy(&mut out).map(|()| None).map_err(Error::Storage),
         }
-        let backing = match &self.target {
-            None => Backing::Elsewhere,
-            Some(path) => {
-                let (path, creation) = (path.clone(), self.creation);
-                Backing::Pending { path, creation, memory: Arc::clone(&memory) }
-            }
-        };
-        let state = State::with_header(backing, journal(), load()?, self.header.clone())?;
-        Ok(Session::new(state, self.creation, self.durability))
+    }
+
+    /// Fails unless a log is that of the fork.
+    fn prove_log(
+        &self,
+        log: &Arc<dyn Journal>,
+        conversion: Option<&Conversion<'_>>,
+        report: Option<ConversionReport>,
+    ) -> Result<()> {
+        let open = || self.open(Backing::memory(), Arc::clone(log), Durability::None);
+        match (conversion, report) {
+            (Some(conversion), Some(mut report)) => conversion.finish(&open, &mut report),
+            _ => self.prove(&open()?),
+        }
+    }
+
+    fn open(
+        &self,
+        backing: Backing,
+        journal: Arc<dyn Journal>,
+        durability: Durability,
+    ) -> Result<Session> {
+        let loaded = Loaded::read(&*journal).map_err(|error| error.at(None))?;
+        // The first records of a session do not always tell.
+        let loaded = loaded.of_dialect(self.dialect);
+        let state = State::with_header(backing, journal, loaded, self.header.clone())?;
+        Ok(Session::new(state, self.creation, durability))
     }
 
     /// Writes the fork as a copy of records.
@@ -251,7 +302,8 @@ impl<'a> Fork<'a> {
     fn explained(&self, error: Error) -> Error {
         let directory =
             |path: &Option<PathBuf>| path.as_deref().and_then(Path::parent).map(fs::absolute);
-        let is_elsewhere = directory(&self.target) != directory(&self.source.path());
+        let target = self.target.as_ref().and_then(Target::file).map(Path::to_owned);
+        let is_elsewhere = directory(&target) != directory(&self.source.path());
         match error {
             Error::Unfaithful(what)
                 if self.dialect.facts().blob_directories.is_some() && is_elsewhere =>

@@ -58,6 +58,7 @@ mod position;
 mod serde_ids;
 pub mod session;
 mod snapshot;
+pub mod store;
 pub mod time;
 pub mod tree;
 pub mod usage;
@@ -128,4 +129,26 @@ pub fn active_projection(path: impl AsRef<Path>) -> Result<Projection> {
         Some(projection) => Ok(projection),
         None => Session::open(path)?.projection(),
     }
+}
+
+/// Returns the context at the active leaf of the session in a journal, as [`active_context`] does for a
+/// file.
+///
+/// ```
+/// use std::sync::Arc;
+/// use treering::storage::MemoryJournal;
+/// use treering::{CreateOptions, Message, Session};
+/// let journal = Arc::new(MemoryJournal::default());
+/// let session = Session::in_journal(journal.clone(), "/project", CreateOptions::new())?;
+/// session.append(Message::user("hello"))?;
+/// assert_eq!(treering::active_context_of(journal)?, session.context()?);
+/// # Ok::<(), treering::Error>(())
+/// ```
+pub fn active_context_of(journal: Arc<dyn Journal>) -> Result<Context> {
+    let name = Path::new("(journal)");
+    let projection = match context::tail::projection(&journal, name)? {
+        Some(projection) => projection,
+        None => Session::in_journal(journal, "", CreateOptions::new())?.projection()?,
+    };
+    Context::collect(projection)
 }

@@ -117,40 +117,6 @@ impl FileJournal {
         }
     }
 
-    /// Overwrites the start of the file in place. Returns false, and changes nothing, if `may_replace`
-    /// rejects the bytes that are there.
-    pub(crate) fn overwrite_start(
-        &self,
-        bytes: &[u8],
-        may_replace: fn(&[u8]) -> bool,
-    ) -> Result<bool, JournalError> {
-        let _lock = lock(&self.file)?;
-        if !self.writable {
-            return Err(io::Error::from(io::ErrorKind::PermissionDenied).into());
-        }
-        // The file of this journal only ever appends.
-        let file = match fs::open(&self.path, Access::Write) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Err(JournalError::Gone);
-            }
-            file => file?,
-        };
-        if file.metadata()?.id != self.file.metadata()?.id {
-            return Err(JournalError::Gone);
-        }
-        let mut found = vec![0; bytes.len()];
-        let got = scan::read_full(self, 0, &mut found)?;
-        if got < found.len() || !may_replace(&found) {
-            return Ok(false);
-        }
-        if let Err(error) = (&file).write_all(bytes) {
-            // Half of the new bytes is worse than the old ones.
-            let _ = (&file).rewind().and_then(|()| (&file).write_all(&found));
-            return Err(error.into());
-        }
-        Ok(true)
-    }
-
     fn checked(&self) -> MutexGuard<'_, SystemTime> {
         self.checked.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -264,6 +230,34 @@ impl Journal for FileJournal {
             self.file.set_len(length)?;
         }
         Ok(untouched)
+    }
+
+    fn replace_start(&self, expected: &[u8], bytes: &[u8]) -> Result<bool, JournalError> {
+        let _lock = lock(&self.file)?;
+        if !self.writable {
+            return Err(io::Error::from(io::ErrorKind::PermissionDenied).into());
+        }
+        // The file of this journal only ever appends.
+        let file = match fs::open(&self.path, Access::Write) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Err(JournalError::Gone);
+            }
+            file => file?,
+        };
+        if file.metadata()?.id != self.file.metadata()?.id {
+            return Err(JournalError::Gone);
+        }
+        let mut found = vec![0; bytes.len()];
+        let got = scan::read_full(self, 0, &mut found)?;
+        if got < found.len() || found != expected {
+            return Ok(false);
+        }
+        if let Err(error) = (&file).write_all(bytes) {
+            // Half of the new bytes is worse than the old ones.
+            let _ = (&file).rewind().and_then(|()| (&file).write_all(&found));
+            return Err(error.into());
+        }
+        Ok(true)
     }
 }
 

@@ -4,12 +4,12 @@
 //! other log, needs no memory, and is gone with the process. Lines stay lines: numbers, order and the
 //! newline at the end are those of the source, and lines of fixed length keep it.
 
-use super::journal::{Appended, End, Journal, JournalError};
+use super::journal::Journal;
 use super::scan::{self, Bytes, Needle};
-use crate::fs::{self, File};
+use super::scratch::Scratch;
 use std::borrow::Cow;
 use std::fmt;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 
 /// Something that changes lines on their way out of a log, such as a redaction.
 ///
@@ -60,48 +60,35 @@ pub trait LineFilter: Send + Sync + fmt::Debug {
 /// the line, or `None` if the length does not matter.
 pub(crate) type Refit = fn(&[u8], &[u8]) -> Option<Vec<u8>>;
 
-/// A log as it reads after a filter. It is read-only.
-#[derive(Debug)]
-pub(crate) struct Filtered {
-    file: File,
-    len: u64,
-}
-
-impl Filtered {
-    /// Passes every line of `source` through `filter`, twice: once to look, once to filter.
-    ///
-    /// `refit` restores the length of lines that programs overwrite in place.
-    pub(crate) fn new(
-        source: &dyn Journal,
-        filter: &dyn LineFilter,
-        refit: Refit,
-    ) -> io::Result<Self> {
-        // Bytes that are written meanwhile are not part of it.
-        let length = source.len()?;
-        let marks = look(source, filter, length)?;
-        let mut out = BufWriter::with_capacity(1 << 20, fs::nameless()?);
-        let mut len = 0;
-        let mut number = 0;
-        let mut seen = Checksum::default();
-        each_line(source, 0, length, |line, at, is_terminated| {
-            let filtered = match marks.get(number) {
-                true => filter.line(line),
-                false => filter.unmarked_line(line),
-            };
-            number += 1;
-            seen.add(line, at);
-            let filtered = settled(line, filtered, refit);
-            out.write_all(&filtered)?;
-            len += filtered.len() as u64 + u64::from(is_terminated);
-            if is_terminated { out.write_all(b"\n") } else { Ok(()) }
-        })?;
-        // A program that rewrites the file meanwhile would make the marks those of other lines.
-        if seen != marks.seen {
-            return Err(io::Error::other("the file was rewritten while it was read; try again"));
-        }
-        let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
-        Ok(Filtered { file, len })
+/// Returns a log as it reads after a filter. Every line of `source` passes `filter` twice: once to look,
+/// once to filter.
+///
+/// `refit` restores the length of lines that programs overwrite in place.
+pub(crate) fn filtered(
+    source: &dyn Journal,
+    filter: &dyn LineFilter,
+    refit: Refit,
+) -> io::Result<Scratch> {
+    // Bytes that are written meanwhile are not part of it.
+    let length = source.len()?;
+    let marks = look(source, filter, length)?;
+    let (mut number, mut seen) = (0, Checksum::default());
+    let mut out = Scratch::writer()?;
+    each_line(source, 0, length, |line, at, is_terminated| {
+        let filtered = match marks.get(number) {
+            true => filter.line(line),
+            false => filter.unmarked_line(line),
+        };
+        number += 1;
+        seen.add(line, at);
+        out.write_all(&settled(line, filtered, refit))?;
+        if is_terminated { out.write_all(b"\n") } else { Ok(()) }
+    })?;
+    // A program that rewrites the file meanwhile would make the marks those of other lines.
+    if seen != marks.seen {
+        return Err(io::Error::other("the file was rewritten while it was read; try again"));
     }
+    Ok(Scratch::of(out)?.read_only())
 }
 
 /// Logs of this size and more are looked at by two threads.
@@ -232,26 +219,4 @@ fn settled<'a>(before: &[u8], after: Cow<'a, [u8]>, refit: Refit) -> Cow<'a, [u8
         line.retain(|byte| *byte != b'\n');
     }
     Cow::Owned(line)
-}
-
-impl Journal for Filtered {
-    fn len(&self) -> io::Result<u64> {
-        Ok(self.len)
-    }
-
-    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
-        self.file.read_at(offset, buffer)
-    }
-
-    fn append(&self, _: &End, _: &[u8]) -> Result<Appended, JournalError> {
-        Err(io::Error::from(io::ErrorKind::PermissionDenied).into())
-    }
-
-    fn sync(&self) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn truncate_if(&self, _: u64, _: u64) -> io::Result<bool> {
-        Ok(false)
-    }
 }

@@ -1,6 +1,7 @@
 //! The interface between sessions and their storage.
 
 use std::io;
+use std::sync::Arc;
 
 /// An append-only string of bytes, shared by any number of readers and writers.
 ///
@@ -39,6 +40,24 @@ pub trait Journal: Send + Sync + std::fmt::Debug {
     /// Takes back the end of the log, from `length` on, if the journal's length is still `expected`
     /// (so no other append follows it). Used after a failed [`sync`](Journal::sync).
     fn truncate_if(&self, expected: u64, length: u64) -> io::Result<bool>;
+
+    /// Replaces the first bytes by as many others, if they are `expected`. Returns whether they were.
+    ///
+    /// This is the one exception to the first promise, for dialects that keep the title of a session in
+    /// a line of fixed length at its start. A storage that cannot do it returns false.
+    fn replace_start(&self, expected: &[u8], bytes: &[u8]) -> Result<bool, JournalError> {
+        let _ = (expected, bytes);
+        Ok(false)
+    }
+}
+
+/// Creates the journal of a session that has none yet.
+pub(crate) trait CreateJournal: Send + Sync + std::fmt::Debug {
+    /// Creates the journal with everything that `start` reads, or not at all.
+    fn create(&self, start: &mut dyn io::Read) -> crate::Result<Arc<dyn Journal>>;
+
+    /// Returns the name of the journal for messages.
+    fn name(&self) -> String;
 }
 
 /// The end of a journal as a writer knows it: the length, and the start of the last line.

@@ -21,18 +21,6 @@ impl MemoryJournal {
         self.bytes().clone()
     }
 
-    /// Overwrites the start in place. Returns false, and changes nothing, if `may_replace` rejects the
-    /// bytes that are there.
-    pub(crate) fn overwrite_start(&self, bytes: &[u8], may_replace: fn(&[u8]) -> bool) -> bool {
-        match self.bytes().get_mut(..bytes.len()) {
-            Some(start) if may_replace(start) => {
-                start.copy_from_slice(bytes);
-                true
-            }
-            _ => false,
-        }
-    }
-
     fn bytes(&self) -> MutexGuard<'_, Vec<u8>> {
         self.bytes.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -75,5 +63,15 @@ impl Journal for MemoryJournal {
             bytes.truncate(length as usize);
         }
         Ok(untouched)
+    }
+
+    fn replace_start(&self, expected: &[u8], bytes: &[u8]) -> Result<bool, JournalError> {
+        match self.bytes().get_mut(..bytes.len()) {
+            Some(start) if start == expected => {
+                start.copy_from_slice(bytes);
+                Ok(true)
+            }
+            _ => Ok(false),
+        }
     }
 }

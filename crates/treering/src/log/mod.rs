@@ -11,14 +11,17 @@ mod journal;
 mod memory;
 mod replace;
 pub(crate) mod scan;
+mod scratch;
 mod zstd;
 
 pub(crate) use file::{FileJournal, LOCK_TIMEOUT, lock};
-pub(crate) use filter::Filtered;
 pub use filter::LineFilter;
+pub(crate) use filter::filtered;
 pub(crate) use in_memory::{InMemoryFile, Listed};
 pub(crate) use joined::Joined;
+pub(crate) use journal::CreateJournal;
 pub use journal::{Appended, End, Journal, JournalError};
 pub use memory::MemoryJournal;
 pub(crate) use replace::{TailCopier, check_replaceable, free, replace, whole_lines};
+pub(crate) use scratch::Scratch;
 pub use zstd::{UnpackLimits, decompress};

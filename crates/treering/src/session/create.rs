@@ -2,7 +2,7 @@
 
 use super::Session;
 use super::options::{CreateOptions, Creation, Durability, NewSession, OpenOptions};
-use super::state::{Backing, OpenedSession, State, storage};
+use super::state::{Backing, OpenedSession, State, Target, storage};
 use crate::dialect::Dialect;
 use crate::error::{Error, Result};
 use crate::fs;
@@ -11,7 +11,7 @@ use crate::id::SessionId;
 use crate::load::Loaded;
 use crate::log::{Journal, MemoryJournal};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Opening and creating.
@@ -21,7 +21,7 @@ impl Session {
         let header = Header::new(&SessionId::generate(), cwd.as_ref(), None);
         let memory = Arc::new(MemoryJournal::new([header.raw(), b"\n"].concat()));
         let loaded = Loaded::of_header(header);
-        let state = State::of(Backing::Elsewhere, memory, loaded);
+        let state = State::of(Backing::memory(), memory, loaded);
         Session::new(state, Creation::default(), Durability::None)
     }
 
@@ -35,7 +35,7 @@ impl Session {
         let memory = Arc::new(MemoryJournal::new(new.start(cwd.as_ref(), crate::time::now())?));
         let loaded = Loaded::read(&*memory).map_err(|error| error.at(None))?;
         let loaded = loaded.of_dialect(new.dialect.unwrap_or_default());
-        let state = State::of(Backing::Elsewhere, memory, loaded);
+        let state = State::of(Backing::memory(), memory, loaded);
         Ok(Session::new(state, Creation::default(), Durability::None))
     }
 
@@ -65,25 +65,51 @@ impl Session {
         cwd: impl AsRef<Path>,
         options: CreateOptions,
     ) -> Result<Session> {
-        let read = || Loaded::read(&*journal).map_err(|error| error.at(None));
-        let (new, cwd, mut loaded) = (&options.session, cwd.as_ref(), read()?);
+        Session::in_named_journal(journal, "(journal)".into(), cwd.as_ref(), options)
+    }
+
+    /// As [`in_journal`](Session::in_journal), with the name of the journal for messages.
+    pub(crate) fn in_named_journal(
+        journal: Arc<dyn Journal>,
+        name: PathBuf,
+        cwd: &Path,
+        options: CreateOptions,
+    ) -> Result<Session> {
+        let read = || Loaded::read(&*journal).map_err(|error| error.at(Some(&name)));
+        let (new, mut loaded) = (&options.session, read()?);
         let dialect = new.dialect.unwrap_or_default();
+        let backing = || Backing::Elsewhere { name: name.clone() };
         if let Some(header) = &loaded.header {
             new.check_same(&SessionId::of_file(&header.id), loaded.dialect)?;
         } else if new.is_headerless {
             new.start(cwd, 0)?;
-            let state = State::of(Backing::Elsewhere, journal, loaded.of_dialect(dialect));
+            let state = State::of(backing(), journal, loaded.of_dialect(dialect));
             return Ok(Session::new(state, options.creation, options.durability));
         } else if options.creation == Creation::AtOnce || dialect != Dialect::default() {
             let start = new.start(cwd, crate::time::now())?;
-            let appended = journal.append(&loaded.end, &start);
-            appended.map_err(|error| storage(error, Path::new("(journal)")))?;
+            journal.append(&loaded.end, &start).map_err(|error| storage(error, &name))?;
             loaded = read()?.of_dialect(dialect);
         }
         let id = new.id.clone().unwrap_or_else(SessionId::generate).checked()?;
         let parent = new.parent_session.as_deref().map(Path::to_string_lossy);
         let header = Header::new(&id, cwd, parent.as_deref());
-        let state = State::with_header(Backing::Elsewhere, journal, loaded, header)?;
+        let state = State::with_header(backing(), journal, loaded, header)?;
+        Ok(Session::new(state, options.creation, options.durability))
+    }
+
+    /// Opens the session in a journal, with the name of the journal for messages.
+    pub(crate) fn open_named_journal(
+        journal: Arc<dyn Journal>,
+        name: PathBuf,
+        options: OpenOptions,
+    ) -> Result<Session> {
+        let loaded = Loaded::read(&*journal).map_err(|error| error.at(Some(&name)))?;
+        if loaded.header.is_none() {
+            let reason = "it is empty".to_owned();
+            return Err(Error::NotASession { path: name, reason });
+        }
+        let header = Header::unknown();
+        let state = State::with_header(Backing::Elsewhere { name }, journal, loaded, header)?;
         Ok(Session::new(state, options.creation, options.durability))
     }
 
@@ -111,12 +137,22 @@ impl Session {
         if fs::exists(path) {
             return Err(Error::AlreadyExists(path.to_owned()));
         }
+        Session::create_pending(Target::File(path.to_owned()), cwd, options, created)
+    }
+
+    /// Creates a session that will be stored in `target`.
+    pub(crate) fn create_pending(
+        target: Target,
+        cwd: &Path,
+        options: CreateOptions,
+        created: i64,
+    ) -> Result<Session> {
         let CreateOptions { session, creation, durability } = options;
         let memory = Arc::new(MemoryJournal::new(session.start(cwd, created)?));
-        let loaded = Loaded::read(&*memory).map_err(|error| error.at(Some(path)))?;
+        let loaded = Loaded::read(&*memory).map_err(|error| error.at(target.file()))?;
         let loaded = loaded.of_dialect(session.dialect.unwrap_or_default());
         let journal = Arc::clone(&memory) as Arc<dyn Journal>;
-        let backing = Backing::Pending { path: path.to_owned(), creation, memory };
+        let backing = Backing::Pending { target, creation, memory };
         let mut state = State::of(backing, journal, loaded);
         if creation == Creation::AtOnce {
             state.create_file(b"")?;

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::header::Header;
 use crate::id::SessionId;
 use crate::load::Loaded;
-use crate::log::{Filtered, Journal, LineFilter, scan};
+use crate::log::{Journal, LineFilter, filtered, scan};
 use crate::tree::Tree;
 use std::path::Path;
 use std::sync::Arc;
@@ -25,9 +25,9 @@ impl Session {
     pub fn open_filtered(path: impl AsRef<Path>, filter: &dyn LineFilter) -> Result<Session> {
         let path = path.as_ref();
         let source = OpenedSession::at(path)?;
-        let filtered = Filtered::new(&*source.journal, filter, dialect::refitted)
+        let journal = filtered(&*source.journal, filter, dialect::refitted)
             .map_err(Error::io(path, "read"))?;
-        let journal: Arc<dyn Journal> = Arc::new(filtered);
+        let journal: Arc<dyn Journal> = Arc::new(journal);
         let loaded = Loaded::read(&*journal).map_err(|error| error.at(Some(path)))?.at(path);
         if source.loaded.dialect != loaded.dialect {
             return Err(Error::Unfaithful(format!("it reads as {}", loaded.dialect)));
@@ -36,7 +36,7 @@ impl Session {
             return Err(Error::Unfaithful(what));
         }
         let header = Header::new(&SessionId::generate(), path.parent().unwrap_or(path), None);
-        let state = State::with_header(Backing::Elsewhere, journal, loaded, header)?;
+        let state = State::with_header(Backing::memory(), journal, loaded, header)?;
         Ok(Session::new(state, Creation::default(), Durability::None))
     }
 

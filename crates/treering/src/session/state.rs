@@ -7,7 +7,9 @@ use crate::error::{Error, Result};
 use crate::header::Header;
 use crate::id::{EntryId, IdMaker};
 use crate::load::{LoadError, Loaded};
-use crate::log::{FileJournal, Joined, Journal, JournalError, MemoryJournal, lock, scan};
+use crate::log::{
+    CreateJournal, FileJournal, Joined, Journal, JournalError, MemoryJournal, lock, scan,
+};
 use crate::migrate::{self, Upgrade};
 use crate::position::Position;
 use crate::snapshot::Snapshot;
@@ -21,10 +23,13 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(crate) enum Backing {
     /// In a journal that is not a file of ours.
-    Elsewhere,
+    Elsewhere {
+        /// The name of the journal for messages.
+        name: PathBuf,
+    },
     /// Not written yet: everything is in memory.
     Pending {
-        path: PathBuf,
+        target: Target,
         creation: Creation,
         memory: Arc<MemoryJournal>,
     },
@@ -32,6 +37,30 @@ pub(crate) enum Backing {
         path: PathBuf,
         file: Arc<FileJournal>,
     },
+}
+
+/// The place where a session will be stored.
+#[derive(Debug, Clone)]
+pub(crate) enum Target {
+    File(PathBuf),
+    Journal(Arc<dyn CreateJournal>),
+}
+
+impl Target {
+    /// Returns the file, if it is one.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        match self {
+            Target::File(path) => Some(path),
+            Target::Journal(_) => None,
+        }
+    }
+}
+
+impl Backing {
+    /// Returns the backing of a session in memory.
+    pub(crate) fn memory() -> Self {
+        Backing::Elsewhere { name: "(memory)".into() }
+    }
 }
 
 /// An existing session's file, and the log that is read: the file itself, or with what the session's
@@ -135,8 +164,20 @@ impl State {
 
     pub(crate) fn path(&self) -> Option<&Path> {
         match &self.backing {
-            Backing::Elsewhere => None,
-            Backing::Pending { path, .. } | Backing::File { path, .. } => Some(path),
+            Backing::Elsewhere { .. } => None,
+            Backing::Pending { target, .. } => target.file(),
+            Backing::File { path, .. } => Some(path),
+        }
+    }
+
+    /// Returns the place of the session for messages.
+    fn place(&self) -> PathBuf {
+        match &self.backing {
+            Backing::Elsewhere { name } => name.clone(),
+            Backing::Pending { target: Target::Journal(target), .. } => target.name().into(),
+            Backing::Pending { target: Target::File(path), .. } | Backing::File { path, .. } => {
+                path.clone()
+            }
         }
     }
 
@@ -151,7 +192,7 @@ impl State {
     }
 
     fn failed(&self, error: LoadError) -> Error {
-        error.at(self.path())
+        error.at(Some(&self.place()))
     }
 
     /// Takes in what others appended; the ids of their entries.
@@ -226,7 +267,7 @@ impl State {
         if is_same || self.unwritten_header {
             return Ok(());
         }
-        let path = self.path().unwrap_or(Path::new("(memory)")).to_owned();
+        let path = self.place();
         Err(Error::Replaced { path, expected: old.id.clone(), found: new.id.clone() })
     }
 
@@ -286,7 +327,7 @@ impl State {
                 Err(JournalError::Moved(_)) => foreign.extend(self.catch_up()?),
                 Err(JournalError::Gone) => foreign.extend(self.reopen()?),
                 Err(error) => {
-                    return Err(storage(error, self.path().unwrap_or(Path::new("(memory)"))));
+                    return Err(storage(error, &self.place()));
                 }
             }
         }
@@ -347,16 +388,14 @@ impl State {
         };
         let mut start = vec![0; slot.len];
         let got = scan::read_full(&*self.journal, 0, &mut start).map_err(Error::Storage)?;
-        match &self.backing {
-            Backing::Pending { .. } | Backing::File { .. } if (slot.is_slot)(&start[..got]) => {
-                Ok(())
-            }
-            _ => Err(self.not_nameable()),
+        match (slot.is_slot)(&start[..got]) {
+            true => Ok(()),
+            false => Err(self.not_nameable()),
         }
     }
 
     fn not_nameable(&self) -> Error {
-        Error::NotNameable(self.path().unwrap_or(Path::new("(memory)")).to_owned())
+        Error::NotNameable(self.place())
     }
 
     /// Writes the session's name to the place outside of its entries, where there is one.
@@ -370,20 +409,35 @@ impl State {
         let Some(title) = (form.title)(&slot).filter(|_| slot.len() == form.len) else {
             return Err(self.not_nameable());
         };
-        let replaced = match &self.backing {
-            Backing::Pending { memory, .. } => memory.overwrite_start(&slot, form.is_slot),
-            Backing::File { path, file } => {
-                file.overwrite_start(&slot, form.is_slot).map_err(|error| storage(error, path))?
-            }
-            Backing::Elsewhere => false,
-        };
-        if replaced {
+        if self.replace_slot(&slot, form.is_slot)? {
             self.loaded.retitled(&title);
         } else if self.loaded.is_titled() {
             // There was a slot when the entry was written, and it is gone.
             return Err(self.not_nameable());
         }
         Ok(())
+    }
+
+    /// Replaces the title slot at the start of the log. Returns false, and changes nothing, if there is
+    /// none.
+    fn replace_slot(&self, slot: &[u8], is_slot: fn(&[u8]) -> bool) -> Result<bool> {
+        let journal: &dyn Journal = match &self.backing {
+            Backing::File { file, .. } => &**file,
+            _ => &*self.journal,
+        };
+        let mut found = vec![0; slot.len()];
+        // Every round reads a title that another process gave; the limit only ends an endless race.
+        for _ in 0..100 {
+            let got = scan::read_full(journal, 0, &mut found).map_err(Error::Storage)?;
+            if !is_slot(&found[..got]) {
+                return Ok(false);
+            }
+            let replaced = journal.replace_start(&found, slot);
+            if replaced.map_err(|error| storage(error, &self.place()))? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Whether the session's file should exist now that these entries are in it.
@@ -395,14 +449,22 @@ impl State {
             || self.loaded.tree.nodes().any(|node| counts(node.role()))
     }
 
-    /// Writes a pending session, with `more` at its end, to its file.
+    /// Writes a pending session, with `more` at its end, to its file or its store.
     pub(crate) fn create_file(&mut self, more: &[u8]) -> Result<()> {
-        let Backing::Pending { path, memory, .. } = &self.backing else { return Ok(()) };
+        let Backing::Pending { target, memory, .. } = &self.backing else { return Ok(()) };
         let mut bytes = memory.contents();
         bytes.extend_from_slice(more);
-        let file = Arc::new(FileJournal::create(path, &bytes)?);
-        self.journal = Arc::clone(&file) as Arc<dyn Journal>;
-        self.backing = Backing::File { path: path.clone(), file };
+        (self.journal, self.backing) = match target {
+            Target::File(path) => {
+                let file = Arc::new(FileJournal::create(path, &bytes)?);
+                let journal = Arc::clone(&file) as Arc<dyn Journal>;
+                (journal, Backing::File { path: path.clone(), file })
+            }
+            Target::Journal(new) => {
+                let journal = new.create(&mut bytes.as_slice())?;
+                (journal, Backing::Elsewhere { name: new.name().into() })
+            }
+        };
         Ok(())
     }
 

@@ -31,7 +31,7 @@ const LAYERS: [(&str, &[&str]); 8] = [
             "fork",
         ],
     ),
-    ("directories", &["catalog"]),
+    ("directories", &["catalog", "store"]),
 ];
 
 /// Words that name an agent.

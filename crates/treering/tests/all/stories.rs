@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use treering::session::{Creation, Durability};
 use treering::storage::{Journal, MemoryJournal};
-use treering::{CreateOptions, Session};
+use treering::store::{MemoryStore, Store};
+use treering::{Catalog, CreateOptions, Session};
 use treering_testkit::faulty::Faulty;
 use treering_testkit::story;
 
@@ -60,4 +61,18 @@ fn a_session_in_a_file_that_was_empty() {
     let file = directory.path().join("s.jsonl");
     std::fs::write(&file, "").unwrap();
     story::session(|| open_or_create(&file, CreateOptions::new()));
+}
+
+#[test]
+fn a_store_in_memory_passes_the_story() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    story::store(|| Arc::clone(&store));
+}
+
+#[test]
+fn a_directory_passes_the_story_of_stores() {
+    let root = tempfile::tempdir().unwrap();
+    story::store(|| Arc::new(Catalog::new(root.path())));
+    let flat = tempfile::tempdir().unwrap();
+    story::store(|| Arc::new(Catalog::flat(flat.path())));
 }

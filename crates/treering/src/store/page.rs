@@ -1,0 +1,171 @@
+//! Lists of sessions, page by page.
+
+use crate::catalog::SessionInfo;
+use crate::dialect::Dialect;
+use std::fmt;
+
+/// A question for the sessions of a store. All fields have defaults.
+///
+/// ```
+/// use treering::store::ListQuery;
+/// use treering::Dialect;
+/// let query = ListQuery::new().agent(Dialect::ClaudeCode).limit(20);
+/// assert_eq!(query.limit, 20);
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ListQuery {
+    /// The end of the page before; the first page if `None`.
+    pub cursor: Option<Cursor>,
+    /// Most sessions of a page.
+    pub limit: usize,
+    /// Only sessions of this project.
+    pub cwd: Option<String>,
+    /// Only sessions of this dialect.
+    pub agent: Option<Dialect>,
+    /// Only sessions with a message at this time or later, in Unix milliseconds.
+    pub since: Option<i64>,
+    /// Only sessions whose last message is earlier, in Unix milliseconds.
+    pub until: Option<i64>,
+}
+
+impl Default for ListQuery {
+    fn default() -> Self {
+        let (cursor, cwd, agent, since, until) = (None, None, None, None, None);
+        ListQuery { cursor, limit: ListQuery::LIMIT, cwd, agent, since, until }
+    }
+}
+
+impl ListQuery {
+    /// The number of sessions on a page, unless the query says otherwise.
+    pub const LIMIT: usize = 100;
+
+    /// Most sessions on a page, whatever the query says.
+    pub const MAX_LIMIT: usize = 1000;
+
+    /// Asks for the first page of all sessions.
+    pub fn new() -> Self {
+        ListQuery::default()
+    }
+
+    /// Asks for the page after `cursor`.
+    #[must_use]
+    pub fn after(self, cursor: Cursor) -> Self {
+        ListQuery { cursor: Some(cursor), ..self }
+    }
+
+    /// Sets the number of sessions on a page: 1 to [`MAX_LIMIT`](ListQuery::MAX_LIMIT).
+    #[must_use]
+    pub fn limit(self, limit: usize) -> Self {
+        ListQuery { limit: limit.clamp(1, ListQuery::MAX_LIMIT), ..self }
+    }
+
+    /// Asks for sessions of one project.
+    #[must_use]
+    pub fn cwd(self, cwd: impl Into<String>) -> Self {
+        ListQuery { cwd: Some(cwd.into()), ..self }
+    }
+
+    /// Asks for sessions of one dialect.
+    #[must_use]
+    pub fn agent(self, agent: Dialect) -> Self {
+        ListQuery { agent: Some(agent), ..self }
+    }
+
+    /// Asks for sessions with a message at this time or later, in Unix milliseconds.
+    #[must_use]
+    pub fn since(self, millis: i64) -> Self {
+        ListQuery { since: Some(millis), ..self }
+    }
+
+    /// Asks for sessions whose last message is earlier, in Unix milliseconds.
+    #[must_use]
+    pub fn until(self, millis: i64) -> Self {
+        ListQuery { until: Some(millis), ..self }
+    }
+
+    /// Returns whether a session is asked for, whatever page it is on.
+    pub fn matches(&self, session: &SessionInfo) -> bool {
+        self.cwd.as_ref().is_none_or(|cwd| *cwd == session.cwd)
+            && self.agent.is_none_or(|agent| agent == session.agent)
+            && self.since.is_none_or(|since| session.modified >= since)
+            && self.until.is_none_or(|until| session.modified < until)
+    }
+
+    /// Returns the page of a list that is not sorted yet.
+    ///
+    /// ```
+    /// use treering::store::{ListQuery, Page};
+    /// let page: Page = ListQuery::new().page_of(Vec::new());
+    /// assert!(page.sessions.is_empty() && page.next.is_none());
+    /// ```
+    pub fn page_of(&self, mut sessions: Vec<SessionInfo>) -> Page {
+        let after = self.cursor.as_ref().and_then(Cursor::position);
+        let key = |session: &SessionInfo| (session.modified, session.id.to_string());
+        sessions.retain(|session| {
+            self.matches(session) && after.as_ref().is_none_or(|after| key(session) < *after)
+        });
+        sessions.sort_by_cached_key(|session| std::cmp::Reverse(key(session)));
+        let has_more = sessions.len() > self.limit;
+        sessions.truncate(self.limit);
+        let next = sessions.last().filter(|_| has_more).map(Cursor::after);
+        Page { sessions, next }
+    }
+}
+
+/// Some sessions of a store.
+#[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Page {
+    /// The sessions, newest first.
+    pub sessions: Vec<SessionInfo>,
+    /// The start of the next page; `None` if this is the last one.
+    pub next: Option<Cursor>,
+}
+
+impl Page {
+    /// Returns a page with these sessions.
+    pub fn new(sessions: Vec<SessionInfo>, next: Option<Cursor>) -> Self {
+        Page { sessions, next }
+    }
+}
+
+/// A position in a list of sessions, as text: the last message and the id of the session before it. It
+/// stays valid when sessions are added or removed.
+///
+/// ```
+/// use treering::store::Cursor;
+/// assert!(Cursor::new("not a cursor").position().is_none());
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Cursor(String);
+
+impl Cursor {
+    /// Returns the cursor that is written as `text`.
+    pub fn new(text: impl Into<String>) -> Self {
+        Cursor(text.into())
+    }
+
+    /// Returns the position after a session.
+    pub fn after(session: &SessionInfo) -> Self {
+        Cursor(format!("{}_{}", session.modified, session.id))
+    }
+
+    /// Returns the time of the last message and the id of the session before this position; `None` if
+    /// the text is no cursor.
+    pub fn position(&self) -> Option<(i64, String)> {
+        let (modified, id) = self.0.split_once('_')?;
+        Some((modified.parse().ok()?, id.to_owned()))
+    }
+
+    /// Returns the cursor as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Cursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
