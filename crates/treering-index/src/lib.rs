@@ -23,6 +23,7 @@ mod address;
 mod cache;
 mod files;
 pub mod housekeeping;
+mod local_store;
 mod places;
 mod project;
 mod record;
@@ -31,6 +32,7 @@ mod watch;
 
 pub use address::{AddressError, Scope, distance, resolve, short_ids};
 pub use files::Stamp;
+pub use local_store::LocalStore;
 pub use places::{Place, Places};
 pub use project::Project;
 pub use scan::{Contents, SessionIndex, Skipped, Step};

@@ -87,6 +87,22 @@ pub mod storage {
     pub use crate::log::{
         Appended, End, Journal, JournalError, LineFilter, MemoryJournal, UnpackLimits, decompress,
     };
+
+    use std::path::Path;
+    use std::sync::Arc;
+
+    /// Opens the log in a file, shared with other processes. Archives are decompressed and read-only.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("chat.jsonl");
+    /// std::fs::write(&path, "{\"type\":\"session\"}\n")?;
+    /// assert_eq!(treering::storage::open_file(&path)?.len()?, 19);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn open_file(path: impl AsRef<Path>) -> crate::Result<Arc<dyn Journal>> {
+        Ok(Arc::new(crate::log::FileJournal::open(path.as_ref())?))
+    }
 }
 
 /// Items shared with the sibling crates of this workspace. They are not part of the public API and

@@ -4,6 +4,7 @@
 
 mod cache;
 mod homes;
+mod local_store;
 mod support;
 
 /// A file of tests that is not declared here would never run.

@@ -1,0 +1,289 @@
+//! Every session on this machine as a store.
+//!
+//! The sessions are files of many agents, and their agents go on writing them. What changed is found by
+//! looking at sizes and times: at all files now and then, at files that were opened here every time.
+
+use crate::files::{Files, Stamp, unix_nanos};
+use crate::housekeeping::{self, Trash};
+use crate::scan::SessionIndex;
+use std::collections::HashMap;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
+use treering::catalog::SessionInfo;
+use treering::storage::Journal;
+use treering::store::{ChangedSession, Changes, ListQuery, Mark, Page, Store};
+use treering::{Catalog, Error, Result, SessionId};
+
+/// The [`Store`] of all sessions in some places.
+///
+/// New sessions go to the first directory of the user, removed ones to the trash. Of two files with the
+/// same session id, the one with the later message counts.
+///
+/// ```
+/// # let dir = tempfile::tempdir()?;
+/// use std::sync::Arc;
+/// use treering::store::{ListQuery, Store};
+/// use treering::{CreateOptions, Message, Session};
+/// use treering_index::{LocalStore, Places, SessionIndex};
+/// let places = Places::default().only([dir.path().to_owned()]);
+/// let store: Arc<dyn Store> = Arc::new(LocalStore::new(SessionIndex::new(places)));
+/// Session::create_in(&store, "/project", CreateOptions::new())?.append(Message::user("hello"))?;
+/// assert_eq!(store.list(&ListQuery::new())?.sessions[0].first_message, "hello");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct LocalStore {
+    index: SessionIndex,
+    trash: Option<Trash>,
+    interval: Duration,
+    /// Whether sessions are removed although a program may be writing them.
+    removes_recent: bool,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    files: HashMap<PathBuf, KnownFile>,
+    /// The sessions when the index was last read.
+    sessions: Vec<SessionInfo>,
+    paths: HashMap<SessionId, PathBuf>,
+    ids: HashMap<PathBuf, SessionId>,
+    /// Whether the index has to be read again before it tells the sessions.
+    is_stale: bool,
+    looked: Option<Instant>,
+    /// The number of changes so far, and the last change of each session.
+    count: u64,
+    changes: HashMap<SessionId, Change>,
+}
+
+#[derive(Debug)]
+struct KnownFile {
+    stamp: Stamp,
+    /// Whether it was opened here.
+    is_followed: bool,
+}
+
+#[derive(Debug)]
+struct Change {
+    number: u64,
+    length: Option<u64>,
+}
+
+impl LocalStore {
+    /// Returns the store of an index. Nothing is read yet.
+    pub fn new(index: SessionIndex) -> Self {
+        let state = Mutex::new(State { is_stale: true, ..State::default() });
+        LocalStore { index, trash: None, interval: Duration::ZERO, removes_recent: false, state }
+    }
+
+    /// Moves removed sessions to a trash instead of deleting them.
+    #[must_use]
+    pub fn with_trash(self, trash: Trash) -> Self {
+        LocalStore { trash: Some(trash), ..self }
+    }
+
+    /// Looks for new files, and at files that were not opened here, at most this often.
+    #[must_use]
+    pub fn with_interval(self, interval: Duration) -> Self {
+        LocalStore { interval, ..self }
+    }
+
+    /// Removes sessions also if they were written to a moment ago. Otherwise that is refused, because the
+    /// program that writes them would go on writing to the trash.
+    #[must_use]
+    pub fn removing_recent(self) -> Self {
+        LocalStore { removes_recent: true, ..self }
+    }
+
+    /// Returns the sessions as a list shows them, newest first.
+    pub fn sessions(&self) -> Vec<SessionInfo> {
+        let mut state = self.state();
+        self.look(&mut state);
+        self.read(&mut state);
+        state.sessions.clone()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the file of a session.
+    fn path(&self, id: &SessionId) -> Result<PathBuf> {
+        let mut state = self.state();
+        for is_read in [false, true] {
+            if is_read {
+                self.look_at_all(&mut state);
+                self.read(&mut state);
+            }
+            let path = state.paths.get(id).filter(|path| path.exists()).cloned();
+            if let Some(path) = path {
+                if let Some(file) = state.files.get_mut(&path) {
+                    file.is_followed = true;
+                }
+                return Ok(path);
+            }
+        }
+        Err(Error::UnknownSession(id.clone()))
+    }
+
+    /// Looks at the files that may have changed.
+    fn look(&self, state: &mut State) {
+        if state.looked.is_none_or(|looked| looked.elapsed() >= self.interval) {
+            return self.look_at_all(state);
+        }
+        let followed = state.files.iter().filter(|(_, file)| file.is_followed);
+        let changed: Vec<(PathBuf, Stamp)> = followed
+            .filter_map(|(path, file)| {
+                let now = Stamp { beside: file.stamp.beside, ..Stamp::of(&path.metadata().ok()?) };
+                (now != file.stamp).then(|| (path.clone(), now))
+            })
+            .collect();
+        for (path, stamp) in changed {
+            state.note(&path, stamp);
+        }
+    }
+
+    /// Looks at all files.
+    fn look_at_all(&self, state: &mut State) {
+        let mut gone = std::mem::take(&mut state.files);
+        for found in Files::of(self.index.places().iter()).found {
+            let before = gone.remove(&found.path);
+            let is_followed = before.as_ref().is_some_and(|file| file.is_followed);
+            let is_same = before.is_some_and(|file| file.stamp == found.stamp);
+            let file = KnownFile { stamp: found.stamp, is_followed };
+            state.files.insert(found.path.clone(), file);
+            if !is_same {
+                state.note(&found.path, found.stamp);
+            }
+        }
+        for path in gone.into_keys() {
+            state.note_removed(&path);
+        }
+        state.looked = Some(Instant::now());
+    }
+
+    /// Reads the index, if files have changed since it was read.
+    fn read(&self, state: &mut State) {
+        if !std::mem::take(&mut state.is_stale) {
+            return;
+        }
+        state.sessions = self.index.read(|_| {}).sessions;
+        let mut paths = HashMap::with_capacity(state.sessions.len());
+        // Newest first: the first one of an id counts. A session whose id cannot be written in an
+        // address is listed and not opened.
+        state.sessions.retain(|session| match SessionId::new(session.id.as_ref()) {
+            Ok(id) if paths.contains_key(&id) => false,
+            Ok(id) => paths.insert(id, session.path.clone()).is_none(),
+            Err(_) => true,
+        });
+        state.ids = paths.iter().map(|(id, path)| (path.clone(), id.clone())).collect();
+        let known = std::mem::replace(&mut state.paths, paths);
+        let is_new = |id: &&SessionId| !known.contains_key(*id);
+        let new: Vec<SessionId> = state.paths.keys().filter(is_new).cloned().collect();
+        for id in new {
+            let file = state.paths.get(&id).and_then(|path| state.files.get(path));
+            let length = file.map(|file| file.stamp.size);
+            state.change(id, length);
+        }
+    }
+}
+
+impl State {
+    /// Notes that a file is new or has changed.
+    fn note(&mut self, path: &Path, stamp: Stamp) {
+        self.is_stale = true;
+        if let Some(file) = self.files.get_mut(path) {
+            file.stamp = stamp;
+        }
+        if let Some(id) = self.ids.get(path).cloned() {
+            self.change(id, Some(stamp.size));
+        }
+    }
+
+    fn note_removed(&mut self, path: &Path) {
+        self.is_stale = true;
+        if let Some(id) = self.ids.remove(path) {
+            self.paths.remove(&id);
+            self.change(id, None);
+        }
+    }
+
+    fn change(&mut self, id: SessionId, length: Option<u64>) {
+        self.count += 1;
+        self.changes.insert(id, Change { number: self.count, length });
+    }
+}
+
+impl Store for LocalStore {
+    fn location(&self) -> String {
+        "this machine".to_owned()
+    }
+
+    fn create(&self, id: &SessionId, start: &mut dyn Read) -> Result<Arc<dyn Journal>> {
+        self.check_unknown(id)?;
+        Store::create(&self.own()?, id, start)
+    }
+
+    fn open(&self, id: &SessionId) -> Result<Arc<dyn Journal>> {
+        treering::storage::open_file(self.path(id)?)
+    }
+
+    fn list(&self, query: &ListQuery) -> Result<Page> {
+        Ok(query.page_of(self.sessions()))
+    }
+
+    fn remove(&self, id: &SessionId) -> Result<()> {
+        let path = self.path(id)?;
+        let now = match self.removes_recent {
+            true => i64::MAX,
+            false => unix_nanos(SystemTime::now()) / 1_000_000,
+        };
+        let removed = housekeeping::discard(&path, self.trash.as_ref(), now);
+        removed.map_err(|refusal| {
+            let source = io::Error::new(io::ErrorKind::ResourceBusy, refusal.to_string());
+            Error::Io { path, action: "remove", source }
+        })?;
+        self.look_at_all(&mut self.state());
+        Ok(())
+    }
+
+    fn changes(&self, mark: Option<&Mark>) -> Result<Changes> {
+        let mut state = self.state();
+        self.look(&mut state);
+        self.read(&mut state);
+        // A mark that is no number is one of another store: everything may have changed.
+        let since = mark.map_or(u64::MAX, |mark| mark.as_str().parse().unwrap_or(0));
+        let changed = state.changes.iter().filter(|(_, change)| change.number > since);
+        let sessions =
+            changed.map(|(id, change)| ChangedSession { id: id.clone(), length: change.length });
+        let mark = Mark::new(state.count.to_string());
+        Ok(Changes { sessions: sessions.collect(), mark })
+    }
+
+    fn file(&self, id: &SessionId) -> Result<Option<PathBuf>> {
+        self.path(id).map(Some)
+    }
+
+    fn new_file(&self, id: &SessionId, cwd: &Path, created: i64) -> Result<Option<PathBuf>> {
+        self.check_unknown(id)?;
+        self.own()?.new_file(id, cwd, created)
+    }
+}
+
+impl LocalStore {
+    fn check_unknown(&self, id: &SessionId) -> Result<()> {
+        match self.path(id) {
+            Ok(_) => Err(Error::SessionExists(id.clone())),
+            Err(_) => Ok(()),
+        }
+    }
+
+    /// Returns the directory of new sessions.
+    fn own(&self) -> Result<Catalog> {
+        let root = self.index.places().own();
+        let missing = || Error::InvalidOption("there is no directory for new sessions".to_owned());
+        root.map(Catalog::new).ok_or_else(missing)
+    }
+}

@@ -1,0 +1,67 @@
+//! The sessions of this machine as a store.
+
+use std::sync::Arc;
+use std::time::Duration;
+use treering::session::Creation;
+use treering::store::{ListQuery, Store};
+use treering::{CreateOptions, Message, OpenOptions, Session, SessionId};
+use treering_index::{LocalStore, Places, SessionIndex};
+use treering_testkit::story;
+
+fn places(dir: &std::path::Path) -> Places {
+    Places::default().only([dir.to_owned()])
+}
+
+#[test]
+fn the_sessions_of_a_machine_pass_the_story_of_stores() {
+    let dir = tempfile::tempdir().unwrap();
+    let index = || SessionIndex::new(places(dir.path()));
+    story::store(|| Arc::new(LocalStore::new(index()).removing_recent()));
+}
+
+/// Another program writes a file that the store has opened, and creates one that it has not seen.
+#[test]
+fn what_agents_write_is_noticed() {
+    let dir = tempfile::tempdir().unwrap();
+    let index = SessionIndex::new(places(dir.path()));
+    // Files that were opened here are looked at every time, whatever the interval is.
+    let store = LocalStore::new(index).with_interval(Duration::from_secs(3600));
+    let create = |name: &str| {
+        let options = CreateOptions::new().id(SessionId::new(name).unwrap());
+        let options = options.creation(Creation::AtOnce);
+        let path = dir.path().join(format!("{name}.jsonl"));
+        Session::create_at(path, "/project", options).unwrap()
+    };
+    let agent = create("opened");
+    let (opened, unseen) = (SessionId::new("opened").unwrap(), SessionId::new("unseen").unwrap());
+    store.open(&opened).unwrap();
+    let mark = store.changes(None).unwrap().mark;
+    agent.append(Message::user("hello")).unwrap();
+    let changes = store.changes(Some(&mark)).unwrap();
+    assert_eq!(changes.sessions.len(), 1);
+    assert_eq!(changes.sessions[0].id, opened);
+    assert_eq!(changes.sessions[0].length, Some(store.open(&opened).unwrap().len().unwrap()));
+    assert!(store.changes(Some(&changes.mark)).unwrap().sessions.is_empty());
+
+    create("unseen").append(Message::user("one more")).unwrap();
+    assert!(store.open(&unseen).is_ok(), "an id that is asked for is looked for");
+    assert_eq!(store.list(&ListQuery::new()).unwrap().sessions.len(), 2);
+}
+
+/// The same session id in two files, as after copying a directory of sessions.
+#[test]
+fn of_two_files_with_one_id_the_later_one_counts() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name);
+    let options = CreateOptions::new().id(SessionId::new("twice").unwrap());
+    let old = Session::create_at(at("a.jsonl"), "/project", options).unwrap();
+    old.append(Message::user("old").into_entry().at(1_800_000_000_000)).unwrap();
+    std::fs::copy(at("a.jsonl"), at("b.jsonl")).unwrap();
+    let new = Session::open(at("b.jsonl")).unwrap();
+    new.append(Message::user("new").into_entry().at(1_800_000_000_001)).unwrap();
+    let store: Arc<dyn Store> = Arc::new(LocalStore::new(SessionIndex::new(places(dir.path()))));
+    assert_eq!(store.list(&ListQuery::new()).unwrap().sessions.len(), 1);
+    let id = SessionId::new("twice").unwrap();
+    let opened = Session::open_in(&store, &id, OpenOptions::new()).unwrap();
+    assert_eq!(opened.path(), Some(at("b.jsonl")));
+}
