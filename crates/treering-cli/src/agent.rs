@@ -2,11 +2,10 @@
 
 use crate::config::Config;
 use crate::error::Failure;
+use crate::session_arg::SessionArg;
 use crate::text::safe_line;
 use std::io::{self, IsTerminal, Write};
-use std::path::Path;
 use std::time::{Duration, Instant};
-use treering::Session;
 use treering_agent::{
     AgentError, AgentSession, CancellationToken, Event, Provider, StreamDelta, SummaryError,
 };
@@ -28,10 +27,9 @@ pub(crate) fn provider(name: &str) -> Result<Provider, String> {
 }
 
 /// Returns the session, ready for operations that summarize.
-pub(crate) fn open(file: &Path, summaries: &SummaryArgs) -> Result<AgentSession, Failure> {
+pub(crate) fn open(file: &SessionArg, summaries: &SummaryArgs) -> Result<AgentSession, Failure> {
     let config = Config::load()?;
-    let session =
-        AgentSession::new(Session::open(file)?).with_settings(config.compaction.settings());
+    let session = AgentSession::new(file.open()?).with_settings(config.compaction.settings());
     let summarizer = config
         .summarizer
         .with_environment(summaries.summarizer)

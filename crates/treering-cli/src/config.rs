@@ -26,6 +26,17 @@ pub(crate) struct Config {
     pub(crate) places: PlacesConfig,
     pub(crate) summarizer: SummarizerConfig,
     pub(crate) compaction: CompactionConfig,
+    pub(crate) store: StoreConfig,
+}
+
+/// The store that commands look for sessions in.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct StoreConfig {
+    /// The address of the store.
+    pub(crate) url: Option<String>,
+    /// The file that holds the token for a server.
+    pub(crate) token_file: Option<PathBuf>,
 }
 
 /// The look of output.

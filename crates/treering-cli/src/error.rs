@@ -181,6 +181,7 @@ fn hint(error: &Error, path: Option<&Path>) -> Option<String> {
         Error::NotPickable { .. } => {
             "pick a message or a branch summary, or a range with one in it: FIRST..LAST".to_owned()
         }
+        Error::UnknownSession(_) => "`treering ls --all` lists the sessions of the store".to_owned(),
         Error::AlreadyExists(_) => "choose another path, or append to the session that is there".to_owned(),
         Error::Locked(_) => "a suspended process may hold the lock: resume it or end it".to_owned(),
         Error::NotDurable(_) => {

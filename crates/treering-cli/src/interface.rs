@@ -5,6 +5,7 @@ use crate::config::{Config, DoubleEscapeChoice, KeyNames, ThemeChoice};
 use crate::error::Failure;
 use crate::models::Models;
 use crate::output::{self, Output};
+use crate::session_arg::SessionArg;
 use crate::text::{safe_line, shell_word};
 use crate::{last_session, sessions};
 use std::collections::BTreeMap;
@@ -196,17 +197,17 @@ pub(crate) fn current_dir() -> Result<PathBuf, Failure> {
 const LARGE: u64 = 32 << 20;
 
 /// Opens a session for the interface. While a large file is read the terminal says so.
-pub(crate) fn open(file: &Path) -> Result<Session, Failure> {
-    let size = file.metadata().map_or(0, |about| about.len());
+pub(crate) fn open(session: &SessionArg) -> Result<Session, Failure> {
+    let size = session.metadata().map_or(0, |about| about.len());
     if size < LARGE || !has_terminal() || !io::stderr().is_terminal() {
-        return Ok(Session::open(file)?);
+        return Ok(session.open()?);
     }
     let size = treering_display::number::size(size);
-    let name = safe_line(&file.to_string_lossy());
+    let name = safe_line(&session.to_string_lossy());
     eprint!("reading {name} ({size}) …");
-    let session = Session::open(file);
+    let opened = session.open();
     eprint!("\r\x1b[K");
-    Ok(session?)
+    Ok(opened?)
 }
 
 /// A new session for the current directory, among treering's own.

@@ -20,9 +20,11 @@ mod pager;
 mod poll_loop;
 mod progress;
 mod redaction;
+mod session_arg;
 mod sessions;
 mod short_ids;
 mod signals;
+mod stores;
 mod text;
 mod typed;
 
@@ -33,6 +35,7 @@ use output::Output;
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
+use stores::StoreChoice;
 
 /// Look at agent session trees, move in them, append to them.
 ///
@@ -57,6 +60,10 @@ struct Cli {
     /// Do not send long output to a pager
     #[arg(long, global = true)]
     no_pager: bool,
+    /// Look for sessions in a store instead of on this machine: a directory, https://HOST, or
+    /// postgres://USER@HOST/DATABASE (also TREERING_STORE; `local` is this machine)
+    #[arg(long, global = true, value_name = "URL")]
+    store: Option<String>,
 }
 
 /// The command line as data: for help, completions and manual pages.
@@ -89,11 +96,12 @@ fn main() -> ExitCode {
     };
     let traits = command.traits();
     signals::install(traits.signals);
-    let located = command.locate();
+    let store = StoreChoice::new(cli.store.as_deref());
+    let located = command.locate(&store);
     if located.is_ok() && traits.is_long && !cli.no_pager {
         out.page();
     }
-    let done = located.and_then(|()| command.run(&mut out)).and_then(|()| out.finish());
+    let done = located.and_then(|()| command.run(&store, &mut out)).and_then(|()| out.finish());
     if done.is_err() {
         // Output from before the failure comes first.
         let _ = out.finish();

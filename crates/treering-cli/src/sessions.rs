@@ -8,9 +8,14 @@ use crate::config::Config;
 use crate::error::Failure;
 use crate::output;
 use crate::progress::Meter;
+use crate::session_arg::{self, SessionArg};
+use crate::stores::{self, StoreChoice};
 use crate::text::{age, excerpt, safe_line, shell_word};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use treering::SessionId;
 use treering::catalog::SessionInfo;
+use treering::store::{ListQuery, Store};
 use treering_index::{AddressError, Contents, Places, Project, Scope, SessionIndex, resolve};
 
 /// Returns the places of this machine. What the environment says comes before what is configured.
@@ -54,9 +59,58 @@ pub(crate) enum Unknown {
     IsAPath,
 }
 
-/// Puts the session's path in the place of whatever names it.
-pub(crate) fn locate(argument: &mut PathBuf, unknown: Unknown) -> Result<(), Failure> {
+/// Puts the session in the place of whatever names it: a file, an address in a store, or words that are
+/// looked up in the store, or in the index of this machine if there is none.
+pub(crate) fn locate(
+    argument: &mut SessionArg,
+    unknown: Unknown,
+    store: &StoreChoice,
+) -> Result<(), Failure> {
+    if let Some((store, id)) = argument.to_str().and_then(stores::address).transpose()? {
+        if let Some(store) = store.open()? {
+            argument.set_stored(store, id);
+        }
+        return Ok(());
+    }
+    let Some(text) = reference(argument).map(str::to_owned) else { return Ok(()) };
+    match store.open()? {
+        None => locate_file(argument.typed(), unknown, store),
+        Some(store) => {
+            let id = match (find(&store, &text)?, SessionId::new(&text)) {
+                (Ok(id), _) => id,
+                (Err(AddressError::Unknown { .. }), Ok(id)) if unknown == Unknown::IsAPath => id,
+                (Err(error), _) => return Err(failure(&error)),
+            };
+            argument.set_stored(store, id);
+            Ok(())
+        }
+    }
+}
+
+/// Returns the id of the session that a text means in a store.
+fn find(store: &Arc<dyn Store>, text: &str) -> Result<Result<SessionId, AddressError>, Failure> {
+    if let Ok(id) = SessionId::new(text)
+        && store.open(&id).is_ok()
+    {
+        return Ok(Ok(id));
+    }
+    let sessions = stores::list_all(store, &ListQuery::new())?;
+    match resolve(text, &sessions, &project(&places())) {
+        Ok(session) => Ok(Ok(SessionId::new(session.id.as_ref()).map_err(treering::Error::from)?)),
+        Err(error) => Ok(Err(error)),
+    }
+}
+
+/// Puts the path of a session file in the place of whatever names it on this machine.
+pub(crate) fn locate_file(
+    argument: &mut PathBuf,
+    unknown: Unknown,
+    store: &StoreChoice,
+) -> Result<(), Failure> {
     let Some(text) = reference(argument) else { return Ok(()) };
+    if let Some(location) = store.location() {
+        return Err(session_arg::needs_file(&location, text));
+    }
     let index = SessionIndex::new(places());
     let contents = read(&index);
     match resolve(text, &contents.sessions, &project(index.places())) {

@@ -143,10 +143,15 @@ impl Redactor {
 
     /// Opens the session at `path` without its secrets: a snapshot that is only read.
     pub fn open(&self, path: impl AsRef<Path>) -> treering::Result<Session> {
+        self.session(&Session::open(path)?)
+    }
+
+    /// Returns a session without its secrets: a snapshot that is only read.
+    pub fn session(&self, session: &Session) -> treering::Result<Session> {
         let mut state = self.state();
         (state.lines, state.known) = (0, None);
         drop(state);
-        Session::open_filtered(path, self)
+        session.filtered(self)
     }
 
     /// Returns an entry's JSON without secrets.

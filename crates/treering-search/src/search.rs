@@ -10,9 +10,11 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::time::{SystemTime, UNIX_EPOCH};
-use treering::Error;
+use treering::catalog::SessionInfo;
+use treering::store::{ListQuery, Store};
+use treering::{Error, OpenOptions, Result, Session, SessionId};
 
 /// In which order sessions come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -54,6 +56,13 @@ impl Default for Options {
             now: millis(SystemTime::now()),
             threads: None,
         }
+    }
+}
+
+impl Options {
+    fn threads(&self) -> usize {
+        let cores = || std::thread::available_parallelism().map_or(1, |count| count.get()).min(16);
+        self.threads.unwrap_or_else(cores).max(1)
     }
 }
 
@@ -113,22 +122,78 @@ pub fn search(
     cancel: &AtomicBool,
     each: impl FnMut(Found) -> ControlFlow<()>,
 ) -> Summary {
+    let files = sorted(files, query.filters.since(options.now));
+    let threads = options.threads();
+    let job = Job { query, probe: Probe::of(query), options, threads };
+    run_all(&files, |path| job.run(path), options, cancel, each)
+}
+
+/// Searches the sessions of a store, newest first, as [`search`] does with files.
+///
+/// # Errors
+///
+/// Fails if the sessions cannot be listed. A session that cannot be read never ends the search.
+///
+/// ```
+/// use std::ops::ControlFlow;
+/// use std::sync::Arc;
+/// use treering::store::{MemoryStore, Store};
+/// use treering::{CreateOptions, Message, Session};
+/// use treering_search::{Case, Options, Query, search_store};
+/// let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+/// let session = Session::create_in(&store, "/project", CreateOptions::new())?;
+/// session.append(Message::user("Where is the parser?"))?;
+/// let query = Query::parse("parser", Case::Ignored)?;
+/// let each = |_| ControlFlow::Continue(());
+/// let summary = search_store(&store, &query, &Options::default(), &Default::default(), each)?;
+/// assert_eq!(summary.hits, 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn search_store(
+    store: &Arc<dyn Store>,
+    query: &Query,
+    options: &Options,
+    cancel: &AtomicBool,
+    each: impl FnMut(Found) -> ControlFlow<()>,
+) -> Result<Summary> {
+    let mut listed = ListQuery::new().limit(ListQuery::MAX_LIMIT);
+    if let Some(since) = query.filters.since(options.now) {
+        listed = listed.since(since);
+    }
+    let mut sessions = Vec::new();
+    loop {
+        let page = store.list(&listed)?;
+        sessions.extend(page.sessions);
+        match page.next {
+            Some(next) => listed = listed.after(next),
+            None => break,
+        }
+    }
+    let job = Job { query, probe: None, options, threads: options.threads() };
+    let run = |info: &SessionInfo| job.run_stored(store, info);
+    Ok(run_all(&sessions, run, options, cancel, each))
+}
+
+/// Runs a job on all cores, and hands over what it found in the order of the items, or by relevance.
+fn run_all<T: Sync>(
+    items: &[T],
+    run: impl Fn(&T) -> Outcome + Sync,
+    options: &Options,
+    cancel: &AtomicBool,
+    each: impl FnMut(Found) -> ControlFlow<()>,
+) -> Summary {
     let mut delivery =
         Delivery { left: options.max_hits, each, summary: Summary::default(), is_over: false };
-    let files = sorted(files, query.filters.since(options.now));
     let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
-    let cores = || std::thread::available_parallelism().map_or(1, |count| count.get()).min(16);
-    let threads = options.threads.unwrap_or_else(cores).max(1);
-    let job = Job { query, probe: Probe::of(query), options, threads };
     std::thread::scope(|scope| {
         let (send, results) = mpsc::channel();
-        for _ in 0..threads.min(files.len()) {
-            let (send, next, stop, files, job) = (send.clone(), &next, &stop, &files, &job);
+        for _ in 0..options.threads().min(items.len()) {
+            let (send, next, stop, run) = (send.clone(), &next, &stop, &run);
             scope.spawn(move || {
                 while !stop.load(Ordering::Relaxed) && !cancel.load(Ordering::Relaxed) {
                     let at = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(path) = files.get(at) else { return };
-                    if send.send((at, job.run(path))).is_err() {
+                    let Some(item) = items.get(at) else { return };
+                    if send.send((at, run(item))).is_err() {
                         return;
                     }
                 }
@@ -219,17 +284,29 @@ impl Job<'_> {
                 }
             }
         }
+        Outcome { bytes, found: self.found(path, Session::open(path)) }
+    }
+
+    /// Searches a session of a store.
+    fn run_stored(&self, store: &Arc<dyn Store>, info: &SessionInfo) -> Outcome {
+        let name = PathBuf::from(info.id.to_string());
+        let opened = SessionId::new(info.id.as_ref())
+            .map_err(Error::from)
+            .and_then(|id| Session::open_in(store, &id, OpenOptions::new()));
+        Outcome { bytes: info.size, found: self.found(&name, opened) }
+    }
+
+    fn found(&self, name: &Path, opened: Result<Session>) -> Option<Found> {
         let wanted = Wanted {
             hits: self.options.hits_per_session.min(self.options.max_hits),
             counts: self.options.counts_all,
             width: self.options.snippet_width,
             now: self.options.now,
         };
-        let found = match session::search(path, self.query, wanted) {
+        match opened.and_then(|session| session::search(&session, self.query, wanted)) {
             Ok(hits) => hits.map(|hits| Found::Session(Box::new(hits))),
-            Err(error) => Some(Found::Unreadable(path.to_owned(), error)),
-        };
-        Outcome { bytes, found }
+            Err(error) => Some(Found::Unreadable(name.to_owned(), error)),
+        }
     }
 }
 

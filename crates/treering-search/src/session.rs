@@ -6,7 +6,6 @@ use crate::snippet::{Snippet, snippet};
 use crate::state::{BranchState, States};
 use crate::touched;
 use std::collections::HashSet;
-use std::path::Path;
 use treering::catalog::SessionInfo;
 use treering::{Entry, EntryId, Kind, Result, Role, Session};
 
@@ -56,9 +55,12 @@ pub(crate) struct Wanted {
     pub now: i64,
 }
 
-/// Searches the session at `path`; `None` if nothing in it is what is searched for.
-pub(crate) fn search(path: &Path, query: &Query, wanted: Wanted) -> Result<Option<SessionHits>> {
-    let session = Session::open(path)?;
+/// Searches a session; `None` if nothing in it is what is searched for.
+pub(crate) fn search(
+    session: &Session,
+    query: &Query,
+    wanted: Wanted,
+) -> Result<Option<SessionHits>> {
     let filters = &query.filters;
     let tree = session.tree();
     let cwd = session.cwd();
@@ -79,7 +81,7 @@ pub(crate) fn search(path: &Path, query: &Query, wanted: Wanted) -> Result<Optio
         }
         info = Some(known);
     }
-    let mut finder = Finder::new(&session, query, wanted, &cwd)?;
+    let mut finder = Finder::new(session, query, wanted, &cwd)?;
     for (target, text, _) in &labels {
         if filters.labels.iter().any(|wanted| wanted.is_in(text)) {
             finder.chosen.insert(target.clone());

@@ -161,10 +161,13 @@ pub fn active_projection(path: impl AsRef<Path>) -> Result<Projection> {
 /// # Ok::<(), treering::Error>(())
 /// ```
 pub fn active_context_of(journal: Arc<dyn Journal>) -> Result<Context> {
-    let name = Path::new("(journal)");
-    let projection = match context::tail::projection(&journal, name)? {
-        Some(projection) => projection,
-        None => Session::in_journal(journal, "", CreateOptions::new())?.projection()?,
-    };
-    Context::collect(projection)
+    Context::collect(active_projection_of(journal)?)
+}
+
+/// The same, message by message.
+pub fn active_projection_of(journal: Arc<dyn Journal>) -> Result<Projection> {
+    match context::tail::projection(&journal, Path::new("(journal)"))? {
+        Some(projection) => Ok(projection),
+        None => Session::in_journal(journal, "", CreateOptions::new())?.projection(),
+    }
 }

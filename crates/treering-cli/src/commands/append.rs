@@ -4,6 +4,7 @@ use super::fork::absolute;
 use super::warn_of_findings;
 use crate::error::Failure;
 use crate::output::Output;
+use crate::session_arg::SessionArg;
 use crate::text::{safe_line, shell_word};
 use crate::typed::TypedPosition;
 use std::io::{self, BufRead, ErrorKind, Write};
@@ -17,8 +18,8 @@ use treering::{CreateOptions, Dialect, Error, Message, NewEntry, OpenOptions, Po
 /// Prints the id of every new entry, on a line of its own, once the entry is in the file.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The session file
-    pub(crate) file: PathBuf,
+    /// The session: its file, its id, its name, its age (`@latest`), or its address in a store
+    pub(crate) file: SessionArg,
     #[command(flatten)]
     source: Source,
     /// Continue from this entry instead of the leaf (an id or its beginning; `none`: a new root)
@@ -108,6 +109,15 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     writer.finish()
 }
 
+/// Returns whether there is no such session.
+fn is_missing(error: &Error) -> bool {
+    match error {
+        Error::Io { source, .. } => source.kind() == ErrorKind::NotFound,
+        Error::UnknownSession(_) => true,
+        _ => false,
+    }
+}
+
 /// A session that is written to, and created when there is something to write.
 struct Writer<'a> {
     args: &'a Args,
@@ -121,12 +131,12 @@ struct Writer<'a> {
 impl<'a> Writer<'a> {
     fn open(args: &'a Args, out: &mut Output) -> Result<Self, Failure> {
         let mut writer = Writer { args, session: None, expected: None, unheard: false };
-        match Session::open_with(&args.file, writer.open_options()) {
+        match args.file.open_with(writer.open_options()) {
             Ok(session) => {
                 warn_of_findings(&session, &args.file, out)?;
                 writer.take_place(session)?;
             }
-            Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {
+            Err(error) if is_missing(&error) => {
                 // A new session has no entries that these could name.
                 let places = [&args.parent, &args.expect_leaf];
                 if let Some(entry) = places.into_iter().flatten().find_map(TypedPosition::entry) {
@@ -155,7 +165,6 @@ impl<'a> Writer<'a> {
     }
 
     fn create(&self) -> Result<Session, Failure> {
-        let file = &self.args.file;
         let cwd = match &self.args.cwd {
             Some(cwd) => absolute(cwd)?,
             None => std::env::current_dir().map_err(|error| {
@@ -167,6 +176,17 @@ impl<'a> Writer<'a> {
             .creation(Creation::AtOnce)
             .dialect(self.args.dialect)
             .durability(self.args.durability.into());
+        let file = match self.args.file.store() {
+            Some((store, id)) => {
+                return match Session::create_in(store, cwd, options.id(id.clone())) {
+                    Err(Error::SessionExists(_)) => {
+                        Ok(self.args.file.open_with(self.open_options())?)
+                    }
+                    session => Ok(session?),
+                };
+            }
+            None => self.args.file.file()?,
+        };
         match Session::create_at(file, cwd, options) {
             // Another process created it in the meantime: its session is the one to append to.
             Err(Error::AlreadyExists(_)) => Ok(Session::open_with(file, self.open_options())?),

@@ -6,13 +6,13 @@ use crate::clock;
 use crate::describe;
 use crate::error::Failure;
 use crate::output::{self, Output, Style, json_string, json_string_or_null};
+use crate::session_arg::SessionArg;
 use crate::short_ids::ShortIds;
 use crate::text::{age, columns, fit, pad, safe_line};
 use std::io::Write;
-use std::path::PathBuf;
 use treering::session::Reader;
 use treering::usage::Branch;
-use treering::{Kind, Role, Session, Tree};
+use treering::{Kind, Role, Tree};
 use treering_display::preview_line::Calls;
 
 /// List the branches, newest first, and what each used
@@ -21,8 +21,8 @@ use treering_display::preview_line::Calls;
 /// from the root.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The session file
-    pub(crate) file: PathBuf,
+    /// The session: its file, its id, its name, its age (`@latest`), or its address in a store
+    pub(crate) file: SessionArg,
     /// One JSON object per branch and line: leaf, active, sidechain, label, text, since, ownEntries,
     /// entries, time, own, path
     #[arg(long)]
@@ -36,7 +36,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
-    let session = Session::open(&args.file)?;
+    let session = args.file.open()?;
     let is_shown = |branch: &Branch| {
         let is_wanted = (args.all || branch.is_said) && (args.sidechains || !branch.is_sidechain);
         branch.is_counted() || is_wanted

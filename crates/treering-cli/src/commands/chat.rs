@@ -7,9 +7,10 @@ use crate::error::Failure;
 use crate::interface::{self, Show};
 use crate::models::Models;
 use crate::output::{self, Output, json_string, json_string_or_null};
+use crate::session_arg::SessionArg;
 use crate::text::{safe_line, safe_lines, shell_word};
 use std::io::{self, IsTerminal, Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use treering::{CreateOptions, Session};
 use treering_agent::{
     AgentError, AgentSession, CancellationToken, ChatModel, Delta, OnDelta, Provider, TurnEnd,
@@ -23,7 +24,7 @@ use treering_agent::{
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The session to go on with; a new one if not given
-    pub(crate) session: Option<PathBuf>,
+    pub(crate) session: Option<SessionArg>,
     /// Say this, print the answer, and end; what comes on standard input is added to it
     #[arg(short, long, value_name = "PROMPT")]
     print: Option<String>,
@@ -89,10 +90,11 @@ fn prompt(args: &Args) -> Result<Option<String>, Failure> {
 
 fn session(args: &Args) -> Result<Session, Failure> {
     match &args.session {
-        Some(file) if args.new => {
-            Ok(Session::create_at(file, interface::current_dir()?, CreateOptions::new())?)
+        Some(session) if args.new => {
+            let (file, cwd) = (session.file()?, interface::current_dir()?);
+            Ok(Session::create_at(file, cwd, CreateOptions::new())?)
         }
-        Some(file) => interface::open(file),
+        Some(session) => interface::open(session),
         None => interface::begin(),
     }
 }

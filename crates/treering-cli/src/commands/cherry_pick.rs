@@ -3,11 +3,11 @@
 use super::log;
 use crate::error::Failure;
 use crate::output::{Output, Style, json_string, json_string_or_null, json_strings};
+use crate::session_arg::SessionArg;
 use crate::short_ids::ShortIds;
 use crate::text::{count, safe_line};
 use crate::typed::TypedSelection;
 use std::io::{self, Write};
-use std::path::PathBuf;
 use treering::merge::{PickPlan, Repeated};
 use treering::{EntryId, Session};
 use treering_display::preview_line::Calls;
@@ -18,14 +18,14 @@ use treering_display::preview_line::Calls;
 /// result with its call. What is on the path already is not copied again. Prints the copies.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The session file
-    pub(crate) file: PathBuf,
+    /// The session: its file, its id, its name, its age (`@latest`), or its address in a store
+    pub(crate) file: SessionArg,
     /// An entry (an id or its beginning), or FIRST..LAST: all from one to another below it
     #[arg(value_name = "ENTRY|FIRST..LAST")]
     selection: TypedSelection,
     /// The session file to copy from; FILE itself if not given
     #[arg(long, value_name = "FILE")]
-    pub(crate) from: Option<PathBuf>,
+    pub(crate) from: Option<SessionArg>,
     /// Copy also what is on the path already
     #[arg(long)]
     force: bool,
@@ -38,8 +38,8 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
-    let session = Session::open(&args.file)?;
-    let other = args.from.as_ref().map(Session::open).transpose()?;
+    let session = args.file.open()?;
+    let other = args.from.as_ref().map(SessionArg::open).transpose()?;
     let source = other.as_ref().unwrap_or(&session);
     let repeated = if args.force { Repeated::Copied } else { Repeated::Skipped };
     let pick = session.plan_pick(source, &args.selection.resolve(source)?, repeated)?;

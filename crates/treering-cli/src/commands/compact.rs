@@ -4,10 +4,10 @@ use crate::agent::{self, SummaryArgs};
 use crate::config::Config;
 use crate::error::Failure;
 use crate::output::{Output, Style, json_string, json_string_or_null, json_strings};
+use crate::session_arg::SessionArg;
 use crate::text::{count, excerpt, safe_line};
 use crate::typed::TypedPosition;
 use std::io::{self, Write};
-use std::path::PathBuf;
 use treering::compaction::{
     CompactionSettings, ContextTokens, FileLists, Preparation, Prepared, conversation_text,
     estimate_tokens,
@@ -23,8 +23,8 @@ use treering_display::preview_line::Calls;
 /// What is recent stays as it is; nothing is removed from the file.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The session file
-    pub(crate) file: PathBuf,
+    /// The session: its file, its id, its name, its age (`@latest`), or its address in a store
+    pub(crate) file: SessionArg,
     /// Show where the cut would be, what would be summarized and how much that saves; write nothing
     #[arg(long)]
     dry_run: bool,
@@ -103,7 +103,7 @@ fn write_compacted(compacted: &Compacted, json: bool, out: &mut Output) -> Resul
 }
 
 fn show_plan(args: &Args, out: &mut Output) -> Result<(), Failure> {
-    let session = Session::open(&args.file)?;
+    let session = args.file.open()?;
     let mut settings = Config::load()?.compaction.settings().compaction;
     if let Some(keep) = args.keep_recent {
         settings.keep_recent_tokens = keep;

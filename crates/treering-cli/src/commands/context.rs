@@ -4,10 +4,10 @@ use super::warn_of_findings;
 use crate::describe::{self, CallDetail};
 use crate::error::Failure;
 use crate::output::{self, Output, Style};
+use crate::session_arg::SessionArg;
 use crate::text::{count, safe_bytes, safe_line, time};
 use crate::typed::TypedPosition;
 use std::io::Write;
-use std::path::PathBuf;
 use treering::context::{ContextMessage, Projection};
 use treering::entry::MessageView;
 use treering::provider::{Pairing, RequestOptions};
@@ -19,8 +19,8 @@ use treering::{Context, Session};
 /// edits applied.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The session file
-    pub(crate) file: PathBuf,
+    /// The session: its file, its id, its name, its age (`@latest`), or its address in a store
+    pub(crate) file: SessionArg,
     /// See it from another entry (an id or its beginning; `none`: before the first entry)
     #[arg(long, value_name = "ID")]
     leaf: Option<TypedPosition>,
@@ -101,7 +101,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
 
 /// Writes what the agent itself would build; false if that is what treering builds.
 fn write_agents_view(args: &Args, out: &mut Output) -> Result<bool, Failure> {
-    let session = Session::open(&args.file)?;
+    let session = args.file.open()?;
     let position = TypedPosition::or_leaf(args.leaf.as_ref(), &session)?;
     let Some(context) = session.agent_context_at(position)? else { return Ok(false) };
     if args.json {
@@ -124,9 +124,9 @@ fn write_agents_view(args: &Args, out: &mut Output) -> Result<bool, Failure> {
 /// The active leaf's context comes from the end of the file; any other needs the whole tree.
 fn read(args: &Args) -> Result<(Projection, Option<Session>), Failure> {
     let Some(leaf) = &args.leaf else {
-        return Ok((treering::active_projection(&args.file)?, None));
+        return Ok((args.file.active_projection()?, None));
     };
-    let session = Session::open(&args.file)?;
+    let session = args.file.open()?;
     let projection = session.projection_at(leaf.resolve(&session)?)?;
     Ok((projection, Some(session)))
 }

@@ -3,13 +3,14 @@
 use crate::error::Failure;
 use crate::output::{Output, Style, json_string};
 use crate::redaction::{self, Redaction};
+use crate::session_arg::SessionArg;
 use crate::text::{count, pad, safe_line, shell_word};
 use crate::typed::TypedEntry;
 use std::collections::HashSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use treering::convert::{ConversionReport, ConvertOptions, Outcome, convert_session};
-use treering::{Dialect, Position, Session};
+use treering::{Dialect, Position};
 use treering_redact::Redactor;
 
 /// Write a session as another agent would have written it
@@ -19,8 +20,8 @@ use treering_redact::Redactor;
 /// is written.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The session file
-    pub(crate) file: PathBuf,
+    /// The session: its file, its id, its name, its age (`@latest`), or its address in a store
+    pub(crate) file: SessionArg,
     /// The agent to convert to: pi, uuid, omp, chimera, operator, tau or claude-code
     #[arg(long, value_name = "AGENT")]
     to: Dialect,
@@ -41,10 +42,11 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     let target = args.output.clone().unwrap_or_else(|| beside(&args.file, args.to));
     let report = match (args.redaction.redactor()?, &args.leaf) {
         (None, None) => {
-            treering::convert::convert(&args.file, &target, args.to, &ConvertOptions::default())?
+            let session = args.file.open()?;
+            convert_session(&session, &target, args.to, &ConvertOptions::default())?
         }
         (None, Some(leaf)) => {
-            let session = Session::open(&args.file)?;
+            let session = args.file.open()?;
             let path_to = Some(leaf.resolve(&session)?.into());
             convert_session(&session, &target, args.to, &ConvertOptions { path_to })?
         }
@@ -58,7 +60,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
 
 /// Converts what is left without secrets.
 fn redacted(redactor: &Redactor, args: &Args, target: &Path) -> Result<ConversionReport, Failure> {
-    let session = redactor.open(&args.file)?;
+    let session = args.file.open_redacted(Some(redactor))?;
     let leaf = args.leaf.as_ref().map(|leaf| leaf.resolve(&session)).transpose()?;
     let options = ConvertOptions { path_to: leaf.as_ref().map(Position::from) };
     let report = convert_session(&session, target, args.to, &options)?;

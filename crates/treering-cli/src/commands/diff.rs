@@ -5,11 +5,11 @@ use crate::amounts::{cost, json_usage};
 use crate::describe::{self, CallDetail};
 use crate::error::Failure;
 use crate::output::{Output, Style, json_string, json_string_or_null, json_strings};
+use crate::session_arg::SessionArg;
 use crate::short_ids::ShortIds;
 use crate::text::{count, safe_line};
 use crate::typed::TypedEntry;
 use std::io::Write;
-use std::path::PathBuf;
 use treering::diff::Side;
 use treering::usage::Usage;
 use treering::{EntryId, Session};
@@ -20,15 +20,15 @@ use treering_display::preview_line::Calls;
 /// Entries, files read and modified, estimated tokens and cost of both.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The session file
-    pub(crate) file: PathBuf,
+    /// The session: its file, its id, its name, its age (`@latest`), or its address in a store
+    pub(crate) file: SessionArg,
     /// The end of one branch (an id or its beginning)
     a: TypedEntry,
     /// The end of the other; the leaf if not given
     b: Option<TypedEntry>,
     /// The session file in which B is, a fork of FILE; FILE itself if not given
     #[arg(long, value_name = "FILE")]
-    pub(crate) with: Option<PathBuf>,
+    pub(crate) with: Option<SessionArg>,
     /// Show all of every message instead of one line; with --json the entries instead of their ids
     #[arg(long)]
     full: bool,
@@ -39,8 +39,8 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
-    let session = Session::open(&args.file)?;
-    let other = args.with.as_ref().map(Session::open).transpose()?;
+    let session = args.file.open()?;
+    let other = args.with.as_ref().map(SessionArg::open).transpose()?;
     let other = other.as_ref().unwrap_or(&session);
     let a = args.a.resolve(&session)?;
     let b = match &args.b {

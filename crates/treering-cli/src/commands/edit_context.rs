@@ -2,11 +2,11 @@
 
 use crate::error::Failure;
 use crate::output::{Output, Style, json_strings};
+use crate::session_arg::SessionArg;
 use crate::short_ids::ShortIds;
 use crate::text::count;
 use crate::typed::TypedEntry;
 use std::io::{self, Read, Write};
-use std::path::PathBuf;
 use treering::context_edit::EditPlan;
 use treering::{EntryId, Session};
 
@@ -16,8 +16,8 @@ use treering::{EntryId, Session};
 /// on. `restore` undoes it, and so does `treering goto` to an entry before it.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The session file
-    pub(crate) file: PathBuf,
+    /// The session: its file, its id, its name, its age (`@latest`), or its address in a store
+    pub(crate) file: SessionArg,
     #[command(subcommand)]
     edit: Edit,
     /// Show what would change and how much that saves; write nothing
@@ -53,7 +53,7 @@ enum Edit {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
-    let session = Session::open(&args.file)?;
+    let session = args.file.open()?;
     let (verb, plan) = match &args.edit {
         Edit::Drop { entries } => ("dropped", session.plan_drop(resolve(entries, &session)?)?),
         Edit::Replace { entry, text } => {

@@ -3,6 +3,7 @@
 use crate::error::Failure;
 use crate::output::Output;
 use crate::redaction::{self, Redaction};
+use crate::session_arg::SessionArg;
 use crate::text::{shell_word, size};
 use crate::typed::TypedEntry;
 use std::collections::HashSet;
@@ -21,8 +22,8 @@ use treering_export::{Existing, Export, document_name, write_file};
 /// html and json hold everything, md and jsonl the branch of the leaf, unless told otherwise.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The session file
-    pub(crate) file: PathBuf,
+    /// The session: its file, its id, its name, its age (`@latest`), or its address in a store
+    pub(crate) file: SessionArg,
     /// The format to write; taken from the extension of the output if not given, else html
     #[arg(short, long, value_enum)]
     format: Option<Format>,
@@ -87,10 +88,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     let named = args.output.as_deref().and_then(Format::of);
     let format = args.format.or(named).unwrap_or(Format::Html);
     let redactor = args.redaction.redactor()?;
-    let session = match &redactor {
-        Some(redactor) => redactor.open(&args.file)?,
-        None => Session::open(&args.file)?,
-    };
+    let session = args.file.open_redacted(redactor.as_ref())?;
     let export =
         Export { part: part(args, format, &session)?, thinking: args.thinking, full: args.full };
     write_somewhere(args, format, &export, &session, out)?;

@@ -3,8 +3,10 @@
 use crate::error::Failure;
 use crate::output::Output;
 use crate::redaction::{self, Redaction};
+use crate::session_arg::SessionArg;
 use crate::sessions;
 use crate::typed::TypedEntry;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use treering::session::Creation;
 use treering::{Catalog, Dialect, ForkOptions, Session};
@@ -13,11 +15,12 @@ use treering::{Catalog, Dialect, ForkOptions, Session};
 ///
 /// The fork is read again, and must give the same context, before its file gets its name. Forks of
 /// Claude Code's and Codex's sessions are sessions of treering's own format: they do not go among those
-/// agents' files, but into treering's own directory. Prints the path of the new file.
+/// agents' files, but into treering's own directory, as forks of sessions of a store do. Prints the path
+/// of the new file.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The session file
-    pub(crate) file: PathBuf,
+    /// The session: its file, its id, its name, its age (`@latest`), or its address in a store
+    pub(crate) file: SessionArg,
     /// The last entry of the new session (an id or its beginning); the leaf if not given
     #[arg(long, value_name = "ID")]
     at: Option<TypedEntry>,
@@ -31,45 +34,57 @@ pub(crate) struct Args {
     /// The project the new session belongs to; that of FILE if not given
     #[arg(long, value_name = "DIR")]
     cwd: Option<PathBuf>,
+    /// Put the fork of a session of a store into that store, instead of into a file; prints its id
+    #[arg(long, conflicts_with = "dir")]
+    in_store: bool,
     #[command(flatten)]
     redaction: Redaction,
 }
 
 pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     let redactor = args.redaction.redactor()?;
-    let session = match &redactor {
-        Some(redactor) => redactor.open(&args.file)?,
-        None => Session::open(&args.file)?,
-    };
+    let session = args.file.open_redacted(redactor.as_ref())?;
     let nothing = |what: &str| Failure::with_hint(what, "choose an entry with `--at ID`");
     let at = match &args.at {
         Some(at) => at.resolve(&session)?,
         None => session.leaf().ok_or_else(|| nothing("the leaf is before the first entry"))?,
     };
     let options = ForkOptions {
-        dir: args.dir.clone().or_else(|| redactor.as_ref().and_then(|_| beside(args, &session))),
+        dir: args.dir.clone().or_else(|| match session.path() {
+            Some(_) => None,
+            None => directory(args, &session),
+        }),
         root: sessions::places().own().map(Path::to_owned),
         dialect: args.to,
         cwd: args.cwd.as_deref().map(absolute).transpose()?,
         creation: Creation::AtOnce,
         ..ForkOptions::default()
     };
-    let fork = session.fork(&at, options)?;
+    let fork = match args.file.store().filter(|_| args.in_store) {
+        Some((store, _)) => session.fork_into(store, &at, options)?,
+        None if args.in_store => {
+            let what = "--in-store needs a session of a store";
+            return Err(Failure::with_hint(what, "name the store with `--store URL`"));
+        }
+        None => session.fork(&at, options)?,
+    };
     if let Some(redactor) = redactor {
         let tree = fork.tree();
         redaction::tell(&redactor.report().only(|id| tree.contains(id)));
     }
     match fork.path() {
+        _ if args.in_store => Ok(writeln!(out, "{}", fork.id())?),
         Some(path) => Ok(out.path_line(&path)?),
         None => Err(nothing("the session is not in a file")),
     }
 }
 
-/// Returns the directory of the fork of a redacted session, which does not know its own file.
-fn beside(args: &Args, session: &Session) -> Option<PathBuf> {
+/// Returns the directory of the fork of a session that is in no file, or does not know it: one that was
+/// redacted, or one of a store.
+fn directory(args: &Args, session: &Session) -> Option<PathBuf> {
     let own = session.dialect();
     let target = args.to.unwrap_or(if own.is_writable() { own } else { Dialect::default() });
-    match target == own {
+    match target == own && args.file.store().is_none() {
         true => args.file.parent().map(Path::to_owned),
         false => {
             let root = sessions::places().own().map(Path::to_owned)?;

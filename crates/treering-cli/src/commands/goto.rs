@@ -3,11 +3,11 @@
 use crate::agent::{self, SummaryArgs};
 use crate::error::Failure;
 use crate::output::{Output, json_string_or_null};
+use crate::session_arg::SessionArg;
 use crate::text::safe_line;
 use crate::typed::TypedPosition;
 use std::io::Write;
-use std::path::PathBuf;
-use treering::{EntryId, Position, Session};
+use treering::{EntryId, Position};
 use treering_agent::{AgentSession, Moved, NavigateOptions, Navigation};
 
 /// Move the leaf: the next entry continues from there
@@ -16,8 +16,8 @@ use treering_agent::{AgentSession, Moved, NavigateOptions, Navigation};
 /// comes along as a summary; with `--edit`, a message of yours is taken back to be written anew.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The session file
-    pub(crate) file: PathBuf,
+    /// The session: its file, its id, its name, its age (`@latest`), or its address in a store
+    pub(crate) file: SessionArg,
     /// The entry to go to (an id or its beginning; `none`: before the first entry)
     id: TypedPosition,
     /// Leave a summary of the branch that is left
@@ -51,21 +51,21 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
             ));
         }
         TypedPosition::Start => {
-            let session = Session::open(&args.file)?;
+            let session = args.file.open()?;
             let old = session.leaf();
             session.branch(Position::Start)?;
             return write_place(None, old, args.json, out);
         }
     };
     if !args.summarize && !args.edit && args.label.is_none() {
-        let session = Session::open(&args.file)?;
+        let session = args.file.open()?;
         let old = session.leaf();
         let leaf = session.branch(id.resolve(&session)?)?;
         return write_place(leaf, old, args.json, out);
     }
     let agent = match args.summarize {
         true => agent::open(&args.file, &args.summaries)?,
-        false => AgentSession::new(Session::open(&args.file)?),
+        false => AgentSession::new(args.file.open()?),
     };
     let id = id.resolve(&agent.session())?;
     let options = NavigateOptions {

@@ -2,20 +2,19 @@
 
 use crate::error::Failure;
 use crate::output::{self, Output};
+use crate::session_arg::SessionArg;
 use crate::text::safe_line;
 use crate::typed::TypedEntry;
 use clap::builder::NonEmptyStringValueParser;
 use std::io::Write;
-use std::path::PathBuf;
-use treering::Session;
 
 /// Label an entry, show its label, or clear it
 ///
 /// Prints the id of the entry that records the change; without a text, the label that the entry has.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The session file
-    pub(crate) file: PathBuf,
+    /// The session: its file, its id, its name, its age (`@latest`), or its address in a store
+    pub(crate) file: SessionArg,
     /// The entry (an id or its beginning)
     id: TypedEntry,
     /// The label; without it the label is shown
@@ -27,7 +26,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
-    let session = Session::open(&args.file)?;
+    let session = args.file.open()?;
     let id = args.id.resolve(&session)?;
     if args.clear || args.text.is_some() {
         writeln!(out, "{}", session.label(&id, args.text.as_deref())?)?;

@@ -4,19 +4,19 @@ use super::warn_of_findings;
 use crate::describe;
 use crate::error::Failure;
 use crate::output::{Output, Style};
+use crate::session_arg::SessionArg;
 use crate::short_ids::ShortIds;
 use crate::text::{columns, excerpt, pad, time};
 use crate::typed::TypedPosition;
 use std::io::Write;
-use std::path::PathBuf;
-use treering::{Dialect, Entry, Session, Tree};
+use treering::{Dialect, Entry, Tree};
 use treering_display::preview_line::Calls;
 
 /// List the entries on the path to the leaf, root first
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The session file
-    pub(crate) file: PathBuf,
+    /// The session: its file, its id, its name, its age (`@latest`), or its address in a store
+    pub(crate) file: SessionArg,
     /// The path to another entry (an id or its beginning; `none`: before the first entry)
     #[arg(long, value_name = "ID")]
     leaf: Option<TypedPosition>,
@@ -27,7 +27,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
-    let session = Session::open(&args.file)?;
+    let session = args.file.open()?;
     let position = TypedPosition::or_leaf(args.leaf.as_ref(), &session)?;
     let tree = session.tree();
     let (ids, mut calls) = (ShortIds::of(&tree), Calls::default());

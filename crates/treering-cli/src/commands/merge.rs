@@ -3,13 +3,13 @@
 use crate::agent::{self, SummaryArgs};
 use crate::error::Failure;
 use crate::output::{Output, Style, json_string, json_string_or_null};
+use crate::session_arg::SessionArg;
 use crate::text::{count, excerpt, safe_line};
 use crate::typed::TypedEntry;
 use std::io::Write;
-use std::path::PathBuf;
+use treering::EntryId;
 use treering::entry::MessageView;
 use treering::merge::{Merge, MergePlan};
-use treering::{EntryId, Session};
 use treering_agent::{AgentSession, MergeOptions, MergeOutcome, MergedBranch};
 
 /// Bring another branch's work into this one
@@ -18,8 +18,8 @@ use treering_agent::{AgentSession, MergeOptions, MergeOutcome, MergedBranch};
 /// branch brings only what is new. Prints the new leaf.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The session file
-    pub(crate) file: PathBuf,
+    /// The session: its file, its id, its name, its age (`@latest`), or its address in a store
+    pub(crate) file: SessionArg,
     /// The end of the other branch (an id or its beginning)
     id: TypedEntry,
     /// Copy the messages instead of summarizing them
@@ -40,7 +40,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
         return show_plan(args, out);
     }
     let agent = match args.full {
-        true => AgentSession::new(Session::open(&args.file)?),
+        true => AgentSession::new(args.file.open()?),
         false => agent::open(&args.file, &args.summaries)?,
     };
     let id = args.id.resolve(&agent.session())?;
@@ -98,7 +98,7 @@ fn write_merged(merged: &MergedBranch, json: bool, out: &mut Output) -> Result<(
 }
 
 fn show_plan(args: &Args, out: &mut Output) -> Result<(), Failure> {
-    let session = Session::open(&args.file)?;
+    let session = args.file.open()?;
     let Merge::Ready(plan) = session.plan_merge(args.id.resolve(&session)?, 0)? else {
         return nothing_new(args.json, out);
     };

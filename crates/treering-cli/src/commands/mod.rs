@@ -42,8 +42,10 @@ pub(crate) use open::go_on;
 
 use crate::error::Failure;
 use crate::output::{self, Output};
+use crate::session_arg::SessionArg;
 use crate::sessions::{self, Unknown};
 use crate::signals;
+use crate::stores::StoreChoice;
 use crate::text::{safe_line, shell_word};
 use std::iter;
 use std::path::{Path, PathBuf};
@@ -112,7 +114,7 @@ impl Default for Command {
 }
 
 impl Command {
-    pub(crate) fn run(&self, out: &mut Output) -> Result<(), Failure> {
+    pub(crate) fn run(&self, store: &StoreChoice, out: &mut Output) -> Result<(), Failure> {
         match self {
             Command::Open(args) => open::run(args, out),
             Command::Chat(args) => chat::run(args, out),
@@ -133,8 +135,8 @@ impl Command {
             Command::Diff(args) => diff::run(args, out),
             Command::EditContext(args) => edit_context::run(args, out),
             Command::Compact(args) => compact::run(args, out),
-            Command::Ls(args) => ls::run(args, out),
-            Command::Search(args) => search::run(args, out),
+            Command::Ls(args) => ls::run(args, store, out),
+            Command::Search(args) => search::run(args, store, out),
             Command::Tail(args) => tail::run(args, out),
             Command::Watch(args) => watch::run(args, out),
             Command::Rm(args) => rm::run(args, out),
@@ -204,47 +206,55 @@ impl Command {
     }
 
     /// Finds the sessions that the command is about, where they are not named by their paths.
-    pub(crate) fn locate(&mut self) -> Result<(), Failure> {
+    pub(crate) fn locate(&mut self, store: &StoreChoice) -> Result<(), Failure> {
         let unknown = match self {
             Command::Append(_) => Unknown::IsAPath,
             Command::Chat(args) if args.new => Unknown::IsAPath,
             _ => Unknown::Fails,
         };
-        self.files().into_iter().try_for_each(|file| sessions::locate(file, unknown))
+        self.arguments().into_iter().try_for_each(|argument| match argument {
+            Argument::Session(session) => sessions::locate(session, unknown, store),
+            Argument::File(file) => sessions::locate_file(file, unknown, store),
+        })
     }
 
     /// Returns all its session arguments.
-    fn files(&mut self) -> Vec<&mut PathBuf> {
+    fn arguments(&mut self) -> Vec<Argument<'_>> {
+        let session = |session| vec![Argument::Session(session)];
         match self {
-            Command::Open(args) => args.session.iter_mut().collect(),
-            Command::Chat(args) => args.session.iter_mut().collect(),
-            Command::Context(args) => vec![&mut args.file],
-            Command::Log(args) => vec![&mut args.file],
-            Command::Tail(args) => vec![&mut args.file],
-            Command::Tree(args) => vec![&mut args.file],
-            Command::Show(args) => vec![&mut args.file],
-            Command::Append(args) => vec![&mut args.file],
-            Command::Goto(args) => vec![&mut args.file],
-            Command::Label(args) => vec![&mut args.file],
-            Command::Name(args) => vec![&mut args.file],
-            Command::Fork(args) => vec![&mut args.file],
-            Command::Compact(args) => vec![&mut args.file],
-            Command::Branches(args) => vec![&mut args.file],
-            Command::Pop(args) => vec![&mut args.file],
-            Command::CherryPick(args) => iter::once(&mut args.file).chain(&mut args.from).collect(),
-            Command::Merge(args) => vec![&mut args.file],
-            Command::Diff(args) => iter::once(&mut args.file).chain(&mut args.with).collect(),
-            Command::EditContext(args) => vec![&mut args.file],
-            Command::Export(args) => vec![&mut args.file],
-            Command::Stats(args) => args.files.iter_mut().collect(),
-            Command::Convert(args) => vec![&mut args.file],
-            Command::Redact(args) => vec![&mut args.file],
-            Command::Doctor(args) => args.paths.iter_mut().collect(),
-            Command::Migrate(args) => args.files.iter_mut().collect(),
-            Command::Rm(args) => args.files.iter_mut().collect(),
-            Command::Archive(args) => args.files.iter_mut().collect(),
-            Command::Unarchive(args) => args.files.iter_mut().collect(),
-            Command::Move(args) => vec![&mut args.file],
+            Command::Open(args) => args.session.iter_mut().map(Argument::Session).collect(),
+            Command::Chat(args) => args.session.iter_mut().map(Argument::Session).collect(),
+            Command::Context(args) => session(&mut args.file),
+            Command::Log(args) => session(&mut args.file),
+            Command::Tail(args) => session(&mut args.file),
+            Command::Tree(args) => session(&mut args.file),
+            Command::Show(args) => session(&mut args.file),
+            Command::Append(args) => session(&mut args.file),
+            Command::Goto(args) => session(&mut args.file),
+            Command::Label(args) => session(&mut args.file),
+            Command::Name(args) => session(&mut args.file),
+            Command::Fork(args) => session(&mut args.file),
+            Command::Compact(args) => session(&mut args.file),
+            Command::Branches(args) => session(&mut args.file),
+            Command::Pop(args) => session(&mut args.file),
+            Command::CherryPick(args) => {
+                iter::once(&mut args.file).chain(&mut args.from).map(Argument::Session).collect()
+            }
+            Command::Merge(args) => session(&mut args.file),
+            Command::Diff(args) => {
+                iter::once(&mut args.file).chain(&mut args.with).map(Argument::Session).collect()
+            }
+            Command::EditContext(args) => session(&mut args.file),
+            Command::Export(args) => session(&mut args.file),
+            Command::Stats(args) => args.files.iter_mut().map(Argument::Session).collect(),
+            Command::Convert(args) => session(&mut args.file),
+            Command::Redact(args) => session(&mut args.file),
+            Command::Rm(args) => args.files.iter_mut().map(Argument::Session).collect(),
+            Command::Doctor(args) => args.paths.iter_mut().map(Argument::File).collect(),
+            Command::Migrate(args) => args.files.iter_mut().map(Argument::File).collect(),
+            Command::Archive(args) => args.files.iter_mut().map(Argument::File).collect(),
+            Command::Unarchive(args) => args.files.iter_mut().map(Argument::File).collect(),
+            Command::Move(args) => vec![Argument::File(&mut args.file)],
             Command::Ls(_)
             | Command::Search(_)
             | Command::Watch(_)
@@ -259,10 +269,21 @@ impl Command {
 
     /// Returns the session the command is about, if it is about one.
     pub(crate) fn file(&mut self) -> Option<&Path> {
-        let mut files = self.files();
-        let file = files.pop()?;
-        files.is_empty().then_some(&**file)
+        let mut arguments = self.arguments();
+        let argument = arguments.pop()?;
+        arguments.is_empty().then_some(match argument {
+            Argument::Session(session) => session,
+            Argument::File(file) => file,
+        })
     }
+}
+
+/// An argument that names a session.
+enum Argument<'a> {
+    /// A session, wherever it is.
+    Session(&'a mut SessionArg),
+    /// A file: the command works on nothing else.
+    File(&'a mut PathBuf),
 }
 
 /// The number of findings that other commands show.

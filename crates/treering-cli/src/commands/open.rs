@@ -5,6 +5,8 @@ use crate::error::Failure;
 use crate::interface::{self, Show};
 use crate::models::Models;
 use crate::output::Output;
+use crate::session_arg::SessionArg;
+use crate::stores::StoreChoice;
 use crate::{last_session, sessions};
 use std::path::PathBuf;
 
@@ -15,7 +17,7 @@ use std::path::PathBuf;
 #[derive(Debug, Default, clap::Args)]
 pub(crate) struct Args {
     /// The session; all of them to choose from if not given
-    pub(crate) session: Option<PathBuf>,
+    pub(crate) session: Option<SessionArg>,
 }
 
 pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
@@ -33,7 +35,8 @@ pub(crate) fn go_on(out: &mut Output) -> Result<(), Failure> {
         Some(file) => file,
         None => {
             let mut latest = PathBuf::from("@latest");
-            sessions::locate(&mut latest, sessions::Unknown::Fails).map_err(|_| {
+            let local = StoreChoice::default();
+            sessions::locate_file(&mut latest, sessions::Unknown::Fails, &local).map_err(|_| {
                 let what = "this directory has no session to continue";
                 Failure::with_hint(
                     what,
@@ -43,7 +46,7 @@ pub(crate) fn go_on(out: &mut Output) -> Result<(), Failure> {
             latest
         }
     };
-    show(Show::Chat(interface::open(&file)?), out)
+    show(Show::Chat(interface::open(&SessionArg::from(file))?), out)
 }
 
 fn show(first: Show, out: &Output) -> Result<(), Failure> {

@@ -4,8 +4,8 @@ use super::goto::write_navigation;
 use crate::agent::{self, SummaryArgs};
 use crate::error::Failure;
 use crate::output::Output;
+use crate::session_arg::SessionArg;
 use crate::typed::TypedEntry;
-use std::path::PathBuf;
 use treering::EntryId;
 use treering_agent::NavigateOptions;
 
@@ -15,8 +15,8 @@ use treering_agent::NavigateOptions;
 /// the tree.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The session file
-    pub(crate) file: PathBuf,
+    /// The session: its file, its id, its name, its age (`@latest`), or its address in a store
+    pub(crate) file: SessionArg,
     /// The entry to go back to (an id or its beginning)
     id: Option<TypedEntry>,
     #[command(flatten)]

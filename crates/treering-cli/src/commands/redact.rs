@@ -3,6 +3,7 @@
 use crate::error::Failure;
 use crate::output::{Output, Style, json_string, json_string_or_null};
 use crate::redaction::{redactor, void};
+use crate::session_arg::SessionArg;
 use crate::short_ids::ShortIds;
 use crate::text::{count, pad, safe_line, shell_word};
 use std::io::Write;
@@ -18,8 +19,8 @@ use treering_redact::{Place, Report};
 /// it: what has no known shape and no telling name is not found.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The session file
-    pub(crate) file: PathBuf,
+    /// The session: its file, its id, its name, its age (`@latest`), or its address in a store
+    pub(crate) file: SessionArg,
     /// The new file; beside the session, with `redacted` in its name, if not given
     #[arg(short, long, value_name = "PATH")]
     output: Option<PathBuf>,
@@ -42,7 +43,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     let redactor = redactor(args.emails, args.home, &args.pattern)?;
-    let session = redactor.open(&args.file)?;
+    let session = args.file.open_redacted(Some(&redactor))?;
     let target = args.output.clone().unwrap_or_else(|| beside(&args.file));
     let target = (!args.check).then_some(target);
     if let Some(target) = &target {

@@ -4,21 +4,25 @@ use crate::clock;
 use crate::confirm;
 use crate::error::Failure;
 use crate::output::{self, Output};
-use crate::text::{count, safe_path};
+use crate::session_arg::SessionArg;
+use crate::text::{count, safe_line, safe_path};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use treering::SessionId;
 use treering::internal::fs::{self, File};
+use treering::store::Store;
 use treering_index::housekeeping::{Recent, Trash, hold};
 
 /// Move sessions to the trash
 ///
 /// At a terminal it asks first. A session that is being written to, or was a moment ago, stays where it
-/// is.
+/// is. A session of a store is deleted for good.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The session files
-    #[arg(required = true)]
-    pub(crate) files: Vec<PathBuf>,
+    /// The sessions: files, ids, names, ages, or addresses in a store
+    #[arg(required = true, value_name = "SESSION")]
+    pub(crate) files: Vec<SessionArg>,
     /// Do not ask
     #[arg(short, long)]
     yes: bool,
@@ -33,31 +37,56 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     let recent = if args.force { Recent::Accepted } else { Recent::Refused };
     // All of them can go, or none does.
-    let held: Vec<(&Path, File)> = args
+    let held: Vec<Removal<'_>> = args
         .files
         .iter()
-        .map(|path| {
-            let file = hold(path, recent, clock::now())?;
-            treering::catalog::info(path)?;
-            Ok((path.as_path(), file))
+        .map(|session| match session.store() {
+            Some((store, id)) => {
+                store.open(id)?;
+                Ok(Removal::Stored(store, id))
+            }
+            None => {
+                let file = hold(session, recent, clock::now())?;
+                treering::catalog::info(session)?;
+                Ok(Removal::File(session, file))
+            }
         })
         .collect::<Result<_, Failure>>()?;
     let question = match held.as_slice() {
-        [(path, _)] => format!("Move {} to the trash?", safe_path(path)),
-        several => format!("Move {} to the trash?", count(several.len(), "session", "sessions")),
+        [Removal::File(path, _)] => format!("Move {} to the trash?", safe_path(path)),
+        [Removal::Stored(store, id)] => {
+            format!("Delete {id} from {} for good?", safe_line(&store.location()))
+        }
+        several => format!("Remove {}?", count(several.len(), "session", "sessions")),
     };
     if !args.yes && !args.force && !confirm::agrees(&question) {
         return Err(Failure::message("nothing was changed"));
     }
-    for (path, file) in held {
-        let trash = match args.force {
-            true => delete(path).map(|()| None)?,
-            false => to_trash(path).map(Some)?,
+    for removal in held {
+        let (path, trash) = match removal {
+            Removal::Stored(store, id) => {
+                store.remove(id)?;
+                (Path::new(id.as_str()), None)
+            }
+            Removal::File(path, file) => {
+                let trash = match args.force {
+                    true => delete(path).map(|()| None)?,
+                    false => to_trash(path).map(Some)?,
+                };
+                drop(file);
+                (path, trash)
+            }
         };
-        drop(file);
         write(path, trash.as_deref(), args.json, out)?;
     }
     Ok(())
+}
+
+/// A session that can be removed.
+enum Removal<'a> {
+    /// A file, which is kept from writers until then.
+    File(&'a Path, File),
+    Stored(&'a Arc<dyn Store>, &'a SessionId),
 }
 
 fn delete(path: &Path) -> Result<(), Failure> {

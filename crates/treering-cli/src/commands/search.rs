@@ -5,6 +5,7 @@ use crate::describe;
 use crate::error::Failure;
 use crate::output::{self, Output, Style, json_string, json_string_or_null};
 use crate::sessions;
+use crate::stores::StoreChoice;
 use crate::text::{age, columns, count, excerpt, fit_end, pad, safe_line, size};
 use std::io::{self, IsTerminal, Write};
 use std::ops::ControlFlow;
@@ -14,6 +15,7 @@ use std::time::Instant;
 use treering_index::SessionIndex;
 use treering_search::{
     BranchState, Case, Found, Hit, Options, Query, SessionHits, Snippet, Sort, Summary, search,
+    search_store,
 };
 
 /// Search sessions: all branches, also what was abandoned or compacted away
@@ -73,7 +75,7 @@ enum Order {
 /// The number of hits of a session that are shown by default.
 const PER_SESSION: usize = 5;
 
-pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
+pub(crate) fn run(args: &Args, store: &StoreChoice, out: &mut Output) -> Result<(), Failure> {
     let case = if args.case_sensitive { Case::Respected } else { Case::Ignored };
     let query = Query::parse(&args.query.join(" "), case).map_err(|error| Failure::Usage {
         what: error.to_string(),
@@ -94,18 +96,20 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
         ..Options::default()
     };
     let started = Instant::now();
-    let files = files(&args.dir)?;
     let mut report = Report { args, out, now: options.now, first: true, skipped: Vec::new() };
     let mut failed = None;
-    let summary = search(files, &query, &options, &AtomicBool::new(false), |found| {
-        match report.show(found) {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(failure) => {
-                failed = Some(failure);
-                ControlFlow::Break(())
-            }
+    let show = |found| match report.show(found) {
+        Ok(()) => ControlFlow::Continue(()),
+        Err(failure) => {
+            failed = Some(failure);
+            ControlFlow::Break(())
         }
-    });
+    };
+    let cancel = AtomicBool::new(false);
+    let summary = match store.open()?.filter(|_| args.dir.is_empty()) {
+        Some(store) => search_store(&store, &query, &options, &cancel, show)?,
+        None => search(files(&args.dir)?, &query, &options, &cancel, show),
+    };
     let skipped = report.skipped;
     if let Some(failure) = failed {
         return Err(failure);

@@ -4,18 +4,18 @@ use super::warn_of_findings;
 use crate::describe::{self, CallDetail};
 use crate::error::Failure;
 use crate::output::{Output, Style};
+use crate::session_arg::SessionArg;
 use crate::text::{safe_bytes, safe_line};
 use crate::typed::TypedEntry;
 use std::io::Write;
-use std::path::PathBuf;
 use treering::entry::{Body, MessageView};
 use treering::{Entry, Kind, Session};
 
 /// Show one entry, all of it
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The session file
-    pub(crate) file: PathBuf,
+    /// The session: its file, its id, its name, its age (`@latest`), or its address in a store
+    pub(crate) file: SessionArg,
     /// The entry (an id or its beginning)
     id: TypedEntry,
     /// The entry as it is in the file
@@ -24,7 +24,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
-    let session = Session::open(&args.file)?;
+    let session = args.file.open()?;
     let entry = session.entry(args.id.resolve(&session)?)?;
     if args.json {
         return super::log::write_json(&entry, session.dialect(), out);

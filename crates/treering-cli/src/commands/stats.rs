@@ -4,6 +4,7 @@ use super::warn_of_findings;
 use crate::amounts::{cost, json_usage, tokens};
 use crate::error::Failure;
 use crate::output::{self, Output, Style, json_string, json_string_or_null};
+use crate::session_arg::SessionArg;
 use crate::text::{columns, count, excerpt, fit, fit_end, pad, safe_line, time};
 use crate::typed::TypedEntry;
 use std::collections::BTreeMap;
@@ -21,7 +22,7 @@ use treering::{EntryId, Session};
 pub(crate) struct Args {
     /// The session files
     #[arg(required = true, value_name = "FILE")]
-    pub(crate) files: Vec<PathBuf>,
+    pub(crate) files: Vec<SessionArg>,
     /// Only the path from the root to an entry (an id or its beginning)
     #[arg(long, value_name = "ID")]
     branch: Option<TypedEntry>,
@@ -45,7 +46,7 @@ struct Counted {
 
 pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     if let [file] = &*args.files {
-        let session = Session::open(file)?;
+        let session = file.open()?;
         let report = {
             let branch = args.branch.as_ref().map(|entry| entry.resolve(&session)).transpose()?;
             Report::of_one(&session, file, branch.as_ref())?
@@ -98,10 +99,11 @@ impl Report {
     }
 
     /// Returns as many as can be read, and why the others cannot.
-    fn of_many(files: &[PathBuf]) -> (Self, Vec<treering::Error>) {
+    fn of_many(files: &[SessionArg]) -> (Self, Vec<treering::Error>) {
         let (mut ledger, mut sessions, mut failed) = (Ledger::default(), Vec::new(), Vec::new());
         for file in files {
-            let counted = Session::open(file)
+            let counted = file
+                .open()
                 .and_then(|session| Ok(Counted::of(&session, file, ledger.add(&session)?)));
             match counted {
                 Ok(counted) => sessions.push(counted),

@@ -8,10 +8,11 @@ use super::log;
 use crate::error::Failure;
 use crate::output::{self, Output, Style};
 use crate::poll_loop::{IdleTimeout, PollLoop};
+use crate::session_arg::SessionArg;
 use crate::short_ids::ShortIds;
 use crate::text::safe_line;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use treering::{Entry, EntryId, Error, Session};
 use treering_display::preview_line::Calls;
 use treering_index::{FileChange, Stamp};
@@ -22,8 +23,8 @@ use treering_index::{FileChange, Stamp};
 /// go on from the one before it says what it goes on from. Ends with Ctrl-C.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The session file
-    pub(crate) file: PathBuf,
+    /// The session: its file, its id, its name, its age (`@latest`), or its address in a store
+    pub(crate) file: SessionArg,
     /// The number of existing entries to print first
     #[arg(short = 'n', long, value_name = "N", default_value_t = 10)]
     last: usize,
@@ -37,7 +38,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     let mut poll = PollLoop::new(&args.idle)?;
     let mut file = File::new(&args.file);
-    let session = Session::open(&args.file)?;
+    let session = args.file.open()?;
     let mut tail =
         Tail { session, ids: None, calls: Calls::last(8192), before: None, json: args.json };
     tail.write_last(args.last, out)?;
@@ -73,6 +74,7 @@ impl<'a> File<'a> {
 
     /// Says what happened to the file, if it is more than growing.
     fn look(&mut self) {
+        // A session of a store has no file.
         let Some(now) = stamp(self.path) else { return };
         let before = self.stamp.replace(now);
         let path = safe_line(&self.path.to_string_lossy());

@@ -4,10 +4,10 @@ use super::warn_of_findings;
 use crate::describe;
 use crate::error::Failure;
 use crate::output::{Output, Style, json_string, json_string_or_null};
+use crate::session_arg::SessionArg;
 use crate::short_ids::ShortIds;
 use crate::text::{columns, fit, pad, safe_line};
 use std::io::Write;
-use std::path::PathBuf;
 use treering::session::Reader;
 use treering::tree::TreeItem;
 use treering::{Dialect, EntryId, Kind, Role, Session, Tree};
@@ -19,8 +19,8 @@ use treering_display::tree::{Outline, OutlineNode, TreeRows};
 /// • marks the path to the leaf, ⇠ the end of a branch that was merged. Labels and moves of the leaf are shown by their effect, not as entries.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The session file
-    pub(crate) file: PathBuf,
+    /// The session: its file, its id, its name, its age (`@latest`), or its address in a store
+    pub(crate) file: SessionArg,
     /// One JSON object per entry and line, parents before children: id, parentId, depth, type, role,
     /// label, active (on the path to the leaf), leaf, mergedFrom (the end of the branch that was
     /// merged here), sidechain, record (as it stands in the file)
@@ -38,7 +38,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
-    let session = Session::open(&args.file)?;
+    let session = args.file.open()?;
     if args.quiet {
         session.tree().walk().for_each(|item| {
             std::hint::black_box(item);

@@ -34,6 +34,7 @@ mod snapshots;
 mod special_files;
 mod stats;
 mod stdin;
+mod stores;
 mod summaries;
 mod support;
 mod tree;

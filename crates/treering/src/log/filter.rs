@@ -60,17 +60,16 @@ pub trait LineFilter: Send + Sync + fmt::Debug {
 /// the line, or `None` if the length does not matter.
 pub(crate) type Refit = fn(&[u8], &[u8]) -> Option<Vec<u8>>;
 
-/// Returns a log as it reads after a filter. Every line of `source` passes `filter` twice: once to look,
-/// once to filter.
+/// Returns the first `length` bytes of a log as they read after a filter. Every line passes `filter`
+/// twice: once to look, once to filter. Bytes that are written meanwhile are not part of it.
 ///
 /// `refit` restores the length of lines that programs overwrite in place.
 pub(crate) fn filtered(
     source: &dyn Journal,
+    length: u64,
     filter: &dyn LineFilter,
     refit: Refit,
 ) -> io::Result<Scratch> {
-    // Bytes that are written meanwhile are not part of it.
-    let length = source.len()?;
     let marks = look(source, filter, length)?;
     let (mut number, mut seen) = (0, Checksum::default());
     let mut out = Scratch::writer()?;

@@ -1,12 +1,11 @@
 //! A session read through a filter, and copied as a whole.
 
 use super::publish::write_whole;
-use super::state::{Backing, OpenedSession, State};
+use super::state::{Backing, State};
 use super::{Creation, Durability, Session};
 use crate::dialect;
 use crate::error::{Error, Result};
 use crate::header::Header;
-use crate::id::SessionId;
 use crate::load::Loaded;
 use crate::log::{Journal, LineFilter, filtered, scan};
 use crate::tree::Tree;
@@ -23,19 +22,53 @@ impl Session {
     /// A filter may change what entries say, not what they are: a result whose tree is another one is
     /// an error.
     pub fn open_filtered(path: impl AsRef<Path>, filter: &dyn LineFilter) -> Result<Session> {
-        let path = path.as_ref();
-        let source = OpenedSession::at(path)?;
-        let journal = filtered(&*source.journal, filter, dialect::refitted)
-            .map_err(Error::io(path, "read"))?;
+        Session::open(path)?.filtered(filter)
+    }
+
+    /// Returns this session as it reads after `filter`, as [`open_filtered`](Session::open_filtered)
+    /// does for a file.
+    ///
+    /// ```
+    /// use std::borrow::Cow;
+    /// use treering::storage::LineFilter;
+    /// use treering::{Message, Session};
+    /// #[derive(Debug)]
+    /// struct Discreet;
+    /// impl LineFilter for Discreet {
+    ///     fn line<'a>(&self, line: &'a [u8]) -> Cow<'a, [u8]> {
+    ///         String::from_utf8_lossy(line).replace("Ada", "[name]").into_bytes().into()
+    ///     }
+    /// }
+    /// let session = Session::in_memory("/project");
+    /// session.append(Message::user("I am Ada."))?;
+    /// let shared = session.filtered(&Discreet)?;
+    /// assert_eq!(shared.info()?.first_message, "I am [name].");
+    /// # Ok::<(), treering::Error>(())
+    /// ```
+    pub fn filtered(&self, filter: &dyn LineFilter) -> Result<Session> {
+        let (source, loaded, path) = {
+            let state = self.state();
+            (Arc::clone(&state.journal), state.loaded.clone(), state.path().map(Path::to_owned))
+        };
+        let failed = |error| match &path {
+            Some(path) => Error::io(path, "read")(error),
+            None => Error::Storage(error),
+        };
+        let journal = filtered(&*source, loaded.seen, filter, dialect::refitted).map_err(failed)?;
         let journal: Arc<dyn Journal> = Arc::new(journal);
-        let loaded = Loaded::read(&*journal).map_err(|error| error.at(Some(path)))?.at(path);
-        if source.loaded.dialect != loaded.dialect {
+        let before = loaded;
+        let loaded = Loaded::read(&*journal).map_err(|error| error.at(path.as_deref()))?;
+        let loaded = match &path {
+            Some(path) => loaded.at(path),
+            None => loaded,
+        };
+        if before.dialect != loaded.dialect {
             return Err(Error::Unfaithful(format!("it reads as {}", loaded.dialect)));
         }
-        if let Some(what) = difference(&source.loaded.tree, &loaded.tree) {
+        if let Some(what) = difference(&before.tree, &loaded.tree) {
             return Err(Error::Unfaithful(what));
         }
-        let header = Header::new(&SessionId::generate(), path.parent().unwrap_or(path), None);
+        let header = Header::unknown();
         let state = State::with_header(Backing::memory(), journal, loaded, header)?;
         Ok(Session::new(state, Creation::default(), Durability::None))
     }

@@ -8,13 +8,16 @@ use crate::config::{Config, TimeStyle};
 use crate::error::Failure;
 use crate::output::{self, Output, json_string, json_string_or_null};
 use crate::sessions;
+use crate::stores::{self, StoreChoice};
 use crate::text::{count, safe_line};
 use filter::Sort;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use table::{Shown, When};
 use treering::Dialect;
 use treering::catalog::SessionInfo;
+use treering::store::{ListQuery, Store};
 use treering_index::{Contents, Places, Project, SessionIndex, Skipped};
 use treering_search::Since;
 
@@ -70,13 +73,15 @@ pub(crate) struct Args {
     json: bool,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
+pub(crate) fn run(args: &Args, store: &StoreChoice, out: &mut Output) -> Result<(), Failure> {
     let now = clock::now();
     let places = places(args);
     let project = project(args, &places)?;
-    let contents = match &args.directory {
-        Some(dir) => in_directory(dir)?,
-        None => sessions::read(&index(args, places.clone())),
+    let store = store.open()?.filter(|_| args.directory.is_none() && args.dir.is_empty());
+    let contents = match (&args.directory, &store) {
+        (Some(dir), _) => in_directory(dir)?,
+        (None, Some(store)) => in_store(store, args, now)?,
+        (None, None) => sessions::read(&index(args, places.clone())),
     };
     let wanted = |session: &&SessionInfo| {
         project.as_ref().is_none_or(|project| project.has(&session.cwd)) && args.wants(session, now)
@@ -87,6 +92,12 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     if args.json {
         for session in &listed {
             write_json(session, out)?;
+        }
+    } else if let (true, Some(store)) = (listed.is_empty(), &store) {
+        let what = format!("no such sessions in the store {}", safe_line(&store.location()));
+        output::complain("note", &what);
+        if project.is_some() {
+            output::complain("hint", "`treering ls --all` lists those of all projects");
         }
     } else if listed.is_empty() {
         say_nothing_found(args, &places, project.as_ref(), contents.sessions.len());
@@ -184,6 +195,18 @@ fn in_directory(dir: &Path) -> Result<Contents, Failure> {
     }
     let places = sessions::places().only([dir.to_owned()]);
     Ok(sessions::read(&SessionIndex::new(places).with_cache(None)))
+}
+
+/// Returns the sessions of a store.
+fn in_store(store: &Arc<dyn Store>, args: &Args, now: i64) -> Result<Contents, Failure> {
+    let mut query = ListQuery::new();
+    if let Some(agent) = args.agent {
+        query = query.agent(agent);
+    }
+    if let Some(since) = args.since {
+        query = query.since(since.at(now));
+    }
+    Ok(Contents { sessions: stores::list_all(store, &query)?, ..Contents::default() })
 }
 
 fn write_json(session: &SessionInfo, out: &mut Output) -> Result<(), Failure> {

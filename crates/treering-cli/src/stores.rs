@@ -1,0 +1,159 @@
+//! Stores of sessions as they are named on the command line, in the environment and in the configuration.
+//!
+//! `--store` comes before `TREERING_STORE`, and that before `[store] url` in the configuration. A store is a
+//! directory, a server (`https://host`), or a database (`postgres://…`).
+
+use crate::config::Config;
+use crate::error::Failure;
+use crate::text::safe_line;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+use treering::catalog::SessionInfo;
+use treering::store::{ListQuery, Store};
+use treering::{Catalog, SessionId};
+
+/// The environment variable that names a store.
+const STORE: &str = "TREERING_STORE";
+
+/// The store that commands look for sessions in, if one is chosen. It is opened when it is needed.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct StoreChoice {
+    url: Option<String>,
+    opened: Arc<OnceLock<Arc<dyn Store>>>,
+}
+
+impl StoreChoice {
+    /// Returns the store that the user chose: by the option, else by the environment, else by the
+    /// configuration. The word `local` is this machine, whatever else is configured.
+    pub(crate) fn new(option: Option<&str>) -> Self {
+        let from_env = || std::env::var(STORE).ok().filter(|url| !url.is_empty());
+        let configured = || Config::current().store.url.clone();
+        let url = option.map(str::to_owned).or_else(from_env).or_else(configured);
+        StoreChoice::of(url.filter(|url| url != "local"))
+    }
+
+    fn of(url: Option<String>) -> Self {
+        StoreChoice { url, opened: Arc::default() }
+    }
+
+    /// Returns the name of the store for messages, without a password; `None` if none was chosen.
+    pub(crate) fn location(&self) -> Option<String> {
+        self.url.as_deref().map(without_secret)
+    }
+
+    /// Opens the store; `None` if none was chosen.
+    pub(crate) fn open(&self) -> Result<Option<Arc<dyn Store>>, Failure> {
+        let Some(url) = &self.url else { return Ok(None) };
+        if let Some(store) = self.opened.get() {
+            return Ok(Some(Arc::clone(store)));
+        }
+        let store = open(url)?;
+        Ok(Some(Arc::clone(self.opened.get_or_init(|| store))))
+    }
+}
+
+/// Opens the store with this address.
+pub(crate) fn open(url: &str) -> Result<Arc<dyn Store>, Failure> {
+    match url.split_once("://") {
+        None => directory(Path::new(url)),
+        Some(("file", path)) => directory(Path::new(path)),
+        Some((scheme, _)) => {
+            let what = format!("cannot open a store with an address of the kind {scheme}://");
+            let hint = "a store is a directory, https://HOST, or postgres://USER@HOST/DATABASE";
+            Err(Failure::with_hint(safe_line(&what), hint))
+        }
+    }
+}
+
+fn directory(path: &Path) -> Result<Arc<dyn Store>, Failure> {
+    if !path.is_dir() {
+        let what = format!("there is no directory {}", path.display());
+        return Err(Failure::with_hint(what, "create it, or give the address of another store"));
+    }
+    Ok(Arc::new(Catalog::new(PathBuf::from(path))))
+}
+
+/// Returns an address without the password in it.
+fn without_secret(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    match authority.rsplit_once('@') {
+        Some((user, _)) => {
+            let name = user.split(':').next().unwrap_or_default();
+            format!("{scheme}://{name}{}", &rest[user.len()..])
+        }
+        None => url.to_owned(),
+    }
+}
+
+/// Returns the store and the session that an address such as `https://host/s/ID` names; `None` if the
+/// text is no such address.
+pub(crate) fn address(text: &str) -> Option<Result<(StoreChoice, SessionId), Failure>> {
+    let (scheme, rest) = text.split_once("://")?;
+    let invalid = |what: &str| {
+        let what = format!("{}: {what}", safe_line(&without_secret(text)));
+        Failure::with_hint(what, "a session of a server is https://HOST/s/ID")
+    };
+    if !matches!(scheme, "http" | "https") {
+        let what = "the address of a session begins with https:// or http://";
+        return Some(Err(invalid(what)));
+    }
+    let Some((host, id)) = rest.split_once("/s/") else {
+        return Some(Err(invalid("this is no address of a session")));
+    };
+    let id = id.trim_end_matches('/');
+    let url = Some(format!("{scheme}://{host}"));
+    Some(
+        SessionId::new(id)
+            .map(|id| (StoreChoice::of(url), id))
+            .map_err(|error| invalid(&error.to_string())),
+    )
+}
+
+/// Returns all sessions of a store that a query asks for, newest first.
+pub(crate) fn list_all(
+    store: &Arc<dyn Store>,
+    query: &ListQuery,
+) -> Result<Vec<SessionInfo>, Failure> {
+    let mut query = query.clone().limit(ListQuery::MAX_LIMIT);
+    let mut sessions = Vec::new();
+    loop {
+        let page = store.list(&query)?;
+        sessions.extend(page.sessions);
+        match page.next {
+            Some(next) => query = query.after(next),
+            None => return Ok(sessions),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn passwords_are_not_shown() {
+        for (url, shown) in [
+            ("postgres://ada:secret@host/db?x=1", "postgres://ada@host/db?x=1"),
+            ("postgres://ada@host1:5432,host2:5432/db", "postgres://ada@host1:5432,host2:5432/db"),
+            ("https://:token@host", "https://@host"),
+            ("https://host/s/1", "https://host/s/1"),
+            ("/srv/sessions", "/srv/sessions"),
+        ] {
+            assert_eq!(without_secret(url), shown);
+        }
+    }
+
+    #[test]
+    fn addresses_of_sessions() {
+        let (store, id) = address("https://host:8443/s/nightly-build/").unwrap().unwrap();
+        assert_eq!(
+            (store.url.as_deref(), id.as_str()),
+            (Some("https://host:8443"), "nightly-build")
+        );
+        assert!(address("chat.jsonl").is_none());
+        for bad in ["https://host", "https://host/s/", "https://host/s/../x", "ftp://host/s/1"] {
+            assert!(address(bad).unwrap().is_err(), "{bad}");
+        }
+    }
+}
