@@ -114,6 +114,16 @@ pub mod internal {
         pub use crate::fs::*;
     }
 
+    /// Lines that are carried from one copy of a session to another.
+    pub mod records {
+        pub use crate::load::records::{LineContent, LogFormat, Record, TitleLine};
+    }
+
+    /// Returns the log of a session.
+    pub fn journal_of(session: &crate::Session) -> std::sync::Arc<dyn crate::storage::Journal> {
+        session.view().shared_journal()
+    }
+
     /// Returns the text of a JSON string literal, quotes included; `None` if it is something else.
     /// Anything that a `String` cannot hold becomes U+FFFD.
     ///

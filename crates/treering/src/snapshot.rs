@@ -31,6 +31,10 @@ impl Snapshot {
         &*self.journal
     }
 
+    pub(crate) fn shared_journal(&self) -> Arc<dyn Journal> {
+        Arc::clone(&self.journal)
+    }
+
     pub(crate) fn new(loaded: &Loaded, journal: Arc<dyn Journal>, partial: bool) -> Self {
         Snapshot {
             tree: Arc::clone(&loaded.tree),

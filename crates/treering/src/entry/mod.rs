@@ -16,6 +16,7 @@ pub use message::{
     AssistantMessage, BashExecutionMessage, CustomMessage, Message, StopReason, SystemMessage,
     TokenCost, TokenUsage, ToolResultMessage, UserMessage,
 };
+pub(crate) use new::KEPT_LEAF;
 pub use new::NewEntry;
 pub(crate) use new::Parent;
 pub use strings::strings;

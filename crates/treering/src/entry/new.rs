@@ -41,6 +41,9 @@ pub(crate) enum Parent {
     Entry(EntryId),
 }
 
+/// The member that marks a leaf entry that only keeps the leaf of one copy of a session.
+pub(crate) const KEPT_LEAF: &str = "keptLeaf";
+
 impl NewEntry {
     fn new(kind: Kind) -> Self {
         NewEntry {
@@ -210,6 +213,13 @@ impl NewEntry {
             Some(target) => entry.text("targetId", target.as_str()),
             None => entry.raw("targetId", b"null"),
         }
+    }
+
+    /// Returns a move of the leaf that keeps one copy of a session where it is after entries of another
+    /// copy were added. It is not carried to other copies.
+    #[doc(hidden)]
+    pub fn kept_leaf(target: Option<&EntryId>) -> Self {
+        NewEntry::leaf(target).raw(KEPT_LEAF, b"true")
     }
 
     /// Returns the model from here on.

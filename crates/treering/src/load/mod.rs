@@ -2,6 +2,7 @@
 
 mod findings;
 mod parallel;
+pub(crate) mod records;
 mod title;
 
 use crate::dialect::facts::HeaderPlace;

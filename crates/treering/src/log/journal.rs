@@ -99,6 +99,25 @@ impl End {
         self.length
     }
 
+    /// Returns the end of a journal of this length, whose last line begins at `offset` with `start`. At
+    /// most 256 bytes of the line are kept.
+    ///
+    /// ```
+    /// use treering::storage::{End, Journal, MemoryJournal};
+    /// let journal = MemoryJournal::new(b"one\ntwo\n".to_vec());
+    /// assert!(journal.append(&End::new(8, 4, b"six"), b"more\n").is_err());
+    /// assert!(journal.append(&End::new(8, 4, b"two"), b"more\n").is_ok());
+    /// ```
+    pub fn new(length: u64, offset: u64, start: &[u8]) -> Self {
+        let start = start[..start.len().min(SAMPLE)].to_vec();
+        End { length, offset, start, is_own: false }
+    }
+
+    /// Returns where the last line begins, and its first bytes; `None` if only the length is known.
+    pub fn last_line(&self) -> Option<(u64, &[u8])> {
+        Some((self.offset, &*self.start)).filter(|(_, start)| !start.is_empty())
+    }
+
     pub(crate) fn is_own(&self) -> bool {
         self.is_own
     }
