@@ -29,7 +29,8 @@ pub(crate) fn provider(name: &str) -> Result<Provider, String> {
 /// Returns the session, ready for operations that summarize.
 pub(crate) fn open(file: &SessionArg, summaries: &SummaryArgs) -> Result<AgentSession, Failure> {
     let config = Config::load()?;
-    let session = AgentSession::new(file.open()?).with_settings(config.compaction.settings());
+    let session = file.agent(AgentSession::new(file.open()?));
+    let session = session.with_settings(config.compaction.settings());
     let summarizer = config
         .summarizer
         .with_environment(summaries.summarizer)

@@ -11,6 +11,8 @@ use crate::{last_session, sessions};
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use treering::store::Store;
 use treering::{Catalog, CreateOptions, Session};
 use treering_agent::AgentSession;
 use treering_index::SessionIndex;
@@ -80,6 +82,7 @@ pub(crate) fn show(
     first: Show,
     config: Config,
     models: Models,
+    store: Option<Arc<dyn Store>>,
     out: &Output,
 ) -> Result<(), Failure> {
     if !has_terminal() {
@@ -96,7 +99,7 @@ pub(crate) fn show(
         });
     }
     let setup = setup(&config, &models, out)?;
-    let sessions = InterfaceSessions { config, models, dir: current_dir()? };
+    let sessions = InterfaceSessions { config, models, store, dir: current_dir()? };
     let first = match first {
         Show::Picker => StartScreen::Picker,
         Show::Tree(session) => StartScreen::Tree(sessions.agent(session)),
@@ -237,12 +240,18 @@ fn said(failure: Failure) -> String {
 struct InterfaceSessions {
     config: Config,
     models: Models,
+    /// The store of new sessions and forks; `None` if they are files.
+    store: Option<Arc<dyn Store>>,
     dir: PathBuf,
 }
 
 impl InterfaceSessions {
     fn agent(&self, session: Session) -> AgentSession {
-        self.models.agent(session, &self.config)
+        let agent = self.models.agent(session, &self.config);
+        match &self.store {
+            Some(store) => agent.with_store(Arc::clone(store)),
+            None => agent,
+        }
     }
 }
 

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use treering::context::Projection;
 use treering::store::Store;
 use treering::{OpenOptions, Session, SessionId};
+use treering_agent::AgentSession;
 use treering_redact::Redactor;
 
 /// A session that a command is about, as it was typed until it is located.
@@ -62,6 +63,14 @@ impl SessionArg {
         match redactor {
             Some(redactor) => Ok(redactor.session(&self.open()?)?),
             None => Ok(self.open()?),
+        }
+    }
+
+    /// Lets an agent that has the session open put new sessions and forks where the session is.
+    pub(crate) fn agent(&self, agent: AgentSession) -> AgentSession {
+        match &self.stored {
+            Some(Stored { store, .. }) => agent.with_store(Arc::clone(store)),
+            None => agent,
         }
     }
 

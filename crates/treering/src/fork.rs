@@ -102,7 +102,12 @@ impl Session {
         let leaf = self.fork_point(position)?;
         // A directory that is not used spares the question for one.
         let options = ForkOptions { dir: Some(PathBuf::new()), ..options };
-        let fork = Fork::new(self, Extent::Path, leaf, options)?;
+        let mut fork = Fork::new(self, Extent::Path, leaf, options)?;
+        if self.path().is_none() {
+            // A session that is in no file is named by its id.
+            let (id, cwd) = (SessionId::of_file(&fork.header.id), PathBuf::from(&fork.header.cwd));
+            fork.header = Header::new(&id, &cwd, Some(self.id().as_str()));
+        }
         Fork { target: Some(Target::Journal(target)), ..fork }.make()
     }
 

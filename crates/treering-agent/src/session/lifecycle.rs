@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError};
 use tokio_util::sync::CancellationToken;
 use treering::entry::Body;
-use treering::{Catalog, CreateOptions, EntryId, ForkOptions, Role, Session};
+use treering::store::Store;
+use treering::{Catalog, CreateOptions, EntryId, ForkOptions, Role, Session, SessionId};
 
 /// The outcome of a change of sessions.
 #[derive(Debug, Clone)]
@@ -51,8 +52,8 @@ impl AgentSession {
     pub async fn new_session(&self, cancel: &CancellationToken) -> Result<Replaced, AgentError> {
         let guard = self.busy.begin(Operation::Switch, cancel)?;
         let before = BeforeSwitch { reason: SwitchReason::New, target: None };
-        let root = self.settings().sessions_root.clone();
-        let done = self.replace(&guard, before, |old| begin_beside(old, None, root)).await;
+        let place = self.place_of_new_sessions();
+        let done = self.replace(&guard, before, move |old| place.begin(old, None)).await;
         drop(guard);
         self.act().await;
         done
@@ -68,6 +69,30 @@ impl AgentSession {
         let file = file.as_ref().to_owned();
         let before = BeforeSwitch { reason: SwitchReason::Resume, target: Some(file.clone()) };
         let open = move |old: &Session| Session::open_with(&file, old.open_options());
+        let done = self.replace(&guard, before, open).await;
+        drop(guard);
+        self.act().await;
+        done
+    }
+
+    /// Opens a session of the [store](AgentSession::with_store), which becomes the active session.
+    ///
+    /// # Errors
+    ///
+    /// [`UnknownSession`](treering::Error::UnknownSession) if the store has no session of this id, or
+    /// there is no store.
+    pub async fn resume_stored(
+        &self,
+        id: &SessionId,
+        cancel: &CancellationToken,
+    ) -> Result<Replaced, AgentError> {
+        let guard = self.busy.begin(Operation::Switch, cancel)?;
+        let before = BeforeSwitch { reason: SwitchReason::Resume, target: None };
+        let (store, id) = (self.store.clone(), id.clone());
+        let open = move |old: &Session| match store {
+            Some(store) => Session::open_in(&store, &id, old.open_options()),
+            None => Err(treering::Error::UnknownSession(id)),
+        };
         let done = self.replace(&guard, before, open).await;
         drop(guard);
         self.act().await;
@@ -98,7 +123,7 @@ impl AgentSession {
         let old = self.session();
         let entry = find(&old, entry)?;
         let (leaf, editor_text) = fork_leaf(&old, &entry, position)?;
-        let in_place = old.path().is_none();
+        let in_place = old.path().is_none() && self.store.is_none();
         match self
             .hooks
             .session_before_fork(BeforeFork { entry, position, in_place }, &guard.cancel)
@@ -108,15 +133,10 @@ impl AgentSession {
             HookOutcome::Canceled { hook } => return Ok(Forked::Canceled { hook }),
             HookOutcome::Proceed(_) => {}
         }
-        let source = Arc::clone(&old);
-        let root = self.settings().sessions_root.clone();
+        let place = self.place_of_new_sessions();
         let new = look(&old, move |old| match leaf {
-            Some(leaf) => {
-                let CreateOptions { creation, durability, .. } = old.create_options();
-                let options = ForkOptions { root, creation, durability, ..Default::default() };
-                old.fork(leaf.as_str(), options)
-            }
-            None => begin_beside(old, source.path(), root),
+            Some(leaf) => place.fork(old, &leaf),
+            None => place.begin(old, old.path()),
         });
         let new = new.await?;
         let file = new.path();
@@ -180,25 +200,50 @@ impl AgentSession {
     }
 }
 
-/// Creates a session for the project of `old`: in memory if that is in memory, in the same directory if
-/// treering writes sessions of its dialect, else below `root`.
-fn begin_beside(
-    old: &Session,
-    parent: Option<PathBuf>,
+/// The place of new sessions and forks.
+struct NewSessionPlace {
+    store: Option<Arc<dyn Store>>,
     root: Option<PathBuf>,
-) -> Result<Session, treering::Error> {
-    let mut options = old.create_options();
-    options.session.parent_session = parent;
-    let Some(beside) = old.path().and_then(|path| path.parent().map(Path::to_owned)) else {
-        return Ok(Session::in_memory(old.cwd()));
-    };
-    let (from, to) = (old.dialect(), options.session.dialect.unwrap_or_default());
-    let dir = match root {
-        _ if from == to => beside,
-        Some(root) => Catalog::new(root).dir_for(old.cwd()),
-        None => return Err(treering::Error::NoForkDirectory { from, to }),
-    };
-    Catalog::flat(dir).create(old.cwd(), options)
+}
+
+impl AgentSession {
+    fn place_of_new_sessions(&self) -> NewSessionPlace {
+        let (store, root) = (self.store.clone(), self.settings().sessions_root.clone());
+        NewSessionPlace { store, root }
+    }
+}
+
+impl NewSessionPlace {
+    /// Creates a session for the project of `old`: in the store, if there is one; in memory if `old` is in
+    /// memory; in the same directory if treering writes sessions of its dialect, else below the root.
+    fn begin(self, old: &Session, parent: Option<PathBuf>) -> Result<Session, treering::Error> {
+        let mut options = old.create_options();
+        options.session.parent_session = parent;
+        if let Some(store) = &self.store {
+            return Session::create_in(store, old.cwd(), options);
+        }
+        let Some(beside) = old.path().and_then(|path| path.parent().map(Path::to_owned)) else {
+            return Ok(Session::in_memory(old.cwd()));
+        };
+        let (from, to) = (old.dialect(), options.session.dialect.unwrap_or_default());
+        let dir = match self.root {
+            _ if from == to => beside,
+            Some(root) => Catalog::new(root).dir_for(old.cwd()),
+            None => return Err(treering::Error::NoForkDirectory { from, to }),
+        };
+        Catalog::flat(dir).create(old.cwd(), options)
+    }
+
+    /// Makes the path to an entry of `old` a session of its own.
+    fn fork(self, old: &Session, leaf: &EntryId) -> Result<Session, treering::Error> {
+        let CreateOptions { creation, durability, .. } = old.create_options();
+        let root = self.root;
+        let options = ForkOptions { root, creation, durability, ..Default::default() };
+        match &self.store {
+            Some(store) => old.fork_into(store, leaf, options),
+            None => old.fork(leaf, options),
+        }
+    }
 }
 
 /// Returns the last entry that a fork keeps, if any, and the text for the editor.

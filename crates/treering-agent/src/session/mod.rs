@@ -45,6 +45,7 @@ use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 use treering::compaction::CompactionSettings;
 use treering::context::Model;
+use treering::store::Store;
 use treering::{Context, EntryId, NewEntry, Session};
 
 /// Settings of an agent's sessions.
@@ -113,6 +114,8 @@ impl AgentSettings {
 #[derive(Debug)]
 pub struct AgentSession {
     session: RwLock<Arc<Session>>,
+    /// The store of new sessions and forks; `None` if they are files.
+    store: Option<Arc<dyn Store>>,
     settings: RwLock<Arc<AgentSettings>>,
     summarizer: RwLock<Option<Arc<dyn Summarizer>>>,
     tools: RwLock<Tools>,
@@ -137,6 +140,7 @@ impl AgentSession {
     pub fn new(session: Session) -> Self {
         AgentSession {
             session: RwLock::new(Arc::new(session)),
+            store: None,
             settings: RwLock::default(),
             summarizer: RwLock::default(),
             tools: RwLock::default(),
@@ -144,6 +148,35 @@ impl AgentSession {
             actions: SessionActions::default(),
             busy: Busy::default(),
         }
+    }
+
+    /// Puts new sessions and forks into a store, which is usually the one that holds the session.
+    ///
+    /// ```
+    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+    /// use std::sync::Arc;
+    /// use treering::store::{ListQuery, MemoryStore, Store};
+    /// use treering::{CreateOptions, Message, Session};
+    /// use treering_agent::{AgentSession, CancellationToken};
+    /// let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    /// let session = Session::create_in(&store, "/project", CreateOptions::new())?;
+    /// let agent = AgentSession::new(session).with_store(Arc::clone(&store));
+    /// for _ in 0..2 {
+    ///     agent.session().append(Message::user("hello"))?;
+    ///     agent.new_session(&CancellationToken::new()).await?;
+    /// }
+    /// assert_eq!(store.list(&ListQuery::new())?.sessions.len(), 2);
+    /// # Ok::<(), treering_agent::AgentError>(())
+    /// # }).unwrap();
+    /// ```
+    #[must_use]
+    pub fn with_store(self, store: Arc<dyn Store>) -> Self {
+        AgentSession { store: Some(store), ..self }
+    }
+
+    /// Returns the store of new sessions and forks, if they are not files.
+    pub fn store(&self) -> Option<&Arc<dyn Store>> {
+        self.store.as_ref()
     }
 
     /// Sets the settings.

@@ -6,10 +6,11 @@ use crate::support::talk::{Home, append, lines, user};
 use std::path::PathBuf;
 use std::sync::Arc;
 use treering::session::{Creation, Durability};
-use treering::{CreateOptions, Error, Session};
+use treering::store::{ListQuery, MemoryStore, Store};
+use treering::{CreateOptions, Error, Message, Session, SessionId};
 use treering_agent::{
-    AgentError, AgentSession, AgentSettings, CancellationToken, Decision, Event, ForkPosition,
-    Forked, Operation, Replaced, StartReason, SwitchReason,
+    AgentError, AgentSession, AgentSettings, CancellationToken, Decision, Event, Extractive,
+    ForkPosition, Forked, Operation, Replaced, StartReason, SwitchReason,
 };
 
 fn none() -> CancellationToken {
@@ -345,4 +346,30 @@ async fn forks_of_files_that_are_never_written_go_below_the_agents_own_root() {
     assert_eq!(path.unwrap().parent(), Some(&*own));
     assert_eq!(agent.context().unwrap().messages.len(), 1);
     assert_eq!(files(), 2, "the session and the agent's own root");
+}
+
+/// Compaction, forks and new sessions of an agent whose sessions are in a store.
+#[tokio::test]
+async fn an_agent_in_a_store() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let session = Session::create_in(&store, "/project", CreateOptions::new()).unwrap();
+    let first = session.id();
+    let question = session.append(Message::user("one")).unwrap();
+    session.append(Message::assistant("acme", "m", "two")).unwrap();
+    let agent = AgentSession::new(session)
+        .with_summarizer(Arc::new(Extractive::default()))
+        .with_store(Arc::clone(&store));
+    forked(agent.fork(&question, ForkPosition::At, &none()).await);
+    let fork = agent.session();
+    assert_eq!(fork.context().unwrap().messages.len(), 1);
+    assert_eq!(fork.header().parent_session.as_deref(), Some(first.as_str()));
+    assert!(matches!(agent.new_session(&none()).await, Ok(Replaced::Done)));
+    append(&agent, user("anew"));
+    assert_eq!(store.list(&ListQuery::new()).unwrap().sessions.len(), 3);
+    assert!(matches!(agent.resume_stored(&first, &none()).await, Ok(Replaced::Done)));
+    assert_eq!(agent.session().context().unwrap().messages.len(), 2);
+    let unknown = SessionId::new("unknown").unwrap();
+    let failed = agent.resume_stored(&unknown, &none()).await;
+    assert!(matches!(failed, Err(AgentError::Session(Error::UnknownSession(_)))), "{failed:?}");
+    assert_eq!(agent.session().id(), first, "the session stays");
 }

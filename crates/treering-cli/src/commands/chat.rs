@@ -11,6 +11,7 @@ use crate::session_arg::SessionArg;
 use crate::text::{safe_line, safe_lines, shell_word};
 use std::io::{self, IsTerminal, Read, Write};
 use std::path::Path;
+use std::sync::Arc;
 use treering::{CreateOptions, Session};
 use treering_agent::{
     AgentError, AgentSession, CancellationToken, ChatModel, Delta, OnDelta, Provider, TurnEnd,
@@ -55,7 +56,9 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     let models = Models::new(&config, args.provider, args.model.clone());
     let session = session(args)?;
     let Some(prompt) = prompt else {
-        return interface::show(Show::Chat(session), config, models, out);
+        let store = args.session.as_ref().and_then(SessionArg::store);
+        let store = store.map(|(store, _)| Arc::clone(store));
+        return interface::show(Show::Chat(session), config, models, store, out);
     };
     let hint = "`treering help summarizers` explains how to configure a model";
     let model = models.chosen();

@@ -9,6 +9,8 @@ use crate::session_arg::SessionArg;
 use crate::stores::StoreChoice;
 use crate::{last_session, sessions};
 use std::path::PathBuf;
+use std::sync::Arc;
+use treering::store::Store;
 
 /// Open the terminal interface: the tree of a session, or all sessions
 ///
@@ -22,10 +24,11 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     let first = match &args.session {
-        Some(file) => Show::Tree(interface::open(file)?),
+        Some(session) => Show::Tree(interface::open(session)?),
         None => Show::Picker,
     };
-    show(first, out)
+    let store = args.session.as_ref().and_then(SessionArg::store).map(|(store, _)| store.clone());
+    show(first, store, out)
 }
 
 /// Goes on with the last session of this directory.
@@ -46,11 +49,11 @@ pub(crate) fn go_on(out: &mut Output) -> Result<(), Failure> {
             latest
         }
     };
-    show(Show::Chat(interface::open(&SessionArg::from(file))?), out)
+    show(Show::Chat(interface::open(&SessionArg::from(file))?), None, out)
 }
 
-fn show(first: Show, out: &Output) -> Result<(), Failure> {
+fn show(first: Show, store: Option<Arc<dyn Store>>, out: &Output) -> Result<(), Failure> {
     let config = Config::load()?;
     let models = Models::new(&config, None, None);
-    interface::show(first, config, models, out)
+    interface::show(first, config, models, store, out)
 }
