@@ -16,7 +16,7 @@ pub(crate) fn rows(bench: &Bench) -> Vec<Row> {
         let dir = bench.data.scratch();
         let mut session = None;
         opened.push(ms(|| session = Some(Session::open(&file.path).unwrap())));
-        let options = ForkOptions { dir: Some(dir.path().to_owned()), ..ForkOptions::default() };
+        let options = ForkOptions::new().dir(dir.path().to_owned());
         forked.push(ms(|| session.as_ref().unwrap().fork(&file.middle, options).unwrap()));
         for (asked, copy) in asked.iter_mut().zip(&copies) {
             let dir = bench.data.scratch();

@@ -65,12 +65,8 @@ async fn main() -> Result<(), Failure> {
 
 /// Returns an agent that works in `directory`.
 pub(crate) fn coding_agent(session: Session, directory: &Path) -> AgentSession {
-    let turn = TurnSettings {
-        system_prompt: Some(SYSTEM_PROMPT.to_owned()),
-        max_rounds: 50,
-        retries: 2,
-        ..TurnSettings::default()
-    };
+    let turn =
+        TurnSettings::new().system_prompt(SYSTEM_PROMPT.to_owned()).max_rounds(50).retries(2);
     let files = |name: &str, description: &str, parameters: &str, work: FileWork| {
         let directory = directory.to_owned();
         FnTool::new(name, description, parameters, move |call, _cancel| {
@@ -81,7 +77,7 @@ pub(crate) fn coding_agent(session: Session, directory: &Path) -> AgentSession {
     };
     let commands = directory.to_owned();
     AgentSession::new(session)
-        .with_settings(AgentSettings { turn, ..AgentSettings::default() })
+        .with_settings(AgentSettings::new().turn(turn))
         .with_tool(
             files(
                 "read",

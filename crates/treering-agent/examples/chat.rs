@@ -41,8 +41,7 @@ async fn main() -> Outcome {
     // Address, key and model come from the environment; summaries are by the same model.
     let config = SummarizerConfig::default().with_environment(Some(Provider::OpenAi))?;
     let model = config.build_chat()?;
-    let settings =
-        AgentSettings { context_window: model.context_window(), ..AgentSettings::default() };
+    let settings = AgentSettings::new().context_window(model.context_window());
     let agent = AgentSession::new(session)
         .with_settings(settings)
         .with_summarizer(config.build()?)
@@ -83,7 +82,7 @@ async fn run(agent: &AgentSession, command: &str) -> Outcome<String> {
         "switch" => {
             moved(agent.navigate(entry(argument)?.as_ref(), NavigateOptions::exact()).await?)
         }
-        "pop" => moved(agent.pop(None, NavigateOptions::default()).await?),
+        "pop" => moved(agent.pop_previous(NavigateOptions::default()).await?),
         "compact" => match agent.compact(CompactOptions::default()).await? {
             Compaction::Done(done) => {
                 format!("{} tokens, now {}", done.tokens_before, done.tokens_after)

@@ -39,6 +39,7 @@ impl ChatSide {
 
 /// One turn of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ChatTurn {
     /// The side that speaks.
     pub side: ChatSide,
@@ -46,6 +47,20 @@ pub struct ChatTurn {
     pub text: String,
     /// Images, as media type and Base64 data.
     pub images: Vec<(String, String)>,
+}
+
+impl ChatTurn {
+    /// Creates a turn without images.
+    pub fn new(side: ChatSide, text: impl Into<String>) -> Self {
+        ChatTurn { side, text: text.into(), images: Vec::new() }
+    }
+
+    /// Adds an image, as media type and Base64 data.
+    #[must_use]
+    pub fn with_image(mut self, mime_type: impl Into<String>, data: impl Into<String>) -> Self {
+        self.images.push((mime_type.into(), data.into()));
+        self
+    }
 }
 
 /// The amount of thinking before an answer.
@@ -89,6 +104,7 @@ impl ThinkingLevel {
 
 /// A conversation to go on with.
 #[derive(Default)]
+#[non_exhaustive]
 pub struct ChatRequest {
     /// The system prompt.
     pub system: String,
@@ -108,6 +124,44 @@ pub struct ChatRequest {
     pub on_delta: Option<OnDelta>,
 }
 
+impl ChatRequest {
+    /// Returns the defaults.
+    pub fn new() -> Self {
+        ChatRequest::default()
+    }
+
+    /// Sets the system prompt.
+    #[must_use]
+    pub fn system(self, system: impl Into<String>) -> Self {
+        ChatRequest { system: system.into(), ..self }
+    }
+
+    /// Adds a turn.
+    #[must_use]
+    pub fn with_turn(mut self, turn: ChatTurn) -> Self {
+        self.turns.push(turn);
+        self
+    }
+
+    /// Sets the longest answer in tokens.
+    #[must_use]
+    pub fn max_output_tokens(self, max_output_tokens: u64) -> Self {
+        ChatRequest { max_output_tokens: Some(max_output_tokens), ..self }
+    }
+
+    /// Sets the thinking level.
+    #[must_use]
+    pub fn thinking(self, thinking: ThinkingLevel) -> Self {
+        ChatRequest { thinking: Some(thinking), ..self }
+    }
+
+    /// Sets what receives the text as it arrives.
+    #[must_use]
+    pub fn on_delta(self, on_delta: OnDelta) -> Self {
+        ChatRequest { on_delta: Some(on_delta), ..self }
+    }
+}
+
 impl fmt::Debug for ChatRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Conversations are long and private: their sizes say enough.
@@ -117,6 +171,7 @@ impl fmt::Debug for ChatRequest {
 
 /// A complete answer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ChatAnswer {
     /// The text. It may be empty if there are tool calls.
     pub text: String,
@@ -126,6 +181,26 @@ pub struct ChatAnswer {
     pub usage: Option<Usage>,
     /// The model that wrote it, as the server names it.
     pub model: String,
+}
+
+impl ChatAnswer {
+    /// Creates an answer without tool calls.
+    pub fn new(model: impl Into<String>, text: impl Into<String>) -> Self {
+        ChatAnswer { model: model.into(), text: text.into(), ..ChatAnswer::default() }
+    }
+
+    /// Adds a tool call.
+    #[must_use]
+    pub fn with_tool_call(mut self, call: ToolCall) -> Self {
+        self.tool_calls.push(call);
+        self
+    }
+
+    /// Sets the usage that the server reported.
+    #[must_use]
+    pub fn usage(self, usage: Usage) -> Self {
+        ChatAnswer { usage: Some(usage), ..self }
+    }
 }
 
 /// An answer, still to come.
@@ -249,7 +324,7 @@ fn assistant_text(message: MessageView<'_>) -> String {
     let mut parts = Vec::new();
     for block in message.blocks() {
         match block {
-            Block::Text(text) => parts.push(text.into_owned()),
+            Block::Text { text, .. } => parts.push(text.into_owned()),
             Block::ToolCall { name, arguments, .. } => {
                 let arguments = String::from_utf8_lossy(arguments.unwrap_or_default());
                 parts.push(format!("[Called {name} with {arguments}]"));

@@ -26,6 +26,7 @@ use treering::compaction::ModelSettings;
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
+#[non_exhaustive]
 pub struct CompactionConfig {
     /// Whether to compact without being asked to.
     pub enabled: Option<bool>,
@@ -42,6 +43,7 @@ pub struct CompactionConfig {
 /// The settings of one model.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
+#[non_exhaustive]
 pub struct ModelConfig {
     /// The part of its window that must stay free, in tokens.
     pub reserve_tokens: Option<u64>,
@@ -62,7 +64,8 @@ impl CompactionConfig {
             self.keep_recent_tokens.unwrap_or(compaction.keep_recent_tokens);
         for (name, model) in &self.models {
             let ModelConfig { reserve_tokens, keep_recent_tokens, context_window } = *model;
-            let own = ModelSettings { reserve_tokens, keep_recent_tokens };
+            let mut own = ModelSettings::new();
+            (own.reserve_tokens, own.keep_recent_tokens) = (reserve_tokens, keep_recent_tokens);
             compaction.overrides.insert(name.clone(), own);
             if let Some(window) = context_window {
                 settings.context_windows.insert(name.clone(), window);

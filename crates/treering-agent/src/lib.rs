@@ -7,8 +7,8 @@
 //!
 //! - [`Summarizer`]: one conversation in, one summary out; Anthropic, OpenAI-compatible servers, an
 //!   external command, or none ([`Extractive`]).
-//! - [`Hooks`] and [`HookRunner`]: handlers that see, change or stop what a session is about to do,
-//!   and the [`Event`]s that observers receive.
+//! - [`Hooks`]: handlers that see, change or stop what a session is about to do, and the [`Event`]s
+//!   that observers receive.
 //! - [`AgentSession`]: a session as an agent uses it: navigating, compacting, merging, and turns with a
 //!   [`ChatModel`] that may call [`AgentTool`]s ([`AgentSession::prompt`]).
 //!
@@ -28,9 +28,9 @@ pub use error::AgentError;
 pub use hooks::{
     AnswerRecorded, AnswerRewound, BeforeCompact, BeforeFork, BeforeSwitch, BeforeTree, Compact,
     CompactFailed, CompactOverride, CompactReason, Compacting, CompactingOverride, Decision, Event,
-    Fork, ForkPosition, HookError, HookFuture, HookOutcome, HookRunner, Hooks, InfoChanged,
-    Shutdown, Start, StartReason, StreamDelta, SuppliedSummary, Switch, SwitchReason, ToolFinished,
-    ToolStarted, TreeMove, TreeOverride, TurnFinished, TurnStarted,
+    Fork, ForkPosition, HookError, HookFuture, Hooks, InfoChanged, Shutdown, Start, StartReason,
+    StreamDelta, SuppliedSummary, Switch, SwitchReason, ToolFinished, ToolStarted, TreeMove,
+    TreeOverride, TurnFinished, TurnStarted,
 };
 pub use session::{
     AgentSession, AgentSettings, CompactOptions, Compacted, Compaction, Forked, MergeOptions,

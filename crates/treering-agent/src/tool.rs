@@ -13,6 +13,7 @@ pub type ToolFuture<'a> = Pin<Box<dyn Future<Output = Result<ToolOutput, ToolErr
 
 /// A tool call of a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ToolCall {
     /// The id that the result names.
     pub id: String,
@@ -20,6 +21,17 @@ pub struct ToolCall {
     pub name: String,
     /// The arguments as the model wrote them. They are checked to be a JSON object before a tool runs.
     pub arguments: String,
+}
+
+impl ToolCall {
+    /// Creates a call. `arguments` is JSON.
+    pub fn new(
+        id: impl Into<String>,
+        name: impl Into<String>,
+        arguments: impl Into<String>,
+    ) -> Self {
+        ToolCall { id: id.into(), name: name.into(), arguments: arguments.into() }
+    }
 }
 
 /// The result of a tool.

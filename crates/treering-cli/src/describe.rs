@@ -115,7 +115,7 @@ pub(crate) fn write_message(
 
 fn write_block(out: &mut Output, block: &Block<'_>, calls: CallDetail) -> Result<(), Failure> {
     let line = match block {
-        Block::Text(text) => return write_text(out, text),
+        Block::Text { text, .. } => return write_text(out, text),
         Block::Thinking { text, .. } => {
             let note = match calls {
                 CallDetail::OneLine => format!("(thinking) {}", excerpt(text, out.width() - 12)),

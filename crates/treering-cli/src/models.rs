@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use treering::Session;
 use treering_agent::{
-    AgentSession, AgentSettings, ChatModel, ConfigError, Provider, Summarizer, SummarizerConfig,
+    AgentSession, ChatModel, ConfigError, Provider, Summarizer, SummarizerConfig,
 };
 
 /// Whom one can talk to.
@@ -54,10 +54,8 @@ impl Models {
 
     /// Returns a session ready for whatever summarizes, if anything does.
     pub(crate) fn agent(&self, session: Session, config: &Config) -> AgentSession {
-        let settings = AgentSettings {
-            sessions_root: sessions::places().own().map(Path::to_owned),
-            ..config.compaction.settings()
-        };
+        let mut settings = config.compaction.settings();
+        settings.sessions_root = sessions::places().own().map(Path::to_owned);
         let agent = AgentSession::new(session).with_settings(settings);
         match self.summarizer() {
             Ok(summarizer) => agent.with_summarizer(summarizer),

@@ -43,9 +43,9 @@ pub(crate) fn redactor(emails: bool, home: bool, patterns: &[String]) -> Result<
             parts.ok_or_else(|| Failure::with_hint("a pattern without a name", hint))?;
         Ok((name.to_owned(), regex.to_owned()))
     };
-    let patterns = patterns.iter().map(named).collect::<Result<_, Failure>>()?;
-    Redactor::new(&Options { emails, home, patterns })
-        .map_err(|error| Failure::with_hint(error.to_string(), hint))
+    let mut options = Options::new().emails(emails).home(home);
+    options.patterns = patterns.iter().map(named).collect::<Result<_, Failure>>()?;
+    Redactor::new(&options).map_err(|error| Failure::with_hint(error.to_string(), hint))
 }
 
 /// Says on stderr what was replaced, in a line.

@@ -132,7 +132,7 @@ mod tests {
     fn unknown_costs_are_not_nothing() {
         let of = |requests, unpriced, dollars| {
             let cost = treering::usage::Cost::from_dollars(dollars).unwrap();
-            super::cost(&Usage { requests, unpriced, cost, ..Usage::default() })
+            super::cost(&Usage::default().requests(requests).unpriced(unpriced).cost(cost))
         };
         assert_eq!(of(0, 0, 0.0), "");
         assert_eq!(of(2, 0, 0.0), "$0.00");

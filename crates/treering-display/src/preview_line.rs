@@ -185,8 +185,8 @@ impl PreviewLine {
         let mut called = String::new();
         for block in blocks {
             match block {
-                Block::Text(text) if said.is_empty() => said = headline(text),
-                Block::ToolCall { id, name, arguments } => {
+                Block::Text { text, .. } if said.is_empty() => said = headline(text),
+                Block::ToolCall { id, name, arguments, .. } => {
                     let call = Call::new(name, *arguments).label();
                     if called.len() < WIDTH {
                         called.push_str(if called.is_empty() { "" } else { " " });
@@ -225,10 +225,9 @@ fn kind(parts: &EntryParts<'_>) -> PreviewKind {
             Some(Role::User) => PreviewKind::User,
             Some(Role::Assistant) => match () {
                 () if parts.fields.abnormal_end().is_some() => PreviewKind::FailedAnswer,
-                () if parts
-                    .blocks
-                    .iter()
-                    .any(|block| matches!(block, Block::Text(text) if !text.trim().is_empty())) =>
+                () if parts.blocks.iter().any(
+                    |block| matches!(block, Block::Text { text, .. } if !text.trim().is_empty()),
+                ) =>
                 {
                     PreviewKind::Answer
                 }

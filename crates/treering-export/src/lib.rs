@@ -33,6 +33,7 @@ use treering::session::Part;
 
 /// The options of an export. All have defaults.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct Export {
     /// The entries to export.
     pub part: Part,
@@ -40,6 +41,31 @@ pub struct Export {
     pub thinking: bool,
     /// Includes long tool results and system prompts in full (Markdown only).
     pub full: bool,
+}
+
+impl Export {
+    /// Returns the defaults.
+    pub fn new() -> Self {
+        Export::default()
+    }
+
+    /// Sets the part of the session.
+    #[must_use]
+    pub fn part(self, part: Part) -> Self {
+        Export { part, ..self }
+    }
+
+    /// Sets whether thinking is included.
+    #[must_use]
+    pub fn thinking(self, thinking: bool) -> Self {
+        Export { thinking, ..self }
+    }
+
+    /// Sets whether long texts are included as a whole.
+    #[must_use]
+    pub fn full(self, full: bool) -> Self {
+        Export { full, ..self }
+    }
 }
 
 /// The error of an export.
@@ -85,7 +111,7 @@ impl Export {
     /// let session = Session::in_memory("/project");
     /// let hello = session.append(Message::user("hello"))?;
     /// session.append(Message::assistant("acme", "m", "hi"))?;
-    /// let export = Export { part: Part::Branch(hello.clone().into()), ..Export::default() };
+    /// let export = Export::new().part(Part::Branch(hello.clone().into()));
     /// let file = dir.path().join("hello.jsonl");
     /// export.jsonl(&session, &mut std::fs::File::create(&file)?)?;
     /// assert_eq!(Session::open(&file)?.context()?, session.context_at(hello.as_str())?);

@@ -160,7 +160,7 @@ impl MarkdownExporter<'_> {
 
     fn block(&mut self, block: &Block<'_>) {
         match block {
-            Block::Text(text) => self.prose(text),
+            Block::Text { text, .. } => self.prose(text),
             Block::Thinking { text, .. } if self.export.thinking && !text.trim().is_empty() => {
                 self.details("Thinking", "", text);
             }
@@ -217,7 +217,7 @@ impl MarkdownExporter<'_> {
         let title = if is_error { format!("failed: {call}") } else { format!("result: {call}") };
         for block in blocks {
             match block {
-                Block::Text(text) => self.output(&title, text),
+                Block::Text { text, .. } => self.output(&title, text),
                 other => self.block(other),
             }
         }

@@ -119,7 +119,7 @@ const WAYS: [fn(&SessionInfo, &str, &str) -> bool; 5] = [
     |session, text, _| session.id == text,
     |session, text, _| session.name.as_deref() == Some(text),
     |session, _, lower| session.name.as_ref().is_some_and(|name| name.to_lowercase() == lower),
-    |session, text, _| session.id.starts_with(text),
+    |session, text, _| session.id.as_str().starts_with(text),
     |session, _, lower| {
         session.name.as_ref().is_some_and(|name| name.to_lowercase().starts_with(lower))
     },
@@ -160,7 +160,7 @@ fn near(text: &str, sessions: &[SessionInfo]) -> Vec<String> {
     let most = (wanted.len() / 3).max(1);
     let mut found: Vec<(usize, Reverse<i64>, &str)> = Vec::new();
     for session in sessions {
-        for word in session.name.iter().chain([&session.id]) {
+        for word in session.name.as_deref().into_iter().chain([session.id.as_str()]) {
             let lower = word.to_lowercase();
             let chars: Vec<char> = lower.chars().take(COMPARED).collect();
             // Of a long one the beginning may be meant, or a word in the middle.
@@ -213,7 +213,7 @@ pub fn distance(a: &[char], b: &[char]) -> usize {
 /// characters.
 pub fn short_ids(sessions: &[SessionInfo]) -> HashMap<&str, &str> {
     const SHORTEST: usize = 8;
-    let mut ids: Vec<&str> = sessions.iter().map(|session| &*session.id).collect();
+    let mut ids: Vec<&str> = sessions.iter().map(|session| session.id.as_str()).collect();
     ids.sort_unstable();
     ids.dedup();
     let common = |a: &str, b: &str| a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count();

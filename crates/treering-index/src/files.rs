@@ -14,6 +14,7 @@ use std::time::SystemTime;
 
 /// The stamp that tells whether a file is unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Stamp {
     pub(crate) size: u64,
     /// When it, or a file of its subagents, was last written to, in Unix nanoseconds.

@@ -2,6 +2,7 @@
 //! fit are not a record.
 
 use std::path::{Path, PathBuf};
+use treering::SessionId;
 use treering::catalog::SessionInfo;
 
 /// A cached result of reading a file.
@@ -24,7 +25,7 @@ impl Known {
         };
         out.push(1);
         put_bytes(out, info.agent.name().as_bytes());
-        for text in [&info.id, &info.cwd, &info.first_message] {
+        for text in [info.id.as_str(), &info.cwd, &info.first_message] {
             put_bytes(out, text.as_bytes());
         }
         for text in [&info.name, &info.parent_session] {
@@ -128,28 +129,23 @@ impl<'a> Reader<'a> {
 
     fn info(&mut self, path: &Path) -> Option<SessionInfo> {
         let agent = std::str::from_utf8(self.bytes()?).ok()?.parse().ok()?;
-        let (id, cwd, first_message) = (self.text()?, self.text()?, self.text()?);
-        let (name, parent_session) = (self.option(Self::text)?, self.option(Self::text)?);
-        Some(SessionInfo {
-            path: path.to_owned(),
-            agent,
-            id,
-            cwd,
-            first_message,
-            name,
-            parent_session,
-            modified: self.u64()?.cast_signed(),
-            message_count: self.count()?,
-            entry_count: self.count()?,
-            branch_count: self.count()?,
-            compaction_count: self.count()?,
-            finding_count: self.count()?,
-            size: self.u64()?,
-            created: self.option(Self::u64)?.map(u64::cast_signed),
-            tokens: self.option(Self::u64)?,
-            cost: self.option(Self::u64)?.map(f64::from_bits),
-            is_partial: self.option(|_| Some(()))?.is_some(),
-        })
+        let mut info = SessionInfo::new(path, agent, SessionId::of_file(self.text()?));
+        info.cwd = self.text()?;
+        info.first_message = self.text()?;
+        info.name = self.option(Self::text)?;
+        info.parent_session = self.option(Self::text)?;
+        info.modified = self.u64()?.cast_signed();
+        info.message_count = self.count()?;
+        info.entry_count = self.count()?;
+        info.branch_count = self.count()?;
+        info.compaction_count = self.count()?;
+        info.finding_count = self.count()?;
+        info.size = self.u64()?;
+        info.created = self.option(Self::u64)?.map(u64::cast_signed);
+        info.tokens = self.option(Self::u64)?;
+        info.cost = self.option(Self::u64)?.map(f64::from_bits);
+        info.is_partial = self.option(|_| Some(()))?.is_some();
+        Some(info)
     }
 }
 
@@ -181,26 +177,18 @@ mod tests {
     use treering::Dialect;
 
     fn info() -> SessionInfo {
-        SessionInfo {
-            path: "/p/s.jsonl".into(),
-            agent: Dialect::ClaudeCode,
-            id: "id".into(),
-            cwd: "/p".into(),
-            name: Some("Tea".into()),
-            parent_session: None,
-            created: Some(-1),
-            modified: i64::MAX,
-            message_count: 3,
-            entry_count: 4,
-            branch_count: 2,
-            compaction_count: 5,
-            tokens: Some(u64::MAX),
-            cost: Some(0.25),
-            finding_count: 1,
-            first_message: "héllo\n".into(),
-            size: 77,
-            is_partial: false,
-        }
+        let id = SessionId::of_file("id");
+        let mut info = SessionInfo::new("/p/s.jsonl", Dialect::ClaudeCode, id);
+        info.cwd = "/p".into();
+        info.name = Some("Tea".into());
+        info.created = Some(-1);
+        info.modified = i64::MAX;
+        (info.message_count, info.entry_count, info.branch_count) = (3, 4, 2);
+        (info.compaction_count, info.finding_count) = (5, 1);
+        (info.tokens, info.cost) = (Some(u64::MAX), Some(0.25));
+        info.first_message = "héllo\n".into();
+        info.size = 77;
+        info
     }
 
     fn read(bytes: &[u8]) -> Option<Known> {

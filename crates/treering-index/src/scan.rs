@@ -32,6 +32,7 @@ pub struct SessionIndex {
 
 /// One more thing known while an index is read.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Step<'a> {
     /// The number of files that were read, of all files.
     pub progress: Progress,
@@ -41,6 +42,7 @@ pub struct Step<'a> {
 
 /// A file or directory that was left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Skipped {
     /// The path of the file or directory.
     pub path: PathBuf,
@@ -52,6 +54,7 @@ pub struct Skipped {
 
 /// The contents of an index.
 #[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Contents {
     /// The sessions, newest first. Of a long name or first message only the beginning.
     pub sessions: Vec<SessionInfo>,

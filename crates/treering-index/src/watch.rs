@@ -36,6 +36,7 @@ pub enum FileChange {
 
 /// Something that happened to a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Event {
     /// The file.
     pub path: PathBuf,

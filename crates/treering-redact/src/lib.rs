@@ -80,6 +80,7 @@ use value::Strength;
 
 /// Options for replacing more than secrets.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct Options {
     /// E-mail addresses.
     pub emails: bool,
@@ -88,6 +89,32 @@ pub struct Options {
     /// Regular expressions and what their findings are called. Where one has a group, what is in the
     /// first is the finding.
     pub patterns: Vec<(String, String)>,
+}
+
+impl Options {
+    /// Returns the defaults.
+    pub fn new() -> Self {
+        Options::default()
+    }
+
+    /// Sets whether e-mail addresses are replaced.
+    #[must_use]
+    pub fn emails(self, emails: bool) -> Self {
+        Options { emails, ..self }
+    }
+
+    /// Sets whether names in home directories are replaced.
+    #[must_use]
+    pub fn home(self, home: bool) -> Self {
+        Options { home, ..self }
+    }
+
+    /// Adds a regular expression and what its findings are called.
+    #[must_use]
+    pub fn with_pattern(mut self, name: impl Into<String>, regex: impl Into<String>) -> Self {
+        self.patterns.push((name.into(), regex.into()));
+        self
+    }
 }
 
 /// A custom pattern that cannot be used.

@@ -2,6 +2,7 @@
 
 /// The findings of a redaction.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Report {
     /// The places, in the order of the file.
     pub places: Vec<Place>,
@@ -11,6 +12,7 @@ pub struct Report {
 
 /// A place at which something was replaced.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Place {
     /// The kind of secret: `github-token`, or the name of a custom pattern.
     pub kind: String,
@@ -28,6 +30,7 @@ pub struct Place {
 
 /// The sum of a kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Sum {
     /// The kind of secret.
     pub kind: String,

@@ -172,7 +172,7 @@ impl<'a> Pieces<'a> {
         };
         for block in message.blocks() {
             match block {
-                Block::Text(text) => self.out.push(Piece { part, tool: tool.clone(), text }),
+                Block::Text { text, .. } => self.out.push(Piece { part, tool: tool.clone(), text }),
                 Block::Thinking { text, .. } => self.add(Part::Thinking, text),
                 Block::ToolCall { name, arguments, .. } => {
                     self.all(Part::Call, arguments.unwrap_or_default(), Some(&name));

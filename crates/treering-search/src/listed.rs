@@ -77,7 +77,7 @@ fn grade(term: &Term, text: &str) -> u32 {
 
 fn is_elsewhere(term: &Term, session: &SessionInfo) -> bool {
     term.is_in(session.agent.name())
-        || term.is_in(&session.id)
+        || term.is_in(session.id.as_str())
         || term.is_in(&session.path.to_string_lossy())
 }
 
@@ -85,29 +85,16 @@ fn is_elsewhere(term: &Term, session: &SessionInfo) -> bool {
 mod tests {
     use super::*;
     use crate::term::Case;
-    use treering::Dialect;
+    use treering::{Dialect, SessionId};
 
     fn session() -> SessionInfo {
-        SessionInfo {
-            path: "/sessions/2026_abc.jsonl".into(),
-            agent: Dialect::Codex,
-            id: "0199-abc".into(),
-            cwd: "/home/me/teapot".into(),
-            name: Some("Fix the kettle".into()),
-            parent_session: None,
-            created: None,
-            modified: 1_000,
-            message_count: 1,
-            entry_count: 1,
-            branch_count: 1,
-            compaction_count: 0,
-            tokens: None,
-            cost: None,
-            finding_count: 0,
-            first_message: "The water\nis cold".into(),
-            size: 0,
-            is_partial: false,
-        }
+        let id = SessionId::of_file("0199-abc");
+        let mut info = SessionInfo::new("/sessions/2026_abc.jsonl", Dialect::Codex, id);
+        info.cwd = "/home/me/teapot".into();
+        info.name = Some("Fix the kettle".into());
+        info.modified = 1_000;
+        info.first_message = "The water\nis cold".into();
+        info
     }
 
     fn rank(text: &str) -> Option<Rank> {

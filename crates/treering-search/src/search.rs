@@ -28,6 +28,7 @@ pub enum Sort {
 
 /// The options of a search.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Options {
     /// In which order sessions come.
     pub sort: Sort,
@@ -43,6 +44,55 @@ pub struct Options {
     pub now: i64,
     /// The number of threads; by default the number of cores.
     pub threads: Option<usize>,
+}
+
+impl Options {
+    /// Returns the defaults.
+    pub fn new() -> Self {
+        Options::default()
+    }
+
+    /// Sets the order of sessions.
+    #[must_use]
+    pub fn sort(self, sort: Sort) -> Self {
+        Options { sort, ..self }
+    }
+
+    /// Sets the largest number of hits of a session that are described.
+    #[must_use]
+    pub fn hits_per_session(self, hits_per_session: usize) -> Self {
+        Options { hits_per_session, ..self }
+    }
+
+    /// Sets whether hits beyond those are counted.
+    #[must_use]
+    pub fn counts_all(self, counts_all: bool) -> Self {
+        Options { counts_all, ..self }
+    }
+
+    /// Sets the number of described hits after which the search ends.
+    #[must_use]
+    pub fn max_hits(self, max_hits: usize) -> Self {
+        Options { max_hits, ..self }
+    }
+
+    /// Sets about how many columns a snippet has.
+    #[must_use]
+    pub fn snippet_width(self, snippet_width: usize) -> Self {
+        Options { snippet_width, ..self }
+    }
+
+    /// Sets the time that relative times count from, in Unix milliseconds.
+    #[must_use]
+    pub fn now(self, now: i64) -> Self {
+        Options { now, ..self }
+    }
+
+    /// Sets the number of threads.
+    #[must_use]
+    pub fn threads(self, threads: usize) -> Self {
+        Options { threads: Some(threads), ..self }
+    }
 }
 
 impl Default for Options {
@@ -77,6 +127,7 @@ pub enum Found {
 
 /// The totals of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Summary {
     /// Files looked at.
     pub files: usize,

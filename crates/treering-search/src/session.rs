@@ -11,6 +11,7 @@ use treering::{Entry, EntryId, Kind, Result, Role, Session};
 
 /// The hits in a session.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct SessionHits {
     /// The session.
     pub info: SessionInfo,
@@ -24,6 +25,7 @@ pub struct SessionHits {
 
 /// An entry that is what is searched for.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Hit {
     /// The entry; `None` if it is the session's name, where no entry holds that.
     pub entry: Option<EntryId>,

@@ -9,6 +9,7 @@ use unicode_width::UnicodeWidthStr;
 /// A line of an entry's text, blanks run together. It is as hostile as the text: the caller makes
 /// it harmless, piece by piece.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Snippet {
     /// The line.
     pub text: String,

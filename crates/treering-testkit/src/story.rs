@@ -330,7 +330,7 @@ fn forks_go_to_any_store(open: &impl Fn() -> Arc<dyn Store>) {
     origin.append(Message::assistant("acme", "m", "b")).expect("append");
     for dialect in [Dialect::Pi, Dialect::Omp, Dialect::Chimera] {
         for target in [&memory, &store] {
-            let options = ForkOptions { dialect: Some(dialect), ..ForkOptions::default() };
+            let options = ForkOptions::new().dialect(dialect);
             let fork = origin.fork_into(target, &first, options).expect("fork");
             assert_eq!(fork.dialect(), dialect);
             let again = Session::open_in(target, &fork.id(), OpenOptions::new()).expect("open");
@@ -341,7 +341,7 @@ fn forks_go_to_any_store(open: &impl Fn() -> Arc<dyn Store>) {
             let reread = Session::open_in(target, &fork.id(), OpenOptions::new()).expect("open");
             assert_eq!(reread.name().as_deref(), Some("a fork"), "{dialect}");
             // And back.
-            let options = ForkOptions { dialect: Some(Dialect::Pi), ..ForkOptions::default() };
+            let options = ForkOptions::new().dialect(Dialect::Pi);
             let back = reread.fork_into(&store, Position::Leaf, options).expect("fork back");
             assert_eq!(back.context().expect("context").messages.len(), 3);
             store.remove(&back.id()).expect("remove");

@@ -19,9 +19,8 @@ fn main() -> Result<(), Error> {
     let path = std::env::args().nth(1).unwrap_or_else(|| "messages.jsonl".to_owned());
     let session = Session::create_at(path, "/project", Default::default())?;
     let answer = || AssistantMessage::new("anthropic-messages", "anthropic", "claude-sonnet-4-5");
-    let cost = TokenCost { input: 0.003, output: 0.0015, total: 0.0045, ..TokenCost::default() };
-    let priced = TokenUsage { input: 1000, output: 100, cost: Some(cost), ..TokenUsage::default() };
-    let unpriced = TokenUsage { input: 20, cache_read: 300, output: 7, ..TokenUsage::default() };
+    let priced = TokenUsage::new(1000, 100).cost(TokenCost::new(0.003, 0.0015));
+    let unpriced = TokenUsage::new(20, 7).cache_read(300);
 
     session.append(NewEntry::model_change("anthropic", "claude-sonnet-4-5"))?;
     session.append(NewEntry::thinking_level_change("high"))?;

@@ -44,13 +44,14 @@ pub struct Catalog {
 
 /// A session in a list.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct SessionInfo {
     /// The session's file.
     pub path: PathBuf,
     /// The dialect of the session.
     pub agent: Dialect,
     /// Its id.
-    pub id: String,
+    pub id: SessionId,
     /// The project it belongs to.
     pub cwd: String,
     /// Its name.
@@ -165,7 +166,7 @@ impl Catalog {
         files.sort();
         let wanted = options.session.id.as_ref();
         let is_wanted = |header: &Header| {
-            belongs(&header.cwd, &cwd) && wanted.is_none_or(|id| id.as_str() == header.id)
+            belongs(&header.cwd, &cwd) && wanted.is_none_or(|id| *id == header.id)
         };
         for (_, path) in files.into_iter().rev() {
             if read_header(&path).is_some_and(|header| is_wanted(&header)) {
@@ -424,6 +425,32 @@ fn describe_loaded(
     Ok((info, view))
 }
 
+impl SessionInfo {
+    /// Returns what is known about a session without reading it: everything else is empty or zero.
+    pub fn new(path: impl Into<PathBuf>, agent: Dialect, id: SessionId) -> Self {
+        SessionInfo {
+            path: path.into(),
+            agent,
+            id,
+            cwd: String::new(),
+            name: None,
+            parent_session: None,
+            created: None,
+            modified: 0,
+            message_count: 0,
+            entry_count: 0,
+            branch_count: 0,
+            compaction_count: 0,
+            tokens: None,
+            cost: None,
+            finding_count: 0,
+            first_message: String::new(),
+            size: 0,
+            is_partial: false,
+        }
+    }
+}
+
 impl Session {
     /// Returns what a list shows of this session, without its tokens and cost: see
     /// [`stats`](Session::stats).
@@ -465,9 +492,6 @@ fn describe(
     }
     let modified = last.or_else(|| header.created()).unwrap_or_else(|| file_time(path));
     Ok(SessionInfo {
-        path: path.to_owned(),
-        agent,
-        id: header.id.clone(),
         cwd: header.cwd.clone(),
         name: tree.name().map(str::to_owned),
         parent_session: header.parent_session.clone(),
@@ -477,12 +501,10 @@ fn describe(
         entry_count: tree.len(),
         branch_count: usage::branch_count(tree, leaf),
         compaction_count,
-        tokens: None,
-        cost: None,
         finding_count: findings,
         first_message: first_message(view)?,
         size,
-        is_partial: false,
+        ..SessionInfo::new(path, agent, header.id.clone())
     })
 }
 

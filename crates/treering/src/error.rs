@@ -129,14 +129,14 @@ pub enum Error {
     #[error("{}: the session's file was deleted", .0.display())]
     Deleted(PathBuf),
     /// The session's file was replaced by another session while it was open. Nothing was written.
-    #[error("{}: the file holds another session now: {found:?} instead of {expected:?}", path.display())]
+    #[error("{}: the file holds another session now: {:?} instead of {:?}", path.display(), found.as_str(), expected.as_str())]
     Replaced {
         /// The file.
         path: PathBuf,
         /// The id of the session that is open.
-        expected: String,
+        expected: SessionId,
         /// The id of the session that the file holds.
-        found: String,
+        found: SessionId,
     },
     /// The session's name is in a title line that does not have the form and length in which it can be
     /// overwritten, so that it cannot be changed.

@@ -26,7 +26,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Choices for a fork. All have defaults.
+///
+/// ```
+/// use treering::{Dialect, ForkOptions, SessionId};
+/// let options = ForkOptions::new().dialect(Dialect::Chimera).id(SessionId::new("second-try")?);
+/// assert_eq!(options.dialect, Some(Dialect::Chimera));
+/// # Ok::<(), treering::Error>(())
+/// ```
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct ForkOptions {
     /// The new session's directory. By default that of the source, if the fork is in the source's
     /// dialect, else the project's directory below [`root`](ForkOptions::root).
@@ -47,6 +55,55 @@ pub struct ForkOptions {
     pub creation: Creation,
     /// The durability of appends to the new session.
     pub durability: Durability,
+}
+
+impl ForkOptions {
+    /// Returns the defaults.
+    pub fn new() -> Self {
+        ForkOptions::default()
+    }
+
+    /// Sets the directory of the new session.
+    #[must_use]
+    pub fn dir(self, dir: impl Into<PathBuf>) -> Self {
+        ForkOptions { dir: Some(dir.into()), ..self }
+    }
+
+    /// Sets the root directory of the caller's own sessions.
+    #[must_use]
+    pub fn root(self, root: impl Into<PathBuf>) -> Self {
+        ForkOptions { root: Some(root.into()), ..self }
+    }
+
+    /// Sets the dialect of the new session.
+    #[must_use]
+    pub fn dialect(self, dialect: Dialect) -> Self {
+        ForkOptions { dialect: Some(dialect), ..self }
+    }
+
+    /// Sets the project of the new session.
+    #[must_use]
+    pub fn cwd(self, cwd: impl Into<PathBuf>) -> Self {
+        ForkOptions { cwd: Some(cwd.into()), ..self }
+    }
+
+    /// Sets the id of the new session.
+    #[must_use]
+    pub fn id(self, id: SessionId) -> Self {
+        ForkOptions { id: Some(id), ..self }
+    }
+
+    /// Sets when the new session's file is created.
+    #[must_use]
+    pub fn creation(self, creation: Creation) -> Self {
+        ForkOptions { creation, ..self }
+    }
+
+    /// Sets the durability of appends to the new session.
+    #[must_use]
+    pub fn durability(self, durability: Durability) -> Self {
+        ForkOptions { durability, ..self }
+    }
 }
 
 impl Session {
@@ -173,7 +230,7 @@ impl<'a> Fork<'a> {
                 None => return Err(Error::NoForkDirectory { from: own, to: dialect }),
             },
         };
-        let name = location::file_name(&header.timestamp, &header.id);
+        let name = location::file_name(&header.timestamp, header.id.as_str());
         let target = directory.map(|directory| Target::File(directory.join(name)));
         Ok(Fork { source, loaded, from, extent, header, dialect, target, creation, durability })
     }
@@ -340,7 +397,7 @@ impl<'a> Fork<'a> {
             return Err(Error::Unfaithful("it has other entries".into()));
         }
         let tree = from.view.tree();
-        for end in tree.leaves().iter().rev().take(ENDS) {
+        for end in tree.conversation().leaves().iter().rev().take(ENDS) {
             let (view, leaf) = (from.view.clone(), tree.row(end.as_str()));
             to.leaf = to.view.tree().row(end.as_str());
             SessionAt { view, header: from.header, leaf }.compare(&to)?;

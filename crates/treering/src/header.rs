@@ -8,10 +8,18 @@ use std::path::Path;
 pub const VERSION: u64 = 3;
 
 /// A session's header.
+///
+/// ```
+/// use treering::Session;
+/// let header = Session::in_memory("/project").header();
+/// assert_eq!((header.version, header.cwd.as_str()), (3, "/project"));
+/// assert_eq!(header.get("type"), Some(&b"\"session\""[..]));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Header {
-    /// The session's id.
-    pub id: String,
+    /// The session's id; empty if the file has none and its name is unknown.
+    pub id: SessionId,
     /// The version in the file. 3 if the file has none but is a tree.
     pub version: u64,
     /// When the session was created, as written.
@@ -46,18 +54,19 @@ impl Header {
             field("parentSession", parent);
         }
         raw.push(b'}');
-        let (id, parent_session) = (id.to_string(), parent.map(str::to_owned));
+        let (id, parent_session) = (id.clone(), parent.map(str::to_owned));
         Header { id, timestamp, cwd, parent_session, raw, ..Header::unknown() }
     }
 
     /// Returns the header of another agent's session: what its codec read in `raw`.
-    pub(crate) fn foreign(id: String, timestamp: String, cwd: String, raw: &[u8]) -> Self {
+    pub(crate) fn foreign(id: &str, timestamp: String, cwd: String, raw: &[u8]) -> Self {
+        let id = SessionId::of_file(id);
         Header { id, timestamp, cwd, raw: raw.to_vec(), ..Header::unknown() }
     }
 
     /// Stands for a header that is not there.
     pub(crate) fn unknown() -> Self {
-        let (id, timestamp, cwd) = (String::new(), String::new(), String::new());
+        let (id, timestamp, cwd) = (SessionId::of_file(""), String::new(), String::new());
         let (version, raw, parent_session) = (VERSION, b"{}".to_vec(), None);
         let (title, declared, is_named_by_file) = (None, version, false);
         Header {
@@ -77,13 +86,13 @@ impl Header {
     pub(crate) fn take_id_of(&mut self, path: &Path) {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let stem = name.strip_suffix(".zst").unwrap_or(&name);
-        self.id = stem.strip_suffix(".jsonl").unwrap_or(stem).to_owned();
+        self.id = SessionId::of_file(stem.strip_suffix(".jsonl").unwrap_or(stem));
         self.is_named_by_file = true;
     }
 
     /// Returns the id that the header itself states; empty if it states none.
     pub(crate) fn own_id(&self) -> &str {
-        if self.is_named_by_file { "" } else { &self.id }
+        if self.is_named_by_file { "" } else { self.id.as_str() }
     }
 
     /// Reads a header line. A header may lack its id, if version and project say that it is one: then
@@ -97,7 +106,7 @@ impl Header {
             None => text("cwd").filter(|_| version > 0).map(|_| String::new())?,
         };
         Some(Header {
-            id,
+            id: SessionId::of_file(&id),
             version,
             declared: version,
             timestamp: text("timestamp").unwrap_or_default(),

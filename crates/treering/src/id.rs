@@ -153,8 +153,10 @@ impl SessionId {
         SessionId(text.into()).checked()
     }
 
-    /// Creates the id that a file has, which may be any text.
-    pub(crate) fn of_file(text: &str) -> Self {
+    /// Creates the id of a session that exists, which may be any text. A new session cannot be
+    /// created with one that [`new`](SessionId::new) refuses.
+    pub fn of_file(text: impl AsRef<str>) -> Self {
+        let text = text.as_ref();
         SessionId(text.into())
     }
 
@@ -178,6 +180,11 @@ impl SessionId {
     /// Returns the id as text.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// Returns whether the session has no id.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 }
 

@@ -8,7 +8,7 @@ use treering::{EntryId, Message, Session, SessionId};
 fn a_message_is_serialized_as_the_object_that_it_is() {
     let answer = AssistantMessage::new("openai-completions", "acme", "m1")
         .with_text("Yes.")
-        .with_usage(TokenUsage { input: 3, ..TokenUsage::default() })
+        .with_usage(TokenUsage::new(3, 0))
         .with_timestamp(7);
     let value = serde_json::to_value(&answer).unwrap();
     assert_eq!(value, serde_json::from_slice::<Value>(answer.clone().build().as_json()).unwrap());

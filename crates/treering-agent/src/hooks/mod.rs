@@ -1,6 +1,6 @@
 //! Hooks, through which extensions take part in the operations of a session.
 //!
-//! [`Hooks`] is what an extension implements, any part of it; [`HookRunner`] is what a session calls.
+//! [`Hooks`] is what an extension implements, any part of it; `HookRunner` is what a session calls.
 //! Questions (`session_before_…`, `session_compacting`) are asked before anything has changed and may
 //! be answered; facts (all others) have happened. Handlers are called in the order of registration,
 //! one after the other. The first that cancels ends the question at once; otherwise the last answer
@@ -8,7 +8,7 @@
 //! [`Event::HookFailed`] and counts as not having answered.
 //!
 //! Every event is also broadcast, before the handlers are called, to all
-//! [subscribers](HookRunner::subscribe): user interfaces observe, they do not take part.
+//! [subscribers](crate::AgentSession::subscribe): user interfaces observe, they do not take part.
 
 mod payload;
 mod runner;
@@ -19,8 +19,7 @@ pub use payload::{
     ForkPosition, InfoChanged, Shutdown, Start, StartReason, StreamDelta, SuppliedSummary, Switch,
     SwitchReason, ToolFinished, ToolStarted, TreeMove, TreeOverride, TurnFinished, TurnStarted,
 };
-pub(crate) use runner::AnswerStream;
-pub use runner::{HookOutcome, HookRunner};
+pub(crate) use runner::{AnswerStream, HookOutcome, HookRunner};
 
 use std::pin::Pin;
 use tokio_util::sync::CancellationToken;

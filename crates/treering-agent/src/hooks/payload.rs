@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use treering::compaction::Prepared;
-use treering::{Entry, EntryId, Session};
+use treering::{Entry, EntryId, Session, SessionId};
 
 /// The reason for which a session started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,11 +24,12 @@ pub enum StartReason {
 
 /// A session was created or opened.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Start {
     /// The reason.
     pub reason: StartReason,
     /// The id of the session.
-    pub session: String,
+    pub session: SessionId,
     /// Its file; `None` in memory.
     pub file: Option<PathBuf>,
 }
@@ -45,6 +46,7 @@ pub enum SwitchReason {
 
 /// Another session is about to take this one's place.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct BeforeSwitch {
     /// The reason.
     pub reason: SwitchReason,
@@ -54,13 +56,14 @@ pub struct BeforeSwitch {
 
 /// Another session has taken its place.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Switch {
     /// The reason.
     pub reason: SwitchReason,
     /// The file of the session that was left.
     pub previous: Option<PathBuf>,
     /// The session that is active now.
-    pub session: String,
+    pub session: SessionId,
 }
 
 /// The end of a fork.
@@ -74,6 +77,7 @@ pub enum ForkPosition {
 
 /// The session is about to be forked.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct BeforeFork {
     /// The entry.
     pub entry: EntryId,
@@ -85,17 +89,19 @@ pub struct BeforeFork {
 
 /// The session has been forked.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Fork {
     /// The file of the session that was forked.
     pub previous: Option<PathBuf>,
     /// The fork.
-    pub session: String,
+    pub session: SessionId,
     /// Whether no new file was made: the fork of a session in memory has taken its place.
     pub in_place: bool,
 }
 
 /// The leaf is about to move.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct BeforeTree {
     /// The session, to read from.
     pub session: Arc<Session>,
@@ -120,6 +126,7 @@ pub struct BeforeTree {
 
 /// A summary a handler supplies.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SuppliedSummary {
     /// The text.
     pub text: String,
@@ -127,8 +134,22 @@ pub struct SuppliedSummary {
     pub details: Option<Vec<u8>>,
 }
 
+impl SuppliedSummary {
+    /// Creates a summary without details.
+    pub fn new(text: impl Into<String>) -> Self {
+        SuppliedSummary { text: text.into(), details: None }
+    }
+
+    /// Sets JSON to keep with the summary.
+    #[must_use]
+    pub fn details(self, details: impl Into<Vec<u8>>) -> Self {
+        SuppliedSummary { details: Some(details.into()), ..self }
+    }
+}
+
 /// Changes to the move of the leaf. A field that is `None` stays as it was.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TreeOverride {
     /// The summary; used only if the user wanted one.
     pub summary: Option<SuppliedSummary>,
@@ -140,8 +161,40 @@ pub struct TreeOverride {
     pub label: Option<String>,
 }
 
+impl TreeOverride {
+    /// Returns the defaults.
+    pub fn new() -> Self {
+        TreeOverride::default()
+    }
+
+    /// Supplies the summary.
+    #[must_use]
+    pub fn summary(self, summary: SuppliedSummary) -> Self {
+        TreeOverride { summary: Some(summary), ..self }
+    }
+
+    /// Sets other instructions.
+    #[must_use]
+    pub fn custom_instructions(self, custom_instructions: impl Into<String>) -> Self {
+        TreeOverride { custom_instructions: Some(custom_instructions.into()), ..self }
+    }
+
+    /// Sets whether the instructions replace the usual ones.
+    #[must_use]
+    pub fn replace_instructions(self, replace_instructions: bool) -> Self {
+        TreeOverride { replace_instructions: Some(replace_instructions), ..self }
+    }
+
+    /// Sets another label.
+    #[must_use]
+    pub fn label(self, label: impl Into<String>) -> Self {
+        TreeOverride { label: Some(label.into()), ..self }
+    }
+}
+
 /// The leaf has moved.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct TreeMove {
     /// The new leaf; `None` before the first entry.
     pub new_leaf: Option<EntryId>,
@@ -168,6 +221,7 @@ pub enum CompactReason {
 
 /// The session is about to be compacted.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct BeforeCompact {
     /// The session, to read from.
     pub session: Arc<Session>,
@@ -181,6 +235,7 @@ pub struct BeforeCompact {
 
 /// The compaction a handler supplies.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CompactOverride {
     /// The summary.
     pub summary: SuppliedSummary,
@@ -188,8 +243,22 @@ pub struct CompactOverride {
     pub first_kept: Option<EntryId>,
 }
 
+impl CompactOverride {
+    /// Creates a compaction that keeps what was planned.
+    pub fn new(summary: SuppliedSummary) -> Self {
+        CompactOverride { summary, first_kept: None }
+    }
+
+    /// Sets another first entry to keep.
+    #[must_use]
+    pub fn first_kept(self, first_kept: EntryId) -> Self {
+        CompactOverride { first_kept: Some(first_kept), ..self }
+    }
+}
+
 /// The summarizer is about to be asked.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Compacting {
     /// The reason.
     pub reason: CompactReason,
@@ -199,6 +268,7 @@ pub struct Compacting {
 
 /// Changes to the request to the summarizer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CompactingOverride {
     /// Instructions in place of the usual ones.
     pub prompt: Option<String>,
@@ -206,8 +276,29 @@ pub struct CompactingOverride {
     pub context: Vec<String>,
 }
 
+impl CompactingOverride {
+    /// Returns the defaults.
+    pub fn new() -> Self {
+        CompactingOverride::default()
+    }
+
+    /// Sets instructions in place of the usual ones.
+    #[must_use]
+    pub fn prompt(self, prompt: impl Into<String>) -> Self {
+        CompactingOverride { prompt: Some(prompt.into()), ..self }
+    }
+
+    /// Adds a text that the summarizer should know of.
+    #[must_use]
+    pub fn with_context(mut self, text: impl Into<String>) -> Self {
+        self.context.push(text.into());
+        self
+    }
+}
+
 /// The session has been compacted.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Compact {
     /// The reason.
     pub reason: CompactReason,
@@ -219,6 +310,7 @@ pub struct Compact {
 
 /// The session could not be compacted, and nothing was written.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct CompactFailed {
     /// The reason for the compaction.
     pub reason: CompactReason,
@@ -230,6 +322,7 @@ pub struct CompactFailed {
 
 /// The session's name has changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct InfoChanged {
     /// The name; `None` if it was taken away.
     pub name: Option<String>,
@@ -237,13 +330,15 @@ pub struct InfoChanged {
 
 /// The session is about to be closed.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Shutdown {
     /// The id of the session.
-    pub session: String,
+    pub session: SessionId,
 }
 
 /// A turn has begun: the user's message is recorded.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct TurnStarted {
     /// The entry of the user's message.
     pub question: EntryId,
@@ -251,6 +346,7 @@ pub struct TurnStarted {
 
 /// An answer was recorded, complete or not.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct AnswerRecorded {
     /// The entry of the answer.
     pub entry: EntryId,
@@ -260,6 +356,7 @@ pub struct AnswerRecorded {
 
 /// The leaf was moved back before a failed answer, and the model is asked again after a pause.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct AnswerRewound {
     /// The entry of the failed answer, which stays in the file.
     pub failed: EntryId,
@@ -275,6 +372,7 @@ pub struct AnswerRewound {
 
 /// A tool call has begun.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct ToolStarted {
     /// The id of the call.
     pub call: String,
@@ -286,6 +384,7 @@ pub struct ToolStarted {
 
 /// The result of a tool call was recorded.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct ToolFinished {
     /// The id of the call.
     pub call: String,
@@ -299,6 +398,7 @@ pub struct ToolFinished {
 
 /// A turn has ended.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct TurnFinished {
     /// The entry of the last answer.
     pub answer: EntryId,

@@ -22,7 +22,7 @@ type Handlers = [(Arc<str>, Arc<dyn Hooks>)];
 
 /// The answer of the handlers to a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum HookOutcome<T> {
+pub(crate) enum HookOutcome<T> {
     /// Go ahead; with the last answer, if there was one.
     Proceed(Option<T>),
     /// A handler canceled the operation.
@@ -35,7 +35,7 @@ pub enum HookOutcome<T> {
 }
 
 /// Calls the handlers of a session and broadcasts its events.
-pub struct HookRunner {
+pub(crate) struct HookRunner {
     handlers: RwLock<Arc<Handlers>>,
     events: broadcast::Sender<Event>,
     deltas: broadcast::Sender<StreamDelta>,
@@ -85,7 +85,7 @@ impl AnswerStream {
 macro_rules! facts {
     ($($(#[$doc:meta])* $hook:ident: $variant:ident($payload:ty);)*) => {$(
         $(#[$doc])*
-        pub async fn $hook(&self, payload: $payload) {
+        pub(crate) async fn $hook(&self, payload: $payload) {
             let (payload, handlers) = (Arc::new(payload), self.handlers());
             let event = Event::$variant(payload.clone());
             self.tell(&handlers, event, |hooks| hooks.$hook(&payload)).await;
@@ -96,7 +96,7 @@ macro_rules! facts {
 macro_rules! questions {
     ($($(#[$doc:meta])* $hook:ident: $variant:ident($payload:ty) -> $answer:ty;)*) => {$(
         $(#[$doc])*
-        pub async fn $hook(
+        pub(crate) async fn $hook(
             &self,
             payload: $payload,
             abort: &CancellationToken,
@@ -112,7 +112,7 @@ impl HookRunner {
     /// Adds handlers, which are called after those registered before. `name` identifies them in
     /// reports. Handlers may be added at any time; an event whose handlers are being called at that
     /// moment does not reach the new ones.
-    pub fn register(&self, name: impl Into<Arc<str>>, hooks: Arc<dyn Hooks>) {
+    pub(crate) fn register(&self, name: impl Into<Arc<str>>, hooks: Arc<dyn Hooks>) {
         let mut handlers = self.handlers.write().unwrap_or_else(PoisonError::into_inner);
         let added = std::iter::once((name.into(), hooks));
         *handlers = handlers.iter().cloned().chain(added).collect();
@@ -125,13 +125,13 @@ impl HookRunner {
     /// Returns a receiver of all events from now on. Streamed text is not among them: see
     /// [`subscribe_deltas`](HookRunner::subscribe_deltas). A subscriber that falls far behind is told
     /// how many events it missed; it never blocks the session.
-    pub fn subscribe(&self) -> broadcast::Receiver<Event> {
+    pub(crate) fn subscribe(&self) -> broadcast::Receiver<Event> {
         self.events.subscribe()
     }
 
     /// Returns a receiver of all text that models stream from now on. It is a channel of its own, so
     /// that a slow reader of text never misses an event.
-    pub fn subscribe_deltas(&self) -> broadcast::Receiver<StreamDelta> {
+    pub(crate) fn subscribe_deltas(&self) -> broadcast::Receiver<StreamDelta> {
         self.deltas.subscribe()
     }
 

@@ -23,6 +23,7 @@ use treering::{Entry, EntryId, NewEntry, Session};
 
 /// Options of a compaction.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct CompactOptions {
     /// Instructions for the summary.
     pub instructions: Option<String>,
@@ -32,6 +33,37 @@ pub struct CompactOptions {
     pub keep_recent_tokens: Option<u64>,
     /// Cancels the compaction.
     pub cancel: CancellationToken,
+}
+
+impl CompactOptions {
+    /// Returns the defaults.
+    pub fn new() -> Self {
+        CompactOptions::default()
+    }
+
+    /// Sets instructions for the summary.
+    #[must_use]
+    pub fn instructions(self, instructions: impl Into<String>) -> Self {
+        CompactOptions { instructions: Some(instructions.into()), ..self }
+    }
+
+    /// Sets the reason that handlers and observers are told.
+    #[must_use]
+    pub fn reason(self, reason: CompactReason) -> Self {
+        CompactOptions { reason, ..self }
+    }
+
+    /// Sets about how many tokens to keep.
+    #[must_use]
+    pub fn keep_recent_tokens(self, keep_recent_tokens: u64) -> Self {
+        CompactOptions { keep_recent_tokens: Some(keep_recent_tokens), ..self }
+    }
+
+    /// Sets the token that cancels the compaction.
+    #[must_use]
+    pub fn cancel(self, cancel: CancellationToken) -> Self {
+        CompactOptions { cancel, ..self }
+    }
 }
 
 /// The outcome of a compaction.
@@ -54,6 +86,7 @@ pub enum Compaction {
 
 /// A compaction that was written.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Compacted {
     /// The compaction.
     pub entry: Entry,

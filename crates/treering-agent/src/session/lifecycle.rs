@@ -141,8 +141,7 @@ impl AgentSession {
         let new = new.await?;
         let file = new.path();
         self.put_in_place(new).await;
-        let told =
-            Fork { previous: old.path(), session: self.session().id().to_string(), in_place };
+        let told = Fork { previous: old.path(), session: self.session().id(), in_place };
         self.hooks.session_fork(told).await;
         self.started(StartReason::Fork).await;
         Ok(Forked::Done { file, editor_text })
@@ -160,7 +159,7 @@ impl AgentSession {
 
     /// Calls the handlers of `session_shutdown`. The session stays readable.
     pub async fn shutdown(&self) {
-        self.hooks.session_shutdown(Shutdown { session: self.session().id().to_string() }).await;
+        self.hooks.session_shutdown(Shutdown { session: self.session().id() }).await;
     }
 
     async fn replace(
@@ -182,8 +181,7 @@ impl AgentSession {
             new = look(&old, make) => new?,
         };
         self.put_in_place(new).await;
-        let told =
-            Switch { reason, previous: old.path(), session: self.session().id().to_string() };
+        let told = Switch { reason, previous: old.path(), session: self.session().id() };
         self.hooks.session_switch(told).await;
         let started = match reason {
             SwitchReason::New => StartReason::New,
@@ -238,7 +236,8 @@ impl NewSessionPlace {
     fn fork(self, old: &Session, leaf: &EntryId) -> Result<Session, treering::Error> {
         let CreateOptions { creation, durability, .. } = old.create_options();
         let root = self.root;
-        let options = ForkOptions { root, creation, durability, ..Default::default() };
+        let mut options = ForkOptions::new().creation(creation).durability(durability);
+        options.root = root;
         match &self.store {
             Some(store) => old.fork_into(store, leaf, options),
             None => old.fork(leaf, options),

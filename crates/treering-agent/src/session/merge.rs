@@ -15,6 +15,7 @@ use treering::{Entry, EntryId};
 
 /// Options of a merge.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct MergeOptions {
     /// Whether the messages themselves are copied, instead of a summary of them.
     pub full: bool,
@@ -22,6 +23,31 @@ pub struct MergeOptions {
     pub custom_instructions: Option<String>,
     /// Cancels the merge.
     pub cancel: CancellationToken,
+}
+
+impl MergeOptions {
+    /// Returns the defaults.
+    pub fn new() -> Self {
+        MergeOptions::default()
+    }
+
+    /// Sets whether the messages themselves are copied, instead of a summary of them.
+    #[must_use]
+    pub fn full(self, full: bool) -> Self {
+        MergeOptions { full, ..self }
+    }
+
+    /// Sets instructions for the summary.
+    #[must_use]
+    pub fn custom_instructions(self, custom_instructions: impl Into<String>) -> Self {
+        MergeOptions { custom_instructions: Some(custom_instructions.into()), ..self }
+    }
+
+    /// Sets the token that cancels the merge.
+    #[must_use]
+    pub fn cancel(self, cancel: CancellationToken) -> Self {
+        MergeOptions { cancel, ..self }
+    }
 }
 
 /// The outcome of a merge.
@@ -37,6 +63,7 @@ pub enum MergeOutcome {
 
 /// A merge that was written.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct MergedBranch {
     /// The summary, or the record of the copies: the new leaf, unless the leaf was moved to another
     /// branch while the summary was being written.
@@ -95,8 +122,8 @@ impl AgentSession {
             };
             let spent = usage.as_ref().map(Usage::to_json);
             let text = plan.compose(&text);
-            let summary =
-                MergeSummary { text: &text, usage: spent.as_deref(), ..Default::default() };
+            let mut summary = MergeSummary::new(&text);
+            summary.usage = spent.as_deref();
             let entry = plan.entry(summary)?;
             let attached = Late::Reply.attach(&session, plan.into.as_ref(), &entry)?;
             (attached.id, Vec::new(), usage)

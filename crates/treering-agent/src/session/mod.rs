@@ -50,6 +50,7 @@ use treering::{Context, EntryId, NewEntry, Session};
 
 /// Settings of an agent's sessions.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct AgentSettings {
     /// The threshold of compactions, and the amount that they keep.
     pub compaction: CompactionSettings,
@@ -64,6 +65,50 @@ pub struct AgentSettings {
     pub sessions_root: Option<PathBuf>,
     /// Turns with a model.
     pub turn: TurnSettings,
+}
+
+impl AgentSettings {
+    /// Returns the defaults.
+    pub fn new() -> Self {
+        AgentSettings::default()
+    }
+
+    /// Sets when to compact, and how much to keep.
+    #[must_use]
+    pub fn compaction(self, compaction: CompactionSettings) -> Self {
+        AgentSettings { compaction, ..self }
+    }
+
+    /// Sets the part of the summarizer's window that a branch summary must leave free, in tokens.
+    #[must_use]
+    pub fn branch_reserve_tokens(self, branch_reserve_tokens: u64) -> Self {
+        AgentSettings { branch_reserve_tokens, ..self }
+    }
+
+    /// Sets the window of the agent's model, in tokens.
+    #[must_use]
+    pub fn context_window(self, context_window: u64) -> Self {
+        AgentSettings { context_window, ..self }
+    }
+
+    /// Sets the window of one model, named `provider/model`, in tokens.
+    #[must_use]
+    pub fn context_window_of(mut self, name: impl Into<String>, window: u64) -> Self {
+        self.context_windows.insert(name.into(), window);
+        self
+    }
+
+    /// Sets the root directory of the agent's own sessions.
+    #[must_use]
+    pub fn sessions_root(self, sessions_root: impl Into<PathBuf>) -> Self {
+        AgentSettings { sessions_root: Some(sessions_root.into()), ..self }
+    }
+
+    /// Sets how turns with a model run.
+    #[must_use]
+    pub fn turn(self, turn: TurnSettings) -> Self {
+        AgentSettings { turn, ..self }
+    }
 }
 
 impl Default for AgentSettings {
@@ -262,7 +307,7 @@ impl AgentSession {
     async fn started(&self, reason: StartReason) {
         let session = self.session();
         let (id, file) = (session.id(), session.path());
-        self.hooks.session_start(Start { reason, session: id.to_string(), file }).await;
+        self.hooks.session_start(Start { reason, session: id, file }).await;
     }
 }
 

@@ -14,6 +14,7 @@ use treering::{Entry, EntryId, NewEntry, Role, Session};
 
 /// Options of [`AgentSession::navigate`].
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct NavigateOptions {
     /// Whether the target itself becomes the leaf, whatever it is. By default a user message is left
     /// out, so that it can be edited and sent again.
@@ -30,6 +31,49 @@ pub struct NavigateOptions {
     pub label: Option<String>,
     /// Cancels the navigation.
     pub cancel: CancellationToken,
+}
+
+impl NavigateOptions {
+    /// Returns the defaults.
+    pub fn new() -> Self {
+        NavigateOptions::default()
+    }
+
+    /// Sets whether the summarizer is asked for a summary of the branch that is left.
+    #[must_use]
+    pub fn summarize(self, summarize: bool) -> Self {
+        NavigateOptions { summarize, ..self }
+    }
+
+    /// Sets a summary that exists already.
+    #[must_use]
+    pub fn given_summary(self, given_summary: impl Into<String>) -> Self {
+        NavigateOptions { given_summary: Some(given_summary.into()), ..self }
+    }
+
+    /// Sets instructions for the summarizer.
+    #[must_use]
+    pub fn custom_instructions(self, custom_instructions: impl Into<String>) -> Self {
+        NavigateOptions { custom_instructions: Some(custom_instructions.into()), ..self }
+    }
+
+    /// Sets whether the instructions replace the usual ones.
+    #[must_use]
+    pub fn replace_instructions(self, replace_instructions: bool) -> Self {
+        NavigateOptions { replace_instructions, ..self }
+    }
+
+    /// Sets a label for the summary, or for the target if there is no summary.
+    #[must_use]
+    pub fn label(self, label: impl Into<String>) -> Self {
+        NavigateOptions { label: Some(label.into()), ..self }
+    }
+
+    /// Sets the token that cancels the navigation.
+    #[must_use]
+    pub fn cancel(self, cancel: CancellationToken) -> Self {
+        NavigateOptions { cancel, ..self }
+    }
 }
 
 impl NavigateOptions {
@@ -57,6 +101,7 @@ pub enum Navigation {
 
 /// A completed move of the leaf.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Moved {
     /// The new leaf; `None` before the first entry.
     pub new_leaf: Option<EntryId>,
@@ -129,19 +174,29 @@ impl AgentSession {
         self.run_navigation(guard, session, pending).await
     }
 
-    /// Navigates to an entry, or to the previous user message, and summarizes the branch that is left,
-    /// whatever [`NavigateOptions::summarize`] says.
+    /// Navigates to an entry and summarizes the branch that is left, whatever
+    /// [`NavigateOptions::summarize`] says.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`navigate`](AgentSession::navigate).
     pub async fn pop(
         &self,
-        entry: Option<&str>,
-        mut options: NavigateOptions,
+        target: impl AsRef<str>,
+        options: NavigateOptions,
     ) -> Result<Navigation, AgentError> {
-        options.summarize = true;
-        let target = match entry {
-            Some(entry) => entry.to_owned(),
-            None => previous_user_message(&self.session())?.to_string(),
-        };
-        self.navigate(target, options).await
+        self.navigate(target, options.summarize(true)).await
+    }
+
+    /// Does the same with the previous user message as the target.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`navigate`](AgentSession::navigate), and [`AgentError::NothingToPop`] if there is no
+    /// earlier message of the user.
+    pub async fn pop_previous(&self, options: NavigateOptions) -> Result<Navigation, AgentError> {
+        let target = previous_user_message(&self.session())?;
+        self.pop(target, options).await
     }
 
     /// Returns the branches of the session, the latest first.

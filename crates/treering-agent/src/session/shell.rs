@@ -31,6 +31,7 @@ pub type OnOutput = Box<dyn FnMut(&str) + Send>;
 
 /// A command that was run and recorded.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct ShellRun {
     /// The entry of the record.
     pub entry: EntryId,

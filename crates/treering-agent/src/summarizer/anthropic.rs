@@ -1,11 +1,11 @@
 //! The Anthropic Messages API, streaming.
 
+use super::Sink;
 use super::calls::{Calls, add_members, check_empty};
 use super::error::SummaryError;
 use super::http::{Concession, Flow, Http, Post, Reader, endpoint, key_header};
 use super::secret::Secret;
 use super::sse::SseEvent;
-use super::{ONE_REQUEST, Sink};
 use crate::chat::{ChatAnswer, ChatFuture, ChatModel, ChatRequest, ChatTurn, ThinkingLevel};
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use serde::Deserialize;
@@ -271,7 +271,7 @@ struct Tokens {
 impl AnthropicReader {
     fn count(&mut self, tokens: Option<Tokens>) {
         let Some(tokens) = tokens else { return };
-        let usage = self.usage.get_or_insert(ONE_REQUEST);
+        let usage = self.usage.get_or_insert(Usage::of_request());
         for (count, told) in [
             (&mut usage.input, tokens.input_tokens),
             (&mut usage.output, tokens.output_tokens),

@@ -84,6 +84,7 @@ enum CommandLine {
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
+#[non_exhaustive]
 pub struct SummarizerConfig {
     /// The summarizer.
     pub provider: Option<Provider>,

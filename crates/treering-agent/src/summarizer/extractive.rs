@@ -13,12 +13,32 @@ use treering::entry::{Block, MessageView};
 
 /// Summaries by quotation, offline.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Extractive {
     /// The largest number of items in a list of the summary. The newest are kept, and the first
     /// request.
     pub max_items: usize,
     /// The number of characters that are quoted of one message or line.
     pub max_quote: usize,
+}
+
+impl Extractive {
+    /// Returns the defaults.
+    pub fn new() -> Self {
+        Extractive::default()
+    }
+
+    /// Sets the largest number of items in a list of the summary.
+    #[must_use]
+    pub fn max_items(self, max_items: usize) -> Self {
+        Extractive { max_items, ..self }
+    }
+
+    /// Sets the number of characters that are quoted of one message or line.
+    #[must_use]
+    pub fn max_quote(self, max_quote: usize) -> Self {
+        Extractive { max_quote, ..self }
+    }
 }
 
 impl Default for Extractive {
@@ -210,7 +230,7 @@ impl Found {
         let mut calls = 0;
         for block in message.blocks() {
             match block {
-                Block::Text(text) => {
+                Block::Text { text, .. } => {
                     lines_with(&text, &DECISIONS, self.max_quote, &mut self.decisions);
                     lines_with(&text, &STEPS, self.max_quote, &mut self.steps);
                     if !text.trim().is_empty() {

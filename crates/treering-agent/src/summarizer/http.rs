@@ -29,6 +29,7 @@ const REFUSAL_LIMIT: usize = 64 << 10;
 
 /// Timeouts.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Timeouts {
     /// For a connection.
     pub connect: Duration,
@@ -38,6 +39,37 @@ pub struct Timeouts {
     pub idle: Duration,
     /// For everything, pauses and further attempts included.
     pub total: Duration,
+}
+
+impl Timeouts {
+    /// Returns the defaults.
+    pub fn new() -> Self {
+        Timeouts::default()
+    }
+
+    /// Sets the time for a connection.
+    #[must_use]
+    pub fn connect(self, connect: Duration) -> Self {
+        Timeouts { connect, ..self }
+    }
+
+    /// Sets the time for the first byte of an answer.
+    #[must_use]
+    pub fn first_byte(self, first_byte: Duration) -> Self {
+        Timeouts { first_byte, ..self }
+    }
+
+    /// Sets the time for each further byte.
+    #[must_use]
+    pub fn idle(self, idle: Duration) -> Self {
+        Timeouts { idle, ..self }
+    }
+
+    /// Sets the time for everything, pauses and further attempts included.
+    #[must_use]
+    pub fn total(self, total: Duration) -> Self {
+        Timeouts { total, ..self }
+    }
 }
 
 impl Default for Timeouts {
@@ -63,6 +95,7 @@ pub enum Proxy {
 
 /// The HTTP client.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct HttpOptions {
     /// The timeouts.
     pub timeouts: Timeouts,
@@ -70,6 +103,31 @@ pub struct HttpOptions {
     pub retry: Retry,
     /// The source of proxies.
     pub proxy: Proxy,
+}
+
+impl HttpOptions {
+    /// Returns the defaults.
+    pub fn new() -> Self {
+        HttpOptions::default()
+    }
+
+    /// Sets the timeouts.
+    #[must_use]
+    pub fn timeouts(self, timeouts: Timeouts) -> Self {
+        HttpOptions { timeouts, ..self }
+    }
+
+    /// Sets the policy of retries.
+    #[must_use]
+    pub fn retry(self, retry: Retry) -> Self {
+        HttpOptions { retry, ..self }
+    }
+
+    /// Sets the proxy.
+    #[must_use]
+    pub fn proxy(self, proxy: Proxy) -> Self {
+        HttpOptions { proxy, ..self }
+    }
 }
 
 /// A client. Clones share connections.

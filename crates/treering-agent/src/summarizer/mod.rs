@@ -71,6 +71,7 @@ pub enum Delta<'a> {
 
 /// Another attempt to get an answer, before its pause.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RetryNotice {
     /// The number of the attempt that follows; the first attempt is number 1.
     pub attempt: u32,
@@ -100,8 +101,8 @@ impl fmt::Display for RetryNotice {
 /// use treering_agent::{CancellationToken, Conversation, Extractive, SummaryRequest, Summarizer};
 /// let summarizer: Box<dyn Summarizer> = Box::new(Extractive::default());
 /// let message = br#"{"role":"user","content":"Fix the parser"}"#.to_vec();
-/// let conversation = Conversation { messages: vec![message], ..Default::default() };
-/// let request = SummaryRequest { conversation, ..Default::default() };
+/// let request = SummaryRequest::new("Be brief.", "[User]: Fix the parser")
+///     .conversation(Conversation::new(vec![message]));
 /// let summary = summarizer.summarize(request, &CancellationToken::new()).await.unwrap();
 /// assert!(summary.text.contains("Fix the parser"));
 /// # });
@@ -124,6 +125,7 @@ pub trait Summarizer: Send + Sync + fmt::Debug {
 
 /// A request for a summary.
 #[derive(Default)]
+#[non_exhaustive]
 pub struct SummaryRequest {
     /// The system prompt.
     pub system: String,
@@ -135,6 +137,31 @@ pub struct SummaryRequest {
     pub max_output_tokens: Option<u64>,
     /// Receives the text as it arrives.
     pub on_delta: Option<OnDelta>,
+}
+
+impl SummaryRequest {
+    /// Creates a request.
+    pub fn new(system: impl Into<String>, user: impl Into<String>) -> Self {
+        SummaryRequest { system: system.into(), user: user.into(), ..SummaryRequest::default() }
+    }
+
+    /// Sets the same conversation as data.
+    #[must_use]
+    pub fn conversation(self, conversation: Conversation) -> Self {
+        SummaryRequest { conversation, ..self }
+    }
+
+    /// Sets the longest answer in tokens.
+    #[must_use]
+    pub fn max_output_tokens(self, max_output_tokens: u64) -> Self {
+        SummaryRequest { max_output_tokens: Some(max_output_tokens), ..self }
+    }
+
+    /// Sets what receives the text as it arrives.
+    #[must_use]
+    pub fn on_delta(self, on_delta: OnDelta) -> Self {
+        SummaryRequest { on_delta: Some(on_delta), ..self }
+    }
 }
 
 impl fmt::Debug for SummaryRequest {
@@ -152,6 +179,7 @@ impl fmt::Debug for SummaryRequest {
 
 /// A conversation as data.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct Conversation {
     /// The messages in treering's own shape, oldest first: [`treering::context::ContextMessage::json`].
     pub messages: Vec<Vec<u8>>,
@@ -161,8 +189,28 @@ pub struct Conversation {
     pub instructions: Option<String>,
 }
 
+impl Conversation {
+    /// Creates a conversation of messages in treering's own shape.
+    pub fn new(messages: Vec<Vec<u8>>) -> Self {
+        Conversation { messages, ..Conversation::default() }
+    }
+
+    /// Sets the summary that an earlier compaction left.
+    #[must_use]
+    pub fn previous_summary(self, previous_summary: impl Into<String>) -> Self {
+        Conversation { previous_summary: Some(previous_summary.into()), ..self }
+    }
+
+    /// Sets the user's focus for the summary.
+    #[must_use]
+    pub fn instructions(self, instructions: impl Into<String>) -> Self {
+        Conversation { instructions: Some(instructions.into()), ..self }
+    }
+}
+
 /// A whole summary.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Summary {
     /// The text, without white space around it; never empty.
     pub text: String,
@@ -174,8 +222,24 @@ pub struct Summary {
     pub provider: String,
 }
 
-/// The usage of one request whose tokens are still to be counted, and whose price no server tells.
-pub(crate) const ONE_REQUEST: Usage = Usage::of_request();
+impl Summary {
+    /// Creates a summary of unknown model and usage.
+    pub fn new(provider: impl Into<String>, text: impl Into<String>) -> Self {
+        Summary { text: text.into(), usage: None, model: None, provider: provider.into() }
+    }
+
+    /// Sets the model that wrote it.
+    #[must_use]
+    pub fn model(self, model: impl Into<String>) -> Self {
+        Summary { model: Some(model.into()), ..self }
+    }
+
+    /// Sets the usage that the server reported.
+    #[must_use]
+    pub fn usage(self, usage: Usage) -> Self {
+        Summary { usage: Some(usage), ..self }
+    }
+}
 
 /// The text as it arrives.
 pub(crate) struct Sink {

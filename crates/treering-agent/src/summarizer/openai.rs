@@ -3,13 +3,13 @@
 //! What they agree on is small, so little is asked of them: usage may be missing, `[DONE]` may be
 //! missing after a reason to finish, and a key is sent only if there is one.
 
+use super::Sink;
 use super::calls::{Calls, add_members, check_empty};
 use super::error::SummaryError;
 use super::http::{Concession, Flow, Http, Post, Reader, endpoint, key_header};
 use super::secret::Secret;
 use super::sse::SseEvent;
 use super::thoughts::Thoughts;
-use super::{ONE_REQUEST, Sink};
 use crate::chat::{ChatAnswer, ChatFuture, ChatModel, ChatRequest, ChatTurn, ThinkingLevel};
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue};
 use serde::Deserialize;
@@ -214,13 +214,11 @@ impl From<Tokens> for Usage {
     fn from(tokens: Tokens) -> Self {
         let cached = tokens.prompt_tokens_details.and_then(|details| details.cached_tokens);
         let cache_read = cached.unwrap_or_default();
-        Usage {
+        Usage::of_request()
             // Here the prompt contains what the cache served.
-            input: tokens.prompt_tokens.unwrap_or_default().saturating_sub(cache_read),
-            output: tokens.completion_tokens.unwrap_or_default(),
-            cache_read,
-            ..ONE_REQUEST
-        }
+            .input(tokens.prompt_tokens.unwrap_or_default().saturating_sub(cache_read))
+            .output(tokens.completion_tokens.unwrap_or_default())
+            .cache_read(cache_read)
     }
 }
 

@@ -12,6 +12,7 @@ type OnRetry = Arc<dyn Fn(&SummaryError, Duration) + Send + Sync>;
 /// The policy of retries after a 408, 429 or 5xx, or a lost connection. A request is not
 /// retried once part of its answer has been shown.
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct Retry {
     /// Further attempts after the first.
     pub retries: u32,
@@ -22,6 +23,40 @@ pub struct Retry {
     pub longest_pause: Duration,
     /// Told of each pause before it begins, for a status line.
     pub on_retry: Option<OnRetry>,
+}
+
+impl Retry {
+    /// Returns the defaults.
+    pub fn new() -> Self {
+        Retry::default()
+    }
+
+    /// Sets the number of further attempts after the first.
+    #[must_use]
+    pub fn retries(self, retries: u32) -> Self {
+        Retry { retries, ..self }
+    }
+
+    /// Sets the first pause.
+    #[must_use]
+    pub fn first_pause(self, first_pause: Duration) -> Self {
+        Retry { first_pause, ..self }
+    }
+
+    /// Sets the longest pause.
+    #[must_use]
+    pub fn longest_pause(self, longest_pause: Duration) -> Self {
+        Retry { longest_pause, ..self }
+    }
+
+    /// Sets a function that is told of each pause before it begins.
+    #[must_use]
+    pub fn on_retry(
+        self,
+        on_retry: impl Fn(&SummaryError, Duration) + Send + Sync + 'static,
+    ) -> Self {
+        Retry { on_retry: Some(Arc::new(on_retry)), ..self }
+    }
 }
 
 impl Default for Retry {

@@ -27,7 +27,7 @@ async fn a_summary_in_pieces_of_one_byte() {
         assert_eq!(summary.model.as_deref(), Some("real-model"));
         let cache_write = if api == Api::Anthropic { 20 } else { 0 };
         let usage =
-            Usage { input: 100, output: 40, cache_read: 30, cache_write, ..Usage::of_request() };
+            Usage::of_request().input(100).output(40).cache_read(30).cache_write(cache_write);
         assert_eq!(summary.usage, Some(usage));
         check_request(api, &server);
     }

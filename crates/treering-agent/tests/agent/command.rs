@@ -19,7 +19,7 @@ fn text(delta: Delta<'_>) -> &str {
 }
 
 fn request(user: &str) -> SummaryRequest {
-    SummaryRequest { system: "Be brief.".into(), user: user.into(), ..Default::default() }
+    SummaryRequest::new("Be brief.", user)
 }
 
 async fn run(command: &Command, user: &str) -> Result<Summary, SummaryError> {

@@ -30,7 +30,7 @@ pub(crate) fn talk(session: &Session, turns: std::ops::RangeInclusive<usize>) ->
 
 /// Keeps the last turn of [`talk`].
 pub(crate) fn keep_a_turn() -> CompactOptions {
-    CompactOptions { keep_recent_tokens: Some(150), ..Default::default() }
+    CompactOptions::new().keep_recent_tokens(150)
 }
 
 pub(crate) fn done(compaction: Result<Compaction, AgentError>) -> Compacted {
@@ -48,7 +48,7 @@ async fn by_hand() {
     let agent = AgentSession::new(session).with_summarizer(summarizer.clone());
     let mut events = agent.subscribe();
     let appends = journal.counts().appends;
-    let options = CompactOptions { instructions: Some("the tests".into()), ..keep_a_turn() };
+    let options = keep_a_turn().instructions("the tests");
     let compacted = done(agent.compact(options).await);
     assert_eq!(journal.counts().appends, appends + 1);
 
@@ -104,19 +104,13 @@ async fn by_hand() {
 
 #[tokio::test]
 async fn past_the_threshold() {
-    let big = ModelSettings { reserve_tokens: Some(10), keep_recent_tokens: None };
-    let compaction = CompactionSettings {
-        reserve_tokens: 100,
-        keep_recent_tokens: 50,
-        overrides: [("acme/big".to_owned(), big)].into(),
-        ..Default::default()
-    };
-    let settings = AgentSettings {
-        compaction,
-        context_window: 1000,
-        context_windows: [("acme/big".to_owned(), 2000)].into(),
-        ..Default::default()
-    };
+    let big = ModelSettings::new().reserve_tokens(10);
+    let compaction =
+        CompactionSettings::new().reserve_tokens(100).keep_recent_tokens(50).model("acme/big", big);
+    let settings = AgentSettings::new()
+        .compaction(compaction)
+        .context_window(1000)
+        .context_window_of("acme/big", 2000);
     // A model's own window and reserve count; the size at the boundary is not past it.
     let cases = [("m1", 900, false), ("m1", 901, true), ("big", 1990, false), ("big", 1991, true)];
     for (model, tokens, is_due) in cases {
@@ -164,7 +158,7 @@ async fn nothing_to_compact() {
     assert!(matches!(agent.compact(keep_a_turn()).await, Ok(Compaction::AlreadyCompacted)));
     assert_eq!((names(&mut events).len(), summarizer.asked().len()), (0, 1));
     // Past the threshold, but with nothing to gain.
-    let settings = AgentSettings { context_window: 1, ..Default::default() };
+    let settings = AgentSettings::new().context_window(1);
     agent.set_settings(settings);
     assert!(agent.compact_if_needed(&CancellationToken::new()).await.unwrap().is_none());
 }
@@ -304,7 +298,7 @@ async fn a_split_turn_is_asked_about_apart() {
             false => vec![Play::Cost("P", 30)],
         });
         let agent = AgentSession::new(session).with_summarizer(summarizer.clone());
-        let options = CompactOptions { keep_recent_tokens: Some(50), ..Default::default() };
+        let options = CompactOptions::new().keep_recent_tokens(50);
         let compacted = done(agent.compact(options).await);
         assert_eq!(compacted.first_kept, rest);
         let raw = json_of(&compacted.entry);
@@ -336,7 +330,7 @@ async fn a_split_turn_is_asked_about_apart() {
         session.append(answer(&long("rest"))).unwrap();
         let bytes = home.bytes();
         let agent = AgentSession::new(session).with_summarizer(Scripted::plays(plays));
-        let options = CompactOptions { keep_recent_tokens: Some(50), ..Default::default() };
+        let options = CompactOptions::new().keep_recent_tokens(50);
         let failed = agent.compact(options).await;
         assert!(matches!(failed, Err(AgentError::Summary(SummaryError::Length))), "{failed:?}");
         assert_eq!(home.bytes(), bytes);

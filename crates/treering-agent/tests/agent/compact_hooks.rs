@@ -8,8 +8,8 @@ use serde_json::json;
 use std::sync::Arc;
 use treering::EntryId;
 use treering_agent::{
-    AgentError, AgentSession, CompactOptions, CompactOverride, CompactingOverride, Compaction,
-    Decision, Event, SummaryError, SuppliedSummary,
+    AgentError, AgentSession, CompactOverride, CompactingOverride, Compaction, Decision, Event,
+    SummaryError, SuppliedSummary,
 };
 
 fn with_extension(extension: Extension) -> (Home, Vec<EntryId>, Arc<Scripted>, AgentSession) {
@@ -23,8 +23,11 @@ fn with_extension(extension: Extension) -> (Home, Vec<EntryId>, Arc<Scripted>, A
 }
 
 fn supplies(text: &str, details: Option<&[u8]>, first_kept: Option<EntryId>) -> Extension {
-    let summary = SuppliedSummary { text: text.into(), details: details.map(<[u8]>::to_vec) };
-    let compact = Decision::Use(CompactOverride { summary, first_kept });
+    let mut summary = SuppliedSummary::new(text);
+    summary.details = details.map(<[u8]>::to_vec);
+    let mut wish = CompactOverride::new(summary);
+    wish.first_kept = first_kept;
+    let compact = Decision::Use(wish);
     Extension { compact, ..Default::default() }
 }
 
@@ -101,9 +104,11 @@ fn rehooked(agent: AgentSession, extension: Extension) -> AgentSession {
 
 #[tokio::test]
 async fn handlers_can_change_what_is_asked() {
-    let wish = |prompt: Option<&str>, context: &[&str]| CompactingOverride {
-        prompt: prompt.map(str::to_owned),
-        context: context.iter().map(|text| text.to_string()).collect(),
+    let wish = |prompt: Option<&str>, context: &[&str]| {
+        let mut wish = CompactingOverride::new();
+        wish.prompt = prompt.map(str::to_owned);
+        wish.context = context.iter().map(|text| text.to_string()).collect();
+        wish
     };
     // (wish, end of the request, whether the usual instructions are there)
     let cases = [
@@ -117,7 +122,7 @@ async fn handlers_can_change_what_is_asked() {
         let compacting = Decision::Use(wish.clone());
         let (_home, _, summarizer, agent) =
             with_extension(Extension { compacting, ..Default::default() });
-        let options = CompactOptions { instructions: Some("own".into()), ..keep_a_turn() };
+        let options = keep_a_turn().instructions("own");
         done(agent.compact(options).await);
         let asked = summarizer.asked();
         assert!(asked[0].user.ends_with(end), "{wish:?}: {}", asked[0].user);

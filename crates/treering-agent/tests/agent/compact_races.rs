@@ -139,8 +139,8 @@ async fn others_that_went_before_the_first_entry_stay_there() {
 #[tokio::test]
 async fn an_automatic_compaction_takes_no_leaf_along() {
     let race = race();
-    let compaction = CompactionSettings { keep_recent_tokens: 1, ..Default::default() };
-    let settings = AgentSettings { compaction, context_window: 1, ..Default::default() };
+    let compaction = CompactionSettings::new().keep_recent_tokens(1);
+    let settings = AgentSettings::new().compaction(compaction).context_window(1);
     race.agent.set_settings(settings);
     let cancel = CancellationToken::new();
     let meanwhile = async {

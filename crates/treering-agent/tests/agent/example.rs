@@ -23,7 +23,7 @@ use treering_agent::{
 fn hurry(agent: AgentSession) -> AgentSession {
     let mut settings = AgentSettings::clone(&agent.settings());
     settings.turn.retry_pause = Duration::ZERO;
-    settings.compaction = CompactionSettings { keep_recent_tokens: 1, ..Default::default() };
+    settings.compaction = CompactionSettings::new().keep_recent_tokens(1);
     agent.with_settings(settings)
 }
 

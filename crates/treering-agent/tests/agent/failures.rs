@@ -2,7 +2,7 @@
 
 use crate::support::server::Step;
 use crate::support::wire::{answer, begin, delta, head, refusal, whole};
-use crate::support::{Api, BOTH, Job, KEY, RESTART, TIMEOUTS, ask, pass, still};
+use crate::support::{Api, BOTH, Job, KEY, RESTART, ask, pass, still, timeouts};
 use treering_agent::{SummaryError, Waiting};
 
 #[tokio::test(start_paused = true)]
@@ -101,11 +101,11 @@ async fn a_slow_trickle_is_fine_until_it_stops() {
     for _ in 0..4 {
         server.go();
         assert_eq!(job.deltas.recv().await.as_deref(), Some("x"));
-        pass(TIMEOUTS.idle / 2).await;
+        pass(timeouts().idle / 2).await;
     }
-    assert!(still.elapsed() > TIMEOUTS.idle, "the limit is for each piece, not for all");
-    pass(TIMEOUTS.idle / 2).await;
-    let timeout = SummaryError::Timeout { waiting: Waiting::More, limit: TIMEOUTS.idle };
+    assert!(still.elapsed() > timeouts().idle, "the limit is for each piece, not for all");
+    pass(timeouts().idle / 2).await;
+    let timeout = SummaryError::Timeout { waiting: Waiting::More, limit: timeouts().idle };
     assert_eq!(job.fails().await, timeout);
     assert_eq!(server.reached.recv().await, Some("closed"));
     assert_eq!(server.requests().len(), 1);
@@ -117,9 +117,9 @@ async fn a_silent_server_times_out() {
     let (mut server, job) =
         ask(Api::OpenAi, vec![vec![Step::Reached("asked"), Step::Closed]]).await;
     assert_eq!(server.reached.recv().await, Some("asked"));
-    pass(TIMEOUTS.first_byte).await;
+    pass(timeouts().first_byte).await;
     let waiting = Waiting::FirstByte;
-    let timeout = SummaryError::Timeout { waiting, limit: TIMEOUTS.first_byte };
+    let timeout = SummaryError::Timeout { waiting, limit: timeouts().first_byte };
     assert_eq!(job.fails().await, timeout);
 }
 
@@ -138,10 +138,10 @@ async fn a_stream_of_nothing_but_comments_ends_some_time() {
             for _ in 0..50 {
                 tokio::task::yield_now().await;
             }
-            pass(TIMEOUTS.idle / 4).await;
+            pass(timeouts().idle / 4).await;
         }
     };
-    let limit = TIMEOUTS.total;
+    let limit = timeouts().total;
     tokio::select! {
         error = job.fails() => {
             assert_eq!(error, SummaryError::Timeout { waiting: Waiting::Total, limit });

@@ -56,7 +56,7 @@ async fn a_summary_is_stored_as_the_model_wrote_it_whatever_the_key_is() {
                 .with_summarizer(Arc::new(AsSummarizer(model)));
             let first = append(&agent, user("one"));
             append(&agent, user("two"));
-            let options = treering_agent::NavigateOptions { summarize: true, ..Default::default() };
+            let options = treering_agent::NavigateOptions::new().summarize(true);
             agent.navigate(first.as_str(), options).await.unwrap();
             let leaf = agent.session().leaf().unwrap();
             let summary = json_of(&agent.session().entry(leaf.as_str()).unwrap());
@@ -85,12 +85,13 @@ impl Summarizer for AsSummarizer {
     ) -> treering_agent::SummaryFuture<'a> {
         Box::pin(async move {
             let side = treering_agent::ChatSide::User;
-            let turn = treering_agent::ChatTurn { side, text: request.user, images: Vec::new() };
-            let request = ChatRequest { turns: vec![turn], ..Default::default() };
+            let turn = treering_agent::ChatTurn::new(side, request.user);
+            let request = ChatRequest::new().with_turn(turn);
             let answer = self.0.answer(request, cancel).await?;
-            let (text, usage, model) = (answer.text, answer.usage, Some(answer.model));
-            let provider = self.0.provider().to_owned();
-            Ok(treering_agent::Summary { text, usage, model, provider })
+            let summary = treering_agent::Summary::new(self.0.provider(), answer.text);
+            let mut summary = summary.model(answer.model);
+            summary.usage = answer.usage;
+            Ok(summary)
         })
     }
 }

@@ -57,12 +57,9 @@ async fn a_new_session_beside_the_old_one() {
         ] => {
             assert_eq!((before.reason, &before.target), (SwitchReason::New, &None));
             assert_eq!(shutdown.session, old);
-            assert_eq!(
-                (switch.reason, &switch.session),
-                (SwitchReason::New, &new.id().to_string())
-            );
+            assert_eq!((switch.reason, &switch.session), (SwitchReason::New, &new.id()));
             assert_eq!(switch.previous.as_ref(), Some(&home.path));
-            assert_eq!((start.reason, &start.session), (StartReason::New, &new.id().to_string()));
+            assert_eq!((start.reason, &start.session), (StartReason::New, &new.id()));
             assert_eq!(start.file, new.path());
         }
         other => panic!("{other:?}"),
@@ -170,12 +167,12 @@ async fn forks_before_at_and_of_everything() {
     ];
     for (entry, position, expected, text) in cases {
         let agent = AgentSession::new(home.reopened());
-        let old = agent.session().id().to_string();
+        let old = agent.session().id();
         let mut events = agent.subscribe();
         let (file, editor) = forked(agent.fork(entry.as_str(), position, &none()).await);
         let new = agent.session();
         assert_eq!((new.path(), editor.as_deref()), (file.clone(), text));
-        assert_ne!((new.id().to_string(), file.as_ref()), (old.clone(), Some(&home.path)));
+        assert_ne!((new.id(), file.as_ref()), (old.clone(), Some(&home.path)));
         let parent = new.header().parent_session;
         assert_eq!(parent.as_deref(), home.path.to_str(), "{entry} {position:?}");
         assert_eq!(lines(&new.context().unwrap()), expected);
@@ -193,7 +190,7 @@ async fn forks_before_at_and_of_everything() {
             panic!()
         };
         assert_eq!((&before.entry, before.position), (entry, position));
-        assert_eq!((&shutdown.session, &fork.session), (&old, &new.id().to_string()));
+        assert_eq!((&shutdown.session, &fork.session), (&old, &new.id()));
         assert_eq!((fork.previous.as_ref(), start.reason), (Some(&home.path), StartReason::Fork));
         // Messages in the fork stay in the fork.
         append(&agent, user("more"));
@@ -332,7 +329,7 @@ async fn forks_of_files_that_are_never_written_go_below_the_agents_own_root() {
     assert_eq!(files(), 1, "nothing beside it");
     let root = dir.path().join("own");
     let own = treering::Catalog::new(&root).dir_for("/project");
-    let settings = AgentSettings { sessions_root: Some(root), ..Default::default() };
+    let settings = AgentSettings::new().sessions_root(root);
     for position in [ForkPosition::At, ForkPosition::Before] {
         let agent = AgentSession::new(Session::open(&file).unwrap());
         let agent = agent.with_settings(settings.clone());

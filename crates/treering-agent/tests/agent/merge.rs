@@ -25,8 +25,7 @@ async fn a_summary_names_both_branches_and_comes_once() {
     let summarizer = Scripted::plays([Play::Say("Left was tried.")]);
     let agent = AgentSession::new(session).with_summarizer(summarizer.clone());
     let (other, leaf) = two_branches(&agent);
-    let options =
-        MergeOptions { custom_instructions: Some("the walls".into()), ..Default::default() };
+    let options = MergeOptions::new().custom_instructions("the walls");
     let MergeOutcome::Done(merged) = agent.merge(other.as_str(), options).await.unwrap() else {
         panic!()
     };
@@ -52,7 +51,7 @@ async fn messages_themselves_need_no_summarizer() {
     assert!(matches!(error, AgentError::Summary(SummaryError::NotConfigured)));
     let picked = agent.cherry_pick(&Selection::entry(other.as_str())).unwrap();
     assert_eq!(picked.len(), 1);
-    let full = MergeOptions { full: true, ..Default::default() };
+    let full = MergeOptions::new().full(true);
     let MergeOutcome::Done(merged) = agent.merge(other.as_str(), full).await.unwrap() else {
         panic!()
     };

@@ -36,17 +36,18 @@ pub(crate) fn forest(session: &Session) -> Forest {
 
 /// Returns options that make the target the leaf and give a summary.
 pub(crate) fn given(text: &str) -> NavigateOptions {
-    NavigateOptions { given_summary: Some(text.into()), ..NavigateOptions::exact() }
+    NavigateOptions::exact().given_summary(text)
 }
 
 /// Returns options that make the target the leaf and ask for a summary.
 pub(crate) fn exact_with_summary(instructions: Option<&str>) -> NavigateOptions {
-    let custom_instructions = instructions.map(str::to_owned);
-    NavigateOptions { summarize: true, custom_instructions, ..NavigateOptions::exact() }
+    let mut options = NavigateOptions::exact().summarize(true);
+    options.custom_instructions = instructions.map(str::to_owned);
+    options
 }
 
 pub(crate) fn summarize() -> NavigateOptions {
-    NavigateOptions { summarize: true, ..Default::default() }
+    NavigateOptions::new().summarize(true)
 }
 
 pub(crate) fn moved(navigation: Result<Navigation, AgentError>) -> Moved {
@@ -65,7 +66,7 @@ async fn try_all(agent: &AgentSession, forest: &Forest) -> Vec<(Operation, Agent
         (Operation::Turn, agent.begin_turn().err().unwrap()),
         (Operation::Navigation, agent.navigate(entry, summarize()).await.err().unwrap()),
         (Operation::Navigation, here.err().unwrap()),
-        (Operation::Navigation, agent.pop(None, summarize()).await.err().unwrap()),
+        (Operation::Navigation, agent.pop_previous(summarize()).await.err().unwrap()),
         (
             Operation::Navigation,
             agent.navigate(entry, NavigateOptions::exact()).await.err().unwrap(),
@@ -115,7 +116,7 @@ async fn one_operation_at_a_time() {
     assert_eq!((agent.running(), agent.abort()), (None, None));
 
     let none = CancellationToken::new();
-    let compacted = CompactOptions { keep_recent_tokens: Some(1), ..Default::default() };
+    let compacted = CompactOptions::new().keep_recent_tokens(1);
     let running =
         [Operation::Navigation, Operation::Compaction, Operation::Fork, Operation::Switch];
     for operation in running {
@@ -163,7 +164,7 @@ async fn what_cannot_be_done_fails_at_once() {
     assert!(matches!(unknown, Err(AgentError::Session(Error::UnknownEntry(_)))));
     for asked in [
         agent.navigate(forest.u1.as_str(), summarize()).await,
-        agent.pop(None, NavigateOptions::default()).await,
+        agent.pop_previous(NavigateOptions::default()).await,
         agent.navigate(forest.u1.as_str(), exact_with_summary(None)).await,
     ] {
         let error = asked.unwrap_err();
@@ -286,7 +287,7 @@ async fn a_summary_comes_along_in_one_append() {
     let agent = AgentSession::new(session).with_summarizer(summarizer.clone());
     let mut events = agent.subscribe();
     let appends = journal.counts().appends;
-    let options = NavigateOptions { label: Some("tried".into()), ..summarize() };
+    let options = summarize().label("tried");
     let done = moved(agent.navigate(forest.u3.as_str(), options).await);
     assert_eq!(journal.counts().appends, appends + 1, "summary and label together");
 
@@ -343,7 +344,7 @@ async fn moves_without_a_summary() {
     let summarizer = Scripted::plays([]);
     let agent = AgentSession::new(session).with_summarizer(summarizer.clone());
     let count = || journal.counts().appends;
-    let labeled = |label: &str| NavigateOptions { label: Some(label.into()), ..Default::default() };
+    let labeled = |label: &str| NavigateOptions::new().label(label);
     let before = count();
     moved(agent.navigate(a4.as_str(), labeled("there")).await);
     assert_eq!((count(), agent.session().tree().label(a4.as_str())), (before + 1, Some("there")));
@@ -409,30 +410,30 @@ async fn pop() {
     let forest = forest(&session);
     let agent = AgentSession::new(session).with_summarizer(summarizer.clone());
     // To the last message of the user, whose text comes back; a summary is taken as given.
-    let popped = moved(agent.pop(None, NavigateOptions::default()).await);
+    let popped = moved(agent.pop_previous(NavigateOptions::default()).await);
     let summary = popped.summary.unwrap();
     assert_eq!(popped.editor_text.as_deref(), Some("second"));
     assert_eq!(summary.parent(), Some(&forest.a1));
     assert_eq!(json_of(&summary)["fromId"], forest.a3.as_str());
     // From there to the one before: the summary itself is left behind and handed on.
-    let popped = moved(agent.pop(None, NavigateOptions::default()).await);
+    let popped = moved(agent.pop_previous(NavigateOptions::default()).await);
     assert_eq!(
         (popped.editor_text.as_deref(), popped.summary.unwrap().parent()),
         (Some("first"), None)
     );
     assert!(summarizer.asked()[1].user.contains("Summary 1"));
-    let end = agent.pop(None, NavigateOptions::default()).await;
+    let end = agent.pop_previous(NavigateOptions::default()).await;
     assert!(matches!(end, Err(AgentError::NothingToPop)));
     // To an entry.
     agent.session().branch(forest.a3.as_str()).unwrap();
-    let popped = moved(agent.pop(Some(forest.c2.as_str()), NavigateOptions::default()).await);
+    let popped = moved(agent.pop(forest.c2.as_str(), NavigateOptions::default()).await);
     assert_eq!(popped.summary.unwrap().parent(), Some(&forest.c2));
     // A message of the user that is the leaf is not the previous one.
     agent.session().branch(forest.u2.as_str()).unwrap();
-    let popped = moved(agent.pop(None, NavigateOptions::default()).await);
+    let popped = moved(agent.pop_previous(NavigateOptions::default()).await);
     assert_eq!((popped.new_leaf.is_some(), popped.editor_text.as_deref()), (true, Some("first")));
     agent.session().branch(Position::Start).unwrap();
-    let empty = agent.pop(None, NavigateOptions::default()).await;
+    let empty = agent.pop_previous(NavigateOptions::default()).await;
     assert!(matches!(empty, Err(AgentError::NothingToPop)));
 }
 

@@ -28,24 +28,20 @@ fn world(tree: Decision<TreeOverride>) -> World {
 }
 
 fn supplied(text: &str, details: Option<&[u8]>) -> TreeOverride {
-    let details = details.map(<[u8]>::to_vec);
-    TreeOverride {
-        summary: Some(SuppliedSummary { text: text.into(), details }),
-        ..Default::default()
-    }
+    let mut summary = SuppliedSummary::new(text);
+    summary.details = details.map(<[u8]>::to_vec);
+    TreeOverride::new().summary(summary)
 }
 
 #[tokio::test]
 async fn the_question_says_everything() {
     let World { home: _home, forest, agent, .. } = world(Decision::Pass);
     let mut events = agent.subscribe();
-    let options = NavigateOptions {
-        summarize: true,
-        custom_instructions: Some("be brief".into()),
-        replace_instructions: true,
-        label: Some("here".into()),
-        ..Default::default()
-    };
+    let options = NavigateOptions::new()
+        .summarize(true)
+        .custom_instructions("be brief")
+        .replace_instructions(true)
+        .label("here");
     moved(agent.navigate(forest.u3.as_str(), options).await);
     let Some(Event::SessionBeforeTree(told)) = seen(&mut events).into_iter().next() else {
         panic!()
@@ -133,11 +129,12 @@ async fn a_supplied_summary_without_text_is_none() {
 
 #[tokio::test]
 async fn instructions_and_labels_can_be_overridden() {
-    let other = |instructions: Option<&str>, replace, label: Option<&str>| TreeOverride {
-        summary: None,
-        custom_instructions: instructions.map(str::to_owned),
-        replace_instructions: replace,
-        label: label.map(str::to_owned),
+    let other = |instructions: Option<&str>, replace, label: Option<&str>| {
+        let mut wish = TreeOverride::new();
+        wish.custom_instructions = instructions.map(str::to_owned);
+        wish.replace_instructions = replace;
+        wish.label = label.map(str::to_owned);
+        wish
     };
     // (override, end of the request, whether the usual instructions are there, label)
     let cases = [
@@ -149,11 +146,7 @@ async fn instructions_and_labels_can_be_overridden() {
     ];
     for (wish, end, usual, label) in cases {
         let World { home: _home, forest, agent, summarizer } = world(Decision::Use(wish.clone()));
-        let options = NavigateOptions {
-            custom_instructions: Some("own".into()),
-            label: Some("own".into()),
-            ..summarize()
-        };
+        let options = summarize().custom_instructions("own").label("own");
         let done = moved(agent.navigate(forest.u3.as_str(), options).await);
         let asked = summarizer.asked();
         assert!(asked[0].user.ends_with(end), "{wish:?}: {}", asked[0].user);

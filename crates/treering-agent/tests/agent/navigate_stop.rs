@@ -40,7 +40,7 @@ async fn give_up(stop: Stop, at_the_handlers: bool, play: Play) {
         .with_summarizer(summarizer.clone())
         .with_hooks("e", extension.clone());
     let (bytes, mut events) = (home.bytes(), agent.subscribe());
-    let options = NavigateOptions { label: Some("x".into()), ..summarize() };
+    let options = summarize().label("x");
     let cancel = options.cancel.clone();
     type Work<'a> = Pin<Box<dyn Future<Output = Result<Navigation, AgentError>> + 'a>>;
     let mut work: Work<'_> = Box::pin(agent.navigate(forest.u3.as_str(), options));

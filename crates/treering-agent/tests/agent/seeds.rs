@@ -66,8 +66,12 @@ async fn chimera_branching() {
         agent.navigate(id1.as_str(), NavigateOptions::exact()).await.unwrap();
         let id3 = agent.session().append(user("Actually, start over")).unwrap();
         for session in [agent.session(), Arc::new(Session::open(&path).unwrap())] {
-            assert_eq!(session.tree().leaves(), [id2.clone(), id3.clone()], "{dialect:?}");
-            assert_eq!(session.tree().branch_points(), std::slice::from_ref(&id1));
+            assert_eq!(
+                session.tree().conversation().leaves(),
+                [id2.clone(), id3.clone()],
+                "{dialect:?}"
+            );
+            assert_eq!(session.tree().conversation().branch_points(), std::slice::from_ref(&id1));
             assert_eq!(
                 texts_at(&session, id3.as_str()),
                 ["user: Hello", "user: Actually, start over"]
@@ -104,8 +108,8 @@ async fn the_tree_of_entries_a_to_f() {
     assert_eq!(session.leaf(), Some("C".into()));
     assert_eq!(tree.roots(), ids(["A", "F"]));
     assert_eq!(tree.children("A").unwrap(), ids(["B", "D"]));
-    assert_eq!(tree.branch_points(), ids(["A"]));
-    assert_eq!(tree.leaves(), ids(["C", "E", "F"]));
+    assert_eq!(tree.conversation().branch_points(), ids(["A"]));
+    assert_eq!(tree.conversation().leaves(), ids(["C", "E", "F"]));
     assert_eq!(walk(&session, "C"), ids(["C", "B", "A"]));
     assert_eq!(walk(&session, "E"), ids(["E", "D", "A"]));
     assert_eq!(tree.common_ancestor("C", "E").unwrap(), Some("A".into()));
@@ -155,7 +159,7 @@ async fn branching_from_g7h8i9() {
     assert_eq!(walk(&session, "s9t0u1"), ids(["s9t0u1", "p6q7r8", "g7h8i9", "d4e5f6", "a1b2c3"]));
     let now = ["user: hello", "assistant: hi", "user: B", "assistant: asst B"];
     assert_eq!(lines(&session.context().unwrap()), now);
-    assert_eq!(session.tree().branch_points(), ids(["g7h8i9"]));
+    assert_eq!(session.tree().conversation().branch_points(), ids(["g7h8i9"]));
     // The old path is still there.
     let old = ["user: hello", "assistant: hi", "user: A", "assistant: asst A"];
     assert_eq!(texts_at(&session, "m3n4o5"), old);
@@ -275,8 +279,7 @@ async fn multiple_pops() {
     };
     say("abcdefgh");
     let pop = async |to: &'static str| {
-        let Ok(Navigation::Moved(moved)) = agent.pop(Some(to), NavigateOptions::default()).await
-        else {
+        let Ok(Navigation::Moved(moved)) = agent.pop(to, NavigateOptions::default()).await else {
             panic!()
         };
         moved.summary.unwrap().id().clone()
@@ -312,7 +315,7 @@ fn compaction_is_a_marker_in_the_chain() {
         ["compactionSummary: ...", "user: m6", "user: m7", "user: m8", "user: m9", "user: m10"];
     assert_eq!(lines(&session.context().unwrap()), expected);
     assert_eq!(session.leaf(), Some("c1".into()));
-    assert_eq!(session.tree().leaves(), ids(["c1"]));
+    assert_eq!(session.tree().conversation().leaves(), ids(["c1"]));
 }
 
 #[test]
@@ -377,7 +380,7 @@ async fn a_full_session_with_branching() {
 
     // An agent goes on in that file: back before the third message, with a summary, and returns.
     let agent = AgentSession::new(session).with_summarizer(Scripted::plays([]));
-    let Ok(Navigation::Moved(moved)) = agent.pop(None, NavigateOptions::default()).await else {
+    let Ok(Navigation::Moved(moved)) = agent.pop_previous(NavigateOptions::default()).await else {
         panic!()
     };
     assert_eq!(moved.editor_text.as_deref(), Some("Use Rust instead"));

@@ -316,8 +316,8 @@ impl World {
                 let label = label.then(|| "label".to_owned());
                 let labels = label.is_some();
                 let done = self.run(stop, async |cancel| {
-                    let options =
-                        NavigateOptions { summarize, label, cancel, ..Default::default() };
+                    let mut options = NavigateOptions::new().summarize(summarize).cancel(cancel);
+                    options.label = label;
                     agent.navigate(&to, options).await
                 });
                 let done = done.await.unwrap();
@@ -326,7 +326,7 @@ impl World {
             Step::Pop { stop } => {
                 let to = account.previous_user_message();
                 let done = self.run(stop, async |cancel| {
-                    agent.pop(None, NavigateOptions { cancel, ..Default::default() }).await
+                    agent.pop_previous(NavigateOptions::new().cancel(cancel)).await
                 });
                 match (done.await, to) {
                     (Ok(done), Some(to)) => self.moved(done, &to, None, true, false, stop),
@@ -352,8 +352,8 @@ impl World {
             Step::Compact { keep, stop, .. } => {
                 let done = self.run(stop, async |cancel| {
                     let keep_recent_tokens = Some(keep);
-                    let options =
-                        CompactOptions { keep_recent_tokens, cancel, ..Default::default() };
+                    let mut options = CompactOptions::new().cancel(cancel);
+                    options.keep_recent_tokens = keep_recent_tokens;
                     agent.compact(options).await
                 });
                 let added = match done.await.unwrap() {
@@ -388,7 +388,7 @@ impl World {
         while self.summarizer.has_arrived() {}
         let made_for = self.account.leaf.clone();
         self.summarizer.play(Play::Wait("late"));
-        let options = CompactOptions { keep_recent_tokens: Some(keep), ..Default::default() };
+        let options = CompactOptions::new().keep_recent_tokens(keep);
         let (agent, account) = (&self.agent, &self.account);
         let session = agent.session();
         let mut work = Box::pin(agent.compact(options));
@@ -497,7 +497,7 @@ impl World {
         let stop = stop.filter(|stop| !matches!(stop, When::AtTheHandlers));
         let agent = &self.agent;
         let merge = async |cancel| {
-            let options = MergeOptions { full, cancel, ..Default::default() };
+            let options = MergeOptions::new().full(full).cancel(cancel);
             agent.merge(&from, options).await
         };
         let done = self.run(stop, merge).await.unwrap();

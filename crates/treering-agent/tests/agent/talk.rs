@@ -163,8 +163,8 @@ async fn the_session_is_compacted_before_it_is_too_large_for_this_model() {
     let _still = still();
     let server = Server::start(vec![answer(&whole(Api::OpenAi, &["Yes."]))]).await;
     let model = chat_model(Api::OpenAi, &server.url());
-    let compaction = CompactionSettings { keep_recent_tokens: 1, ..Default::default() };
-    let settings = AgentSettings { compaction, ..Default::default() };
+    let compaction = CompactionSettings::new().keep_recent_tokens(1);
+    let settings = AgentSettings::new().compaction(compaction);
     let agent =
         agent().with_settings(settings).with_summarizer(Scripted::plays([Play::Say("Old.")]));
     // Small for the model that said this, but not for the one that is asked now.

@@ -24,7 +24,7 @@ fn agent() -> AgentSession {
 }
 
 fn with_turn(agent: AgentSession, turn: TurnSettings) -> AgentSession {
-    agent.with_settings(AgentSettings { turn, ..AgentSettings::default() })
+    agent.with_settings(AgentSettings::new().turn(turn))
 }
 
 #[tokio::test]
@@ -88,7 +88,7 @@ async fn an_abort_while_a_call_arrives_records_no_half_call() {
 #[tokio::test]
 async fn a_failed_answer_is_rewound_and_requested_again() {
     let (home, session) = Home::new();
-    let turn = TurnSettings { retries: 2, retry_pause: Duration::ZERO, ..Default::default() };
+    let turn = TurnSettings::new().retries(2).retry_pause(Duration::ZERO);
     let agent = with_turn(AgentSession::new(session).with_tool(echo()), turn);
     let mut events = agent.subscribe();
     let lost = || Reply::Fail(SummaryError::Connection("reset".into()));
@@ -123,7 +123,7 @@ async fn a_failed_answer_is_rewound_and_requested_again() {
 
 #[tokio::test]
 async fn failures_that_do_not_pass_are_not_retried() {
-    let turn = TurnSettings { retries: 5, retry_pause: Duration::ZERO, ..Default::default() };
+    let turn = TurnSettings::new().retries(5).retry_pause(Duration::ZERO);
     for (error, requests) in [
         (SummaryError::Refused("no".into()), 1),
         (SummaryError::Http { status: 401, message: "key".into() }, 1),
@@ -150,9 +150,9 @@ async fn a_context_that_the_provider_refuses_is_compacted_inside_the_turn() {
             answer(&whole(api, &["Now it fits."])),
         ])
         .await;
-        let compaction = CompactionSettings { keep_recent_tokens: 1, ..Default::default() };
+        let compaction = CompactionSettings::new().keep_recent_tokens(1);
         let agent = agent()
-            .with_settings(AgentSettings { compaction, ..Default::default() })
+            .with_settings(AgentSettings::new().compaction(compaction))
             .with_summarizer(Scripted::plays([Play::Say("What was said.")]));
         let model = chat_model(api, &server.url());
         let cancel = CancellationToken::new();
@@ -177,9 +177,9 @@ async fn a_context_that_the_provider_refuses_is_compacted_inside_the_turn() {
 #[tokio::test]
 async fn a_context_that_stays_too_large_fails_after_one_compaction() {
     let error = SummaryError::Http { status: 400, message: "prompt is too long".into() };
-    let compaction = CompactionSettings { keep_recent_tokens: 1, ..Default::default() };
+    let compaction = CompactionSettings::new().keep_recent_tokens(1);
     let agent = agent()
-        .with_settings(AgentSettings { compaction, ..Default::default() })
+        .with_settings(AgentSettings::new().compaction(compaction))
         .with_summarizer(Scripted::plays([]));
     let model = ScriptedModel::plays([
         Reply::Text("Old."),
@@ -194,10 +194,9 @@ async fn a_context_that_stays_too_large_fails_after_one_compaction() {
 
 #[tokio::test]
 async fn a_full_context_is_compacted_between_rounds() {
-    let compaction =
-        CompactionSettings { reserve_tokens: 1000, keep_recent_tokens: 1, ..Default::default() };
+    let compaction = CompactionSettings::new().reserve_tokens(1000).keep_recent_tokens(1);
     let agent = agent()
-        .with_settings(AgentSettings { compaction, ..Default::default() })
+        .with_settings(AgentSettings::new().compaction(compaction))
         .with_summarizer(Scripted::plays([Play::Say("So far.")]));
     let mut events = agent.subscribe();
     let model = ScriptedModel::plays([
@@ -216,7 +215,7 @@ async fn a_full_context_is_compacted_between_rounds() {
 
 #[tokio::test]
 async fn a_model_that_never_stops_calling_tools_is_stopped() {
-    let agent = with_turn(agent(), TurnSettings { max_rounds: 3, ..Default::default() });
+    let agent = with_turn(agent(), TurnSettings::new().max_rounds(3));
     let asks = || Reply::Calls(vec![("a", "echo", "{}")]);
     let model = ScriptedModel::plays([asks(), asks(), asks()]);
     let turn = prompt(&agent, &model).await;

@@ -51,12 +51,9 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
 fn compact(args: &Args, out: &mut Output) -> Result<(), Failure> {
     let agent = agent::open(&args.file, &args.summaries)?;
     let done = agent::run(&agent, async |cancel| {
-        let options = CompactOptions {
-            instructions: args.summaries.instructions.clone(),
-            keep_recent_tokens: args.keep_recent,
-            cancel: cancel.clone(),
-            ..Default::default()
-        };
+        let mut options = CompactOptions::new().cancel(cancel.clone());
+        options.instructions = args.summaries.instructions.clone();
+        options.keep_recent_tokens = args.keep_recent;
         agent.compact(options).await
     })?;
     let why = match done {
@@ -75,7 +72,8 @@ fn compact(args: &Args, out: &mut Output) -> Result<(), Failure> {
 }
 
 fn write_compacted(compacted: &Compacted, json: bool, out: &mut Output) -> Result<(), Failure> {
-    let Compacted { entry, first_kept, tokens_before, tokens_after, usage, is_active } = compacted;
+    let Compacted { entry, first_kept, tokens_before, tokens_after, usage, is_active, .. } =
+        compacted;
     let summary = entry.text("summary").unwrap_or_default();
     if json {
         out.write_all(b"{\"compacted\":true,\"id\":")?;

@@ -47,8 +47,8 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
         }
         (None, Some(leaf)) => {
             let session = args.file.open()?;
-            let path_to = Some(leaf.resolve(&session)?.into());
-            convert_session(&session, &target, args.to, &ConvertOptions { path_to })?
+            let options = ConvertOptions::new().path_to(leaf.resolve(&session)?);
+            convert_session(&session, &target, args.to, &options)?
         }
         (Some(redactor), _) => redacted(&redactor, args, &target)?,
     };
@@ -62,7 +62,8 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
 fn redacted(redactor: &Redactor, args: &Args, target: &Path) -> Result<ConversionReport, Failure> {
     let session = args.file.open_redacted(Some(redactor))?;
     let leaf = args.leaf.as_ref().map(|leaf| leaf.resolve(&session)).transpose()?;
-    let options = ConvertOptions { path_to: leaf.as_ref().map(Position::from) };
+    let mut options = ConvertOptions::new();
+    options.path_to = leaf.as_ref().map(Position::from);
     let report = convert_session(&session, target, args.to, &options)?;
     let mut redaction = redactor.report();
     if let Some(leaf) = leaf {

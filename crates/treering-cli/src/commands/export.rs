@@ -90,7 +90,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     let redactor = args.redaction.redactor()?;
     let session = args.file.open_redacted(redactor.as_ref())?;
     let export =
-        Export { part: part(args, format, &session)?, thinking: args.thinking, full: args.full };
+        Export::new().part(part(args, format, &session)?).thinking(args.thinking).full(args.full);
     write_somewhere(args, format, &export, &session, out)?;
     if let Some(redactor) = redactor {
         let path = match &export.part {

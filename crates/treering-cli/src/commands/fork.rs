@@ -49,17 +49,14 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
         Some(at) => at.resolve(&session)?,
         None => session.leaf().ok_or_else(|| nothing("the leaf is before the first entry"))?,
     };
-    let options = ForkOptions {
-        dir: args.dir.clone().or_else(|| match session.path() {
-            Some(_) => None,
-            None => directory(args, &session),
-        }),
-        root: sessions::places().own().map(Path::to_owned),
-        dialect: args.to,
-        cwd: args.cwd.as_deref().map(absolute).transpose()?,
-        creation: Creation::AtOnce,
-        ..ForkOptions::default()
-    };
+    let mut options = ForkOptions::new().creation(Creation::AtOnce);
+    options.dir = args.dir.clone();
+    if options.dir.is_none() && session.path().is_none() {
+        options.dir = directory(args, &session);
+    }
+    options.root = sessions::places().own().map(Path::to_owned);
+    options.dialect = args.to;
+    options.cwd = args.cwd.as_deref().map(absolute).transpose()?;
     let fork = match args.file.store().filter(|_| args.in_store) {
         Some((store, _)) => session.fork_into(store, &at, options)?,
         None if args.in_store => {

@@ -183,7 +183,7 @@ fn is_empty(path: &Path) -> bool {
 fn duplicates<'a>(sessions: impl Iterator<Item = &'a SessionInfo>, places: &Places) -> Vec<Item> {
     let mut alike: HashMap<(&str, u64), Vec<&SessionInfo>> = HashMap::new();
     for session in sessions {
-        alike.entry((&session.id, session.size)).or_default().push(session);
+        alike.entry((session.id.as_str(), session.size)).or_default().push(session);
     }
     let mut items = Vec::new();
     let groups: Vec<_> = alike.into_values().filter(|group| group.len() > 1).collect();

@@ -68,15 +68,12 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
         false => AgentSession::new(args.file.open()?),
     };
     let id = id.resolve(&agent.session())?;
-    let options = NavigateOptions {
-        exact: !args.edit,
-        summarize: args.summarize,
-        custom_instructions: args.summaries.instructions.clone(),
-        label: args.label.clone(),
-        ..Default::default()
-    };
+    let mut options = NavigateOptions::new().summarize(args.summarize);
+    options.exact = !args.edit;
+    options.custom_instructions = args.summaries.instructions.clone();
+    options.label = args.label.clone();
     let navigation = agent::run(&agent, async |cancel| {
-        let options = NavigateOptions { cancel: cancel.clone(), ..options };
+        let options = options.cancel(cancel.clone());
         agent.navigate(id.as_str(), options).await
     })?;
     write_navigation(&agent, navigation, args.json, out)
@@ -88,9 +85,15 @@ fn write_place(
     json: bool,
     out: &mut Output,
 ) -> Result<(), Failure> {
-    let moved =
-        Moved { new_leaf: leaf, old_leaf: old, editor_text: None, summary: None, usage: None };
-    write_moved(&moved, json, out)
+    write_report(&Report { leaf, old, moved: None }, json, out)
+}
+
+/// A report of where the leaf is.
+struct Report {
+    leaf: Option<EntryId>,
+    old: Option<EntryId>,
+    /// The move, if the leaf was elsewhere before.
+    moved: Option<Box<Moved>>,
 }
 
 /// Says where the leaf is now, and what came of the way there.
@@ -107,28 +110,33 @@ pub(super) fn write_navigation(
             let leaf = agent.session().leaf();
             write_place(leaf.clone(), leaf, json, out)
         }
-        Navigation::Moved(moved) => write_moved(&moved, json, out),
+        Navigation::Moved(moved) => {
+            let (leaf, old) = (moved.new_leaf.clone(), moved.old_leaf.clone());
+            write_report(&Report { leaf, old, moved: Some(moved) }, json, out)
+        }
     }
 }
 
-fn write_moved(moved: &Moved, json: bool, out: &mut Output) -> Result<(), Failure> {
+fn write_report(report: &Report, json: bool, out: &mut Output) -> Result<(), Failure> {
     let id = |id: &Option<EntryId>| id.as_ref().map(EntryId::to_string);
-    let summary = moved.summary.as_ref().and_then(|entry| entry.text("summary"));
+    let moved = report.moved.as_deref();
+    let summary = moved.and_then(|moved| moved.summary.as_ref()?.text("summary"));
+    let editor_text = moved.and_then(|moved| moved.editor_text.as_deref());
     if json {
         out.write_all(b"{\"leaf\":")?;
-        json_string_or_null(out, id(&moved.new_leaf).as_deref())?;
+        json_string_or_null(out, id(&report.leaf).as_deref())?;
         out.write_all(b",\"oldLeaf\":")?;
-        json_string_or_null(out, id(&moved.old_leaf).as_deref())?;
+        json_string_or_null(out, id(&report.old).as_deref())?;
         out.write_all(b",\"summary\":")?;
         json_string_or_null(out, summary.as_deref())?;
         out.write_all(b",\"usage\":")?;
-        let usage = moved.usage.as_ref().map(|usage| usage.to_json());
+        let usage = moved.and_then(|moved| moved.usage).map(|usage| usage.to_json());
         out.write_all(usage.as_deref().unwrap_or(b"null"))?;
         out.write_all(b",\"editorText\":")?;
-        json_string_or_null(out, moved.editor_text.as_deref())?;
+        json_string_or_null(out, editor_text)?;
         return Ok(out.write_all(b"}\n")?);
     }
-    match &moved.new_leaf {
+    match &report.leaf {
         Some(leaf) => writeln!(out, "{}", safe_line(leaf.as_str()))?,
         None => writeln!(out, "none")?,
     }
@@ -136,7 +144,7 @@ fn write_moved(moved: &Moved, json: bool, out: &mut Output) -> Result<(), Failur
         writeln!(out)?;
         crate::describe::write_text(out, &summary)?;
     }
-    if let Some(text) = &moved.editor_text {
+    if let Some(text) = editor_text {
         writeln!(out)?;
         crate::describe::write_text(out, text)?;
     }

@@ -45,11 +45,8 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     };
     let id = args.id.resolve(&agent.session())?;
     let outcome = agent::run(&agent, async |cancel| {
-        let options = MergeOptions {
-            full: args.full,
-            custom_instructions: args.summaries.instructions.clone(),
-            cancel: cancel.clone(),
-        };
+        let mut options = MergeOptions::new().full(args.full).cancel(cancel.clone());
+        options.custom_instructions = args.summaries.instructions.clone();
         agent.merge(id.as_str(), options).await
     })?;
     match outcome {

@@ -6,7 +6,6 @@ use crate::error::Failure;
 use crate::output::Output;
 use crate::session_arg::SessionArg;
 use crate::typed::TypedEntry;
-use treering::EntryId;
 use treering_agent::NavigateOptions;
 
 /// Go back to your previous message, or to an entry, and take a summary along
@@ -30,10 +29,12 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     let agent = agent::open(&args.file, &args.summaries)?;
     let id = args.id.as_ref().map(|id| id.resolve(&agent.session())).transpose()?;
     let navigation = agent::run(&agent, async |cancel| {
-        let custom_instructions = args.summaries.instructions.clone();
-        let cancel = cancel.clone();
-        let options = NavigateOptions { custom_instructions, cancel, ..Default::default() };
-        agent.pop(id.as_ref().map(EntryId::as_str), options).await
+        let mut options = NavigateOptions::new().cancel(cancel.clone());
+        options.custom_instructions = args.summaries.instructions.clone();
+        match &id {
+            Some(id) => agent.pop(id, options).await,
+            None => agent.pop_previous(options).await,
+        }
     })?;
     write_navigation(&agent, navigation, args.json, out)
 }

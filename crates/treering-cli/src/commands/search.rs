@@ -82,19 +82,18 @@ pub(crate) fn run(args: &Args, store: &StoreChoice, out: &mut Output) -> Result<
         hint: "`treering search --help` describes the query language".to_owned(),
     })?;
     let usual = if args.json { usize::MAX } else { PER_SESSION };
-    let options = Options {
-        sort: match args.sort {
-            Order::New => Sort::Newest,
-            Order::Relevance => Sort::Relevance,
-        },
-        hits_per_session: if args.files { 1 } else { args.per_session.unwrap_or(usual) },
-        // A limited search does not wait for the rest to be counted.
-        counts_all: !args.files && args.limit.is_none(),
-        max_hits: args.limit.unwrap_or(usize::MAX),
-        now: clock::now(),
-        snippet_width: if args.json { 200 } else { out.width().saturating_sub(30).max(40) },
-        ..Options::default()
+    let sort = match args.sort {
+        Order::New => Sort::Newest,
+        Order::Relevance => Sort::Relevance,
     };
+    let options = Options::new()
+        .sort(sort)
+        .hits_per_session(if args.files { 1 } else { args.per_session.unwrap_or(usual) })
+        // A limited search does not wait for the rest to be counted.
+        .counts_all(!args.files && args.limit.is_none())
+        .max_hits(args.limit.unwrap_or(usize::MAX))
+        .now(clock::now())
+        .snippet_width(if args.json { 200 } else { out.width().saturating_sub(30).max(40) });
     let started = Instant::now();
     let mut report = Report { args, out, now: options.now, first: true, skipped: Vec::new() };
     let mut failed = None;
@@ -195,7 +194,7 @@ impl Report<'_> {
         let path = fit_end(&path, self.out.width() / 2);
         let age = age(self.now - info.modified);
         let used = info.agent.name().len() + age.len() + columns(&path) + 6;
-        let id = safe_line(&info.id);
+        let id = safe_line(info.id.as_str());
         // Files are mostly named after the session.
         let id = if path.contains(&id) { String::new() } else { format!("  {id}") };
         let room = self.out.width().saturating_sub(used + columns(&id)).max(16);
@@ -253,7 +252,7 @@ fn write_json(session: &SessionHits, out: &mut Output) -> Result<(), Failure> {
     let modified = treering::time::format(info.modified);
     let fields = [
         ("agent", Some(info.agent.name())),
-        ("id", Some(&info.id)),
+        ("id", Some(info.id.as_str())),
         ("cwd", Some(&info.cwd)),
         ("name", info.name.as_deref()),
         ("firstMessage", Some(&info.first_message)),

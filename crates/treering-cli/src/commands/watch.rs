@@ -80,7 +80,7 @@ impl Title {
         let text = info.name.as_deref().unwrap_or(&info.first_message);
         Title {
             agent: info.agent.name(),
-            id: info.id.clone(),
+            id: info.id.to_string(),
             cwd: info.cwd.clone(),
             text: excerpt(text, 60),
         }

@@ -79,8 +79,8 @@ fn message(
 
 fn block(out: &mut String, block: &Block<'_>) {
     match block {
-        Block::Text(text) if text.trim().is_empty() => {}
-        Block::Text(text) => markdown::render(out, text),
+        Block::Text { text, .. } if text.trim().is_empty() => {}
+        Block::Text { text, .. } => markdown::render(out, text),
         Block::Thinking { text, .. } if text.trim().is_empty() => {}
         Block::Thinking { text, .. } => {
             out.push_str("<details class=think><summary>Thinking</summary>");
@@ -177,7 +177,7 @@ fn tool_result(
     let is_error = fields.is_error();
     for part in blocks {
         match part {
-            Block::Text(text) => output(out, &mut title, text, is_error),
+            Block::Text { text, .. } => output(out, &mut title, text, is_error),
             other => block(out, other),
         }
     }

@@ -3,7 +3,6 @@
 use crate::support::{fixture, html, index, markdown, of, pieces};
 use pulldown_cmark::{Event, Parser, Tag};
 use treering::session::Part;
-use treering_export::Export;
 
 /// Every tag that a piece may hold, without its attributes.
 const TAGS: &str = " p h3 h4 h5 ul ol li blockquote pre code em strong del ins s a img hr br table thead \
@@ -64,7 +63,7 @@ fn nothing_ends_its_element() {
 fn nothing_stays_invisible() {
     let session = fixture("hostile.jsonl");
     let page = html(&of(Part::All), &session);
-    let text = markdown(&Export { full: true, thinking: true, ..of(Part::All) }, &session);
+    let text = markdown(&of(Part::All).full(true).thinking(true), &session);
     for (what, document) in [("html", &page), ("md", &text)] {
         for (at, c) in document.char_indices() {
             let acts = (c.is_control() && c != '\n' && c != '\t')
@@ -78,7 +77,7 @@ fn nothing_stays_invisible() {
 #[test]
 fn markdown_stays_one_document() {
     let session = fixture("hostile.jsonl");
-    let text = markdown(&Export { full: true, thinking: true, ..of(Part::All) }, &session);
+    let text = markdown(&of(Part::All).full(true).thinking(true), &session);
     let mut depth = 0_i32;
     for event in Parser::new(&text) {
         match event {

@@ -4,7 +4,6 @@ use crate::support::{branch, fixture, markdown, of};
 use serde_json::json;
 use treering::session::Part;
 use treering::{Message, Session};
-use treering_export::Export;
 
 #[test]
 fn the_rich_session() {
@@ -16,7 +15,7 @@ fn the_rich_session() {
 fn thinking_is_left_out_unless_it_is_wanted() {
     let session = fixture("rich.jsonl");
     assert!(!markdown(&branch("a1"), &session).contains("nested scan"));
-    let export = Export { thinking: true, ..branch("a1") };
+    let export = branch("a1").thinking(true);
     assert!(markdown(&export, &session).contains("nested scan"));
 }
 
@@ -40,6 +39,6 @@ fn long_results_are_cut_unless_all_is_wanted() {
     let short = markdown(&branch(&id), &session);
     assert!(short.contains("line 39\n") && !short.contains("line 40\n"), "{short}");
     assert!(short.contains("*… 460 more lines, "), "{short}");
-    let full = markdown(&Export { full: true, ..branch(&id) }, &session);
+    let full = markdown(&branch(&id).full(true), &session);
     assert!(full.contains("line 499\n") && !full.contains("left out"));
 }

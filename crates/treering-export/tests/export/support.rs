@@ -13,7 +13,7 @@ pub(crate) fn fixture(name: &str) -> Session {
 
 /// Returns an export of a part.
 pub(crate) fn of(part: Part) -> Export {
-    Export { part, ..Export::default() }
+    Export::new().part(part)
 }
 
 pub(crate) fn branch(id: &str) -> Export {

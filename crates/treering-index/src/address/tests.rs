@@ -1,28 +1,15 @@
 use super::*;
 use proptest::prelude::*;
-use treering::Dialect;
+use treering::{Dialect, SessionId};
 
 fn session(number: i64, id: &str, name: Option<&str>, cwd: &str) -> SessionInfo {
-    SessionInfo {
-        path: format!("/s/{number}.jsonl").into(),
-        agent: Dialect::Pi,
-        id: id.into(),
-        cwd: cwd.into(),
-        name: name.map(str::to_owned),
-        parent_session: None,
-        created: None,
-        modified: -number,
-        message_count: 0,
-        entry_count: 0,
-        branch_count: 1,
-        compaction_count: 0,
-        tokens: None,
-        cost: None,
-        finding_count: 0,
-        first_message: String::new(),
-        size: 0,
-        is_partial: false,
-    }
+    let (path, id) = (format!("/s/{number}.jsonl"), SessionId::of_file(id));
+    let mut info = SessionInfo::new(path, Dialect::Pi, id);
+    info.cwd = cwd.into();
+    info.name = name.map(str::to_owned);
+    info.modified = -number;
+    info.branch_count = 1;
+    info
 }
 
 /// Newest first; one to four are the project's.

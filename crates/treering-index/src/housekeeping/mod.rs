@@ -21,6 +21,7 @@ use treering::storage::UnpackLimits;
 /// The reason why a file was left as it was.
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {reason}", path.display())]
+#[non_exhaustive]
 pub struct Refusal {
     /// The file.
     pub path: PathBuf,
@@ -120,6 +121,7 @@ fn remove(path: &Path) -> io::Result<()> {
 
 /// A session under another name: compressed, or no longer.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Exchanged {
     /// The path of the file now.
     pub path: PathBuf,

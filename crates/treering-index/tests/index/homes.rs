@@ -97,7 +97,7 @@ fn the_newest_comes_first_and_all_are_told_one_by_one() {
             steps.push((step.progress.done, step.progress.total));
             told.extend(step.session.map(|session| session.id.clone()));
         });
-        let ids: Vec<&str> = contents.sessions.iter().map(|session| &*session.id).collect();
+        let ids: Vec<&str> = contents.sessions.iter().map(|session| session.id.as_str()).collect();
         assert_eq!(ids, ["b", "a", "c"], "{round}");
         told.sort();
         assert_eq!(told, ["a", "b", "c"]);

@@ -17,7 +17,9 @@ fn redactor() -> Redactor {
 /// Looks for everything there is.
 fn thorough() -> Redactor {
     let patterns = vec![("ticket".to_owned(), r"TICKET-\d{4}".to_owned())];
-    Redactor::new(&Options { emails: true, home: true, patterns }).unwrap()
+    let mut options = Options::new().emails(true).home(true);
+    options.patterns = patterns;
+    Redactor::new(&options).unwrap()
 }
 
 /// Letters and digits that look random and are always the same. No test file holds anything that could

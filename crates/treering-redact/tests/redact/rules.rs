@@ -245,7 +245,9 @@ fn custom_patterns() {
     assert_eq!(thorough().text("see TICKET-1234, TICKET-12"), "see [REDACTED:ticket:1], TICKET-12");
     let with = |name: &str, pattern: &str| {
         let patterns = vec![(name.to_owned(), pattern.to_owned())];
-        Redactor::new(&Options { patterns, ..Options::default() })
+        let mut options = Options::new();
+        options.patterns = patterns;
+        Redactor::new(&options)
     };
     let group = with("pin", r"PIN: (\d+)").unwrap();
     assert_eq!(group.text("PIN: 1234"), "PIN: [REDACTED:pin:1]");

@@ -182,11 +182,9 @@ fn a_pattern_that_would_change_the_tree_is_refused() {
     let path = dir.path().join("s.jsonl");
     std::fs::write(&path, "{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"timestamp\":\"2026-01-05T09:00:00.000Z\",\"cwd\":\"/p\"}\n{\"type\":\"message\",\"id\":\"a\",\"parentId\":null,\"timestamp\":\"2026-01-05T09:00:00.000Z\",\"message\":{\"role\":\"user\",\"content\":\"x\"}} oops\n").unwrap();
     let patterns = vec![("all".to_owned(), ".+".to_owned())];
-    let redactor = treering_redact::Redactor::new(&treering_redact::Options {
-        patterns,
-        ..Default::default()
-    })
-    .unwrap();
+    let mut options = treering_redact::Options::new();
+    options.patterns = patterns;
+    let redactor = treering_redact::Redactor::new(&options).unwrap();
     let refused = redactor.open(&path).unwrap_err();
     assert!(matches!(refused, treering::Error::Unfaithful(_)), "{refused}");
 }

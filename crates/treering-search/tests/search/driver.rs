@@ -39,7 +39,7 @@ fn the_newest_or_the_most_relevant_comes_first() {
     let (found, summary) = run(files.clone(), "word", &Options::default());
     assert_eq!(names(&found), ["0", "1", "2", "3", "4"]);
     assert_eq!((summary.files, summary.sessions, summary.hits), (5, 5, 15));
-    let relevance = Options { sort: Sort::Relevance, ..Options::default() };
+    let relevance = Options::new().sort(Sort::Relevance);
     let (found, _) = run(files, "word", &relevance);
     assert_eq!(names(&found), ["4", "3", "2", "1", "0"]);
 }
@@ -47,7 +47,7 @@ fn the_newest_or_the_most_relevant_comes_first() {
 #[test]
 fn limits_hold_for_sessions_and_for_all() {
     let (_place, files) = aged(5);
-    let some = Options { hits_per_session: 2, max_hits: 4, ..Options::default() };
+    let some = Options::new().hits_per_session(2).max_hits(4);
     let (found, _) = run(files.clone(), "word", &some);
     let counts: Vec<(usize, usize)> = found
         .iter()
@@ -57,7 +57,7 @@ fn limits_hold_for_sessions_and_for_all() {
         })
         .collect();
     assert_eq!(counts, [(1, 1), (2, 2), (1, 3)]);
-    let first = Options { hits_per_session: 1, counts_all: false, ..Options::default() };
+    let first = Options::new().hits_per_session(1).counts_all(false);
     let (_, summary) = run(files, "word", &first);
     assert_eq!((summary.sessions, summary.hits), (5, 5));
 }
@@ -73,7 +73,7 @@ fn a_search_ends_when_it_is_told_to() {
     });
     assert_eq!(seen, 1);
     let cancel = AtomicBool::new(false);
-    let one = Options { threads: Some(1), ..Options::default() };
+    let one = Options::new().threads(1);
     cancel.store(true, Ordering::Relaxed);
     let summary = search(files, &query, &one, &cancel, |_| ControlFlow::Continue(()));
     assert_eq!(summary.files, 0);
@@ -124,7 +124,7 @@ fn a_large_file_is_shared_among_threads_and_nothing_is_lost_between_them() {
         std::fs::write(&path, &bytes).unwrap();
         // With sixteen, the last part begins after the end.
         for threads in [4, 16] {
-            let options = Options { threads: Some(threads), ..Options::default() };
+            let options = Options::new().threads(threads);
             let (found, summary) = run([path.clone()], "needle", &options);
             assert_eq!((found.len(), summary.unreadable), (1, 0), "{at} {threads}");
         }

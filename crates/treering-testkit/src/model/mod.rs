@@ -295,28 +295,50 @@ impl Model {
         Some(self.entries[sound].id.clone())
     }
 
-    /// Returns how many children each live row has, not counting `leaf` entries that nothing
-    /// continues.
-    fn continuations(&self) -> Vec<(usize, usize)> {
+    /// Returns the entries that have a number of children for which `wanted` holds, in file order.
+    fn with_children(
+        &self,
+        links: &[(usize, Option<usize>)],
+        wanted: fn(usize) -> bool,
+    ) -> Vec<String> {
+        let count = |at: usize| links.iter().filter(|(_, parent)| *parent == Some(at)).count();
+        let rows = links.iter().map(|(at, _)| *at).filter(|at| wanted(count(*at)));
+        self.names(&rows.collect::<Vec<_>>())
+    }
+
+    /// Returns the rows without bookkeeping entries, each with the nearest parent that is none.
+    fn conversation(&self) -> Vec<(usize, Option<usize>)> {
         let links = self.links();
-        let has_children = |at: usize| links.iter().any(|(_, parent)| *parent == Some(at));
-        let counts = |at: &usize| self.entries[*at].kind != "leaf" || has_children(*at);
-        let children = |at: usize| links.iter().filter(move |(_, parent)| *parent == Some(at));
-        let count = |at: usize| children(at).filter(|(child, _)| counts(child)).count();
-        links.iter().map(|(at, _)| (*at, count(*at))).collect()
+        let is_bookkeeping = |at: usize| matches!(&*self.entries[at].kind, "leaf" | "label");
+        let parent_of = |at: usize| links.iter().find(|(row, _)| *row == at).and_then(|row| row.1);
+        let mut said = links.clone();
+        said.retain(|(at, _)| !is_bookkeeping(*at));
+        for (_, parent) in &mut said {
+            while let Some(at) = parent.filter(|at| is_bookkeeping(*at)) {
+                *parent = parent_of(at);
+            }
+        }
+        said
     }
 
-    /// Returns the ends of all branches, in file order.
+    /// Returns the entries without children, in file order.
     pub fn leaves(&self) -> Vec<String> {
-        let ends = self.continuations().into_iter().filter(|(_, count)| *count == 0);
-        let ends = ends.filter(|(at, _)| self.entries[*at].kind != "leaf");
-        self.names(&ends.map(|(at, _)| at).collect::<Vec<_>>())
+        self.with_children(&self.links(), |count| count == 0)
     }
 
-    /// Returns the entries with more than one continuation, in file order.
+    /// Returns the ends of all branches of the conversation, in file order.
+    pub fn conversation_leaves(&self) -> Vec<String> {
+        self.with_children(&self.conversation(), |count| count == 0)
+    }
+
+    /// Returns the entries with more than one child, in file order.
     pub fn branch_points(&self) -> Vec<String> {
-        let points = self.continuations().into_iter().filter(|(_, count)| *count > 1);
-        self.names(&points.map(|(at, _)| at).collect::<Vec<_>>())
+        self.with_children(&self.links(), |count| count > 1)
+    }
+
+    /// Returns the same in the conversation.
+    pub fn conversation_branch_points(&self) -> Vec<String> {
+        self.with_children(&self.conversation(), |count| count > 1)
     }
 
     /// Returns the deepest entry that is on both paths.

@@ -202,7 +202,7 @@ impl BlockBuilder {
         use treering::entry::Block;
         for block in message.blocks() {
             match block {
-                Block::Text(text) => write(self, &text),
+                Block::Text { text, .. } => write(self, &text),
                 Block::Thinking { text, .. } => self.thinking(&text, KeepLines::Start),
                 Block::Image { mime_type, .. } => {
                     self.note(Tone::Dim, &format!("[image: {mime_type}]"));

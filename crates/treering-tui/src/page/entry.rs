@@ -163,7 +163,7 @@ pub(super) fn write_message(
 fn write_blocks(writer: &mut PageWriter, blocks: &[Block<'_>]) {
     let mut is_first = true;
     for block in blocks {
-        if matches!(block, Block::Text(text) | Block::Thinking { text, .. } if text.trim().is_empty())
+        if matches!(block, Block::Text { text, .. } | Block::Thinking { text, .. } if text.trim().is_empty())
         {
             continue;
         }
@@ -176,7 +176,7 @@ fn write_blocks(writer: &mut PageWriter, blocks: &[Block<'_>]) {
 
 fn write_block(writer: &mut PageWriter, block: &Block<'_>) {
     match block {
-        Block::Text(text) => markdown::write(writer, text, Tone::Plain),
+        Block::Text { text, .. } => markdown::write(writer, text, Tone::Plain),
         Block::Thinking { text, .. } => {
             note(writer, "thinking");
             markdown::write(writer, text, Tone::Dim);
@@ -230,7 +230,7 @@ fn write_result(
     let id = fields.call_id();
     let calls = caller.map(|caller| caller.blocks()).unwrap_or_default();
     let call = calls.iter().find_map(|block| match block {
-        Block::ToolCall { id: called, name, arguments } if *called == *id => {
+        Block::ToolCall { id: called, name, arguments, .. } if *called == *id => {
             Some((name, *arguments))
         }
         _ => None,
@@ -251,10 +251,12 @@ fn write_result(
     let language = if fields.is_error() { "" } else { tool::language(&path) };
     for block in blocks {
         match block {
-            Block::Text(text) if language.is_empty() => {
+            Block::Text { text, .. } if language.is_empty() => {
                 writer.text(Tone::Plain, text.trim_matches('\n'));
             }
-            Block::Text(text) => writer.code(Gutter::NONE, language, text.trim_matches('\n')),
+            Block::Text { text, .. } => {
+                writer.code(Gutter::NONE, language, text.trim_matches('\n'))
+            }
             other => write_block(writer, other),
         }
     }

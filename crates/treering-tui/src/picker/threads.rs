@@ -18,7 +18,7 @@ impl Threads {
         if sessions.all().iter().any(|session| session.info.parent_session.is_some()) {
             for (session, at) in sessions.all().iter().zip(0..) {
                 // Of several copies the newest counts.
-                let known = ids.entry(&session.info.id).or_insert(at);
+                let known = ids.entry(session.info.id.as_str()).or_insert(at);
                 if sessions.get(*known).is_some_and(|other| newness(session) > newness(other)) {
                     *known = at;
                 }

@@ -39,6 +39,7 @@ use std::collections::BTreeMap;
 /// assert!(!settings.should_compact(150_000, 200_000));
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CompactionSettings {
     /// Whether to compact without being asked to.
     pub enabled: bool,
@@ -50,13 +51,65 @@ pub struct CompactionSettings {
     pub overrides: BTreeMap<String, ModelSettings>,
 }
 
+impl CompactionSettings {
+    /// Returns the defaults.
+    pub fn new() -> Self {
+        CompactionSettings::default()
+    }
+
+    /// Sets whether to compact without being asked to.
+    #[must_use]
+    pub fn enabled(self, enabled: bool) -> Self {
+        CompactionSettings { enabled, ..self }
+    }
+
+    /// Sets the part of the model's window that must stay free, in tokens.
+    #[must_use]
+    pub fn reserve_tokens(self, reserve_tokens: u64) -> Self {
+        CompactionSettings { reserve_tokens, ..self }
+    }
+
+    /// Sets about how much of the newest context stays as it is.
+    #[must_use]
+    pub fn keep_recent_tokens(self, keep_recent_tokens: u64) -> Self {
+        CompactionSettings { keep_recent_tokens, ..self }
+    }
+
+    /// Sets the settings of one model, named `provider/model`.
+    #[must_use]
+    pub fn model(mut self, name: impl Into<String>, settings: ModelSettings) -> Self {
+        self.overrides.insert(name.into(), settings);
+        self
+    }
+}
+
 /// The settings of one model. `None` keeps the general setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct ModelSettings {
     /// Instead of [`CompactionSettings::reserve_tokens`].
     pub reserve_tokens: Option<u64>,
     /// Instead of [`CompactionSettings::keep_recent_tokens`].
     pub keep_recent_tokens: Option<u64>,
+}
+
+impl ModelSettings {
+    /// Returns the defaults.
+    pub fn new() -> Self {
+        ModelSettings::default()
+    }
+
+    /// Sets the part of this model's window that must stay free, in tokens.
+    #[must_use]
+    pub fn reserve_tokens(self, reserve_tokens: u64) -> Self {
+        ModelSettings { reserve_tokens: Some(reserve_tokens), ..self }
+    }
+
+    /// Sets about how much of the newest context stays as it is.
+    #[must_use]
+    pub fn keep_recent_tokens(self, keep_recent_tokens: u64) -> Self {
+        ModelSettings { keep_recent_tokens: Some(keep_recent_tokens), ..self }
+    }
 }
 
 impl Default for CompactionSettings {

@@ -28,7 +28,7 @@ pub enum Preparation {
 /// let session = Session::in_memory("/project");
 /// session.append(Message::user("Name a color."))?;
 /// session.append(Message::user("Another one."))?;
-/// let settings = CompactionSettings { keep_recent_tokens: 1, ..Default::default() };
+/// let settings = CompactionSettings::new().keep_recent_tokens(1);
 /// if let Some(plan) = session.plan_compaction(&settings)?.ready() {
 ///     assert_eq!(plan.tokens_kept, 3);
 ///     assert_eq!(plan.read()?.messages_to_summarize.len(), 1);

@@ -34,9 +34,23 @@ pub(crate) enum Extent {
 
 /// Choices for a conversion. All have defaults.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct ConvertOptions {
     /// Only the path to this position, instead of the whole tree.
     pub path_to: Option<Position>,
+}
+
+impl ConvertOptions {
+    /// Returns the defaults.
+    pub fn new() -> Self {
+        ConvertOptions::default()
+    }
+
+    /// Converts only the path to a position.
+    #[must_use]
+    pub fn path_to(self, path_to: impl Into<Position>) -> Self {
+        ConvertOptions { path_to: Some(path_to.into()) }
+    }
 }
 
 /// Writes the session at `source` to the new file `target`, in another agent's way of writing.

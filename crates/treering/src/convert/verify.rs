@@ -173,7 +173,7 @@ fn said(context: &Context) -> Vec<(Role, Vec<String>)> {
             view.field("toolCallId").map(|id| id.into_owned()).into_iter().collect();
         for block in view.blocks() {
             match block {
-                Block::Text(text) if !text.is_empty() => parts.push(text.into_owned()),
+                Block::Text { text, .. } if !text.is_empty() => parts.push(text.into_owned()),
                 Block::ToolCall { id, name, .. } => parts.push(format!("{id} {name}")),
                 _ => {}
             }

@@ -220,7 +220,8 @@ impl Writer<'_> {
         let codec = self.dialect.codec();
         let created = self.created();
         let parent_session = self.header.parent_session.as_deref();
-        let about = About { id: &self.header.id, cwd: &self.header.cwd, parent_session, created };
+        let about =
+            About { id: self.header.id.as_str(), cwd: &self.header.cwd, parent_session, created };
         let start = self.dialect.start(&about)?;
         out.write_all(&start).map_err(Error::Storage)?;
         let root = root_of(&start, self.dialect);
@@ -237,7 +238,6 @@ impl Writer<'_> {
             };
             let parent = parent.or_else(|| root.clone());
             let stamp = Stamp { id: &id, parent: parent.as_deref(), millis, left: left.as_deref() };
-            let entry = entry.settled(&id);
             let line = codec.encode(&entry, &stamp).ok_or(Error::ReadOnlyDialect(self.dialect))?;
             if let Some(row) = row {
                 report.note(&name_of(&entry), self.outcome(row, &entry, &line));
@@ -313,7 +313,7 @@ impl Writer<'_> {
         }
         if self.plan.is_summary(row) {
             let message = embed::member(&entry.fields, "message").unwrap_or(b"{}");
-            return Ok(Some((compaction_of(message), more)));
+            return Ok(Some((compaction_of(message, &self.view.tree().id(row)), more)));
         }
         Ok(Some((dialect::adapted(self.dialect, node.kind(), entry), more)))
     }
@@ -370,9 +370,10 @@ impl Writer<'_> {
 }
 
 /// Returns a compaction that keeps nothing, with the summary of a message.
-fn compaction_of(message: &[u8]) -> NewEntry {
+fn compaction_of(message: &[u8], own: &EntryId) -> NewEntry {
     let tokens = json::get(message, "tokensBefore").unwrap_or(b"0");
-    NewEntry::compaction_of(json::get(message, "summary").unwrap_or(b"\"\""), tokens)
+    let summary = json::get(message, "summary").unwrap_or(b"\"\"");
+    NewEntry::compaction_of(summary, Some(own), tokens)
 }
 
 /// Returns the header's id, where new roots hang on it.

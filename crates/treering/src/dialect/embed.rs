@@ -6,7 +6,7 @@
 //! was. The agent passes over it, and treering reads nothing else.
 
 use super::python;
-use crate::entry::{Kind, MessageView, NewEntry, Parent, Role};
+use crate::entry::{Kind, MessageView, NewEntry, Role};
 use crate::json::{self, Members};
 use std::borrow::Cow;
 
@@ -28,7 +28,7 @@ pub(crate) fn native(type_name: impl Into<Cow<'static, str>>, fields: Vec<u8>) -
     let type_name = type_name.into();
     let message = (Kind::of(&type_name) == Kind::Message).then(|| member(&fields, "message"));
     let role = message.flatten().and_then(role);
-    NewEntry { type_name, fields, role, id: None, parent: Parent::Leaf, timestamp: None }
+    NewEntry { fields, role, ..NewEntry::of_type(type_name) }
 }
 
 /// Returns an object as an entry: its type, and its members but the ones the tree supplies.
@@ -53,7 +53,7 @@ pub(crate) fn entry_of(object: &[u8]) -> NewEntry {
         Kind::Message => message.and_then(|span| role(&object[span])),
         _ => None,
     };
-    NewEntry { type_name, fields, role, id: None, parent: Parent::Leaf, timestamp: None }
+    NewEntry { fields, role, ..NewEntry::of_type(type_name) }
 }
 
 /// Returns a type's name, without an allocation for the usual ones.

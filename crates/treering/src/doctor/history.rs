@@ -105,7 +105,7 @@ pub(super) fn contexts_gained(before: &Tree, after: &Tree, own: &[EntryId]) -> u
     };
     let is_longer =
         |id: &EntryId| depth(after, &depths_after, id) > depth(before, &depths_before, id);
-    let old = before.leaves().into_iter().filter(|id| is_longer(id)).count();
+    let old = before.conversation().leaves().into_iter().filter(|id| is_longer(id)).count();
     let is_new = |id: &EntryId| !before.contains(id.as_str()) && !own.contains(id);
-    old + after.leaves().into_iter().filter(is_new).count()
+    old + after.conversation().leaves().into_iter().filter(is_new).count()
 }

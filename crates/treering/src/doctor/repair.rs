@@ -41,9 +41,23 @@ pub enum RepairTo {
 
 /// Choices for a repair. All have defaults.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct RepairOptions {
     /// The target of the repair.
     pub to: RepairTo,
+}
+
+impl RepairOptions {
+    /// Returns the defaults.
+    pub fn new() -> Self {
+        RepairOptions::default()
+    }
+
+    /// Sets the target of the repair.
+    #[must_use]
+    pub fn to(self, to: RepairTo) -> Self {
+        RepairOptions { to }
+    }
 }
 
 /// An entry that got another parent.

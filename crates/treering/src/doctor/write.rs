@@ -129,7 +129,7 @@ pub(super) fn edited<'a>(
         record = Cow::Owned(with_head_member(&record, "version", version.as_bytes()));
     }
     if let (PartKind::Header(_), true, Some(header)) = (what, plan.names_header, &loaded.header) {
-        record = Cow::Owned(with_head_member(&record, "id", &json::quoted(&header.id)));
+        record = Cow::Owned(with_head_member(&record, "id", &json::quoted(header.id.as_str())));
     }
     let Some(row) = what.row() else { return record };
     let (tree, keys) = (&loaded.tree, &loaded.facts().keys);

@@ -29,6 +29,7 @@ pub struct NewEntry {
     pub(crate) role: Option<Role>,
     pub(crate) id: Option<EntryId>,
     pub(crate) parent: Parent,
+    pub(crate) first_kept: FirstKept,
     /// As a JSON literal.
     pub(crate) timestamp: Option<Vec<u8>>,
 }
@@ -44,6 +45,17 @@ pub(crate) enum Parent {
 /// The member that marks a leaf entry that only keeps the leaf of one copy of a session.
 pub(crate) const KEPT_LEAF: &str = "keptLeaf";
 
+/// The first entry that a compaction keeps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum FirstKept {
+    /// The one that the fields name. Entries of other kinds have none.
+    #[default]
+    InFields,
+    /// The compaction itself, which keeps nothing of what is before it. The member with its id is
+    /// inserted at this offset of the fields when the id is known.
+    Itself { at: usize },
+}
+
 impl NewEntry {
     fn new(kind: Kind) -> Self {
         NewEntry {
@@ -52,6 +64,7 @@ impl NewEntry {
             role: None,
             id: None,
             parent: Parent::Leaf,
+            first_kept: FirstKept::InFields,
             timestamp: None,
         }
     }
@@ -149,21 +162,22 @@ impl NewEntry {
     /// Returns a compaction: `summary` stands for everything before `first_kept`. `None` keeps
     /// nothing.
     pub fn compaction(summary: &str, first_kept: Option<&EntryId>, tokens_before: u64) -> Self {
-        let entry = NewEntry::new(Kind::Compaction).text("summary", summary);
-        match first_kept {
-            Some(id) => entry.text("firstKeptEntryId", id.as_str()),
-            // The session replaces it by the entry's own id.
-            None => entry.raw("firstKeptEntryId", KEEPS_NOTHING),
-        }
-        .raw("tokensBefore", tokens_before.to_string().as_bytes())
+        let summary = json::quoted(summary);
+        NewEntry::compaction_of(&summary, first_kept, tokens_before.to_string().as_bytes())
     }
 
-    /// Returns a compaction that keeps nothing, of JSON.
-    pub(crate) fn compaction_of(summary: &[u8], tokens_before: &[u8]) -> Self {
-        NewEntry::new(Kind::Compaction)
-            .raw("summary", summary)
-            .raw("firstKeptEntryId", KEEPS_NOTHING)
-            .raw("tokensBefore", tokens_before)
+    /// Returns the same, of JSON.
+    pub(crate) fn compaction_of(
+        summary: &[u8],
+        first_kept: Option<&EntryId>,
+        tokens_before: &[u8],
+    ) -> Self {
+        let mut entry = NewEntry::new(Kind::Compaction).raw("summary", summary);
+        match first_kept {
+            Some(id) => entry = entry.text("firstKeptEntryId", id.as_str()),
+            None => entry.first_kept = FirstKept::Itself { at: entry.fields.len() },
+        }
+        entry.raw("tokensBefore", tokens_before)
     }
 
     /// Returns a summary of the branch that was left at `from` (`None`: before the first entry).
@@ -333,13 +347,11 @@ impl NewEntry {
 
     /// Returns the entry with everything in it that depends on its own id.
     pub(crate) fn settled(&self, id: &str) -> Cow<'_, NewEntry> {
-        let place = (self.kind() == Kind::Compaction)
-            .then(|| memchr::memmem::find(&self.fields, KEEPS_NOTHING_FIELD))
-            .flatten();
-        let Some(at) = place else { return Cow::Borrowed(self) };
-        let start = at + KEEPS_NOTHING_FIELD.len() - KEEPS_NOTHING.len();
-        let mut entry = self.clone();
-        entry.fields.splice(start..start + KEEPS_NOTHING.len(), json::quoted(id));
+        let FirstKept::Itself { at } = self.first_kept else { return Cow::Borrowed(self) };
+        let member = [b",\"firstKeptEntryId\":", &*json::quoted(id)].concat();
+        let mut entry = NewEntry { first_kept: FirstKept::InFields, ..self.clone() };
+        // Fields are only ever added after it.
+        entry.fields.splice(at..at, member);
         Cow::Owned(entry)
     }
 
@@ -357,10 +369,6 @@ impl NewEntry {
         out.extend_from_slice(b"}\n");
     }
 }
-
-/// Stands for "the compaction's own id" until that is known. Not JSON a caller could bring.
-const KEEPS_NOTHING: &[u8] = b"@self";
-const KEEPS_NOTHING_FIELD: &[u8] = b",\"firstKeptEntryId\":@self";
 
 /// A raw line break outside a string is white space in JSON, and the end of an entry here.
 fn one_line(json: &mut [u8]) {

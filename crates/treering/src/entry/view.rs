@@ -320,11 +320,24 @@ impl<'a> MessageView<'a> {
 }
 
 /// A block of a message's content.
+///
+/// ```
+/// use treering::entry::{Block, MessageView};
+/// let message = MessageView::new(
+///     br#"{"role":"assistant","content":[{"type":"text","text":"Yes.","textSignature":"s1"}]}"#,
+/// );
+/// let [Block::Text { text, signature }] = &message.blocks()[..] else { panic!() };
+/// assert_eq!((&**text, signature.as_deref()), ("Yes.", Some("s1")));
+/// ```
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the fields are those of docs/format.md")]
 pub enum Block<'a> {
-    Text(Cow<'a, str>),
+    Text {
+        text: Cow<'a, str>,
+        /// The signature of OpenAI's Responses API.
+        signature: Option<Cow<'a, str>>,
+    },
     Thinking {
         text: Cow<'a, str>,
         signature: Option<Cow<'a, str>>,
@@ -339,6 +352,8 @@ pub enum Block<'a> {
         id: Cow<'a, str>,
         name: Cow<'a, str>,
         arguments: Option<&'a [u8]>,
+        /// The signature of the thought behind the call, of Google's API.
+        signature: Option<Cow<'a, str>>,
     },
     /// A block treering does not know: its JSON.
     Other(&'a [u8]),
@@ -348,12 +363,12 @@ impl<'a> Block<'a> {
     /// Returns the blocks of a `content` value; a string counts as one text block.
     pub fn all(content: &'a [u8]) -> Vec<Block<'a>> {
         match json::string(content) {
-            Some(text) => vec![Block::Text(text)],
+            Some(text) => vec![Block::Text { text, signature: None }],
             None => json::elements(content).into_iter().map(Block::of).collect(),
         }
     }
 
-    pub(super) const KEYS: [&'static str; 10] = [
+    pub(super) const KEYS: [&'static str; 12] = [
         "type",
         "text",
         "thinking",
@@ -364,6 +379,8 @@ impl<'a> Block<'a> {
         "arguments",
         "thinkingSignature",
         "redacted",
+        "textSignature",
+        "thoughtSignature",
     ];
 
     fn of(raw: &'a [u8]) -> Block<'a> {
@@ -371,21 +388,25 @@ impl<'a> Block<'a> {
     }
 
     /// Returns a block that has these values of [`Block::KEYS`].
-    pub(super) fn with(raw: &'a [u8], values: [Option<&'a [u8]>; 10]) -> Block<'a> {
-        let [kind, text, thinking, data, mime_type, id, name, arguments, signature, redacted] =
-            values;
+    pub(super) fn with(raw: &'a [u8], values: [Option<&'a [u8]>; 12]) -> Block<'a> {
+        let [kind, text, thinking, data, mime_type, id, name, arguments, rest @ ..] = values;
+        let [thinking_signature, redacted, text_signature, thought_signature] = rest;
         let required =
             |literal: Option<&'a [u8]>| literal.and_then(json::string).unwrap_or_default();
+        let signed = |literal: Option<&'a [u8]>| {
+            literal.and_then(json::string).filter(|text| !text.is_empty())
+        };
         match kind.and_then(json::string).as_deref() {
-            Some("text") => Block::Text(required(text)),
+            Some("text") => Block::Text { text: required(text), signature: signed(text_signature) },
             Some("thinking") => Block::Thinking {
                 text: required(thinking),
-                signature: signature.and_then(json::string).filter(|text| !text.is_empty()),
+                signature: signed(thinking_signature),
                 is_redacted: redacted == Some(b"true"),
             },
             Some("image") => Block::Image { data: required(data), mime_type: required(mime_type) },
             Some("toolCall") => {
-                Block::ToolCall { id: required(id), name: required(name), arguments }
+                let signature = signed(thought_signature);
+                Block::ToolCall { id: required(id), name: required(name), arguments, signature }
             }
             _ => Block::Other(raw),
         }
@@ -399,7 +420,7 @@ pub(crate) fn content_text(content: &[u8]) -> String {
     }
     let mut out = String::new();
     for block in json::elements(content) {
-        if let Block::Text(text) = Block::of(block) {
+        if let Block::Text { text, .. } = Block::of(block) {
             if !out.is_empty() {
                 out.push(' ');
             }

@@ -26,11 +26,31 @@ const MAGIC: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
 /// assert_eq!((limits.size, limits.ratio), (4 << 30, 1000));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct UnpackLimits {
     /// The largest content, in bytes.
     pub size: u64,
     /// The largest content for each compressed byte. Does not apply to the first 64 MiB.
     pub ratio: u64,
+}
+
+impl UnpackLimits {
+    /// Returns the defaults.
+    pub fn new() -> Self {
+        UnpackLimits::default()
+    }
+
+    /// Sets the largest content, in bytes.
+    #[must_use]
+    pub fn size(self, size: u64) -> Self {
+        UnpackLimits { size, ..self }
+    }
+
+    /// Sets the largest content for each compressed byte.
+    #[must_use]
+    pub fn ratio(self, ratio: u64) -> Self {
+        UnpackLimits { ratio, ..self }
+    }
 }
 
 impl UnpackLimits {

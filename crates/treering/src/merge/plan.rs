@@ -52,6 +52,7 @@ pub struct MergePlan {
 
 /// The summary of a merged branch.
 #[derive(Debug, Clone, Copy, Default)]
+#[non_exhaustive]
 pub struct MergeSummary<'a> {
     /// The summary, as it will be stored: see [`MergePlan::compose`].
     pub text: &'a str,
@@ -62,6 +63,31 @@ pub struct MergeSummary<'a> {
     pub details: Option<&'a [u8]>,
     /// Whether it was made by a hook.
     pub from_hook: bool,
+}
+
+impl<'a> MergeSummary<'a> {
+    /// Creates a summary of unknown usage, with the lists of files as its details.
+    pub fn new(text: &'a str) -> Self {
+        MergeSummary { text, ..MergeSummary::default() }
+    }
+
+    /// Sets the usage of the summary, as JSON.
+    #[must_use]
+    pub fn usage(self, usage: &'a [u8]) -> Self {
+        MergeSummary { usage: Some(usage), ..self }
+    }
+
+    /// Sets the details, a JSON object of the caller's.
+    #[must_use]
+    pub fn details(self, details: &'a [u8]) -> Self {
+        MergeSummary { details: Some(details), ..self }
+    }
+
+    /// Marks the summary as made by a hook.
+    #[must_use]
+    pub fn from_hook(self) -> Self {
+        MergeSummary { from_hook: true, ..self }
+    }
 }
 
 /// A merge by copies that was done.

@@ -63,7 +63,7 @@ fn renewed(own: &[u8], start: &[u8], loaded: &Loaded) -> Vec<u8> {
 fn about(header: &Header) -> About<'_> {
     let created = header.created().unwrap_or_else(crate::time::now);
     let parent_session = header.parent_session.as_deref();
-    About { id: &header.id, cwd: &header.cwd, parent_session, created }
+    About { id: header.id.as_str(), cwd: &header.cwd, parent_session, created }
 }
 
 /// A path as a session of its own, in the dialect of its source.

@@ -80,7 +80,7 @@ impl Session {
         let dialect = new.dialect.unwrap_or_default();
         let backing = || Backing::Elsewhere { name: name.clone() };
         if let Some(header) = &loaded.header {
-            new.check_same(&SessionId::of_file(&header.id), loaded.dialect)?;
+            new.check_same(&header.id, loaded.dialect)?;
         } else if new.is_headerless {
             new.start(cwd, 0)?;
             let state = State::of(backing(), journal, loaded.of_dialect(dialect));

@@ -139,7 +139,7 @@ impl Session {
 impl Session {
     /// Returns the session's id, as its file has it.
     pub fn id(&self) -> SessionId {
-        SessionId::of_file(&self.state().header().id)
+        self.state().header().id.clone()
     }
 
     /// The session's header.

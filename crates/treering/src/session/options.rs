@@ -207,6 +207,7 @@ impl NewSession {
     /// Fails if a session that exists is not the one that is described here.
     pub(crate) fn check_same(&self, id: &SessionId, dialect: Dialect) -> Result<()> {
         if let Some(expected) = self.id.as_ref().filter(|expected| *expected != id) {
+            let (id, expected) = (id.as_str(), expected.as_str());
             let why = format!("the session exists and its id is {id:?}, not {expected:?}");
             return Err(Error::InvalidOption(why));
         }

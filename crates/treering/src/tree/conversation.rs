@@ -27,6 +27,7 @@ use crate::id::EntryId;
 /// assert_eq!(tree.children(&question)?.len(), 3); // the label, the leaf entry, right
 /// let conversation = tree.conversation();
 /// assert_eq!(conversation.children(&question)?, [left.clone(), right.clone()]);
+/// assert_eq!(tree.leaves().len(), 3); // the leaf entry, too
 /// assert_eq!(conversation.leaves(), [left, right]);
 /// # Ok::<(), treering::Error>(())
 /// ```

@@ -205,19 +205,19 @@ impl Tree {
         self.children_index().roots().iter().map(|&row| self.id(row)).collect()
     }
 
-    /// The entries that nothing continues, in file order: the ends of all branches. `leaf` entries
-    /// are bookkeeping, not ends.
+    /// Returns the entries without children, in file order, `leaf` and `label` entries included. The
+    /// ends of the branches of the conversation are [`Conversation::leaves`](super::Conversation::leaves).
     pub fn leaves(&self) -> Vec<EntryId> {
-        let continuations = self.continuations();
-        let is_end =
-            |row: Row| continuations[row.index()] == 0 && self.node(row).kind() != Kind::Leaf;
-        self.live().filter(|&row| is_end(row)).map(|row| self.id(row)).collect()
+        let children = self.children_index();
+        let ends = self.live().filter(|&row| children.of(row).is_empty());
+        ends.map(|row| self.id(row)).collect()
     }
 
-    /// The entries with more than one continuation, in file order.
+    /// Returns the entries with more than one child, in file order, where `leaf` and `label` entries
+    /// count as children.
     pub fn branch_points(&self) -> Vec<EntryId> {
-        let continuations = self.continuations();
-        let rows = self.live().filter(|&row| continuations[row.index()] > 1);
+        let children = self.children_index();
+        let rows = self.live().filter(|&row| children.of(row).len() > 1);
         rows.map(|row| self.id(row)).collect()
     }
 

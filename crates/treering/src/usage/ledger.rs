@@ -236,7 +236,7 @@ impl Ledger {
         inherit: impl FnOnce(&mut ModelNames),
     ) -> Result<Added> {
         let header = session.header();
-        let family = self.families.of(&header.id, header.parent_session.as_deref());
+        let family = self.families.of(header.id.as_str(), header.parent_session.as_deref());
         let mut models = ModelNames::new(view);
         let mut events = self.read(view, &family, rows, &mut models)?;
         if events.iter().any(|event| event.model == NO_NAME) {

@@ -14,11 +14,12 @@ use std::ops::{Add, AddAssign};
 ///
 /// ```
 /// use treering::usage::Usage;
-/// let one = Usage { requests: 1, input: 10, output: 5, ..Usage::default() };
+/// let one = Usage::default().requests(1).input(10).output(5);
 /// let two = one + one;
 /// assert_eq!((two.requests, two.total()), (2, 30));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Usage {
     /// The number of requests to a model.
     pub requests: u64,
@@ -34,6 +35,50 @@ pub struct Usage {
     pub cost: Cost,
     /// The number of requests without a cost in the file: their cost is unknown, not zero.
     pub unpriced: u64,
+}
+
+impl Usage {
+    /// Sets the number of requests.
+    #[must_use]
+    pub fn requests(self, requests: u64) -> Self {
+        Usage { requests, ..self }
+    }
+
+    /// Sets the tokens read that came from no cache and went into none.
+    #[must_use]
+    pub fn input(self, input: u64) -> Self {
+        Usage { input, ..self }
+    }
+
+    /// Sets the tokens written.
+    #[must_use]
+    pub fn output(self, output: u64) -> Self {
+        Usage { output, ..self }
+    }
+
+    /// Sets the tokens read from a cache.
+    #[must_use]
+    pub fn cache_read(self, cache_read: u64) -> Self {
+        Usage { cache_read, ..self }
+    }
+
+    /// Sets the tokens read and written to a cache.
+    #[must_use]
+    pub fn cache_write(self, cache_write: u64) -> Self {
+        Usage { cache_write, ..self }
+    }
+
+    /// Sets the cost of the requests whose cost is known.
+    #[must_use]
+    pub fn cost(self, cost: Cost) -> Self {
+        Usage { cost, ..self }
+    }
+
+    /// Sets the number of requests of unknown cost.
+    #[must_use]
+    pub fn unpriced(self, unpriced: u64) -> Self {
+        Usage { unpriced, ..self }
+    }
 }
 
 impl Usage {

@@ -31,10 +31,10 @@ fn a_list_says_what_a_session_is_about() {
     let listing = catalog.list("/project", |_| {}).unwrap();
     assert_eq!(listing.sessions.len(), 1);
     let info = &listing.sessions[0];
-    assert_eq!((info.id.clone(), info.cwd.as_str()), (session.id().to_string(), "/project"));
+    assert_eq!((info.id.clone(), info.cwd.as_str()), (session.id(), "/project"));
     assert_eq!(info.path, session.path().unwrap());
     assert_eq!((info.message_count, info.entry_count), (4, 6));
-    assert_eq!((info.branch_count, session.tree().leaves().len()), (2, 2));
+    assert_eq!((info.branch_count, session.tree().conversation().leaves().len()), (2, 2));
     assert_eq!((info.finding_count, info.tokens, info.cost), (0, None, None));
     assert_eq!(info.first_message, "the question");
     assert_eq!(info.name.as_deref(), Some("About it"));
@@ -50,7 +50,7 @@ fn the_header_decides_whose_a_session_is() {
     assert_eq!(catalog.dir_for("/a/b-c"), catalog.dir_for("/a-b/c"));
     let one = session(&catalog, "/a/b-c", "one");
     let two = session(&catalog, "/a-b/c", "two");
-    let listed = |cwd: &str| -> Vec<String> {
+    let listed = |cwd: &str| -> Vec<treering::SessionId> {
         catalog.list(cwd, |_| {}).unwrap().sessions.into_iter().map(|info| info.id).collect()
     };
     assert_eq!(listed("/a/b-c"), [one.id()]);

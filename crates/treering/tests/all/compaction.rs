@@ -3,7 +3,6 @@
 
 use crate::support::{assistant, compaction, entry, file, join, open, user};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -27,7 +26,7 @@ pub(crate) fn says(role: &str, size: usize) -> Value {
 }
 
 pub(crate) fn keeping(keep: u64) -> CompactionSettings {
-    CompactionSettings { keep_recent_tokens: keep, ..CompactionSettings::default() }
+    CompactionSettings::new().keep_recent_tokens(keep)
 }
 
 /// A chain of entries named 0, 1, 2 …: each is given as its type and fields.
@@ -89,15 +88,14 @@ fn the_trigger_is_the_window_without_the_reserve() {
     assert!(!settings.should_compact(100_000 - 16_384, 100_000));
     assert!(settings.should_compact(100_000 - 16_384 + 1, 100_000));
     assert!(settings.should_compact(1, 1000), "a window smaller than the reserve");
-    let off = CompactionSettings { enabled: false, ..settings };
+    let off = settings.enabled(false);
     assert!(!off.should_compact(u64::MAX, 1));
 }
 
 #[test]
 fn a_model_may_have_its_own_settings() {
-    let own = ModelSettings { keep_recent_tokens: Some(1), ..ModelSettings::default() };
-    let overrides = BTreeMap::from([("acme/oak".to_owned(), own)]);
-    let settings = CompactionSettings { overrides, ..CompactionSettings::default() };
+    let own = ModelSettings::new().keep_recent_tokens(1);
+    let settings = CompactionSettings::new().model("acme/oak", own);
     let model = |id: &str| Model { provider: Some("acme".into()), model_id: Some(id.into()) };
     assert_eq!(settings.of_model(Some(&model("oak"))).keep_recent_tokens, 1);
     assert_eq!(settings.of_model(Some(&model("oak"))).reserve_tokens, 16_384);

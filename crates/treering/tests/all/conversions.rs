@@ -32,7 +32,7 @@ fn sent(context: &Context, joined: bool) -> Vec<(Role, String)> {
         let mut said = view.field("toolCallId").map(|id| id.into_owned()).unwrap_or_default();
         for block in view.blocks() {
             match block {
-                Block::Text(text) => said.push_str(&text),
+                Block::Text { text, .. } => said.push_str(&text),
                 Block::ToolCall { id, name, .. } => said.push_str(&format!("{id} {name}")),
                 _ => {}
             }

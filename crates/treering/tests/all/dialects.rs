@@ -128,7 +128,7 @@ fn the_header_of_the_uuid_design_is_a_node() {
     assert_eq!(join(tree.path("s9t0u1").unwrap()), "a1b2c3 d4e5f6 g7h8i9 p6q7r8 s9t0u1");
     assert_eq!(session.leaf().unwrap().as_str(), "s9t0u1");
     assert_eq!((session.id().to_string(), session.cwd()), ("s".to_owned(), "/p".to_owned()));
-    assert_eq!(join(tree.branch_points()), "g7h8i9");
+    assert_eq!(join(tree.conversation().branch_points()), "g7h8i9");
     assert_eq!(sources(&session.context().unwrap()), "d4e5f6 g7h8i9 p6q7r8 s9t0u1");
     assert_eq!(sources(&session.context_at("m3n4o5").unwrap()), "d4e5f6 g7h8i9 j0k1l2 m3n4o5");
     assert!(session.findings().unwrap().is_empty());

@@ -250,7 +250,8 @@ fn assert_same(ours: &Session, theirs: &Session, known: &BTreeSet<&str>, what: &
         assert_eq!(path(theirs, id), path(ours, id), "{what}: path to {id}");
     }
     let ends = |session: &Session| -> BTreeSet<String> {
-        let ends = session.tree().leaves().into_iter().filter_map(|id| place(session, id));
+        let ends =
+            session.tree().conversation().leaves().into_iter().filter_map(|id| place(session, id));
         ends.filter(own).map(|id| id.to_string()).collect()
     };
     let mut found = ends(theirs);
@@ -386,7 +387,7 @@ fn generated_sessions_come_back_with_the_same_contexts() {
             let (ours, back) =
                 (Session::open(at("pi")).unwrap(), Session::open(at("back")).unwrap());
             let is_no_move = |id: &EntryId| ours.tree().kind(id.as_str()).unwrap() != Kind::Leaf;
-            for leaf in ours.tree().leaves().iter().filter(|id| is_no_move(id)) {
+            for leaf in ours.tree().conversation().leaves().iter().filter(|id| is_no_move(id)) {
                 assert_same_context(&ours, &back, Some(leaf.as_str()), &what);
             }
             if ours.leaf().is_some_and(|leaf| is_no_move(&leaf)) && dialect != Dialect::Operator {
@@ -404,7 +405,9 @@ fn said(context: &Context) -> Vec<(String, String)> {
         let view = treering::entry::MessageView::new(&message.json);
         let calls = view.blocks().into_iter().filter_map(|block| match block {
             treering::entry::Block::ToolCall { id, name, .. } => Some(format!("→{id} {name}")),
-            treering::entry::Block::Text(text) if !text.is_empty() => Some(text.into_owned()),
+            treering::entry::Block::Text { text, .. } if !text.is_empty() => {
+                Some(text.into_owned())
+            }
             _ => None,
         });
         let text = calls.collect::<Vec<_>>().join("|");

@@ -167,7 +167,7 @@ fn in_place_the_old_file_is_kept_and_older_backups_too() {
     let text = file(&[user("a", None), "junk".into()]);
     let scratch = Scratch::new(&text);
     std::fs::write(scratch.dir.path().join("s.jsonl.bak"), "older").unwrap();
-    let options = RepairOptions { to: RepairTo::InPlace };
+    let options = RepairOptions::new().to(RepairTo::InPlace);
     let repair = treering::doctor::repair(scratch.path(), options.clone()).unwrap();
     assert_eq!(repair.output, Some(std::fs::canonicalize(scratch.path()).unwrap()));
     assert_eq!(std::fs::read_to_string(repair.backup.unwrap()).unwrap(), text);
@@ -185,7 +185,7 @@ fn nothing_is_overwritten() {
     let refused = repair(scratch.path(), RepairOptions::default());
     assert!(matches!(refused, Err(Error::AlreadyExists(_))), "{refused:?}");
     let to = RepairTo::Path(scratch.path());
-    let refused = repair(scratch.path(), RepairOptions { to });
+    let refused = repair(scratch.path(), RepairOptions::new().to(to));
     assert!(matches!(refused, Err(Error::AlreadyExists(_))), "{refused:?}");
     assert_eq!(scratch.files().len(), 3);
 }
@@ -223,7 +223,7 @@ fn a_future_version_and_other_agents_files_are_not_touched() {
     let lines =
         [claude("a", "null", false), claude("x", "null", true), claude("b", "\"gone\"", false)];
     let scratch = Scratch::new(lines.join("\n") + "\n");
-    let in_place = repair(scratch.path(), RepairOptions { to: RepairTo::InPlace });
+    let in_place = repair(scratch.path(), RepairOptions::new().to(RepairTo::InPlace));
     assert!(matches!(in_place, Err(Error::ReadOnlyDialect(_))), "{in_place:?}");
     assert_eq!(scratch.repair().relinked[0].to, Some("a".into()), "not to the subagent's x");
     let expected = [lines[0].clone(), lines[1].clone(), claude("b", "\"a\"", false)];
@@ -331,7 +331,7 @@ fn a_second_title_slot_and_a_header_without_an_id_are_found_and_repaired() {
         };
         assert_eq!(codes(&path), [code]);
         let fixed = dir.path().join("fixed.jsonl");
-        let options = RepairOptions { to: RepairTo::Path(fixed.clone()) };
+        let options = RepairOptions::new().to(RepairTo::Path(fixed.clone()));
         repair(&path, options).unwrap();
         assert!(codes(&fixed).is_empty(), "{:?}", codes(&fixed));
         let session = Session::open(&fixed).unwrap();

@@ -117,12 +117,10 @@ fn a_fork_of_a_session_in_memory_stays_there() {
 fn forks_of_the_callers_choice() {
     let directory = tempfile::tempdir().unwrap();
     let (_, session) = put(directory.path(), &[user("a", None)]);
-    let options = ForkOptions {
-        dir: Some(directory.path().join("elsewhere")),
-        cwd: Some("/other".into()),
-        id: Some(SessionId::new("mine").unwrap()),
-        ..ForkOptions::default()
-    };
+    let options = ForkOptions::new()
+        .dir(directory.path().join("elsewhere"))
+        .cwd("/other")
+        .id(SessionId::new("mine").unwrap());
     let fork = session.fork("a", options.clone()).unwrap();
     assert_eq!((fork.id().as_str(), fork.cwd().as_str()), ("mine", "/other"));
     assert_eq!(fork.path().unwrap().parent().unwrap(), directory.path().join("elsewhere"));

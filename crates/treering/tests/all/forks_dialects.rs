@@ -52,12 +52,8 @@ fn fork_all(file: &Path) -> usize {
     assert_ne!(whole.id(), source.id(), "{what}");
     assert_eq!(whole.name().is_some(), source.name().is_some(), "{what}");
     let mut forks = 1;
-    for end in source.tree().leaves() {
-        let options = ForkOptions {
-            dir: Some(dir.path().join("paths")),
-            creation: Creation::AtOnce,
-            ..Default::default()
-        };
+    for end in source.tree().conversation().leaves() {
+        let options = ForkOptions::new().dir(dir.path().join("paths")).creation(Creation::AtOnce);
         let fork = source.fork(end.as_str(), options);
         let fork = fork.unwrap_or_else(|error| panic!("{what} at {end}: {error}"));
         if source.tree().kind(end.as_str()).unwrap() != treering::Kind::Leaf {
@@ -123,15 +119,9 @@ fn forks_in_another_dialect_stay_out_of_their_sources_directory() {
             _ => assert_eq!(asked.unwrap().path().unwrap().parent(), Some(dir.path())),
         }
         let root = dir.path().join("own");
-        let options = ForkOptions {
-            root: Some(root.clone()),
-            dialect: Some(if source.dialect() == Dialect::Tau {
-                Dialect::Omp
-            } else {
-                Dialect::Tau
-            }),
-            ..Default::default()
-        };
+        let options = ForkOptions::new()
+            .root(root.clone())
+            .dialect(if source.dialect() == Dialect::Tau { Dialect::Omp } else { Dialect::Tau });
         let fork = source.fork(leaf.as_str(), options.clone()).unwrap();
         assert_eq!(Some(fork.dialect()), options.dialect);
         let project = Catalog::new(root).dir_for(source.cwd());
@@ -143,7 +133,7 @@ fn forks_in_another_dialect_stay_out_of_their_sources_directory() {
     let source = Session::open(dir.path().join("pi.jsonl")).unwrap();
     let leaf = source.leaf().unwrap();
     for dialect in [Dialect::ClaudeCode, Dialect::Codex] {
-        let options = ForkOptions { dialect: Some(dialect), ..Default::default() };
+        let options = ForkOptions::new().dialect(dialect);
         let asked = source.fork(leaf.as_str(), options);
         assert!(matches!(asked, Err(Error::ReadOnlyDialect(_))), "{asked:?}");
     }
@@ -156,7 +146,7 @@ fn a_fork_in_another_dialect_waits_for_its_first_message() {
     let note = r#"{"type":"system","subtype":"info","uuid":"u1","parentUuid":null,"sessionId":"s","cwd":"/project","timestamp":"2026-01-05T09:00:01.000Z","content":"hello"}"#;
     std::fs::write(&file, format!("{note}\n")).unwrap();
     let source = Session::open(&file).unwrap();
-    let options = ForkOptions { root: Some(dir.path().join("own")), ..Default::default() };
+    let options = ForkOptions::new().root(dir.path().join("own"));
     let fork = source.fork("u1", options).unwrap();
     assert!(!fork.is_written() && fork.path().is_some());
     fork.append(Message::user("hello")).unwrap();
@@ -176,7 +166,7 @@ fn a_fork_in_another_dialect_keeps_the_labels_of_its_path() {
         session.label(&other, Some("not here")).unwrap();
         session.branch(&kept).unwrap();
         session.append(Message::assistant("acme", "m", "b")).unwrap();
-        let options = ForkOptions { dialect: Some(dialect), ..ForkOptions::default() };
+        let options = ForkOptions::new().dialect(dialect);
         let fork = session.fork(Position::Leaf, options).unwrap();
         assert_eq!(fork.tree().label(kept.as_str()), Some("here"), "{dialect}");
         assert_eq!(fork.tree().labels().len(), 1, "{dialect}");

@@ -41,7 +41,7 @@ fn say(session: &Session, at: &str, text: &str) -> String {
 fn summarize(session: &Session, other: &str) -> String {
     let plan = ready(session, other);
     let text = plan.compose("it went well");
-    let summary = MergeSummary { text: &text, ..MergeSummary::default() };
+    let summary = MergeSummary::new(&text);
     session.apply_merge_summary(&plan, summary).unwrap().to_string()
 }
 
@@ -87,12 +87,8 @@ fn there_may_be_nothing_to_merge() {
 fn a_summary_records_the_merge() {
     let session = open(file(&story()));
     let plan = ready(&session, "s3");
-    let summary = MergeSummary {
-        text: "S",
-        usage: Some(br#"{"input":1}"#),
-        details: Some(br#"{"mine":1.50}"#),
-        from_hook: true,
-    };
+    let summary =
+        MergeSummary::new("S").usage(br#"{"input":1}"#).details(br#"{"mine":1.50}"#).from_hook();
     let id = session.apply_merge_summary(&plan, summary).unwrap();
     let entry = session.entry(id.as_str()).unwrap();
     assert_eq!((entry.kind(), entry.parent().unwrap().as_str()), (Kind::BranchSummary, "m2"));
@@ -110,7 +106,7 @@ fn a_summary_records_the_merge() {
     let entry = plain.entry(&id).unwrap();
     let details = br#"{"readFiles":["x.txt"],"modifiedFiles":[],"merge":{"from":"s3","base":"a"}}"#;
     assert_eq!(entry.get("details").unwrap(), details);
-    let odd = MergeSummary { details: Some(b"[]"), ..MergeSummary::default() };
+    let odd = MergeSummary::new("").details(b"[]");
     assert!(matches!(plain.apply_merge_summary(&plan, odd), Err(Error::InvalidEntry(_))));
 }
 

@@ -205,7 +205,7 @@ impl World {
             self.learn();
             self.check_copies(&copies, &merged.copies, before);
         } else {
-            let summary = MergeSummary { text: "done", ..MergeSummary::default() };
+            let summary = MergeSummary::new("done");
             self.session.apply_merge_summary(&plan, summary).unwrap();
             self.learn();
         }
@@ -231,7 +231,7 @@ proptest! {
         prop_assert_eq!(outline(&again), outline(&world.session));
         prop_assert_eq!(again.leaf(), world.session.leaf());
         prop_assert_eq!(again.context().unwrap(), world.session.context().unwrap());
-        for other in world.session.tree().leaves() {
+        for other in world.session.tree().conversation().leaves() {
             let plan = |session: &Session| match session.plan_merge(other.as_str(), 0).unwrap() {
                 Merge::Ready(plan) => plan.entries,
                 Merge::NothingNew => Vec::new(),

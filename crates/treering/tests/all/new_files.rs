@@ -112,7 +112,7 @@ fn files_with_the_names_of_former_temporaries_are_left_alone() {
         .unwrap();
     source.copy_to(at("copy.jsonl")).unwrap();
     source.fork(hello.as_str(), ForkOptions::default()).unwrap();
-    let in_place = treering::doctor::RepairOptions { to: treering::doctor::RepairTo::InPlace };
+    let in_place = treering::doctor::RepairOptions::new().to(treering::doctor::RepairTo::InPlace);
     treering::doctor::repair(at("repaired.jsonl"), in_place).unwrap();
     Session::open(at("upgraded.jsonl")).unwrap().upgrade().unwrap().unwrap();
     treering::session::relocate(at("moved.jsonl"), "/q", at("moved.jsonl"), |_| Ok(())).unwrap();

@@ -30,7 +30,7 @@ fn appended(path: &Path, line: &str) {
 }
 
 fn in_place() -> RepairOptions {
-    RepairOptions { to: RepairTo::InPlace }
+    RepairOptions::new().to(RepairTo::InPlace)
 }
 
 #[test]

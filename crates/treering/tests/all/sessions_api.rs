@@ -70,7 +70,7 @@ fn opening_or_creating_fails_for_another_session() {
         assert!(matches!(error, Error::InvalidOption(_)), "{error}");
     }
     let catalog = Catalog::flat(directory.path());
-    let elsewhere = ForkOptions { cwd: Some("/other".into()), ..ForkOptions::default() };
+    let elsewhere = ForkOptions::new().cwd("/other");
     let error = catalog.fork_from(file(&directory), "/project", elsewhere).unwrap_err();
     assert!(matches!(error, Error::InvalidOption(_)), "{error}");
 }
@@ -83,7 +83,7 @@ fn the_file_of_a_fork_waits_for_the_message_of_its_rule() {
     let answer = session.append(Message::assistant("acme", "m", "Tea.")).unwrap();
     let fork = |at: &EntryId| {
         let creation = Creation::FirstAssistantMessage;
-        session.fork(at, ForkOptions { creation, ..ForkOptions::default() }).unwrap()
+        session.fork(at, ForkOptions::new().creation(creation)).unwrap()
     };
     assert!(fork(&answer).is_written());
     let waiting = fork(&question);

@@ -181,6 +181,9 @@ impl Agreement<'_> {
         };
         assert_eq!(strings(tree.leaves()), self.model.leaves(), "leaves");
         assert_eq!(strings(tree.branch_points()), self.model.branch_points(), "branches");
+        let said = tree.conversation();
+        assert_eq!(strings(said.leaves()), self.model.conversation_leaves(), "ends");
+        assert_eq!(strings(said.branch_points()), self.model.conversation_branch_points(), "forks");
         assert_eq!(tree.name().map(str::to_owned), self.model.name(), "the name");
         let labels: Vec<_> = tree
             .labels()

@@ -28,7 +28,7 @@ fn two_writers_on_one_leaf_are_two_branches() {
     let again = Session::open(&file).unwrap();
     assert_eq!(path(&again, a2.as_str()), join([&first, &a, &a2]));
     assert_eq!(path(&again, b.as_str()), join([&first, &b]));
-    assert_eq!(join(again.tree().branch_points()), first.to_string());
+    assert_eq!(join(again.tree().conversation().branch_points()), first.to_string());
     assert_eq!(again.leaf(), Some(a2), "the last one written");
     assert_eq!(theirs.leaf(), Some(b), "others do not move a session's leaf");
     theirs.refresh().unwrap();

@@ -220,11 +220,11 @@ impl Scenario {
             }
             Verb::Upgrade => Session::open(PATH)?.upgrade().map(drop),
             Verb::RepairInPlace => {
-                treering::doctor::repair(PATH, RepairOptions { to: RepairTo::InPlace }).map(drop)
+                treering::doctor::repair(PATH, RepairOptions::new().to(RepairTo::InPlace)).map(drop)
             }
             Verb::RepairBeside => {
                 let to = RepairTo::Path(TARGET.into());
-                treering::doctor::repair(PATH, RepairOptions { to }).map(drop)
+                treering::doctor::repair(PATH, RepairOptions::new().to(to)).map(drop)
             }
             Verb::MoveInPlace => {
                 treering::session::relocate(PATH, "/q", PATH, |_| Ok(())).map(drop)
@@ -240,9 +240,9 @@ impl Scenario {
             Verb::Fork => {
                 let session = Session::open(PATH)?;
                 let Some(leaf) = session.leaf() else { return Ok(()) };
-                let dir = Path::new(TARGET).parent().map(Into::into);
-                let id = Some(treering::SessionId::new("fork")?);
-                session.fork(leaf.as_str(), ForkOptions { dir, id, ..Default::default() }).map(drop)
+                let mut options = ForkOptions::new().id(treering::SessionId::new("fork")?);
+                options.dir = Path::new(TARGET).parent().map(Into::into);
+                session.fork(leaf.as_str(), options).map(drop)
             }
             Verb::Copy => Session::open(PATH)?.copy_to(TARGET),
         }

@@ -36,6 +36,7 @@ use treering::{EntryId, Error, Message, NewEntry, Session};
 
 /// Settings of turns.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TurnSettings {
     /// The system prompt. System messages of the session follow it.
     pub system_prompt: Option<String>,
@@ -47,6 +48,37 @@ pub struct TurnSettings {
     pub retries: u32,
     /// The pause before the first retry; each further one is twice as long.
     pub retry_pause: Duration,
+}
+
+impl TurnSettings {
+    /// Returns the defaults.
+    pub fn new() -> Self {
+        TurnSettings::default()
+    }
+
+    /// Sets the system prompt.
+    #[must_use]
+    pub fn system_prompt(self, system_prompt: impl Into<String>) -> Self {
+        TurnSettings { system_prompt: Some(system_prompt.into()), ..self }
+    }
+
+    /// Sets the largest number of answers in one turn.
+    #[must_use]
+    pub fn max_rounds(self, max_rounds: u32) -> Self {
+        TurnSettings { max_rounds, ..self }
+    }
+
+    /// Sets the number of times that a failed answer is requested again.
+    #[must_use]
+    pub fn retries(self, retries: u32) -> Self {
+        TurnSettings { retries, ..self }
+    }
+
+    /// Sets the pause before the first retry.
+    #[must_use]
+    pub fn retry_pause(self, retry_pause: Duration) -> Self {
+        TurnSettings { retry_pause, ..self }
+    }
 }
 
 impl Default for TurnSettings {
@@ -164,7 +196,7 @@ impl AgentSession {
     /// #     fn context_window(&self) -> u64 { 1000 }
     /// #     fn answer<'a>(&'a self, request: ChatRequest, _: &'a CancellationToken) -> ChatFuture<'a> {
     /// #         let text = request.turns.last().map(|turn| turn.text.clone()).unwrap_or_default();
-    /// #         Box::pin(async move { Ok(ChatAnswer { text, ..ChatAnswer::default() }) })
+    /// #         Box::pin(async move { Ok(ChatAnswer::new("parrot", text)) })
     /// #     }
     /// # }
     /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {

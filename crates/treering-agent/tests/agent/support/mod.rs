@@ -56,12 +56,13 @@ pub(crate) enum Api {
 
 pub(crate) const BOTH: [Api; 2] = [Api::Anthropic, Api::OpenAi];
 
-pub(crate) const TIMEOUTS: Timeouts = Timeouts {
-    connect: Duration::from_secs(5),
-    first_byte: Duration::from_secs(40),
-    idle: Duration::from_secs(10),
-    total: Duration::from_secs(300),
-};
+pub(crate) fn timeouts() -> Timeouts {
+    Timeouts::new()
+        .connect(Duration::from_secs(5))
+        .first_byte(Duration::from_secs(40))
+        .idle(Duration::from_secs(10))
+        .total(Duration::from_secs(300))
+}
 
 /// Stands among the deltas for the text being void.
 pub(crate) const RESTART: &str = "<restart>";
@@ -83,19 +84,15 @@ impl Job {
         let (paused, pauses) = mpsc::unbounded_channel();
         let summarizer = summarizer(api, base_url, paused);
         let (delta, deltas) = mpsc::unbounded_channel();
-        let request = SummaryRequest {
-            system: "Summarize.".into(),
-            user: "[User]: hello".into(),
-            on_delta: Some(Box::new(move |piece| {
+        let request =
+            SummaryRequest::new("Summarize.", "[User]: hello").on_delta(Box::new(move |piece| {
                 let text = match piece {
                     Delta::Text(text) => text,
                     Delta::Restart => RESTART,
                     _ => return,
                 };
                 delta.send(text.into()).unwrap_or_default()
-            })),
-            ..Default::default()
-        };
+            }));
         let token = cancel.clone();
         let task = tokio::spawn(async move { summarizer.summarize(request, &token).await });
         Job { deltas, pauses, cancel, task }
@@ -132,14 +129,11 @@ pub(crate) fn summarizer(
     paused: mpsc::UnboundedSender<(SummaryError, Duration)>,
 ) -> Arc<dyn Summarizer> {
     let paused = Mutex::new(paused);
-    let retry = Retry {
-        retries: 2,
-        on_retry: Some(Arc::new(move |error, pause| {
-            let _ = paused.lock().unwrap().send((error.clone(), pause));
-        })),
-        ..Default::default()
-    };
-    let http = Http::new(HttpOptions { timeouts: TIMEOUTS, retry, proxy: Proxy::Direct }).unwrap();
+    let retry = Retry::new().retries(2).on_retry(move |error: &SummaryError, pause| {
+        let _ = paused.lock().unwrap().send((error.clone(), pause));
+    });
+    let http = Http::new(HttpOptions::new().timeouts(timeouts()).retry(retry).proxy(Proxy::Direct))
+        .unwrap();
     let built: Arc<dyn Summarizer> = match api {
         Api::Anthropic => Arc::new(anthropic(http, base_url, KEY)),
         Api::OpenAi => Arc::new(openai(http, base_url, KEY)),
@@ -163,7 +157,8 @@ pub(crate) fn chat_model(api: Api, base_url: &str) -> Arc<dyn ChatModel> {
 /// A model to talk to with a given key.
 pub(crate) fn chat_model_with_key(api: Api, base_url: &str, key: &str) -> Arc<dyn ChatModel> {
     let retry = Retry::default();
-    let http = Http::new(HttpOptions { timeouts: TIMEOUTS, retry, proxy: Proxy::Direct }).unwrap();
+    let http = Http::new(HttpOptions::new().timeouts(timeouts()).retry(retry).proxy(Proxy::Direct))
+        .unwrap();
     match api {
         Api::Anthropic => Arc::new(anthropic(http, base_url, key)),
         Api::OpenAi => Arc::new(openai(http, base_url, key)),

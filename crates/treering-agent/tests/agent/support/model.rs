@@ -47,11 +47,7 @@ impl ScriptedModel {
 }
 
 fn calls(calls: Vec<(&'static str, &'static str, &'static str)>) -> Vec<ToolCall> {
-    let call = |(id, name, arguments): (&str, &str, &str)| ToolCall {
-        id: id.into(),
-        name: name.into(),
-        arguments: arguments.into(),
-    };
+    let call = |(id, name, arguments): (&str, &str, &str)| ToolCall::new(id, name, arguments);
     calls.into_iter().map(call).collect()
 }
 
@@ -77,14 +73,16 @@ impl ChatModel for ScriptedModel {
         self.asked.add_permits(1);
         let reply = self.replies.lock().unwrap().pop_front().expect("a reply for every request");
         let answer = |text: &str, tool_calls, usage| {
-            Ok(ChatAnswer { text: text.into(), tool_calls, usage, model: "m1".into() })
+            let mut answer = ChatAnswer::new("m1", text);
+            (answer.tool_calls, answer.usage) = (tool_calls, usage);
+            Ok(answer)
         };
         Box::pin(async move {
             match reply {
                 Reply::Text(text) => answer(text, Vec::new(), None),
                 Reply::Calls(all) => answer("", calls(all), None),
                 Reply::CallsAt(input, all) => {
-                    answer("", calls(all), Some(Usage { input, ..Usage::of_request() }))
+                    answer("", calls(all), Some(Usage::of_request().input(input)))
                 }
                 Reply::Fail(error) => Err(error),
                 Reply::Hang => std::future::pending().await,

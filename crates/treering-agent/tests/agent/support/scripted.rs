@@ -114,7 +114,9 @@ impl Scripted {
 }
 
 fn summary(text: &str, usage: Option<Usage>) -> Result<Summary, SummaryError> {
-    Ok(Summary { text: text.into(), usage, model: None, provider: "scripted".into() })
+    let mut summary = Summary::new("scripted", text);
+    summary.usage = usage;
+    Ok(summary)
 }
 
 impl Summarizer for Scripted {
@@ -155,7 +157,7 @@ impl Summarizer for Scripted {
                 None => summary(&format!("Summary {number}"), None),
                 Some(Play::Say(text)) => summary(text, None),
                 Some(Play::Cost(text, input)) => {
-                    summary(text, Some(Usage { input, output: 10, ..Usage::of_request() }))
+                    summary(text, Some(Usage::of_request().input(input).output(10)))
                 }
                 Some(Play::Fail(error)) => Err(error),
                 Some(Play::Wait(text)) => tokio::select! {

@@ -137,7 +137,7 @@ impl Args {
         if self.in_place && !self.force {
             in_use::check_idle(file)?;
         }
-        Ok(treering::doctor::repair(file, RepairOptions { to: self.to() })?)
+        Ok(treering::doctor::repair(file, RepairOptions::new().to(self.to()))?)
     }
 
     fn to(&self) -> RepairTo {

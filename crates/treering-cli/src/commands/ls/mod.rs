@@ -216,7 +216,7 @@ fn write_json(session: &SessionInfo, out: &mut Output) -> Result<(), Failure> {
     out.json_path(&session.path)?;
     let fields = [
         ("agent", Some(session.agent.name())),
-        ("id", Some(&session.id)),
+        ("id", Some(session.id.as_str())),
         ("cwd", Some(&session.cwd)),
         ("name", session.name.as_deref()),
         ("created", created.as_deref()),

@@ -157,8 +157,9 @@ fn table(sessions: &[&SessionInfo], shown: &Shown<'_>, when: When) -> Vec<Column
             Column::new("FILE", Width::Last, cells(&|session| file(session, dir)))
         }
         Shown::SessionIndex { ids, project, home, .. } => {
-            let ids =
-                cells(&|session| excerpt(ids.get(&*session.id).copied().unwrap_or_default(), 16));
+            let ids = cells(&|session| {
+                excerpt(ids.get(session.id.as_str()).copied().unwrap_or_default(), 16)
+            });
             table.push(Column {
                 style: Some(Style::Id),
                 ..Column::new("ID", Width::Optional(4), ids)

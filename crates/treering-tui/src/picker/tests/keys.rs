@@ -7,7 +7,7 @@ use crate::testing::press;
 use crate::theme::Tone;
 use crate::{MouseEvent, TerminalEvent};
 use std::path::PathBuf;
-use treering::catalog::{Progress, SessionInfo};
+use treering::catalog::Progress;
 
 #[test]
 fn keys_move_sort_filter_and_search() {
@@ -172,7 +172,8 @@ fn a_session_with_another_file_stays_chosen_and_keeps_its_place() {
     sessions.iter_mut().for_each(|one| one.path = format!("{}.jsonl", one.path.display()).into());
     sessions[1].parent_session = Some("/s/a.jsonl".into());
     let (state, _) = press(knowing(sessions.clone()), "Tab");
-    let packed = SessionInfo { path: "/s/a.jsonl.zst".into(), ..sessions[0].clone() };
+    let mut packed = sessions[0].clone();
+    packed.path = "/s/a.jsonl.zst".into();
     let (state, effects) = update(state, PickerEvent::Moved("/s/a.jsonl".into(), Box::new(packed)));
     assert_eq!(shown(&state), "[a.jsonl.zst] .b.jsonl ..c.jsonl .e.jsonl d.jsonl f.jsonl");
     assert_eq!(effects, [PickerEffect::Preview("/s/a.jsonl.zst".into())]);
@@ -196,7 +197,8 @@ fn only_the_page_that_is_waited_for_is_shown_and_it_ends_where_it_ends() {
     let (state, _) = update(state, PickerEvent::Page("/s/a".into(), lines(40)));
     assert_eq!(top(&state), Some(29 - height));
     // Different now: read again.
-    let changed = SessionInfo { message_count: 1, ..sample()[0].clone() };
+    let mut changed = sample()[0].clone();
+    changed.message_count = 1;
     let (state, effects) = update(state, PickerEvent::Found(vec![changed], None));
     assert_eq!(effects, [PickerEffect::Preview("/s/a".into())]);
     let (state, _) = press(state, "Down");

@@ -20,12 +20,11 @@ fn family() -> impl Strategy<Value = Vec<SessionInfo>> {
                 _ => Some(format!("/s/{parent}")),
             };
             let text = if has_name { "with a name" } else { "plain" };
-            SessionInfo {
-                parent_session,
-                name: has_name.then(|| "name".to_owned()),
-                cwd: if is_here { "/h/tea".into() } else { "/x".into() },
-                ..session(&at.to_string(), minutes, text)
-            }
+            let mut info = session(&at.to_string(), minutes, text);
+            info.parent_session = parent_session;
+            info.name = has_name.then(|| "name".to_owned());
+            info.cwd = if is_here { "/h/tea".into() } else { "/x".into() };
+            info
         };
         all.into_iter().enumerate().map(named).collect()
     })
@@ -121,7 +120,10 @@ proptest! {
         let late = other.split_off(if other.is_empty() { 0 } else { cut.index(other.len()) });
         // Some are found twice, first as they were.
         let stale = all.iter().take(3).cloned();
-        let stale = stale.map(|info| SessionInfo { modified: 0, parent_session: None, ..info });
+        let stale = stale.map(|mut info| {
+            (info.modified, info.parent_session) = (0, None);
+            info
+        });
         let bit_by_bit = press(told([stale.collect(), late, other]), &keys).0;
         prop_assert_eq!(listed(&bit_by_bit), listed(&at_once));
     }
@@ -144,9 +146,11 @@ proptest! {
 #[test]
 fn a_long_line_of_forks_is_no_deep_stack() {
     const COUNT: usize = 10_000;
-    let chain = |at: usize| SessionInfo {
-        parent_session: Some(format!("/s/{}", (at + 1) % COUNT)),
-        ..session(&at.to_string(), at as i64, if at.is_multiple_of(100) { "mark" } else { "x" })
+    let chain = |at: usize| {
+        let text = if at.is_multiple_of(100) { "mark" } else { "x" };
+        let mut info = session(&at.to_string(), at as i64, text);
+        info.parent_session = Some(format!("/s/{}", (at + 1) % COUNT));
+        info
     };
     // A single ring of all of them, opened at the oldest.
     let state = told([(0..COUNT).map(chain).collect()]);

@@ -5,8 +5,8 @@ mod layout;
 mod screens;
 
 use super::{PickerEvent, PickerOptions, PickerState, Scope, update};
-use treering::Dialect;
 use treering::catalog::SessionInfo;
+use treering::{Dialect, SessionId};
 use treering_index::Project;
 
 /// The time of all tests, in Unix milliseconds.
@@ -15,41 +15,37 @@ const MINUTE: i64 = 60_000;
 
 /// Returns a session of the project `/h/tea` that was used `minutes` ago. Its file is `/s/ID`.
 fn session(id: &str, minutes: i64, first_message: &str) -> SessionInfo {
-    SessionInfo {
-        path: format!("/s/{id}").into(),
-        agent: Dialect::Pi,
-        id: id.to_owned(),
-        cwd: "/h/tea".to_owned(),
-        name: None,
-        parent_session: None,
-        created: Some(NOW - 2 * minutes * MINUTE),
-        modified: NOW - minutes * MINUTE,
-        message_count: minutes as usize,
-        entry_count: minutes as usize + 2,
-        branch_count: 1,
-        compaction_count: 0,
-        tokens: Some(1200),
-        cost: None,
-        finding_count: 0,
-        first_message: first_message.to_owned(),
-        size: 1000 * minutes as u64,
-        is_partial: false,
-    }
+    let mut info = SessionInfo::new(format!("/s/{id}"), Dialect::Pi, SessionId::of_file(id));
+    info.cwd = "/h/tea".to_owned();
+    info.created = Some(NOW - 2 * minutes * MINUTE);
+    info.modified = NOW - minutes * MINUTE;
+    info.message_count = minutes as usize;
+    info.entry_count = minutes as usize + 2;
+    info.branch_count = 1;
+    info.tokens = Some(1200);
+    info.first_message = first_message.to_owned();
+    info.size = 1000 * minutes as u64;
+    info
 }
 
 /// Two threads and two single sessions. `d` is of another project, `b` and `e` have names.
 fn sample() -> Vec<SessionInfo> {
-    let below = |parent: &str, info| SessionInfo { parent_session: Some(parent.into()), ..info };
-    let named = |name: &str, info| SessionInfo { name: Some(name.into()), ..info };
+    let below = |parent: &str, mut info: SessionInfo| {
+        info.parent_session = Some(parent.into());
+        info
+    };
+    let named = |name: &str, mut info: SessionInfo| {
+        info.name = Some(name.into());
+        info
+    };
+    let mut other = session("d", 30, "Grind the beans");
+    other.cwd = "/h/coffee".into();
+    other.agent = Dialect::Codex;
     vec![
         session("a", 300, "Boil the water"),
         below("/s/a", named("Kettle", session("b", 200, "Which kettle is the best one?"))),
         below("b", session("c", 5, "Try the blue kettle")),
-        SessionInfo {
-            cwd: "/h/coffee".into(),
-            agent: Dialect::Codex,
-            ..session("d", 30, "Grind the beans")
-        },
+        other,
         below("a", named("Water again", session("e", 60, "Is it warm?"))),
         session("f", 3000, ""),
     ]

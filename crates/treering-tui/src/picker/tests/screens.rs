@@ -281,7 +281,7 @@ fn hostile_text_is_harmless_and_aligned() {
         texts.iter().zip(1..).map(|(text, at)| session(&at.to_string(), at, text)).collect();
     sessions[1].name = Some("\u{1b}c\nname\u{202e}".into());
     sessions[2].cwd = "/h/\u{1b}[31m/日本語日本語日本語".into();
-    sessions[3].id = "\u{1b}".into();
+    sessions[3].id = treering::SessionId::of_file("\u{1b}");
     insta::assert_snapshot!(screen(knowing(sessions.clone()), 80, 8), @r"
     threaded  all projects  4 of 4
        session                           msgs  project           agent           age

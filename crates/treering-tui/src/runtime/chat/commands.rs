@@ -53,11 +53,12 @@ pub(super) async fn run(
     let agent = &*watcher.agent;
     let session = agent.session();
     let place = |text: &str| find(&session, &watcher.numbers, text);
-    let options = || NavigateOptions { cancel: cancel.clone(), ..Default::default() };
+    let options = || NavigateOptions::new().cancel(cancel.clone());
+    let exact = || NavigateOptions::exact().cancel(cancel.clone());
     match command {
         ChatCommand::BranchHere(to, summary) => {
             let to = place(&to)?;
-            let mut options = NavigateOptions { exact: true, ..options() };
+            let mut options = exact();
             match summary {
                 SummaryChoice::None => {}
                 SummaryChoice::Given(text) => options.given_summary = Some(text),
@@ -67,14 +68,11 @@ pub(super) async fn run(
             }
             Ok(moved(agent.navigate(to.as_str(), options).await?))
         }
-        ChatCommand::Switch(to) => {
-            let options = NavigateOptions { exact: true, ..options() };
-            Ok(moved(agent.navigate(place(&to)?.as_str(), options).await?))
-        }
-        ChatCommand::Pop(to) => {
-            let to = to.map(|to| place(&to)).transpose()?;
-            Ok(moved(agent.pop(to.as_ref().map(EntryId::as_str), options()).await?))
-        }
+        ChatCommand::Switch(to) => Ok(moved(agent.navigate(place(&to)?.as_str(), exact()).await?)),
+        ChatCommand::Pop(to) => Ok(moved(match to {
+            Some(to) => agent.pop(place(&to)?, options()).await?,
+            None => agent.pop_previous(options()).await?,
+        })),
         ChatCommand::Branch(Some(at)) => {
             let at = place(&at)?;
             Ok(forked(agent.fork(at.as_str(), ForkPosition::Before, cancel).await?))
@@ -92,12 +90,13 @@ pub(super) async fn run(
             Replaced::Canceled { hook } => unwanted(&hook),
         }),
         ChatCommand::Compact(instructions) => {
-            let options =
-                CompactOptions { instructions, cancel: cancel.clone(), ..Default::default() };
+            let mut options = CompactOptions::new().cancel(cancel.clone());
+            options.instructions = instructions;
             Ok(compacted(agent.compact(options).await?))
         }
         ChatCommand::Merge { place: other, full, focus } => {
-            let options = MergeOptions { full, custom_instructions: focus, cancel: cancel.clone() };
+            let mut options = MergeOptions::new().full(full).cancel(cancel.clone());
+            options.custom_instructions = focus;
             Ok(match agent.merge(place(&other)?.as_str(), options).await? {
                 MergeOutcome::NothingNew => {
                     CommandReply::notice("this branch already has these entries")
@@ -264,7 +263,7 @@ async fn export(session: Arc<Session>, at: EntryId, file: Option<String>) -> Com
 }
 
 fn write(session: &Session, at: &EntryId, path: &Path) -> Result<(), treering_export::Error> {
-    let export = Export { part: Part::Subtree(at.clone()), ..Export::default() };
+    let export = Export::new().part(Part::Subtree(at.clone()));
     let extension = path.extension().and_then(|extension| extension.to_str());
     write_file(path, Existing::Kept, |out| match extension {
         Some("html") => export.html(session, out),

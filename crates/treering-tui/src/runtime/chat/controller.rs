@@ -322,7 +322,7 @@ fn doing(command: &ChatCommand) -> &'static str {
 
 /// Returns the text about a retry: delay, attempt and reason.
 fn retrying(notice: &RetryNotice) -> String {
-    let RetryNotice { attempt, attempts, reason, wait } = notice;
+    let RetryNotice { attempt, attempts, reason, wait, .. } = notice;
     let seconds = wait.as_secs_f64().ceil();
     format!("retrying in {seconds} s ({attempt}/{attempts}): {reason}")
 }

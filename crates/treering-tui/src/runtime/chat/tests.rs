@@ -68,13 +68,8 @@ impl ChatModel for Scripted {
             match play {
                 Play::Say(text) => {
                     tell(text);
-                    let usage = Usage { input: 10, output: 5, ..Usage::of_request() };
-                    Ok(ChatAnswer {
-                        text: text.into(),
-                        usage: Some(usage),
-                        model: "m".into(),
-                        ..ChatAnswer::default()
-                    })
+                    let usage = Usage::of_request().input(10).output(5);
+                    Ok(ChatAnswer::new("m", text).usage(usage))
                 }
                 Play::Hang(text) => {
                     tell(text);

@@ -160,11 +160,11 @@ fn said(message: &ContextMessage) -> Option<Page> {
     }
     for block in message.blocks() {
         match block {
-            Block::Text(text) if role == Role::ToolResult => {
+            Block::Text { text, .. } if role == Role::ToolResult => {
                 let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
                 page.lines.push(StyledLine::new(Tone::Dim, beginning(first)));
             }
-            Block::Text(text) => page.lines.extend(text_lines(&text)),
+            Block::Text { text, .. } => page.lines.extend(text_lines(&text)),
             Block::ToolCall { name, .. } => {
                 page.lines.push(StyledLine::new(Tone::Tool, &format!("→ {}", beginning(&name))));
             }

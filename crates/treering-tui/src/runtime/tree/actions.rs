@@ -69,7 +69,7 @@ impl SessionActions {
                 });
             }
             TreeEffect::Navigate(id) => self.start(stop, move |context| async move {
-                let options = NavigateOptions { cancel, ..Default::default() };
+                let options = NavigateOptions::new().cancel(cancel);
                 match context.agent.navigate(&id, options).await {
                     Err(AgentError::Session(treering::Error::ReadOnlyDialect(_))) => {
                         TreeEvent::ReadOnly(id)
@@ -92,17 +92,13 @@ impl SessionActions {
             }),
             TreeEffect::NavigateWithSummary(id, custom_instructions) => {
                 self.start(stop, move |context| async move {
-                    let options = NavigateOptions {
-                        summarize: true,
-                        custom_instructions,
-                        cancel,
-                        ..Default::default()
-                    };
+                    let mut options = NavigateOptions::new().summarize(true).cancel(cancel);
+                    options.custom_instructions = custom_instructions;
                     context.went(context.agent.navigate(&id, options).await)
                 });
             }
             TreeEffect::MoveLeaf(id) => self.start(stop, move |context| async move {
-                let options = NavigateOptions { cancel, ..NavigateOptions::exact() };
+                let options = NavigateOptions::exact().cancel(cancel);
                 context.stayed(context.agent.navigate(&id, options).await)
             }),
             TreeEffect::Undo => {
@@ -119,13 +115,14 @@ impl SessionActions {
             }
             TreeEffect::Merge(id, custom_instructions) => {
                 self.start(stop, move |context| async move {
-                    let options =
-                        MergeOptions { custom_instructions, cancel, ..Default::default() };
+                    let mut options = MergeOptions::new().cancel(cancel);
+                    options.custom_instructions = custom_instructions;
                     context.merged(context.agent.merge(&id, options).await)
                 })
             }
             TreeEffect::Compact(instructions) => self.start(stop, move |context| async move {
-                let options = CompactOptions { instructions, cancel, ..Default::default() };
+                let mut options = CompactOptions::new().cancel(cancel);
+                options.instructions = instructions;
                 context.compacted(context.agent.compact(options).await)
             }),
             _ => {}
@@ -225,7 +222,7 @@ impl ActionContext {
         };
         let gone = match &before {
             Some(leaf) => {
-                let options = NavigateOptions { cancel, ..NavigateOptions::exact() };
+                let options = NavigateOptions::exact().cancel(cancel);
                 self.agent.navigate(leaf.as_str(), options).await
             }
             None => match self.agent.session().branch(Position::Start) {
@@ -347,7 +344,7 @@ fn counted(count: usize, one: &str, many: &str) -> String {
 /// not replaced.
 fn export(session: &Session, id: &str, file: &Path) -> Result<String, String> {
     let name = file.display();
-    let export = Export { part: Part::Branch(id.into()), ..Default::default() };
+    let export = Export::new().part(Part::Branch(id.into()));
     let ending = file.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
     let written = treering_export::write_file(file, Existing::Kept, |out| match ending {
         "html" => export.html(session, out),

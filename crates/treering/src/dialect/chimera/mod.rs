@@ -76,7 +76,7 @@ impl Codec for Chimera {
         let session = ours.and_then(|ours| json::get(ours, "session")).unwrap_or_default();
         let id = text(json::get(session, "id")).or_else(|| text(id)).unwrap_or_default();
         let created = time.and_then(python::millis).map(crate::time::format).unwrap_or_default();
-        let mut header = Header::foreign(id, created, text(cwd).unwrap_or_default(), record);
+        let mut header = Header::foreign(&id, created, text(cwd).unwrap_or_default(), record);
         header.parent_session = text(json::get(session, "parentSession"));
         Some(header)
     }

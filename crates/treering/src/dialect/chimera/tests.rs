@@ -254,7 +254,7 @@ fn headers_of_both_kinds() {
     assert!(id.len() == 12 && id.bytes().all(|byte| byte.is_ascii_hexdigit()), "{id}");
     assert_eq!(Chimera.classify("header", &line), Class::HeaderNode);
     let header = Chimera.header(&line).unwrap();
-    assert_eq!((&*header.id, &*header.cwd), (about.id, about.cwd));
+    assert_eq!((header.id.as_str(), &*header.cwd), (about.id, about.cwd));
     assert_eq!(header.parent_session.as_deref(), about.parent_session);
     assert_eq!(header.timestamp, "2026-03-11T09:00:00.000Z");
     assert_eq!(header.raw(), line);
@@ -265,7 +265,10 @@ fn headers_of_both_kinds() {
 
     let own = br#"{"type": "header", "id": "3b06cca8023e", "parent_id": null, "timestamp": 1773886267.618437, "version": 1, "cwd": "/p", "system_prompt": "s"}"#;
     let header = Chimera.header(own).unwrap();
-    assert_eq!((&*header.id, &*header.cwd, header.parent_session), ("3b06cca8023e", "/p", None));
+    assert_eq!(
+        (header.id.as_str(), &*header.cwd, header.parent_session),
+        ("3b06cca8023e", "/p", None)
+    );
     let entry = Chimera.decode(own).entry;
     assert_eq!(entry.type_name, "header");
     assert_eq!(entry.fields, br#","version": 1,"cwd": "/p","system_prompt": "s""#);

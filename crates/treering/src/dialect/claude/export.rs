@@ -208,7 +208,7 @@ impl Export<'_> {
     }
 
     fn title(&mut self, name: &str) -> Result<()> {
-        let session = json::quoted(&self.source.header().id);
+        let session = json::quoted(self.source.header().id.as_str());
         self.line(&object(&[
             ("type", b"\"custom-title\""),
             ("customTitle", &json::quoted(name)),
@@ -242,7 +242,7 @@ impl Export<'_> {
     ) -> Result<()> {
         let header = self.source.header();
         let parent = parent.map_or(b"null".to_vec(), json::quoted);
-        let (cwd, session) = (json::quoted(&header.cwd), json::quoted(&header.id));
+        let (cwd, session) = (json::quoted(&header.cwd), json::quoted(header.id.as_str()));
         let (kind, uuid) = (json::quoted(kind), json::quoted(uuid));
         let time = json::quoted(&crate::time::format(millis));
         let version = json::quoted(concat!("treering ", env!("CARGO_PKG_VERSION")));

@@ -17,7 +17,7 @@ use crate::entry::head::{self, Head, Marks};
 use crate::entry::{Kind, NewEntry, Role};
 use crate::error::Result;
 use crate::header::Header;
-use crate::id::fnv1a;
+use crate::id::{SessionId, fnv1a};
 use crate::json::{self, Members, ObjectEnd};
 use std::path::{Path, PathBuf};
 
@@ -249,7 +249,7 @@ impl Codec for ClaudeCode {
             |key| json::get(record, key).and_then(json::string).map(|text| text.into_owned());
         let (id, cwd) = (text("sessionId")?, text("cwd")?);
         Some(Header {
-            id,
+            id: SessionId::of_file(id),
             cwd,
             timestamp: text("timestamp").unwrap_or_default(),
             ..Header::unknown()

@@ -198,7 +198,7 @@ fn headers_of_both_names_are_read() {
         let type_name = json::string(json::get(record.as_bytes(), "type").unwrap()).unwrap();
         assert_eq!(classify(&type_name, record.as_bytes()), Class::Header);
         let header = header(record.as_bytes()).unwrap();
-        assert_eq!((&*header.id, header.version, &*header.cwd), ("s", 3, "/p"));
+        assert_eq!((header.id.as_str(), header.version, &*header.cwd), ("s", 3, "/p"));
         assert_eq!(header.timestamp, "2026-01-27T09:00:00.251Z");
         assert_eq!(header.parent_session.as_deref(), Some("q"));
         assert_eq!(header.raw(), record.as_bytes());

@@ -67,7 +67,7 @@ impl StopReason {
 /// let message = AssistantMessage::new("openai-completions", "openai", "gpt-5")
 ///     .with_thinking("The user wants the time.", None)
 ///     .with_tool_call("call_1", "now", "{}")?
-///     .with_usage(TokenUsage { input: 120, output: 30, ..TokenUsage::default() })
+///     .with_usage(TokenUsage::new(120, 30))
 ///     .build();
 /// let answer = message.view().as_assistant().unwrap();
 /// assert_eq!(answer.stop_reason(), Some(StopReason::ToolUse));

@@ -99,7 +99,7 @@ proptest! {
         prop_assert_eq!(blocks.len(), parts.len());
         for (block, part) in blocks.iter().zip(&parts) {
             match (block, part) {
-                (Block::Text(text), Part::Text(expected)) => prop_assert_eq!(text, expected),
+                (Block::Text { text, .. }, Part::Text(expected)) => prop_assert_eq!(text, expected),
                 (
                     Block::Thinking { text, signature, is_redacted: false },
                     Part::Thinking(expected, expected_signature),
@@ -111,7 +111,7 @@ proptest! {
                     Block::Thinking { signature, is_redacted: true, .. },
                     Part::Redacted(data),
                 ) => prop_assert_eq!(signature.as_deref(), Some(&**data)),
-                (Block::ToolCall { id, name, arguments }, Part::Call(i, n, expected)) => {
+                (Block::ToolCall { id, name, arguments, .. }, Part::Call(i, n, expected)) => {
                     prop_assert_eq!((&**id, &**name), (&**i, &**n));
                     prop_assert_eq!(*arguments, Some(expected.as_bytes()));
                 }
@@ -170,7 +170,7 @@ proptest! {
 
         let message = UserMessage::new().with_text(&text).with_image("image/png", &text).build();
         let blocks = message.view().blocks();
-        let [Block::Text(first), Block::Image { data, mime_type }] = &*blocks else {
+        let [Block::Text { text: first, .. }, Block::Image { data, mime_type }] = &*blocks else {
             panic!("{blocks:?}")
         };
         prop_assert_eq!((&**first, &**data, &**mime_type), (&*text, &*text, "image/png"));
@@ -197,6 +197,6 @@ fn half_a_surrogate_pair_leaves_a_message_usable() {
     let message = Message::from_json(json).unwrap();
     assert_eq!(message.as_json(), json);
     let view = message.view().as_assistant().unwrap();
-    assert!(matches!(&view.blocks()[0], Block::Text(text) if text == "a\u{fffd}"));
+    assert!(matches!(&view.blocks()[0], Block::Text { text, .. } if text == "a\u{fffd}"));
     assert_eq!(view.stop_reason(), Some(StopReason::Stop));
 }

@@ -7,12 +7,12 @@ use crate::json;
 ///
 /// ```
 /// use treering::entry::{TokenCost, TokenUsage};
-/// let cost = TokenCost { input: 0.01, output: 0.02, total: 0.03, ..TokenCost::default() };
-/// let usage = TokenUsage { input: 900, output: 100, cost: Some(cost), ..TokenUsage::default() };
+/// let usage = TokenUsage::new(900, 100).cost(TokenCost::new(0.01, 0.02));
 /// assert_eq!(usage.total_tokens(), 1000);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct TokenUsage {
     /// Tokens of the prompt that were neither read from a cache nor written to one.
     pub input: u64,
@@ -26,9 +26,41 @@ pub struct TokenUsage {
     pub cost: Option<TokenCost>,
 }
 
+impl TokenUsage {
+    /// Creates a usage of tokens that no cache was involved in, of unknown cost.
+    pub fn new(input: u64, output: u64) -> Self {
+        TokenUsage { input, output, ..TokenUsage::default() }
+    }
+
+    /// Sets the tokens of the prompt that were read from a cache.
+    #[must_use]
+    pub fn cache_read(self, cache_read: u64) -> Self {
+        TokenUsage { cache_read, ..self }
+    }
+
+    /// Sets the tokens of the prompt that were written to a cache.
+    #[must_use]
+    pub fn cache_write(self, cache_write: u64) -> Self {
+        TokenUsage { cache_write, ..self }
+    }
+
+    /// Sets the cost.
+    #[must_use]
+    pub fn cost(self, cost: TokenCost) -> Self {
+        TokenUsage { cost: Some(cost), ..self }
+    }
+}
+
 /// The cost of one request, in dollars.
+///
+/// ```
+/// use treering::entry::TokenCost;
+/// let cost = TokenCost::new(0.5, 0.25).with_cache(0.125, 0.0);
+/// assert_eq!(cost.total, 0.875);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct TokenCost {
     /// The cost of [`TokenUsage::input`].
     pub input: f64,
@@ -40,6 +72,22 @@ pub struct TokenCost {
     pub cache_write: f64,
     /// The whole cost.
     pub total: f64,
+}
+
+impl TokenCost {
+    /// Creates a cost of which no part is for a cache.
+    pub fn new(input: f64, output: f64) -> Self {
+        TokenCost { input, output, total: input + output, ..TokenCost::default() }
+    }
+
+    /// Adds the cost of reading from a cache and of writing to it.
+    #[must_use]
+    pub fn with_cache(mut self, read: f64, write: f64) -> Self {
+        self.cache_read += read;
+        self.cache_write += write;
+        self.total += read + write;
+        self
+    }
 }
 
 impl TokenCost {

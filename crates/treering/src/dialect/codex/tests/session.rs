@@ -55,7 +55,7 @@ fn the_header_says_who_the_session_is() {
         "parent_thread_id": "above"});
     let record = envelope("session_meta", &meta);
     let header = Codex.header(&record).unwrap();
-    assert_eq!((&*header.id, &*header.cwd), ("s", "/p"));
+    assert_eq!((header.id.as_str(), &*header.cwd), ("s", "/p"));
     assert_eq!(header.timestamp, "2026-01-05T09:00:20.226Z");
     assert_eq!(header.parent_session.as_deref(), Some("above"));
     assert_eq!(header.raw(), record);
@@ -67,7 +67,7 @@ fn the_header_says_who_the_session_is() {
     let source = json!({"subagent": {"thread_spawn": {"parent_thread_id": "boss"}}});
     let spawned = json!({"session_id": "s2", "source": source});
     let header = Codex.header(&envelope("session_meta", &spawned)).unwrap();
-    assert_eq!((&*header.id, header.parent_session.as_deref()), ("s2", Some("boss")));
+    assert_eq!((header.id.as_str(), header.parent_session.as_deref()), ("s2", Some("boss")));
     assert_eq!(Codex.header(&envelope("session_meta", &json!({}))), None);
     assert_eq!(Codex.header(&item(&json!({"id": "s"}))), None);
 }
