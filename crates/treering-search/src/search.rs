@@ -110,7 +110,7 @@ impl Default for Options {
 }
 
 impl Options {
-    fn threads(&self) -> usize {
+    fn thread_count(&self) -> usize {
         let cores = || std::thread::available_parallelism().map_or(1, |count| count.get()).min(16);
         self.threads.unwrap_or_else(cores).max(1)
     }
@@ -174,7 +174,7 @@ pub fn search(
     each: impl FnMut(Found) -> ControlFlow<()>,
 ) -> Summary {
     let files = sorted(files, query.filters.since(options.now));
-    let threads = options.threads();
+    let threads = options.thread_count();
     let job = Job { query, probe: Probe::of(query), options, threads };
     run_all(&files, |path| job.run(path), options, cancel, each)
 }
@@ -220,7 +220,7 @@ pub fn search_store(
             None => break,
         }
     }
-    let job = Job { query, probe: None, options, threads: options.threads() };
+    let job = Job { query, probe: None, options, threads: options.thread_count() };
     let run = |info: &SessionInfo| job.run_stored(store, info);
     Ok(run_all(&sessions, run, options, cancel, each))
 }
@@ -238,7 +238,7 @@ fn run_all<T: Sync>(
     let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
     std::thread::scope(|scope| {
         let (send, results) = mpsc::channel();
-        for _ in 0..options.threads().min(items.len()) {
+        for _ in 0..options.thread_count().min(items.len()) {
             let (send, next, stop, run) = (send.clone(), &next, &stop, &run);
             scope.spawn(move || {
                 while !stop.load(Ordering::Relaxed) && !cancel.load(Ordering::Relaxed) {

@@ -206,7 +206,9 @@ fn in_store(store: &Arc<dyn Store>, args: &Args, now: i64) -> Result<Contents, F
     if let Some(since) = args.since {
         query = query.since(since.at(now));
     }
-    Ok(Contents { sessions: stores::list_all(store, &query)?, ..Contents::default() })
+    let mut contents = Contents::default();
+    contents.sessions = stores::list_all(store, &query)?;
+    Ok(contents)
 }
 
 fn write_json(session: &SessionInfo, out: &mut Output) -> Result<(), Failure> {
