@@ -8,6 +8,7 @@
 //!   is the definition, and sharing no code with the library.
 //! - [`faulty`]: a journal that fails the way disks do, by script or by seed.
 //! - [`place`]: a directory for a test.
+//! - [`postgres`]: PostgreSQL servers in temporary directories, with standbys.
 //! - [`sim`]: a machine in memory that crashes, fails, and runs other programs between any two calls.
 //! - [`story`]: what every journal, and every session on one, must do.
 //! - [`canonical`]: one spelling for every JSON value, for comparing them.
@@ -26,6 +27,7 @@ pub mod generate;
 pub mod model;
 pub mod mutate;
 pub mod place;
+pub mod postgres;
 pub mod rng;
 pub mod sim;
 pub mod story;

@@ -1,0 +1,451 @@
+//! The log of one session, as rows.
+
+use crate::cache::Cache;
+use crate::connection::Connection;
+use crate::failure::Failure;
+use crate::pool::Pauses;
+use crate::sql;
+use crate::store::Shared;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use tokio_postgres::types::ToSql;
+use treering::SessionId;
+use treering::storage::{Appended, End, Journal, JournalError};
+
+/// The most bytes of a row. The statement that shortens a log knows the number, too.
+pub(crate) const MAX_ROW: usize = 1024 * 1024;
+
+/// The number of bytes that are read at once: at first, and at most when a log is read from start to end.
+const FIRST_READ: usize = 512 * 1024;
+const LAST_READ: usize = 2 * 1024 * 1024;
+
+/// Bytes of the start of the last line that are kept: as many as an [`End`] compares.
+const SAMPLE: usize = 256;
+
+/// A [`Journal`] in PostgreSQL.
+pub(crate) struct PostgresJournal {
+    shared: Arc<Shared>,
+    space: Arc<str>,
+    id: SessionId,
+    /// The number of this journal in the cache.
+    number: u64,
+    known: Mutex<Known>,
+}
+
+/// What was seen of the session last.
+struct Known {
+    generation: i64,
+    /// The end of the bytes that were read last, and how many they were.
+    read_end: u64,
+    read_size: usize,
+    /// The start of the last line that this journal wrote.
+    own: Option<(u64, Vec<u8>)>,
+}
+
+/// The length and the generation of a session.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Seen {
+    pub(crate) length: u64,
+    pub(crate) generation: i64,
+}
+
+impl std::fmt::Debug for PostgresJournal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PostgresJournal")
+            .field("space", &self.space)
+            .field("id", &self.id)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Drop for PostgresJournal {
+    fn drop(&mut self) {
+        self.shared.cache.forget(self.number);
+    }
+}
+
+fn gone() -> io::Error {
+    io::Error::new(io::ErrorKind::NotFound, "the session was removed")
+}
+
+/// Returns the length of a log as the database counts.
+pub(crate) fn signed(length: u64) -> io::Result<i64> {
+    i64::try_from(length).map_err(|_| io::Error::from(io::ErrorKind::FileTooLarge))
+}
+
+impl PostgresJournal {
+    pub(crate) fn new(
+        shared: &Arc<Shared>,
+        space: &Arc<str>,
+        id: &SessionId,
+        generation: i64,
+    ) -> Self {
+        let known = Known { generation, read_end: 0, read_size: 0, own: None };
+        PostgresJournal {
+            shared: Arc::clone(shared),
+            space: Arc::clone(space),
+            id: id.clone(),
+            number: shared.cache.register(),
+            known: Mutex::new(known),
+        }
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn cache(&self) -> &Cache {
+        &self.shared.cache
+    }
+
+    /// Calls `action` until it succeeds or the deadline passes.
+    fn repeat<T>(
+        &self,
+        deadline: Instant,
+        action: impl FnMut(&mut Connection) -> Result<T, Failure>,
+    ) -> io::Result<T> {
+        self.shared.pool.repeat(&self.space, deadline, action)
+    }
+
+    /// Looks at the session's row, and forgets bytes of another generation. `None` if it was removed.
+    fn look(&self, deadline: Instant) -> io::Result<Option<Seen>> {
+        let seen = self.repeat(deadline, |connection| {
+            look(connection, &self.space, self.id.as_str(), deadline)
+        })?;
+        self.remember(seen);
+        Ok(seen)
+    }
+
+    fn remember(&self, seen: Option<Seen>) {
+        let mut known = self.known();
+        if let Some(seen) = seen
+            && seen.generation != known.generation
+        {
+            known.generation = seen.generation;
+            known.own = None;
+            self.cache().forget(self.number);
+        }
+    }
+
+    /// Reads rows that hold the bytes from `offset` on, `size` of them at least if there are as many.
+    /// Returns the offset of the first byte.
+    fn fetch(&self, offset: u64, size: usize, deadline: Instant) -> io::Result<(u64, Vec<u8>)> {
+        let (from, to) = (signed(offset)?, signed(offset.saturating_add(size as u64))?);
+        let rows = self.repeat(deadline, |connection| {
+            let id = self.id.as_str();
+            connection.query(sql::READ, &[&&*self.space, &id, &from, &to], deadline)
+        })?;
+        let mut start = None;
+        let mut bytes = Vec::with_capacity(size);
+        for row in &rows {
+            let at: i64 = row.try_get(0).map_err(io::Error::other)?;
+            let part: &[u8] = row.try_get(1).map_err(io::Error::other)?;
+            let at = at as u64;
+            if at != *start.get_or_insert(at) + bytes.len() as u64 {
+                let why = format!("the log of session {} has a gap before byte {at}", self.id);
+                return Err(io::Error::new(io::ErrorKind::InvalidData, why));
+            }
+            bytes.extend_from_slice(part);
+        }
+        Ok((start.unwrap_or(offset), bytes))
+    }
+
+    fn read(&self, offset: u64, buffer: &mut [u8], deadline: Instant) -> io::Result<usize> {
+        if buffer.is_empty() {
+            return Ok(0);
+        }
+        let (generation, size) = {
+            let mut known = self.known();
+            // The start of the own last line is asked for with every append.
+            if let Some((at, start)) = &known.own
+                && *at == offset
+                && buffer.len() <= start.len()
+            {
+                buffer.copy_from_slice(&start[..buffer.len()]);
+                return Ok(buffer.len());
+            }
+            let count = self.cache().read(self.number, offset, buffer);
+            if count > 0 {
+                return Ok(count);
+            }
+            let size = match offset {
+                0 => buffer.len(),
+                _ if offset == known.read_end => (known.read_size * 2).max(buffer.len()),
+                _ => FIRST_READ.max(buffer.len()),
+            };
+            known.read_size = size.min(LAST_READ);
+            (known.generation, known.read_size)
+        };
+        let (at, bytes) = self.fetch(offset, size, deadline)?;
+        let found = usize::try_from(offset - at).ok().and_then(|skip| bytes.get(skip..));
+        let found = found.unwrap_or_default();
+        let count = found.len().min(buffer.len());
+        buffer[..count].copy_from_slice(&found[..count]);
+        let mut known = self.known();
+        if known.generation == generation {
+            known.read_end = at + bytes.len() as u64;
+            self.cache().insert(self.number, at, bytes);
+        }
+        Ok(count)
+    }
+
+    /// Returns whether exactly these bytes stand at `offset`, asking the database.
+    pub(crate) fn stands(&self, offset: u64, bytes: &[u8], deadline: Instant) -> io::Result<bool> {
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let from = offset + (bytes.len() - rest.len()) as u64;
+            let (at, found) = self.fetch(from, rest.len().min(LAST_READ), deadline)?;
+            let found = usize::try_from(from - at).ok().and_then(|skip| found.get(skip..));
+            let found = found.unwrap_or_default();
+            let count = found.len().min(rest.len());
+            if count == 0 || found[..count] != rest[..count] {
+                return Ok(false);
+            }
+            rest = &rest[count..];
+        }
+        Ok(true)
+    }
+
+    /// Sends the append once. Returns false if the session does not have this length and generation.
+    fn send(
+        &self,
+        generation: i64,
+        length: i64,
+        lines: &[u8],
+        deadline: Instant,
+    ) -> Result<bool, Failure> {
+        self.shared.pool.once(&self.space, deadline, |connection| {
+            let id = self.id.as_str();
+            let new_length = length.saturating_add(lines.len() as i64);
+            if lines.len() > MAX_ROW {
+                return transaction(connection, deadline, |connection| {
+                    let end: [&(dyn ToSql + Sync); 5] =
+                        [&&*self.space, &id, &length, &generation, &new_length];
+                    if connection.execute(sql::MOVE, &end, deadline)? == 0 {
+                        return Ok(false);
+                    }
+                    insert(connection, &self.space, id, length, lines, deadline)?;
+                    Ok(true)
+                });
+            }
+            let append: [&(dyn ToSql + Sync); 6] =
+                [&&*self.space, &id, &length, &generation, &lines, &new_length];
+            let count = connection.execute(sql::APPEND, &append, deadline)?;
+            confirmed(connection)?;
+            Ok(count == 1)
+        })
+    }
+
+    /// Looks at the session's row in a way that proves everything seen to be as durable as an append.
+    pub(crate) fn confirm(&self, deadline: Instant) -> io::Result<Option<Seen>> {
+        let seen = self.repeat(deadline, |connection| {
+            let id = self.id.as_str();
+            let row = connection.query_opt(sql::CONFIRM, &[&&*self.space, &id], deadline)?;
+            confirmed(connection)?;
+            Ok(row.and_then(|row| seen(&row)))
+        })?;
+        self.remember(seen);
+        Ok(seen)
+    }
+
+    fn appended(&self, start: u64, lines: &[u8]) -> Appended {
+        let last = lines.strip_suffix(b"\n").unwrap_or(lines);
+        let last = last.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+        let sample = lines[last..].iter().take(SAMPLE).copied().collect();
+        let mut known = self.known();
+        known.own = Some((start + last as u64, sample));
+        self.cache().append(self.number, start, lines);
+        Appended { start }
+    }
+}
+
+/// Fails if the database committed, but not everywhere where it should have.
+pub(crate) fn confirmed(connection: &Connection) -> Result<(), Failure> {
+    if connection.has_warned() {
+        let why = "committed on the primary only: the synchronous standby did not confirm";
+        return Err(Failure::Lost(io::Error::new(io::ErrorKind::TimedOut, why)));
+    }
+    Ok(())
+}
+
+fn seen(row: &tokio_postgres::Row) -> Option<Seen> {
+    let length: i64 = row.try_get(0).ok()?;
+    let generation = row.try_get(1).ok()?;
+    // A removed session has the length -1.
+    Some(Seen { length: u64::try_from(length).ok()?, generation })
+}
+
+/// Looks at a session's row. `None` if there is none, or if the session was removed.
+pub(crate) fn look(
+    connection: &mut Connection,
+    space: &str,
+    id: &str,
+    deadline: Instant,
+) -> Result<Option<Seen>, Failure> {
+    let row = connection.query_opt(sql::LOOK, &[&space, &id], deadline)?;
+    Ok(row.and_then(|row| seen(&row)))
+}
+
+/// Inserts bytes at `at`, in rows of at most [`MAX_ROW`] bytes.
+pub(crate) fn insert(
+    connection: &mut Connection,
+    space: &str,
+    id: &str,
+    mut at: i64,
+    bytes: &[u8],
+    deadline: Instant,
+) -> Result<(), Failure> {
+    for part in bytes.chunks(MAX_ROW) {
+        connection.execute(sql::INSERT, &[&space, &id, &at, &part], deadline)?;
+        at += part.len() as i64;
+    }
+    Ok(())
+}
+
+/// Runs `action` in a transaction. It is committed if the result is true, and taken back otherwise.
+pub(crate) fn transaction(
+    connection: &mut Connection,
+    deadline: Instant,
+    action: impl FnOnce(&mut Connection) -> Result<bool, Failure>,
+) -> Result<bool, Failure> {
+    connection.batch(deadline, "BEGIN")?;
+    let result = action(connection);
+    let end = if matches!(result, Ok(true)) { "COMMIT" } else { "ROLLBACK" };
+    let ended = connection.batch(deadline, end);
+    match (result, ended) {
+        (Ok(true), Ok(())) => confirmed(connection).map(|()| true),
+        (Ok(true), Err(failure)) => Err(failure),
+        (result, Ok(())) => result,
+        (result, Err(_)) => {
+            // It is not known whether the connection is still in the transaction.
+            connection.discard();
+            result
+        }
+    }
+}
+
+/// Returns the deadline for writing so many bytes: large ones get more time.
+pub(crate) fn extended(deadline: Instant, bytes: usize) -> Instant {
+    deadline + Duration::from_millis(bytes as u64 / 10_000)
+}
+
+impl Journal for PostgresJournal {
+    fn len(&self) -> io::Result<u64> {
+        let seen = self.look(self.shared.pool.deadline())?;
+        seen.map(|seen| seen.length).ok_or_else(gone)
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        self.read(offset, buffer, self.shared.pool.deadline())
+    }
+
+    fn append(&self, end: &End, lines: &[u8]) -> Result<Appended, JournalError> {
+        let deadline = extended(self.shared.pool.deadline(), lines.len());
+        let start = end.length();
+        let length = signed(start)?;
+        if lines.is_empty() {
+            let seen = self.look(deadline)?.ok_or(JournalError::Gone)?;
+            let is_expected = seen.length == start;
+            return is_expected
+                .then_some(Appended { start })
+                .ok_or(JournalError::Moved(seen.length));
+        }
+        let mut pauses = Pauses::new(deadline);
+        // Whether an attempt ended without an answer, and may have been carried out.
+        let mut is_uncertain = false;
+        loop {
+            let generation = self.known().generation;
+            if !end.is_in(|offset, buffer| self.read(offset, buffer, deadline))? {
+                let seen = self.look(deadline)?.ok_or(JournalError::Gone)?;
+                if seen.generation == generation {
+                    return Err(JournalError::Moved(seen.length));
+                }
+                pauses.pause(io::ErrorKind::ResourceBusy.into())?;
+                continue;
+            }
+            match self.send(generation, length, lines, deadline) {
+                Ok(true) => return Ok(self.appended(start, lines)),
+                Ok(false) => {
+                    let seen = match is_uncertain {
+                        true => self.confirm(deadline)?,
+                        false => self.look(deadline)?,
+                    };
+                    let seen = seen.ok_or(JournalError::Gone)?;
+                    if is_uncertain && self.stands(start, lines, deadline)? {
+                        return Ok(self.appended(start, lines));
+                    }
+                    if seen.length != start {
+                        return Err(JournalError::Moved(seen.length));
+                    }
+                    // The end was taken back and made again, or the start replaced: what the writer knows is
+                    // compared with the log of the new generation.
+                    pauses.pause(io::ErrorKind::ResourceBusy.into())?;
+                }
+                Err(Failure::Permanent(error)) => return Err(error.into()),
+                Err(Failure::Refused(error)) => pauses.pause(error)?,
+                Err(Failure::Lost(error)) => {
+                    is_uncertain = true;
+                    pauses.pause(error)?;
+                }
+            }
+        }
+    }
+
+    /// Does nothing: an append returns when it is committed.
+    fn sync(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn truncate_if(&self, expected: u64, length: u64) -> io::Result<bool> {
+        if length >= expected {
+            return Ok(self.len()? == expected);
+        }
+        let deadline = self.shared.pool.deadline();
+        let (from, to) = (signed(expected)?, signed(length)?);
+        let before = self.known().generation;
+        let mut is_uncertain = false;
+        let generation = self.repeat(deadline, |connection| {
+            let id = self.id.as_str();
+            let cut: [&(dyn ToSql + Sync); 4] = [&&*self.space, &id, &from, &to];
+            let result = connection.query_opt(sql::TRUNCATE, &cut, deadline);
+            let result = result.and_then(|row| confirmed(connection).map(|()| row));
+            is_uncertain |= matches!(result, Err(Failure::Lost(_)));
+            Ok(result?.and_then(|row| row.try_get::<_, i64>(0).ok()))
+        })?;
+        let seen = match (generation, is_uncertain) {
+            (Some(generation), _) => Some(Seen { length, generation }),
+            // An earlier attempt may have done it.
+            (None, true) => {
+                let seen = self.confirm(deadline)?;
+                seen.filter(|seen| seen.length == length && seen.generation > before)
+            }
+            (None, false) => None,
+        };
+        self.remember(seen);
+        Ok(seen.is_some())
+    }
+
+    fn replace_start(&self, expected: &[u8], bytes: &[u8]) -> Result<bool, JournalError> {
+        if expected.len() != bytes.len() {
+            return Ok(false);
+        }
+        let deadline = self.shared.pool.deadline();
+        let mut is_uncertain = false;
+        let generation = self.repeat(deadline, |connection| {
+            let id = self.id.as_str();
+            let start: [&(dyn ToSql + Sync); 4] = [&&*self.space, &id, &expected, &bytes];
+            let result = connection.query_opt(sql::REPLACE_START, &start, deadline);
+            let result = result.and_then(|row| confirmed(connection).map(|()| row));
+            is_uncertain |= matches!(result, Err(Failure::Lost(_)));
+            Ok(result?.and_then(|row| row.try_get::<_, i64>(0).ok()))
+        })?;
+        let Some(generation) = generation else {
+            let seen = if is_uncertain { self.confirm(deadline)? } else { self.look(deadline)? };
+            seen.ok_or(JournalError::Gone)?;
+            return Ok(is_uncertain && self.stands(0, bytes, deadline)?);
+        };
+        self.remember(Some(Seen { length: 0, generation }));
+        Ok(true)
+    }
+}

@@ -1,0 +1,220 @@
+//! Faults: connections that break, servers that stop, pools that run out. Nothing acknowledged is lost or
+//! doubled, and every call ends.
+
+use crate::writers::{Account, assert_exactly_once, write};
+use crate::{connect, contents, create, id};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use treering::Error;
+use treering::storage::{End, JournalError};
+use treering::store::Store;
+use treering_postgres::{PostgresOptions, PostgresStore};
+use treering_testkit::postgres::Server;
+
+/// Far more than any deadline of these tests: a call that takes longer hangs.
+const HANGS: Duration = Duration::from_secs(60);
+
+/// Starts a server of its own, with an initialized database.
+fn own_server() -> Option<Server> {
+    let server = Server::start()?;
+    server.create_database("faults");
+    PostgresStore::init(&server.url("faults"), &PostgresOptions::new()).expect("init");
+    Some(server)
+}
+
+fn options(timeout: u64) -> PostgresOptions {
+    PostgresOptions::new().timeout(Duration::from_millis(timeout))
+}
+
+/// Runs eight writers in four programs, half of them on one session, while `disturb` does its work.
+fn write_through(url: &str, timeout: u64, disturb: impl FnOnce()) -> (usize, usize) {
+    let programs: Vec<_> = (0..4).map(|_| connect(url, &options(timeout))).collect();
+    create(&programs[0], "shared", b"{}\n");
+    for writer in 0..4 {
+        create(&programs[0], &format!("own-{writer}"), b"{}\n");
+    }
+    let stop = AtomicBool::new(false);
+    let name = |writer: usize| match writer {
+        0..4 => format!("own-{writer}"),
+        _ => "shared".to_owned(),
+    };
+    let accounts: Vec<Account> = std::thread::scope(|scope| {
+        let (stop, programs) = (&stop, &programs);
+        let run = move |writer: usize| {
+            let journal = programs[writer % 4].open(&id(&name(writer))).expect("open");
+            write(&*journal, writer, usize::MAX, stop)
+        };
+        let threads: Vec<_> = (0..8).map(|writer| scope.spawn(move || run(writer))).collect();
+        disturb();
+        stop.store(true, Ordering::Relaxed);
+        threads.into_iter().map(|thread| thread.join().expect("join")).collect()
+    });
+    let log = |name: &str| contents(&*programs[0].open(&id(name)).expect("open"));
+    for (writer, account) in accounts.iter().take(4).enumerate() {
+        assert_exactly_once(&log(&format!("own-{writer}")), std::slice::from_ref(account));
+    }
+    assert_exactly_once(&log("shared"), &accounts[4..]);
+    let acknowledged = accounts.iter().map(|account| account.acknowledged.len()).sum();
+    let failed = accounts.iter().map(|account| account.failed.len()).sum();
+    let gap = accounts.iter().map(|account| account.gap).max().unwrap_or_default();
+    println!(
+        "{acknowledged} appends acknowledged, {failed} failed, none lost or doubled; longest pause of a writer {} ms",
+        gap.as_millis()
+    );
+    assert!(acknowledged > 0);
+    (acknowledged, failed)
+}
+
+#[test]
+fn connections_that_break_between_commit_and_answer_lose_and_double_nothing() {
+    let Some(server) = own_server() else { return };
+    let terminate = "DO $$ BEGIN FOR i IN 1..40 LOOP PERFORM pg_stat_clear_snapshot();
+        PERFORM pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'treering';
+        PERFORM pg_sleep(0.05); END LOOP; END $$";
+    let (_, failed) = write_through(&server.url("faults"), 20_000, || {
+        server.sql("postgres", terminate);
+    });
+    assert_eq!(failed, 0, "every append was carried over");
+}
+
+#[test]
+fn a_database_that_restarts_is_waited_for() {
+    let Some(server) = own_server() else { return };
+    let (_, failed) = write_through(&server.url("faults"), 60_000, || {
+        server.stop();
+        server.boot();
+        server.kill();
+        server.boot();
+    });
+    assert_eq!(failed, 0, "every append was carried over");
+}
+
+#[test]
+fn a_database_that_does_not_answer_is_an_error_within_the_deadline() {
+    let Some(server) = own_server() else { return };
+    let store = connect(&server.url("faults"), &options(1500));
+    let journal = create(&store, "frozen", b"{}\n");
+    journal.append(&End::from(3), b"{\"n\":1}\n").expect("append");
+    server.freeze();
+    let started = Instant::now();
+    match journal.append(&End::from(11), b"{\"n\":2}\n") {
+        Err(JournalError::Io(error)) => {
+            assert_eq!(error.kind(), std::io::ErrorKind::TimedOut, "{error}");
+            assert!(error.to_string().contains("postgres://treering@127.0.0.1"), "{error}");
+            assert!(Error::Storage(error).is_retryable());
+        }
+        other => panic!("{other:?}"),
+    }
+    let opened = store.open(&id("frozen")).expect_err("a new connection does not help");
+    assert!(opened.is_retryable(), "{opened}");
+    assert!(started.elapsed() < HANGS);
+    server.thaw();
+    let now = journal.len().expect("it answers again");
+    assert!(now == 11 || now == 19, "the append was carried out, or not: {now}");
+    journal.append(&End::from(now), b"{\"n\":3}\n").expect("append");
+    let text = String::from_utf8(contents(&*journal)).expect("text");
+    assert!(text.matches("\"n\":2").count() <= 1 && text.ends_with("{\"n\":3}\n"), "{text}");
+
+    // Stopped for good.
+    server.stop();
+    let error = store.open(&id("frozen")).expect_err("nothing listens");
+    assert!(error.is_retryable(), "{error}");
+    assert!(started.elapsed() < HANGS);
+}
+
+#[test]
+fn connections_that_run_out_are_an_error_within_the_deadline() {
+    let Some(server) = own_server() else { return };
+    let store = connect(&server.url("faults"), &options(600).connections(2));
+    for name in ["one", "two", "three"] {
+        create(&store, name, b"{}\n");
+    }
+    // Another program holds the rows, so that appends wait with their connections.
+    let (held, done) = (std::sync::Barrier::new(2), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            held.wait();
+            let hold =
+                "BEGIN; UPDATE treering.sessions SET length = length; SELECT pg_sleep(6); ROLLBACK";
+            server.sql("faults", hold);
+            done.store(true, Ordering::Relaxed);
+        });
+        held.wait();
+        let waiting = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%pg_sleep(6)%' AND wait_event = 'PgSleep'";
+        while server.sql("postgres", waiting) != "1" {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let append = |name: &str| {
+            let journal = store.open(&id(name)).map_err(|error| match error {
+                Error::Storage(error) => error,
+                other => panic!("{other}"),
+            })?;
+            match journal.append(&End::from(3), b"{\"n\":1}\n") {
+                Err(JournalError::Io(error)) => Err(error),
+                Err(other) => panic!("{other}"),
+                Ok(_) => Ok(()),
+            }
+        };
+        let threads: Vec<_> = ["one", "two", "three", "one", "two", "three"]
+            .map(|name| scope.spawn(move || append(name)))
+            .into_iter()
+            .collect();
+        let mut kinds = Vec::new();
+        for thread in threads {
+            if let Err(error) = thread.join().expect("join") {
+                kinds.push(error.kind());
+                assert!(Error::Storage(error).is_retryable());
+            }
+        }
+        assert!(kinds.contains(&std::io::ErrorKind::ResourceBusy), "{kinds:?}");
+    });
+    assert!(done.load(Ordering::Relaxed));
+    // The pool is whole again, and what was given up on has not come later.
+    for name in ["one", "two", "three"] {
+        let journal = store.open(&id(name)).expect("open");
+        let length = journal.len().expect("len");
+        journal.append(&End::from(length), b"{\"n\":2}\n").expect("append");
+        assert!(contents(&*journal).len() <= 19);
+    }
+
+    // The server's own limit.
+    server.sql("postgres", "ALTER ROLE treering CONNECTION LIMIT 1");
+    let error = PostgresStore::connect(&server.url("faults"), &options(600));
+    let error = error.expect_err("the store has the connection");
+    assert!(error.is_retryable(), "{error}");
+    assert!(error.to_string().contains("too many connections"), "{error}");
+}
+
+#[test]
+fn a_commit_that_the_standby_did_not_confirm_is_not_acknowledged() {
+    let Some(server) = own_server() else { return };
+    let store = connect(&server.url("faults"), &options(2000));
+    let journal = create(&store, "local", b"{}\n");
+    journal.append(&End::from(3), b"{\"n\":1}\n").expect("append");
+    server.sql("postgres", "ALTER SYSTEM SET synchronous_standby_names = 'missing'");
+    server.sql("postgres", "SELECT pg_reload_conf()");
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            // Canceled commits return with a warning that they are only local.
+            let cancel = "SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
+            let mut canceled = 0;
+            while !stop.load(Ordering::Relaxed) {
+                canceled += server.sql("postgres", cancel).parse::<usize>().expect("a number");
+            }
+            assert!(canceled > 0, "a commit was canceled");
+        });
+        let result = journal.append(&End::from(11), b"{\"n\":2}\n");
+        stop.store(true, Ordering::Relaxed);
+        match result {
+            Err(JournalError::Io(error)) => assert!(Error::Storage(error).is_retryable()),
+            other => panic!("acknowledged although the standby is missing: {other:?}"),
+        }
+    });
+    server.sql("postgres", "ALTER SYSTEM RESET synchronous_standby_names");
+    server.sql("postgres", "SELECT pg_reload_conf()");
+    let length = journal.len().expect("len");
+    journal.append(&End::from(length), b"{\"n\":3}\n").expect("append");
+    let text = String::from_utf8(contents(&*journal)).expect("text");
+    assert_eq!(text.matches("\"n\":2").count(), 1, "{text}");
+}

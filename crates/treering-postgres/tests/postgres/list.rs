@@ -1,0 +1,100 @@
+//! Lists: the facts are those of every other store, also after sessions have grown.
+
+use crate::{create, id, store};
+use std::sync::Arc;
+use treering::store::{ListQuery, MemoryStore, Store};
+use treering::{Dialect, ForkOptions, Message, OpenOptions, Position, Session};
+use treering_testkit::generate::{Plan, session_bytes, small};
+
+/// Both stores list the same.
+fn assert_same_lists(ours: &dyn Store, memory: &dyn Store) {
+    let query = ListQuery::new().limit(1000);
+    let (ours, theirs) = (ours.list(&query).expect("list"), memory.list(&query).expect("list"));
+    assert_eq!(ours.sessions, theirs.sessions);
+    assert!(!ours.sessions.is_empty());
+}
+
+#[test]
+fn facts_are_those_of_other_stores() {
+    let Some(ours) = store("facts") else { return };
+    let memory = Arc::new(MemoryStore::new());
+    let mut names = Vec::new();
+    for seed in 0..6 {
+        let log = match seed {
+            0..4 => small(seed, 40),
+            4 => session_bytes(&Plan::entries(7, 300)).0,
+            _ => session_bytes(&Plan::bytes(8, 2_000_000)).0,
+        };
+        let journal = Arc::new(treering::storage::MemoryJournal::new(log.clone()));
+        let name = treering::catalog::info_of(journal).expect("a session").id;
+        if memory.create(&id(&name), &mut &*log).is_ok() {
+            create(&ours, &name, &log);
+            names.push(name);
+        }
+    }
+    create(&ours, "nothing", b"");
+    create(&ours, "no-session", b"hello\n");
+    assert_same_lists(&ours, &*memory);
+
+    // Grown by another program, in several dialects.
+    let (grown, memory): (Arc<dyn Store>, Arc<dyn Store>) =
+        (Arc::new(store("facts").expect("a server")), memory);
+    for (number, name) in names.iter().enumerate() {
+        let said = Message::user(&*format!("more {number}")).into_entry();
+        let said = said.at(1_900_000_000_000 + number as i64);
+        for store in [&grown, &memory] {
+            let session = Session::open_in(store, &id(name), OpenOptions::new()).expect("open");
+            let mut said = said.clone();
+            said = said.with_id(format!("9999000{number}").into());
+            session.append(said).expect("append");
+            session.set_name(&format!("session {number}")).expect("name");
+        }
+    }
+    let listed = ours.list(&ListQuery::new()).expect("list").sessions;
+    let in_memory = memory.list(&ListQuery::new()).expect("list").sessions;
+    let shown = |sessions: &[treering::catalog::SessionInfo]| -> Vec<String> {
+        let show = |info: &treering::catalog::SessionInfo| {
+            format!("{} {:?} {} {}", info.id, info.name, info.modified, info.entry_count)
+        };
+        sessions.iter().map(show).collect()
+    };
+    assert_eq!(shown(&listed), shown(&in_memory));
+    let source = Session::open_in(&grown, &id(&names[0]), OpenOptions::new()).expect("open");
+    for dialect in [Dialect::Omp, Dialect::Codex] {
+        let options = ForkOptions { dialect: Some(dialect), ..ForkOptions::default() };
+        let Ok(fork) = source.fork_into(&grown, Position::Leaf, options) else { continue };
+        let found = ours.list(&ListQuery::new().agent(dialect)).expect("list").sessions;
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].id, fork.id().as_str());
+        assert!(found[0].message_count > 0);
+    }
+}
+
+#[test]
+fn changes_are_told_once_and_of_this_space() {
+    let Some(ours) = store("changes") else { return };
+    let elsewhere = store("changes-elsewhere").expect("a server");
+    let mark = ours.changes(None).expect("changes").mark;
+    create(&ours, "one", b"{}\n");
+    create(&elsewhere, "two", b"{}\n");
+    let told = ours.changes(Some(&mark)).expect("changes");
+    let ids: Vec<&str> = told.sessions.iter().map(|change| change.id.as_str()).collect();
+    assert_eq!(ids, ["one"]);
+    assert_eq!(told.sessions[0].length, Some(3));
+    // Of a database that was restored from a backup: everything may have changed.
+    let future = treering::store::Mark::new("900000000000000000");
+    let told = ours.changes(Some(&future)).expect("changes");
+    assert_eq!(told.sessions.len(), 1);
+    let server = crate::server().expect("a server");
+    server.sql(
+        "shared",
+        "UPDATE treering.sessions SET changed = 900000000000000000 WHERE space = 'changes'",
+    );
+    let mark = ours.changes(None).expect("changes").mark;
+    ours.remove(&id("one")).expect("remove");
+    let told = ours.changes(Some(&mark)).expect("changes");
+    assert_eq!(told.sessions.len(), 1);
+    assert_eq!(told.sessions[0].length, None);
+    let none = ours.changes(Some(&treering::store::Mark::new("yesterday")));
+    assert!(none.is_err(), "no mark of this store");
+}

@@ -1,0 +1,137 @@
+//! Reading: few round trips, whatever the length of the log; the same contexts as from files.
+
+use crate::{create, id, store};
+use std::path::PathBuf;
+use std::sync::Arc;
+use treering::storage::{Journal, MemoryJournal};
+use treering::store::Store;
+use treering::{CreateOptions, OpenOptions, Session};
+use treering_testkit::generate::{Plan, session_bytes, small};
+use treering_testkit::model::{self, Model};
+
+#[test]
+fn the_end_of_a_long_log_takes_few_round_trips() {
+    let Some(ours) = store("tail") else { return };
+    let log = session_bytes(&Plan::bytes(3, 12_000_000)).0;
+    create(&ours, "tail", &log);
+    let reader = store("tail").expect("a server");
+    let journal = reader.open(&id("tail")).expect("open");
+    let length = journal.len().expect("len");
+    let read = |from: u64| {
+        let mut bytes = vec![0; 64 * 1024];
+        let got = journal.read_at(from, &mut bytes).expect("read");
+        assert!(got > 0 && bytes[..got] == log[from as usize..][..got]);
+        from + got as u64
+    };
+    let tail = length - 512 * 1024;
+    read(1_000_000); // Prepares the statement.
+    let before = reader.statistics().round_trips;
+    let mut at = read(tail - 700_000);
+    while at < length {
+        at = read(at);
+    }
+    for from in (tail..length - 70_000).step_by(33_333) {
+        read(from);
+    }
+    let trips = reader.statistics().round_trips - before;
+    assert!((1..=3).contains(&trips), "{trips} round trips for 1.2 MB");
+
+    // From start to end, in few round trips.
+    let before = reader.statistics().round_trips;
+    let mut at = 0;
+    while at < length {
+        at = read(at);
+    }
+    let trips = reader.statistics().round_trips - before;
+    assert!(trips <= 12, "{trips} round trips for 12 MB");
+}
+
+#[test]
+fn a_session_is_what_the_model_says() {
+    let Some(ours) = store("model") else { return };
+    let ours: Arc<dyn Store> = Arc::new(ours);
+    for seed in 0..8 {
+        let log = small(seed, 60);
+        let name = id(&format!("model-{seed}"));
+        ours.create(&name, &mut &*log).expect("create");
+        let session = Session::open_in(&ours, &name, OpenOptions::new()).expect("open");
+        let mut model = Model::read(&log).expect("a session");
+        let ids: Vec<String> = session.tree().ids().map(|id| id.to_string()).collect();
+        model.adopt_derived(&ids);
+        assert_eq!(ids, model.ids());
+        assert_eq!(session.leaf().map(|id| id.to_string()), model.leaf());
+        for leaf in model.leaves() {
+            let context = session.context_at(&leaf).expect("context");
+            let messages: Vec<_> = context
+                .messages
+                .iter()
+                .map(|message| (message.entry.to_string(), model::value(&message.json)))
+                .collect();
+            let expected: Vec<_> = model
+                .context(Some(&leaf))
+                .messages
+                .into_iter()
+                .map(|message| (message.entry, Some(message.value)))
+                .collect();
+            assert_eq!(messages, expected, "at {leaf} of seed {seed}");
+        }
+    }
+}
+
+/// The session files of the corpus, which is no part of the repository.
+fn corpus() -> Vec<PathBuf> {
+    let default = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/corpus");
+    let root = std::env::var("TREERING_CORPUS").unwrap_or_else(|_| default.to_owned());
+    let (mut files, mut directories) = (Vec::new(), vec![PathBuf::from(&root)]);
+    while let Some(directory) = directories.pop() {
+        for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
+            let path = entry.path();
+            match path.extension().and_then(|extension| extension.to_str()) {
+                _ if path.is_dir() => directories.push(path),
+                Some("jsonl") => files.push(path),
+                _ => {}
+            }
+        }
+    }
+    if files.is_empty() {
+        println!("SKIPPED: no corpus at {root} (TREERING_CORPUS names one)");
+    }
+    files.sort();
+    files
+}
+
+/// Returns everything that a session shows, or its error.
+fn shown(session: treering::Result<Session>) -> String {
+    let shown = session.and_then(|session| {
+        let mut text = format!("{} {:?} {:?}\n", session.dialect(), session.leaf(), session.name());
+        for item in session.tree().walk() {
+            text.push_str(&format!("{item:?}\n"));
+        }
+        text.push_str(&format!("{:?}\n", session.context()?));
+        let leaves = session.tree().leaves();
+        for leaf in leaves.iter().take(20) {
+            text.push_str(&format!("{:?}\n", session.context_at(leaf)?));
+        }
+        Ok(text)
+    });
+    shown.unwrap_or_else(|error| format!("error: {error}"))
+}
+
+#[test]
+fn the_corpus_reads_as_from_files() {
+    let Some(ours) = store("corpus") else { return };
+    let ours: Arc<dyn Store> = Arc::new(ours);
+    let mut compared = 0;
+    for (number, path) in corpus().iter().enumerate() {
+        let bytes = std::fs::read(path).expect("a file");
+        let name = id(&format!("corpus-{number}"));
+        ours.create(&name, &mut &*bytes).expect("create");
+        let journal = ours.open(&name).expect("open");
+        // The same bytes in memory: a file also has neighbors, such as those of its subagents.
+        let memory: Arc<dyn Journal> = Arc::new(MemoryJournal::new(bytes));
+        let of = |journal| shown(Session::in_journal(journal, "/", CreateOptions::new()));
+        assert_eq!(of(journal), of(memory), "{}", path.display());
+        compared += 1;
+    }
+    println!("{compared} sessions of the corpus read as from files");
+}
