@@ -202,8 +202,7 @@ impl PostgresStore {
                 continue;
             }
             budget += length;
-            let Ok(id) = SessionId::new(id) else { continue };
-            let stale = Stale { id, length, generation };
+            let stale = Stale { id: SessionId::of_file(id), length, generation };
             if length <= SMALL { small.push(stale) } else { large.push(stale) }
         }
         let mut batch = Vec::new();
@@ -302,25 +301,23 @@ fn info(row: &Row) -> Result<SessionInfo, tokio_postgres::Error> {
     let count = |column: usize| -> Result<usize, tokio_postgres::Error> {
         Ok(usize::try_from(row.try_get::<_, i64>(column)?).unwrap_or(0))
     };
+    let id = SessionId::of_file(row.try_get::<_, &str>(0)?);
     let agent: Option<&str> = row.try_get(4)?;
-    Ok(SessionInfo {
-        path: Default::default(),
-        id: row.try_get(0)?,
-        size: count(1)? as u64,
-        modified: row.try_get(2)?,
-        created: row.try_get(3)?,
-        agent: agent.and_then(|agent| agent.parse().ok()).unwrap_or_default(),
-        cwd: row.try_get(5)?,
-        name: row.try_get(6)?,
-        parent_session: row.try_get(7)?,
-        first_message: row.try_get(8)?,
-        message_count: count(9)?,
-        entry_count: count(10)?,
-        branch_count: count(11)?,
-        compaction_count: count(12)?,
-        tokens: row.try_get::<_, Option<i64>>(13)?.and_then(|tokens| u64::try_from(tokens).ok()),
-        cost: row.try_get(14)?,
-        finding_count: count(15)?,
-        is_partial: false,
-    })
+    let agent = agent.and_then(|agent| agent.parse().ok()).unwrap_or_default();
+    let mut info = SessionInfo::new("", agent, id);
+    info.size = count(1)? as u64;
+    info.modified = row.try_get(2)?;
+    info.created = row.try_get(3)?;
+    info.cwd = row.try_get(5)?;
+    info.name = row.try_get(6)?;
+    info.parent_session = row.try_get(7)?;
+    info.first_message = row.try_get(8)?;
+    info.message_count = count(9)?;
+    info.entry_count = count(10)?;
+    info.branch_count = count(11)?;
+    info.compaction_count = count(12)?;
+    info.tokens = row.try_get::<_, Option<i64>>(13)?.and_then(|tokens| u64::try_from(tokens).ok());
+    info.cost = row.try_get(14)?;
+    info.finding_count = count(15)?;
+    Ok(info)
 }

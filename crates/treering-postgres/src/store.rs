@@ -308,6 +308,14 @@ impl PostgresStore {
     }
 }
 
+/// Fails for an id that the database could not even look for.
+fn check_id(id: &SessionId) -> Result<()> {
+    match id.as_str().contains('\0') {
+        true => Err(Error::UnknownSession(id.clone())),
+        false => Ok(()),
+    }
+}
+
 /// Reads until the buffer is full or the reader ends.
 fn read_full(reader: &mut dyn Read, buffer: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;
@@ -328,6 +336,7 @@ impl Store for PostgresStore {
     }
 
     fn create(&self, id: &SessionId, start: &mut dyn Read) -> Result<Arc<dyn Journal>> {
+        SessionId::new(id.as_str())?;
         let mut bytes = Vec::new();
         let limit = MAX_DESCRIBED as u64 + 1;
         start.take(limit).read_to_end(&mut bytes).map_err(Error::Storage)?;
@@ -364,6 +373,7 @@ impl Store for PostgresStore {
     }
 
     fn open(&self, id: &SessionId) -> Result<Arc<dyn Journal>> {
+        check_id(id)?;
         let deadline = self.shared.pool.deadline();
         let seen = self.repeat(deadline, |connection| {
             journal::look(connection, &self.space, id.as_str(), deadline)
@@ -378,6 +388,7 @@ impl Store for PostgresStore {
     }
 
     fn remove(&self, id: &SessionId) -> Result<()> {
+        check_id(id)?;
         let deadline = self.shared.pool.deadline();
         let mut is_uncertain = false;
         let removed = self.repeat(deadline, |connection| {
@@ -430,7 +441,7 @@ impl PostgresStore {
             let broken = |error| Error::Storage(io::Error::new(io::ErrorKind::InvalidData, error));
             (oldest, next) = (row.try_get(2).map_err(broken)?, row.try_get(3).map_err(broken)?);
             let id: Option<&str> = row.try_get(0).map_err(broken)?;
-            let Some(Ok(id)) = id.map(SessionId::new) else { continue };
+            let Some(id) = id.map(SessionId::of_file) else { continue };
             let length: i64 = row.try_get(1).map_err(broken)?;
             sessions.push(ChangedSession { id, length: u64::try_from(length).ok() });
         }

@@ -26,7 +26,7 @@ fn facts_are_those_of_other_stores() {
             _ => session_bytes(&Plan::bytes(8, 2_000_000)).0,
         };
         let journal = Arc::new(treering::storage::MemoryJournal::new(log.clone()));
-        let name = treering::catalog::info_of(journal).expect("a session").id;
+        let name = treering::catalog::info_of(journal).expect("a session").id.to_string();
         if memory.create(&id(&name), &mut &*log).is_ok() {
             create(&ours, &name, &log);
             names.push(name);
@@ -61,11 +61,11 @@ fn facts_are_those_of_other_stores() {
     assert_eq!(shown(&listed), shown(&in_memory));
     let source = Session::open_in(&grown, &id(&names[0]), OpenOptions::new()).expect("open");
     for dialect in [Dialect::Omp, Dialect::Codex] {
-        let options = ForkOptions { dialect: Some(dialect), ..ForkOptions::default() };
+        let options = ForkOptions::new().dialect(dialect);
         let Ok(fork) = source.fork_into(&grown, Position::Leaf, options) else { continue };
         let found = ours.list(&ListQuery::new().agent(dialect)).expect("list").sessions;
         assert_eq!(found.len(), 1);
-        assert_eq!(found[0].id, fork.id().as_str());
+        assert_eq!(found[0].id, fork.id());
         assert!(found[0].message_count > 0);
     }
 }

@@ -17,6 +17,14 @@ fn spaces_do_not_see_each_other() {
     assert!(matches!(ours.open(&id("secret")), Err(Error::UnknownSession(_))));
     assert!(matches!(ours.remove(&id("secret")), Err(Error::UnknownSession(_))));
     assert!(ours.list(&ListQuery::new()).expect("list").sessions.is_empty());
+    // Ids that no session can have.
+    for text in ["a\0b", "../x", "' OR 1=1 --", ""] {
+        let wrong = treering::SessionId::of_file(text);
+        assert!(matches!(ours.open(&wrong), Err(Error::UnknownSession(_))), "{text:?}");
+        assert!(matches!(ours.remove(&wrong), Err(Error::UnknownSession(_))), "{text:?}");
+        let created = ours.create(&wrong, &mut &b"{}\n"[..]);
+        assert!(matches!(created, Err(Error::InvalidSessionId(_))), "{text:?}");
+    }
     for name in ["", "a\nb", &"x".repeat(201)] {
         assert!(ours.in_space(name).is_err(), "{name:?}");
     }
