@@ -562,6 +562,12 @@ impl Loaded {
         self.findings.retain(|finding| finding.problem != Problem::TornTail);
     }
 
+    /// Returns whether lines of the log can be read as entries without the lines before them.
+    pub(crate) fn is_suffix_readable(&self) -> bool {
+        let is_current = self.header.as_ref().is_some_and(|header| header.version == VERSION);
+        self.facts.is_own_format && is_current && self.shape == Some(Shape::Tree)
+    }
+
     /// Returns whether the journal's last line lacks its newline.
     pub(crate) fn is_torn(&self) -> bool {
         self.seen > self.complete

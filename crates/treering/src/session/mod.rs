@@ -10,6 +10,7 @@ mod create;
 mod filtered;
 mod listen;
 pub(crate) mod location;
+mod log_reader;
 mod options;
 mod part;
 pub(crate) mod publish;
@@ -21,6 +22,7 @@ mod write;
 
 pub use crate::position::Resolved;
 pub use listen::{Change, Writer};
+pub use log_reader::{InvalidLogPosition, LogPosition, LogReader, LoggedEntries, LoggedEntry};
 pub use options::{CreateOptions, Creation, Durability, LeafMoves, NewSession, OpenOptions};
 pub use part::Part;
 pub use reader::{Entries, Reader};

@@ -127,6 +127,8 @@ pub(crate) struct Upgraded {
 pub(crate) enum Expect<'a> {
     /// Nothing: if others moved on, this becomes a branch.
     Nothing,
+    /// Nothing: the entries go to the leaf of the log.
+    LogLeaf,
     /// That it is this one.
     Leaf(&'a Position),
     /// That it is this one, and what becomes of it and of the session's own leaf.
@@ -189,6 +191,17 @@ impl State {
     pub(crate) fn file_leaf(&self) -> Result<Option<EntryId>> {
         let view = self.view();
         Ok(view.file_leaf()?.map(|row| view.tree().id(row)))
+    }
+
+    /// Returns the same. The session's own leaf is known to be sound and needs no look at the log.
+    fn log_leaf(&self) -> Result<Option<EntryId>> {
+        let tree = &self.loaded.tree;
+        let is_own = match (&self.leaf, tree.file_leaf_row()) {
+            (Some(leaf), Some(row)) => leaf == tree.id_text(row),
+            (None, None) => true,
+            _ => false,
+        };
+        if is_own { Ok(self.leaf.clone()) } else { self.file_leaf() }
     }
 
     fn failed(&self, error: LoadError) -> Error {
@@ -300,6 +313,7 @@ impl State {
             }
             let leaf = match expect {
                 Expect::Nothing => self.leaf.clone(),
+                Expect::LogLeaf => self.log_leaf()?,
                 Expect::Leaf(expected) | Expect::Branch(LeafMoves { expected, .. }) => {
                     self.expected_leaf(expected)?
                 }

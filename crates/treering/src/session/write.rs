@@ -27,6 +27,29 @@ impl Session {
         self.write(entries, Expect::Nothing)
     }
 
+    /// Appends entries to the active leaf of the log, wherever other writers moved it, in one write. This
+    /// session's leaf follows.
+    ///
+    /// For programs that write on behalf of others and have no leaf of their own, such as a server.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use treering::storage::MemoryJournal;
+    /// use treering::{CreateOptions, Message, Session};
+    /// let journal = Arc::new(MemoryJournal::default());
+    /// let open = || Session::in_journal(journal.clone(), "/project", CreateOptions::new());
+    /// let one = open()?;
+    /// one.append(Message::user("first"))?;
+    /// let other = open()?;
+    /// one.append(Message::user("second"))?;
+    /// other.append_following(&[Message::user("third").into()])?;
+    /// assert_eq!(other.context()?.messages.len(), 3);
+    /// # Ok::<(), treering::Error>(())
+    /// ```
+    pub fn append_following(&self, entries: &[NewEntry]) -> Result<Vec<EntryId>> {
+        self.write(entries, Expect::LogLeaf)
+    }
+
     /// Appends to `leaf`, provided that it is still the active leaf of the file.
     ///
     /// # Errors
