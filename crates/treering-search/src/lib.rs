@@ -24,7 +24,7 @@ pub use exact::Part;
 pub use filter::{Since, agent};
 pub use listed::Rank;
 pub use query::{Query, QueryError};
-pub use search::{Found, Options, Sort, Summary, search, search_store};
+pub use search::{Found, Options, Sort, Summary, search, search_session, search_store};
 pub use session::{Hit, SessionHits};
 pub use snippet::Snippet;
 pub use state::BranchState;

@@ -271,6 +271,26 @@ fn run_all<T: Sync>(
     delivery.summary
 }
 
+/// Searches an open session, wherever it is stored; `None` if nothing in it is what is searched for.
+///
+/// ```
+/// use treering::{Message, Session};
+/// use treering_search::{Case, Options, Query, search_session};
+/// let session = Session::in_memory("/project");
+/// session.append(Message::user("Where is the Parser?"))?;
+/// let query = Query::parse("parser", Case::Ignored)?;
+/// let found = search_session(&session, &query, &Options::default())?;
+/// assert_eq!(found.unwrap().total, 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn search_session(
+    session: &Session,
+    query: &Query,
+    options: &Options,
+) -> Result<Option<SessionHits>> {
+    session::search(session, query, Wanted::of(options))
+}
+
 /// Returns the files by the time they were written to, the latest first, without those that were
 /// not written since some time.
 fn sorted(files: impl IntoIterator<Item = PathBuf>, since: Option<i64>) -> Vec<PathBuf> {
@@ -291,6 +311,17 @@ fn sorted(files: impl IntoIterator<Item = PathBuf>, since: Option<i64>) -> Vec<P
 fn millis(time: SystemTime) -> i64 {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}
+
+impl Wanted {
+    fn of(options: &Options) -> Self {
+        Wanted {
+            hits: options.hits_per_session.min(options.max_hits),
+            counts: options.counts_all,
+            width: options.snippet_width,
+            now: options.now,
+        }
+    }
 }
 
 /// The work on every file.
@@ -348,12 +379,7 @@ impl Job<'_> {
     }
 
     fn found(&self, name: &Path, opened: Result<Session>) -> Option<Found> {
-        let wanted = Wanted {
-            hits: self.options.hits_per_session.min(self.options.max_hits),
-            counts: self.options.counts_all,
-            width: self.options.snippet_width,
-            now: self.options.now,
-        };
+        let wanted = Wanted::of(self.options);
         match opened.and_then(|session| session::search(&session, self.query, wanted)) {
             Ok(hits) => hits.map(|hits| Found::Session(Box::new(hits))),
             Err(error) => Some(Found::Unreadable(name.to_owned(), error)),

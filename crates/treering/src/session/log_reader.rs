@@ -72,7 +72,9 @@ impl FromStr for LogPosition {
 
     fn from_str(text: &str) -> std::result::Result<Self, InvalidLogPosition> {
         let invalid = || InvalidLogPosition(text.chars().take(64).collect());
-        let is_number = |part: &str| (1..=18).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit());
+        let is_number = |part: &str| {
+            (1..=18).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit())
+        };
         let (offset, number) = match text.split_once('.') {
             Some((offset, number)) => (offset, Some(number)),
             None => (text, None),
@@ -203,9 +205,7 @@ impl LogReader {
             }
         }
         let is_read = match &mut self.state {
-            ReaderState::Whole(loaded) => {
-                loaded.refresh(&*self.journal).map_err(failed)?.is_some()
-            }
+            ReaderState::Whole(loaded) => loaded.refresh(&*self.journal).map_err(failed)?.is_some(),
             _ => false,
         };
         if !is_read {

@@ -248,6 +248,33 @@ impl Session {
         Entries::new(view, rows)
     }
 
+    /// Returns the entries after one, in file order, each read when it is asked for: for lists that are
+    /// shown a page at a time.
+    ///
+    /// ```
+    /// use treering::{Message, Session};
+    /// let session = Session::in_memory("/project");
+    /// let first = session.append(Message::user("one"))?;
+    /// session.append(Message::user("two"))?;
+    /// assert_eq!(session.entries_after(&first)?.count(), 1);
+    /// # Ok::<(), treering::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UnknownEntry`] if there is no entry of exactly this id.
+    pub fn entries_after(&self, id: impl AsRef<str>) -> Result<Entries> {
+        let view = self.view();
+        let after = view.tree().find_row(id.as_ref())?;
+        let rows: Vec<Row> = view.tree().live().filter(|row| *row > after).collect();
+        Ok(Entries::new(view, rows))
+    }
+
+    /// Returns the length of the log in bytes, as far as this session has read or written it.
+    pub fn log_length(&self) -> u64 {
+        self.state().loaded.seen
+    }
+
     /// The entries, in file order, whose record passes `wanted`, which gets what it is, who speaks in
     /// it, and its bytes as they stand in the file. No other entry is decoded.
     ///
