@@ -1,0 +1,173 @@
+//! Events: what is appended to sessions, read once for all that follow.
+//!
+//! One task polls a store for changes while there are followers. The latest events of each followed
+//! session are in a ring that its followers share. A follower has no buffer of its own, only a position:
+//! one that is slow finds its events gone from the ring and reads them from the log, so that memory does
+//! not depend on the number or the speed of followers.
+
+mod all;
+mod session;
+
+use all::AllChanges;
+use session::Feed;
+
+use crate::node::{Node, Phase};
+use crate::problem::Problem;
+use futures_util::StreamExt;
+use std::collections::HashMap;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::sync::Notify;
+use treering::SessionId;
+use treering::store::{ChangedSession, Mark, Store};
+
+/// The shortest time between two polls. Appends on this node cause polls out of turn.
+const MIN_POLL: Duration = Duration::from_millis(10);
+
+/// The longest time between two polls of a store that fails.
+const MAX_POLL: Duration = Duration::from_secs(1);
+
+/// Logs that are read at the same time after a poll.
+const READS: usize = 16;
+
+/// The followed spaces of a node.
+#[derive(Debug, Default)]
+pub(crate) struct Feeds(Mutex<HashMap<String, Arc<SpaceFeed>>>);
+
+/// The followed sessions of a space.
+#[derive(Debug)]
+pub(crate) struct SpaceFeed {
+    store: Arc<dyn Store>,
+    /// The feeds, and how many follow each.
+    sessions: Mutex<HashMap<SessionId, (Arc<Feed>, usize)>>,
+    all: AllChanges,
+    /// Whether the task that polls runs.
+    is_polled: tokio::sync::Mutex<bool>,
+    wake: Notify,
+}
+
+impl Feeds {
+    fn spaces(&self) -> MutexGuard<'_, HashMap<String, Arc<SpaceFeed>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the feed of a space.
+    pub(crate) fn space(&self, name: &str, store: Arc<dyn Store>) -> Arc<SpaceFeed> {
+        let mut spaces = self.spaces();
+        let space = spaces.entry(name.to_owned()).or_insert_with(|| {
+            Arc::new(SpaceFeed {
+                store,
+                sessions: Mutex::default(),
+                all: AllChanges::default(),
+                is_polled: tokio::sync::Mutex::new(false),
+                wake: Notify::new(),
+            })
+        });
+        Arc::clone(space)
+    }
+
+    /// Has a space polled soon, because something was written to it.
+    pub(crate) fn wake(&self, space: &str) {
+        if let Some(space) = self.spaces().get(space) {
+            space.wake.notify_one();
+        }
+    }
+
+    /// Returns the number of followed sessions.
+    pub(crate) fn count(&self) -> u64 {
+        self.spaces().values().map(|space| space.sessions().len() as u64).sum()
+    }
+}
+
+impl SpaceFeed {
+    fn sessions(&self) -> MutexGuard<'_, HashMap<SessionId, (Arc<Feed>, usize)>> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_followed(&self) -> bool {
+        !self.sessions().is_empty() || self.all.is_followed()
+    }
+
+    /// Starts to poll, unless that is done already. What is appended after this returns will be noticed.
+    async fn ensure_polled(self: &Arc<Self>, node: &Arc<Node>) -> Result<(), Problem> {
+        let mut is_polled = self.is_polled.lock().await;
+        if *is_polled {
+            return Ok(());
+        }
+        let store = Arc::clone(&self.store);
+        let mark = node.work.run(move || store.changes(None)).await??.mark;
+        self.all.restart(&mark);
+        let (space, node) = (Arc::clone(self), Arc::clone(node));
+        tokio::spawn(async move { space.poll(&node, mark).await });
+        *is_polled = true;
+        Ok(())
+    }
+
+    async fn poll(self: Arc<Self>, node: &Arc<Node>, mut mark: Mark) {
+        let mut interval = node.limits.poll;
+        // Feeds whose log could not be read.
+        let mut due: HashMap<SessionId, Option<u64>> = HashMap::new();
+        let stopping = node.reached(Phase::Stopping);
+        tokio::pin!(stopping);
+        loop {
+            tokio::select! {
+                () = tokio::time::sleep(interval) => {}
+                () = self.wake.notified() => tokio::time::sleep(MIN_POLL.min(interval)).await,
+                () = &mut stopping => return,
+            }
+            if self.stop_if_idle().await {
+                return;
+            }
+            node.metrics.polls.fetch_add(1, Ordering::Relaxed);
+            let (store, since) = (Arc::clone(&self.store), mark.clone());
+            match node.work.run(move || store.changes(Some(&since))).await {
+                Ok(Ok(changes)) => {
+                    interval = node.limits.poll;
+                    self.all.add(&changes);
+                    mark = changes.mark;
+                    for ChangedSession { id, length } in changes.sessions {
+                        due.insert(id, length);
+                    }
+                }
+                Ok(Err(_)) | Err(_) => {
+                    node.metrics.failed_polls.fetch_add(1, Ordering::Relaxed);
+                    interval = (interval * 2).clamp(MIN_POLL, MAX_POLL);
+                }
+            }
+            self.advance(node, &mut due).await;
+        }
+    }
+
+    /// Brings the changed feeds up to date. Those that fail stay due.
+    async fn advance(&self, node: &Arc<Node>, due: &mut HashMap<SessionId, Option<u64>>) {
+        let feeds: Vec<(Arc<Feed>, Option<u64>)> = {
+            let sessions = self.sessions();
+            due.retain(|id, _| sessions.contains_key(id));
+            due.iter().map(|(id, length)| (Arc::clone(&sessions[id].0), *length)).collect()
+        };
+        let ring =
+            node.limits.event_memory / (feeds.len().max(self.sessions().len()) as u64).max(1);
+        let done = futures_util::stream::iter(feeds).map(|(feed, length)| async move {
+            let id = feed.id().clone();
+            feed.advance(node, length, ring).await.then_some(id)
+        });
+        let done: Vec<Option<SessionId>> = done.buffer_unordered(READS).collect().await;
+        for id in done.into_iter().flatten() {
+            due.remove(&id);
+        }
+    }
+
+    /// Ends polling if there are no followers. Those that come now start it again.
+    async fn stop_if_idle(&self) -> bool {
+        if self.is_followed() {
+            return false;
+        }
+        let mut is_polled = self.is_polled.lock().await;
+        if self.is_followed() {
+            return false;
+        }
+        *is_polled = false;
+        true
+    }
+}

@@ -1,0 +1,358 @@
+//! The feed of one session, and its followers.
+
+use super::SpaceFeed;
+use crate::entry_json::entry_json;
+use crate::node::{Follower, Node, Phase};
+use crate::problem::{Code, Problem};
+use bytes::{Bytes, BytesMut};
+use futures_util::Stream;
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::watch;
+use treering::session::{LogPosition, LogReader, LoggedEntries};
+use treering::storage::Journal;
+use treering::{Error, Kind, SessionId};
+
+/// The bytes of a log that are read at a time.
+const WINDOW: u64 = 256 * 1024;
+
+/// The bytes of events that are sent at a time.
+const CHUNK: usize = 64 * 1024;
+
+/// The feed of a session.
+#[derive(Debug)]
+pub(crate) struct Feed {
+    id: SessionId,
+    journal: Arc<dyn Journal>,
+    reader: Mutex<LogReader>,
+    ring: Mutex<Ring>,
+    /// Told whenever the ring changes.
+    news: watch::Sender<()>,
+}
+
+/// The latest events of a session.
+#[derive(Debug, Default)]
+struct Ring {
+    events: VecDeque<Event>,
+    bytes: u64,
+    /// All events of lines that end after this are here; `None` until the first follower came.
+    start: Option<u64>,
+    /// The end of the lines that were read.
+    end: u64,
+    is_removed: bool,
+}
+
+/// An event as it is sent.
+#[derive(Debug, Clone)]
+struct Event {
+    position: LogPosition,
+    text: Bytes,
+}
+
+/// The next thing for a follower to do.
+enum Next {
+    /// Send these.
+    Send(Vec<Event>),
+    /// Read the log: the ring does not go back that far.
+    Read,
+    /// Wait.
+    Wait,
+    /// Say that the session was removed, and end.
+    Removed,
+}
+
+impl Feed {
+    fn new(id: SessionId, journal: Arc<dyn Journal>) -> Self {
+        let reader = Mutex::new(LogReader::new(Arc::clone(&journal)));
+        Feed { id, journal, reader, ring: Mutex::default(), news: watch::Sender::new(()) }
+    }
+
+    pub(crate) fn id(&self) -> &SessionId {
+        &self.id
+    }
+
+    fn ring(&self) -> MutexGuard<'_, Ring> {
+        self.ring.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn read_after(&self, position: LogPosition) -> Result<(Vec<Event>, u64), Error> {
+        let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
+        let LoggedEntries { entries, end, .. } = reader.after(position, WINDOW)?;
+        let events = entries.iter().map(|logged| {
+            let name = if logged.entry.kind() == Kind::Leaf { "leaf" } else { "entry" };
+            let mut text = BytesMut::new();
+            let head = format!("id: {}\nevent: {name}\ndata: ", logged.position);
+            text.extend_from_slice(head.as_bytes());
+            text.extend_from_slice(&entry_json(&logged.entry));
+            text.extend_from_slice(b"\n\n");
+            Event { position: logged.position, text: text.freeze() }
+        });
+        Ok((events.collect(), end))
+    }
+
+    /// Prepares the ring for the first follower. Returns the length of the log.
+    fn begin(&self) -> Result<u64, Error> {
+        let length = self.journal.len().map_err(Error::Storage)?;
+        if self.ring().start.is_some() {
+            return Ok(length);
+        }
+        // A last line that is not complete yet is read when it is.
+        let (events, end) = self.read_after(length.into())?;
+        let mut ring = self.ring();
+        if ring.start.is_none() {
+            ring.start = Some(if events.is_empty() { end } else { length });
+            ring.end = end;
+            ring.bytes = events.iter().map(|event| event.text.len() as u64).sum();
+            ring.events.extend(events);
+        }
+        Ok(length)
+    }
+
+    /// Reads what was appended, once for all followers. Returns whether that succeeded.
+    pub(super) async fn advance(
+        self: &Arc<Self>,
+        node: &Arc<Node>,
+        length: Option<u64>,
+        max_bytes: u64,
+    ) -> bool {
+        let Some(length) = length else {
+            self.ring().is_removed = true;
+            self.news.send_replace(());
+            return true;
+        };
+        loop {
+            let end = {
+                let ring = self.ring();
+                // A follower that is about to begin reads the log itself.
+                if ring.start.is_none() || ring.end >= length {
+                    return true;
+                }
+                ring.end
+            };
+            node.metrics.feed_reads.fetch_add(1, Ordering::Relaxed);
+            let feed = Arc::clone(self);
+            match node.work.run(move || feed.read_after(end.into())).await {
+                Ok(Ok((events, read))) => {
+                    if read <= end {
+                        return true; // The last line is not complete yet.
+                    }
+                    self.ring().push(events, read, max_bytes);
+                    self.news.send_replace(());
+                }
+                Ok(Err(_)) | Err(_) => return false,
+            }
+        }
+    }
+}
+
+impl Ring {
+    fn push(&mut self, events: Vec<Event>, end: u64, max_bytes: u64) {
+        for event in events {
+            self.bytes += event.text.len() as u64;
+            self.events.push_back(event);
+        }
+        self.end = end;
+        while self.bytes > max_bytes {
+            // A line goes as a whole.
+            let Some(first) = self.events.front().map(|event| event.position.offset) else { break };
+            while let Some(event) = self.events.front()
+                && event.position.offset == first
+            {
+                self.bytes -= event.text.len() as u64;
+                self.events.pop_front();
+            }
+            self.start = Some(first);
+        }
+    }
+
+    fn next(&self, position: LogPosition) -> Next {
+        if self.is_removed {
+            return Next::Removed;
+        }
+        let start = self.start.unwrap_or(u64::MAX);
+        let is_here =
+            position.offset > start || (position.offset == start && position.number.is_none());
+        if !is_here {
+            return Next::Read;
+        }
+        let from = self.events.partition_point(|event| event.position <= position);
+        let mut bytes = 0;
+        let mut events = Vec::new();
+        for event in self.events.range(from..) {
+            if bytes > 0 && bytes + event.text.len() > CHUNK {
+                break;
+            }
+            bytes += event.text.len();
+            events.push(event.clone());
+        }
+        if events.is_empty() { Next::Wait } else { Next::Send(events) }
+    }
+}
+
+/// A follower of a session: a position in its log.
+pub(crate) struct SessionFollower {
+    node: Arc<Node>,
+    feed: Arc<Feed>,
+    news: watch::Receiver<()>,
+    position: LogPosition,
+    state: FollowerState,
+    heartbeat: tokio::time::Interval,
+    stopping: Pin<Box<dyn Future<Output = ()> + Send>>,
+    _registration: Registration,
+    _follower: Follower,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum FollowerState {
+    New,
+    Following,
+    Done,
+}
+
+/// A place among the followers of a feed, until it is dropped.
+struct Registration {
+    space: Arc<SpaceFeed>,
+    id: SessionId,
+}
+
+impl Drop for Registration {
+    fn drop(&mut self) {
+        let mut sessions = self.space.sessions();
+        if let Some((_, followers)) = sessions.get_mut(&self.id) {
+            *followers -= 1;
+            if *followers == 0 {
+                sessions.remove(&self.id);
+            }
+        }
+    }
+}
+
+impl SpaceFeed {
+    /// Follows a session from a position on, or from the end of its log.
+    pub(crate) async fn follow(
+        self: &Arc<Self>,
+        node: &Arc<Node>,
+        id: SessionId,
+        position: Option<LogPosition>,
+    ) -> Result<SessionFollower, Problem> {
+        let follower = node.follower()?;
+        let known = self.sessions().get(&id).map(|(feed, _)| Arc::clone(feed));
+        let feed = match known.filter(|feed| !feed.ring().is_removed) {
+            Some(feed) => feed,
+            None => {
+                let (store, session) = (Arc::clone(&self.store), id.clone());
+                let journal = node.work.run(move || store.open(&session)).await??;
+                Arc::new(Feed::new(id.clone(), journal))
+            }
+        };
+        let (feed, registration) = self.register(id, feed);
+        self.ensure_polled(node).await?;
+        let beginning = Arc::clone(&feed);
+        let length = node.work.run(move || beginning.begin()).await??;
+        let position = position.unwrap_or_else(|| length.into());
+        if position.offset > length {
+            let detail = format!("the log is {length} bytes long and has no event {position}");
+            return Err(Problem::new(Code::Moved, detail).with("length", length));
+        }
+        let period = node.limits.heartbeat;
+        let start = tokio::time::Instant::now() + period;
+        Ok(SessionFollower {
+            news: feed.news.subscribe(),
+            feed,
+            position,
+            state: FollowerState::New,
+            heartbeat: tokio::time::interval_at(start, period),
+            stopping: Box::pin(node.reached(Phase::Stopping)),
+            node: Arc::clone(node),
+            _registration: registration,
+            _follower: follower,
+        })
+    }
+
+    /// Adds a follower. Of two feeds of a session, the one that is followed already is used.
+    fn register(self: &Arc<Self>, id: SessionId, feed: Arc<Feed>) -> (Arc<Feed>, Registration) {
+        let mut sessions = self.sessions();
+        let (known, followers) = sessions.entry(id.clone()).or_insert_with(|| (feed.clone(), 0));
+        if known.ring().is_removed {
+            *known = feed;
+        }
+        *followers += 1;
+        (Arc::clone(known), Registration { space: Arc::clone(self), id })
+    }
+}
+
+impl SessionFollower {
+    /// Returns the events as a stream of text, which ends with the session or the server.
+    pub(crate) fn into_stream(self) -> impl Stream<Item = Result<Bytes, Infallible>> + Send {
+        futures_util::stream::unfold(self, |mut follower| async move {
+            let bytes = follower.next().await?;
+            Some((Ok(bytes), follower))
+        })
+    }
+
+    async fn next(&mut self) -> Option<Bytes> {
+        match self.state {
+            FollowerState::New => {
+                self.state = FollowerState::Following;
+                // A client that is cut off before the first event resumes here.
+                return Some(format!("retry: 1000\nid: {}\n\n", self.position).into());
+            }
+            FollowerState::Following => {}
+            FollowerState::Done => return None,
+        }
+        loop {
+            if self.node.phase() >= Phase::Stopping {
+                return None;
+            }
+            self.news.mark_unchanged();
+            let next = self.feed.ring().next(self.position);
+            match next {
+                Next::Send(events) => return Some(self.send(&events)),
+                Next::Removed => {
+                    self.state = FollowerState::Done;
+                    let id = self.feed.id();
+                    let text = format!("event: removed\ndata: {{\"session\":\"{id}\"}}\n\n");
+                    return Some(text.into());
+                }
+                Next::Read => {
+                    let (feed, position) = (Arc::clone(&self.feed), self.position);
+                    // If the store fails, the next poll or the client tries again.
+                    let read = self.node.work.run(move || feed.read_after(position)).await;
+                    if let Ok(Ok((events, end))) = read {
+                        if !events.is_empty() {
+                            return Some(self.send(&events));
+                        }
+                        if end > self.position.offset {
+                            self.position = end.into();
+                            continue;
+                        }
+                        // The rest of the log is a line that is not complete yet.
+                    }
+                }
+                Next::Wait => {}
+            }
+            tokio::select! {
+                changed = self.news.changed() => changed.ok()?,
+                _ = self.heartbeat.tick() => return Some(Bytes::from_static(b": \n\n")),
+                () = &mut self.stopping => return None,
+            }
+        }
+    }
+
+    fn send(&mut self, events: &[Event]) -> Bytes {
+        self.node.metrics.events.fetch_add(events.len() as u64, Ordering::Relaxed);
+        self.heartbeat.reset();
+        if let Some(last) = events.last() {
+            self.position = last.position;
+        }
+        if let [event] = events {
+            return event.text.clone();
+        }
+        let mut text = BytesMut::with_capacity(events.iter().map(|event| event.text.len()).sum());
+        events.iter().for_each(|event| text.extend_from_slice(&event.text));
+        text.freeze()
+    }
+}

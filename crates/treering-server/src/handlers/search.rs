@@ -1,0 +1,92 @@
+//! Searches sessions, and sums up their usage, a page of sessions at a time.
+
+use super::sessions::list_query;
+use crate::call::{Call, json_answer};
+use crate::operation::Answered;
+use crate::problem::Problem;
+use crate::types::{SearchHit, SearchPage, Session as SessionObject, SessionHits, UsageReport};
+use axum::http::StatusCode;
+use std::sync::Arc;
+use treering::store::Store;
+use treering::usage::Ledger;
+use treering::{OpenOptions, Session, SessionId};
+use treering_search::{Case, Options, Query};
+
+/// Sessions that a search looks at before it answers; the cursor leads to the others.
+const SEARCHED: usize = 200;
+
+/// Sessions whose usage is summed up before the answer.
+const COUNTED: usize = 200;
+
+/// Hits of a session that are described.
+const HITS: usize = 20;
+
+pub(crate) async fn search(call: Call) -> Answered {
+    let text = call.text("q").unwrap_or_default();
+    let query = Query::parse(text, Case::Ignored).map_err(|error| {
+        Problem::invalid(format!("the query, at {}: {}", error.at, error.message))
+    })?;
+    let list = list_query(&call, SEARCHED)?;
+    let limit = call.count("limit").unwrap_or(100) as usize;
+    let list = list.limit(SEARCHED);
+    let store = call.store()?;
+    let page = call.node.work.run(move || {
+        let mut options = Options::default();
+        options.hits_per_session = HITS;
+        let page = store.list(&list)?;
+        let (mut sessions, mut next) = (Vec::new(), page.next);
+        let count = page.sessions.len();
+        for (at, info) in page.sessions.into_iter().enumerate() {
+            let Some(session) = open(&store, &info.id)? else { continue };
+            if let Some(found) = treering_search::search_session(&session, &query, &options)? {
+                sessions.push(hits(info.clone(), found));
+            }
+            if sessions.len() >= limit {
+                if at + 1 < count {
+                    next = Some(treering::store::Cursor::after(&info));
+                }
+                break;
+            }
+        }
+        let next = next.map(|next| next.to_string());
+        Ok::<_, Problem>(SearchPage { sessions, next })
+    });
+    json_answer(StatusCode::OK, &page.await??)
+}
+
+/// Opens a session of a list; `None` if it is gone meanwhile, or cannot be read.
+fn open(store: &Arc<dyn Store>, id: &SessionId) -> Result<Option<Session>, Problem> {
+    match Session::open_in(store, id, OpenOptions::new()) {
+        Ok(session) => Ok(Some(session)),
+        Err(error) if error.is_retryable() => Err(error.into()),
+        Err(_) => Ok(None),
+    }
+}
+
+fn hits(info: treering::catalog::SessionInfo, found: treering_search::SessionHits) -> SessionHits {
+    let hits = found.hits.into_iter().map(|hit| SearchHit {
+        id: hit.entry.map(|id| id.to_string()),
+        role: hit.name,
+        part: hit.part.name().to_owned(),
+        state: hit.state.name().to_owned(),
+        time: hit.time.map(treering::time::format),
+        snippet: hit.snippet.text,
+    });
+    SessionHits { session: SessionObject::new(info), hits: hits.collect(), hit_count: found.total }
+}
+
+pub(crate) async fn usage(call: Call) -> Answered {
+    let (list, store) = (list_query(&call, COUNTED)?.limit(COUNTED), call.store()?);
+    let report = call.node.work.run(move || {
+        let page = store.list(&list)?;
+        let mut ledger = Ledger::default();
+        for info in &page.sessions {
+            if let Some(session) = open(&store, &info.id)? {
+                ledger.add(&session)?;
+            }
+        }
+        let next = page.next.map(|next| next.to_string());
+        Ok::<_, Problem>(UsageReport::new(&ledger.stats(), ledger.sessions(), next))
+    });
+    json_answer(StatusCode::OK, &report.await??)
+}

@@ -1,0 +1,108 @@
+//! Calls that may be repeated: the ids of new entries and sessions come from the client's key, so that a
+//! repeated call finds them in the log. Nothing is stored for it, and every node of every store gives
+//! the same answer, also after a restart.
+
+use crate::problem::Problem;
+use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
+use treering::{Entry, EntryId, Session, SessionId};
+
+/// Returns the hash of a key and what it is for.
+fn hash(parts: &[&[u8]]) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update((part.len() as u64).to_le_bytes());
+        hash.update(part);
+    }
+    hash.finalize().into()
+}
+
+/// Returns the id of the entry at a place in an append with this key: 16 hexadecimal digits. The 8 that
+/// entries usually have would collide in large sessions, and then a new entry would look like a repeated
+/// one.
+pub(crate) fn entry_id(session: &SessionId, key: &str, at: usize) -> EntryId {
+    let at = (at as u64).to_le_bytes();
+    let hash = hash(&[b"entry", session.as_str().as_bytes(), key.as_bytes(), &at]);
+    EntryId::from(hex(&hash[..8]))
+}
+
+/// Returns the id of the session that is created with this key: a UUID of version 8.
+pub(crate) fn session_id(space: &str, key: &str) -> Result<SessionId, Problem> {
+    let mut hash = hash(&[b"session", space.as_bytes(), key.as_bytes()]);
+    hash[6] = hash[6] & 0x0F | 0x80;
+    hash[8] = hash[8] & 0x3F | 0x80;
+    let part = |from: usize, to: usize| hex(&hash[from..to]);
+    let id = [part(0, 4), part(4, 6), part(6, 8), part(8, 10), part(10, 16)].join("-");
+    crate::call::session_id(&id)
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Entries that a session has already.
+pub(crate) enum Repeated {
+    /// All of them, with the same content.
+    Same,
+    /// Some, or with other content.
+    Other,
+}
+
+/// Compares entries that were sent with those of the same ids in the session. Returns `None` if it has
+/// none of them.
+pub(crate) fn compare(
+    session: &Session,
+    ids: &[Option<EntryId>],
+    sent: &[Map<String, Value>],
+) -> treering::Result<Option<Repeated>> {
+    let tree = session.tree();
+    let is_there = |id: &Option<EntryId>| id.as_ref().is_some_and(|id| tree.contains(id));
+    if !ids.iter().any(is_there) {
+        return Ok(None);
+    }
+    let mut reader = session.reader();
+    for (id, sent) in ids.iter().zip(sent) {
+        let Some(id) = id.as_ref().filter(|id| tree.contains(id)) else {
+            return Ok(Some(Repeated::Other));
+        };
+        if !is_same(&reader.entry(id)?, sent) {
+            return Ok(Some(Repeated::Other));
+        }
+    }
+    Ok(Some(Repeated::Same))
+}
+
+/// Returns whether an entry has the content that was sent. The server decides id, parent and time where
+/// the client does not.
+fn is_same(entry: &Entry, sent: &Map<String, Value>) -> bool {
+    let Ok(Value::Object(mut stored)) = serde_json::from_slice(entry.raw()) else { return false };
+    let mut sent = sent.clone();
+    for member in ["id", "parentId", "timestamp"] {
+        let was_sent = sent.remove(member);
+        let is_stored = stored.remove(member);
+        if member == "parentId" && was_sent.is_some() && was_sent != is_stored {
+            return false;
+        }
+    }
+    stored == sent
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_depend_on_session_key_and_place() {
+        let (one, two) = (SessionId::new("one").unwrap(), SessionId::new("two").unwrap());
+        let id = entry_id(&one, "key", 0);
+        assert_eq!(id.as_str().len(), 16);
+        assert_eq!(id, entry_id(&one, "key", 0));
+        for other in [entry_id(&two, "key", 0), entry_id(&one, "kez", 0), entry_id(&one, "key", 1)]
+        {
+            assert_ne!(id, other);
+        }
+        let session = session_id("main", "key").unwrap();
+        assert_eq!(session.as_str().len(), 36);
+        assert_ne!(session, session_id("other", "key").unwrap());
+    }
+}

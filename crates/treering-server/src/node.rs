@@ -1,0 +1,138 @@
+//! The state of a running server, shared by all of its connections.
+
+use crate::auth::{Grants, Hosts, Logins};
+use crate::feed::Feeds;
+use crate::limits::Limits;
+use crate::metrics::Metrics;
+use crate::open_sessions::OpenSessions;
+use crate::problem::{Code, Problem};
+use crate::rate::RateLimiter;
+use crate::spaces::Spaces;
+use crate::tokens::{TokenHash, Tokens};
+use crate::work::Work;
+use std::fmt;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use tokio::sync::watch;
+
+/// Takes the lines of the log, each without its newline.
+pub(crate) type LogSink = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// The state of a running server.
+pub(crate) struct Node {
+    pub(crate) spaces: Arc<dyn Spaces>,
+    pub(crate) tokens: Arc<dyn Tokens>,
+    pub(crate) limits: Limits,
+    pub(crate) metrics: Metrics,
+    pub(crate) work: Work,
+    pub(crate) sessions: OpenSessions,
+    pub(crate) feeds: Feeds,
+    pub(crate) grants: Grants,
+    pub(crate) logins: Arc<Logins>,
+    pub(crate) hosts: Hosts,
+    /// Whether clients come over TLS.
+    pub(crate) is_secure: bool,
+    pub(crate) rate: RateLimiter<TokenHash>,
+    pub(crate) refused_rate: RateLimiter<IpAddr>,
+    pub(crate) log: Option<LogSink>,
+    phase: watch::Sender<Phase>,
+}
+
+/// The phases of a server's life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Phase {
+    /// It answers.
+    Ready,
+    /// It answers, but says that it will not for long.
+    Draining,
+    /// It takes no new connections, ends its streams, and finishes what it has begun.
+    Stopping,
+}
+
+impl fmt::Debug for Node {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Node").field("spaces", &self.spaces).finish_non_exhaustive()
+    }
+}
+
+/// The parts of a node that its owner chooses.
+pub(crate) struct NodeConfig {
+    pub(crate) spaces: Arc<dyn Spaces>,
+    pub(crate) tokens: Arc<dyn Tokens>,
+    pub(crate) limits: Limits,
+    pub(crate) logins: Arc<Logins>,
+    pub(crate) hosts: Hosts,
+    pub(crate) is_secure: bool,
+    pub(crate) log: Option<LogSink>,
+}
+
+impl Node {
+    pub(crate) fn new(config: NodeConfig) -> Self {
+        let NodeConfig { spaces, tokens, limits, logins, hosts, is_secure, log } = config;
+        Node {
+            spaces,
+            tokens,
+            metrics: Metrics::default(),
+            work: Work::new(limits.threads, limits.waiting, limits.request_time),
+            sessions: OpenSessions::new(limits.session_memory),
+            feeds: Feeds::default(),
+            grants: Grants::new(limits.token_memory),
+            logins,
+            hosts,
+            is_secure,
+            rate: RateLimiter::new(limits.rate, limits.burst),
+            refused_rate: RateLimiter::new(limits.refused_rate, limits.refused_rate * 5),
+            log,
+            phase: watch::Sender::new(Phase::Ready),
+            limits,
+        }
+    }
+
+    pub(crate) fn phase(&self) -> Phase {
+        *self.phase.borrow()
+    }
+
+    pub(crate) fn enter(&self, phase: Phase) {
+        self.phase.send_replace(phase);
+    }
+
+    /// Waits until the server is in a phase, or a later one.
+    pub(crate) fn reached(&self, phase: Phase) -> impl Future<Output = ()> + Send + 'static {
+        let mut phases = self.phase.subscribe();
+        async move {
+            // The sender lives as long as the node, which outlives all that wait.
+            let _ = phases.wait_for(|now| *now >= phase).await;
+        }
+    }
+
+    /// Counts a follower, if there may be one more.
+    pub(crate) fn follower(self: &Arc<Self>) -> Result<Follower, Problem> {
+        let before = self.metrics.followers.fetch_add(1, Ordering::Relaxed);
+        let follower = Follower(Arc::clone(self));
+        match usize::try_from(before).unwrap_or_default() < self.limits.followers {
+            true => Ok(follower),
+            false => {
+                let problem = Problem::new(Code::Overloaded, "there are too many followers");
+                Err(problem.because("followers").retry_after(5))
+            }
+        }
+    }
+
+    /// Writes a line to the log.
+    pub(crate) fn log(&self, line: &str) {
+        if let Some(log) = &self.log {
+            log(line);
+        }
+    }
+}
+
+/// A follower, counted until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Follower(Arc<Node>);
+
+impl Drop for Follower {
+    fn drop(&mut self) {
+        self.0.metrics.followers.fetch_sub(1, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,232 @@
+//! Sessions that a node has open: their indexes within a memory budget, and the queues of their writers.
+
+use crate::call::Call;
+use crate::metrics::Metrics;
+use crate::problem::Problem;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use treering::session::Durability;
+use treering::store::Store;
+use treering::{Error, OpenOptions, Session, SessionId};
+
+/// The memory of an open session without entries, and of each entry.
+const SESSION_BYTES: u64 = 8 * 1024;
+const ENTRY_BYTES: u64 = 80;
+
+/// The open sessions of a node.
+#[derive(Debug)]
+pub(crate) struct OpenSessions {
+    slots: Mutex<HashMap<(String, SessionId), Arc<Slot>>>,
+    /// Counts uses, so that the least recently used session is known.
+    clock: AtomicU64,
+    budget: u64,
+}
+
+/// A session that may be open.
+#[derive(Debug)]
+pub(crate) struct Slot {
+    id: SessionId,
+    store: Arc<dyn Store>,
+    /// Writers wait here, first come, first served.
+    queue: Arc<tokio::sync::Mutex<()>>,
+    session: Mutex<Option<Arc<Session>>>,
+    used: AtomicU64,
+    bytes: AtomicU64,
+}
+
+impl OpenSessions {
+    pub(crate) fn new(budget: u64) -> Self {
+        OpenSessions { slots: Mutex::default(), clock: AtomicU64::new(0), budget }
+    }
+
+    fn slots(&self) -> MutexGuard<'_, HashMap<(String, SessionId), Arc<Slot>>> {
+        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the slot of a session, open or not.
+    fn slot(&self, space: &str, id: &SessionId, store: Arc<dyn Store>) -> Arc<Slot> {
+        let mut slots = self.slots();
+        let slot = slots.entry((space.to_owned(), id.clone())).or_insert_with(|| {
+            Arc::new(Slot {
+                id: id.clone(),
+                store,
+                queue: Arc::default(),
+                session: Mutex::default(),
+                used: AtomicU64::new(0),
+                bytes: AtomicU64::new(SESSION_BYTES),
+            })
+        });
+        slot.used.store(self.clock.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
+        Arc::clone(slot)
+    }
+
+    /// Returns whether a session is open.
+    pub(crate) fn is_open(&self, space: &str, id: &SessionId) -> bool {
+        let slot = self.slots().get(&(space.to_owned(), id.clone())).cloned();
+        slot.is_some_and(|slot| slot.session().is_some())
+    }
+
+    /// Forgets a session that was removed.
+    pub(crate) fn forget(&self, space: &str, id: &SessionId) {
+        self.slots().remove(&(space.to_owned(), id.clone()));
+    }
+
+    /// Closes the sessions that were not used for the longest time, until the others are within the
+    /// budget. Sessions in use stay.
+    pub(crate) fn trim(&self) {
+        let mut slots = self.slots();
+        let mut total: u64 = slots.values().map(|slot| slot.bytes.load(Ordering::Relaxed)).sum();
+        if total <= self.budget {
+            return;
+        }
+        let mut idle: Vec<_> = slots
+            .iter()
+            .filter(|(_, slot)| Arc::strong_count(slot) == 1)
+            .map(|(key, slot)| (slot.used.load(Ordering::Relaxed), key.clone()))
+            .collect();
+        idle.sort();
+        for (_, key) in idle {
+            if total <= self.budget {
+                return;
+            }
+            if let Some(slot) = slots.remove(&key) {
+                total -= slot.bytes.load(Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// Returns the number of open sessions, and their memory.
+    pub(crate) fn size(&self) -> (u64, u64) {
+        let slots = self.slots();
+        let bytes = slots.values().map(|slot| slot.bytes.load(Ordering::Relaxed)).sum();
+        (slots.len() as u64, bytes)
+    }
+}
+
+impl Slot {
+    fn session(&self) -> MutexGuard<'_, Option<Arc<Session>>> {
+        self.session.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the session. It is opened if it is not, and may be behind the log if it is.
+    fn open(&self, metrics: &Metrics) -> Result<(Arc<Session>, Freshness), Error> {
+        let mut session = self.session();
+        if let Some(session) = &*session {
+            metrics.reused.fetch_add(1, Ordering::Relaxed);
+            return Ok((Arc::clone(session), Freshness::Reused));
+        }
+        let options = OpenOptions::new().durability(Durability::Each);
+        let opened = Arc::new(Session::open_in(&self.store, &self.id, options)?);
+        metrics.opened.fetch_add(1, Ordering::Relaxed);
+        *session = Some(Arc::clone(&opened));
+        Ok((opened, Freshness::New))
+    }
+
+    /// Runs `job` on the session. A session that turns out to be gone is opened again once, because
+    /// another one may have taken its place in the store.
+    fn run<T>(
+        &self,
+        metrics: &Metrics,
+        job: &mut impl FnMut(&Arc<Session>, Freshness) -> Result<T, Problem>,
+    ) -> Result<T, Problem> {
+        let (session, freshness) = self.open(metrics)?;
+        let result = match job(&session, freshness) {
+            Err(problem) if problem.is_gone() => {
+                *self.session() = None;
+                match freshness {
+                    Freshness::Reused => {
+                        let (session, freshness) = self.open(metrics)?;
+                        job(&session, freshness)
+                    }
+                    Freshness::New => Err(problem),
+                }
+            }
+            result => result,
+        };
+        let bytes = SESSION_BYTES + ENTRY_BYTES * session.tree().len() as u64;
+        self.bytes.store(bytes, Ordering::Relaxed);
+        result
+    }
+}
+
+/// Whether a session was read just now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Freshness {
+    New,
+    Reused,
+}
+
+impl Call {
+    fn slot(&self, id: &SessionId) -> Result<Arc<Slot>, Problem> {
+        Ok(self.node.sessions.slot(self.space(), id, self.store()?))
+    }
+
+    /// Runs `job` with the session of the path, which has everything that was appended before, and
+    /// stands at the leaf of the log.
+    pub(crate) async fn read<T: Send + 'static>(
+        &self,
+        job: impl FnMut(&Arc<Session>) -> Result<T, Problem> + Send + 'static,
+    ) -> Result<T, Problem> {
+        self.read_session(self.session_id()?, job).await
+    }
+
+    /// As [`read`](Call::read), with any session of the space.
+    pub(crate) async fn read_session<T: Send + 'static>(
+        &self,
+        id: SessionId,
+        mut job: impl FnMut(&Arc<Session>) -> Result<T, Problem> + Send + 'static,
+    ) -> Result<T, Problem> {
+        let (slot, node) = (self.slot(&id)?, Arc::clone(&self.node));
+        let done = self.node.work.run(move || {
+            let done = slot.run(&node.metrics, &mut |session, freshness| {
+                catch_up(session, freshness)?;
+                job(session)
+            });
+            drop(slot);
+            node.sessions.trim();
+            done
+        });
+        done.await?
+    }
+
+    /// Runs `job` with the session of the path when it is its turn among the writers. The session may
+    /// be behind the log; `job` appends with calls that notice.
+    pub(crate) async fn write<T: Send + 'static>(
+        &self,
+        mut job: impl FnMut(&Arc<Session>) -> Result<T, Problem> + Send + 'static,
+    ) -> Result<T, Problem> {
+        let (slot, node) = (self.slot(&self.session_id()?)?, Arc::clone(&self.node));
+        let turn = Arc::clone(&slot.queue).lock_owned().await;
+        let done = self.node.work.run(move || {
+            let done = slot.run(&node.metrics, &mut |session, _| job(session));
+            drop((turn, slot));
+            node.sessions.trim();
+            done
+        });
+        let done = done.await?;
+        self.node.feeds.wake(self.space());
+        done
+    }
+
+    /// As [`write`](Call::write), with a session that has everything that was appended before, and
+    /// stands at the leaf of the log: for operations that look at the tree first.
+    pub(crate) async fn change<T: Send + 'static>(
+        &self,
+        mut job: impl FnMut(&Arc<Session>) -> Result<T, Problem> + Send + 'static,
+    ) -> Result<T, Problem> {
+        self.write(move |session| {
+            catch_up(session, Freshness::Reused)?;
+            job(session)
+        })
+        .await
+    }
+}
+
+fn catch_up(session: &Session, freshness: Freshness) -> Result<(), Problem> {
+    if freshness == Freshness::Reused {
+        session.refresh()?;
+        session.follow()?;
+    }
+    Ok(())
+}

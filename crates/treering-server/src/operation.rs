@@ -1,0 +1,294 @@
+//! An operation of the API: its path, its rights, its parameters, its answers, and the code that runs it.
+//! The router and the OpenAPI document are made of the same operations, so that neither has one that the
+//! other lacks, and the scope in the document is the one that is enforced.
+
+use crate::call::Call;
+use crate::problem::{Code, Problem};
+use crate::schema::{Components, Schema};
+use crate::tokens::Scope;
+use axum::body::Body;
+use axum::http::{Method, Response};
+use serde_json::Value;
+use std::future::Future;
+use std::pin::Pin;
+
+/// The answer to a call, or why there is none.
+pub(crate) type Answered = Result<Response<Body>, Problem>;
+
+/// The code that runs an operation.
+pub(crate) type Run = fn(Call) -> Pin<Box<dyn Future<Output = Answered> + Send>>;
+
+/// A function that returns the schema of a type.
+pub(crate) type SchemaOf = fn(&mut Components) -> Value;
+
+/// An operation of the API.
+#[derive(Debug)]
+pub(crate) struct Operation {
+    pub(crate) method: Method,
+    pub(crate) path: &'static str,
+    /// The `operationId`, also the name in metrics and logs.
+    pub(crate) id: &'static str,
+    pub(crate) tag: &'static str,
+    pub(crate) summary: &'static str,
+    pub(crate) about: &'static str,
+    /// The scope that a token needs; `None` if the call needs no token.
+    pub(crate) scope: Option<Scope>,
+    pub(crate) params: Vec<Param>,
+    pub(crate) bodies: Vec<Content>,
+    pub(crate) answers: Vec<Answer>,
+    /// The problems that are particular to this operation.
+    pub(crate) problems: Vec<Code>,
+    /// Whether its answer is a stream that ends when the client or the server does.
+    pub(crate) is_stream: bool,
+    pub(crate) run: Run,
+}
+
+/// A body of a request or an answer.
+#[derive(Debug)]
+pub(crate) struct Content {
+    pub(crate) media: &'static str,
+    pub(crate) schema: SchemaOf,
+    pub(crate) example: Option<Value>,
+}
+
+/// An answer with a status.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) about: &'static str,
+    pub(crate) contents: Vec<Content>,
+    pub(crate) headers: Vec<(&'static str, &'static str)>,
+}
+
+/// The place of a parameter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    Path,
+    Query,
+    Header,
+}
+
+/// The values that a parameter may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Values {
+    /// The id of a session.
+    Session,
+    /// Text of this many bytes.
+    Text(usize, usize),
+    /// A whole number.
+    Integer(i64, i64),
+    /// `true` or `false`.
+    Boolean,
+    /// One of these.
+    OneOf(&'static [&'static str]),
+    /// The id of an event: an offset, and the number of an entry on its line.
+    Event,
+    /// An entity tag in quotes, or `*`.
+    Tag,
+    /// A range of bytes; one that cannot be understood is ignored.
+    Range,
+}
+
+/// A parameter of an operation.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Param {
+    pub(crate) name: &'static str,
+    pub(crate) place: Place,
+    pub(crate) values: Values,
+    pub(crate) is_required: bool,
+    pub(crate) about: &'static str,
+    pub(crate) example: &'static str,
+}
+
+impl Operation {
+    pub(crate) fn new(
+        (method, path): (Method, &'static str),
+        (id, tag): (&'static str, &'static str),
+        scope: Option<Scope>,
+        (summary, about): (&'static str, &'static str),
+        run: Run,
+    ) -> Self {
+        Operation {
+            method,
+            path,
+            id,
+            tag,
+            summary,
+            about,
+            scope,
+            params: Vec::new(),
+            bodies: Vec::new(),
+            answers: Vec::new(),
+            problems: Vec::new(),
+            is_stream: false,
+            run,
+        }
+    }
+
+    pub(crate) fn param(mut self, param: Param) -> Self {
+        self.params.push(param);
+        self
+    }
+
+    pub(crate) fn params(mut self, params: &[Param]) -> Self {
+        self.params.extend_from_slice(params);
+        self
+    }
+
+    pub(crate) fn body<T: Schema>(mut self, media: &'static str, example: Value) -> Self {
+        self.bodies.push(Content { media, schema: T::schema, example: Some(example) });
+        self
+    }
+
+    /// Adds an answer without a body.
+    pub(crate) fn answer(mut self, status: u16, about: &'static str) -> Self {
+        self.answers.push(Answer { status, about, contents: Vec::new(), headers: Vec::new() });
+        self
+    }
+
+    /// Adds a body to the last answer.
+    pub(crate) fn with<T: Schema>(mut self, media: &'static str, example: Value) -> Self {
+        if let Some(answer) = self.answers.last_mut() {
+            let example = Some(example).filter(|example| !example.is_null());
+            answer.contents.push(Content { media, schema: T::schema, example });
+        }
+        self
+    }
+
+    /// Adds a header to the last answer.
+    pub(crate) fn header(mut self, name: &'static str, about: &'static str) -> Self {
+        if let Some(answer) = self.answers.last_mut() {
+            answer.headers.push((name, about));
+        }
+        self
+    }
+
+    pub(crate) fn problems(mut self, codes: &[Code]) -> Self {
+        self.problems.extend_from_slice(codes);
+        self
+    }
+
+    pub(crate) fn stream(mut self) -> Self {
+        self.is_stream = true;
+        self
+    }
+
+    /// Returns all problems that the operation may answer with, in order of their statuses.
+    pub(crate) fn all_problems(&self) -> Vec<Code> {
+        let mut codes = self.problems.clone();
+        codes.extend([Code::Forbidden, Code::MisdirectedRequest, Code::Internal]);
+        codes.extend([Code::Overloaded, Code::ShuttingDown]);
+        if self.scope.is_some() {
+            codes.extend([Code::Unauthorized, Code::TooManyRequests, Code::StoreUnavailable]);
+        }
+        if !self.params.is_empty() || !self.bodies.is_empty() || self.scope.is_some() {
+            codes.push(Code::InvalidRequest);
+        }
+        if !self.bodies.is_empty() {
+            let body = [Code::BodyTooLarge, Code::UnsupportedMediaType, Code::RequestTimeout];
+            codes.extend(body);
+        }
+        codes.sort_by_key(|code| (code.status().as_u16(), *code));
+        codes.dedup();
+        codes
+    }
+}
+
+impl Param {
+    const fn new(
+        name: &'static str,
+        place: Place,
+        values: Values,
+        about: &'static str,
+        example: &'static str,
+    ) -> Self {
+        let is_required = matches!(place, Place::Path);
+        Param { name, place, values, is_required, about, example }
+    }
+
+    pub(crate) const fn path(
+        name: &'static str,
+        values: Values,
+        about: &'static str,
+        example: &'static str,
+    ) -> Self {
+        Param::new(name, Place::Path, values, about, example)
+    }
+
+    pub(crate) const fn query(
+        name: &'static str,
+        values: Values,
+        about: &'static str,
+        example: &'static str,
+    ) -> Self {
+        Param::new(name, Place::Query, values, about, example)
+    }
+
+    pub(crate) const fn header(
+        name: &'static str,
+        values: Values,
+        about: &'static str,
+        example: &'static str,
+    ) -> Self {
+        Param::new(name, Place::Header, values, about, example)
+    }
+
+    pub(crate) const fn required(mut self) -> Self {
+        self.is_required = true;
+        self
+    }
+
+    /// Checks a value that a client gave.
+    pub(crate) fn check(&self, value: &str) -> Result<(), Problem> {
+        let is_valid = match self.values {
+            Values::Session => treering::SessionId::new(value).is_ok(),
+            Values::Text(min, max) => {
+                // The document counts characters, and text of one byte each is within both.
+                let length = value.chars().count();
+                (min..=max).contains(&length)
+            }
+            Values::Integer(min, max) => {
+                let digits = value.strip_prefix('-').unwrap_or(value);
+                digits.bytes().all(|byte| byte.is_ascii_digit())
+                    && value.parse().is_ok_and(|number: i64| (min..=max).contains(&number))
+            }
+            Values::Boolean => matches!(value, "true" | "false"),
+            Values::OneOf(names) => names.contains(&value),
+            Values::Event => value.parse::<treering::session::LogPosition>().is_ok(),
+            Values::Tag => value == "*" || tag(value).is_some(),
+            Values::Range => true,
+        };
+        match is_valid {
+            true => Ok(()),
+            false => Err(Problem::invalid(format!("{:?} is no valid {}", value, self.name))),
+        }
+    }
+
+    pub(crate) fn schema(&self) -> Value {
+        use serde_json::json;
+        match self.values {
+            Values::Session => session_id_schema(),
+            Values::Text(min, max) => json!({"type": "string", "minLength": min, "maxLength": max}),
+            Values::Integer(min, max) => json!({"type": "integer", "minimum": min, "maximum": max}),
+            Values::Boolean => json!({"type": "boolean"}),
+            Values::OneOf(names) => json!({"type": "string", "enum": names}),
+            Values::Event => json!({"type": "string", "pattern": r"^[0-9]{1,18}(\.[0-9]{1,9})?$"}),
+            Values::Tag => json!({"type": "string", "pattern": r#"^(\*|"[^"]{0,512}")$"#}),
+            Values::Range => json!({"type": "string"}),
+        }
+    }
+}
+
+pub(crate) fn session_id_schema() -> Value {
+    serde_json::json!({
+        "type": "string",
+        "pattern": "^[A-Za-z0-9]([A-Za-z0-9._-]{0,126}[A-Za-z0-9])?$",
+        "maxLength": treering::SessionId::MAX_LEN,
+    })
+}
+
+/// Returns the text of an entity tag.
+pub(crate) fn tag(value: &str) -> Option<&str> {
+    let inner = value.strip_prefix('"')?.strip_suffix('"')?;
+    (inner.chars().count() <= 512 && !inner.contains('"')).then_some(inner)
+}

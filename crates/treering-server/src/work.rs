@@ -1,0 +1,68 @@
+//! Runs the synchronous library on a bounded number of threads.
+
+use crate::problem::{Code, Problem};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+use tokio::sync::Semaphore;
+
+/// The threads that work on sessions and stores, and the requests that wait for one.
+#[derive(Debug)]
+pub(crate) struct Work {
+    permits: Arc<Semaphore>,
+    waiting: AtomicUsize,
+    max_waiting: usize,
+    max_wait: Duration,
+}
+
+impl Work {
+    pub(crate) fn new(threads: usize, max_waiting: usize, max_wait: Duration) -> Self {
+        let permits = Arc::new(Semaphore::new(threads.max(1)));
+        Work { permits, waiting: AtomicUsize::new(0), max_waiting, max_wait }
+    }
+
+    /// Runs `job` on a worker thread. Once it has begun it runs to its end, also if the caller is gone.
+    pub(crate) async fn run<T: Send + 'static>(
+        &self,
+        job: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Problem> {
+        let permit = match Arc::clone(&self.permits).try_acquire_owned() {
+            Ok(permit) => permit,
+            Err(_) => self.wait().await?,
+        };
+        let done = tokio::task::spawn_blocking(move || {
+            let result = job();
+            drop(permit);
+            result
+        });
+        done.await.map_err(|_| Problem::new(Code::Internal, "the request failed unexpectedly"))
+    }
+
+    async fn wait(&self) -> Result<tokio::sync::OwnedSemaphorePermit, Problem> {
+        let overloaded = |detail| Problem::new(Code::Overloaded, detail).retry_after(1);
+        let _waiting = Waiting::enter(&self.waiting, self.max_waiting)
+            .ok_or_else(|| overloaded("too many requests wait already"))?;
+        let permit = Arc::clone(&self.permits).acquire_owned();
+        match tokio::time::timeout(self.max_wait, permit).await {
+            Ok(Ok(permit)) => Ok(permit),
+            _ => Err(overloaded("no worker became free in time")),
+        }
+    }
+}
+
+/// A request that waits, counted until it is dropped.
+struct Waiting<'a>(&'a AtomicUsize);
+
+impl<'a> Waiting<'a> {
+    fn enter(count: &'a AtomicUsize, max: usize) -> Option<Self> {
+        let before = count.fetch_add(1, Ordering::Relaxed);
+        let waiting = Waiting(count);
+        (before < max).then_some(waiting)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,244 @@
+//! Streams of events: nothing is lost, nothing is told twice, at whatever node.
+
+use crate::harness::{Node, PATIENCE, limits, send};
+use serde_json::Value;
+use std::sync::Arc;
+use treering::store::{MemoryStore, Store};
+
+/// A follower of events.
+struct Follower {
+    response: reqwest::Response,
+    text: String,
+    last: Option<String>,
+}
+
+#[derive(Debug, PartialEq)]
+struct Event {
+    id: Option<String>,
+    name: String,
+    data: Value,
+}
+
+impl Follower {
+    async fn new(node: &Node, path: &str, last: Option<&str>) -> Follower {
+        let mut request = node.request("GET", path);
+        if let Some(last) = last {
+            request = request.header("last-event-id", last);
+        }
+        let response = request.send().await.unwrap();
+        assert_eq!(response.status().as_u16(), 200);
+        assert_eq!(response.headers()["content-type"], "text/event-stream");
+        let last = last.map(str::to_owned);
+        let mut follower = Follower { response, text: String::new(), last };
+        // The first block tells where the stream begins.
+        while follower.last.is_none() {
+            follower.read().await;
+            follower.take();
+        }
+        follower
+    }
+
+    async fn read(&mut self) -> bool {
+        let chunk = tokio::time::timeout(PATIENCE, self.response.chunk()).await.unwrap();
+        match chunk {
+            Ok(Some(chunk)) => self.text.push_str(std::str::from_utf8(&chunk).unwrap()),
+            _ => return false,
+        }
+        true
+    }
+
+    /// Takes a block out of the text; an event if it is one.
+    fn take(&mut self) -> Option<Event> {
+        while let Some((block, rest)) = self.text.split_once("\n\n") {
+            let (block, rest) = (block.to_owned(), rest.to_owned());
+            self.text = rest;
+            let field = |name: &str| {
+                block.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
+            };
+            let id = field("id").map(str::to_owned);
+            if id.is_some() {
+                self.last.clone_from(&id);
+            }
+            if let (Some(name), Some(data)) = (field("event"), field("data")) {
+                let data = serde_json::from_str(data).unwrap();
+                return Some(Event { id, name: name.to_owned(), data });
+            }
+        }
+        None
+    }
+
+    /// Waits for the next event; `None` if the stream ends.
+    async fn next(&mut self) -> Option<Event> {
+        loop {
+            if let Some(event) = self.take() {
+                return Some(event);
+            }
+            if !self.read().await {
+                return None;
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_follower_is_told_what_is_appended() {
+    let node = Node::start().await;
+    let session = node.session("chat").await;
+    let before = node.say(&session, "before").await;
+    let mut follower = Follower::new(&node, &format!("{session}/events"), None).await;
+    let id = node.say(&session, "hello").await;
+    let event = follower.next().await.unwrap();
+    assert_eq!((event.name.as_str(), &event.data["id"]), ("entry", &Value::from(id)));
+    let length = node.get(&session).await.json()["length"].to_string();
+    assert_eq!(event.id, Some(length.clone()));
+    let leaf = serde_json::json!({"entry": before});
+    node.call("PUT", &format!("{session}/leaf"), leaf).await;
+    let event = follower.next().await.unwrap();
+    assert_eq!(
+        (event.name.as_str(), &event.data["targetId"]),
+        ("leaf", &Value::from(before.as_str()))
+    );
+
+    let mut all = Follower::new(&node, &format!("{session}/events?after=0"), None).await;
+    assert_eq!(all.next().await.unwrap().data["id"], Value::from(before));
+    let mut rest = Follower::new(&node, &format!("{session}/events"), Some(&length)).await;
+    assert_eq!(rest.next().await.unwrap(), event);
+
+    send(node.request("DELETE", &session)).await;
+    let removed = follower.next().await.unwrap();
+    assert_eq!(
+        (removed.name.as_str(), &removed.data["session"]),
+        ("removed", &Value::from("chat"))
+    );
+    assert!(follower.next().await.is_none());
+}
+
+#[tokio::test]
+async fn positions_that_the_log_does_not_have_are_refused() {
+    let node = Node::start().await;
+    let session = node.session("chat").await;
+    let path = format!("{session}/events");
+    let beyond = send(node.request("GET", &path).header("last-event-id", "999999")).await;
+    assert_eq!((beyond.status, beyond.code().as_str()), (409, "moved"));
+    for id in ["x", "1.", "-1", "1.2.3", ""] {
+        let refused = send(node.request("GET", &path).header("last-event-id", id)).await;
+        assert_eq!(refused.code(), "invalid_request", "{id:?}");
+    }
+    assert_eq!(
+        send(node.request("GET", "/v1/sessions/none/events")).await.code(),
+        "unknown_session"
+    );
+}
+
+#[tokio::test]
+async fn all_sessions_are_followed() {
+    let node = Node::start().await;
+    let mut follower = Follower::new(&node, "/v1/events", None).await;
+    let session = node.session("chat").await;
+    let created = follower.next().await.unwrap();
+    assert_eq!(
+        (created.name.as_str(), &created.data["session"]),
+        ("changed", &Value::from("chat"))
+    );
+    let last = follower.last.clone().unwrap();
+    drop(follower);
+    node.say(&session, "hello").await;
+    let length = node.get(&session).await.json()["length"].clone();
+    let mut follower = Follower::new(&node, "/v1/events", Some(&last)).await;
+    let mut event = follower.next().await.unwrap();
+    while event.data["length"] != length {
+        event = follower.next().await.unwrap();
+    }
+    send(node.request("DELETE", &session)).await;
+    while event.name != "removed" {
+        event = follower.next().await.unwrap();
+    }
+    assert_eq!(event.data["session"], "chat");
+}
+
+/// Eight writers write through two nodes. A follower changes the node after every few events, and is
+/// told every entry once, in the order of the log.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_is_lost_or_told_twice_when_a_follower_changes_nodes() {
+    const WRITERS: usize = 8;
+    const EACH: usize = 25;
+    // A small ring, so that followers read from the log, too.
+    let mut small = limits();
+    small.event_memory = 2000;
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let nodes = Arc::new([
+        Node::with(Arc::clone(&store), small.clone(), |server| server).await,
+        Node::with(Arc::clone(&store), small, |server| server).await,
+    ]);
+    let session = nodes[0].session("chat").await;
+    let writers: Vec<_> = (0..WRITERS)
+        .map(|writer| {
+            let (nodes, session) = (Arc::clone(&nodes), session.clone());
+            tokio::spawn(async move {
+                for at in 0..EACH {
+                    nodes[(writer + at) % 2].say(&session, &format!("{writer}/{at}")).await;
+                }
+            })
+        })
+        .collect();
+    let path = format!("{session}/events");
+    let mut seen: Vec<(u64, String)> = Vec::new();
+    let mut last = Some("0".to_owned());
+    let mut turn = 0;
+    while seen.len() < WRITERS * EACH {
+        let mut follower = Follower::new(&nodes[turn % 2], &path, last.as_deref()).await;
+        for _ in 0..7 {
+            if seen.len() == WRITERS * EACH {
+                break;
+            }
+            let event = follower.next().await.unwrap();
+            let offset = event.id.unwrap().parse().unwrap();
+            seen.push((offset, event.data["id"].as_str().unwrap().to_owned()));
+        }
+        last = follower.last.clone();
+        turn += 1;
+    }
+    for writer in writers {
+        writer.await.unwrap();
+    }
+    assert!(seen.is_sorted_by(|a, b| a.0 < b.0), "in the order of the log, each once");
+    let entries = nodes[0].get(&format!("{session}/entries?limit=1000")).await.json();
+    let logged: Vec<&str> = entries["entries"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|entry| entry["id"].as_str().unwrap())
+        .collect();
+    let seen: Vec<&str> = seen.iter().map(|(_, id)| id.as_str()).collect();
+    assert_eq!(seen, logged);
+}
+
+/// A log is read once for all of its followers.
+#[tokio::test]
+async fn many_followers_share_what_is_read() {
+    let node = Node::start().await;
+    let session = node.session("chat").await;
+    let path = format!("{session}/events");
+    let mut followers = Vec::new();
+    for _ in 0..50 {
+        followers.push(Follower::new(&node, &path, None).await);
+    }
+    let mut ids = Vec::new();
+    for at in 0..10 {
+        ids.push(node.say(&session, &at.to_string()).await);
+    }
+    for follower in &mut followers {
+        for id in &ids {
+            assert_eq!(follower.next().await.unwrap().data["id"], Value::from(id.as_str()));
+        }
+    }
+    let metrics = String::from_utf8(node.get("/metrics").await.body).unwrap();
+    let value = |name: &str| -> u64 {
+        let line = metrics.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        line.unwrap().parse().unwrap()
+    };
+    assert_eq!(value("treering_followers"), 50);
+    assert_eq!(value("treering_followed_sessions"), 1);
+    assert_eq!(value("treering_events_sent_total"), 500);
+    assert!(value("treering_feed_reads_total") <= 10, "{metrics}");
+}

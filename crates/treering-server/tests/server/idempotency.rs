@@ -1,0 +1,133 @@
+//! Appends that are repeated happen once: on one node, on two, and after a restart.
+
+use crate::harness::{Answer, Node, json, message, send};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use treering::store::{MemoryStore, Store};
+
+async fn append(node: &Node, key: &str, body: Value) -> Answer {
+    let request = node.request("POST", "/v1/sessions/chat/entries").header("idempotency-key", key);
+    send(json(request, body)).await
+}
+
+async fn count(node: &Node) -> u64 {
+    node.get("/v1/sessions/chat").await.json()["entryCount"].as_u64().unwrap()
+}
+
+#[tokio::test]
+async fn a_repeated_append_gets_the_same_answer() {
+    let node = Node::start().await;
+    node.session("chat").await;
+    let first = append(&node, "a", message("one")).await.json();
+    let again = append(&node, "a", message("one")).await.json();
+    assert_eq!(first, again);
+    assert_eq!(first["ids"][0].as_str().unwrap().len(), 16);
+    node.say("/v1/sessions/chat", "two").await;
+    let late = append(&node, "a", message("one")).await.json();
+    assert_eq!(first["ids"], late["ids"]);
+    assert_eq!(count(&node).await, 2);
+    let other = append(&node, "a", message("other")).await;
+    assert_eq!((other.status, other.code().as_str()), (422, "idempotency_key_reused"));
+    let longer = json!([message("one")[0], message("two")[0]]);
+    assert_eq!(append(&node, "a", longer).await.code(), "idempotency_key_reused");
+    assert_ne!(append(&node, "b", message("one")).await.json()["ids"], first["ids"]);
+    assert_eq!(count(&node).await, 3);
+}
+
+/// The client may choose ids itself, with the same effect.
+#[tokio::test]
+async fn entries_with_ids_are_appended_once() {
+    let node = Node::start().await;
+    let session = node.session("chat").await;
+    let entry = json!([{"type": "custom", "id": "mine", "customType": "x", "data": {"a": 1}}]);
+    let path = format!("{session}/entries");
+    let first = node.call("POST", &path, entry.clone()).await.json();
+    assert_eq!(node.call("POST", &path, entry).await.json(), first);
+    let other = json!([{"type": "custom", "id": "mine", "customType": "x", "data": {"a": 2}}]);
+    let refused = node.call("POST", &path, other).await;
+    assert_eq!((refused.status, refused.code().as_str()), (409, "duplicate_entry"));
+}
+
+#[tokio::test]
+async fn a_repeated_append_with_a_condition_is_no_conflict() {
+    let node = Node::start().await;
+    let session = node.session("chat").await;
+    let leaf = node.say(&session, "one").await;
+    let request = || {
+        let request = node.request("POST", &format!("{session}/entries"));
+        let request =
+            request.header("idempotency-key", "k").header("if-match", format!("\"{leaf}\""));
+        send(json(request, message("two")))
+    };
+    let first = request().await;
+    assert_eq!(first.status, 200);
+    assert_eq!(request().await.json(), first.json());
+}
+
+#[tokio::test]
+async fn repeated_appends_at_the_same_time_happen_once() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let nodes = [Node::on(Arc::clone(&store)).await, Node::on(Arc::clone(&store)).await];
+    nodes[0].session("chat").await;
+    let calls = (0..16).map(|at| append(&nodes[at % 2], "same", message("once")));
+    let answers = futures_util::future::join_all(calls).await;
+    for answer in &answers {
+        assert_eq!(answer.json()["ids"], answers[0].json()["ids"]);
+    }
+    assert_eq!(count(&nodes[1]).await, 1);
+}
+
+#[tokio::test]
+async fn a_repeated_append_is_known_after_a_restart() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let node = Node::on(Arc::clone(&store)).await;
+    node.session("chat").await;
+    let first = append(&node, "a", message("one")).await.json();
+    node.kill().await;
+    let node = Node::on(store).await;
+    assert_eq!(append(&node, "a", message("one")).await.json(), first);
+    assert_eq!(count(&node).await, 1);
+}
+
+#[tokio::test]
+async fn sessions_are_created_and_forked_once() {
+    let node = Node::start().await;
+    let create = |key: &str| {
+        let request = node.request("POST", "/v1/sessions").header("idempotency-key", key);
+        send(json(request, json!({"cwd": "/project"})))
+    };
+    let (first, again) = (create("a").await, create("a").await);
+    assert_eq!((first.status, again.status), (201, 200));
+    assert_eq!(first.json()["id"], again.json()["id"]);
+    assert_ne!(create("b").await.json()["id"], first.json()["id"]);
+    let session = format!("/v1/sessions/{}", first.json()["id"].as_str().unwrap());
+    node.say(&session, "hello").await;
+    let fork = || {
+        let request = node.request("POST", &format!("{session}/fork"));
+        send(json(request.header("idempotency-key", "f"), json!({})))
+    };
+    let (first, again) = (fork().await, fork().await);
+    assert_eq!((first.status, again.status), (201, 200));
+    assert_eq!(first.json()["id"], again.json()["id"]);
+}
+
+/// Appends through two nodes: all of them are in the log, each once, on one path.
+#[tokio::test]
+async fn two_nodes_append_to_one_session() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let nodes = [Node::on(Arc::clone(&store)).await, Node::on(Arc::clone(&store)).await];
+    let session = nodes[0].session("chat").await;
+    let calls = (0..40).map(|at| {
+        let (node, session) = (&nodes[at % 2], &session);
+        async move { node.say(session, &format!("message {at}")).await }
+    });
+    let mut ids = futures_util::future::join_all(calls).await;
+    ids.sort();
+    ids.dedup();
+    assert_eq!(ids.len(), 40);
+    for node in &nodes {
+        assert_eq!(node.get(&session).await.json()["entryCount"], 40);
+        let context = node.get(&format!("{session}/context")).await.json();
+        assert_eq!(context["messages"].as_array().unwrap().len(), 40);
+    }
+}
