@@ -165,7 +165,7 @@ fn failure(error: &AddressError) -> Failure {
 }
 
 fn candidate(session: &SessionInfo, now: i64) -> String {
-    let title = session.name.as_deref().unwrap_or(&session.first_message);
+    let title = session.title();
     let id = excerpt(session.id.as_str(), 40);
     let path = safe_line(&shell_word(&session.path));
     format!("{id}  {}  {}  {path}", age(now.saturating_sub(session.modified)), excerpt(title, 40))

@@ -30,6 +30,7 @@ pub use file::{Existing, document_name, write_file};
 use std::io::{self, Write};
 use treering::Session;
 use treering::session::Part;
+use treering_display::line::excerpt;
 
 /// The options of an export. All have defaults.
 #[derive(Debug, Clone, Default)]
@@ -120,4 +121,10 @@ impl Export {
     pub fn jsonl(&self, session: &Session, out: &mut impl Write) -> Result<()> {
         jsonl::write(self, session, out)
     }
+}
+
+/// Returns the title of a document: that of the session, in at most `most` characters.
+pub(crate) fn title(session: &Session, most: usize) -> Result<String> {
+    let title = excerpt(&session.title()?, most);
+    Ok(if title.is_empty() { "Session".to_owned() } else { title })
 }

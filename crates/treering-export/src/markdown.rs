@@ -33,18 +33,14 @@ const MAX_MODELS: usize = 64;
 pub(crate) fn write(export: &Export, session: &Session, out: &mut impl Write) -> Result<()> {
     let walk = ExportWalk::new(session, &export.part)?;
     let mut reader = session.reader();
-    let (mut models, mut first_words) = (BTreeSet::new(), None);
+    let mut models = BTreeSet::new();
     for item in walk.items() {
         let entry = reader.entry(item.entry.id)?;
         let model = EntryParts::of(&entry).fields.model();
         models.extend(model.filter(|_| models.len() < MAX_MODELS));
-        if first_words.is_none() && entry.role() == Some(Role::User) {
-            first_words = entry.message().map(|message| excerpt(&message.text(), 80));
-        }
     }
     let stats = session.part_stats(&export.part)?;
-    let name = session.name().map(|name| excerpt(&name, 80)).filter(|name| !name.is_empty());
-    let title = name.or(first_words).unwrap_or_else(|| "Session".to_owned());
+    let title = crate::title(session, 80)?;
     writeln!(out, "# {}\n\n{}", escaped(&title), meta(session, &stats, &models))?;
 
     let (mut calls, mut text) = (Calls::default(), String::new());

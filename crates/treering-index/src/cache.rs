@@ -23,7 +23,7 @@ use treering::internal::fs::{self, NewFile};
 pub(crate) use crate::record::Known;
 
 /// To be raised whenever a body means something else.
-const FORMAT: u32 = 3;
+const FORMAT: u32 = 4;
 
 /// A larger file is none of ours.
 const MAX_FILE: u64 = 1 << 30;

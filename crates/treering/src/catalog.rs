@@ -4,18 +4,18 @@
 //! header's `cwd` decides what a session belongs to, never the directory.
 
 use crate::dialect::Dialect;
-use crate::entry::{Kind, Role, content_text};
+use crate::entry::{Kind, Role};
 use crate::error::{Error, Result};
 use crate::fork::ForkOptions;
 use crate::fs;
 use crate::header::Header;
 use crate::id::SessionId;
-use crate::json;
 use crate::load::Loaded;
 use crate::log::{InMemoryFile, Joined, Journal, Listed};
 use crate::session::{CreateOptions, Session, location};
-use crate::snapshot::{Bodies, Snapshot};
+use crate::snapshot::Snapshot;
 use crate::time;
+use crate::title;
 use crate::tree::Row;
 use crate::usage;
 use std::path::{Path, PathBuf};
@@ -78,13 +78,22 @@ pub struct SessionInfo {
     pub cost: Option<f64>,
     /// The number of findings of reading; [`examine`](crate::doctor::examine) looks for more.
     pub finding_count: usize,
-    /// The text of its first user message; empty if there is none.
+    /// The first thing that the user said; empty if there is nothing. Texts that the agent put into user
+    /// messages count only where nothing else was said.
     pub first_message: String,
     /// Its size in bytes, with the files of its subagents; that of the compressed file if `is_partial`.
     pub size: u64,
     /// Whether this is an archive of which only the first 8 MiB were read: there are more messages,
     /// entries, branches and findings than this says, and tokens and cost are not known.
     pub is_partial: bool,
+}
+
+impl SessionInfo {
+    /// Returns the title of the session, as [`Session::title`] does.
+    pub fn title(&self) -> &str {
+        let name = self.name.as_deref().filter(|name| !name.trim().is_empty());
+        name.unwrap_or(&self.first_message)
+    }
 }
 
 /// A list of sessions, newest first, and the files that are none.
@@ -502,27 +511,10 @@ fn describe(
         branch_count: usage::branch_count(tree, leaf),
         compaction_count,
         finding_count: findings,
-        first_message: first_message(view)?,
+        first_message: title::first_message(view)?,
         size,
         ..SessionInfo::new(path, agent, header.id.clone())
     })
-}
-
-fn first_message(view: &Snapshot) -> Result<String> {
-    let mut bodies = Bodies::few();
-    for row in view.tree().live() {
-        if view.tree().node(row).role() != Some(Role::User) {
-            continue;
-        }
-        let body = bodies.whole(view, row)?;
-        let content = body.as_deref().and_then(|body| json::get(body, "message"));
-        let content = content.and_then(|message| json::get(message, "content"));
-        let text = content.map(content_text).unwrap_or_default();
-        if !text.is_empty() {
-            return Ok(text);
-        }
-    }
-    Ok(String::new())
 }
 
 /// The file's modification time, in Unix milliseconds.

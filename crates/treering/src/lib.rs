@@ -60,6 +60,7 @@ pub mod session;
 mod snapshot;
 pub mod store;
 pub mod time;
+mod title;
 pub mod tree;
 pub mod usage;
 

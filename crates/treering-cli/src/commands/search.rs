@@ -198,7 +198,7 @@ impl Report<'_> {
         // Files are mostly named after the session.
         let id = if path.contains(&id) { String::new() } else { format!("  {id}") };
         let room = self.out.width().saturating_sub(used + columns(&id)).max(16);
-        let title = excerpt(info.name.as_deref().unwrap_or(&info.first_message), room);
+        let title = excerpt(info.title(), room);
         let style = if info.name.is_some() { Style::Label } else { Style::Heading };
         let (agent, title) =
             (self.out.paint(Style::Dim, info.agent.name()), self.out.paint(style, &title));

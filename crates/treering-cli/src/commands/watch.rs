@@ -77,7 +77,7 @@ struct Title {
 
 impl Title {
     fn of(info: &SessionInfo) -> Self {
-        let text = info.name.as_deref().unwrap_or(&info.first_message);
+        let text = info.title();
         Title {
             agent: info.agent.name(),
             id: info.id.to_string(),

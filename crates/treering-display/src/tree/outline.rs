@@ -46,7 +46,7 @@ pub struct Outline {
     ids: String,
     labels: Vec<OutlineLabel>,
     leaf: Option<u32>,
-    name: Option<String>,
+    title: String,
     agent: &'static str,
 }
 
@@ -55,7 +55,11 @@ impl Outline {
     pub fn of(session: &Session) -> Self {
         let leaf = session.leaf();
         let outline = Outline::new(&session.tree(), leaf.as_ref().map(|leaf| leaf.as_str()));
-        Outline { name: session.name(), agent: session.dialect().name(), ..outline }
+        Outline {
+            title: session.title().unwrap_or_default(),
+            agent: session.dialect().name(),
+            ..outline
+        }
     }
 
     /// Creates the outline of a tree. `leaf` is the active leaf; an id that the tree does not have counts as
@@ -171,9 +175,9 @@ impl Outline {
         self.labels.get(self.nodes.get(node as usize)?.label as usize)
     }
 
-    /// Returns the session's name, if it has one.
-    pub fn name(&self) -> Option<&str> {
-        self.name.as_deref()
+    /// Returns the session's title; empty if it has none.
+    pub fn title(&self) -> &str {
+        &self.title
     }
 
     /// Returns the name of the agent that wrote the session, or an empty text if it is unknown.

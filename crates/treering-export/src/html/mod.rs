@@ -23,8 +23,7 @@ use std::io::Write;
 use std::sync::LazyLock;
 use treering::Session;
 use treering_display::highlight::LANGUAGES;
-use treering_display::line::excerpt;
-use treering_display::preview_line::{Calls, PreviewKind};
+use treering_display::preview_line::Calls;
 use workers::WorkLimits;
 
 const STYLE: &str = concat!(
@@ -68,14 +67,13 @@ fn write_at(
     out: &mut impl Write,
 ) -> Result<()> {
     let walk = ExportWalk::new(session, &export.part)?;
-    let title = session.name().map(|name| excerpt(&name, 120)).filter(|name| !name.is_empty());
-    head(title.as_deref().unwrap_or("Session"), out)?;
+    let title = crate::title(session, 120)?;
+    head(&title, out)?;
     out.write_all(b"<div hidden>\n")?;
     let mut page = PageBuilder::default();
     let take = |items: &[WalkItem<'_>], batch: &Batch| page.add(items, batch, out);
     workers::each(&session.reader().with_images(), walk.display_items(), limits, take)?;
     page.pieces.close(out)?;
-    let title = title.or(page.first_words).unwrap_or_else(|| "Session".to_owned());
     out.write_all(b"</div>\n<script type=\"application/json\" id=index>")?;
     out.write_all(
         page.index.finish(session, &title, &session.part_stats(&export.part)?).as_bytes(),
@@ -91,7 +89,6 @@ struct PageBuilder {
     index: PageIndex,
     calls: Calls,
     pieces: PieceBuffer,
-    first_words: Option<String>,
 }
 
 impl PageBuilder {
@@ -100,9 +97,6 @@ impl PageBuilder {
         for (item, made) in items.iter().zip(&batch.entries) {
             let (kind, preview_line) =
                 (made.preview_line.kind, self.calls.settle(&made.preview_line));
-            if kind == PreviewKind::User && self.first_words.is_none() {
-                self.first_words = Some(excerpt(preview_line, 90));
-            }
             self.index.add(item, &made.numbers, kind, preview_line);
             made.write(&mut self.pieces.text, &batch.text, start, &self.calls);
             start = made.end;

@@ -285,17 +285,9 @@ const MAX_TITLE: usize = 1000;
 
 /// Returns the title of a session, safe to show, and whether it is the session's name.
 fn title(session: &ListedSession) -> (String, bool) {
-    let name = session
-        .info
-        .name
-        .as_deref()
-        .map(|name| one_line(name, MAX_TITLE))
-        .filter(|name| !name.is_empty());
-    match name {
-        Some(name) => (name, true),
-        None => match one_line(&session.info.first_message, MAX_TITLE) {
-            text if text.is_empty() => ("(no messages yet)".to_owned(), false),
-            text => (text, false),
-        },
+    let info = &session.info;
+    match one_line(info.title(), MAX_TITLE) {
+        text if text.is_empty() => ("(no messages yet)".to_owned(), false),
+        text => (text, info.title() != info.first_message),
     }
 }

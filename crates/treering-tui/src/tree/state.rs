@@ -19,7 +19,6 @@ use crate::theme::Theme;
 use crate::time_zone::DisplayZone;
 use std::collections::HashMap;
 use std::sync::Arc;
-use treering::Role;
 use treering_display::line::one_line;
 use treering_display::preview_line::{PreviewKind, PreviewLine};
 use treering_display::tree::Outline;
@@ -29,9 +28,6 @@ use treering_display::tree::TreeRows;
 const PREVIEW_FROM: u16 = 120;
 /// The largest number of characters of a title.
 const TITLE: usize = 200;
-/// The number of entries among which the first user message is searched.
-const NEAR_BEGINNING: usize = 32;
-
 /// The preview.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct TreePreview {
@@ -198,19 +194,12 @@ impl TreeState {
         })
     }
 
-    /// Returns the title of the session: its name, or its first message.
+    /// Returns the title of the session.
     pub(crate) fn title(&self) -> String {
-        let begins = |node: &u32| {
-            let role = self.outline.nodes().get(*node as usize).and_then(|node| node.role);
-            // Some agents begin with a generated message in tags.
-            let is_said =
-                || self.preview_lines.get(*node).is_some_and(|text| !text.starts_with('<'));
-            role == Some(Role::User) && is_said()
-        };
-        let first = || (0..self.outline.len() as u32).take(NEAR_BEGINNING).find(begins);
-        let name = self.outline.name().map(|name| one_line(name, TITLE));
-        let text = name.or_else(|| first().and_then(|node| self.preview_lines.get(node)));
-        text.unwrap_or_else(|| "session".to_owned())
+        match one_line(self.outline.title(), TITLE) {
+            title if title.is_empty() => "session".to_owned(),
+            title => title,
+        }
     }
 
     /// Lays out the visible entries.

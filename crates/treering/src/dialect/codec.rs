@@ -102,6 +102,13 @@ pub(crate) trait Codec: Sync + fmt::Debug {
         true
     }
 
+    /// Returns whether a record that has the form of a user message was not said by the user. Texts that an
+    /// agent puts into messages are in [`Facts::asides`].
+    fn is_aside(&self, record: &[u8]) -> bool {
+        let _ = record;
+        false
+    }
+
     /// Returns what links records that their parents alone do not link.
     fn linker(&self) -> Option<Box<dyn Linker>> {
         None

@@ -1,5 +1,6 @@
 //! The constant facts about a dialect, in one place for each.
 
+use super::aside::Aside;
 use super::export::Export;
 use super::name::Dialect;
 use super::python;
@@ -178,6 +179,8 @@ pub(crate) struct Facts {
     /// The same for the roles of messages.
     pub own_roles: &'static [&'static str],
     pub name_rule: NameRule,
+    /// The texts that this agent puts into user messages, in groups.
+    pub asides: &'static [&'static [Aside]],
     pub title_slot: Option<&'static TitleSlot>,
     pub reset: ResetForm,
     /// The dialect that a session of this one is taken for until it has a message.
@@ -211,6 +214,7 @@ impl Facts {
         own_types: &[],
         own_roles: &[],
         name_rule: NameRule::LastGiven,
+        asides: &[],
         title_slot: None,
         reset: ResetForm::Root,
         reads_as: None,

@@ -9,6 +9,7 @@
 
 mod adapt;
 pub(crate) mod agent;
+pub(crate) mod aside;
 pub(crate) mod blobs;
 mod chimera;
 mod claude;

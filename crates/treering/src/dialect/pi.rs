@@ -19,6 +19,7 @@ pub(super) static FACTS: Facts = Facts {
     shape: None,
     heads_first: true,
     native: NativeKinds::All,
+    asides: &[&[("<skill name=", "</skill>")]],
     ..Facts::DEFAULT
 };
 

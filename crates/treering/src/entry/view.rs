@@ -383,7 +383,7 @@ impl<'a> Block<'a> {
         "thoughtSignature",
     ];
 
-    fn of(raw: &'a [u8]) -> Block<'a> {
+    pub(crate) fn of(raw: &'a [u8]) -> Block<'a> {
         Block::with(raw, json::get_all(raw, Block::KEYS))
     }
 

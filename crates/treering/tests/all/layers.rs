@@ -22,6 +22,7 @@ const LAYERS: [(&str, &[&str]); 8] = [
         &[
             "compaction",
             "usage",
+            "title",
             "branch_summary",
             "context_edit",
             "merge",

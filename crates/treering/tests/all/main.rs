@@ -51,6 +51,7 @@ mod sessions_api;
 mod stories;
 mod support;
 mod tail;
+mod titles;
 mod upgrades;
 mod usage;
 mod versions;

@@ -144,8 +144,7 @@ fn table(sessions: &[&SessionInfo], shown: &Shown<'_>, when: When) -> Vec<Column
         Column::new("SIZE", Width::Optional(0), cells(&|session| size(session.size))).right();
     let agent = cells(&|session| session.agent.name().to_owned());
     let agent = Column::new("AGENT", Width::Fixed, agent).dim();
-    let title =
-        cells(&|session| excerpt(session.name.as_deref().unwrap_or(&session.first_message), 200));
+    let title = cells(&|session| excerpt(session.title(), 200));
     let title = Column::new("NAME OR FIRST MESSAGE", Width::Title, title);
     let mut table = vec![age.right(), messages];
     if let Shown::SessionIndex { findings, .. } = shown {

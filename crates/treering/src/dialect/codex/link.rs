@@ -1,5 +1,6 @@
-//! Rollbacks: what follows one continues from before the turns it takes back.
+//! Rollbacks: what follows one continues from before the turns it takes back. And the name of the thread.
 
+use super::record::{Record, text};
 use crate::dialect::Linker;
 use crate::entry::head::Head;
 use crate::tree::{NONE, Row, Tree};
@@ -8,7 +9,7 @@ use crate::tree::{NONE, Row, Tree};
 pub(super) const TURN: u8 = 1;
 
 #[derive(Debug, Default)]
-pub(super) struct Rollbacks {
+pub(super) struct Codex {
     /// The turns of the current path: where each began, and what it continued.
     turns: Vec<(Row, Row)>,
     /// The parent of the next entry, if a rollback precedes it.
@@ -16,9 +17,24 @@ pub(super) struct Rollbacks {
     /// The row before.
     tip: Option<Row>,
     links: Vec<(Row, Row)>,
+    /// The last name that the thread was given, by the user or by Codex.
+    name: Option<String>,
 }
 
-impl Linker for Rollbacks {
+/// Returns whether a record that is no entry may name the thread or take back turns. Nearly none does, and
+/// looking for a word is quicker than reading it.
+pub(super) fn is_about_thread(record: &[u8]) -> bool {
+    memchr::memmem::find(record, b"\"thread_").is_some()
+}
+
+/// Returns the name that a record gives to the thread.
+fn thread_name(record: &[u8]) -> Option<String> {
+    let Record::Event(event) = Record::read(record) else { return None };
+    let is_name = text(event, "type").is_some_and(|kind| kind == "thread_name_updated");
+    text(event, "thread_name").filter(|_| is_name).map(|name| name.trim().to_owned())
+}
+
+impl Linker for Codex {
     fn row(&mut self, row: Row, head: &Head<'_>) {
         let parent = match self.back_to.take() {
             Some(parent) => {
@@ -34,6 +50,13 @@ impl Linker for Rollbacks {
     }
 
     fn side(&mut self, record: &[u8]) {
+        if !is_about_thread(record) {
+            return;
+        }
+        if let Some(name) = thread_name(record) {
+            self.name = Some(name).filter(|name| !name.is_empty());
+            return;
+        }
         let Some(count) = super::rolls_back(record).filter(|count| *count > 0) else { return };
         let kept = self.turns.len().saturating_sub(count as usize);
         if let Some((_, before)) = self.turns.drain(kept..).next() {
@@ -50,5 +73,8 @@ impl Linker for Rollbacks {
             tree.choose_leaf(Some(before).filter(|&row| row != NONE));
         }
         tree.relinked();
+        if self.name.is_some() {
+            tree.set_name(self.name.as_deref());
+        }
     }
 }

@@ -19,6 +19,7 @@ mod tests;
 use turns::{rolls_back, starts_turn};
 
 use super::agent::{AgentContext, PathRecords};
+use super::aside::Aside;
 use super::facts::{Facts, HeaderPlace, Keys};
 use super::{About, Class, Codec, Decoded, Glance, Linker, Price, RequestMetadata, Stamp};
 use crate::entry::NewEntry;
@@ -50,8 +51,15 @@ static FACTS: Facts = Facts {
         "inter_agent_communication_metadata",
         "", // In files of before there was an envelope.
     ],
+    asides: &[&turns::SURROUNDINGS, &EDITOR_CONTEXT],
     ..Facts::DEFAULT
 };
+
+/// The texts in user messages of a turn that the user did not type.
+const EDITOR_CONTEXT: [Aside; 2] = [
+    ("# Context from my IDE setup:", "## My request for Codex:"),
+    ("<user_action>", "</user_action>"),
+];
 
 impl Codec for Codex {
     fn facts(&self) -> &'static Facts {
@@ -99,11 +107,11 @@ impl Codec for Codex {
     }
 
     fn side_matters(&self, record: &[u8]) -> bool {
-        rolls_back(record).is_some()
+        link::is_about_thread(record)
     }
 
     fn linker(&self) -> Option<Box<dyn Linker>> {
-        Some(Box::<link::Rollbacks>::default())
+        Some(Box::<link::Codex>::default())
     }
 
     fn header(&self, record: &[u8]) -> Option<Header> {

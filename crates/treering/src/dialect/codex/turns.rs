@@ -10,13 +10,12 @@
 
 use super::output::texts;
 use super::record::{Record, get, is_object, literal, members};
+use crate::dialect::aside::{Aside, starts};
 use crate::entry::number;
 use crate::json;
 
 /// Returns how many turns the record takes back; `None` if it is not about that.
 pub(crate) fn rolls_back(record: &[u8]) -> Option<u32> {
-    // Nearly no record is about that, and looking for the word is quicker than reading it.
-    memchr::memmem::find(record, b"thread_rolled_back")?;
     let Record::Event(event) = Record::read(record) else { return None };
     let [kind, turns] = members(event, ["type", "num_turns"]);
     if json::string(kind?)? != "thread_rolled_back" {
@@ -44,7 +43,7 @@ pub(super) fn starts_turn(record: Record<'_>) -> bool {
 }
 
 /// The beginnings and ends of texts that Codex sends as user messages.
-const SURROUNDINGS: [(&str, &str); 14] = [
+pub(super) const SURROUNDINGS: [Aside; 14] = [
     ("# AGENTS.md instructions", "</INSTRUCTIONS>"),
     ("<user_instructions>", "</user_instructions>"),
     ("<environment_context>", "</environment_context>"),
@@ -88,10 +87,6 @@ pub(super) fn is_surroundings(message: &[u8]) -> bool {
 fn is_external(text: &str) -> bool {
     let name = text.strip_prefix("<external_").and_then(|rest| rest.split_once('>'));
     name.is_some_and(|(name, rest)| rest.ends_with(&format!("</external_{name}>")))
-}
-
-fn starts(text: &str, with: &str) -> bool {
-    text.get(..with.len()).is_some_and(|start| start.eq_ignore_ascii_case(with))
 }
 
 fn ends(text: &str, with: &str) -> bool {

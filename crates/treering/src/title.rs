@@ -1,0 +1,69 @@
+//! The title of a session: what a person would call it.
+//!
+//! A session's name comes first: the user gave it, or the agent (a title, a summary). A session without one is
+//! called after the first thing that the user said. What agents put into user messages (instructions,
+//! reminders, the output of commands) counts only where nothing else was said, and so do the requests to
+//! subagents. Lists, trees, exports and searches all show this title.
+
+use crate::dialect::aside;
+use crate::entry::{Role, content_text};
+use crate::error::Result;
+use crate::json;
+use crate::session::Session;
+use crate::snapshot::{Bodies, Snapshot};
+use crate::tree::{Node, Row};
+
+impl Session {
+    /// Returns the title of the session: its name, or else the first thing that the user said. It is empty if
+    /// there is neither.
+    ///
+    /// ```
+    /// use treering::{Message, Session};
+    /// let session = Session::in_memory("/project");
+    /// session.append(Message::user("<system-reminder>be brief</system-reminder>"))?;
+    /// session.append(Message::user("fix the parser"))?;
+    /// assert_eq!(session.title()?, "fix the parser");
+    /// session.set_name("The parser")?;
+    /// assert_eq!(session.title()?, "The parser");
+    /// # Ok::<(), treering::Error>(())
+    /// ```
+    pub fn title(&self) -> Result<String> {
+        match self.name().filter(|name| !name.trim().is_empty()) {
+            Some(name) => Ok(name),
+            None => first_message(&self.view()),
+        }
+    }
+}
+
+/// Returns the first thing that the user said; empty if the user said nothing.
+pub(crate) fn first_message(view: &Snapshot) -> Result<String> {
+    let mut bodies = Bodies::few();
+    let mut first_text = None;
+    for row in view.tree().live() {
+        let node = view.tree().node(row);
+        if node.role() != Some(Role::User) {
+            continue;
+        }
+        let is_aside = node.has(Node::SIDECHAIN) || is_aside(view, &mut bodies, row)?;
+        if is_aside && first_text.is_some() {
+            continue;
+        }
+        let body = bodies.whole(view, row)?;
+        let message = body.as_deref().and_then(|body| json::get(body, "message"));
+        let Some(content) = message.and_then(|message| json::get(message, "content")) else {
+            continue;
+        };
+        let said = if is_aside { String::new() } else { aside::said(content) };
+        if !said.is_empty() {
+            return Ok(said);
+        }
+        first_text =
+            first_text.or_else(|| Some(content_text(content)).filter(|text| !text.is_empty()));
+    }
+    Ok(first_text.unwrap_or_default())
+}
+
+fn is_aside(view: &Snapshot, bodies: &mut Bodies, row: Row) -> Result<bool> {
+    let record = bodies.record(view, row)?;
+    Ok(record.is_some_and(|record| view.codec().is_aside(record)))
+}
