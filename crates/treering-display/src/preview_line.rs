@@ -179,10 +179,10 @@ impl PreviewLine {
         };
     }
 
-    /// Returns the first line of text, or the labels of the calls if there is no text.
+    /// Returns the first line of text, or the labels of the calls if there is no text, or else the first line
+    /// of the thinking, marked as such.
     fn read_blocks(&mut self, blocks: &[Block<'_>]) -> String {
-        let mut said = String::new();
-        let mut called = String::new();
+        let (mut said, mut called, mut thought) = (String::new(), String::new(), None);
         for block in blocks {
             match block {
                 Block::Text { text, .. } if said.is_empty() => said = headline(text),
@@ -194,11 +194,18 @@ impl PreviewLine {
                     }
                     self.calls.push((id.clone().into_owned(), call));
                 }
+                Block::Thinking { text, .. } if thought.is_none() => thought = Some(text),
                 Block::Image { .. } if called.len() < WIDTH => called.push_str("[image]"),
                 _ => {}
             }
         }
-        if said.is_empty() { called } else { said }
+        match thought.map(|thought| headline(thought)) {
+            _ if !said.is_empty() => said,
+            _ if !called.is_empty() => called,
+            Some(thought) if thought.is_empty() => "[thinking]".to_owned(),
+            Some(thought) => format!("[thinking] {thought}"),
+            None => String::new(),
+        }
     }
 }
 
@@ -293,6 +300,23 @@ mod tests {
             assert_eq!(answer(&mut calls, id), format!("[{id}]"));
         }
         assert_eq!((answer(&mut calls, "f"), answer(&mut calls, "a")), ("[f]".into(), "?".into()));
+    }
+
+    #[test]
+    fn thinking_alone_says_so() {
+        let session = treering::Session::in_memory("/project");
+        let text = |content: &str| {
+            let message = format!(r#"{{"role":"assistant","content":[{content}]}}"#);
+            let message = treering::Message::from_json(message.as_bytes()).unwrap();
+            let id = session.append(message).unwrap();
+            PreviewLine::read(&session.entry(id.as_str()).unwrap(), &mut Calls::default()).text
+        };
+        let thinking = r#"{"type":"thinking","thinking":"**Weighing** it\nmore"}"#;
+        assert_eq!(text(thinking), "[thinking] Weighing it");
+        assert_eq!(text(r#"{"type":"thinking","thinking":"","redacted":true}"#), "[thinking]");
+        assert_eq!(text(&format!(r#"{thinking},{{"type":"text","text":"yes"}}"#)), "yes");
+        let call = r#"{"type":"toolCall","id":"c","name":"ls","arguments":{}}"#;
+        assert_eq!(text(&format!("{thinking},{call}")), "[ls]");
     }
 
     #[test]

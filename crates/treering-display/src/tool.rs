@@ -30,8 +30,9 @@ pub enum Arguments<'a> {
 }
 
 /// The members of arguments that are recognized.
-const KEYS: [&str; 23] = [
+const KEYS: [&str; 24] = [
     "command",
+    "cmd",
     "path",
     "file_path",
     "filePath",
@@ -86,10 +87,35 @@ impl<'a> Call<'a> {
         keys.iter().find_map(|key| self.text(key))
     }
 
+    /// Returns the command line of a call that runs one.
+    fn command(&self) -> Option<Cow<'a, str>> {
+        ["command", "cmd"].iter().find_map(|key| {
+            let value = self.get(key)?;
+            treering::internal::json_text(value).or_else(|| command_line(value))
+        })
+    }
+
+    /// Returns the patch that a call applies, in its own format.
+    fn patch(&self) -> Option<Cow<'a, str>> {
+        let is_patch = |text: &Cow<'_, str>| text.starts_with("*** Begin Patch");
+        let given = ["patch", "input"].iter().find_map(|key| self.text(key).filter(is_patch));
+        // Some agents run a program `apply_patch`, whose argument is the patch.
+        given.or_else(|| {
+            let command = self.command()?;
+            let start = command.find("*** Begin Patch")?;
+            let rest = command.get(start..)?;
+            let is_program = command.starts_with("apply_patch");
+            is_program.then(|| rest.trim_end_matches(['\'', '"']).to_owned().into())
+        })
+    }
+
     /// Returns the arguments, as they are shown.
     pub fn arguments(&self) -> Arguments<'a> {
         let name = self.name.to_ascii_lowercase();
-        if let Some(command) = self.text("command").filter(|_| is_shell(&name)) {
+        if let Some(patch) = self.patch() {
+            return Arguments::Patch(patch);
+        }
+        if let Some(command) = self.command().filter(|_| is_shell(&name)) {
             return Arguments::Command(command);
         }
         if let Some(edit) = edit(|key| self.text(key)) {
@@ -101,11 +127,6 @@ impl<'a> Call<'a> {
         let is_write = matches!(&*name, "write" | "write_file" | "create" | "create_file");
         if let Some(content) = self.text("content").filter(|_| is_write) {
             return Arguments::Content(content);
-        }
-        for key in ["patch", "input"] {
-            if let Some(patch) = self.text(key).filter(|text| text.starts_with("*** Begin Patch")) {
-                return Arguments::Patch(patch);
-            }
         }
         let is_said = match &*name {
             "read" | "grep" | "find" | "ls" | "glob" if !self.raw.is_empty() => {
@@ -129,7 +150,10 @@ impl<'a> Call<'a> {
     pub fn about(&self, most: usize) -> String {
         let name = self.name.to_ascii_lowercase();
         let path = self.path();
+        let patched =
+            self.patch().map(|patch| patched_files(&patch)).filter(|files| !files.is_empty());
         let text = match &*name {
+            _ if patched.is_some() => patched.map(Cow::Owned),
             "read" => path.map(|path| format!("{path}{}", self.range()).into()),
             "grep" | "glob" | "find" => self.text("pattern").map(|pattern| {
                 let pattern =
@@ -139,9 +163,9 @@ impl<'a> Call<'a> {
                     None => pattern.into(),
                 }
             }),
-            _ if is_shell(&name) => self.text("command"),
-            _ => path.or_else(|| {
-                self.any_text(&["command", "query", "url", "pattern", "description", "prompt"])
+            _ if is_shell(&name) => self.command(),
+            _ => path.or_else(|| self.command()).or_else(|| {
+                self.any_text(&["query", "url", "pattern", "description", "prompt", "input"])
             }),
         };
         match text {
@@ -180,6 +204,33 @@ impl<'a> Call<'a> {
 
 fn is_shell(name: &str) -> bool {
     matches!(name, "bash" | "shell" | "exec" | "exec_command" | "local_shell" | "terminal" | "run")
+}
+
+/// Returns the command line in an array of words. What a shell was started for is shown without the shell.
+fn command_line(words: &[u8]) -> Option<Cow<'static, str>> {
+    let words: Vec<Cow<'_, str>> = serde_json::from_slice(words).ok()?;
+    let line = match &words[..] {
+        [shell, flag, script] if is_shell_program(shell) && flag.starts_with('-') => {
+            script.clone().into_owned()
+        }
+        words => words.join(" "),
+    };
+    Some(line.into())
+}
+
+fn is_shell_program(path: &str) -> bool {
+    let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
+    matches!(name, "sh" | "bash" | "zsh" | "dash" | "fish")
+}
+
+/// Returns the files that a patch is about: `src/a.rs, src/b.rs`.
+fn patched_files(patch: &str) -> String {
+    const MARKS: [&str; 3] = ["*** Update File: ", "*** Add File: ", "*** Delete File: "];
+    let files = patch
+        .lines()
+        .filter_map(|line| MARKS.iter().find_map(|mark| line.strip_prefix(mark)).map(str::trim));
+    let files: Vec<&str> = files.take(20).collect();
+    files.join(", ")
 }
 
 /// Returns a text and its replacement, under the names that agents use.
@@ -261,6 +312,36 @@ mod tests {
         let long = format!(r#"{{"command":"{}"}}"#, "x".repeat(99));
         assert_eq!(label("bash", &long), format!("[bash: {}…]", "x".repeat(50)));
         assert_eq!(Call::new("x\u{1b}", None).label(), "[x\\x1b]");
+    }
+
+    #[test]
+    fn commands_and_patches_are_found_in_every_shape() {
+        let label = |name, raw: &str| Call::new(name, Some(raw.as_bytes())).label();
+        for raw in [
+            r#"{"command":["bash","-lc","ls -l"],"workdir":"."}"#,
+            r#"{"command":["/bin/zsh","-c","ls -l"]}"#,
+            r#"{"command":["ls","-l"]}"#,
+            r#"{"type":"exec","command":["ls","-l"],"env":{}}"#,
+            r#"{"cmd":"ls -l","yield_time_ms":1000}"#,
+            r#"{"command":"ls -l"}"#,
+        ] {
+            assert_eq!(label("shell", raw), "[shell: ls -l]", "{raw}");
+            let call = Call::new("shell", Some(raw.as_bytes()));
+            assert_eq!(call.arguments(), Arguments::Command("ls -l".into()), "{raw}");
+        }
+        assert_eq!(label("odd", r#"{"command":[1]}"#), r#"[odd: {"command":[1]}]"#);
+        assert_eq!(label("js", r#"{"input":"1 + 1"}"#), "[js: 1 + 1]");
+        let patch = r"*** Begin Patch\n*** Update File: a.rs\n@@\n-x\n+y\n*** Add File: b/c.rs\n+z\n*** End Patch";
+        for raw in [
+            format!(r#"{{"input":"{patch}"}}"#),
+            format!(r#"{{"command":["apply_patch","{patch}"]}}"#),
+            format!(r#"{{"command":["bash","-lc","apply_patch '{patch}'"]}}"#),
+        ] {
+            assert_eq!(label("apply_patch", &raw), "[apply_patch: a.rs, b/c.rs]", "{raw}");
+            let call = Call::new("apply_patch", Some(raw.as_bytes()));
+            let Arguments::Patch(shown) = call.arguments() else { panic!("{raw}") };
+            assert!(shown.starts_with("*** Begin") && shown.ends_with("End Patch"), "{shown}");
+        }
     }
 
     #[test]

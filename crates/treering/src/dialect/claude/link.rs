@@ -2,8 +2,9 @@
 //!
 //! An answer that calls several tools at once is written as several records, and each tool's result
 //! names the record of its call as its parent: read by parents alone, parts of the answer and all
-//! results but one are dead ends beside the conversation. Those dead ends are put into the path where
-//! they branched off; every link that leads on stays as it is in the file.
+//! results but one are dead ends beside the conversation. So are the notes that hooks and running commands
+//! leave there. Those dead ends are put into the path where they branched off; every link that leads on stays
+//! as it is in the file.
 
 use super::mark;
 use crate::dialect::Linker;
@@ -124,7 +125,7 @@ impl Claude {
         }
         for row in tree.live() {
             let parent = parent_of(tree, row);
-            let is_dead_end = ends[row.index()] == BranchEnd::Dead;
+            let is_dead_end = ends[row.index()] != BranchEnd::GoesOn;
             if counts.get(parent.index()).is_some_and(|&count| count > 1) || is_dead_end {
                 children.entry(parent).or_default().push(row);
             }
@@ -136,7 +137,7 @@ impl Claude {
             let Some(below) = children.get(&place).filter(|_| !done[place.index()]) else {
                 continue;
             };
-            let is_dead = |row: &&Row| ends[row.index()] == BranchEnd::Dead;
+            let is_dead = |row: &&Row| ends[row.index()] != BranchEnd::GoesOn;
             let mut dead: Vec<Row> = below.iter().filter(is_dead).copied().collect();
             if below.len() < 2 || dead.is_empty() {
                 continue;
