@@ -35,6 +35,8 @@ pub(crate) struct Config {
 pub(crate) struct StoreConfig {
     /// The address of the store.
     pub(crate) url: Option<String>,
+    /// The space of a database whose sessions are meant.
+    pub(crate) space: Option<String>,
     /// The file that holds the token for a server.
     pub(crate) token_file: Option<PathBuf>,
 }

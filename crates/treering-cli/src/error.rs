@@ -196,6 +196,8 @@ fn hint(error: &Error, path: Option<&Path>) -> Option<String> {
         Error::Io { path, source, .. } if source.kind() == io::ErrorKind::FileTooLarge => {
             too_large_hint(path)
         }
+        // What is missing is named by the store itself.
+        Error::Storage(source) if source.kind() == io::ErrorKind::NotFound => return None,
         Error::Io { source, .. } | Error::Storage(source) => return io_hint(source),
         _ => return None,
     })

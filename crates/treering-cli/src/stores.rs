@@ -11,9 +11,13 @@ use std::sync::{Arc, OnceLock};
 use treering::catalog::SessionInfo;
 use treering::store::{ListQuery, Store};
 use treering::{Catalog, SessionId};
+use treering_postgres::{PostgresOptions, PostgresStore};
 
 /// The environment variable that names a store.
 const STORE: &str = "TREERING_STORE";
+
+/// The environment variable that names the space of a database.
+const SPACE: &str = "TREERING_SPACE";
 
 /// The store that commands look for sessions in, if one is chosen. It is opened when it is needed.
 #[derive(Debug, Clone, Default)]
@@ -52,11 +56,65 @@ impl StoreChoice {
     }
 }
 
+impl StoreChoice {
+    /// Returns the database, if the chosen store is one.
+    pub(crate) fn database(&self) -> Result<Option<PostgresStore>, Failure> {
+        match &self.url {
+            Some(url) if is_database(url) => {
+                Ok(Some(PostgresStore::connect(url, &postgres_options())?))
+            }
+            _ => Ok(None),
+        }
+    }
+}
+
+fn is_database(url: &str) -> bool {
+    matches!(url.split_once("://"), Some(("postgres" | "postgresql", _)))
+}
+
+/// Returns the address of a database.
+///
+/// # Errors
+///
+/// Fails for any other address.
+pub(crate) fn database_url(url: &str) -> Result<&str, Failure> {
+    if is_database(url) {
+        return Ok(url);
+    }
+    let what = format!("{} is not the address of a database", safe_line(&without_secret(url)));
+    Err(Failure::with_hint(what, "it is postgres://USER@HOST/DATABASE"))
+}
+
+/// Returns the space of a database whose sessions are meant.
+pub(crate) fn space() -> String {
+    let from_env = std::env::var(SPACE).ok().filter(|space| !space.is_empty());
+    from_env.or_else(|| Config::current().store.space.clone()).unwrap_or("default".to_owned())
+}
+
+/// Returns the options of a connection to a database.
+pub(crate) fn postgres_options() -> PostgresOptions {
+    PostgresOptions::new().space(space())
+}
+
+/// Returns the file that holds the admin token of this machine's server.
+pub(crate) fn token_file() -> Result<PathBuf, Failure> {
+    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+    let state = set("XDG_STATE_HOME").map(PathBuf::from).filter(|dir| dir.is_absolute());
+    let state = state.or_else(|| Some(PathBuf::from(set("HOME")?).join(".local/state")));
+    let state = state.ok_or_else(|| {
+        Failure::with_hint("there is no home directory for the token", "give --token-file FILE")
+    })?;
+    Ok(state.join("treering").join("token"))
+}
+
 /// Opens the store with this address.
 pub(crate) fn open(url: &str) -> Result<Arc<dyn Store>, Failure> {
     match url.split_once("://") {
         None => directory(Path::new(url)),
         Some(("file", path)) => directory(Path::new(path)),
+        Some(("postgres" | "postgresql", _)) => {
+            Ok(Arc::new(PostgresStore::connect(url, &postgres_options())?))
+        }
         Some((scheme, _)) => {
             let what = format!("cannot open a store with an address of the kind {scheme}://");
             let hint = "a store is a directory, https://HOST, or postgres://USER@HOST/DATABASE";

@@ -32,9 +32,12 @@ mod pop;
 mod redact;
 mod rm;
 mod search;
+mod serve;
 mod show;
 mod stats;
+mod store;
 mod tail;
+mod token;
 mod tree;
 mod watch;
 
@@ -88,6 +91,9 @@ pub(crate) enum Command {
     #[command(alias = "check")]
     Doctor(doctor::Args),
     Migrate(migrate::Args),
+    Serve(serve::Args),
+    Store(store::Args),
+    Token(token::Args),
     Demo(demo::Args),
     Config(config::Args),
     Completions(completions::Args),
@@ -138,7 +144,7 @@ impl Command {
             Command::Ls(args) => ls::run(args, store, out),
             Command::Search(args) => search::run(args, store, out),
             Command::Tail(args) => tail::run(args, out),
-            Command::Watch(args) => watch::run(args, out),
+            Command::Watch(args) => watch::run(args, store, out),
             Command::Rm(args) => rm::run(args, out),
             Command::Archive(args) => archive::run(args, out),
             Command::Unarchive(args) => archive::unarchive(args, out),
@@ -149,6 +155,9 @@ impl Command {
             Command::Redact(args) => redact::run(args, out),
             Command::Doctor(args) => doctor::run(args, out),
             Command::Migrate(args) => migrate::run(args, out),
+            Command::Serve(args) => serve::run(args, store, out),
+            Command::Store(args) => self::store::run(args, out),
+            Command::Token(args) => token::run(args, store, out),
             Command::Demo(args) => demo::run(args, out),
             Command::Config(args) => config::run(args, out),
             Command::Completions(args) => completions::run(args, out),
@@ -163,6 +172,10 @@ impl Command {
         let (is_long, is_change, signals) = match self {
             Command::Open(_) => (false, false, signals::HandledByCommand::All),
             Command::Chat(_) => (false, true, signals::HandledByCommand::All),
+            Command::Serve(_) => (false, false, signals::HandledByCommand::All),
+            Command::Store(_) | Command::Token(_) => {
+                (false, true, signals::HandledByCommand::Nothing)
+            }
             // A pager handles Ctrl-C, and the command before it ends with it.
             Command::Context(_)
             | Command::Log(_)
@@ -259,6 +272,9 @@ impl Command {
             | Command::Search(_)
             | Command::Watch(_)
             | Command::Gc(_)
+            | Command::Serve(_)
+            | Command::Store(_)
+            | Command::Token(_)
             | Command::Demo(_)
             | Command::Config(_)
             | Command::Completions(_)

@@ -8,12 +8,15 @@ use crate::error::Failure;
 use crate::output::{self, Output, Style, json_string, json_string_or_null};
 use crate::poll_loop::{IdleTimeout, PollLoop};
 use crate::sessions;
+use crate::stores::{self, StoreChoice};
 use crate::text::{columns, count, excerpt, fit, pad, safe_line, time};
 use std::collections::HashMap;
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use treering::catalog::SessionInfo;
 use treering::internal::fs::Access;
+use treering::store::{ListQuery, Store};
 use treering_index::{Event, FileChange, Project, SessionIndex, Watch};
 
 /// Watch sessions: new ones, and those that grow
@@ -37,8 +40,11 @@ pub(crate) struct Args {
     json: bool,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
+pub(crate) fn run(args: &Args, store: &StoreChoice, out: &mut Output) -> Result<(), Failure> {
     let mut poll = PollLoop::new(&args.idle)?;
+    if let Some(store) = store.open()?.filter(|_| args.dir.is_empty()) {
+        return watch_store(args, &store, &mut poll, out);
+    }
     let places = match args.dir.is_empty() {
         true => sessions::places(),
         false => sessions::places().only(args.dir.iter().cloned()),
@@ -57,6 +63,75 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
             if watched.tell(&event, out)? {
                 poll.mark_change();
             }
+        }
+        out.finish()?;
+    }
+    Ok(())
+}
+
+/// Tells what happens to the sessions of a store.
+fn watch_store(
+    args: &Args,
+    store: &Arc<dyn Store>,
+    poll: &mut PollLoop,
+    out: &mut Output,
+) -> Result<(), Failure> {
+    let project = (!args.all).then(|| sessions::project(&sessions::places()));
+    // Changes during the first read must not be missed.
+    let mut mark = store.changes(None)?.mark;
+    let mut watched = Watched { project, json: args.json, titles: HashMap::new() };
+    let mut lengths = HashMap::new();
+    for session in stores::list_all(store, &ListQuery::new())? {
+        watched.titles.insert(PathBuf::from(session.id.to_string()), Title::of(&session));
+        lengths.insert(session.id.to_string(), session.size);
+    }
+    watched.greet();
+    while poll.wait() {
+        let changes = match store.changes(Some(&mark)) {
+            Ok(changes) => changes,
+            Err(error) if error.is_retryable() => {
+                output::complain(
+                    "note",
+                    &format!("{}; trying again", safe_line(&error.to_string())),
+                );
+                continue;
+            }
+            Err(error) => return Err(error.into()),
+        };
+        mark = changes.mark;
+        for changed in changes.sessions {
+            let (id, before) = (changed.id.to_string(), lengths.get(changed.id.as_str()).copied());
+            let change = match (before, changed.length) {
+                (None, Some(_)) => FileChange::New,
+                (Some(from), Some(to)) if to > from => FileChange::Grown { from, to },
+                (Some(from), Some(to)) if to < from => FileChange::Shrunk { from, to },
+                (Some(_), None) => FileChange::Gone,
+                _ => continue,
+            };
+            match changed.length {
+                Some(length) => lengths.insert(id.clone(), length),
+                None => lengths.remove(&id),
+            };
+            let path = PathBuf::from(id);
+            let journal = store.open(&changed.id).ok();
+            let is_unnamed = watched.titles.get(&path).is_none_or(|title| title.text.is_empty());
+            if is_unnamed && let Some(journal) = &journal {
+                let info = treering::catalog::info_of(Arc::clone(journal));
+                watched.titles.extend(info.ok().map(|info| (path.clone(), Title::of(&info))));
+            }
+            let Some(title) = watched.titles.get(&path).filter(|title| watched.has(title)) else {
+                continue;
+            };
+            let lines = match (change, &journal) {
+                (FileChange::Grown { from, to }, Some(journal)) => {
+                    line_ends(from, to, |offset, buffer| journal.read_at(offset, buffer)).ok()
+                }
+                _ => None,
+            };
+            let line =
+                Line { path: &path, title, change, now: clock::now(), lines, size: changed.length };
+            watched.write(&line, out)?;
+            poll.mark_change();
         }
         out.finish()?;
     }
@@ -134,12 +209,21 @@ impl Watched {
             return Ok(false);
         };
         let change = if was_known { event.change } else { FileChange::New };
-        let line = Line { path, title: &title, change, now: clock::now() };
-        match self.json {
-            true => line.write_json(out)?,
-            false => line.write(out)?,
-        }
+        let lines = match change {
+            FileChange::Grown { from, to } => lines_of_file(path, from, to).ok(),
+            _ => None,
+        };
+        let size = std::fs::metadata(path).ok().map(|metadata| metadata.len());
+        let line = Line { path, title: &title, change, now: clock::now(), lines, size };
+        self.write(&line, out)?;
         Ok(true)
+    }
+
+    fn write(&self, line: &Line<'_>, out: &mut Output) -> Result<(), Failure> {
+        match self.json {
+            true => line.write_json(out),
+            false => line.write(out),
+        }
     }
 }
 
@@ -149,6 +233,9 @@ struct Line<'a> {
     title: &'a Title,
     change: FileChange,
     now: i64,
+    /// The number of lines that were added.
+    lines: Option<u64>,
+    size: Option<u64>,
 }
 
 impl Line<'_> {
@@ -162,17 +249,9 @@ impl Line<'_> {
         }
     }
 
-    /// Returns the number of lines that were added.
-    fn lines(&self) -> Option<u64> {
-        match self.change {
-            FileChange::Grown { from, to } => line_ends(self.path, from, to).ok(),
-            _ => None,
-        }
-    }
-
     fn write(&self, out: &mut Output) -> Result<(), Failure> {
         let when = out.paint(Style::Dim, &time(Some(self.now)));
-        let what = match self.lines() {
+        let what = match self.lines {
             Some(1) => "+1 line".to_owned(),
             Some(lines) => format!("+{lines} lines"),
             None => self.name().to_owned(),
@@ -213,28 +292,35 @@ impl Line<'_> {
         out.write_all(b",\"title\":")?;
         json_string_or_null(out, title)?;
         let number = |number: Option<u64>| number.map_or("null".to_owned(), |n| n.to_string());
-        let size = std::fs::metadata(self.path).ok().map(|metadata| metadata.len());
-        writeln!(out, ",\"size\":{},\"lines\":{}}}", number(size), number(self.lines()))?;
+        writeln!(out, ",\"size\":{},\"lines\":{}}}", number(self.size), number(self.lines))?;
         Ok(())
     }
 }
 
 /// Returns the number of lines that end between two offsets of a file.
-fn line_ends(path: &Path, from: u64, to: u64) -> io::Result<u64> {
-    let mut file = treering::internal::fs::open(path, Access::Read)?;
-    file.seek(SeekFrom::Start(from))?;
-    let mut rest = file.take(to.saturating_sub(from));
+fn lines_of_file(path: &Path, from: u64, to: u64) -> io::Result<u64> {
+    let file = treering::internal::fs::open(path, Access::Read)?;
+    line_ends(from, to, |offset, buffer| file.read_at(offset, buffer))
+}
+
+/// Returns the number of lines that end between two offsets.
+fn line_ends(
+    mut from: u64,
+    to: u64,
+    read_at: impl Fn(u64, &mut [u8]) -> io::Result<usize>,
+) -> io::Result<u64> {
     let mut buffer = vec![0; 64 * 1024];
     let mut lines = 0;
-    loop {
-        match rest.read(&mut buffer) {
-            Ok(0) => return Ok(lines),
-            Ok(length) => {
-                let read = buffer.get(..length).unwrap_or_default();
-                lines += read.iter().filter(|byte| **byte == b'\n').count() as u64;
-            }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+    while from < to {
+        let rest = usize::try_from(to - from).map_or(buffer.len(), |rest| rest.min(buffer.len()));
+        let read = match read_at(from, &mut buffer[..rest]) {
+            Ok(0) => break,
+            Ok(length) => buffer.get(..length).unwrap_or_default(),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             Err(error) => return Err(error),
-        }
+        };
+        lines += read.iter().filter(|byte| **byte == b'\n').count() as u64;
+        from += read.len() as u64;
     }
+    Ok(lines)
 }

@@ -225,3 +225,30 @@ fn what_cannot_be_followed_is_an_error() {
     let ran = place.run(&["watch", "--until-idle", "0"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (0, ""));
 }
+
+#[test]
+fn sessions_of_a_store_are_watched() {
+    let place = Place::empty();
+    std::fs::create_dir(place.file("store")).unwrap();
+    let watch = start(&place, &["watch", "--all", "--json", "--store", "store"]);
+    assert_eq!(watch.err.next(), "note: watching 0 sessions; Ctrl-C ends");
+    let next = || -> Value { serde_json::from_str(&watch.out.next()).unwrap() };
+    let append = |text: &str| {
+        place.run(&["append", "nightly", "--user", text, "--store", "store"]).ok();
+        let listed = place.run(&["ls", "--all", "--json", "--store", "store"]).json();
+        listed[0]["size"].clone()
+    };
+    let size = append("one");
+    let mut told = next();
+    assert_eq!((&told["event"], &told["id"]), (&json!("new"), &json!("nightly")));
+    // The header may have been seen before the entry.
+    while told["size"] != size {
+        told = next();
+    }
+    assert_eq!(told["title"], "one");
+    let size = append("two");
+    let told = next();
+    assert_eq!((&told["event"], &told["lines"]), (&json!("grown"), &json!(1)));
+    assert_eq!(told["size"], size);
+    watch.interrupt();
+}

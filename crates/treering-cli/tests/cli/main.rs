@@ -28,6 +28,7 @@ mod pipes;
 mod readme;
 mod redaction;
 mod search;
+mod serve;
 mod show;
 mod snapshots;
 #[cfg(unix)]

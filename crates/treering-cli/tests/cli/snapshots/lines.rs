@@ -29,6 +29,11 @@ log s.jsonl
 log s.jsonl --json
 log s.jsonl --leaf b1
 
+[token]
+token list
+token create --scope write --space team
+token revoke ci --store elsewhere
+
 [tree]
 tree s.jsonl
 tree s.jsonl --json
@@ -38,6 +43,10 @@ tree s.jsonl --all
 branches s.jsonl
 branches s.jsonl --json
 branches s.jsonl --all
+
+[serve]
+serve --listen nonsense --token-file token
+serve --store nowhere
 
 [show]
 show s.jsonl a2
@@ -132,6 +141,10 @@ search 'role:user look' -d s.jsonl
 search nothing -d . -l
 search 're:n.thing' -d . --limit 1
 search unheard -d .
+
+[store]
+store init other.jsonl
+store check https://ada:secret@host/db
 
 [tail]
 tail s.jsonl --until-idle 0

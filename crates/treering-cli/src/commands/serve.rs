@@ -1,0 +1,257 @@
+//! `treering serve`
+
+use crate::error::Failure;
+use crate::output::{self, Output};
+use crate::sessions;
+use crate::stores::{self, StoreChoice};
+use crate::text::{safe_line, safe_path};
+use std::collections::HashMap;
+use std::io::{self, Write};
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio::net::TcpListener;
+use treering::internal::fs::{self, Access, NewFile};
+use treering::store::Store;
+use treering_index::housekeeping::Trash;
+use treering_index::{LocalStore, SessionIndex};
+use treering_postgres::PostgresStore;
+use treering_server::{
+    Grant, MemoryTokens, Scope, Server, SingleSpace, Spaces, TokenHash, Tokens, new_token,
+};
+
+/// Serve sessions over HTTP: those of this machine, or those of a store
+///
+/// Without --store it serves the sessions of all agents on this machine and follows their files as the
+/// agents write them. Prints `listening on http://…` when it is ready; Ctrl-C and SIGTERM end it after
+/// the requests under way. The API is described at /openapi.json; see docs/server.md.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The address and port to listen on; port 0 is any free one
+    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:7437")]
+    listen: String,
+    /// The file that holds the admin token; it is made if there is none
+    #[arg(long, value_name = "FILE")]
+    token_file: Option<PathBuf>,
+    /// A name that the server goes by, besides those of this machine; may be repeated. Requests under
+    /// other names are refused
+    #[arg(long, value_name = "NAME")]
+    host: Vec<String>,
+    /// The certificate chain for TLS, in PEM format
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+    /// The private key for TLS, in PEM format
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
+    /// Write a line of JSON for every request to standard error
+    #[arg(long)]
+    log: bool,
+}
+
+/// The interval at which files that no client has open are looked at.
+const LOOK_INTERVAL: Duration = Duration::from_secs(1);
+
+pub(crate) fn run(args: &Args, store: &StoreChoice, out: &mut Output) -> Result<(), Failure> {
+    let token = token(args)?;
+    let server = server(args, store, &token)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime =
+        runtime.map_err(|error| Failure::message(format!("cannot start the runtime: {error}")))?;
+    runtime.block_on(serve(args, server, out))
+}
+
+async fn serve(args: &Args, mut server: Server, out: &mut Output) -> Result<(), Failure> {
+    let address = args.listen.as_str();
+    let cannot = |error: io::Error| {
+        let what = format!("cannot listen on {}: {error}", safe_line(address));
+        Failure::with_hint(what, "`--listen 127.0.0.1:0` takes any free port")
+    };
+    let listener = TcpListener::bind(address).await.map_err(cannot)?;
+    let bound = listener.local_addr().map_err(cannot)?;
+    let scheme = if args.tls_cert.is_some() { "https" } else { "http" };
+    if is_loopback(args) {
+        let grant = Grant {
+            name: "browser".to_owned(),
+            space: stores::space(),
+            scope: Scope::Admin,
+            expires: None,
+        };
+        server = server.loopback(grant);
+    } else if args.tls_cert.is_none() {
+        let what = "tokens and sessions travel unencrypted: give --tls-cert and --tls-key, or put a proxy with TLS in front";
+        output::complain("warning", what);
+    }
+    writeln!(out, "listening on {scheme}://{bound}")?;
+    out.finish()?;
+    out.flush()?;
+    let served = server.serve(listener, stop()).await;
+    served.map_err(|error| Failure::message(format!("the server failed: {error}")))
+}
+
+/// Waits for Ctrl-C or SIGTERM.
+async fn stop() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
+            tokio::select! {
+                _ = tokio::signal::ctrl_c() => {}
+                _ = terminate.recv() => {}
+            }
+            return;
+        }
+    }
+    let _ = tokio::signal::ctrl_c().await;
+}
+
+/// Returns whether only programs on this machine can connect.
+fn is_loopback(args: &Args) -> bool {
+    let addresses = args.listen.to_socket_addrs().into_iter().flatten();
+    let addresses: Vec<SocketAddr> = addresses.collect();
+    args.host.is_empty() && addresses.iter().all(|address| address.ip().is_loopback())
+}
+
+fn server(args: &Args, store: &StoreChoice, token: &str) -> Result<Server, Failure> {
+    let space = stores::space();
+    let admin = MemoryTokens::admin(token, &space);
+    let (spaces, database): (Arc<dyn Spaces>, _) = match store.database()? {
+        Some(database) => (Arc::new(DatabaseSpaces::new(database.clone())), Some(database)),
+        None => {
+            let store = match store.open()? {
+                Some(store) => store,
+                None => Arc::new(local()),
+            };
+            (Arc::new(SingleSpace::new(space, store)), None)
+        }
+    };
+    let mut server = Server::new(spaces, Arc::new(AllTokens { admin, database }));
+    if !args.host.is_empty() {
+        let own = ["localhost", "127.0.0.1", "[::1]"].map(str::to_owned);
+        server = server.hosts(own.into_iter().chain(args.host.iter().cloned()));
+    }
+    if let (Some(certificates), Some(key)) = (&args.tls_cert, &args.tls_key) {
+        let read = |path: &Path| {
+            std::fs::read(path).map_err(|error| {
+                Failure::message(format!("cannot read {}: {error}", path.display()))
+            })
+        };
+        let tls = server.tls(&read(certificates)?, &read(key)?);
+        server = tls.map_err(|error| Failure::message(error.to_string()))?;
+    }
+    if args.log {
+        server = server.log(|line| {
+            // There is no other place to say that standard error is closed.
+            let _ = writeln!(io::stderr(), "{line}");
+        });
+    }
+    Ok(server)
+}
+
+/// Returns the sessions of this machine.
+fn local() -> LocalStore {
+    let store = LocalStore::new(SessionIndex::new(sessions::places())).with_interval(LOOK_INTERVAL);
+    match Trash::from_env(|name| std::env::var_os(name)) {
+        Ok(trash) => store.with_trash(trash),
+        Err(_) => store,
+    }
+}
+
+/// The longest file that can be a token file, in bytes.
+const MAX_TOKEN_FILE: u64 = 4096;
+
+/// Reads the admin token, or makes one.
+fn token(args: &Args) -> Result<String, Failure> {
+    let path = match &args.token_file {
+        Some(path) => path.clone(),
+        None => stores::token_file()?,
+    };
+    let about = |what: &str, error: io::Error| {
+        Failure::message(format!("cannot {what} the token file {}: {error}", safe_path(&path)))
+    };
+    match fs::open(&path, Access::Read) {
+        Ok(file) => {
+            let mut text = String::new();
+            io::Read::read_to_string(&mut io::Read::take(&file, MAX_TOKEN_FILE), &mut text)
+                .map_err(|error| about("read", error))?;
+            let token = text.trim();
+            if token.len() < 16 || token.contains(char::is_whitespace) {
+                let what = format!("{} holds no token", safe_path(&path));
+                let hint = "a token has at least 16 characters and no spaces; remove the file and one is made";
+                return Err(Failure::with_hint(what, hint));
+            }
+            Ok(token.to_owned())
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let token = new_token().map_err(|error| about("make", error))?;
+            let directory = path.parent().filter(|dir| !dir.as_os_str().is_empty());
+            if let Some(directory) = directory {
+                fs::create_private_dir(directory).map_err(|error| about("create", error))?;
+            }
+            let written = NewFile::beside(&path).and_then(|mut new| {
+                writeln!(new, "{token}")?;
+                new.publish()
+            });
+            written.map_err(|error| about("create", error))?;
+            output::complain("note", &format!("the admin token is in {}", safe_path(&path)));
+            Ok(token)
+        }
+        Err(error) => Err(about("read", error)),
+    }
+}
+
+/// The token of the token file, and those of the database.
+#[derive(Debug)]
+struct AllTokens {
+    admin: MemoryTokens,
+    database: Option<PostgresStore>,
+}
+
+impl Tokens for AllTokens {
+    fn find(&self, hash: &TokenHash) -> treering::Result<Option<Grant>> {
+        if let Some(grant) = self.admin.find(hash)? {
+            return Ok(Some(grant));
+        }
+        let Some(database) = &self.database else { return Ok(None) };
+        let token = database.find_token(&hash.0)?;
+        Ok(token.map(|token| Grant {
+            name: token.name,
+            space: token.space,
+            scope: match token.scope {
+                treering_postgres::Scope::Read => Scope::Read,
+                treering_postgres::Scope::Write => Scope::Write,
+                treering_postgres::Scope::Admin => Scope::Admin,
+            },
+            expires: token.expires,
+        }))
+    }
+}
+
+/// The spaces of a database. Tokens name them, so every name is one.
+#[derive(Debug)]
+struct DatabaseSpaces {
+    database: PostgresStore,
+    opened: Mutex<HashMap<String, Arc<dyn Store>>>,
+}
+
+impl DatabaseSpaces {
+    fn new(database: PostgresStore) -> Self {
+        DatabaseSpaces { database, opened: Mutex::default() }
+    }
+}
+
+impl Spaces for DatabaseSpaces {
+    fn store(&self, space: &str) -> treering::Result<Option<Arc<dyn Store>>> {
+        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(store) = opened.get(space) {
+            return Ok(Some(Arc::clone(store)));
+        }
+        let store: Arc<dyn Store> = Arc::new(self.database.in_space(space)?);
+        opened.insert(space.to_owned(), Arc::clone(&store));
+        Ok(Some(store))
+    }
+
+    fn check(&self) -> treering::Result<()> {
+        self.database.changes(None).map(drop)
+    }
+}
