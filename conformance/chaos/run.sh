@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Two nodes, a database with a standby, and everything that can fail: see chaos.py.
+# Two nodes, a database with a standby, and everything that can fail (chaos.py); many followers (followers.py).
 #   CHAOS_SECONDS   how long it goes on (default 40)
 set -euo pipefail
+ulimit -n 8192 2>/dev/null || true
 cd "$(dirname "$0")"
 : "${TREERING_BIN:?names the program to test}"
 if ! command -v python3 >/dev/null 2>&1; then
@@ -9,3 +10,4 @@ if ! command -v python3 >/dev/null 2>&1; then
   exit 0
 fi
 PYTHONDONTWRITEBYTECODE=1 python3 chaos.py "$TREERING_BIN" "${CHAOS_SECONDS:-40}"
+PYTHONDONTWRITEBYTECODE=1 python3 followers.py "$TREERING_BIN"

@@ -43,7 +43,7 @@ fn without_asides(text: &str) -> &str {
 }
 
 /// Returns what follows an aside; `None` if the text does not begin with it.
-fn after<'a>(text: &'a str, (start, end): Aside) -> Option<&'a str> {
+fn after(text: &str, (start, end): Aside) -> Option<&str> {
     let inside = text.get(start.len()..).filter(|_| starts(text, start))?;
     if end.is_empty() {
         return Some("");
