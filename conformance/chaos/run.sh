@@ -11,3 +11,4 @@ if ! command -v python3 >/dev/null 2>&1; then
 fi
 PYTHONDONTWRITEBYTECODE=1 python3 chaos.py "$TREERING_BIN" "${CHAOS_SECONDS:-40}"
 PYTHONDONTWRITEBYTECODE=1 python3 followers.py "$TREERING_BIN"
+PYTHONDONTWRITEBYTECODE=1 python3 backup.py "$TREERING_BIN"
