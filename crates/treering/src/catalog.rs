@@ -290,7 +290,7 @@ fn belongs(session_cwd: &str, cwd: &Path) -> bool {
 /// Returns the header of a session file.
 pub(crate) fn read_header(path: &Path) -> Option<Header> {
     let journal = InMemoryFile::open(path).ok()?.journal;
-    match Loaded::read_header(&*journal) {
+    match Loaded::read_header(&*journal, journal.len().ok()?) {
         Ok(Some(loaded)) => loaded.at(path).header,
         // Not where it usually is, or very large: only a full look can tell.
         _ => Loaded::read(&*journal).ok()?.at(path).header,

@@ -25,7 +25,7 @@ const LAST: u64 = 32 * 1024 * 1024;
 /// Returns the context at the active leaf, if the end of the log tells it.
 pub(crate) fn projection(journal: &Arc<dyn Journal>, path: &Path) -> Result<Option<Projection>> {
     let length = journal.len().map_err(Error::Storage)?;
-    let Ok(Some(header)) = Loaded::read_header(&**journal) else { return Ok(None) };
+    let Ok(Some(header)) = Loaded::read_header(&**journal, length) else { return Ok(None) };
     // Older shapes number their entries from the start, and some agents' links need all records.
     if header.shape != Some(Shape::Tree) || header.codec().linker().is_some() {
         return Ok(None);

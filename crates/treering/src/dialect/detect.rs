@@ -18,10 +18,9 @@ const WINDOWS: [usize; 2] = [16 * 1024, 1024 * 1024];
 /// The number of records that are read.
 const RECORDS: usize = 64;
 
-/// Returns the dialect of a journal's session. What is no session at all counts as pi's, whose reader says
-/// so.
-pub(crate) fn detect(journal: &dyn Journal) -> io::Result<Dialect> {
-    let length = journal.len()?;
+/// Returns the dialect of the session in a journal of this length. What is no session at all counts as pi's,
+/// whose reader says so.
+pub(crate) fn detect(journal: &dyn Journal, length: u64) -> io::Result<Dialect> {
     let mut dialect = None;
     for window in WINDOWS {
         let window = window.min(usize::try_from(length).unwrap_or(window));

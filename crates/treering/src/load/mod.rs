@@ -158,9 +158,10 @@ impl Loaded {
 
     /// Reads a journal from its start. An empty one has no header yet.
     pub(crate) fn read(journal: &dyn Journal) -> Result<Self, LoadError> {
-        let mut loaded = Loaded::new(dialect::detect(journal)?);
-        loaded.linking = Linking(loaded.codec().linker());
+        // Asking for the length may take a round trip to a server: it is done once.
         let length = journal.len()?;
+        let mut loaded = Loaded::new(dialect::detect(journal, length)?);
+        loaded.linking = Linking(loaded.codec().linker());
         if loaded.read_on(journal, length)? == Insert::Unsettled {
             Arc::make_mut(&mut loaded.tree).settle();
         }
@@ -177,13 +178,17 @@ impl Loaded {
         Ok(loaded)
     }
 
-    /// Reads the header and nothing else; `None` if that is not what the first line is.
-    pub(crate) fn read_header(journal: &dyn Journal) -> Result<Option<Self>, LoadError> {
+    /// Reads the header of a journal of this length and nothing else; `None` if that is not what the first
+    /// line is.
+    pub(crate) fn read_header(
+        journal: &dyn Journal,
+        length: u64,
+    ) -> Result<Option<Self>, LoadError> {
         const ENOUGH: u64 = 64 * 1024;
-        let mut loaded = Loaded::new(dialect::detect(journal)?);
+        let mut loaded = Loaded::new(dialect::detect(journal, length)?);
         let parent_key = loaded.parent_key.clone();
         let mut lines = 0;
-        scan::lines(journal, 0, journal.len()?.min(ENOUGH), &parent_key, |line| {
+        scan::lines(journal, 0, length.min(ENOUGH), &parent_key, |line| {
             // It is the first line, but for a title before it.
             lines += 1;
             if lines <= 2 && loaded.header.is_none() && loaded.tree.is_empty() && line.terminated {

@@ -45,14 +45,15 @@ pub enum LineContent {
 impl LogFormat {
     /// Reads the format of a log.
     pub fn of(journal: &dyn Journal) -> io::Result<LogFormat> {
-        let loaded = match Loaded::read_header(journal) {
+        let length = journal.len()?;
+        let loaded = match Loaded::read_header(journal, length) {
             Ok(loaded) => loaded,
             Err(LoadError::Io(error)) => return Err(error),
             Err(LoadError::NoHeader(_)) => None,
         };
         let dialect = match &loaded {
             Some(loaded) => loaded.dialect,
-            None => crate::dialect::detect(journal)?,
+            None => crate::dialect::detect(journal, length)?,
         };
         let is_mergeable = loaded.is_some_and(|loaded| {
             let facts = loaded.facts();

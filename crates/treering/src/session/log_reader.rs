@@ -190,11 +190,12 @@ impl LogReader {
     fn view(&mut self, overlay: &Arc<Overlay>) -> Result<Snapshot> {
         let failed = |error: LoadError| error.at(Some(Path::new("(journal)")));
         let journal = || Arc::clone(overlay) as Arc<dyn Journal>;
-        if matches!(self.state, ReaderState::New)
-            && let Some(header) = Loaded::read_header(&**overlay).map_err(failed)?
-            && header.is_suffix_readable()
-        {
-            self.state = ReaderState::Header(Box::new(header));
+        if matches!(self.state, ReaderState::New) {
+            let length = overlay.len().map_err(Error::Storage)?;
+            let header = Loaded::read_header(&**overlay, length).map_err(failed)?;
+            if let Some(header) = header.filter(Loaded::is_suffix_readable) {
+                self.state = ReaderState::Header(Box::new(header));
+            }
         }
         if let ReaderState::Header(header) = &self.state {
             let (start, end) = (overlay.lines.start, overlay.lines.end());

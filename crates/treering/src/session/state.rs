@@ -78,7 +78,8 @@ impl OpenedSession {
         let mut journal = Arc::clone(&file) as Arc<dyn Journal>;
         let failed = |error: LoadError| error.at(Some(path));
         let mut joined = None;
-        let dialect = dialect::detect(&*file).map_err(Error::io(path, "read"))?;
+        let dialect = file.len().and_then(|length| dialect::detect(&*file, length));
+        let dialect = dialect.map_err(Error::io(path, "read"))?;
         let subagents = dialect.facts().subagents_of(path);
         if !subagents.is_empty() {
             let files = Arc::new(Joined::open(path, &subagents)?);
