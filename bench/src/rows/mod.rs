@@ -9,6 +9,7 @@ mod fork;
 mod index;
 mod leaves;
 mod list;
+mod postgres;
 mod redact;
 mod screen;
 mod search;
@@ -49,6 +50,7 @@ pub(crate) const GROUPS: &[Group] = &[
     Group { name: "dialects", rows: dialects::rows },
     Group { name: "compaction", rows: compaction::rows },
     Group { name: "screen", rows: screen::rows },
+    Group { name: "postgres", rows: postgres::rows },
 ];
 
 /// Their names.

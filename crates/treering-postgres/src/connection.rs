@@ -21,14 +21,14 @@ use tokio_postgres::{AsyncMessage, Client, Row, Statement};
 /// Settings of a connection, and whether the database only answers reads.
 ///
 /// - An acknowledged append must be on disk, whatever the role's default says.
-/// - A statement that its client has given up on ends soon.
+/// - A statement that its client has given up on ends soon, and so does a transaction.
 /// - Plans are made once for each statement: the tables have 16 partitions, and planning for a single value
 ///   takes longer than the statement.
 const SET_UP: &str = "SELECT current_setting('transaction_read_only') = 'on',
   set_config('synchronous_commit', CASE current_setting('synchronous_commit')
     WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, false),
   set_config('statement_timeout', $1, false),
-  set_config('idle_in_transaction_session_timeout', $1, false),
+  set_config('idle_in_transaction_session_timeout', '60s', false),
   set_config('treering.space', $2, false),
   set_config('plan_cache_mode', 'force_generic_plan', false),
   CASE WHEN current_setting('server_version_num')::int >= 140000
@@ -263,6 +263,32 @@ fn drive(
             }
             Poll::Pending => return,
         }
+    }
+}
+
+/// The client of a store without the store: what a statement costs by itself.
+#[derive(Debug)]
+pub struct RawClient(Connection);
+
+impl RawClient {
+    /// Connects to the first host of an address.
+    pub fn connect(url: &str) -> io::Result<Self> {
+        let address = Address::parse(url)?;
+        let (timeout, counters) = (Duration::from_secs(30), Arc::default());
+        let host = address.hosts.first().ok_or(io::ErrorKind::InvalidInput)?;
+        let deadline = Instant::now() + timeout;
+        let connection = Connection::open(&address, host, "", timeout, &counters, deadline);
+        connection.map(RawClient).map_err(Failure::into_io)
+    }
+
+    /// Runs a statement, prepared at its first use, and returns the number of rows that it changed.
+    pub fn execute(
+        &mut self,
+        sql: &'static str,
+        parameters: &[&(dyn ToSql + Sync)],
+    ) -> io::Result<u64> {
+        let deadline = Instant::now() + Duration::from_secs(30);
+        self.0.execute(sql, parameters, deadline).map_err(Failure::into_io)
     }
 }
 

@@ -16,7 +16,10 @@ use treering::storage::{Appended, End, Journal, JournalError};
 /// The most bytes of a row. The statement that shortens a log knows the number, too.
 pub(crate) const MAX_ROW: usize = 1024 * 1024;
 
-/// The number of bytes that are read at once: at first, and at most when a log is read from start to end.
+/// The number of bytes that are read at the start of a log: the header, and the records that tell the dialect.
+const FIRST_BYTES: usize = 64 * 1024;
+
+/// The number of bytes that are read at once elsewhere: at first, and at most when a log is read to its end.
 const FIRST_READ: usize = 512 * 1024;
 const LAST_READ: usize = 2 * 1024 * 1024;
 
@@ -36,6 +39,9 @@ pub(crate) struct PostgresJournal {
 /// What was seen of the session last.
 struct Known {
     generation: i64,
+    /// The length when it was looked at last. Readers ask for the length before they read what is new, and
+    /// often read on until nothing comes: that takes no round trip.
+    length: Option<u64>,
     /// The end of the bytes that were read last, and how many they were.
     read_end: u64,
     read_size: usize,
@@ -81,7 +87,7 @@ impl PostgresJournal {
         id: &SessionId,
         generation: i64,
     ) -> Self {
-        let known = Known { generation, read_end: 0, read_size: 0, own: None };
+        let known = Known { generation, length: None, read_end: 0, read_size: 0, own: None };
         PostgresJournal {
             shared: Arc::clone(shared),
             space: Arc::clone(space),
@@ -119,6 +125,7 @@ impl PostgresJournal {
 
     fn remember(&self, seen: Option<Seen>) {
         let mut known = self.known();
+        known.length = seen.map(|seen| seen.length);
         if let Some(seen) = seen
             && seen.generation != known.generation
         {
@@ -132,10 +139,11 @@ impl PostgresJournal {
     /// Returns the offset of the first byte.
     fn fetch(&self, offset: u64, size: usize, deadline: Instant) -> io::Result<(u64, Vec<u8>)> {
         let (from, to) = (signed(offset)?, signed(offset.saturating_add(size as u64))?);
-        let rows = self.repeat(deadline, |connection| {
+        let mut rows = self.repeat(deadline, |connection| {
             let id = self.id.as_str();
             connection.query(sql::READ, &[&&*self.space, &id, &from, &to], deadline)
         })?;
+        rows.sort_by_key(|row| row.try_get::<_, i64>(0).unwrap_or(0));
         let mut start = None;
         let mut bytes = Vec::with_capacity(size);
         for row in &rows {
@@ -166,11 +174,11 @@ impl PostgresJournal {
                 return Ok(buffer.len());
             }
             let count = self.cache().read(self.number, offset, buffer);
-            if count > 0 {
+            if count > 0 || known.length.is_some_and(|length| offset >= length) {
                 return Ok(count);
             }
             let size = match offset {
-                0 => buffer.len(),
+                0 => FIRST_BYTES.max(buffer.len()),
                 _ if offset == known.read_end => (known.read_size * 2).max(buffer.len()),
                 _ => FIRST_READ.max(buffer.len()),
             };
@@ -254,6 +262,7 @@ impl PostgresJournal {
         let last = last.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
         let sample = lines[last..].iter().take(SAMPLE).copied().collect();
         let mut known = self.known();
+        known.length = known.length.max(Some(start + lines.len() as u64));
         known.own = Some((start + last as u64, sample));
         self.cache().append(self.number, start, lines);
         Appended { start }
@@ -422,7 +431,9 @@ impl Journal for PostgresJournal {
             }
             (None, false) => None,
         };
-        self.remember(seen);
+        if seen.is_some() {
+            self.remember(seen);
+        }
         Ok(seen.is_some())
     }
 
@@ -445,7 +456,10 @@ impl Journal for PostgresJournal {
             seen.ok_or(JournalError::Gone)?;
             return Ok(is_uncertain && self.stands(0, bytes, deadline)?);
         };
-        self.remember(Some(Seen { length: 0, generation }));
+        let mut known = self.known();
+        known.generation = generation;
+        known.own = None;
+        self.cache().forget(self.number);
         Ok(true)
     }
 }

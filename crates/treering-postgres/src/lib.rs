@@ -32,6 +32,12 @@ mod store;
 mod tls;
 mod tokens;
 
+/// Parts that benchmarks need. Not covered by the promises about versions.
+#[doc(hidden)]
+pub mod internal {
+    pub use crate::connection::RawClient;
+}
+
 pub use check::{Check, Level};
 pub use store::{Migration, PostgresOptions, PostgresStore, Statistics};
 pub use tokens::{Scope, Token};

@@ -47,6 +47,52 @@ fn the_end_of_a_long_log_takes_few_round_trips() {
 }
 
 #[test]
+fn the_active_context_takes_three_round_trips() {
+    let Some(ours) = store("context") else { return };
+    let mut log = String::from(
+        "{\"type\":\"session\",\"version\":3,\"id\":\"context\",\"timestamp\":\"2026-01-05T09:00:00.000Z\",\"cwd\":\"/\"}\n",
+    );
+    let mut add = |kind: &str, number: usize, more: &str| {
+        let parent = match number {
+            0 => "null".to_owned(),
+            _ => format!("\"e{:07}\"", number - 1),
+        };
+        log.push_str(&format!(
+            "{{\"type\":\"{kind}\",\"id\":\"e{number:07}\",\"parentId\":{parent},\"timestamp\":\"2026-01-05T09:00:01.000Z\",{more}}}\n"
+        ));
+    };
+    let said = format!("\"message\":{{\"role\":\"user\",\"content\":\"{}\"}}", "word ".repeat(200));
+    for number in 0..6000 {
+        match number {
+            5900 => add("model_change", number, "\"provider\":\"acme\",\"modelId\":\"oak\""),
+            5901 => add("thinking_level_change", number, "\"thinkingLevel\":\"high\""),
+            5930 => add(
+                "compaction",
+                number,
+                "\"summary\":\"so far\",\"tokensBefore\":9,\"firstKeptEntryId\":\"e0005920\"",
+            ),
+            _ => add("message", number, &said),
+        }
+    }
+    create(&ours, "context", log.as_bytes());
+    let expected = {
+        let memory = Arc::new(MemoryJournal::new(log.into_bytes()));
+        Session::in_journal(memory, "/", CreateOptions::new()).expect("open").context()
+    };
+    let context = |store: &treering_postgres::PostgresStore| {
+        let journal = store.open(&id("context")).expect("open");
+        let before = store.statistics().round_trips;
+        let context = treering::active_context_of(journal).expect("context");
+        (context, store.statistics().round_trips - before)
+    };
+    let reader = store("context").expect("a server");
+    context(&reader); // Prepares the statements.
+    let (context, trips) = context(&reader);
+    assert_eq!(context, expected.expect("context"));
+    assert!(trips <= 3, "{trips} round trips");
+}
+
+#[test]
 fn a_session_is_what_the_model_says() {
     let Some(ours) = store("model") else { return };
     let ours: Arc<dyn Store> = Arc::new(ours);
