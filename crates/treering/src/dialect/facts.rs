@@ -7,6 +7,7 @@ use super::python;
 use crate::entry::{Kind, head};
 use crate::header::VERSION;
 use crate::id::{EntryId, IdMaker};
+use crate::json;
 use crate::log::scan::Needle;
 use crate::tree::Shape;
 use std::borrow::Cow;
@@ -83,6 +84,14 @@ impl TimeFormat {
         match self {
             TimeFormat::Iso => head::timestamp(literal),
             TimeFormat::Seconds => python::millis(literal),
+        }
+    }
+
+    /// Returns the JSON value of a time in Unix milliseconds.
+    pub(crate) fn literal(self, millis: i64) -> Vec<u8> {
+        match self {
+            TimeFormat::Iso => json::quoted(&crate::time::format(millis)),
+            TimeFormat::Seconds => python::seconds(millis),
         }
     }
 }

@@ -25,6 +25,7 @@ mod omp;
 mod operator;
 mod pi;
 mod python;
+pub(crate) mod raw;
 mod request_metadata;
 pub(crate) mod split;
 mod tau;

@@ -4,6 +4,7 @@ use super::head;
 use super::kind::{Kind, Role};
 use super::message::{Message, TokenUsage};
 use super::view::MessageView;
+use crate::dialect::name::Dialect;
 use crate::error::{Error, Result};
 use crate::id::EntryId;
 use crate::json::{self, Members, ObjectEnd};
@@ -32,6 +33,8 @@ pub struct NewEntry {
     pub(crate) first_kept: FirstKept,
     /// As a JSON literal.
     pub(crate) timestamp: Option<Vec<u8>>,
+    /// A record in the shape of an agent's own, which is written instead of the fields.
+    pub(crate) record: Option<(Dialect, Vec<u8>)>,
 }
 
 /// The parent of a new entry.
@@ -66,6 +69,7 @@ impl NewEntry {
             parent: Parent::Leaf,
             first_kept: FirstKept::InFields,
             timestamp: None,
+            record: None,
         }
     }
 

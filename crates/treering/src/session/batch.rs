@@ -1,8 +1,8 @@
 //! Lines that are written together: made before, and taken into the tree after.
 
 use super::state::State;
-use crate::dialect::Stamp;
 use crate::dialect::facts::{LeafParent, NameRule};
+use crate::dialect::{Stamp, raw};
 use crate::entry::head::MAX_ID;
 use crate::entry::{Kind, NewEntry, Parent};
 use crate::error::{Error, Result};
@@ -83,9 +83,11 @@ impl State {
                 Parent::Root => None,
                 Parent::Entry(id) => known(id)?,
             };
+            let is_stated = entry.record.is_some() && entry.parent != Parent::Leaf;
             let parent = match entry.kind() {
                 // Before the first entry is before the header as well.
                 Kind::Leaf => parent,
+                _ if is_stated => parent,
                 _ => parent.or_else(|| self.loaded.root_parent()),
             };
             let literal = match &parent {
@@ -100,6 +102,11 @@ impl State {
                 None => (Some(now), &stamp),
             };
             match facts.is_own_format {
+                _ if entry.record.is_some() => {
+                    let line = self.raw_line(entry, &id, parent.as_ref(), time.unwrap_or(now))?;
+                    batch.bytes.extend_from_slice(&line);
+                    batch.bytes.push(b'\n');
+                }
                 // Times and numeric ids go into the line as the caller, or the file, has them.
                 true => entry.write_line(&mut batch.bytes, id.as_str(), &literal, stamp),
                 false => {
@@ -126,6 +133,22 @@ impl State {
         Ok(batch)
     }
 
+    /// Returns the line of an entry that is a record of the session's own agent.
+    fn raw_line(
+        &self,
+        entry: &NewEntry,
+        id: &EntryId,
+        parent: Option<&EntryId>,
+        millis: i64,
+    ) -> Result<Vec<u8>> {
+        match &entry.record {
+            Some((dialect, record)) if *dialect == self.loaded.dialect => {
+                raw::placed(*dialect, record, id, parent, millis)
+            }
+            _ => Err(Error::InvalidEntry("the session is another agent's now".into())),
+        }
+    }
+
     /// Adds rows for entries that were just written at `start`; the ids of others' that came along.
     pub(super) fn take_in(
         &mut self,
@@ -134,9 +157,10 @@ impl State {
         start: u64,
     ) -> Result<Vec<EntryId>> {
         let fenced = self.loaded.is_torn();
-        if start != self.loaded.seen || fenced {
-            // A writer that takes no lock was faster, or the unterminated last line got its newline and
-            // may mean something else now: read what is there.
+        let is_raw = entries.iter().any(|entry| entry.record.is_some());
+        if start != self.loaded.seen || fenced || is_raw {
+            // A writer that takes no lock was faster, the unterminated last line got its newline and may
+            // mean something else now, or records were not made here: read what is there.
             let mut others = if fenced { self.reload()? } else { self.catch_up()? };
             others.retain(|id| !batch.ids.contains(id));
             self.leaf = batch.leaf.clone();

@@ -6,6 +6,7 @@ use super::commit::{Append, Flusher, Truncated};
 use super::listen::Writer;
 use super::options::{Durability, LeafMoves};
 use super::state::{Backing, Expect, Written};
+use crate::dialect::raw;
 use crate::entry::{Kind, NewEntry};
 use crate::error::{Error, Result};
 use crate::id::EntryId;
@@ -48,6 +49,43 @@ impl Session {
     /// ```
     pub fn append_following(&self, entries: &[NewEntry]) -> Result<Vec<EntryId>> {
         self.write(entries, Expect::LogLeaf)
+    }
+
+    /// Appends a record in the shape that the session's own agent gives it, byte for byte. Returns its id.
+    ///
+    /// `record` is one JSON object. The session adds the id, the parent (the leaf) and the time, if the
+    /// record does not have them, by the names and in the form that the agent uses. The entry is then
+    /// read as every record of that agent is.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Error::InvalidEntry`] if the agent would read the record as no entry, or as damage;
+    /// with [`Error::DuplicateEntry`] if its id is taken; with [`Error::UnknownEntry`] if there is no such
+    /// parent or target.
+    ///
+    /// ```
+    /// use treering::session::NewSession;
+    /// use treering::{Dialect, Session};
+    /// let new = NewSession::new().dialect(Dialect::Chimera);
+    /// let session = Session::in_memory_with("/project", new)?;
+    /// let record = r#"{"type":"message","message":{"role":"user","content":"hello"},"mood":"good"}"#;
+    /// let id = session.append_record(record)?;
+    /// assert_eq!(session.context()?.messages.len(), 1);
+    /// assert_eq!(session.leaf(), Some(id));
+    /// assert!(session.append_record(r#"{"type":"header","version":1}"#).is_err());
+    /// # Ok::<(), treering::Error>(())
+    /// ```
+    pub fn append_record(&self, record: impl AsRef<[u8]>) -> Result<EntryId> {
+        let mut ids = self.append_records(&[record])?;
+        ids.pop().ok_or_else(|| Error::InvalidEntry("nothing to append".into()))
+    }
+
+    /// Appends [records](Session::append_record) one after the other, in one write: all of them or none.
+    pub fn append_records(&self, records: &[impl AsRef<[u8]>]) -> Result<Vec<EntryId>> {
+        let dialect = self.dialect();
+        let entries = records.iter().map(|record| raw::entry(dialect, record.as_ref()));
+        let entries: Vec<NewEntry> = entries.collect::<Result<_>>()?;
+        self.write(&entries, Expect::Nothing)
     }
 
     /// Appends to `leaf`, provided that it is still the active leaf of the file.

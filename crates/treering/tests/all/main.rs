@@ -42,6 +42,7 @@ mod operations;
 mod picks;
 mod processes;
 mod providers;
+mod raw_records;
 mod relocate;
 mod replacing;
 mod samples;

@@ -1,0 +1,126 @@
+//! Records that a caller brings in the shape of an agent's own, to be written as they are.
+//!
+//! The session adds only the members that place a record (id, parent, time) and that it does not have.
+//! The line is read again before it is written: it must be one entry, at its place.
+
+use super::split::{What, split};
+use super::{Codec, Dialect, Facts};
+use crate::entry::head::{Head, MAX_ID};
+use crate::entry::{NewEntry, Parent};
+use crate::error::{Error, Result};
+use crate::id::EntryId;
+use crate::json::{self, with_head_member};
+
+/// Returns the entry that a record of a dialect is.
+///
+/// # Errors
+///
+/// Fails with [`Error::InvalidEntry`] if the record is not one whole entry, or if a member that places
+/// it is none that can.
+pub(crate) fn entry(dialect: Dialect, record: &[u8]) -> Result<NewEntry> {
+    let (codec, facts) = (dialect.codec(), dialect.facts());
+    if !facts.is_writable {
+        return Err(Error::ReadOnlyDialect(dialect));
+    }
+    let mut record = record.trim_ascii().to_vec();
+    // A raw line break outside a string is white space in JSON, and the end of a record here.
+    for byte in record.iter_mut().filter(|byte| matches!(byte, b'\n' | b'\r')) {
+        *byte = b' ';
+    }
+    let masked = facts.json.masked(&record);
+    let head = only_entry(&masked, codec).map_err(|why| refused(dialect, why))?;
+    let keys = &facts.keys;
+    let mut entry = codec.decode(&facts.json.standard(&record)).entry;
+    entry.role = head.role;
+    entry.id = match json::get(&masked, keys.id) {
+        None => None,
+        Some(literal) => match json::string(literal) {
+            Some(id) if (1..=MAX_ID).contains(&id.len()) => Some(EntryId::from(&*id)),
+            _ => return Err(refused(dialect, &format!("{:?} is not a name", keys.id))),
+        },
+    };
+    entry.parent = match json::get(&masked, keys.parent) {
+        None => Parent::Leaf,
+        Some(b"null") => Parent::Root,
+        Some(literal) => match json::string(literal) {
+            Some(parent) if !parent.is_empty() => Parent::Entry(EntryId::from(&*parent)),
+            _ => return Err(refused(dialect, &format!("{:?} is not an id", keys.parent))),
+        },
+    };
+    entry.timestamp = match (json::get(&masked, keys.time), head.time) {
+        (None, _) => None,
+        (Some(_), Some(millis)) => Some(json::quoted(&crate::time::format(millis))),
+        (Some(_), None) => {
+            return Err(refused(dialect, &format!("{:?} is not a time", keys.time)));
+        }
+    };
+    drop(masked);
+    entry.record = Some((dialect, record));
+    Ok(entry)
+}
+
+/// Returns the line of a record at its place: with the members that it lacks, without a newline.
+///
+/// # Errors
+///
+/// Fails with [`Error::InvalidEntry`] if the line does not read as this entry at this place.
+pub(crate) fn placed(
+    dialect: Dialect,
+    record: &[u8],
+    id: &EntryId,
+    parent: Option<&EntryId>,
+    millis: i64,
+) -> Result<Vec<u8>> {
+    let facts = dialect.facts();
+    let mut line = record.to_vec();
+    // The last one is put next to the type.
+    add_time(facts, millis, &mut line);
+    let states_parent = json::get(&facts.json.masked(&line), facts.keys.parent).is_some();
+    match parent {
+        _ if states_parent => {}
+        None if facts.omits_null_parent => {}
+        None => line = with_head_member(&line, facts.keys.parent, b"null"),
+        Some(parent) => {
+            line = with_head_member(&line, facts.keys.parent, &json::quoted(parent.as_str()));
+        }
+    }
+    if json::get(&facts.json.masked(&line), facts.keys.id).is_none() {
+        line = with_head_member(&line, facts.keys.id, &json::quoted(id.as_str()));
+    }
+    let masked = facts.json.masked(&line);
+    let head = only_entry(&masked, dialect.codec()).map_err(|why| refused(dialect, why))?;
+    let is_here = head.id.is_some_and(|name| name.text == id.as_str())
+        && head.parent.as_ref().map(|name| &*name.text) == parent.map(EntryId::as_str);
+    if !is_here {
+        return Err(refused(dialect, "it would be read at another place"));
+    }
+    drop(masked);
+    Ok(line)
+}
+
+fn add_time(facts: &Facts, millis: i64, line: &mut Vec<u8>) {
+    if json::get(&facts.json.masked(line), facts.keys.time).is_none() {
+        *line = with_head_member(line, facts.keys.time, &facts.time.literal(millis));
+    }
+}
+
+/// Returns the head of a line that is one whole entry and nothing else.
+fn only_entry<'a>(line: &'a [u8], codec: &dyn Codec) -> Result<Head<'a>, &'static str> {
+    let (mut found, mut count) = (None, 0);
+    split(line, codec, |segment| {
+        count += 1;
+        found = Some(segment.what);
+    });
+    match found {
+        Some(What::Entry(head)) if count == 1 => Ok(head),
+        Some(What::Header | What::HeaderNode(_)) if count == 1 => {
+            Err("it is the header of a session")
+        }
+        Some(What::Side) if count == 1 => Err("it is no entry of the tree"),
+        _ => Err("it is not one whole JSON object"),
+    }
+}
+
+fn refused(dialect: Dialect, why: &str) -> Error {
+    Error::InvalidEntry(format!("not a record of {dialect} that can be appended: {why}"))
+}

@@ -1,0 +1,147 @@
+//! Records that are appended in an agent's own shape.
+
+use serde_json::Value;
+use treering::convert::{ConvertOptions, convert};
+use treering::session::{Change, NewSession, Writer};
+use treering::{CreateOptions, Dialect, Error, Message, Session};
+use treering_testkit::generate::{Plan, session_bytes};
+
+const WRITABLE: [Dialect; 6] =
+    [Dialect::Pi, Dialect::Uuid, Dialect::Omp, Dialect::Chimera, Dialect::Operator, Dialect::Tau];
+
+fn in_memory(dialect: Dialect) -> Session {
+    Session::in_memory_with("/p", NewSession::new().dialect(dialect)).unwrap()
+}
+
+/// Returns a user's message as each agent writes it, without the members that place it.
+fn hello(dialect: Dialect) -> &'static str {
+    match dialect {
+        Dialect::Operator | Dialect::Tau => {
+            r#"{"type":"message","message":{"role":"user","content":[{"type":"text","text":"hello"}]}}"#
+        }
+        _ => r#"{"type":"message","message":{"role":"user","content":"hello"}}"#,
+    }
+}
+
+#[test]
+fn the_session_places_a_record() {
+    for dialect in WRITABLE {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("s.jsonl");
+        let options = CreateOptions::new().dialect(dialect);
+        let session = Session::create_at(&path, "/p", options).unwrap();
+        let first = session.append_record(hello(dialect)).unwrap();
+        let second = session.append(Message::assistant("acme", "m", "hi")).unwrap();
+        session.branch(&first).unwrap();
+        let third = session.append_record(hello(dialect)).unwrap();
+        assert_eq!(session.leaf(), Some(third.clone()), "{dialect}");
+        for session in [session, Session::open(&path).unwrap()] {
+            let said = session.tree();
+            let said = said.conversation();
+            assert_eq!(session.dialect(), dialect);
+            assert_eq!(said.children(&first).unwrap(), [second.clone(), third.clone()]);
+            assert_eq!(session.context().unwrap().messages.len(), 2, "{dialect}");
+            assert_eq!(session.entry(&third).unwrap().message().unwrap().text(), "hello");
+            assert!(session.entry(&third).unwrap().time().is_some(), "{dialect}");
+            assert!(session.findings().unwrap().is_empty(), "{dialect}");
+        }
+    }
+}
+
+#[test]
+fn listeners_hear_of_records() {
+    let session = in_memory(Dialect::Tau);
+    let (tell, told) = std::sync::mpsc::channel();
+    let _listening = session.on_change(move |change: &Change| tell.send(change.clone()).unwrap());
+    let id = session.append_record(hello(Dialect::Tau)).unwrap();
+    let change = told.recv().unwrap();
+    assert_eq!((change.writer, change.entries), (Writer::This, vec![id]));
+}
+
+/// Records of generated sessions, as each agent writes them, give the same session when they are
+/// appended one by one, and the same bytes.
+#[test]
+fn records_read_back_as_they_were() {
+    for dialect in WRITABLE {
+        for seed in 0..6 {
+            let dir = tempfile::tempdir().unwrap();
+            let at = |name: &str| dir.path().join(name);
+            let (bytes, _) = session_bytes(&Plan::entries(seed, 60));
+            std::fs::write(at("pi"), bytes).unwrap();
+            let source = match dialect {
+                Dialect::Pi => at("pi"),
+                _ => {
+                    convert(at("pi"), at("there"), dialect, &ConvertOptions::new()).unwrap();
+                    at("there")
+                }
+            };
+            let theirs = Session::open(&source).unwrap();
+            let lines = std::fs::read(&source).unwrap();
+            let lines = lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+            // The same id, because roots may hang on the header.
+            let new = NewSession::new().dialect(dialect).id(theirs.id());
+            let ours = Session::in_memory_with("/p", new).unwrap();
+            let (mut appended, mut refused) = (0, 0);
+            for line in lines {
+                match ours.append_record(line) {
+                    Ok(id) => {
+                        appended += 1;
+                        let (a, b) = (ours.entry(&id).unwrap(), theirs.entry(&id).unwrap());
+                        let json = |raw: &[u8]| serde_json::from_slice::<Value>(raw).unwrap();
+                        assert_eq!(json(a.raw()), json(b.raw()), "{dialect} {seed}: {id}");
+                    }
+                    Err(Error::InvalidEntry(_)) => refused += 1,
+                    Err(error) => panic!("{dialect} {seed}: {error}"),
+                }
+            }
+            assert!(appended >= 50 && refused <= 2, "{dialect} {seed}: {appended}, {refused}");
+            let said = |session: &Session| session.context().unwrap().messages;
+            assert_eq!(said(&ours), said(&theirs), "{dialect} {seed}");
+        }
+    }
+}
+
+#[test]
+fn what_is_no_entry_is_refused_and_nothing_is_written() {
+    for dialect in WRITABLE {
+        let session = in_memory(dialect);
+        let id = session.append_record(hello(dialect)).unwrap();
+        let before = session.tree().len();
+        let header = String::from_utf8(session.header().raw().to_vec()).unwrap();
+        let keys = match dialect {
+            Dialect::Uuid => ("uuid", "parentUuid"),
+            Dialect::Chimera | Dialect::Operator | Dialect::Tau => ("id", "parent_id"),
+            _ => ("id", "parentId"),
+        };
+        let with = |key: &str, value: &str| {
+            hello(dialect).replacen('{', &format!("{{\"{key}\":{value},"), 1)
+        };
+        let torn = &hello(dialect)[..40];
+        let two = format!("{}{}", hello(dialect), hello(dialect));
+        let refused = [
+            header,
+            torn.to_owned(),
+            two,
+            "[1]".to_owned(),
+            String::new(),
+            with(keys.0, "7"),
+            with(keys.0, "\"\""),
+            with(keys.1, "{}"),
+            with("timestamp", "\"yesterday\""),
+        ];
+        for record in refused {
+            let refused = session.append_record(&record);
+            assert!(
+                matches!(refused, Err(Error::InvalidEntry(_))),
+                "{dialect} {record}: {refused:?}"
+            );
+        }
+        let taken = session.append_record(with(keys.0, &format!("\"{id}\"")));
+        assert!(matches!(taken, Err(Error::DuplicateEntry(_))), "{dialect}: {taken:?}");
+        let nowhere = session.append_record(with(keys.1, "\"gone\""));
+        assert!(matches!(nowhere, Err(Error::UnknownEntry(_))), "{dialect}: {nowhere:?}");
+        let none = session.append_records(&[hello(dialect), "{}}"]);
+        assert!(none.is_err(), "{dialect}");
+        assert_eq!(session.tree().len(), before, "{dialect}");
+    }
+}
