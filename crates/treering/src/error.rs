@@ -128,6 +128,9 @@ pub enum Error {
     /// The session's file was deleted while it was open. Nothing was written.
     #[error("{}: the session's file was deleted", .0.display())]
     Deleted(PathBuf),
+    /// A file has changed since the operation on it was planned. Nothing was written.
+    #[error("{}: the file has changed since the repair was planned; plan it again", .0.display())]
+    OutdatedPlan(PathBuf),
     /// The session's file was replaced by another session while it was open. Nothing was written.
     #[error("{}: the file holds another session now: {:?} instead of {:?}", path.display(), found.as_str(), expected.as_str())]
     Replaced {

@@ -4,7 +4,7 @@
 //! (`session::copy`); one in another dialect is a [conversion](crate::convert). Either is read
 //! again, and must stand at the same entry and give the same context, before its file gets its name.
 
-use crate::convert::{self, Conversion, ConversionReport, Extent};
+use crate::convert::{self, Conversion, Extent};
 use crate::dialect::Dialect;
 use crate::dialect::facts::LeafParent;
 use crate::entry::Kind;
@@ -285,10 +285,10 @@ impl<'a> Fork<'a> {
     /// Makes the fork in memory; it may be stored later.
     fn hold(&self) -> Result<Session> {
         let (mut bytes, conversion) = (Vec::new(), self.conversion()?);
-        let report = self.write_log(conversion.as_ref(), &mut bytes)?;
+        self.write_log(conversion.as_ref(), &mut bytes)?;
         let memory = Arc::new(MemoryJournal::new(bytes));
         let journal = Arc::clone(&memory) as Arc<dyn Journal>;
-        self.prove_log(&journal, conversion.as_ref(), report)?;
+        self.prove_log(&journal, conversion.as_ref())?;
         let backing = match self.target.clone() {
             None => Backing::memory(),
             Some(target) => Backing::Pending { target, creation: self.creation, memory },
@@ -300,37 +300,28 @@ impl<'a> Fork<'a> {
     fn write_journal(&self, target: &dyn CreateJournal) -> Result<Session> {
         let conversion = self.conversion()?;
         let mut out = Scratch::writer().map_err(Error::Storage)?;
-        let report = self.write_log(conversion.as_ref(), &mut out)?;
+        self.write_log(conversion.as_ref(), &mut out)?;
         let scratch = Arc::new(Scratch::of(out).map_err(Error::Storage)?);
         let log = Arc::clone(&scratch) as Arc<dyn Journal>;
-        self.prove_log(&log, conversion.as_ref(), report)?;
+        self.prove_log(&log, conversion.as_ref())?;
         let journal = target.create(&mut scratch.reader())?;
         self.open(Backing::Elsewhere { name: target.name().into() }, journal, self.durability)
     }
 
-    /// Writes the log of the fork. Returns a report if it is a conversion.
-    fn write_log(
-        &self,
-        conversion: Option<&Conversion<'_>>,
-        mut out: impl Write,
-    ) -> Result<Option<ConversionReport>> {
+    /// Writes the log of the fork.
+    fn write_log(&self, conversion: Option<&Conversion<'_>>, mut out: impl Write) -> Result<()> {
         match conversion {
-            Some(conversion) => conversion.write(&mut out).map(Some),
-            None => self.copy(&mut out).map(|()| None).map_err(Error::Storage),
+            Some(conversion) => conversion.write(&mut out).map(drop),
+            None => self.copy(&mut out).map_err(Error::Storage),
         }
     }
 
     /// Fails unless a log is that of the fork.
-    fn prove_log(
-        &self,
-        log: &Arc<dyn Journal>,
-        conversion: Option<&Conversion<'_>>,
-        report: Option<ConversionReport>,
-    ) -> Result<()> {
+    fn prove_log(&self, log: &Arc<dyn Journal>, conversion: Option<&Conversion<'_>>) -> Result<()> {
         let open = || self.open(Backing::memory(), Arc::clone(log), Durability::None);
-        match (conversion, report) {
-            (Some(conversion), Some(mut report)) => conversion.finish(&open, &mut report),
-            _ => self.prove(&open()?),
+        match conversion {
+            Some(conversion) => conversion.finish(&open).map(drop),
+            None => self.prove(&open()?),
         }
     }
 

@@ -9,8 +9,8 @@ use crate::typed::TypedEntry;
 use std::collections::HashSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use treering::convert::{ConversionReport, ConvertOptions, Outcome, convert_session};
-use treering::{Dialect, Position};
+use treering::convert::{ConversionReport, ConvertOptions, Outcome, Outcomes, convert_session};
+use treering::{Dialect, EntryId, Position, Session};
 use treering_redact::Redactor;
 
 /// Write a session as another agent would have written it
@@ -31,6 +31,9 @@ pub(crate) struct Args {
     /// Only the path to this entry (an id or its beginning)
     #[arg(long, value_name = "ID")]
     leaf: Option<TypedEntry>,
+    /// Show what would be carried, adapted and left out; write nothing
+    #[arg(long)]
+    dry_run: bool,
     /// The report as one JSON object
     #[arg(long)]
     json: bool,
@@ -40,31 +43,36 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     let target = args.output.clone().unwrap_or_else(|| beside(&args.file, args.to));
-    let report = match (args.redaction.redactor()?, &args.leaf) {
-        (None, None) => {
-            let session = args.file.open()?;
-            convert_session(&session, &target, args.to, &ConvertOptions::default())?
-        }
-        (None, Some(leaf)) => {
-            let session = args.file.open()?;
-            let options = ConvertOptions::new().path_to(leaf.resolve(&session)?);
-            convert_session(&session, &target, args.to, &options)?
-        }
-        (Some(redactor), _) => redacted(&redactor, args, &target)?,
-    };
-    match args.json {
-        true => write_json(&report, &target, out),
-        false => write(&report, &target, out),
-    }
-}
-
-/// Converts what is left without secrets.
-fn redacted(redactor: &Redactor, args: &Args, target: &Path) -> Result<ConversionReport, Failure> {
-    let session = args.file.open_redacted(Some(redactor))?;
+    let redactor = args.redaction.redactor()?;
+    let session = args.file.open_redacted(redactor.as_ref())?;
     let leaf = args.leaf.as_ref().map(|leaf| leaf.resolve(&session)).transpose()?;
     let mut options = ConvertOptions::new();
     options.path_to = leaf.as_ref().map(Position::from);
-    let report = convert_session(&session, target, args.to, &options)?;
+    if args.dry_run {
+        let plan = session.plan_conversion(args.to, &options)?;
+        let (dialects, outcomes) = ((plan.from(), plan.to()), plan.outcomes());
+        return match args.json {
+            true => write_json(dialects, outcomes, None, &target, out),
+            false => write(dialects, outcomes, None, &target, out),
+        };
+    }
+    let report = convert_session(&session, &target, args.to, &options)?;
+    if let Some(redactor) = redactor {
+        tell_redaction(&redactor, &session, leaf)?;
+    }
+    let (dialects, outcomes) = ((report.from, report.to), &report.outcomes);
+    match args.json {
+        true => write_json(dialects, outcomes, Some(&report), &target, out),
+        false => write(dialects, outcomes, Some(&report), &target, out),
+    }
+}
+
+/// Reports what was replaced in the part of the session that was converted.
+fn tell_redaction(
+    redactor: &Redactor,
+    session: &Session,
+    leaf: Option<EntryId>,
+) -> Result<(), Failure> {
     let mut redaction = redactor.report();
     if let Some(leaf) = leaf {
         let path = session.path_to(leaf)?.map(|entry| Ok(entry?.id().to_string()));
@@ -72,7 +80,7 @@ fn redacted(redactor: &Redactor, args: &Args, target: &Path) -> Result<Conversio
         redaction = redaction.only(|id| path.contains(id));
     }
     redaction::tell(&redaction);
-    Ok(report)
+    Ok(())
 }
 
 /// `name.jsonl` becomes `name.agent.jsonl`.
@@ -83,10 +91,16 @@ fn beside(file: &Path, dialect: Dialect) -> PathBuf {
     file.with_file_name(format!("{stem}.{dialect}.jsonl"))
 }
 
-fn write(report: &ConversionReport, target: &Path, out: &mut Output) -> Result<(), Failure> {
-    let ConversionReport { from, to, verified, ends, .. } = report;
+/// Prints what became of the entries; without a report, what would become of them.
+fn write(
+    (from, to): (Dialect, Dialect),
+    outcomes: &Outcomes,
+    report: Option<&ConversionReport>,
+    target: &Path,
+    out: &mut Output,
+) -> Result<(), Failure> {
     writeln!(out, "{from} → {to}: {}", shell_word(target))?;
-    let items = report.items();
+    let items = outcomes.items();
     let widest = items.iter().map(|(kind, _, _)| kind.chars().count()).max().unwrap_or(0).min(40);
     for (kind, outcome, number) in items {
         let (word, style, why) = match outcome {
@@ -99,24 +113,41 @@ fn write(report: &ConversionReport, target: &Path, out: &mut Output) -> Result<(
         let line = format!("{number:>8}  {word}  {}  {why}", pad(&safe_line(kind), widest));
         writeln!(out, "{}", line.trim_end())?;
     }
-    let read = match verified < ends {
-        true => format!("{verified} of {ends} contexts"),
-        false => count(*verified, "context", "contexts"),
+    let end = match report {
+        None => "dry run: nothing was written".to_owned(),
+        Some(ConversionReport { verified, ends, .. }) => {
+            let read = match verified < ends {
+                true => format!("{verified} of {ends} contexts"),
+                false => count(*verified, "context", "contexts"),
+            };
+            format!("verified by reading the result back: {read} compared, no difference")
+        }
     };
-    let end = format!("verified by reading the result back: {read} compared, no difference");
     let end = out.paint(Style::Dim, &end);
     writeln!(out, "{end}")?;
     Ok(())
 }
 
-fn write_json(report: &ConversionReport, target: &Path, out: &mut Output) -> Result<(), Failure> {
-    let ConversionReport { from, to, verified, ends, .. } = report;
+fn write_json(
+    (from, to): (Dialect, Dialect),
+    outcomes: &Outcomes,
+    report: Option<&ConversionReport>,
+    target: &Path,
+    out: &mut Output,
+) -> Result<(), Failure> {
     write!(out, "{{\"from\":\"{from}\",\"to\":\"{to}\",\"output\":")?;
     out.json_path(target)?;
-    let (carried, adapted, left_out) = (report.carried(), report.adapted(), report.left_out());
+    let (carried, adapted, left_out) =
+        (outcomes.carried(), outcomes.adapted(), outcomes.left_out());
     write!(out, ",\"carried\":{carried},\"adapted\":{adapted},\"leftOut\":{left_out}")?;
-    write!(out, ",\"contexts\":{ends},\"verifiedContexts\":{verified},\"items\":[")?;
-    for (at, (kind, outcome, number)) in report.items().into_iter().enumerate() {
+    match report {
+        None => out.write_all(b",\"dryRun\":true")?,
+        Some(ConversionReport { verified, ends, .. }) => {
+            write!(out, ",\"contexts\":{ends},\"verifiedContexts\":{verified}")?;
+        }
+    }
+    out.write_all(b",\"items\":[")?;
+    for (at, (kind, outcome, number)) in outcomes.items().into_iter().enumerate() {
         out.write_all(if at == 0 { b"{\"kind\":" } else { b",{\"kind\":" })?;
         json_string(out, kind)?;
         let (word, why) = match outcome {

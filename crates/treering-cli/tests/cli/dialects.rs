@@ -17,6 +17,28 @@ fn claude() -> Place {
 }
 
 #[test]
+fn a_dry_run_says_what_a_conversion_would_do() {
+    let place = claude();
+    let files = || std::fs::read_dir(place.path()).unwrap().count();
+    let before = files();
+    let dry = ["convert", "c.jsonl", "--to", "chimera", "--dry-run"];
+    insta::assert_snapshot!(place.run(&dry).ok(), @r"
+    claude-code → chimera: c.chimera.jsonl
+           1  adapted   message (assistant)   the agent sees its text; the rest is kept where only treering reads it
+           1  carried   message (toolResult)
+           2  carried   message (user)
+    dry run: nothing was written
+    ");
+    let plan =
+        &place.run(&["convert", "c.jsonl", "--to", "chimera", "--dry-run", "--json"]).json()[0];
+    assert_eq!(files(), before, "a dry run writes nothing");
+    let done = &place.run(&["convert", "c.jsonl", "--to", "chimera", "--json"]).json()[0];
+    assert_eq!((&plan["items"], &plan["dryRun"]), (&done["items"], &true.into()));
+    let refused = place.run(&["convert", "c.jsonl", "--to", "codex", "--dry-run"]).failed();
+    assert!(refused.contains("codex"), "{refused}");
+}
+
+#[test]
 fn a_conversion_says_what_became_of_everything() {
     let place = claude();
     insta::assert_snapshot!(place.run(&["convert", "c.jsonl", "--to", "chimera"]).ok(), @r"

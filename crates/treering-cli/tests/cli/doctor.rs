@@ -116,6 +116,38 @@ fn a_repair_says_what_it_changed() {
 }
 
 #[test]
+fn a_dry_run_says_what_a_repair_would_change() {
+    let place = broken();
+    let files = || std::fs::read_dir(place.path()).unwrap().count();
+    let before = files();
+    let ran = place.run(&["doctor", "s.jsonl", "--repair", "--dry-run"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{}", ran.stdout);
+    insta::assert_snapshot!(ran.stdout, @"
+    s.jsonl: would be repaired as s.repaired.jsonl
+
+      11 findings would go, 2 would stay
+
+      would split 1 line
+      would move 5 pieces to a file of its own: line 3, 4, 5, 16, 18
+      would link c1 to b1 instead of c1
+      would link c2 to c1 instead of gone
+      would link c6 to c4 instead of c5
+      would give the earlier b1 the id 1f393d64
+    dry run: nothing was written
+    ");
+    let plan = &place.run(&["doctor", "s.jsonl", "--repair", "--dry-run", "--json"]).json()[0];
+    assert_eq!((&plan["dryRun"], &plan["output"]), (&json!(true), &json!("s.repaired.jsonl")));
+    assert_eq!(files(), before, "a dry run writes nothing");
+    let done = &place.run(&["doctor", "s.jsonl", "--repair", "--json"]).json()[0];
+    for key in ["before", "relinked", "renamed", "named", "copies", "split", "rejected", "upgraded"]
+    {
+        assert_eq!(plan[key], done[key], "{key}");
+    }
+    let nothing = place.run(&["doctor", "s.repaired.jsonl", "--repair", "--dry-run"]).ok();
+    assert_eq!(nothing, "s.repaired.jsonl: nothing to repair\n");
+}
+
+#[test]
 fn a_repair_for_programs_and_elsewhere() {
     let place = broken();
     let report =

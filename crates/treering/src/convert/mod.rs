@@ -1,7 +1,8 @@
 //! Converts a session of one agent to a session of another.
 //!
-//! Every entry is brought into treering's shape and from there into the target's (`plan` says which
-//! entry stands where, [`write`] writes them). The report says per kind what was carried exactly, what
+//! [`Session::plan_conversion`] says what a conversion would do, [`ConversionPlan::apply`] does it;
+//! [`convert`] does both at once. Every entry is brought into treering's shape and from there into the
+//! target's (`plan` says which entry stands where, [`write`] writes them). The report says per kind what was carried exactly, what
 //! had to be adapted, and what was left out and why. Nothing is claimed that was not checked: the
 //! result is read again by the target's rules, and must give the same contexts (`verify`) before it
 //! gets its name.
@@ -12,7 +13,7 @@ mod verify;
 mod write;
 
 pub use crate::dialect::export::Outcome;
-pub use report::ConversionReport;
+pub use report::{ConversionReport, Outcomes};
 pub(crate) use write::Conversion;
 
 use crate::dialect::Dialect;
@@ -64,7 +65,7 @@ impl ConvertOptions {
 /// session.append(Message::user("hello"))?;
 ///
 /// let report = treering::convert::convert(&from, &to, Dialect::Chimera, &ConvertOptions::default())?;
-/// assert_eq!(report.left_out(), 0);
+/// assert_eq!(report.outcomes.left_out(), 0);
 /// assert_eq!(Session::open(&to)?.context()?.messages.len(), 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -88,22 +89,101 @@ pub fn convert_session(
 ) -> Result<ConversionReport> {
     let target = target.as_ref();
     check(target, dialect)?;
-    let leaf = session.entry_at(options.path_to.as_ref().unwrap_or(&Position::Leaf))?;
-    let extent = if options.path_to.is_some() { Extent::Path } else { Extent::Whole };
-    let conversion = Conversion::new(session, extent, leaf.as_ref(), session.header(), dialect)?;
-    write_new(target, &conversion)
+    write_new(target, &session.conversion(dialect, options)?)
+}
+
+/// A planned conversion: what would become of every kind of entry. Nothing is written until it is
+/// [applied](ConversionPlan::apply).
+///
+/// ```
+/// use treering::convert::{ConvertOptions, Outcome};
+/// use treering::{Dialect, Message, NewEntry, Session};
+/// # let dir = tempfile::tempdir()?;
+/// let session = Session::in_memory("/project");
+/// session.append(Message::user("hello"))?;
+/// session.append(NewEntry::session_info("Greeting"))?;
+///
+/// let plan = session.plan_conversion(Dialect::Chimera, &ConvertOptions::new())?;
+/// assert_eq!((plan.from(), plan.to()), (Dialect::Pi, Dialect::Chimera));
+/// assert!(plan.outcomes().items().contains(&("message (user)", Outcome::Carried, 1)));
+/// assert_eq!(plan.outcomes().left_out(), 0);
+///
+/// let report = plan.apply(dir.path().join("chimera.jsonl"))?;
+/// assert_eq!(&report.outcomes, plan.outcomes());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct ConversionPlan<'a> {
+    conversion: Conversion<'a>,
+    outcomes: Outcomes,
+}
+
+impl ConversionPlan<'_> {
+    /// Returns the dialect of the source.
+    pub fn from(&self) -> Dialect {
+        self.conversion.dialects().0
+    }
+
+    /// Returns the dialect of the result.
+    pub fn to(&self) -> Dialect {
+        self.conversion.dialects().1
+    }
+
+    /// Returns what would become of each kind of entry.
+    pub fn outcomes(&self) -> &Outcomes {
+        &self.outcomes
+    }
+
+    /// Writes the session as it was when the conversion was planned to the new file `target`.
+    ///
+    /// # Errors
+    ///
+    /// Fails and writes nothing if `target` exists, or if the result, read by the rules of its agent,
+    /// does not give the same contexts.
+    pub fn apply(&self, target: impl AsRef<Path>) -> Result<ConversionReport> {
+        let target = target.as_ref();
+        check(target, self.to())?;
+        write_new(target, &self.conversion)
+    }
+}
+
+impl Session {
+    /// Plans to write this session, or the path to one position, as another agent would have written
+    /// it. Every entry is converted, and nothing is written.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Error::ReadOnlyDialect`] if treering writes no sessions of that agent.
+    pub fn plan_conversion(
+        &self,
+        dialect: Dialect,
+        options: &ConvertOptions,
+    ) -> Result<ConversionPlan<'_>> {
+        check_dialect(dialect)?;
+        let conversion = self.conversion(dialect, options)?;
+        let outcomes = conversion.write(&mut io::sink())?;
+        Ok(ConversionPlan { conversion, outcomes })
+    }
+
+    fn conversion(&self, dialect: Dialect, options: &ConvertOptions) -> Result<Conversion<'_>> {
+        let leaf = self.entry_at(options.path_to.as_ref().unwrap_or(&Position::Leaf))?;
+        let extent = if options.path_to.is_some() { Extent::Path } else { Extent::Whole };
+        Conversion::new(self, extent, leaf.as_ref(), self.header(), dialect)
+    }
 }
 
 /// Writes a conversion to a new file, which gets its name after it was proven.
 pub(crate) fn write_new(target: &Path, conversion: &Conversion<'_>) -> Result<ConversionReport> {
     let new = NewFile::beside(target).map_err(Error::io(target, "write"))?;
     let mut out = io::BufWriter::with_capacity(1 << 20, new);
-    let mut report = conversion.write(&mut out)?;
+    let outcomes = conversion.write(&mut out)?;
     let new = out.into_inner().map_err(io::IntoInnerError::into_error);
     let new = new.map_err(Error::io(target, "write"))?;
-    conversion.finish(&|| Session::open(new.path()), &mut report)?;
+    let verified = conversion.finish(&|| Session::open(new.path()))?;
     new.publish().map_err(Error::creating(target, "write"))?;
-    Ok(report)
+    let (from, to) = conversion.dialects();
+    let (verified, ends) = (verified.compared, verified.ends);
+    Ok(ConversionReport { from, to, outcomes, verified, ends })
 }
 
 /// Whether there can be a result, before anything is read.
@@ -111,6 +191,11 @@ fn check(target: &Path, dialect: Dialect) -> Result<()> {
     if fs::exists(target) {
         return Err(Error::AlreadyExists(target.to_owned()));
     }
+    check_dialect(dialect)
+}
+
+/// Fails if treering writes no sessions of this dialect.
+fn check_dialect(dialect: Dialect) -> Result<()> {
     let facts = dialect.facts();
     if !facts.is_writable && facts.export.is_none() {
         return Err(Error::ReadOnlyDialect(dialect));

@@ -22,9 +22,9 @@ pub(super) enum Dropped {
     Summarized,
 }
 
-/// The rows to write, and what stands for those that are not.
+/// The place of every entry in the result: the rows to write, and what stands for those that are not.
 #[derive(Debug)]
-pub(super) struct ConversionPlan {
+pub(super) struct Placement {
     pub rows: Vec<Row>,
     dropped: HashMap<Row, Dropped>,
     /// The further parts of a message.
@@ -39,7 +39,7 @@ pub(super) struct ConversionPlan {
     skips_leaves: bool,
 }
 
-impl ConversionPlan {
+impl Placement {
     pub(super) fn new(
         view: &Snapshot,
         rows: Vec<Row>,
@@ -48,7 +48,7 @@ impl ConversionPlan {
         target: Dialect,
     ) -> Result<Self> {
         let tree = view.tree();
-        let mut plan = ConversionPlan {
+        let mut plan = Placement {
             rows,
             dropped: HashMap::new(),
             parts: HashMap::new(),
@@ -269,7 +269,7 @@ pub(super) fn extra_id(id: &str, number: usize) -> String {
 }
 
 /// Fields with the ids in them replaced where they must be.
-pub(super) fn with_references(plan: &ConversionPlan, tree: &Tree, mut entry: NewEntry) -> NewEntry {
+pub(super) fn with_references(plan: &Placement, tree: &Tree, mut entry: NewEntry) -> NewEntry {
     if matches!(entry.kind(), Kind::Message | Kind::Custom | Kind::Other) {
         return entry;
     }

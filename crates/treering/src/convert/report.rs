@@ -1,10 +1,10 @@
-//! The report of a conversion.
+//! The outcome of a conversion, for every kind of entry.
 
 use crate::dialect::Dialect;
 use crate::dialect::export::Outcome;
 use std::collections::BTreeMap;
 
-/// The report of a conversion: what became of each kind of entry.
+/// The report of a conversion.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ConversionReport {
@@ -12,11 +12,18 @@ pub struct ConversionReport {
     pub from: Dialect,
     /// The dialect of the result.
     pub to: Dialect,
+    /// The outcome for each kind of entry.
+    pub outcomes: Outcomes,
     /// The number of contexts that were read again and compared: at the active leaf and at ends of
     /// branches. All of them are the same.
     pub verified: usize,
     /// The number of ends of branches, the active leaf among them.
     pub ends: usize,
+}
+
+/// The entries of a session that a conversion carries, adapts and leaves out, by kind.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Outcomes {
     items: BTreeMap<String, Kinds>,
 }
 
@@ -27,11 +34,7 @@ struct Kinds {
     left_out: BTreeMap<&'static str, usize>,
 }
 
-impl ConversionReport {
-    pub(super) fn new(from: Dialect, to: Dialect) -> Self {
-        ConversionReport { from, to, verified: 0, ends: 0, items: BTreeMap::new() }
-    }
-
+impl Outcomes {
     pub(crate) fn note(&mut self, kind: &str, outcome: Outcome) {
         let kinds = match self.items.get_mut(kind) {
             Some(kinds) => kinds,

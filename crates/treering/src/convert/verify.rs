@@ -1,6 +1,6 @@
 //! Reads the result of a conversion by the target's own rules and compares it with the source.
 
-use super::plan::ConversionPlan;
+use super::plan::Placement;
 use crate::context::{Context, Projection};
 use crate::dialect::facts::NameRule;
 use crate::dialect::{Dialect, embed};
@@ -21,7 +21,7 @@ const ENOUGH: usize = 1 << 20;
 
 /// The contexts that were compared, and those that there are.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Verified {
+pub(crate) struct Verified {
     pub compared: usize,
     pub ends: usize,
 }
@@ -35,7 +35,7 @@ pub(super) struct Verified {
 /// Fails with [`Error::Unfaithful`] at the first difference.
 pub(super) fn contexts(
     source: &Session,
-    plan: &ConversionPlan,
+    plan: &Placement,
     view: &Snapshot,
     leaf: Option<Row>,
     result: &Session,

@@ -1,8 +1,9 @@
 //! Writes the entries of a plan, and makes the result stand where the source stood.
 
-use super::plan::{ConversionPlan, Dropped, extra_id, with_references};
-use super::report::ConversionReport;
-use super::{Extent, verify};
+use super::Extent;
+use super::plan::{Dropped, Placement, extra_id, with_references};
+use super::report::Outcomes;
+use super::verify::{self, Verified};
 use crate::context::ModelCache;
 use crate::dialect::export::{Item, Outcome, Source, name_of};
 use crate::dialect::facts::{LeafParent, NameRule, ResetForm};
@@ -25,7 +26,7 @@ use std::io::Write;
 pub(crate) struct Conversion<'a> {
     source: &'a Session,
     view: Snapshot,
-    plan: ConversionPlan,
+    plan: Placement,
     /// The row that becomes the active leaf.
     leaf: Option<Row>,
     header: Header,
@@ -49,13 +50,18 @@ impl<'a> Conversion<'a> {
             (Extent::Path, None) => Vec::new(),
             (Extent::Whole, _) => tree.live().collect(),
         };
-        let plan = ConversionPlan::new(&view, rows, header_row, leaf, dialect)?;
+        let plan = Placement::new(&view, rows, header_row, leaf, dialect)?;
         Ok(Conversion { source, view, plan, leaf, header, dialect })
     }
 
-    /// Writes the entries.
-    pub(crate) fn write(&self, mut out: &mut dyn Write) -> Result<ConversionReport> {
-        let mut report = ConversionReport::new(self.source.dialect(), self.dialect);
+    /// Returns the dialects of the source and of the result.
+    pub(super) fn dialects(&self) -> (Dialect, Dialect) {
+        (self.source.dialect(), self.dialect)
+    }
+
+    /// Writes the entries, and returns what became of them.
+    pub(crate) fn write(&self, mut out: &mut dyn Write) -> Result<Outcomes> {
+        let mut report = Outcomes::default();
         let Conversion { view, plan, header, .. } = self;
         let models = RefCell::default();
         let writer = Writer { view, plan, header, dialect: self.dialect, models };
@@ -72,20 +78,14 @@ impl<'a> Conversion<'a> {
     }
 
     /// Gives what was written its name and its leaf, and compares it with the source. `open` opens it.
-    pub(crate) fn finish(
-        &self,
-        open: &dyn Fn() -> Result<Session>,
-        report: &mut ConversionReport,
-    ) -> Result<()> {
+    pub(crate) fn finish(&self, open: &dyn Fn() -> Result<Session>) -> Result<Verified> {
         let tree = self.view.tree();
         if self.dialect.facts().export.is_none() {
             let leaf = self.leaf.and_then(|row| self.plan.stand_in(tree, row));
             settle(open, &self.labels()?, self.source.name(), leaf.as_deref())?;
         }
         let Conversion { source, view, plan, leaf, dialect, .. } = self;
-        let verified = verify::contexts(source, plan, view, *leaf, &open()?, *dialect)?;
-        (report.verified, report.ends) = (verified.compared, verified.ends);
-        Ok(())
+        verify::contexts(source, plan, view, *leaf, &open()?, *dialect)
     }
 }
 
@@ -139,7 +139,7 @@ fn settle(
 #[derive(Debug)]
 pub(crate) struct Writer<'a> {
     pub(super) view: &'a Snapshot,
-    pub(super) plan: &'a ConversionPlan,
+    pub(super) plan: &'a Placement,
     pub(super) header: &'a Header,
     pub(super) dialect: Dialect,
     models: RefCell<ModelCache>,
@@ -216,7 +216,7 @@ impl Writer<'_> {
         self.header.created().unwrap_or_else(crate::time::now)
     }
 
-    fn entries(&self, out: &mut impl Write, report: &mut ConversionReport) -> Result<()> {
+    fn entries(&self, out: &mut impl Write, report: &mut Outcomes) -> Result<()> {
         let codec = self.dialect.codec();
         let created = self.created();
         let parent_session = self.header.parent_session.as_deref();
@@ -249,7 +249,7 @@ impl Writer<'_> {
     }
 
     /// Reports the rows that no entry is written for.
-    fn report_dropped(&self, report: &mut ConversionReport) {
+    fn report_dropped(&self, report: &mut Outcomes) {
         for &row in &self.plan.rows {
             match self.plan.dropped(row) {
                 Some(Dropped::Summarized) => {

@@ -2,9 +2,10 @@
 //!
 //! [`examine`] reads every byte and writes nothing. It reports the findings of loading, those of a
 //! look at every line (`survey`) and every entry (`entries`, `tools`), and how much of
-//! the history broken links keep from the active leaf (`history`). [`repair`] makes a copy in
-//! which nothing that can be read is lost and every link holds: `plan` decides, [`write`] copies,
-//! and the copy is read again before it is reported as good.
+//! the history broken links keep from the active leaf (`history`). [`plan_repair`] decides what a repair
+//! changes (`plan`), and [`RepairPlan::apply`] makes a copy in which nothing that can be read is lost and
+//! every link holds: [`write`] copies, and the copy is read again before it is reported as good.
+//! [`repair`] does both at once.
 //!
 //! Both work on every dialect, through its codec.
 
@@ -19,7 +20,10 @@ mod tools;
 mod write;
 
 pub use history::Reachability;
-pub use repair::{Relinked, Renamed, Repair, RepairOptions, RepairTo, repair};
+pub use repair::{
+    Relinked, Renamed, Repair, RepairChanges, RepairOptions, RepairPlan, RepairTo, plan_repair,
+    repair,
+};
 
 use crate::dialect::Dialect;
 use crate::error::{Error, Result};

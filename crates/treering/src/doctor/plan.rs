@@ -19,8 +19,9 @@ use crate::snapshot::{Bodies, Snapshot};
 use crate::tree::{NONE, Node, Row, Shape};
 use std::collections::{HashMap, HashSet};
 
+/// The edits that make a repaired log of a log, by row and line.
 #[derive(Debug, Default)]
-pub(super) struct RepairPlan {
+pub(super) struct RepairEdits {
     /// The rows that stay.
     pub keep: Vec<bool>,
     /// Every row's parent in the repaired log.
@@ -44,10 +45,10 @@ pub(super) struct RepairPlan {
     pub upgrades: bool,
 }
 
-impl RepairPlan {
+impl RepairEdits {
     pub(super) fn make(journal: &dyn Journal, view: &Snapshot, loaded: &Loaded) -> Result<Self> {
         let rows = loaded.tree.row_count();
-        let mut plan = RepairPlan { keep: vec![false; rows], ..RepairPlan::default() };
+        let mut plan = RepairEdits { keep: vec![false; rows], ..RepairEdits::default() };
         plan.moves_header = is_header_misplaced(loaded);
         let header = loaded.header.as_ref().filter(|_| !loaded.header_span.is_empty());
         plan.names_header = header.is_some_and(|header| header.own_id().is_empty());
@@ -163,7 +164,7 @@ fn record(view: &Snapshot, row: Row) -> Result<Vec<u8>> {
 
 /// The parents of the rows that stay.
 struct Links<'a> {
-    plan: &'a RepairPlan,
+    plan: &'a RepairEdits,
     view: &'a Snapshot,
     parents: Vec<Row>,
     /// Whether the parent is another than the file says.
@@ -178,7 +179,7 @@ struct Linked {
 }
 
 impl<'a> Links<'a> {
-    fn new(plan: &'a RepairPlan, view: &'a Snapshot, loaded: &Loaded) -> Result<Self> {
+    fn new(plan: &'a RepairEdits, view: &'a Snapshot, loaded: &Loaded) -> Result<Self> {
         let tree = view.tree();
         let rows = tree.row_count();
         let (parents, changed) = (vec![NONE; rows], vec![false; rows]);

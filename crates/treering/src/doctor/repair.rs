@@ -5,7 +5,7 @@
 //! could be read in the old one.
 
 use super::history::{self, Reachability};
-use super::plan::{RepairPlan, is_mere_list};
+use super::plan::{RepairEdits, is_mere_list};
 use super::survey::PartKind;
 use super::{findings, write};
 use crate::dialect::Dialect;
@@ -17,7 +17,7 @@ use crate::id::EntryId;
 use crate::json;
 use crate::load::Loaded;
 use crate::log::{
-    FileJournal, Journal, JournalError, TailCopier, check_replaceable, free, lock, replace,
+    FileJournal, Journal, JournalError, Locked, TailCopier, check_replaceable, free, lock, replace,
     whole_lines,
 };
 use crate::session::{Session, storage};
@@ -82,6 +82,30 @@ pub struct Renamed {
     pub from: EntryId,
 }
 
+/// The changes that a repair makes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RepairChanges {
+    /// Entries with another parent.
+    pub relinked: Vec<Relinked>,
+    /// Entries with another id.
+    pub renamed: Vec<Renamed>,
+    /// Entries that had no id and got the one they were shown under.
+    pub named: Vec<EntryId>,
+    /// Exact copies of later lines that were left out.
+    pub copies: usize,
+    /// Lines that were split.
+    pub split: usize,
+    /// The lines of pieces that cannot be entries.
+    pub rejected: Vec<u64>,
+    /// Whether the header was put first.
+    pub moved_header: bool,
+    /// Whether the header got the id that the session is known by.
+    pub named_header: bool,
+    /// Whether the session was brought to the current version.
+    pub upgraded: bool,
+}
+
 /// The report of a repair.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -102,22 +126,8 @@ pub struct Repair {
     pub after: Reachability,
     /// The number of branches that have more above their ends than before, or were invisible.
     pub contexts_gained: usize,
-    /// Entries with another parent.
-    pub relinked: Vec<Relinked>,
-    /// Entries with another id.
-    pub renamed: Vec<Renamed>,
-    /// Entries that had no id and got the one they were shown under.
-    pub named: Vec<EntryId>,
-    /// Exact copies of later lines that were left out.
-    pub copies: usize,
-    /// Lines that were split.
-    pub split: usize,
-    /// The lines of pieces that cannot be entries.
-    pub rejected: Vec<u64>,
-    /// Whether the header was put first.
-    pub moved_header: bool,
-    /// Whether the session was brought to the current version.
-    pub upgraded: bool,
+    /// The changes.
+    pub changes: RepairChanges,
     /// The findings for which a repair has no rule.
     pub remaining: Vec<Finding>,
 }
@@ -160,7 +170,7 @@ const REPAIRED: [&str; 13] = [
 /// # ))?;
 /// let repair = treering::doctor::repair(&path, Default::default())?;
 /// assert_eq!((repair.before.messages, repair.after.messages), (1, 2));
-/// assert_eq!(repair.relinked[0].to.as_ref().unwrap(), "a");
+/// assert_eq!(repair.changes.relinked[0].to.as_ref().unwrap(), "a");
 /// let repaired = repair.output.unwrap();
 /// assert_eq!(repaired, dir.path().join("s.repaired.jsonl"));
 /// assert!(treering::doctor::examine(&repaired)?.is_healthy());
@@ -170,26 +180,63 @@ const REPAIRED: [&str; 13] = [
 pub fn repair(path: impl AsRef<Path>, options: RepairOptions) -> Result<Repair> {
     let path = path.as_ref();
     let file = Arc::new(FileJournal::open(path)?);
-    if options.to != RepairTo::InPlace {
-        return Patient::read(path, file)?.repair(&options.to);
-    }
-    // A link to the session must stay one.
-    let path = &fs::canonicalize(path).map_err(Error::io(path, "repair"))?;
-    let _lock = lock(file.file()).map_err(|error| storage(error, path))?;
-    if !file.is_at(path) {
-        return Err(storage(JournalError::Gone, path));
-    }
-    Patient::read(path, Arc::clone(&file))?.repair(&options.to)
+    // What is replaced is locked before it is read.
+    let _lock = lock_replaced(&file, path, &options.to)?;
+    RepairPlan::read(path, Arc::clone(&file))?.carry_out(&options.to)
 }
 
-/// A session that is to be repaired.
-struct Patient<'a> {
-    path: &'a Path,
+/// Plans a repair of a session file and changes nothing.
+///
+/// ```
+/// # let dir = tempfile::tempdir()?;
+/// let path = dir.path().join("s.jsonl");
+/// # std::fs::write(&path, concat!(
+/// #     r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-05T09:00:00.000Z","cwd":"/p"}"#, "\n",
+/// #     r#"{"type":"message","id":"a","parentId":"gone","timestamp":"2026-01-05T09:00:01.000Z","#,
+/// #     r#""message":{"role":"user","content":"hello"}}"#, "\n",
+/// # ))?;
+/// let plan = treering::doctor::plan_repair(&path)?;
+/// assert_eq!(plan.changes().relinked.len(), 1);
+/// for finding in plan.findings()? {
+///     println!("{finding}: {}", if plan.repairs(&finding) { "repaired" } else { "stays" });
+/// }
+/// let repair = plan.apply(Default::default())?;
+/// assert_eq!(&repair.changes, plan.changes());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn plan_repair(path: impl AsRef<Path>) -> Result<RepairPlan> {
+    let path = path.as_ref();
+    RepairPlan::read(path, Arc::new(FileJournal::open(path)?))
+}
+
+/// Locks a file that is to be replaced.
+fn lock_replaced<'a>(
+    file: &'a FileJournal,
+    path: &Path,
+    to: &RepairTo,
+) -> Result<Option<Locked<'a>>> {
+    if *to != RepairTo::InPlace {
+        return Ok(None);
+    }
+    let lock = lock(file.file()).map_err(|error| storage(error, path))?;
+    match file.is_at(path) {
+        true => Ok(Some(lock)),
+        false => Err(storage(JournalError::Gone, path)),
+    }
+}
+
+/// A planned repair: what would be changed. Nothing is written until it is
+/// [applied](RepairPlan::apply). See [`plan_repair`].
+#[derive(Debug)]
+pub struct RepairPlan {
+    path: PathBuf,
     file: Arc<FileJournal>,
     journal: Arc<dyn Journal>,
     loaded: Loaded,
     view: Snapshot,
-    plan: RepairPlan,
+    edits: RepairEdits,
+    changes: RepairChanges,
+    before: Reachability,
 }
 
 /// The files that a repair writes.
@@ -198,19 +245,91 @@ struct Targets {
     rejects: PathBuf,
 }
 
-impl<'a> Patient<'a> {
-    fn read(path: &'a Path, file: Arc<FileJournal>) -> Result<Self> {
+impl RepairPlan {
+    fn read(path: &Path, file: Arc<FileJournal>) -> Result<Self> {
         let journal = Arc::clone(&file) as Arc<dyn Journal>;
         let loaded = Loaded::read(&*journal).map_err(|error| error.at(Some(path)))?.at(path);
         let view = Snapshot::new(&loaded, Arc::clone(&journal), false);
-        let plan = RepairPlan::make(&*journal, &view, &loaded)?;
-        Ok(Patient { path, file, journal, loaded, view, plan })
+        let edits = RepairEdits::make(&*journal, &view, &loaded)?;
+        let changes = changes(&view, &loaded, &edits)?;
+        let before = Reachability::of(&view, |row| edits.keep[row.index()])?;
+        let path = path.to_owned();
+        Ok(RepairPlan { path, file, journal, loaded, view, edits, changes, before })
     }
 
-    fn repair(self, to: &RepairTo) -> Result<Repair> {
-        let before = Reachability::of(&self.view, |row| self.plan.keep[row.index()])?;
-        let mut repair = self.report(before)?;
-        if self.plan.is_empty() {
+    /// Returns the file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns the dialect of the session.
+    pub fn dialect(&self) -> Dialect {
+        self.loaded.dialect
+    }
+
+    /// Returns the planned changes.
+    pub fn changes(&self) -> &RepairChanges {
+        &self.changes
+    }
+
+    /// Returns the session as it is, in numbers.
+    pub fn before(&self) -> Reachability {
+        self.before
+    }
+
+    /// Returns whether there is nothing to repair.
+    pub fn is_empty(&self) -> bool {
+        self.edits.is_empty()
+    }
+
+    /// Reads all of the file and returns the findings, those that the repair removes and those that
+    /// stay.
+    pub fn findings(&self) -> Result<Vec<Finding>> {
+        findings(&self.journal, &self.loaded)
+    }
+
+    /// Returns whether the repair removes a finding.
+    pub fn repairs(&self, finding: &Finding) -> bool {
+        !self.is_empty() && REPAIRED.contains(&finding.code())
+    }
+
+    /// Returns the file that the repaired session would be written to.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`apply`](RepairPlan::apply) that are known before anything is written.
+    pub fn output(&self, options: &RepairOptions) -> Result<PathBuf> {
+        Ok(self.targets(&options.to)?.output)
+    }
+
+    /// Repairs the file as planned, and proves the result by reading it again.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Error::OutdatedPlan`] if the file has changed since the repair was planned.
+    pub fn apply(&self, options: RepairOptions) -> Result<Repair> {
+        let _lock = lock_replaced(&self.file, &self.path, &options.to)?;
+        let length = self.journal.len().map_err(Error::io(&self.path, "read"))?;
+        if length != self.loaded.seen || !self.file.is_at(&self.path) {
+            return Err(Error::OutdatedPlan(self.path.clone()));
+        }
+        self.carry_out(&options.to)
+    }
+
+    fn carry_out(&self, to: &RepairTo) -> Result<Repair> {
+        let mut repair = Repair {
+            path: self.path.clone(),
+            dialect: self.loaded.dialect,
+            output: None,
+            backup: None,
+            rejects: None,
+            before: self.before,
+            after: self.before,
+            contexts_gained: 0,
+            changes: self.changes.clone(),
+            remaining: Vec::new(),
+        };
+        if self.edits.is_empty() {
             repair.remaining = findings(&self.journal, &self.loaded)?;
             return Ok(repair);
         }
@@ -228,52 +347,9 @@ impl<'a> Patient<'a> {
         Ok(repair)
     }
 
-    /// Returns the report of the planned changes.
-    fn report(&self, before: Reachability) -> Result<Repair> {
-        let (tree, plan) = (self.view.tree(), &self.plan);
-        let mut relinked = Vec::with_capacity(plan.relinked.len());
-        let mut bodies = Bodies::default();
-        for &row in &plan.relinked {
-            let record = bodies.record(&self.view, row)?.unwrap_or_default();
-            let named = json::get(record, self.loaded.facts().keys.parent);
-            let named = named.and_then(crate::entry::head::name);
-            let parent = plan.parents[row.index()];
-            relinked.push(Relinked {
-                entry: self.final_id(row),
-                from: named.map(|name| name.text.into_owned()),
-                to: (parent != NONE).then(|| self.final_id(parent)),
-            });
-        }
-        let mut renamed: Vec<(Row, &EntryId)> =
-            plan.renamed.iter().map(|(row, id)| (*row, id)).collect();
-        renamed.sort_unstable();
-        let renamed = renamed.into_iter();
-        Ok(Repair {
-            path: self.path.to_owned(),
-            dialect: self.loaded.dialect,
-            output: None,
-            backup: None,
-            rejects: None,
-            before,
-            after: before,
-            contexts_gained: 0,
-            relinked,
-            renamed: renamed
-                .map(|(row, id)| Renamed { entry: id.clone(), from: tree.id(row) })
-                .collect(),
-            named: plan.named.iter().map(|&row| self.final_id(row)).collect(),
-            copies: plan.copies,
-            split: plan.split,
-            rejected: plan.rejected.clone(),
-            moved_header: plan.moves_header,
-            upgraded: plan.upgrades,
-            remaining: Vec::new(),
-        })
-    }
-
     /// Returns the row's id in the repaired session.
     fn final_id(&self, row: Row) -> EntryId {
-        self.plan.renamed.get(&row).cloned().unwrap_or_else(|| self.view.tree().id(row))
+        final_id(&self.view, &self.edits, row)
     }
 
     fn targets(&self, to: &RepairTo) -> Result<Targets> {
@@ -290,15 +366,16 @@ impl<'a> Patient<'a> {
             }
             RepairTo::InPlace if self.file.is_packed() => {
                 let error = io::Error::new(io::ErrorKind::Unsupported, "the file is compressed");
-                return Err(Error::io(self.path, "repair in place")(error));
+                return Err(Error::io(&self.path, "repair in place")(error));
             }
             RepairTo::InPlace => {
-                check_replaceable(&self.file).map_err(Error::io(self.path, "repair in place"))?;
-                self.path.to_owned()
+                check_replaceable(&self.file).map_err(Error::io(&self.path, "repair in place"))?;
+                // A link to the session must stay one.
+                fs::canonicalize(&self.path).map_err(Error::io(&self.path, "repair"))?
             }
             RepairTo::Path(path) => path.clone(),
             RepairTo::Beside => {
-                self.path.with_file_name(format!("{}.repaired.jsonl", stem(self.path)))
+                self.path.with_file_name(format!("{}.repaired.jsonl", stem(&self.path)))
             }
         };
         if *to != RepairTo::InPlace && fs::exists(&output) {
@@ -314,7 +391,7 @@ impl<'a> Patient<'a> {
         let new = NewFile::beside(output).map_err(Error::io(output, WRITE))?;
         let mut rejects: Option<BufWriter<NewFile>> = None;
         let new = new.fill(|out| {
-            write::log(&*self.journal, &self.loaded, &self.plan, out, &mut |line, bytes| {
+            write::log(&*self.journal, &self.loaded, &self.edits, out, &mut |line, bytes| {
                 let file = match &mut rejects {
                     Some(file) => file,
                     none => none.insert(BufWriter::new(NewFile::beside(rejects_path)?)),
@@ -327,25 +404,25 @@ impl<'a> Patient<'a> {
         let new = new.map_err(Error::io(output, WRITE))?;
         let rejects = rejects.map(|out| out.into_inner().map_err(io::IntoInnerError::into_error));
         let rejects = rejects.transpose().map_err(Error::io(rejects_path, WRITE))?;
-        let own = self.record(new.path(), repair)?;
+        let own = self.record(new.path())?;
         self.prove(new.path(), &own, repair)?;
         Ok((new, rejects))
     }
 
     /// Records in the repaired session what was linked anew, and makes sure that its leaf is where it
     /// was. Returns the entries that took.
-    fn record(&self, temporary: &Path, repair: &Repair) -> Result<Vec<EntryId>> {
+    fn record(&self, temporary: &Path) -> Result<Vec<EntryId>> {
         if !self.loaded.dialect.is_writable() || is_mere_list(&self.loaded) {
             return Ok(Vec::new());
         }
-        let is_kept = |&row: &Row| self.plan.keep[row.index()];
+        let is_kept = |&row: &Row| self.edits.keep[row.index()];
         let leaf = self.view.file_leaf()?;
         let leaf = leaf.and_then(|leaf| self.view.tree().ancestors(leaf).find(is_kept));
         let leaf = leaf.map(|row| self.final_id(row));
         let session = Session::open(temporary)?;
         let mut entries = Vec::new();
-        if !repair.relinked.is_empty() || !repair.renamed.is_empty() {
-            let note = NewEntry::custom("treering.repair", Some(&repair.to_note()))?;
+        if !self.changes.relinked.is_empty() || !self.changes.renamed.is_empty() {
+            let note = NewEntry::custom("treering.repair", Some(&self.changes.to_note()))?;
             entries.push(note.under(leaf.clone()));
         }
         if !entries.is_empty() || session.leaf() != leaf {
@@ -360,7 +437,7 @@ impl<'a> Patient<'a> {
         let failed = |reason: String| Error::NotRepaired { path: self.path.to_owned(), reason };
         let journal: Arc<dyn Journal> = Arc::new(FileJournal::open(temporary)?);
         let loaded = Loaded::read(&*journal).map_err(|error| error.at(Some(temporary)))?;
-        let loaded = loaded.at(self.path);
+        let loaded = loaded.at(&self.path);
         let view = Snapshot::new(&loaded, Arc::clone(&journal), false);
         self.prove_entries(&view, own.len()).map_err(|error| match error {
             Missing::Entry(id) => failed(format!("entry {id} would not be the same")),
@@ -388,10 +465,10 @@ impl<'a> Patient<'a> {
         let is_list = is_mere_list(&self.loaded);
         let is_linked = self.loaded.codec().linker().is_some();
         let mut new_rows = new_tree.rows().take(new_tree.row_count().saturating_sub(own));
-        let mut header_passed = !self.plan.moves_header;
+        let mut header_passed = !self.edits.moves_header;
         let (mut old_bodies, mut new_bodies) = (Bodies::default(), Bodies::default());
-        for row in old_tree.rows().filter(|&row| self.plan.keep[row.index()]) {
-            if self.plan.moves_header && is_header(old_tree.node(row).offset, &self.loaded) {
+        for row in old_tree.rows().filter(|&row| self.edits.keep[row.index()]) {
+            if self.edits.moves_header && is_header(old_tree.node(row).offset, &self.loaded) {
                 continue;
             }
             let missing = || Missing::Entry(self.final_id(row));
@@ -407,7 +484,7 @@ impl<'a> Patient<'a> {
                 true => PartKind::Header(Some(row)),
                 false => PartKind::Entry(row),
             };
-            let expected = write::edited(&self.loaded, &self.plan, what, record);
+            let expected = write::edited(&self.loaded, &self.edits, what, record);
             if new_bodies.record(new, new_row)? != Some(&*expected) {
                 return Err(missing());
             }
@@ -416,7 +493,7 @@ impl<'a> Patient<'a> {
             }
             let parent = new_tree.node(new_row).parent;
             let parent = (parent != NONE).then(|| new_tree.id(parent));
-            let planned = self.plan.parents[row.index()];
+            let planned = self.edits.parents[row.index()];
             let planned = (planned != NONE).then(|| self.final_id(planned));
             if new_tree.id(new_row) != self.final_id(row) || !is_linked && parent != planned {
                 return Err(missing());
@@ -448,6 +525,45 @@ impl<'a> Patient<'a> {
     }
 }
 
+/// Returns the row's id in the repaired session.
+fn final_id(view: &Snapshot, edits: &RepairEdits, row: Row) -> EntryId {
+    edits.renamed.get(&row).cloned().unwrap_or_else(|| view.tree().id(row))
+}
+
+/// Returns the edits as their effects on entries and lines.
+fn changes(view: &Snapshot, loaded: &Loaded, edits: &RepairEdits) -> Result<RepairChanges> {
+    let id = |row: Row| final_id(view, edits, row);
+    let mut relinked = Vec::with_capacity(edits.relinked.len());
+    let mut bodies = Bodies::default();
+    for &row in &edits.relinked {
+        let record = bodies.record(view, row)?.unwrap_or_default();
+        let named = json::get(record, loaded.facts().keys.parent);
+        let named = named.and_then(crate::entry::head::name);
+        let parent = edits.parents[row.index()];
+        relinked.push(Relinked {
+            entry: id(row),
+            from: named.map(|name| name.text.into_owned()),
+            to: (parent != NONE).then(|| id(parent)),
+        });
+    }
+    let mut renamed: Vec<(Row, &EntryId)> =
+        edits.renamed.iter().map(|(row, id)| (*row, id)).collect();
+    renamed.sort_unstable();
+    let was_named =
+        |(row, id): (Row, &EntryId)| Renamed { entry: id.clone(), from: view.tree().id(row) };
+    Ok(RepairChanges {
+        relinked,
+        renamed: renamed.into_iter().map(was_named).collect(),
+        named: edits.named.iter().map(|&row| id(row)).collect(),
+        copies: edits.copies,
+        split: edits.split,
+        rejected: edits.rejected.clone(),
+        moved_header: edits.moves_header,
+        named_header: edits.names_header,
+        upgraded: edits.upgrades,
+    })
+}
+
 /// The reason why a proof failed.
 enum Missing {
     Entry(EntryId),
@@ -467,7 +583,7 @@ fn stem(path: &Path) -> String {
     name.strip_suffix(".jsonl").unwrap_or(name).to_owned()
 }
 
-impl Repair {
+impl RepairChanges {
     /// Returns the note about the repair that the repaired session holds.
     fn to_note(&self) -> Vec<u8> {
         let quoted = |text: Option<&str>| text.map_or(b"null".to_vec(), json::quoted);

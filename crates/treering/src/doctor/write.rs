@@ -1,7 +1,7 @@
 //! Writes the repaired log: healthy lines are copied byte for byte and in order, the others are edited or
 //! left out.
 
-use super::plan::RepairPlan;
+use super::plan::RepairEdits;
 use super::survey::{self, LinePart, PartKind, SurveyedLine};
 use crate::dialect::versions;
 use crate::header::VERSION;
@@ -19,7 +19,7 @@ pub(super) type Rejects<'a> = &'a mut dyn FnMut(u64, &[u8]) -> io::Result<()>;
 pub(super) fn log(
     journal: &dyn Journal,
     loaded: &Loaded,
-    plan: &RepairPlan,
+    plan: &RepairEdits,
     out: &mut dyn Write,
     rejects: Rejects<'_>,
 ) -> io::Result<()> {
@@ -38,7 +38,7 @@ pub(super) fn log(
 fn move_header(
     journal: &dyn Journal,
     loaded: &Loaded,
-    plan: &RepairPlan,
+    plan: &RepairEdits,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let mut header = Vec::new();
@@ -69,7 +69,7 @@ fn is_before_header(line: &SurveyedLine<'_>, part: &LinePart, loaded: &Loaded) -
 fn write_line(
     line: &SurveyedLine<'_>,
     loaded: &Loaded,
-    plan: &RepairPlan,
+    plan: &RepairEdits,
     out: &mut dyn Write,
     rejects: Rejects<'_>,
 ) -> io::Result<()> {
@@ -119,7 +119,7 @@ fn write_line(
 /// Returns a record as it is in the repaired log; borrowed if nothing changes.
 pub(super) fn edited<'a>(
     loaded: &Loaded,
-    plan: &RepairPlan,
+    plan: &RepairEdits,
     what: PartKind,
     record: &'a [u8],
 ) -> Cow<'a, [u8]> {

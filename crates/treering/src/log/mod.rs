@@ -14,7 +14,7 @@ pub(crate) mod scan;
 mod scratch;
 mod zstd;
 
-pub(crate) use file::{FileJournal, LOCK_TIMEOUT, lock};
+pub(crate) use file::{FileJournal, LOCK_TIMEOUT, Locked, lock};
 pub use filter::LineFilter;
 pub(crate) use filter::filtered;
 pub(crate) use in_memory::{InMemoryFile, Listed};

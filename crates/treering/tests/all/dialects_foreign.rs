@@ -413,6 +413,6 @@ fn a_result_that_was_left_does_not_come_back_in_an_export() {
     let is_result = |(kind, outcome, _): &(&str, treering::convert::Outcome, usize)| {
         *kind == "message (toolResult)" && matches!(outcome, treering::convert::Outcome::LeftOut(_))
     };
-    assert!(losses.items().iter().any(is_result), "{losses:?}");
+    assert!(losses.outcomes.items().iter().any(is_result), "{losses:?}");
     assert_eq!(texts(&Session::open(&to).unwrap()), "ask  never mind");
 }

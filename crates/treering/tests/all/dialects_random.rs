@@ -353,7 +353,7 @@ fn there_and_back_again_nothing_has_changed() {
             let what = format!("{dialect} {seed}");
             let losses = convert(&start.path, &there, dialect, &options)
                 .unwrap_or_else(|error| panic!("{what}: {error}"));
-            assert_eq!(losses.left_out(), 0, "{what}: {losses:?}");
+            assert_eq!(losses.outcomes.left_out(), 0, "{what}: {losses:?}");
             assert!(losses.verified > 0);
             assert_eq!(Session::open(&there).unwrap().dialect(), dialect);
             convert(&there, &back, Dialect::Pi, &options)

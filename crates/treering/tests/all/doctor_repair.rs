@@ -28,15 +28,15 @@ fn an_orphan_is_linked_to_the_entry_before_it() {
     ];
     let scratch = Scratch::new(file(&lines));
     let repair = scratch.repair();
-    let relinked = &repair.relinked[0];
-    assert_eq!(repair.relinked.len(), 1);
+    let relinked = &repair.changes.relinked[0];
+    assert_eq!(repair.changes.relinked.len(), 1);
     assert_eq!(relinked.entry, "d");
     assert_eq!((relinked.from.as_deref(), relinked.to.as_ref()), (Some("c"), Some(&"b".into())));
     assert_eq!((repair.before.path, repair.after.path), (2, 4));
     assert_eq!((repair.before.messages, repair.after.messages), (2, 4));
     assert_eq!((repair.before.reachable, repair.after.reachable), (2, 4));
     assert_eq!((repair.before.entries, repair.after.entries), (4, 4));
-    assert_eq!((repair.contexts_gained, &*repair.rejected), (1, &[4][..]));
+    assert_eq!((repair.contexts_gained, &*repair.changes.rejected), (1, &[4][..]));
     let expected = [lines[0].clone(), lines[1].clone(), user("d", Some("b")), lines[4].clone()];
     assert_eq!(bodies(&scratch.repaired()), expected, "the rest is as it was");
     assert_eq!(scratch.files(), ["s.jsonl", "s.repaired.jsonl", "s.repaired.rejects.txt"]);
@@ -60,7 +60,7 @@ fn children_of_a_damaged_entry_hang_on_its_parent() {
     let lines = [user("a", None), user("x", None), torn, user("c", Some("b"))];
     let scratch = Scratch::new(file(&lines));
     let repair = scratch.repair();
-    assert_eq!(repair.relinked[0].to, Some("a".into()), "not to x, which stands before it");
+    assert_eq!(repair.changes.relinked[0].to, Some("a".into()), "not to x, which stands before it");
     assert_eq!(bodies(&scratch.repaired())[2], user("c", Some("a")));
 }
 
@@ -76,6 +76,7 @@ fn circles_are_broken_where_they_begin_in_the_file() {
     let scratch = Scratch::new(file(&lines));
     let repair = scratch.repair();
     let links: Vec<String> = repair
+        .changes
         .relinked
         .iter()
         .map(|link| format!("{} {} {}", link.entry, link.from.as_deref().unwrap(), join(&link.to)))
@@ -91,10 +92,13 @@ fn an_orphan_is_never_linked_to_what_is_below_it() {
     let lines =
         [user("r", None), user("c", Some("b")), user("b", Some("a")), user("a", Some("gone"))];
     let repair = Scratch::new(file(&lines)).repair();
-    assert_eq!((repair.relinked.len(), repair.relinked[0].to.as_ref()), (1, Some(&"r".into())));
+    assert_eq!(
+        (repair.changes.relinked.len(), repair.changes.relinked[0].to.as_ref()),
+        (1, Some(&"r".into()))
+    );
     let lines = [user("c", Some("b")), user("b", Some("a")), user("a", Some("gone"))];
     let scratch = Scratch::new(file(&lines));
-    assert_eq!(scratch.repair().relinked[0].to, None, "there is nothing else: a root");
+    assert_eq!(scratch.repair().changes.relinked[0].to, None, "there is nothing else: a root");
     assert!(bodies(&scratch.repaired())[2].contains("\"parentId\":null"));
 }
 
@@ -105,10 +109,14 @@ fn of_lines_with_one_id_nothing_is_lost() {
         [user("a", None), other, user("c", Some("b")), user("b", Some("a")), user("c", Some("b"))];
     let scratch = Scratch::new(file(&lines));
     let repair = scratch.repair();
-    assert_eq!((repair.renamed.len(), repair.copies), (1, 1), "c is a copy, b is not");
+    assert_eq!(
+        (repair.changes.renamed.len(), repair.changes.copies),
+        (1, 1),
+        "c is a copy, b is not"
+    );
     let session = Session::open(repair.output.unwrap()).unwrap();
-    let fresh = session.entry(repair.renamed[0].entry.as_str()).unwrap();
-    assert_eq!((fresh.parent(), &repair.renamed[0].from), (Some(&"a".into()), &"b".into()));
+    let fresh = session.entry(repair.changes.renamed[0].entry.as_str()).unwrap();
+    assert_eq!((fresh.parent(), &repair.changes.renamed[0].from), (Some(&"a".into()), &"b".into()));
     assert_eq!(fresh.message().unwrap().text(), "first");
     assert_eq!(join(session.tree().path("c").unwrap()), "a b c");
     assert_eq!(bodies(&scratch.repaired()).len(), 4);
@@ -120,7 +128,7 @@ fn a_damaged_line_does_not_take_an_id_from_a_whole_one() {
     let lines = [user("a", None), user("b", Some("a")), torn, user("c", Some("b"))];
     let scratch = Scratch::new(file(&lines));
     let repair = scratch.repair();
-    assert_eq!((repair.relinked.len(), repair.renamed.len()), (0, 0));
+    assert_eq!((repair.changes.relinked.len(), repair.changes.renamed.len()), (0, 0));
     let expected = [lines[0].clone(), lines[1].clone(), lines[3].clone()];
     assert_eq!(bodies(&scratch.repaired()), expected);
 }
@@ -136,8 +144,8 @@ fn glued_lines_come_apart_and_headers_come_first() {
     );
     let scratch = Scratch::new(text);
     let repair = scratch.repair();
-    assert!(repair.moved_header);
-    assert_eq!((repair.split, &*repair.rejected), (1, &[5][..]));
+    assert!(repair.changes.moved_header);
+    assert_eq!((repair.changes.split, &*repair.changes.rejected), (1, &[5][..]));
     let expected = [stray, HEADER, &user("a", None), &user("b", Some("a")), &user("c", Some("b"))];
     assert_eq!(String::from_utf8(scratch.repaired()).unwrap(), expected.join("\n") + "\n");
 }
@@ -148,7 +156,7 @@ fn an_entry_without_an_id_gets_the_one_it_is_shown_under() {
     let scratch = Scratch::new(file(&["7".into(), user("a", None), nameless.into()]));
     let shown = Session::open(scratch.path()).unwrap().leaf().unwrap();
     let repair = scratch.repair();
-    assert_eq!(repair.named, std::slice::from_ref(&shown));
+    assert_eq!(repair.changes.named, std::slice::from_ref(&shown));
     let expected = nameless.replace(r#""custom","#, &format!(r#""custom","id":"{shown}","#));
     assert_eq!(bodies(&scratch.repaired())[1], expected);
 }
@@ -201,7 +209,7 @@ fn an_old_version_is_upgraded_on_the_way() {
     let scratch = Scratch::new(lines.join("\n") + "\n");
     let before = Session::open(scratch.path()).unwrap();
     let repair = scratch.repair();
-    assert!(repair.upgraded);
+    assert!(repair.changes.upgraded);
     let after = Session::open(repair.output.unwrap()).unwrap();
     assert_eq!(after.header().get("version"), Some(&b"3"[..]));
     assert_eq!(after.context().unwrap(), before.context().unwrap(), "by the same ids");
@@ -225,7 +233,11 @@ fn a_future_version_and_other_agents_files_are_not_touched() {
     let scratch = Scratch::new(lines.join("\n") + "\n");
     let in_place = repair(scratch.path(), RepairOptions::new().to(RepairTo::InPlace));
     assert!(matches!(in_place, Err(Error::ReadOnlyDialect(_))), "{in_place:?}");
-    assert_eq!(scratch.repair().relinked[0].to, Some("a".into()), "not to the subagent's x");
+    assert_eq!(
+        scratch.repair().changes.relinked[0].to,
+        Some("a".into()),
+        "not to the subagent's x"
+    );
     let expected = [lines[0].clone(), lines[1].clone(), claude("b", "\"a\"", false)];
     assert_eq!(String::from_utf8(scratch.repaired()).unwrap(), expected.join("\n") + "\n");
 }
@@ -239,7 +251,7 @@ fn many_orphans_after_their_descendants_are_all_linked() {
     lines.extend((0..count).map(|n| user(&format!("r{n}"), Some("gone"))));
     let scratch = Scratch::new(file(&lines));
     let repair = scratch.repair();
-    assert_eq!((repair.relinked.len(), repair.after.reachable), (count, 2 * count));
+    assert_eq!((repair.changes.relinked.len(), repair.after.reachable), (count, 2 * count));
 }
 
 /// Returns the ids of everything whole in a file, and what it says.
@@ -270,8 +282,9 @@ fn check(scratch: &Scratch) {
     let after = Session::open(output).unwrap();
     for (id, raw) in old {
         let entry = after.entry(id.as_str()).unwrap();
-        let is_relinked = repair.relinked.iter().any(|link| link.entry == id);
-        let is_changed = is_relinked || repair.named.contains(&id) || repair.upgraded;
+        let is_relinked = repair.changes.relinked.iter().any(|link| link.entry == id);
+        let is_changed =
+            is_relinked || repair.changes.named.contains(&id) || repair.changes.upgraded;
         assert!(is_changed || entry.raw() == raw, "{id} is as it was");
         let old_path = before.tree().path(id.as_str()).unwrap();
         let damaged = old_path.iter().filter(|id| before.entry(id.as_str()).unwrap().is_damaged());
@@ -281,7 +294,7 @@ fn check(scratch: &Scratch) {
     assert_eq!(before.leaf(), after.leaf(), "the leaf is where it was");
     let rejects = repair.rejects.map(|path| std::fs::read(path).unwrap()).unwrap_or_default();
     let rejects = String::from_utf8_lossy(&rejects);
-    for line in &repair.rejected {
+    for line in &repair.changes.rejected {
         assert!(rejects.contains(&format!("line {line} of ")), "what goes is kept elsewhere");
     }
 }
@@ -337,4 +350,38 @@ fn a_second_title_slot_and_a_header_without_an_id_are_found_and_repaired() {
         let session = Session::open(&fixed).unwrap();
         assert_eq!((session.id().as_str(), session.tree().contains("a")), (id, true));
     }
+}
+
+#[test]
+fn a_planned_repair_says_what_it_does_and_does_it() {
+    let lines = [user("a", None), user("b", Some("gone")), "garbage".to_owned()];
+    let scratch = Scratch::new(file(&lines));
+    let plan = treering::doctor::plan_repair(scratch.path()).unwrap();
+    assert!(!plan.is_empty());
+    assert_eq!((plan.changes().relinked.len(), &*plan.changes().rejected), (1, &[4][..]));
+    let findings = plan.findings().unwrap();
+    let removed = findings.iter().filter(|finding| plan.repairs(finding)).count();
+    assert!(removed >= 2, "{findings:?}");
+    assert_eq!(scratch.files().len(), 1, "a plan writes nothing");
+    let output = plan.output(&RepairOptions::new()).unwrap();
+    let repair = plan.apply(RepairOptions::new()).unwrap();
+    assert_eq!((&repair.changes, repair.before), (plan.changes(), plan.before()));
+    assert_eq!(repair.output, Some(output));
+    let healthy = treering::doctor::plan_repair(repair.output.unwrap()).unwrap();
+    assert!(healthy.is_empty());
+}
+
+#[test]
+fn an_outdated_plan_changes_nothing() {
+    let lines = [user("a", None), user("b", Some("gone"))];
+    let scratch = Scratch::new(file(&lines));
+    let plan = treering::doctor::plan_repair(scratch.path()).unwrap();
+    Session::open(scratch.path()).unwrap().append(treering::Message::user("more")).unwrap();
+    let before = std::fs::read(scratch.path()).unwrap();
+    for to in [RepairTo::Beside, RepairTo::InPlace] {
+        let refused = plan.apply(RepairOptions::new().to(to));
+        assert!(matches!(refused, Err(Error::OutdatedPlan(_))), "{refused:?}");
+    }
+    assert_eq!(std::fs::read(scratch.path()).unwrap(), before);
+    assert_eq!(scratch.files().len(), 1);
 }

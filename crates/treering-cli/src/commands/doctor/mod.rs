@@ -14,7 +14,7 @@ use crate::text::safe_line;
 use std::path::{Path, PathBuf};
 use total::Total;
 use treering::catalog::Progress;
-use treering::doctor::{Repair, RepairOptions, RepairTo};
+use treering::doctor::{Repair, RepairOptions, RepairTo, plan_repair};
 use treering_index::SessionIndex;
 
 /// Find out what is wrong with session files, and repair them
@@ -39,6 +39,9 @@ pub(crate) struct Args {
     /// Write a repaired copy beside each file that needs one: NAME.repaired.jsonl
     #[arg(long)]
     repair: bool,
+    /// Show what the repair would change; write nothing
+    #[arg(long, requires = "repair")]
+    dry_run: bool,
     /// Replace the file, and keep the old one as NAME.jsonl.bak
     #[arg(long, requires = "repair", conflicts_with = "output")]
     in_place: bool,
@@ -86,6 +89,14 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     for (done, file) in files.into_iter().enumerate() {
         meter.show(Progress { done, total });
         let looked = match args.repair {
+            true if args.dry_run => plan_repair(&file).map_err(Failure::from).and_then(|plan| {
+                meter.clear();
+                let (removed, left) =
+                    plan.findings()?.into_iter().partition(|finding| plan.repairs(finding));
+                let planned = repair::Planned { plan, options: args.options(), removed, left };
+                sum.add(&planned.left);
+                repair::write_plan(&planned, detail, args.json, out)
+            }),
             true => args.repair(&file).and_then(|done| {
                 meter.clear();
                 sum.add(&done.remaining);
@@ -137,7 +148,11 @@ impl Args {
         if self.in_place && !self.force {
             in_use::check_idle(file)?;
         }
-        Ok(treering::doctor::repair(file, RepairOptions::new().to(self.to()))?)
+        Ok(treering::doctor::repair(file, self.options())?)
+    }
+
+    fn options(&self) -> RepairOptions {
+        RepairOptions::new().to(self.to())
     }
 
     fn to(&self) -> RepairTo {

@@ -6,7 +6,10 @@ use crate::error::Failure;
 use crate::output::{Output, Style, json_string, json_string_or_null};
 use crate::text::{count, safe_line};
 use std::io::{self, Write};
-use treering::doctor::{Reachability, Relinked, Renamed, Repair};
+use std::path::Path;
+use treering::doctor::{
+    Reachability, Relinked, Renamed, Repair, RepairChanges, RepairOptions, RepairPlan, RepairTo,
+};
 use treering::findings::{Finding, Severity};
 
 /// The number of changes of a kind that are listed.
@@ -35,21 +38,101 @@ pub(super) fn write(
             writeln!(out, "{}", out.paint(Style::Heading, &safe_line(&what)))?;
             if detail != Detail::Summary {
                 write_numbers(repair, out)?;
-                write_changes(repair, out)?;
+                write_changes(&repair.changes, Tense::Done, repair.rejects.as_deref(), out)?;
             }
         }
     }
-    let bad: Vec<Finding> = repair
-        .remaining
-        .iter()
-        .filter(|finding| finding.severity() >= Severity::Warning)
-        .cloned()
-        .collect();
+    write_remaining(&repair.remaining, detail, json, out)
+}
+
+/// Prints errors and warnings that a repair has no rule for.
+fn write_remaining(
+    remaining: &[Finding],
+    detail: Detail,
+    json: bool,
+    out: &mut Output,
+) -> Result<Health, Failure> {
+    let is_bad = |finding: &&Finding| finding.severity() >= Severity::Warning;
+    let bad: Vec<Finding> = remaining.iter().filter(is_bad).cloned().collect();
     if !json && detail != Detail::Summary && !bad.is_empty() {
         writeln!(out, "\nnot repaired:")?;
         write_groups(&bad, detail, out)?;
     }
     Ok(if bad.is_empty() { Health::Healthy } else { Health::Ill })
+}
+
+/// A repair that was planned and not carried out.
+pub(super) struct Planned {
+    pub(super) plan: RepairPlan,
+    pub(super) options: RepairOptions,
+    /// The findings that the repair would remove.
+    pub(super) removed: Vec<Finding>,
+    /// The findings that would stay.
+    pub(super) left: Vec<Finding>,
+}
+
+/// Prints what a repair would do.
+pub(super) fn write_plan(
+    planned: &Planned,
+    detail: Detail,
+    json: bool,
+    out: &mut Output,
+) -> Result<Health, Failure> {
+    let Planned { plan, options, removed, left } = planned;
+    if json {
+        write_plan_json(planned, out)?;
+    } else if plan.is_empty() {
+        writeln!(out, "{}: nothing to repair", safe_line(&plan.path().to_string_lossy()))?;
+    } else {
+        let (path, output) = (plan.path().to_string_lossy(), plan.output(options)?);
+        let what = match &options.to {
+            RepairTo::InPlace => {
+                format!("{path}: would be repaired, and the original kept beside it")
+            }
+            _ => format!("{path}: would be repaired as {}", output.to_string_lossy()),
+        };
+        writeln!(out, "{}", out.paint(Style::Heading, &safe_line(&what)))?;
+        if detail != Detail::Summary {
+            let findings = count(removed.len(), "finding", "findings");
+            writeln!(out, "\n  {findings} would go, {} would stay", left.len())?;
+            write_changes(plan.changes(), Tense::Planned, None, out)?;
+        }
+        writeln!(out, "{}", out.paint(Style::Dim, "dry run: nothing was written"))?;
+    }
+    write_remaining(left, detail, json, out)
+}
+
+fn write_plan_json(planned: &Planned, out: &mut Output) -> Result<(), Failure> {
+    let Planned { plan, options, removed, left } = planned;
+    out.write_all(b"{\"path\":")?;
+    out.json_path(plan.path())?;
+    write!(out, ",\"dialect\":\"{}\",\"dryRun\":true,\"output\":", plan.dialect())?;
+    let output = if plan.is_empty() { None } else { Some(plan.output(options)?) };
+    out.json_path_or_null(output.as_deref())?;
+    write_reachability("before", &plan.before(), out)?;
+    write_changes_json(plan.changes(), out)?;
+    out.write_all(b",\"removed\":")?;
+    write_findings(removed, out)?;
+    out.write_all(b",\"remaining\":")?;
+    write_findings(left, out)?;
+    Ok(out.write_all(b"}\n")?)
+}
+
+/// Whether changes were made or only planned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Tense {
+    Done,
+    Planned,
+}
+
+impl Tense {
+    /// Returns the verb of a change.
+    fn verb(self, done: &str, planned: &str) -> String {
+        match self {
+            Tense::Done => done.to_owned(),
+            Tense::Planned => format!("would {planned}"),
+        }
+    }
 }
 
 fn write_numbers(repair: &Repair, out: &mut Output) -> Result<(), Failure> {
@@ -68,41 +151,54 @@ fn write_numbers(repair: &Repair, out: &mut Output) -> Result<(), Failure> {
     Ok(writeln!(out, "  {:<24} {gained:>8}", "contexts gained")?)
 }
 
-fn write_changes(repair: &Repair, out: &mut Output) -> Result<(), Failure> {
+fn write_changes(
+    changes: &RepairChanges,
+    tense: Tense,
+    rejects: Option<&Path>,
+    out: &mut Output,
+) -> Result<(), Failure> {
     let mut lines = Vec::new();
-    if repair.upgraded {
-        lines.push("brought to the current version".to_owned());
+    let verb = |done: &str, planned: &str| tense.verb(done, planned);
+    if changes.upgraded {
+        lines.push(format!("{} the file to the current version", verb("brought", "bring")));
     }
-    if repair.moved_header {
-        lines.push("put the header first".to_owned());
+    if changes.moved_header {
+        lines.push(format!("{} the header first", verb("put", "put")));
     }
-    if repair.split > 0 {
-        lines.push(format!("split {}", count(repair.split, "line", "lines")));
+    if changes.named_header {
+        lines.push(format!("{} the id of the session into the header", verb("wrote", "write")));
     }
-    if let Some(rejects) = &repair.rejects {
-        let pieces = count(repair.rejected.len(), "piece", "pieces");
-        let shown = repair.rejected.iter().take(MAX_LISTED).map(u64::to_string);
+    if changes.split > 0 {
+        lines.push(format!("{} {}", verb("split", "split"), count(changes.split, "line", "lines")));
+    }
+    if !changes.rejected.is_empty() {
+        let pieces = count(changes.rejected.len(), "piece", "pieces");
+        let shown = changes.rejected.iter().take(MAX_LISTED).map(u64::to_string);
         let shown: Vec<String> = shown.collect();
-        let more = if repair.rejected.len() > MAX_LISTED { ", …" } else { "" };
-        let (shown, rejects) = (shown.join(", "), rejects.to_string_lossy());
-        lines.push(format!("moved {pieces} to {rejects}: line {shown}{more}"));
+        let more = if changes.rejected.len() > MAX_LISTED { ", …" } else { "" };
+        let file = rejects.map_or("a file of its own".into(), Path::to_string_lossy);
+        let (shown, moved) = (shown.join(", "), verb("moved", "move"));
+        lines.push(format!("{moved} {pieces} to {file}: line {shown}{more}"));
     }
-    if repair.copies > 0 {
-        lines.push(format!("left out {} of later lines", count(repair.copies, "copy", "copies")));
+    if changes.copies > 0 {
+        let copies = count(changes.copies, "copy", "copies");
+        lines.push(format!("{} {copies} of later lines", verb("left out", "leave out")));
     }
-    let relinked = repair.relinked.iter().map(|Relinked { entry, from, to, .. }| {
+    let (linked, gave, wrote) =
+        (verb("linked", "link"), verb("gave", "give"), verb("wrote", "write"));
+    let relinked = changes.relinked.iter().map(|Relinked { entry, from, to, .. }| {
         let (from, to) = (from.as_deref().unwrap_or("none"), to.as_ref().map(|id| id.as_str()));
-        format!("linked {entry} to {} instead of {from}", to.unwrap_or("none"))
+        format!("{linked} {entry} to {} instead of {from}", to.unwrap_or("none"))
     });
-    let renamed = repair
+    let renamed = changes
         .renamed
         .iter()
-        .map(|Renamed { entry, from, .. }| format!("gave the earlier {from} the id {entry}"));
-    let named = repair.named.iter().map(|entry| format!("wrote the id {entry} into its entry"));
+        .map(|Renamed { entry, from, .. }| format!("{gave} the earlier {from} the id {entry}"));
+    let named = changes.named.iter().map(|entry| format!("{wrote} the id {entry} into its entry"));
     let kinds: [(usize, Box<dyn Iterator<Item = String>>); 3] = [
-        (repair.relinked.len(), Box::new(relinked)),
-        (repair.renamed.len(), Box::new(renamed)),
-        (repair.named.len(), Box::new(named)),
+        (changes.relinked.len(), Box::new(relinked)),
+        (changes.renamed.len(), Box::new(renamed)),
+        (changes.named.len(), Box::new(named)),
     ];
     for (number, changes) in kinds {
         lines.extend(changes.take(MAX_LISTED));
@@ -130,8 +226,15 @@ fn write_json(repair: &Repair, out: &mut Output) -> Result<(), Failure> {
     write_reachability("before", &repair.before, out)?;
     write_reachability("after", &repair.after, out)?;
     write!(out, ",\"contextsGained\":{}", repair.contexts_gained)?;
+    write_changes_json(&repair.changes, out)?;
+    out.write_all(b",\"remaining\":")?;
+    write_findings(&repair.remaining, out)?;
+    Ok(out.write_all(b"}\n")?)
+}
+
+fn write_changes_json(changes: &RepairChanges, out: &mut Output) -> Result<(), Failure> {
     out.write_all(b",\"relinked\":[")?;
-    for (at, Relinked { entry, from, to, .. }) in repair.relinked.iter().enumerate() {
+    for (at, Relinked { entry, from, to, .. }) in changes.relinked.iter().enumerate() {
         out.write_all(if at == 0 { b"{\"id\":" } else { b",{\"id\":" })?;
         json_string(out, entry.as_str())?;
         out.write_all(b",\"from\":")?;
@@ -141,7 +244,7 @@ fn write_json(repair: &Repair, out: &mut Output) -> Result<(), Failure> {
         out.write_all(b"}")?;
     }
     out.write_all(b"],\"renamed\":[")?;
-    for (at, Renamed { entry, from, .. }) in repair.renamed.iter().enumerate() {
+    for (at, Renamed { entry, from, .. }) in changes.renamed.iter().enumerate() {
         out.write_all(if at == 0 { b"{\"id\":" } else { b",{\"id\":" })?;
         json_string(out, entry.as_str())?;
         out.write_all(b",\"from\":")?;
@@ -149,16 +252,15 @@ fn write_json(repair: &Repair, out: &mut Output) -> Result<(), Failure> {
         out.write_all(b"}")?;
     }
     out.write_all(b"],\"named\":[")?;
-    for (at, id) in repair.named.iter().enumerate() {
+    for (at, id) in changes.named.iter().enumerate() {
         out.write_all(if at == 0 { b"" } else { b"," })?;
         json_string(out, id.as_str())?;
     }
-    let rejected: Vec<String> = repair.rejected.iter().map(u64::to_string).collect();
-    let Repair { copies, split, moved_header, upgraded, .. } = repair;
+    let rejected: Vec<String> = changes.rejected.iter().map(u64::to_string).collect();
+    let RepairChanges { copies, split, moved_header, named_header, upgraded, .. } = changes;
     write!(out, "],\"copies\":{copies},\"split\":{split},\"rejected\":[{}]", rejected.join(","))?;
-    write!(out, ",\"movedHeader\":{moved_header},\"upgraded\":{upgraded},\"remaining\":")?;
-    write_findings(&repair.remaining, out)?;
-    Ok(out.write_all(b"}\n")?)
+    write!(out, ",\"movedHeader\":{moved_header},\"namedHeader\":{named_header}")?;
+    Ok(write!(out, ",\"upgraded\":{upgraded}")?)
 }
 
 fn write_reachability(key: &str, reachability: &Reachability, out: &mut Output) -> io::Result<()> {
