@@ -170,6 +170,13 @@ impl fmt::Debug for ChatRequest {
 }
 
 /// A complete answer.
+///
+/// ```
+/// use treering_agent::{ChatAnswer, ToolCall};
+/// let call = ToolCall::new("call-1", "read", r#"{"path":"src/main.rs"}"#);
+/// let answer = ChatAnswer::new("model-1", "Let me look.").with_tool_call(call);
+/// assert_eq!(answer.tool_calls[0].name, "read");
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ChatAnswer {

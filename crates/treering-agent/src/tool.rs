@@ -35,6 +35,12 @@ impl ToolCall {
 }
 
 /// The result of a tool.
+///
+/// ```
+/// use treering_agent::ToolOutput;
+/// assert!(ToolOutput::error("there is no such file").is_error);
+/// assert_eq!(ToolOutput::text("fn main() {}").text, "fn main() {}");
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ToolOutput {
@@ -75,6 +81,26 @@ impl ToolOutput {
 }
 
 /// A tool that a model may call. [`FnTool`] makes one from a closure.
+///
+/// ```
+/// use treering_agent::{AgentTool, CancellationToken, ToolCall, ToolFuture, ToolOutput};
+/// struct Echo;
+/// impl AgentTool for Echo {
+///     fn name(&self) -> &str {
+///         "echo"
+///     }
+///     fn description(&self) -> &str {
+///         "Returns its arguments."
+///     }
+///     fn parameters(&self) -> &str {
+///         r#"{"type":"object"}"#
+///     }
+///     fn run<'a>(&'a self, call: ToolCall, _: &'a CancellationToken) -> ToolFuture<'a> {
+///         Box::pin(async move { Ok(ToolOutput::text(call.arguments)) })
+///     }
+/// }
+/// assert_eq!(Echo.name(), "echo");
+/// ```
 pub trait AgentTool: Send + Sync {
     /// Returns the name that the model calls it by.
     fn name(&self) -> &str;

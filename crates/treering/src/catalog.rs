@@ -231,6 +231,16 @@ impl Catalog {
     }
 
     /// The sessions of a project, newest first. `progress` is called as files are read.
+    ///
+    /// ```
+    /// use treering::{Catalog, Message};
+    /// # let root = tempfile::tempdir()?;
+    /// let catalog = Catalog::new(root.path());
+    /// catalog.create("/project", Default::default())?.append(Message::user("hello"))?;
+    /// let listing = catalog.list("/project", |_| {})?;
+    /// assert_eq!((listing.sessions.len(), listing.skipped.len()), (1, 0));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn list(&self, cwd: impl AsRef<Path>, progress: impl FnMut(Progress)) -> Result<Listing> {
         let cwd = fs::absolute(cwd.as_ref());
         let mut listing = list_dir(self.dir_for(&cwd), progress)?;

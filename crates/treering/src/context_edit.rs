@@ -74,6 +74,18 @@ impl Session {
     }
 
     /// Plans [`drop_from_context`](Session::drop_from_context) and changes nothing.
+    ///
+    /// ```
+    /// use treering::{Message, Session};
+    /// let session = Session::in_memory("/project");
+    /// let long = session.append(Message::user("a long paste"))?;
+    /// session.append(Message::user("a question"))?;
+    /// let plan = session.plan_drop([&long])?;
+    /// assert!(plan.tokens_after < plan.tokens_before);
+    /// session.apply_edit(&plan)?;
+    /// assert_eq!(session.context()?.messages.len(), 1);
+    /// # Ok::<(), treering::Error>(())
+    /// ```
     pub fn plan_drop(
         &self,
         entries: impl IntoIterator<Item = impl AsRef<str>>,

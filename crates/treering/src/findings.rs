@@ -30,6 +30,12 @@ pub struct Finding {
 }
 
 /// The severity of a finding.
+///
+/// ```
+/// use treering::findings::Severity;
+/// assert!(Severity::Error > Severity::Warning && Severity::Warning > Severity::Note);
+/// assert_eq!(Severity::Note.name(), "note");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
     /// Worth knowing; nothing is wrong.

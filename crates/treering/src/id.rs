@@ -149,6 +149,13 @@ impl SessionId {
     pub const MAX_LEN: usize = 128;
 
     /// Accepts letters, digits, `.`, `_` and `-`, with a letter or digit at both ends.
+    ///
+    /// ```
+    /// use treering::SessionId;
+    /// assert_eq!(SessionId::new("fix-login.2")?, "fix-login.2");
+    /// assert!(SessionId::new("a/b").unwrap_err().to_string().contains("a/b"));
+    /// # Ok::<(), treering::InvalidSessionId>(())
+    /// ```
     pub fn new(text: &str) -> Result<Self, InvalidSessionId> {
         SessionId(text.into()).checked()
     }

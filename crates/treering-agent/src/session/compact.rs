@@ -106,6 +106,24 @@ pub struct Compacted {
 impl AgentSession {
     /// Replaces the older part of the context by a summary. If it fails nothing is written, and the
     /// handlers of `session_compact_failed` are told.
+    ///
+    /// ```
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// use std::sync::Arc;
+    /// use treering::{Message, Session};
+    /// use treering_agent::{AgentSession, CompactOptions, Compaction, Extractive};
+    /// let agent = AgentSession::new(Session::in_memory("/project"))
+    ///     .with_summarizer(Arc::new(Extractive::new()));
+    /// for question in ["Name a color.", "Name a number."] {
+    ///     agent.session().append(Message::user(question))?;
+    ///     agent.session().append(Message::assistant("acme", "m", "Red, or seven."))?;
+    /// }
+    /// let options = CompactOptions::new().keep_recent_tokens(1);
+    /// let Compaction::Done(compacted) = agent.compact(options).await? else { panic!() };
+    /// assert_eq!(agent.session().leaf().as_ref(), Some(compacted.entry.id()));
+    /// # Ok::<(), treering_agent::AgentError>(())
+    /// # }).unwrap();
+    /// ```
     pub async fn compact(&self, options: CompactOptions) -> Result<Compaction, AgentError> {
         let done = self.compact_now(options).await;
         self.act().await;

@@ -49,6 +49,19 @@ pub enum Forked {
 
 impl AgentSession {
     /// Creates a new session for the same project, which becomes the active one.
+    ///
+    /// ```
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// use treering::{Message, Session};
+    /// use treering_agent::{AgentSession, CancellationToken, Replaced};
+    /// let agent = AgentSession::new(Session::in_memory("/project"));
+    /// agent.session().append(Message::user("hello"))?;
+    /// let replaced = agent.new_session(&CancellationToken::new()).await?;
+    /// assert!(matches!(replaced, Replaced::Done));
+    /// assert!(agent.session().tree().is_empty());
+    /// # Ok::<(), treering_agent::AgentError>(())
+    /// # }).unwrap();
+    /// ```
     pub async fn new_session(&self, cancel: &CancellationToken) -> Result<Replaced, AgentError> {
         let guard = self.busy.begin(Operation::Switch, cancel)?;
         let before = BeforeSwitch { reason: SwitchReason::New, target: None };
@@ -102,6 +115,18 @@ impl AgentSession {
     /// Copies a branch to a session of its own, which becomes the active one.
     /// [`Before`](ForkPosition::Before) a user message, whose text is returned, or
     /// [`At`](ForkPosition::At) any entry, which is kept.
+    ///
+    /// ```
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// use treering::{Message, Session};
+    /// use treering_agent::{AgentSession, CancellationToken, ForkPosition, Forked};
+    /// let agent = AgentSession::new(Session::in_memory("/project"));
+    /// let hello = agent.session().append(Message::user("hello"))?;
+    /// let forked = agent.fork(&hello, ForkPosition::Before, &CancellationToken::new()).await?;
+    /// assert!(matches!(forked, Forked::Done { .. }));
+    /// # Ok::<(), treering_agent::AgentError>(())
+    /// # }).unwrap();
+    /// ```
     pub async fn fork(
         &self,
         entry: impl AsRef<str>,

@@ -79,6 +79,23 @@ pub struct MergedBranch {
 impl AgentSession {
     /// Merges what another branch has and this one has not. A second merge brings only what is new since
     /// the first.
+    ///
+    /// ```
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// use treering::{Message, Session};
+    /// use treering_agent::{AgentSession, MergeOptions, MergeOutcome};
+    /// let agent = AgentSession::new(Session::in_memory("/project"));
+    /// let question = agent.session().append(Message::user("Name a color."))?;
+    /// let red = agent.session().append(Message::assistant("acme", "m", "Red."))?;
+    /// agent.session().branch(&question)?;
+    /// agent.session().append(Message::assistant("acme", "m", "Blue."))?;
+    /// let MergeOutcome::Done(merged) = agent.merge(&red, MergeOptions::new().full(true)).await? else {
+    ///     panic!()
+    /// };
+    /// assert_eq!(merged.copies.len(), 1);
+    /// # Ok::<(), treering_agent::AgentError>(())
+    /// # }).unwrap();
+    /// ```
     pub async fn merge(
         &self,
         other: impl AsRef<str>,

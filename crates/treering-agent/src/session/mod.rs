@@ -49,6 +49,16 @@ use treering::store::Store;
 use treering::{Context, EntryId, NewEntry, Session};
 
 /// Settings of an agent's sessions.
+///
+/// ```
+/// use treering::compaction::CompactionSettings;
+/// use treering_agent::{AgentSettings, TurnSettings};
+/// let settings = AgentSettings::new()
+///     .context_window(100_000)
+///     .compaction(CompactionSettings::new().reserve_tokens(8_000))
+///     .turn(TurnSettings::new().system_prompt("You are terse.").retries(2));
+/// assert_eq!(settings.window_of(None), 100_000);
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AgentSettings {
@@ -288,12 +298,36 @@ impl AgentSession {
     }
 
     /// Returns a receiver of all events from now on.
+    ///
+    /// ```
+    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+    /// use treering::Session;
+    /// use treering_agent::{AgentSession, Event};
+    /// let agent = AgentSession::new(Session::in_memory("/project"));
+    /// let mut events = agent.subscribe();
+    /// agent.set_name("Colors").await?;
+    /// let Event::SessionInfoChanged(changed) = events.recv().await.unwrap() else { panic!() };
+    /// assert_eq!(changed.name.as_deref(), Some("Colors"));
+    /// # Ok::<(), treering_agent::AgentError>(())
+    /// # }).unwrap();
+    /// ```
     pub fn subscribe(&self) -> broadcast::Receiver<Event> {
         self.hooks.subscribe()
     }
 
     /// Returns a receiver of the text that models stream from now on, in a channel of its own, so that
     /// a slow reader of text misses no event.
+    ///
+    /// ```
+    /// use treering::Session;
+    /// use treering_agent::{AgentSession, StreamDelta};
+    /// let agent = AgentSession::new(Session::in_memory("/project"));
+    /// let mut deltas = agent.subscribe_deltas();
+    /// // In a user interface: for each of them until the channel closes.
+    /// if let Ok(StreamDelta::AnswerText(text)) = deltas.try_recv() {
+    ///     print!("{text}");
+    /// }
+    /// ```
     pub fn subscribe_deltas(&self) -> broadcast::Receiver<StreamDelta> {
         self.hooks.subscribe_deltas()
     }
@@ -343,6 +377,19 @@ impl AgentSession {
 impl AgentSession {
     /// Begins a turn of the model: until it is dropped, operations that would move the session
     /// refuse.
+    ///
+    /// ```
+    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+    /// use treering::Session;
+    /// use treering_agent::{AgentError, AgentSession, NavigateOptions};
+    /// let agent = AgentSession::new(Session::in_memory("/project"));
+    /// let turn = agent.begin_turn()?;
+    /// let refused = agent.navigate("1f3a9c0e", NavigateOptions::new()).await;
+    /// assert!(matches!(refused, Err(AgentError::Busy { .. })));
+    /// drop(turn);
+    /// # Ok::<(), treering_agent::AgentError>(())
+    /// # }).unwrap();
+    /// ```
     pub fn begin_turn(&self) -> Result<Turn<'_>, AgentError> {
         Ok(Turn(self.busy.begin(Operation::Turn, &CancellationToken::new())?))
     }

@@ -147,6 +147,21 @@ impl AgentSession {
     ///
     /// Fails without moving the leaf if another operation is running, the entry does not exist, the
     /// session cannot be written, or the summary fails.
+    ///
+    /// ```
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// use treering::{Message, Session};
+    /// use treering_agent::{AgentSession, NavigateOptions, Navigation};
+    /// let agent = AgentSession::new(Session::in_memory("/project"));
+    /// let question = agent.session().append(Message::user("Name a color."))?;
+    /// agent.session().append(Message::assistant("acme", "m", "Red."))?;
+    /// let Navigation::Moved(moved) = agent.navigate(&question, NavigateOptions::new()).await? else {
+    ///     panic!()
+    /// };
+    /// assert_eq!((moved.new_leaf, moved.editor_text.as_deref()), (None, Some("Name a color.")));
+    /// # Ok::<(), treering_agent::AgentError>(())
+    /// # }).unwrap();
+    /// ```
     pub async fn navigate(
         &self,
         target: impl AsRef<str>,

@@ -59,6 +59,18 @@ impl AgentSession {
     /// on the branch on which it was started, also if the leaf was moved to another one meanwhile.
     /// Stopped or failed, it is recorded as well; an error means that it was not run, or that the
     /// session could not be written.
+    ///
+    /// ```
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// use treering::Session;
+    /// use treering_agent::{AgentSession, CancellationToken, ShellContext};
+    /// let agent = AgentSession::new(Session::in_memory("."));
+    /// let cancel = CancellationToken::new();
+    /// let run = agent.run_shell("echo hello", ShellContext::Included, None, &cancel).await?;
+    /// assert_eq!((run.output.trim(), run.exit_code), ("hello", Some(0)));
+    /// # Ok::<(), treering_agent::AgentError>(())
+    /// # }).unwrap();
+    /// ```
     pub async fn run_shell(
         &self,
         command: &str,

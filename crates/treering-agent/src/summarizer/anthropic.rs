@@ -15,6 +15,15 @@ use treering::provider::CacheControl;
 use treering::usage::Usage;
 
 /// Summaries by a model behind the Anthropic Messages API.
+///
+/// ```
+/// use treering_agent::{Anthropic, ChatModel, Http, HttpOptions, Secret};
+/// let http = Http::new(HttpOptions::new())?;
+/// let mut model = Anthropic::new(http, Secret::new("key"), Anthropic::MODEL);
+/// model.max_output_tokens = 4_000;
+/// assert_eq!(model.model(), Anthropic::MODEL);
+/// # Ok::<(), treering_agent::SummaryError>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Anthropic {
     http: Http,

@@ -39,6 +39,16 @@ pub struct Command {
 
 impl Command {
     /// Summaries by `program`.
+    ///
+    /// ```
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// use treering_agent::{CancellationToken, Command, Program, Summarizer, SummaryRequest};
+    /// let command = Command::new(Program::Shell("head -c 5".into()));
+    /// let request = SummaryRequest::new("", "hello world");
+    /// let summary = command.summarize(request, &CancellationToken::new()).await;
+    /// assert!(summary.is_ok());
+    /// # });
+    /// ```
     pub fn new(program: Program) -> Self {
         Command { program, context_window: None, timeout: Duration::from_secs(900) }
     }

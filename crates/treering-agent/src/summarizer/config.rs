@@ -109,6 +109,12 @@ pub struct SummarizerConfig {
 }
 
 /// An error in a configuration. It names the place and never quotes: a line may hold a key.
+///
+/// ```
+/// use treering_agent::SummarizerConfig;
+/// let error = SummarizerConfig::from_toml("provider = 7").unwrap_err();
+/// assert!(!error.to_string().is_empty());
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConfigError {

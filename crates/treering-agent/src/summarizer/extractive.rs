@@ -12,6 +12,12 @@ use treering::Role;
 use treering::entry::{Block, MessageView};
 
 /// Summaries by quotation, offline.
+///
+/// ```
+/// use treering_agent::{Extractive, Summarizer};
+/// let summarizer = Extractive::new().max_items(5);
+/// assert_eq!((summarizer.name(), summarizer.context_window()), ("extractive", None));
+/// ```
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Extractive {

@@ -94,6 +94,21 @@ pub enum Proxy {
 }
 
 /// The HTTP client.
+///
+/// ```
+/// use std::time::Duration;
+/// use treering_agent::{Anthropic, ChatModel, Http, HttpOptions, OpenAi, Proxy, Retry, Secret, Timeouts};
+/// let options = HttpOptions::new()
+///     .timeouts(Timeouts::new().connect(Duration::from_secs(5)))
+///     .retry(Retry::new().retries(1))
+///     .proxy(Proxy::Direct);
+/// let http = Http::new(options)?;
+/// let model = Anthropic::new(http.clone(), Secret::new("key"), "claude-sonnet-4-5");
+/// assert_eq!(model.provider(), "anthropic");
+/// let local = OpenAi::new(http, None, "qwen3");
+/// assert_eq!(local.model(), "qwen3");
+/// # Ok::<(), treering_agent::SummaryError>(())
+/// ```
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct HttpOptions {
@@ -131,6 +146,13 @@ impl HttpOptions {
 }
 
 /// A client. Clones share connections.
+///
+/// ```
+/// use treering_agent::{Http, HttpOptions};
+/// let http = Http::new(HttpOptions::new())?;
+/// # let _ = http;
+/// # Ok::<(), treering_agent::SummaryError>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Http {
     client: reqwest::Client,

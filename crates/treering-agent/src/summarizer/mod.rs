@@ -51,6 +51,16 @@ pub type SummaryFuture<'a> =
 pub type OnDelta = Box<dyn FnMut(Delta<'_>) + Send>;
 
 /// A summary or an answer as it arrives.
+///
+/// ```
+/// use treering_agent::{Delta, SummaryRequest};
+/// let request = SummaryRequest::new("Be brief.", "[User]: hello").on_delta(Box::new(|delta| {
+///     if let Delta::Text(text) = delta {
+///         print!("{text}");
+///     }
+/// }));
+/// assert!(request.on_delta.is_some());
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Delta<'a> {
@@ -209,6 +219,15 @@ impl Conversation {
 }
 
 /// A whole summary.
+///
+/// ```
+/// use treering::usage::Usage;
+/// use treering_agent::Summary;
+/// let summary = Summary::new("mine", "They talked about colors.")
+///     .model("model-1")
+///     .usage(Usage::of_request().input(900).output(20));
+/// assert_eq!(summary.usage.unwrap().total(), 920);
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Summary {

@@ -18,6 +18,14 @@ use tokio_util::sync::CancellationToken;
 use treering::usage::Usage;
 
 /// Summaries by a model behind an OpenAI-compatible server.
+///
+/// ```
+/// use treering_agent::{ChatModel, Http, HttpOptions, OpenAi};
+/// let mut model = OpenAi::new(Http::new(HttpOptions::new())?, None, "qwen3");
+/// model.base_url = "http://localhost:11434/v1".into();
+/// assert_eq!(model.model(), "qwen3");
+/// # Ok::<(), treering_agent::SummaryError>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct OpenAi {
     http: Http,

@@ -142,6 +142,19 @@ impl CompactionSettings {
 }
 
 /// The origin of a summary.
+///
+/// ```
+/// use treering::branch_summary::AbandonedBranch;
+/// use treering::compaction::SummarySource;
+/// use treering::{Message, Position, Session};
+/// let session = Session::in_memory("/project");
+/// let tried = session.append(Message::user("Try it with a loop."))?;
+/// let left: AbandonedBranch = session.abandoned_entries(&tried, Position::Start)?;
+/// let source = SummarySource::Extension { details: None };
+/// let summary = left.entry(Some(&tried), "A loop was tried.", source)?;
+/// session.append(summary)?;
+/// # Ok::<(), treering::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum SummarySource<'a> {

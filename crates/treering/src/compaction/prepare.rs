@@ -12,6 +12,21 @@ use crate::snapshot::Bodies;
 use crate::time;
 
 /// A compaction that needs only its summary.
+///
+/// ```
+/// use treering::compaction::{CompactionSettings, SummarySource};
+/// use treering::{Message, Session};
+/// let session = Session::in_memory("/project");
+/// for text in ["What is a monad?", "And a functor?"] {
+///     session.append(Message::user(text))?;
+///     session.append(Message::assistant("acme", "m", "It depends."))?;
+/// }
+/// let settings = CompactionSettings::new().keep_recent_tokens(1);
+/// let prepared = session.plan_compaction(&settings)?.ready().unwrap().read()?;
+/// let entry = prepared.entry("Two questions were asked.", SummarySource::Summarizer)?;
+/// session.append(entry)?;
+/// # Ok::<(), treering::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Prepared {

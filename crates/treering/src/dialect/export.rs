@@ -10,6 +10,16 @@ use std::collections::HashMap;
 use std::io::Write;
 
 /// The outcome of a conversion for one kind of entry.
+///
+/// ```
+/// use treering::convert::{ConvertOptions, Outcome};
+/// use treering::{Dialect, Message, Session};
+/// let session = Session::in_memory("/project");
+/// session.append(Message::user("hello"))?;
+/// let plan = session.plan_conversion(Dialect::Tau, &ConvertOptions::new())?;
+/// assert!(plan.outcomes().items().iter().all(|(_, outcome, _)| *outcome == Outcome::Carried));
+/// # Ok::<(), treering::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Outcome {

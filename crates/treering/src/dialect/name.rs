@@ -67,6 +67,12 @@ impl fmt::Display for Dialect {
 }
 
 /// A name that is no dialect's.
+///
+/// ```
+/// use treering::Dialect;
+/// assert_eq!("omp".parse(), Ok(Dialect::Omp));
+/// assert!("nothing".parse::<Dialect>().unwrap_err().to_string().contains("nothing"));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "no dialect is called {0:?}; there are pi, uuid, omp, chimera, operator, tau, claude-code, codex"

@@ -10,16 +10,38 @@ use std::borrow::Cow;
 
 impl<'a> MessageView<'a> {
     /// Returns the message as an answer, if its role is `assistant`.
+    ///
+    /// ```
+    /// use treering::entry::StopReason;
+    /// use treering::Message;
+    /// let message = Message::assistant("acme", "m", "Red.");
+    /// let answer = message.view().as_assistant().unwrap();
+    /// assert_eq!(answer.stop_reason(), Some(StopReason::Stop));
+    /// assert!(message.view().as_tool_result().is_none());
+    /// ```
     pub fn as_assistant(&self) -> Option<AssistantView<'a>> {
         (self.role() == Role::Assistant).then_some(AssistantView(*self))
     }
 
     /// Returns the message as a tool's result, if its role is `toolResult`.
+    ///
+    /// ```
+    /// use treering::entry::ToolResultMessage;
+    /// let message = ToolResultMessage::new("call-1", "read").with_text("fn main() {}").build();
+    /// let result = message.view().as_tool_result().unwrap();
+    /// assert_eq!((&*result.tool_call_id(), result.is_error()), ("call-1", false));
+    /// ```
     pub fn as_tool_result(&self) -> Option<ToolResultView<'a>> {
         (self.role() == Role::ToolResult).then_some(ToolResultView(*self))
     }
 
     /// Returns the message as a command of the user, if its role is `bashExecution`.
+    ///
+    /// ```
+    /// use treering::entry::BashExecutionMessage;
+    /// let message = BashExecutionMessage::new("ls", "a.rs\n").build();
+    /// assert_eq!(&*message.view().as_bash_execution().unwrap().command(), "ls");
+    /// ```
     pub fn as_bash_execution(&self) -> Option<BashExecutionView<'a>> {
         (self.role() == Role::BashExecution).then_some(BashExecutionView(*self))
     }

@@ -118,6 +118,16 @@ impl Entry {
     }
 
     /// Returns the entry, read as what its type says it is.
+    ///
+    /// ```
+    /// use treering::entry::Body;
+    /// use treering::{NewEntry, Session};
+    /// let session = Session::in_memory("/project");
+    /// let id = session.append(NewEntry::thinking_level_change("high"))?;
+    /// let entry = session.entry(id)?;
+    /// assert!(matches!(entry.body(), Body::ThinkingLevelChange { .. }));
+    /// # Ok::<(), treering::Error>(())
+    /// ```
     pub fn body(&self) -> Body<'_> {
         let text = |key| self.text(key);
         let required = |key| self.text(key).unwrap_or_default();

@@ -75,6 +75,16 @@ impl RequestOptions {
 }
 
 /// Cache breakpoints in a request.
+///
+/// ```
+/// use treering::provider::{CacheControl, RequestOptions};
+/// use treering::{Message, Session};
+/// let session = Session::in_memory("/project");
+/// session.append(Message::user("hello"))?;
+/// let options = RequestOptions::new().with_cache(CacheControl::Ephemeral);
+/// assert!(session.context()?.to_anthropic(&options).json.contains("cache_control"));
+/// # Ok::<(), treering::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum CacheControl {
@@ -86,6 +96,17 @@ pub enum CacheControl {
 }
 
 /// The definition of a tool.
+///
+/// ```
+/// use treering::provider::{RequestOptions, Tool};
+/// use treering::{Message, Session};
+/// let session = Session::in_memory("/project");
+/// session.append(Message::user("What time is it?"))?;
+/// let now = Tool::new("now", "Returns the time.", r#"{"type":"object","properties":{}}"#);
+/// let request = session.context()?.to_anthropic(&RequestOptions::new().with_tool(now));
+/// assert!(request.json.contains("Returns the time."));
+/// # Ok::<(), treering::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tool {
     pub(super) name: String,

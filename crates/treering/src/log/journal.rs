@@ -13,6 +13,16 @@ use std::sync::Arc;
 ///    what came before.
 ///
 /// Offsets are plain `u64`: a store that is not a file numbers its bytes as if it were one.
+///
+/// ```
+/// use treering::storage::{End, Journal, JournalError, MemoryJournal};
+/// let journal = MemoryJournal::new(b"one\n".to_vec());
+/// let appended = journal.append(&End::from(4), b"two\n")?;
+/// assert_eq!((appended.start, journal.len()?), (4, 8));
+/// // Another writer was faster: nothing is written.
+/// assert!(matches!(journal.append(&End::from(4), b"three\n"), Err(JournalError::Moved(_))));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait Journal: Send + Sync + std::fmt::Debug {
     /// Returns the length in bytes.
     fn len(&self) -> io::Result<u64>;

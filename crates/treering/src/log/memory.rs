@@ -5,6 +5,17 @@ use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A [`Journal`] that is a vector of bytes.
+///
+/// ```
+/// use std::sync::Arc;
+/// use treering::storage::MemoryJournal;
+/// use treering::{Message, Session};
+/// let journal = Arc::new(MemoryJournal::default());
+/// let session = Session::in_journal(journal.clone(), "/project", Default::default())?;
+/// session.append(Message::user("hello"))?;
+/// assert!(journal.contents().ends_with(b"\n"));
+/// # Ok::<(), treering::Error>(())
+/// ```
 #[derive(Debug, Default)]
 pub struct MemoryJournal {
     bytes: Mutex<Vec<u8>>,

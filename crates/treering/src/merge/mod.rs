@@ -30,6 +30,16 @@ const COPIED_FROM: &str = "copiedFrom";
 const MERGE_TYPE: &str = "treering.merge";
 
 /// The first entry in the chain of copies.
+///
+/// ```
+/// use treering::merge::Selection;
+/// use treering::{Message, Session};
+/// let (from, to) = (Session::in_memory("/project"), Session::in_memory("/project"));
+/// let id = from.append(Message::user("Mind the gap."))?;
+/// let copies = to.cherry_pick_from(&from, &Selection::from(&id))?;
+/// assert_eq!(to.entry(&copies[0])?.copied_from().unwrap().entry, id);
+/// # Ok::<(), treering::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Origin {
     /// The original entry.

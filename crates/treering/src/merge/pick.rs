@@ -120,6 +120,16 @@ impl Session {
     }
 
     /// Plans a cherry-pick from `source` (which may be this session) and changes nothing.
+    ///
+    /// ```
+    /// use treering::merge::{Repeated, Selection};
+    /// use treering::{Message, Session};
+    /// let (from, to) = (Session::in_memory("/project"), Session::in_memory("/project"));
+    /// let id = from.append(Message::user("Mind the gap."))?;
+    /// let plan = to.plan_pick(&from, &Selection::from(&id), Repeated::Skipped)?;
+    /// assert_eq!(to.apply_pick(&plan)?.len(), 1);
+    /// # Ok::<(), treering::Error>(())
+    /// ```
     pub fn plan_pick(
         &self,
         source: &Session,

@@ -51,6 +51,20 @@ pub struct MergePlan {
 }
 
 /// The summary of a merged branch.
+///
+/// ```
+/// use treering::merge::{Merge, MergeSummary};
+/// use treering::{Message, Session};
+/// let session = Session::in_memory("/project");
+/// let start = session.append(Message::user("Name a color."))?;
+/// let red = session.append(Message::assistant("acme", "m", "Red."))?;
+/// session.branch(&start)?;
+/// session.append(Message::assistant("acme", "m", "Blue."))?;
+/// let Merge::Ready(plan) = session.plan_merge(&red, 10_000)? else { panic!() };
+/// session.apply_merge_summary(&plan, MergeSummary::new("The other answer was red."))?;
+/// assert_eq!(session.context()?.messages.len(), 3);
+/// # Ok::<(), treering::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, Default)]
 #[non_exhaustive]
 pub struct MergeSummary<'a> {
@@ -225,6 +239,21 @@ impl Session {
     /// Merges by copies, under the leaf the plan was made for and in one write: what is new, as
     /// [`cherry_pick`](Session::cherry_pick) would copy it, then a record of the merge. Should a
     /// crash cut the write short, there is no record, and the next merge brings the rest.
+    ///
+    /// ```
+    /// use treering::merge::Merge;
+    /// use treering::{Message, Session};
+    /// let session = Session::in_memory("/project");
+    /// let start = session.append(Message::user("Name a color."))?;
+    /// let red = session.append(Message::assistant("acme", "m", "Red."))?;
+    /// session.branch(&start)?;
+    /// session.append(Message::assistant("acme", "m", "Blue."))?;
+    /// let Merge::Ready(plan) = session.plan_merge(&red, 10_000)? else { panic!() };
+    /// let merged = session.apply_merge(&plan)?;
+    /// let origin = session.entry(&merged.copies[0])?.copied_from().unwrap();
+    /// assert_eq!(origin.entry, red);
+    /// # Ok::<(), treering::Error>(())
+    /// ```
     pub fn apply_merge(&self, plan: &MergePlan) -> Result<Merged> {
         self.check_writable()?;
         let copies = self.merge_copies(plan)?;

@@ -312,6 +312,17 @@ impl Session {
     }
 
     /// As [`agent_context`](Session::agent_context), at a position.
+    ///
+    /// ```
+    /// use treering::session::NewSession;
+    /// use treering::{Dialect, Message, Position, Session};
+    /// let new = NewSession::new().dialect(Dialect::Chimera);
+    /// let session = Session::in_memory_with("/project", new)?;
+    /// session.append(Message::user("hello"))?;
+    /// let context = session.agent_context_at(Position::Leaf)?.unwrap();
+    /// assert!(String::from_utf8_lossy(&context.to_json()).contains("hello"));
+    /// # Ok::<(), treering::Error>(())
+    /// ```
     pub fn agent_context_at(&self, position: impl Into<Position>) -> Result<Option<AgentContext>> {
         let (view, row) = self.view_at(&position.into())?;
         let rows = row.map(|row| view.tree().path_rows(row)).unwrap_or_default();

@@ -97,6 +97,17 @@ impl<'a> Iterator for TreeWalk<'a> {
 impl Tree {
     /// Every entry, parents before children, children from oldest to newest: by time, file order
     /// breaking ties and standing in for missing times. Roots are in file order.
+    ///
+    /// ```
+    /// use treering::{Message, Session};
+    /// let session = Session::in_memory("/project");
+    /// session.append(Message::user("one"))?;
+    /// session.append(Message::user("two"))?;
+    /// let tree = session.tree();
+    /// let depths: Vec<usize> = tree.walk().map(|item| item.depth).collect();
+    /// assert_eq!(depths, [0, 1]);
+    /// # Ok::<(), treering::Error>(())
+    /// ```
     pub fn walk(&self) -> TreeWalk<'_> {
         self.walk_over(self.children_index(), None)
     }

@@ -146,6 +146,19 @@ impl Ledger {
     }
 
     /// Takes in a session with all its branches.
+    ///
+    /// ```
+    /// use treering::entry::{AssistantMessage, TokenUsage};
+    /// use treering::usage::Ledger;
+    /// use treering::Session;
+    /// let session = Session::in_memory("/project");
+    /// let answer = AssistantMessage::new("acme-api", "acme", "m").with_text("Red.").with_usage(TokenUsage::new(10, 5));
+    /// session.append(answer)?;
+    /// let mut ledger = Ledger::default();
+    /// let added = ledger.add(&session)?;
+    /// assert_eq!((added.usage.total(), added.shared.total()), (15, 0));
+    /// # Ok::<(), treering::Error>(())
+    /// ```
     pub fn add(&mut self, session: &Session) -> Result<Added> {
         let view = session.view();
         let rows: Vec<Row> = view.tree().live().collect();

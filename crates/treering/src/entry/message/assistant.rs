@@ -6,6 +6,12 @@ use crate::entry::kind::Role;
 use crate::error::Result;
 
 /// The reason why a model stopped.
+///
+/// ```
+/// use treering::entry::{AssistantMessage, StopReason};
+/// let answer = AssistantMessage::new("acme-api", "acme", "m").with_stop_reason(StopReason::Aborted).build();
+/// assert_eq!(answer.view().as_assistant().unwrap().stop_reason(), Some(StopReason::Aborted));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum StopReason {

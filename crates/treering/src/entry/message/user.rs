@@ -52,6 +52,15 @@ impl UserMessage {
 }
 
 /// Builds a system message: instructions from this point of the conversation on.
+///
+/// ```
+/// use treering::entry::SystemMessage;
+/// use treering::{Role, Session};
+/// let session = Session::in_memory("/project");
+/// let id = session.append(SystemMessage::new("Be brief."))?;
+/// assert_eq!(session.tree().role(id)?, Some(Role::System));
+/// # Ok::<(), treering::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 #[must_use = "a builder does nothing until it is appended"]
 pub struct SystemMessage {
