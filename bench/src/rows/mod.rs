@@ -13,6 +13,7 @@ mod postgres;
 mod redact;
 mod screen;
 mod search;
+mod server;
 mod tree;
 
 use crate::Bench;
@@ -51,6 +52,7 @@ pub(crate) const GROUPS: &[Group] = &[
     Group { name: "compaction", rows: compaction::rows },
     Group { name: "screen", rows: screen::rows },
     Group { name: "postgres", rows: postgres::rows },
+    Group { name: "server", rows: server::rows },
 ];
 
 /// Their names.
