@@ -141,10 +141,12 @@ impl Connection {
             Ok(Ok(value)) => Ok(value),
             Ok(Err(error)) => {
                 let failure = classify(&error, false);
-                // A standby after a failover answers, but is of no use.
-                let is_standby = matches!(&failure, Failure::Refused(error)
-                    if error.kind() == io::ErrorKind::NotConnected);
-                self.is_broken |= matches!(failure, Failure::Lost(_)) || is_standby;
+                // A standby after a failover answers, but is of no use. An error that stays may be that of a
+                // statement prepared before a migration.
+                self.is_broken |= match &failure {
+                    Failure::Lost(_) | Failure::Permanent(_) => true,
+                    Failure::Refused(error) => error.kind() == io::ErrorKind::NotConnected,
+                };
                 Err(failure)
             }
             Err(error) => {

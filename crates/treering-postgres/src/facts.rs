@@ -282,11 +282,7 @@ impl PostgresStore {
             parameters.extend(facts.parameters());
             connection.execute(sql::DESCRIBE, &parameters, deadline)
         });
-        match stored {
-            // A standby can be read, but not described.
-            Err(error) if error.kind() == io::ErrorKind::NotConnected => Ok(()),
-            stored => stored.map(drop).map_err(Error::Storage),
-        }
+        stored.map(drop).map_err(Error::Storage)
     }
 }
 

@@ -100,12 +100,12 @@ pub(crate) const REMOVE: &str = "WITH removed AS (
     SELECT 1 FROM removed";
 
 /// Returns sessions whose facts are out of date, those that changed last first, and the oldest transaction
-/// that is still under way.
+/// that is still under way. On a standby, where facts cannot be changed, it returns none.
 pub(crate) const STALE: &str = "SELECT s.id, s.length, s.generation, f.length, m.oldest
     FROM (SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS oldest) m
     LEFT JOIN (treering.sessions s JOIN treering.facts f ON f.space = $1 AND f.session = s.id
         AND (f.length <> s.length OR f.generation <> s.generation))
-      ON s.space = $1 AND s.changed >= $2 AND s.length >= 0
+      ON s.space = $1 AND s.changed >= $2 AND s.length >= 0 AND NOT pg_is_in_recovery()
     ORDER BY s.changed DESC NULLS LAST LIMIT $3";
 
 /// Returns the whole logs of some sessions.

@@ -4,7 +4,7 @@ use crate::{contents, create, id, server, store};
 use std::sync::Arc;
 use treering::storage::{End, JournalError};
 use treering::store::Store;
-use treering::{Message, OpenOptions, Session};
+use treering::{CreateOptions, Message, OpenOptions, Session};
 
 /// Returns the sizes of the rows of a session.
 fn row_sizes(space: &str, session: &str) -> Vec<usize> {
@@ -67,6 +67,20 @@ fn an_end_that_was_taken_back_and_made_again_is_noticed() {
     session.append(Message::user("and now?")).expect("append");
     assert!(session.tree().contains("bbbbbbbb"), "the writer has seen what it appends to");
     assert!(!session.tree().contains("aaaaaaaa"));
+}
+
+#[test]
+fn a_session_that_was_removed_says_so_at_once() {
+    let Some(store) = store("gone") else { return };
+    let postgres = store.clone();
+    let store: Arc<dyn Store> = Arc::new(store);
+    let session = Session::create_in(&store, "/", CreateOptions::new()).expect("create");
+    session.append(Message::user("hello")).expect("append");
+    store.remove(&session.id()).expect("remove");
+    let before = postgres.statistics().round_trips;
+    let error = session.append(Message::user("anyone?")).expect_err("it is gone");
+    assert!(matches!(error, treering::Error::Deleted(_)), "{error}");
+    assert!(postgres.statistics().round_trips - before < 10, "one attempt");
 }
 
 #[test]

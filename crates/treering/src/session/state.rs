@@ -340,7 +340,10 @@ impl State {
                     return Ok(Written { ids: batch.ids, span, leaf, foreign });
                 }
                 Err(JournalError::Moved(_)) => foreign.extend(self.catch_up()?),
-                Err(JournalError::Gone) => foreign.extend(self.reopen()?),
+                // Only a file can be there again under its name.
+                Err(JournalError::Gone) if matches!(self.backing, Backing::File { .. }) => {
+                    foreign.extend(self.reopen()?);
+                }
                 Err(error) => {
                     return Err(storage(error, &self.place()));
                 }
