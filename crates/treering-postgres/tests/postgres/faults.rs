@@ -78,14 +78,30 @@ fn connections_that_break_between_commit_and_answer_lose_and_double_nothing() {
     assert_eq!(failed, 0, "every append was carried over");
 }
 
+/// Waits until so many more lines are written.
+fn await_lines(server: &Server, more: usize) {
+    let count = || {
+        let lines = server.sql("faults", "SELECT count(*) FROM treering.lines");
+        lines.parse::<usize>().expect("a number")
+    };
+    let (enough, until) = (count() + more, Instant::now() + HANGS);
+    while count() < enough {
+        assert!(Instant::now() < until, "the writers do not go on");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
 #[test]
 fn a_database_that_restarts_is_waited_for() {
     let Some(server) = own_server() else { return };
     let (_, failed) = write_through(&server.url("faults"), 60_000, || {
+        await_lines(&server, 60);
         server.stop();
         server.boot();
+        await_lines(&server, 60);
         server.kill();
         server.boot();
+        await_lines(&server, 60);
     });
     assert_eq!(failed, 0, "every append was carried over");
 }
