@@ -131,3 +131,18 @@ async fn two_nodes_append_to_one_session() {
         assert_eq!(context["messages"].as_array().unwrap().len(), 40);
     }
 }
+
+/// A node that has a session open notices that another one removed it, or put another in its place.
+#[tokio::test]
+async fn a_session_that_another_node_removed_is_unknown() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let nodes = [Node::on(Arc::clone(&store)).await, Node::on(Arc::clone(&store)).await];
+    let session = nodes[0].session("chat").await;
+    nodes[0].say(&session, "one").await;
+    assert_eq!(send(nodes[1].request("DELETE", &session)).await.status, 204);
+    let refused = nodes[0].call("POST", &format!("{session}/entries"), message("two")).await;
+    assert_eq!((refused.status, refused.code().as_str()), (404, "unknown_session"));
+    nodes[1].session("chat").await;
+    nodes[0].say(&session, "other").await;
+    assert_eq!(nodes[1].get(&session).await.json()["entryCount"], 1);
+}
