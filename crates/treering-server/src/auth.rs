@@ -147,6 +147,10 @@ impl Hosts {
             None => headers.get(header::HOST).and_then(|value| value.to_str().ok()),
         };
         let is_only_one = headers.get_all(header::HOST).iter().count() <= 1;
+        // Probes of old balancers have no name. What such a request may do depends on its token alone.
+        if host.is_none() && matches!(self, Hosts::Any) && !headers.contains_key(header::ORIGIN) {
+            return Ok(());
+        }
         let Some(host) = host.filter(|_| is_only_one) else {
             let problem = Problem::new(Code::MisdirectedRequest, "there is no valid Host header");
             return Err(problem.because("host"));

@@ -16,7 +16,8 @@ pub struct Limits {
     /// The time within which every further 64 KiB of a body must arrive, and within which a client must
     /// take some of an answer.
     pub progress_time: Duration,
-    /// The time within which a request must be answered. Streams end with their data, not with this.
+    /// The time within which a request must be answered, its body included. Streams end with their data,
+    /// not with this.
     pub request_time: Duration,
     /// Open connections; further ones are closed at once.
     pub connections: usize,
@@ -56,7 +57,7 @@ impl Default for Limits {
             headers: 32 << 10,
             header_time: Duration::from_secs(15),
             progress_time: Duration::from_secs(30),
-            request_time: Duration::from_secs(60),
+            request_time: Duration::from_secs(120),
             connections: 8192,
             followers: 4096,
             threads: 64,

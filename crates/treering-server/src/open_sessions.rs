@@ -187,7 +187,16 @@ impl Call {
             node.sessions.trim();
             done
         });
-        done.await?
+        let done = done.await?;
+        self.forget_unknown(&id, &done);
+        done
+    }
+
+    /// Keeps nothing for sessions that do not exist.
+    fn forget_unknown<T>(&self, id: &SessionId, done: &Result<T, Problem>) {
+        if done.as_ref().is_err_and(Problem::is_gone) {
+            self.node.sessions.forget(self.space(), id);
+        }
     }
 
     /// Runs `job` with the session of the path when it is its turn among the writers. The session may
@@ -196,7 +205,8 @@ impl Call {
         &self,
         mut job: impl FnMut(&Arc<Session>) -> Result<T, Problem> + Send + 'static,
     ) -> Result<T, Problem> {
-        let (slot, node) = (self.slot(&self.session_id()?)?, Arc::clone(&self.node));
+        let id = self.session_id()?;
+        let (slot, node) = (self.slot(&id)?, Arc::clone(&self.node));
         let turn = Arc::clone(&slot.queue).lock_owned().await;
         let done = self.node.work.run(move || {
             let done = slot.run(&node.metrics, &mut |session, _| job(session));
@@ -205,6 +215,7 @@ impl Call {
             done
         });
         let done = done.await?;
+        self.forget_unknown(&id, &done);
         self.node.feeds.wake(self.space());
         done
     }

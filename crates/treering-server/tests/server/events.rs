@@ -113,6 +113,74 @@ async fn a_follower_is_told_what_is_appended() {
     assert!(follower.next().await.is_none());
 }
 
+/// A line that holds several entries, as damage may leave it: its entries are numbered, and a follower that
+/// was cut off between them is told the rest.
+#[tokio::test]
+async fn entries_on_one_line_are_told_apart() {
+    let node = Node::start().await;
+    let session = node.session("chat").await;
+    let length = node.get(&session).await.json()["length"].as_u64().unwrap();
+    let entry = |id: &str| {
+        format!(
+            "{{\"type\":\"custom\",\"id\":\"{id}\",\"parentId\":null,\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"customType\":\"x\"}}"
+        )
+    };
+    let lines =
+        [entry("a"), entry("b"), entry("c"), "\n".to_owned(), entry("d"), "\n".to_owned()].concat();
+    let end = length + lines.find('\n').unwrap() as u64 + 1;
+    let request = node.request("POST", &format!("{session}/log?at={length}"));
+    let appended = request.header("content-type", "application/x-ndjson").body(lines.clone());
+    assert_eq!(send(appended).await.status, 200);
+    let path = format!("{session}/events");
+    let last = (end + (lines.len() as u64 - (end - length))).to_string();
+    let all = [
+        ("a", format!("{end}.1")),
+        ("b", format!("{end}.2")),
+        ("c", format!("{end}.3")),
+        ("d", last),
+    ];
+    for from in 0..all.len() {
+        let after = from.checked_sub(1).map_or("0", |before| all[before].1.as_str());
+        let mut follower = Follower::new(&node, &path, Some(after)).await;
+        for (entry, id) in &all[from..] {
+            let event = follower.next().await.unwrap();
+            assert_eq!((event.data["id"].as_str(), event.id.as_ref()), (Some(*entry), Some(id)));
+        }
+    }
+}
+
+/// Entries of another agent are told in treering's format.
+#[tokio::test]
+async fn sessions_of_other_agents_are_followed() {
+    let node = Node::start().await;
+    let line = |uuid: &str, parent: &str, text: &str| {
+        format!(
+            "{{\"parentUuid\":{parent},\"isSidechain\":false,\"userType\":\"external\",\"cwd\":\"/p\",\"sessionId\":\"cc\",\"version\":\"2.0.0\",\"type\":\"user\",\"message\":{{\"role\":\"user\",\"content\":\"{text}\"}},\"uuid\":\"{uuid}\",\"timestamp\":\"2026-01-01T00:00:00.000Z\"}}\n"
+        )
+    };
+    let (one, two) =
+        ("11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222");
+    let first = line(one, "null", "hello");
+    let post = |path: String, body: String| {
+        let request = node.request("POST", &path).header("content-type", "application/x-ndjson");
+        send(request.body(body))
+    };
+    let created = post("/v1/sessions?id=cc".to_owned(), first.clone()).await;
+    assert_eq!((created.status, &created.json()["agent"]), (201, &Value::from("claude-code")));
+    let mut follower = Follower::new(&node, "/v1/sessions/cc/events?after=0", None).await;
+    let event = follower.next().await.unwrap();
+    assert_eq!(event.data["message"]["content"][0]["text"], "hello");
+    let second = line(two, &format!("\"{one}\""), "more");
+    post(format!("/v1/sessions/cc/log?at={}", first.len()), second).await;
+    let event = follower.next().await.unwrap();
+    assert_eq!(
+        (&event.data["id"], &event.data["parentId"]),
+        (&Value::from(two), &Value::from(one))
+    );
+    let refused = node.call("POST", "/v1/sessions/cc/entries", crate::harness::message("no")).await;
+    assert_eq!((refused.status, refused.code().as_str()), (422, "not_writable"));
+}
+
 #[tokio::test]
 async fn positions_that_the_log_does_not_have_are_refused() {
     let node = Node::start().await;
