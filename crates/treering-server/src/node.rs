@@ -82,7 +82,10 @@ impl Node {
             hosts,
             is_secure,
             rate: RateLimiter::new(limits.rate, limits.burst),
-            refused_rate: RateLimiter::new(limits.refused_rate, limits.refused_rate.saturating_mul(5)),
+            refused_rate: RateLimiter::new(
+                limits.refused_rate,
+                limits.refused_rate.saturating_mul(5),
+            ),
             log,
             phase: watch::Sender::new(Phase::Ready),
             limits,
