@@ -6,12 +6,14 @@
 use crate::error::Failure;
 use crate::output;
 use crate::text::safe_line;
-use serde::Deserialize;
-use std::collections::BTreeMap;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
+use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use treering::Dialect;
 use treering_agent::{CompactionConfig, ConfigError, SummarizerConfig};
 
 /// The largest settings file that is read.
@@ -27,6 +29,36 @@ pub(crate) struct Config {
     pub(crate) summarizer: SummarizerConfig,
     pub(crate) compaction: CompactionConfig,
     pub(crate) store: StoreConfig,
+    /// The command of each agent that goes on with a session.
+    pub(crate) resume: ResumeCommands,
+}
+
+/// Commands of agents, in place of the known ones.
+#[derive(Debug, Default, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct ResumeCommands(
+    #[serde(deserialize_with = "commands")] HashMap<Dialect, Vec<String>>,
+);
+
+impl ResumeCommands {
+    /// Returns the configured command of an agent.
+    pub(crate) fn get(&self, agent: Dialect) -> Option<&[String]> {
+        self.0.get(&agent).map(Vec::as_slice)
+    }
+}
+
+fn commands<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<HashMap<Dialect, Vec<String>>, D::Error> {
+    let commands = BTreeMap::<String, Vec<String>>::deserialize(deserializer)?;
+    let checked = commands.into_iter().map(|(agent, words)| {
+        let agent = treering_search::agent(&agent).map_err(D::Error::custom)?;
+        match words.first().is_some_and(|program| !program.is_empty()) {
+            true => Ok((agent, words)),
+            false => Err(D::Error::custom(format!("the command of {agent} is empty"))),
+        }
+    });
+    checked.collect()
 }
 
 /// The store that commands look for sessions in.

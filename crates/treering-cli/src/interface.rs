@@ -5,6 +5,7 @@ use crate::config::{Config, DoubleEscapeChoice, KeyNames, ThemeChoice};
 use crate::error::Failure;
 use crate::models::Models;
 use crate::output::{self, Output};
+use crate::resume::Resume;
 use crate::session_arg::SessionArg;
 use crate::text::{safe_line, shell_word};
 use crate::{last_session, sessions};
@@ -123,6 +124,10 @@ pub(crate) fn show(
                 output::complain("unsent text was kept", where_to);
             }
             Ok(())
+        }
+        AppExit::Resume { session, at } => {
+            let at = at.map(|at| session.entry(&at).map(|entry| entry.id().clone())).transpose()?;
+            Resume::prepare(&session, at, None, &Config::load()?)?.start()
         }
         AppExit::Stopped(signal) => Err(Failure::Signal(signal)),
     }

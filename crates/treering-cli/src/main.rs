@@ -20,6 +20,7 @@ mod pager;
 mod poll_loop;
 mod progress;
 mod redaction;
+mod resume;
 mod session_arg;
 mod sessions;
 mod short_ids;

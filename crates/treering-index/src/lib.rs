@@ -20,6 +20,7 @@
 //! files.
 
 mod address;
+mod agents;
 mod cache;
 mod files;
 pub mod housekeeping;
@@ -31,6 +32,7 @@ mod scan;
 mod watch;
 
 pub use address::{AddressError, Scope, distance, resolve, short_ids};
+pub use agents::{Destination, resume_command};
 pub use files::Stamp;
 pub use local_store::LocalStore;
 pub use places::{Place, Places};

@@ -30,6 +30,7 @@ mod name;
 mod open;
 mod pop;
 mod redact;
+mod resume;
 mod rm;
 mod search;
 mod serve;
@@ -58,6 +59,7 @@ use treering::Session;
 pub(crate) enum Command {
     Open(open::Args),
     Chat(chat::Args),
+    Resume(resume::Args),
     Context(context::Args),
     Log(log::Args),
     Tree(tree::Args),
@@ -124,6 +126,7 @@ impl Command {
         match self {
             Command::Open(args) => open::run(args, out),
             Command::Chat(args) => chat::run(args, out),
+            Command::Resume(args) => resume::run(args, out),
             Command::Context(args) => context::run(args, out),
             Command::Log(args) => log::run(args, out),
             Command::Tree(args) => tree::run(args, out),
@@ -195,6 +198,7 @@ impl Command {
             | Command::CherryPick(_)
             | Command::Compact(_) => (false, true, signals::HandledByCommand::Interrupt),
             Command::Label(_)
+            | Command::Resume(_)
             | Command::Name(_)
             | Command::Fork(_)
             | Command::EditContext(_)
@@ -237,6 +241,7 @@ impl Command {
         match self {
             Command::Open(args) => args.session.iter_mut().map(Argument::Session).collect(),
             Command::Chat(args) => args.session.iter_mut().map(Argument::Session).collect(),
+            Command::Resume(args) => args.file.iter_mut().map(Argument::Session).collect(),
             Command::Context(args) => session(&mut args.file),
             Command::Log(args) => session(&mut args.file),
             Command::Tail(args) => session(&mut args.file),

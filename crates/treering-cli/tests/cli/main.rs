@@ -27,6 +27,8 @@ mod outputs;
 mod pipes;
 mod readme;
 mod redaction;
+#[cfg(unix)]
+mod resume;
 mod search;
 mod serve;
 mod show;

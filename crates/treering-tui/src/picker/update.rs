@@ -55,6 +55,8 @@ pub enum PickerEffect {
     Demo,
     /// Continue a session in a copy.
     OpenCopy(PathBuf),
+    /// Go on with a session in its agent.
+    Resume(PathBuf),
     /// Create a session.
     New,
     /// Set the name of a session; an empty name clears it.
@@ -279,6 +281,7 @@ fn act(state: &mut PickerState, action: PickerAction, effects: &mut Vec<PickerEf
         PickerAction::Open if state.is_bare() => effects.push(PickerEffect::Demo),
         PickerAction::Open => effects.extend(selected.map(PickerEffect::Open)),
         PickerAction::Copy => effects.extend(selected.map(PickerEffect::OpenCopy)),
+        PickerAction::Resume => effects.extend(selected.map(PickerEffect::Resume)),
         PickerAction::New => effects.push(PickerEffect::New),
         PickerAction::Sort => {
             state.sort = state.sort.next();

@@ -12,6 +12,8 @@ use super::tree::{self, TreeSetup, select};
 use crate::chat::{Drafts, ExitReason, UnsentText};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use treering::Session;
 use treering_agent::{AgentSession, CancellationToken, Forked};
 
 /// The settings of the application.
@@ -51,7 +53,7 @@ pub enum StartScreen {
 }
 
 /// The way the application ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub enum AppExit {
     /// The user left.
     Left {
@@ -59,6 +61,13 @@ pub enum AppExit {
         session: Option<PathBuf>,
         /// Whether unsent text was stored.
         has_drafts: bool,
+    },
+    /// The session goes on in its agent.
+    Resume {
+        /// The session.
+        session: Arc<Session>,
+        /// The entry to go on from; `None` for the leaf.
+        at: Option<String>,
     },
     /// A signal ended the application; the value is its number.
     Stopped(Option<i32>),
@@ -94,6 +103,7 @@ pub fn run(
         unsent: UnsentText { drafts, ..UnsentText::default() },
         draft_store,
         notice: None,
+        resumed: None,
     };
     match first {
         StartScreen::Picker => program.show(ActiveScreen::Picker),
@@ -122,6 +132,8 @@ struct App<'a> {
     draft_store: DraftStore,
     /// The notice for the next screen.
     notice: Option<String>,
+    /// The session that goes on in its agent, and the entry to go on from.
+    resumed: Option<(Arc<Session>, Option<String>)>,
 }
 
 impl App<'_> {
@@ -136,6 +148,10 @@ impl App<'_> {
                     true
                 }
             };
+            if let Some((session, at)) = self.resumed.take() {
+                self.draft_store.close(&self.unsent);
+                return Ok(AppExit::Resume { session, at });
+            }
             if !goes_on {
                 self.draft_store.close(&self.unsent);
                 return Ok(AppExit::Stopped(self.runner.signal()));
@@ -185,6 +201,13 @@ impl App<'_> {
                 }
                 picker::PickerOutcome::Open(file) => (self.open(&file)?, ActiveScreen::Tree),
                 picker::PickerOutcome::Copy(file) => (self.copy(&file)?, ActiveScreen::Chat),
+                picker::PickerOutcome::Resume(file) => {
+                    match self.open(&file)? {
+                        Ok(agent) => self.resumed = Some((agent.session(), None)),
+                        Err(why) => self.notice = Some(why),
+                    }
+                    return Ok(true);
+                }
                 picker::PickerOutcome::Demo => (self.sessions.demo(), ActiveScreen::Tree),
                 picker::PickerOutcome::New => (self.sessions.begin(), ActiveScreen::Chat),
             };
@@ -225,6 +248,16 @@ impl App<'_> {
                     self.unsent.replace(text);
                 }
                 self.show(ActiveScreen::Chat);
+            }
+            tree::TreeOutcome::Resume(at) => {
+                let session = open_session.agent.session();
+                match session.path() {
+                    Some(_) => self.resumed = Some((session, at)),
+                    None => {
+                        let why = "an agent goes on with sessions in files only; fork this one";
+                        self.notice = Some(why.to_owned());
+                    }
+                }
             }
             tree::TreeOutcome::Lost(why) => self.reopen(open_session, &why)?,
             tree::TreeOutcome::Replaced(notice) => {

@@ -73,6 +73,8 @@ pub enum TreeEffect {
     Undo,
     /// Fork the path to an entry into a new session.
     Fork(String),
+    /// Go on from an entry in the agent of the session; `None` from its leaf.
+    Resume(Option<String>),
     /// Clone the active branch into a new session.
     Clone,
     /// Cherry-pick entries to the leaf.

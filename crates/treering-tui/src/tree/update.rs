@@ -246,6 +246,10 @@ fn act(state: &mut TreeState, action: TreeAction, effects: &mut Vec<TreeEffect>)
         TreeAction::Fork => with_selected(state, |state, id| {
             wait(state, "forking", TreeEffect::Fork(id), effects);
         }),
+        TreeAction::Resume => with_selected(state, |state, id| {
+            let leaf = state.outline.leaf().map(|leaf| state.outline.id(leaf).to_owned());
+            effects.push(TreeEffect::Resume(Some(id).filter(|id| Some(id) != leaf.as_ref())));
+        }),
         TreeAction::Clone => wait(state, "cloning", TreeEffect::Clone, effects),
         TreeAction::CherryPick => {
             let marked = std::mem::take(&mut state.marked);

@@ -27,6 +27,8 @@ pub enum PickerOutcome {
     Open(PathBuf),
     /// A session is continued in a copy.
     Copy(PathBuf),
+    /// A session goes on in its agent.
+    Resume(PathBuf),
     /// There are no sessions, so the demo is shown.
     Demo,
     /// A new session is created.
@@ -148,7 +150,7 @@ impl EffectHandler<PickerState> for PickerController {
             PickerEffect::Demo => return Some(PickerOutcome::Demo),
             PickerEffect::New => return Some(PickerOutcome::New),
             // A running action may move the file.
-            PickerEffect::Open(_) | PickerEffect::OpenCopy(_)
+            PickerEffect::Open(_) | PickerEffect::OpenCopy(_) | PickerEffect::Resume(_)
                 if self.file_actions.are_running() =>
             {
                 self.tell(PickerEvent::Notice(
@@ -156,6 +158,7 @@ impl EffectHandler<PickerState> for PickerController {
                 ));
             }
             PickerEffect::Open(path) => return Some(PickerOutcome::Open(path)),
+            PickerEffect::Resume(path) => return Some(PickerOutcome::Resume(path)),
             PickerEffect::OpenCopy(path) => return Some(PickerOutcome::Copy(path)),
             PickerEffect::Delete(path)
             | PickerEffect::Archive(path)

@@ -28,6 +28,8 @@ pub enum TreeOutcome {
     Stopped,
     /// The chat is opened at the leaf, with this text in the editor.
     OpenChat(Option<String>),
+    /// The session goes on in its agent, from this entry or from its leaf.
+    Resume(Option<String>),
     /// The session was replaced; the text is a notice about it.
     Replaced(String),
     /// The session's file is no longer the one that was read; the text is the reason.
@@ -95,6 +97,7 @@ impl EffectHandler<TreeState> for TreeController {
             TreeEffect::Close => return Some(TreeOutcome::Closed),
             TreeEffect::Stop => return Some(TreeOutcome::Stopped),
             TreeEffect::OpenChat(draft) => return Some(TreeOutcome::OpenChat(draft)),
+            TreeEffect::Resume(at) => return Some(TreeOutcome::Resume(at)),
             TreeEffect::ShowReplacement(notice) => return Some(TreeOutcome::Replaced(notice)),
             TreeEffect::Reopen(why) => return Some(TreeOutcome::Lost(why)),
             TreeEffect::Search(query) => {

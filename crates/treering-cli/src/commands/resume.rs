@@ -1,0 +1,54 @@
+//! `treering resume`
+
+use crate::config::Config;
+use crate::error::Failure;
+use crate::output::Output;
+use crate::resume::Resume;
+use crate::session_arg::SessionArg;
+use crate::sessions::{self, Unknown};
+use crate::stores::StoreChoice;
+use crate::typed::TypedEntry;
+use std::io::Write;
+use std::path::PathBuf;
+use treering::Dialect;
+
+/// Go on with a session in the agent that wrote it
+///
+/// Starts the agent in the session's project, at that session: `claude --resume`, `codex resume`, `pi
+/// --session` and so on; `[resume]` in the configuration changes the commands. With `--in` the session is
+/// converted first, and the copy put where the other agent finds it. Sessions of treering's own directory go
+/// on in `treering chat`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The session: its file, its id, its name or its age; the latest of this project if not given
+    pub(crate) file: Option<SessionArg>,
+    /// Go on in another agent, with a copy: pi, omp, chimera, operator, tau or claude-code
+    #[arg(long = "in", value_name = "AGENT")]
+    agent: Option<Dialect>,
+    /// Go on from this entry (an id or its beginning), with a fork at it if it is not the leaf
+    #[arg(long, value_name = "ID")]
+    at: Option<TypedEntry>,
+    /// Print the command instead of running it; a copy that it needs is made
+    #[arg(long)]
+    print: bool,
+}
+
+pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
+    let session = match &args.file {
+        Some(file) => file.open()?,
+        None => {
+            let mut latest = PathBuf::from("@latest");
+            sessions::locate_file(&mut latest, Unknown::Fails, &StoreChoice::default())?;
+            SessionArg::from(latest).open()?
+        }
+    };
+    let at = args.at.as_ref().map(|at| at.resolve(&session)).transpose()?;
+    let resume = Resume::prepare(&session, at, args.agent, &Config::load()?)?;
+    match args.print {
+        true => Ok(writeln!(out, "{}", resume.shell_line())?),
+        false => {
+            out.flush()?;
+            resume.start()
+        }
+    }
+}
