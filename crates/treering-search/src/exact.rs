@@ -191,6 +191,10 @@ impl<'a> Pieces<'a> {
 /// if the entry does not hold all of it.
 pub(crate) fn best<'p, 'a>(query: &Query, pieces: &'p [Piece<'a>]) -> Option<&'p Piece<'a>> {
     let fits = |piece: &&Piece<'_>| fits_tool(&query.filters, piece);
+    let is_excluded = |piece: &Piece<'_>| query.excluded.iter().any(|term| term.is_in(&piece.text));
+    if !query.excluded.is_empty() && pieces.iter().any(is_excluded) {
+        return None;
+    }
     let mut found = vec![false; query.terms.len()];
     let mut best: Option<(usize, &Piece<'_>)> = None;
     for piece in pieces.iter().filter(fits) {

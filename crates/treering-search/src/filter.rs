@@ -1,7 +1,7 @@
 //! The conditions of a query that are not about text: who speaks, with which tool, in whose session,
 //! where, and since when.
 //!
-//! Of several roles, tools or agents one must fit; of everything else, all.
+//! Of several roles, tools, agents or models one must fit; of everything else, all.
 
 use crate::term::{BadPattern, Term};
 use crate::touched::Wanted;
@@ -14,7 +14,9 @@ pub(crate) struct Filters {
     pub tools: Vec<ToolName>,
     pub agents: Vec<Dialect>,
     pub projects: Vec<Term>,
+    pub models: Vec<Term>,
     pub since: Vec<Since>,
+    pub before: Vec<Since>,
     pub labels: Vec<Term>,
     pub files: Vec<Wanted>,
 }
@@ -30,10 +32,12 @@ impl Filters {
     }
 
     fn choose_sessions(&self) -> bool {
-        let Filters { agents, projects, since, labels, files, .. } = self;
+        let Filters { agents, projects, models, since, before, labels, files, .. } = self;
         !(agents.is_empty()
             && projects.is_empty()
+            && models.is_empty()
             && since.is_empty()
+            && before.is_empty()
             && labels.is_empty()
             && files.is_empty())
     }
@@ -50,6 +54,17 @@ impl Filters {
         self.agents.is_empty() || self.agents.contains(&agent)
     }
 
+    /// Returns whether the time of a session's last message fits, all in Unix milliseconds.
+    pub(crate) fn fits_time(&self, modified: i64, now: i64) -> bool {
+        self.since(now).is_none_or(|since| modified >= since)
+            && self.before.iter().all(|before| modified < before.at(now))
+    }
+
+    /// Returns whether only the time of the last message tells whether a session fits.
+    pub(crate) fn asks_for_time(&self) -> bool {
+        !self.since.is_empty() || !self.before.is_empty()
+    }
+
     /// Returns the time that a session must have been touched after, in Unix milliseconds.
     pub(crate) fn since(&self, now: i64) -> Option<i64> {
         self.since.iter().map(|since| since.at(now)).max()
@@ -62,6 +77,8 @@ impl Filters {
         all.extend(self.tools.iter().map(|tool| format!("tool:{}", tool.0)));
         all.extend(self.agents.iter().map(|agent| format!("agent:{agent}")));
         all.extend(self.projects.iter().map(|term| format!("project:{}", term.source())));
+        all.extend(self.models.iter().map(|term| format!("model:{}", term.source())));
+        all.extend(self.before.iter().map(|time| format!("before:{time:?}")));
         all.extend(self.since.iter().map(|since| format!("since:{since:?}")));
         all.extend(self.labels.iter().map(|term| format!("label:{}", term.source())));
         all.extend(self.files.iter().map(|file| format!("file:{}", file.text())));

@@ -2,7 +2,7 @@
 //!
 //! All words must occur in a session's name, first message, project, agent, id or path, together. Where
 //! they occur says how well the session fits: its name says more than its first message, and that more
-//! than its directory.
+//! than its directory. A title that holds a word nearly fits as well, worst of all.
 
 use crate::query::Query;
 use crate::term::Term;
@@ -34,9 +34,13 @@ impl Query {
     pub fn rank(&self, session: &SessionInfo, now: i64) -> Option<Rank> {
         let filters = &self.filters;
         let fits = filters.fits_agent(session.agent)
-            && filters.since(now).is_none_or(|since| session.modified >= since)
+            && filters.fits_time(session.modified, now)
             && filters.projects.iter().all(|project| project.is_in(&session.cwd));
-        if !fits {
+        if !fits || self.needs_entries().is_some() {
+            return None;
+        }
+        let texts = [session.title(), &session.first_message, &session.cwd];
+        if self.excluded.iter().any(|term| texts.iter().any(|text| term.is_in(text))) {
             return None;
         }
         let name = session.name.as_deref().unwrap_or_default();
@@ -44,7 +48,10 @@ impl Query {
         for term in &self.terms {
             let grades = [name, &session.first_message, &session.cwd].map(|text| grade(term, text));
             let [in_name, in_first_message, in_project] = grades;
-            if grades == [0; 3] && !is_elsewhere(term, session) {
+            let is_somewhere = grades != [0; 3]
+                || is_elsewhere(term, session)
+                || term.is_nearly_in(session.title());
+            if !is_somewhere {
                 return None;
             }
             rank.name += in_name;
@@ -63,6 +70,7 @@ impl Query {
             (filters.tools.is_empty(), "tool:"),
             (filters.labels.is_empty(), "label:"),
             (filters.files.is_empty(), "file:"),
+            (filters.models.is_empty(), "model:"),
         ];
         conditions.into_iter().find(|(is_empty, _)| !is_empty).map(|(_, name)| name)
     }
@@ -107,6 +115,9 @@ mod tests {
         for query in fit.into_iter().chain([r"re:k.ttle$", "\"water is\"", "agent:codex tea"]) {
             assert!(rank(query).is_some(), "{query}");
         }
+        assert!(rank("ktle").is_some() && rank("kettle OR coffee").is_some());
+        assert!(rank("kettle -coffee").is_some() && rank("kettle -water").is_none());
+        assert!(rank("before:2026-01-01").is_some() && rank("before:1970-01-01").is_none());
         for query in ["coffee", "kettle coffee", "agent:pi kettle", "project:kettle", "re:^ettle"] {
             assert!(rank(query).is_none(), "{query}");
         }
@@ -125,6 +136,7 @@ mod tests {
         let needs = |text: &str| Query::parse(text, Case::Ignored).unwrap().needs_entries();
         assert_eq!(needs("kettle agent:pi project:x since:1d"), None);
         assert_eq!(needs("file:x"), Some("file:"));
+        assert_eq!((needs("model:x"), rank("model:x kettle")), (Some("model:"), None));
         assert_eq!(needs("a role:user"), Some("role:"));
     }
 }

@@ -1,9 +1,11 @@
 //! The query language.
 //!
-//! Words, `"phrases"` and `re:patterns` must all occur in one entry, in any order. A word is found inside
+//! Words, `"phrases"` and `re:patterns` must all occur in one entry, in any order; of those with `OR` between
+//! them, one must. Entries that hold a word with `-` before it are left out. A word is found inside
 //! longer words; blanks in a phrase stand for any white space. Case does not matter unless asked for.
-//! `role:` and `tool:` choose entries; `agent:`, `project:`, `since:`, `label:` and `file:` choose
-//! sessions. What has blanks in it is quoted, also after a colon; in quotes `\"` is a quote.
+//! `role:` and `tool:` choose entries; `agent:`, `project:`, `model:`, `since:`, `before:`, `label:` and `file:`
+//! choose sessions. What has blanks in it is quoted, also after a colon; in quotes `\"` is a quote. A word
+//! before a colon that is no filter is an error, unless it is quoted or goes on as an address does.
 
 use crate::filter::{Filters, Since, ToolName, agent, role_of};
 use crate::term::{BadPattern, Case, Term};
@@ -21,6 +23,8 @@ use crate::term::{BadPattern, Case, Term};
 #[derive(Debug, Clone)]
 pub struct Query {
     pub(crate) terms: Vec<Term>,
+    /// What an entry must not hold.
+    pub(crate) excluded: Vec<Term>,
     pub(crate) filters: Filters,
 }
 
@@ -42,18 +46,22 @@ enum Key {
     Tool,
     Agent,
     Project,
+    Model,
     Since,
+    Before,
     Label,
     File,
 }
 
-const KEYS: [(&str, Key); 8] = [
+const KEYS: [(&str, Key); 10] = [
     ("re:", Key::Pattern),
     ("role:", Key::Role),
     ("tool:", Key::Tool),
     ("agent:", Key::Agent),
     ("project:", Key::Project),
+    ("model:", Key::Model),
     ("since:", Key::Since),
+    ("before:", Key::Before),
     ("label:", Key::Label),
     ("file:", Key::File),
 ];
@@ -61,17 +69,48 @@ const KEYS: [(&str, Key); 8] = [
 impl Query {
     /// Reads a query.
     pub fn parse(text: &str, case: Case) -> Result<Query, QueryError> {
-        let mut query = Query { terms: Vec::new(), filters: Filters::default() };
+        let mut query =
+            Query { terms: Vec::new(), excluded: Vec::new(), filters: Filters::default() };
         let mut tokens = Tokens { text, at: 0 };
+        let error = |at: usize, message: String| QueryError {
+            at: text.get(..at).map_or(0, |before| before.chars().count()),
+            message,
+        };
+        // The position of an `OR` whose right side is still to come.
+        let mut or = None;
+        // Whether the part before is one that `OR` can join.
+        let mut is_joinable = false;
         while let Some(token) = tokens.next()? {
             let start = token.start;
-            query.take(token, case).map_err(|(within, message)| QueryError {
-                at: text.get(..start + within).map_or(0, |before| before.chars().count()),
-                message,
-            })?;
+            if token.is_or {
+                if !is_joinable || or.is_some() {
+                    let message = "OR needs a word, a phrase or a pattern on both sides";
+                    return Err(error(start, message.to_owned()));
+                }
+                or = Some(start);
+                continue;
+            }
+            let can_join = matches!(token.key, None | Some(Key::Pattern)) && !token.is_excluded;
+            if let Some(at) = or.filter(|_| !can_join) {
+                let message = "OR needs a word, a phrase or a pattern on both sides";
+                return Err(error(at, message.to_owned()));
+            }
+            query
+                .take(token, case, or.take().is_some())
+                .map_err(|(within, message)| error(start + within, message))?;
+            is_joinable = can_join;
         }
-        if query.terms.is_empty() && query.filters.is_empty() {
-            return Err(QueryError { at: 0, message: "nothing to search for".to_owned() });
+        if let Some(at) = or {
+            let message = "OR needs a word, a phrase or a pattern on both sides";
+            return Err(error(at, message.to_owned()));
+        }
+        if query.terms.is_empty() && query.filters.is_empty() && query.excluded.is_empty() {
+            return Err(error(0, "nothing to search for".to_owned()));
+        }
+        if !query.excluded.is_empty() && query.terms.is_empty() && !query.filters.choose_entries() {
+            let message =
+                "a word with - before it leaves out entries: name a word to search for, or a role:";
+            return Err(error(0, message.to_owned()));
         }
         Ok(query)
     }
@@ -81,9 +120,10 @@ impl Query {
         !self.terms.is_empty()
     }
 
-    /// Takes in one part. An error says how far inside of it, in bytes.
-    fn take(&mut self, token: Token, case: Case) -> Result<(), (usize, String)> {
-        let Token { key, value, value_at, .. } = token;
+    /// Takes in one part; with `or` it is an alternative to the part before. An error says how far inside of
+    /// it, in bytes.
+    fn take(&mut self, token: Token, case: Case, or: bool) -> Result<(), (usize, String)> {
+        let Token { key, value, value_at, is_excluded, .. } = token;
         let filters = &mut self.filters;
         let whole = |message: String| (0, message);
         if value.trim().is_empty() {
@@ -97,12 +137,24 @@ impl Query {
             (value_at + error.at.unwrap_or(0), format!("bad pattern: {}", error.message))
         };
         match key {
-            None => self.terms.push(Term::words(&value, case).map_err(bad)?),
-            Some(Key::Pattern) => self.terms.push(Term::pattern(&value, case).map_err(bad)?),
+            None | Some(Key::Pattern) => {
+                let term = match key {
+                    None => Term::words(&value, case).map_err(bad)?,
+                    Some(_) => Term::pattern(&value, case).map_err(bad)?,
+                };
+                let before = if or { self.terms.pop() } else { None };
+                match before {
+                    _ if is_excluded => self.excluded.push(term),
+                    Some(before) => self.terms.push(before.or(term, case).map_err(bad)?),
+                    None => self.terms.push(term),
+                }
+            }
             Some(Key::Role) => filters.roles.push(role_of(&value).map_err(whole)?),
             Some(Key::Tool) => filters.tools.push(ToolName::new(&value).map_err(bad)?),
             Some(Key::Agent) => filters.agents.push(agent(&value).map_err(whole)?),
             Some(Key::Project) => filters.projects.push(Term::words(&value, case).map_err(bad)?),
+            Some(Key::Model) => filters.models.push(Term::words(&value, case).map_err(bad)?),
+            Some(Key::Before) => filters.before.push(Since::parse(&value).map_err(whole)?),
             Some(Key::Since) => filters.since.push(Since::parse(&value).map_err(whole)?),
             Some(Key::Label) => filters.labels.push(Term::words(&value, case).map_err(bad)?),
             Some(Key::File) => filters.files.push(crate::touched::Wanted::new(&value, case)),
@@ -115,6 +167,10 @@ impl Query {
 struct Token {
     key: Option<Key>,
     value: String,
+    /// Whether it is the word `OR`.
+    is_or: bool,
+    /// Whether it has a `-` before it.
+    is_excluded: bool,
     /// The position where it begins in the query, in bytes.
     start: usize,
     /// The position where the value begins in it.
@@ -134,17 +190,31 @@ impl Tokens<'_> {
         if rest.is_empty() {
             return Ok(None);
         }
+        let is_excluded = is_excluded(rest);
+        let minus = usize::from(is_excluded);
+        let rest = rest.get(minus..).unwrap_or_default();
+        let error = |at: usize, message: String| QueryError {
+            at: self.text.get(..at).map_or(0, |text| text.chars().count()),
+            message,
+        };
         let key = KEYS.iter().find(|(name, _)| rest.starts_with(name));
+        if let (Some((name, key)), true) = (key, is_excluded)
+            && *key != Key::Pattern
+        {
+            return Err(error(start, format!("{name} cannot be left out with -")));
+        }
+        if let (None, Some(name)) = (key, unknown_filter(rest)) {
+            return Err(error(start + minus, no_filter(name)));
+        }
         let head = key.map_or(0, |(name, _)| name.len());
         let key = key.map(|(_, key)| *key);
         let value = rest.get(head..).unwrap_or_default();
         let quoted = value.strip_prefix('"');
         let (value, used) = match quoted {
             Some(inside) => {
-                let (value, used) = unquote(inside, key).ok_or_else(|| QueryError {
-                    at: self.text.get(..start + head).map_or(0, |text| text.chars().count()),
-                    message: "a quote that is not closed".to_owned(),
-                })?;
+                let unclosed =
+                    || error(start + minus + head, "a quote that is not closed".to_owned());
+                let (value, used) = unquote(inside, key).ok_or_else(unclosed)?;
                 (value, used + 1)
             }
             None => {
@@ -152,10 +222,68 @@ impl Tokens<'_> {
                 (value.get(..end).unwrap_or_default().to_owned(), end)
             }
         };
-        self.at = start + head + used;
-        let value_at = head + usize::from(quoted.is_some());
-        Ok(Some(Token { key, value, start, value_at }))
+        self.at = start + minus + head + used;
+        let value_at = minus + head + usize::from(quoted.is_some());
+        let is_or = key.is_none() && quoted.is_none() && !is_excluded && value == "OR";
+        Ok(Some(Token { key, value, is_or, is_excluded, start, value_at }))
     }
+}
+
+/// Returns whether a part begins with a `-` that leaves out what follows: not alone, and not doubled as in
+/// the options of commands.
+fn is_excluded(part: &str) -> bool {
+    part.strip_prefix('-')
+        .is_some_and(|rest| !rest.starts_with(|c: char| c == '-' || c.is_whitespace()))
+        && part.len() > 1
+}
+
+/// Returns the name of something that looks like a filter: letters, a colon and a value. Addresses
+/// (`https://…`), paths of code (`std::fs`) and words that end in a colon are none.
+fn unknown_filter(part: &str) -> Option<&str> {
+    let word = part.split(char::is_whitespace).next()?;
+    let (name, value) = word.split_once(':')?;
+    let is_name = name.len() > 1 && name.bytes().all(|byte| byte.is_ascii_alphabetic());
+    let is_text = value.is_empty() || value.starts_with(['/', ':', '\\']);
+    (is_name && !is_text).then_some(name)
+}
+
+/// Returns the message about a filter that does not exist.
+fn no_filter(name: &str) -> String {
+    let names = KEYS.map(|(name, _)| name).join(" ");
+    let near = KEYS
+        .iter()
+        .map(|(known, _)| {
+            (distance(&name.to_ascii_lowercase(), known.trim_end_matches(':')), known)
+        })
+        .filter(|(distance, _)| *distance <= 2)
+        .min_by_key(|(distance, _)| *distance);
+    let hint = match near {
+        Some((_, known)) => format!("did you mean {known}?"),
+        None => format!("there are {names}"),
+    };
+    format!("no filter is called {name}:; {hint} To search for the text, put it in quotes")
+}
+
+/// Returns the number of letters that are added, left out or changed between two short words.
+fn distance(a: &str, b: &str) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.bytes().enumerate() {
+        let mut before = i;
+        let mut left = i + 1;
+        for (j, y) in b.bytes().enumerate() {
+            let above = row.get(j + 1).copied().unwrap_or(usize::MAX);
+            let next = (before + usize::from(x != y)).min(left + 1).min(above + 1);
+            before = above;
+            if let Some(slot) = row.get_mut(j) {
+                *slot = left;
+            }
+            left = next;
+        }
+        if let Some(slot) = row.last_mut() {
+            *slot = left;
+        }
+    }
+    row.last().copied().unwrap_or(0)
 }
 
 /// Returns the text up to the closing quote, and how many bytes that took. In a pattern only a
@@ -185,7 +313,9 @@ mod tests {
     fn shown(text: &str) -> String {
         match Query::parse(text, Case::Ignored) {
             Ok(query) => {
-                let terms: Vec<&str> = query.terms.iter().map(Term::source).collect();
+                let terms = query.terms.iter().map(|term| term.source().to_owned());
+                let excluded = query.excluded.iter().map(|term| format!("not {}", term.source()));
+                let terms: Vec<String> = terms.chain(excluded).collect();
                 format!("{} | {}", terms.join(" ; "), query.filters.shown())
             }
             Err(error) => error.to_string(),
@@ -204,7 +334,36 @@ mod tests {
             (r"re:fo+\s re:^x", r"fo+\s ; ^x | "),
             (r#"re:"a b\"\\c""#, r#"a b"\\c | "#),
             ("a.b(c", r"a\.b\(c | "),
-            ("http://x:80 foo:bar", r"http://x:80 ; foo:bar | "),
+            ("http://x:80 std::fs error: C:\\x", r"http://x:80 ; std::fs ; error: ; C:\\x | "),
+            ("\"foo:bar\"", "foo:bar | "),
+            ("a OR b c", "(?:a)|(?:b) ; c | "),
+            ("a OR \"b c\" OR re:d+", r"(?:(?:a)|(?:b\s+c))|(?:d+) | "),
+            ("or \"OR\" a", "or ; OR ; a | "),
+            ("a -b -\"c d\" -re:e+", r"a ; not b ; not c\s+d ; not e+ | "),
+            ("--flag - a", r"\-\-flag ; \- ; a | "),
+            ("role:user -x", "not x | role:user"),
+            ("model:opus before:2026-01-05", " | model:opus before:At(1767571200000)"),
+            ("a OR", "OR needs a word, a phrase or a pattern on both sides (at character 3)"),
+            ("OR a", "OR needs a word, a phrase or a pattern on both sides (at character 1)"),
+            ("a OR OR b", "OR needs a word, a phrase or a pattern on both sides (at character 6)"),
+            ("a OR -b", "OR needs a word, a phrase or a pattern on both sides (at character 3)"),
+            (
+                "role:user OR a",
+                "OR needs a word, a phrase or a pattern on both sides (at character 11)",
+            ),
+            ("-role:user a", "role: cannot be left out with - (at character 1)"),
+            (
+                "-a",
+                "a word with - before it leaves out entries: name a word to search for, or a role: (at character 1)",
+            ),
+            (
+                "é projet:web",
+                "no filter is called projet:; did you mean project:? To search for the text, put it in quotes (at character 3)",
+            ),
+            (
+                "foobar:x",
+                "no filter is called foobar:; there are re: role: tool: agent: project: model: since: before: label: file: To search for the text, put it in quotes (at character 1)",
+            ),
             ("\"role:user\"", "role:user | "),
             ("role:user role:tool x", "x | role:user role:tool"),
             ("tool:Bash", " | tool:^(?:Bash)$"),
@@ -248,9 +407,29 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_query_panics(text in r#"([a-z"\\: ()*\[é😀]|re:|role:|since:|file:|tool:){0,24}"#) {
+        fn no_query_panics(text in r#"([a-z"\\: ()*\[é😀-]| OR |re:|role:|since:|before:|model:|file:|tool:){0,24}"#) {
             if let Err(error) = Query::parse(&text, Case::Ignored) {
                 prop_assert!(error.at <= text.chars().count());
+            }
+        }
+
+        #[test]
+        fn a_query_has_the_parts_that_it_was_made_of(
+            groups in prop::collection::vec(prop::collection::vec("[a-z]{1,6}", 1..4), 1..4),
+            excluded in prop::collection::vec("[a-z]{1,6}", 0..3),
+            quoted in any::<bool>(),
+        ) {
+            let word = |word: &String| if quoted { format!("\"{word}\"") } else { word.clone() };
+            let joined = |group: &Vec<String>| group.iter().map(word).collect::<Vec<_>>().join(" OR ");
+            let left_out = excluded.iter().map(|text| format!("-{}", word(text)));
+            let parts: Vec<String> = groups.iter().map(joined).chain(left_out).collect();
+            let query = Query::parse(&parts.join("  "), Case::Ignored).unwrap();
+            prop_assert_eq!((query.terms.len(), query.excluded.len()), (groups.len(), excluded.len()));
+            for (term, group) in query.terms.iter().zip(&groups) {
+                for text in group {
+                    prop_assert!(term.is_in(&text.to_uppercase()));
+                }
+                prop_assert!(!term.is_in("0"));
             }
         }
 

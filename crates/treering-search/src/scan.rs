@@ -5,6 +5,7 @@
 
 use crate::fragment::Fragment;
 use crate::query::Query;
+use crate::term::Term;
 use memchr::{memchr, memrchr};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -27,20 +28,34 @@ pub(crate) struct Probe<'a> {
 }
 
 impl<'a> Probe<'a> {
-    /// `None` if nothing is known about the bytes of what the query finds.
-    pub(crate) fn of(query: &'a Query) -> Option<Self> {
-        let mut terms: Vec<&Fragment> =
-            query.terms.iter().filter_map(|term| term.fragment.as_ref()).collect();
+    /// Returns the probes of which one must fit; empty if nothing is known about the bytes of what the query
+    /// finds.
+    pub(crate) fn of(query: &'a Query) -> Vec<Self> {
+        let alone = |term: &'a Term| match &*term.fragments {
+            [fragment] => Some(fragment),
+            _ => None,
+        };
+        let mut terms: Vec<&Fragment> = query.terms.iter().filter_map(alone).collect();
         terms.sort_by_key(|fragment| std::cmp::Reverse(fragment.len()));
         if let [lead, others @ ..] = &*terms {
-            return Some(Probe { lead, others: others.to_vec() });
+            return vec![Probe { lead, others: others.to_vec() }];
         }
-        // Labels and files stand on lines of their own.
+        let one = |lead: &'a Fragment| Probe { lead, others: Vec::new() };
+        // Of the alternatives of one word, each is looked for.
+        let either = query.terms.iter().find(|term| !term.fragments.is_empty());
+        if let Some(term) = either {
+            return term.fragments.iter().map(one).collect();
+        }
+        // Labels, files and models stand on lines of their own.
         let filters = &query.filters;
-        let labels = filters.labels.iter().filter_map(|term| term.fragment.as_ref());
+        let labels = filters.labels.iter().filter_map(alone);
         let files = filters.files.iter().filter_map(|file| file.fragment.as_ref());
-        let lead = labels.chain(files).max_by_key(|fragment| fragment.len())?;
-        Some(Probe { lead, others: Vec::new() })
+        let lead = labels.chain(files).max_by_key(|fragment| fragment.len());
+        let model = || match &*filters.models {
+            [model] => alone(model),
+            _ => None,
+        };
+        lead.or_else(model).map(one).into_iter().collect()
     }
 
     /// Returns whether bytes hold a line that can match. What reaches beyond them counts as

@@ -175,7 +175,7 @@ pub fn search(
 ) -> Summary {
     let files = sorted(files, query.filters.since(options.now));
     let threads = options.thread_count();
-    let job = Job { query, probe: Probe::of(query), options, threads };
+    let job = Job { query, probes: Probe::of(query), options, threads };
     run_all(&files, |path| job.run(path), options, cancel, each)
 }
 
@@ -220,7 +220,7 @@ pub fn search_store(
             None => break,
         }
     }
-    let job = Job { query, probe: None, options, threads: options.thread_count() };
+    let job = Job { query, probes: Vec::new(), options, threads: options.thread_count() };
     let run = |info: &SessionInfo| job.run_stored(store, info);
     Ok(run_all(&sessions, run, options, cancel, each))
 }
@@ -327,7 +327,8 @@ impl Wanted {
 /// The work on every file.
 struct Job<'a> {
     query: &'a Query,
-    probe: Option<Probe<'a>>,
+    /// The probes of which one must fit.
+    probes: Vec<Probe<'a>>,
     options: &'a Options,
     threads: usize,
 }
@@ -349,13 +350,12 @@ impl Outcome {
 impl Job<'_> {
     fn run(&self, path: &Path) -> Outcome {
         let mut bytes = path.metadata().map_or(0, |metadata| metadata.len());
-        if let Some(probe) = &self.probe {
+        let mut can_match = self.probes.is_empty();
+        for probe in &self.probes {
             match scan::look(path, probe, self.threads) {
                 Ok(looked) => {
                     bytes = looked.bytes;
-                    if looked.look == Look::No {
-                        return Outcome { bytes, found: None };
-                    }
+                    can_match = looked.look == Look::Maybe;
                 }
                 Err(source) => {
                     let error = Error::Io { path: path.to_owned(), action: "read", source };
@@ -365,6 +365,12 @@ impl Job<'_> {
                     };
                 }
             }
+            if can_match {
+                break;
+            }
+        }
+        if !can_match {
+            return Outcome { bytes, found: None };
         }
         Outcome { bytes, found: self.found(path, Session::open(path)) }
     }

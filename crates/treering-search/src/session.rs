@@ -5,8 +5,10 @@ use crate::query::Query;
 use crate::snippet::{Snippet, snippet};
 use crate::state::{BranchState, States};
 use crate::touched;
+use std::borrow::Cow;
 use std::collections::HashSet;
 use treering::catalog::SessionInfo;
+use treering::entry::Body;
 use treering::{Entry, EntryId, Kind, Result, Role, Session};
 
 /// The hits in a session.
@@ -76,9 +78,9 @@ pub(crate) fn search(
         return Ok(None);
     }
     let mut info = None;
-    if let Some(since) = filters.since(wanted.now) {
+    if filters.asks_for_time() {
         let known = session.info()?;
-        if known.modified < since {
+        if !filters.fits_time(known.modified, wanted.now) {
             return Ok(None);
         }
         info = Some(known);
@@ -91,7 +93,10 @@ pub(crate) fn search(
     }
     finder.look_at_entries()?;
     finder.look_at_name();
-    if finder.touched.contains(&false) || (finder.total == 0 && finder.chooses_entries()) {
+    if finder.touched.contains(&false)
+        || !finder.has_model
+        || (finder.total == 0 && finder.chooses_entries())
+    {
         return Ok(None);
     }
     let Finder { hits, total, score, .. } = finder;
@@ -111,6 +116,8 @@ struct Finder<'a> {
     calls: Calls,
     /// The wanted files that were touched.
     touched: Vec<bool>,
+    /// Whether a wanted model was used, or any model will do.
+    has_model: bool,
     /// Entries that are shown because of a filter, where nothing else is asked of entries.
     chosen: HashSet<EntryId>,
     hits: Vec<Hit>,
@@ -128,6 +135,7 @@ impl<'a> Finder<'a> {
             states: States::of(session)?,
             calls: Calls::default(),
             touched: vec![false; query.filters.files.len()],
+            has_model: query.filters.models.is_empty(),
             chosen: HashSet::new(),
             hits: Vec::new(),
             total: 0,
@@ -147,7 +155,8 @@ impl<'a> Finder<'a> {
         let names_tools = !filters.tools.is_empty();
         let names_files = !filters.files.is_empty();
         let names_labels = !filters.labels.is_empty() && !chooses;
-        if !chooses && !names_files && !names_labels {
+        let names_models = !filters.models.is_empty();
+        if !chooses && !names_files && !names_labels && !names_models {
             return Ok(());
         }
         let is_call = |role| role == Some(Role::Assistant);
@@ -156,15 +165,22 @@ impl<'a> Finder<'a> {
         let can_match = |kind, role, record: &[u8]| {
             filters.fits_role(kind, role) && query.terms.iter().all(|term| term.may_be_in(record))
         };
+        let may_name_model = |kind, role, record: &[u8]| {
+            (is_call(role) || kind == Kind::ModelChange)
+                && filters.models.iter().any(|model| model.may_be_in(record))
+        };
         let wanted = |kind: Kind, role: Option<Role>, record: &[u8]| {
-            names_tools && is_call(role)
+            names_models && may_name_model(kind, role, record)
+                || names_tools && is_call(role)
                 || names_files && touches(kind, role)
                 || names_labels
                 || chooses && can_match(kind, role, record)
         };
         for entry in self.session.entries_where(wanted) {
             self.look_at(&entry?, chooses);
-            let is_enough = self.hits.len() >= self.wanted.hits && !self.touched.contains(&false);
+            let is_enough = self.hits.len() >= self.wanted.hits
+                && self.has_model
+                && !self.touched.contains(&false);
             if is_enough && !self.wanted.counts {
                 break;
             }
@@ -176,6 +192,11 @@ impl<'a> Finder<'a> {
         let filters = &self.query.filters;
         if !filters.tools.is_empty() {
             self.calls.take(entry);
+        }
+        if !self.has_model {
+            let model = model(entry);
+            self.has_model =
+                model.is_some_and(|model| filters.models.iter().any(|wanted| wanted.is_in(&model)));
         }
         let mut is_chosen = self.chosen.contains(entry.id());
         if !filters.files.is_empty() {
@@ -200,13 +221,14 @@ impl<'a> Finder<'a> {
 
     /// Some agents keep a session's name outside of the entries.
     fn look_at_name(&mut self) {
-        let Query { terms, filters } = self.query;
+        let Query { terms, excluded, filters } = self.query;
         let Some(name) = self.session.name() else { return };
         let is_known = self.hits.iter().any(|hit| hit.kind == Kind::SessionInfo);
         let fits = !terms.is_empty()
             && filters.tools.is_empty()
             && filters.fits_role(Kind::SessionInfo, None)
-            && terms.iter().all(|term| term.is_in(&name));
+            && terms.iter().all(|term| term.is_in(&name))
+            && !excluded.iter().any(|term| term.is_in(&name));
         if fits && !is_known {
             self.found(None, Part::Name, &name);
         }
@@ -244,6 +266,15 @@ impl<'a> Finder<'a> {
             true => beginning,
             false => text.to_owned(),
         }
+    }
+}
+
+/// Returns the model that an answer came from, or that was chosen.
+fn model(entry: &Entry) -> Option<String> {
+    match (entry.body(), entry.message()) {
+        (Body::ModelChange { model, .. }, _) => Some(model.into_owned()),
+        (_, Some(message)) => message.field("model").map(Cow::into_owned),
+        _ => None,
     }
 }
 

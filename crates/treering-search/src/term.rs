@@ -28,17 +28,20 @@ pub(crate) struct BadPattern {
 #[derive(Debug, Clone)]
 pub(crate) struct Term {
     regex: Regex,
-    /// Returns the fragment that the bytes of an entry must hold; `None` if nothing is known about
-    /// them.
-    pub fragment: Option<Fragment>,
+    /// The fragments of which the bytes of an entry must hold one, an alternative each; empty if nothing is
+    /// known about them.
+    pub fragments: Vec<Fragment>,
+    /// The letters and digits of a word or phrase in lowercase, for titles that hold it nearly.
+    letters: String,
 }
 
 impl Term {
     /// Returns a word or a phrase.
     pub(crate) fn words(text: &str, case: Case) -> Result<Self, BadPattern> {
         let words: Vec<String> = text.split_whitespace().map(regex::escape).collect();
-        let fragment = Fragment::best(text, case);
-        Ok(Term { regex: compile(&words.join(r"\s+"), case)?, fragment })
+        let fragments = Fragment::best(text, case).into_iter().collect();
+        let letters = text.to_lowercase().chars().filter(|c| c.is_alphanumeric()).collect();
+        Ok(Term { regex: compile(&words.join(r"\s+"), case)?, fragments, letters })
     }
 
     /// Returns a regular expression, line by line.
@@ -56,7 +59,44 @@ impl Term {
             other => BadPattern { at: None, message: other.to_string() },
         })?;
         let fragment = required(&hir).and_then(|text| Fragment::best(&text, case));
-        Ok(Term { regex: compile(pattern, case)?, fragment })
+        let fragments = fragment.into_iter().collect();
+        Ok(Term { regex: compile(pattern, case)?, fragments, letters: String::new() })
+    }
+
+    /// Returns a term that is found where one of two is.
+    pub(crate) fn or(mut self, other: Term, case: Case) -> Result<Self, BadPattern> {
+        let pattern = format!("(?:{})|(?:{})", self.regex.as_str(), other.regex.as_str());
+        match self.fragments.is_empty() || other.fragments.is_empty() {
+            true => self.fragments.clear(),
+            false => self.fragments.extend(other.fragments),
+        }
+        Ok(Term { regex: compile(&pattern, case)?, letters: String::new(), ..self })
+    }
+
+    /// Returns whether a title holds nearly this word: all its letters in their order, from the beginning
+    /// of a word on and close together.
+    pub(crate) fn is_nearly_in(&self, title: &str) -> bool {
+        const FEW: usize = 3;
+        const MOST: usize = 1000;
+        let wanted: Vec<char> = self.letters.chars().collect();
+        if wanted.len() < FEW {
+            return false;
+        }
+        let title: Vec<char> = title.chars().take(MOST).flat_map(char::to_lowercase).collect();
+        let begins = |at: usize| at == 0 || title.get(at - 1).is_some_and(|c| !c.is_alphanumeric());
+        (0..title.len()).filter(|&at| begins(at)).any(|start| {
+            let mut left = wanted.iter().peekable();
+            let room = title.iter().skip(start).take(2 * wanted.len());
+            for (at, character) in room.enumerate() {
+                match left.peek() {
+                    Some(next) if *next == character => drop(left.next()),
+                    Some(_) if at == 0 => return false,
+                    Some(_) => {}
+                    None => break,
+                }
+            }
+            left.peek().is_none()
+        })
     }
 
     pub(crate) fn is_in(&self, text: &str) -> bool {
@@ -70,7 +110,8 @@ impl Term {
 
     /// Returns whether an entry of these bytes can hold it.
     pub(crate) fn may_be_in(&self, record: &[u8]) -> bool {
-        self.fragment.as_ref().is_none_or(|fragment| fragment.may_be_in(record))
+        self.fragments.is_empty()
+            || self.fragments.iter().any(|fragment| fragment.may_be_in(record))
     }
 
     #[cfg(test)]
@@ -118,6 +159,30 @@ mod tests {
         assert_eq!(required("(?i)needle"), None);
         assert_eq!(required("a|b"), None);
         assert_eq!(required("(abc)*"), None);
+    }
+
+    #[test]
+    fn a_title_may_hold_a_word_nearly() {
+        let nearly =
+            |word: &str, title: &str| Term::words(word, Case::Ignored).unwrap().is_nearly_in(title);
+        assert!(nearly("prsr", "Fix the parser"));
+        assert!(nearly("Kettl", "the kettle") && nearly("étud", "L'Étude"));
+        assert!(!nearly("prsr", "Fix the compressor") && !nearly("pr", "parser"));
+        assert!(!nearly("psr", "plenty of other words, sir"));
+        let pattern = Term::pattern("p.*r", Case::Ignored).unwrap();
+        assert!(!pattern.is_nearly_in("parser"));
+    }
+
+    #[test]
+    fn one_of_two_is_enough() {
+        let word = |text: &str| Term::words(text, Case::Ignored).unwrap();
+        let either = word("kettle").or(word("off by"), Case::Ignored).unwrap();
+        assert!(either.is_in("the KETTLE") && either.is_in("off\nby") && !either.is_in("pot"));
+        assert!(
+            either.may_be_in(b"kettle") && either.may_be_in(b"off by") && !either.may_be_in(b"pot")
+        );
+        let any = Term::pattern("x*", Case::Ignored).unwrap();
+        assert!(word("kettle").or(any, Case::Ignored).unwrap().fragments.is_empty());
     }
 
     #[test]

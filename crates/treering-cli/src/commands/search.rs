@@ -21,14 +21,18 @@ use treering_search::{
 /// Search sessions: all branches, also what was abandoned or compacted away
 ///
 /// An entry is found if it holds every word of the query, every "phrase" and every re:pattern; case
-/// does not matter. Quotes are part of the query: treering search '"off by one" parser'.
+/// does not matter. Quotes are part of the query: treering search '"off by one" parser'. Of words with
+/// OR between them one is enough, and an entry that holds a word with - before it is left out:
+/// treering search 'parser OR lexer -test'. A word before a colon is a filter:
 ///
 ///   role:user        entries of a role: user, assistant, tool, bash, system, custom, or
 ///                    summary, label, name
 ///   tool:bash        calls of a tool and their results
 ///   agent:codex      sessions of an agent: pi, omp, claude, codex …
 ///   project:web      sessions whose project's directory holds this
+///   model:opus       sessions in which such a model answered
 ///   since:7d         sessions that were used since (12h, 7d, 2w, 3mo, 2026-01-31)
+///   before:2w        sessions that were not used since
 ///   label:"try 2"    sessions with such a label
 ///   file:src/x.rs    sessions that read or modified a file
 ///

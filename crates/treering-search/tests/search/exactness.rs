@@ -171,6 +171,49 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    #[test]
+    fn alternatives_and_exclusions_mean_what_they_say(
+        entries in prop::collection::vec((0..PLACES, texts()), 1..12),
+        groups in prop::collection::vec(prop::collection::vec(texts(), 1..3), 1..3),
+        excluded in prop::collection::vec(texts(), 0..2),
+    ) {
+        let is_text = |text: &String| !text.trim().is_empty();
+        let groups: Vec<Vec<String>> = groups
+            .into_iter()
+            .map(|group| group.into_iter().filter(is_text).collect())
+            .filter(|group: &Vec<String>| !group.is_empty())
+            .collect();
+        let excluded: Vec<String> = excluded.into_iter().filter(is_text).collect();
+        prop_assume!(!groups.is_empty());
+        let mut file = format!("{}\n", header());
+        let mut expected = Vec::new();
+        for (at, (place, text)) in entries.iter().enumerate() {
+            let (id, value) = lines(at, *place, text);
+            file.push_str(&format!("{value}\n"));
+            let has_all = groups.iter().all(|group| group.iter().any(|phrase| holds(text, phrase)));
+            if has_all && !excluded.iter().any(|phrase| holds(text, phrase)) {
+                expected.push(id);
+            }
+        }
+        let place = Place::empty();
+        let path = place.write("s.jsonl", &file);
+        let quoted = |text: &String| format!("\"{}\"", text.replace('\\', r"\\").replace('"', "\\\""));
+        let joined = |group: &Vec<String>| group.iter().map(quoted).collect::<Vec<_>>().join(" OR ");
+        let left_out = excluded.iter().map(|text| format!("-{}", quoted(text)));
+        let query = groups.iter().map(joined).chain(left_out).collect::<Vec<_>>().join(" ");
+        let found = sessions([path], &query);
+        let ids: Vec<String> = found
+            .iter()
+            .flat_map(|session| &session.hits)
+            .filter_map(|hit| hit.entry.as_ref().map(ToString::to_string))
+            .collect();
+        prop_assert_eq!(ids, expected, "{} in {}", query, file);
+    }
+}
+
 #[test]
 fn a_text_across_the_pieces_that_are_read_is_found() {
     // Chunks are 256 KiB: the word, and one letter of it as an escape, at every place around the edge.
