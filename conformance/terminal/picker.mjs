@@ -1,6 +1,6 @@
 // The session picker.
 
-import { existsSync, mkdirSync, readFileSync, utimesSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { assistant, cli, equal, treering, user, withDemo, write } from './story.mjs';
 import { Terminal } from './terminal.mjs';
@@ -50,6 +50,68 @@ export async function picker_renames_and_deletes() {
     await terminal.see(/delete|trash/i);
     terminal.keys('y');
     await terminal.see(() => !existsSync(join(terminal.dir, 'sessions/numbers.jsonl')), '(the file is gone)');
+    terminal.keys('C-c');
+    await terminal.prompt();
+  });
+}
+
+// Sessions where pi keeps them, and a pi that says how it was started and what the terminal is like.
+async function withAgent(check) {
+  await withDemo(async terminal => {
+    mkdirSync(join(terminal.dir, '.pi/agent/sessions/x'), { recursive: true });
+    write(terminal, '.pi/agent/sessions/x/colors.jsonl', [user('Name a color.'), assistant('Red, like the kettle.')]);
+    mkdirSync(join(terminal.dir, 'bin'));
+    const script = '#!/bin/sh\necho "pi got $*"\nstty -a | grep -q " icanon" && echo "lines are edited"\n';
+    writeFileSync(join(terminal.dir, 'bin/pi'), script, { mode: 0o755 });
+    terminal.run(`export PATH=${join(terminal.dir, 'bin')}:$PATH; clear`);
+    await check(terminal);
+  });
+}
+
+export async function picker_resumes_in_the_agent() {
+  await withAgent(async terminal => {
+    terminal.run(treering);
+    await terminal.see('Name a color.');
+    terminal.keys('M-r');
+    await terminal.see(/pi got --session .*colors\.jsonl/);
+    await terminal.see('lines are edited');
+    await terminal.prompt();
+  });
+}
+
+export async function tree_resumes_a_fork_in_the_agent() {
+  await withAgent(async terminal => {
+    const file = join(terminal.dir, '.pi/agent/sessions/x/colors.jsonl');
+    const before = readFileSync(file, 'utf8');
+    terminal.run(`${treering} open ${file}`);
+    await terminal.see('← leaf');
+    terminal.keys('Home', 'M-r');
+    const screen = await terminal.see(screen => screen.includes('pi got --session') && screen.includes('lines are edited'));
+    equal(screen.includes('colors.jsonl'), false, 'the session itself was resumed');
+    equal(readFileSync(file, 'utf8'), before, 'the session');
+    await terminal.prompt();
+  });
+}
+
+export async function picker_searches_contents() {
+  await withAgent(async terminal => {
+    write(terminal, '.pi/agent/sessions/x/numbers.jsonl', [user('Name a number.'), assistant('Seven.')]);
+    terminal.run(treering);
+    await terminal.see(screen => screen.includes('Name a color.') && screen.includes('Name a number.'));
+    terminal.type('kettle');
+    await terminal.see(screen => screen.includes('Red, like the kettle.') && !screen.includes('Name a number.'));
+    terminal.keys('C-u');
+    terminal.type('rol:user');
+    await terminal.see('did you mean role:?');
+    terminal.keys('C-u');
+    terminal.type('seven OR kettle -red');
+    await terminal.see(screen => screen.includes('Seven.') && !screen.includes('Name a color.'));
+    terminal.keys('Enter');
+    await terminal.see('← leaf');
+    terminal.keys('Escape');
+    await terminal.see('Name a color.');
+    terminal.keys('C-p');
+    await terminal.see('search: seven OR kettle -red');
     terminal.keys('C-c');
     await terminal.prompt();
   });

@@ -158,6 +158,7 @@ fn setup(config: &Config, models: &Models, out: &Output) -> Result<AppSetup, Fai
     picker.theme = theme;
     picker.bindings = bindings("picker", &config.keys.picker)?;
     picker.now = crate::clock::now;
+    picker.recent_queries = last_session::state_dir().map(|dir| dir.join("queries"));
     let drafts = last_session::state_dir().filter(|_| config.ui.keep_drafts);
     let drafts = drafts.map(|dir| Ok::<_, Failure>((dir.join("drafts"), current_dir()?)));
     Ok(AppSetup { picker, tree, chat, drafts: drafts.transpose()? })

@@ -4,6 +4,7 @@
 //! last word is used, and the screen shows the error.
 
 use crate::input::TextInput;
+use treering_display::text::safe_line;
 use treering_search::{Case, Query};
 
 /// A text input and the query that it holds.
@@ -12,6 +13,8 @@ pub(crate) struct SearchInput {
     pub input: TextInput,
     /// The query; `None` matches everything.
     pub query: Option<Query>,
+    /// The text of the query: the valid part of the input.
+    pub valid_text: String,
     /// The error of the text, safe to show.
     pub error_text: Option<String>,
 }
@@ -20,34 +23,42 @@ impl SearchInput {
     /// Reads the line.
     pub(crate) fn read(&mut self) {
         let text = self.input.text();
-        (self.query, self.error_text) = match parse(text) {
-            Ok(query) => (query, None),
+        let (parsed, error_text) = match parse(text) {
+            Ok(parsed) => (parsed, None),
             Err(error_text) => {
                 let before = text.trim_end().rsplit_once(char::is_whitespace);
-                let query = before.and_then(|(before, _)| parse(before).ok().flatten());
-                (query, Some(error_text))
+                let parsed = before.and_then(|(before, _)| parse(before).ok().flatten());
+                (parsed, Some(error_text))
             }
+        };
+        self.error_text = error_text;
+        (self.query, self.valid_text) = match parsed {
+            Some((query, text)) => (Some(query), text),
+            None => (None, String::new()),
         };
     }
 
     pub(crate) fn is_empty(&self) -> bool {
         self.input.is_empty()
     }
+
+    /// Returns whether the contents of sessions have to be searched.
+    pub(crate) fn needs_contents(&self) -> bool {
+        let query = self.query.as_ref();
+        query.is_some_and(|query| query.needs_text() || query.needs_entries().is_some())
+    }
 }
 
-/// Parses a query. The error is safe to show.
-fn parse(text: &str) -> Result<Option<Query>, String> {
+/// Parses a query. Returns it with its text, or an error that is safe to show.
+fn parse(text: &str) -> Result<Option<(Query, String)>, String> {
     if text.trim().is_empty() {
         return Ok(None);
     }
+    let parse =
+        |text: &str| Query::parse(text, Case::Ignored).map(|query| (query, text.to_owned()));
     // A phrase that is being typed has no closing quote yet.
-    let query = Query::parse(text, Case::Ignored)
-        .or_else(|error| Query::parse(&format!("{text}\""), Case::Ignored).map_err(|_| error))
-        .map_err(|error| treering_display::text::safe_line(&error.to_string()))?;
-    match query.needs_entries() {
-        None => Ok(Some(query)),
-        Some(what) => Err(format!("{what} is not supported here; use `treering search`")),
-    }
+    let parsed = parse(text).or_else(|error| parse(&format!("{text}\"")).map_err(|_| error));
+    parsed.map(Some).map_err(|error| safe_line(&error.to_string()))
 }
 
 #[cfg(test)]
@@ -63,7 +74,8 @@ mod tests {
             ("re:(a", false, Some("bad pattern: unclosed group (at character 4)")),
             ("a re:(a", true, Some("bad pattern: unclosed group (at character 6)")),
             ("re:(a)", true, None),
-            ("role:user", false, Some("role: is not supported here; use `treering search`")),
+            ("role:user", true, None),
+            ("a rol", true, None),
             ("  ", false, None),
             ("", false, None),
         ] {

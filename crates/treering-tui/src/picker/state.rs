@@ -14,6 +14,7 @@ use crate::input::TextInput;
 use crate::keys::Bindings;
 use crate::page::{Page, PageView};
 use crate::theme::Theme;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use treering::catalog::{Progress, SessionInfo};
 use treering_index::Project;
@@ -89,6 +90,8 @@ pub struct PickerOptions {
     pub has_trash: bool,
     /// The current time, in Unix milliseconds.
     pub now: i64,
+    /// The queries of earlier searches, the latest last.
+    pub recent_queries: Vec<String>,
 }
 
 /// The preview.
@@ -114,6 +117,12 @@ pub struct PickerState {
     threads: Threads,
     pub(crate) rows: SessionRows,
     pub(crate) search: SearchInput,
+    /// The sessions in whose contents the query was found, and the line that matches.
+    pub(crate) hits: HashMap<PathBuf, String>,
+    /// Whether contents are still being searched.
+    pub(crate) is_searching: bool,
+    /// The shown one of the recent queries.
+    recent_query: Option<usize>,
     pub(crate) sort: Sort,
     pub(crate) scope: Scope,
     pub(crate) named_only: bool,
@@ -143,6 +152,9 @@ impl PickerState {
             threads: Threads::default(),
             rows: SessionRows::default(),
             search: SearchInput::default(),
+            hits: HashMap::new(),
+            is_searching: false,
+            recent_query: None,
             sort: Sort::default(),
             named_only: false,
             reading: Some(Progress { done: 0, total: 0 }),
@@ -254,18 +266,45 @@ impl PickerState {
         self.lay_out();
     }
 
+    /// Returns the text of the query.
+    pub fn query(&self) -> &str {
+        self.search.input.text()
+    }
+
     /// Applies a changed query to all sessions.
     pub(crate) fn search_anew(&mut self) {
         self.search.read();
+        self.hits.clear();
         self.sessions.ask(self.search.query.as_ref(), self.now);
         self.lay_out();
+    }
+
+    /// Returns the files whose contents are searched.
+    pub(crate) fn searched_files(&self) -> Vec<PathBuf> {
+        let is_in_scope = |session: &&ListedSession| self.scope == Scope::All || session.is_here;
+        let sessions = self.sessions.all().iter().filter(is_in_scope);
+        sessions.map(|session| session.info.path.clone()).collect()
+    }
+
+    /// Puts an earlier query into the input (`-1`) or a later one (`1`); after the latest, an empty one.
+    /// Returns whether there is one.
+    pub(crate) fn choose_recent_query(&mut self, step: isize) -> bool {
+        let queries = &self.start.recent_queries;
+        let at = self.recent_query.unwrap_or(queries.len());
+        let Some(next) = at.checked_add_signed(step).filter(|next| *next <= queries.len()) else {
+            return false;
+        };
+        let text = queries.get(next).map(String::as_str).unwrap_or_default();
+        self.search.input = TextInput::new(text);
+        self.recent_query = Some(next).filter(|next| *next < queries.len());
+        true
     }
 
     /// Lays out the listed sessions, and finds the selected one.
     pub(crate) fn lay_out(&mut self) {
         let is_listed = |session: u32| {
             self.sessions.get(session).is_some_and(|session| {
-                session.rank.is_some()
+                (session.rank.is_some() || self.hits.contains_key(&session.info.path))
                     && (self.scope == Scope::All || session.is_here)
                     && (!self.named_only || session.info.name.is_some())
             })

@@ -27,6 +27,10 @@ pub enum PickerEvent {
     Moved(PathBuf, Box<SessionInfo>),
     /// A requested preview.
     Page(PathBuf, Page),
+    /// Sessions in whose contents a query was found, each with the line that matches.
+    Hits(String, Vec<(PathBuf, String)>),
+    /// The contents of all sessions were searched for a query.
+    Searched(String),
     /// The current time, in Unix milliseconds.
     Now(i64),
     /// A notice for the footer.
@@ -71,6 +75,8 @@ pub enum PickerEffect {
     Export(PathBuf),
     /// Put the path on the clipboard.
     CopyPath(PathBuf),
+    /// Search the contents of these files for a query; earlier searches end. An empty query only ends them.
+    Search(String, Vec<PathBuf>),
     /// Create the preview of a session; earlier requests are dropped.
     Preview(PathBuf),
 }
@@ -106,7 +112,21 @@ pub fn update(mut state: PickerState, event: PickerEvent) -> (PickerState, Vec<P
             reread_preview(&mut state, &sessions);
             state.learn(sessions);
         }
-        PickerEvent::Complete => state.reading = None,
+        PickerEvent::Complete => {
+            state.reading = None;
+            // Sessions that became known after a search began were not searched.
+            if state.search.needs_contents() {
+                search_contents(&mut state, &mut effects);
+            }
+        }
+        PickerEvent::Hits(query, hits) if query == state.search.valid_text => {
+            state.hits.extend(hits);
+            state.lay_out();
+        }
+        PickerEvent::Searched(query) if query == state.search.valid_text => {
+            state.is_searching = false;
+        }
+        PickerEvent::Hits(..) | PickerEvent::Searched(_) => {}
         PickerEvent::Gone(paths) => state.forget(&paths),
         PickerEvent::Moved(from, to) => state.rename_file(&from, *to),
         PickerEvent::Page(path, page) if state.preview.asked.as_ref() == Some(&path) => {
@@ -152,7 +172,7 @@ fn on_terminal_event(
             state.notice = None;
             on_key(state, key, effects);
         }
-        TerminalEvent::Paste(text) => on_paste(state, &text),
+        TerminalEvent::Paste(text) => on_paste(state, &text, effects),
         TerminalEvent::Mouse(mouse) => on_mouse(state, mouse, effects),
         TerminalEvent::Resize(width, height) => {
             state.size = (width, height);
@@ -182,14 +202,32 @@ fn on_key(state: &mut PickerState, key: Key, effects: &mut Vec<PickerEffect>) {
         PickerMode::Help(top) => state.mode = help(state, top, key),
         PickerMode::Browse => match action {
             Some(action) => act(state, action, effects),
-            None => type_in(state, key),
+            None => type_in(state, key, effects),
         },
     }
 }
 
-fn type_in(state: &mut PickerState, key: Key) {
+fn type_in(state: &mut PickerState, key: Key, effects: &mut Vec<PickerEffect>) {
     if state.search.input.take(key) {
-        state.search_anew();
+        search_anew(state, effects);
+    }
+}
+
+/// Applies a changed query: to what is known at once, to the contents of sessions as they are read.
+fn search_anew(state: &mut PickerState, effects: &mut Vec<PickerEffect>) {
+    state.search_anew();
+    search_contents(state, effects);
+}
+
+fn search_contents(state: &mut PickerState, effects: &mut Vec<PickerEffect>) {
+    let was_searching = std::mem::replace(&mut state.is_searching, state.search.needs_contents());
+    match state.is_searching {
+        true => {
+            let query = state.search.valid_text.clone();
+            effects.push(PickerEffect::Search(query, state.searched_files()));
+        }
+        false if was_searching => effects.push(PickerEffect::Search(String::new(), Vec::new())),
+        false => {}
     }
 }
 
@@ -231,12 +269,12 @@ fn rename(
     }
 }
 
-fn on_paste(state: &mut PickerState, text: &str) {
+fn on_paste(state: &mut PickerState, text: &str, effects: &mut Vec<PickerEffect>) {
     match &mut state.mode {
         PickerMode::Rename(_, input) => input.insert(text),
         PickerMode::Browse => {
             state.search.input.insert(text);
-            state.search_anew();
+            search_anew(state, effects);
         }
         PickerMode::Delete(_) | PickerMode::Help(_) => {}
     }
@@ -297,6 +335,16 @@ fn act(state: &mut PickerState, action: PickerAction, effects: &mut Vec<PickerEf
                 Scope::All => Scope::Project,
             };
             state.lay_out();
+            if state.search.needs_contents() {
+                search_contents(state, effects);
+            }
+        }
+        PickerAction::PreviousQuery | PickerAction::NextQuery => {
+            let step = if action == PickerAction::PreviousQuery { -1 } else { 1 };
+            match state.choose_recent_query(step) {
+                true => search_anew(state, effects),
+                false => state.notice = Some(Notice::new("there is no other recent query")),
+            }
         }
         PickerAction::Rename => {
             if let Some(session) = state.selected_session() {
@@ -324,7 +372,7 @@ fn act(state: &mut PickerState, action: PickerAction, effects: &mut Vec<PickerEf
         PickerAction::Back if state.search.is_empty() => effects.push(PickerEffect::Close),
         PickerAction::Back => {
             state.search.input.clear();
-            state.search_anew();
+            search_anew(state, effects);
         }
         PickerAction::Close => effects.push(PickerEffect::Close),
     }

@@ -71,6 +71,9 @@ impl PickerView<'_, '_> {
         self.put(&mut cursor, Tone::Title, &format!("  {scope}{named}"));
         let count = format!("  {} of {}", state.rows.len(), state.count());
         self.put(&mut cursor, Tone::Dim, &count);
+        if state.is_searching {
+            self.put(&mut cursor, Tone::Dim, "  searching …");
+        }
         if let Some(progress) = state.reading {
             let left = progress.total.saturating_sub(progress.done);
             self.put(&mut cursor, Tone::Dim, &format!("  reading, {left} to go"));
@@ -177,6 +180,7 @@ impl PickerView<'_, '_> {
             () if state.reading.is_some() && state.search.query.is_none() => {
                 vec!["reading …".to_owned()]
             }
+            () if state.is_searching => vec!["searching …".to_owned()],
             () if state.search.query.is_some() || state.named_only => {
                 vec!["No session matches.".to_owned()]
             }
@@ -252,17 +256,21 @@ impl PickerView<'_, '_> {
             (false, false) => Tone::Plain,
         };
         let left = usize::from(cell.width).saturating_sub(cursor.column);
-        self.put(&mut cursor, tone, &fit(&text, left));
+        let hit = self.state.hits.get(&session.info.path);
+        // The title leaves room for the line that matches.
+        let room = if hit.is_some() { left.div_ceil(2) } else { left };
+        self.put(&mut cursor, tone, &fit(&text, room));
         const BETWEEN: &str = " · ";
         let left = usize::from(cell.width).saturating_sub(cursor.column + columns(BETWEEN));
-        // The first message follows a name if there is room.
-        if is_name && left > 8 && !session.info.first_message.is_empty() {
+        // The line that matches follows, or the first message after a name, if there is room.
+        let more = match hit {
+            Some(snippet) => snippet.clone(),
+            None if is_name => one_line(&session.info.first_message, MAX_TITLE),
+            None => String::new(),
+        };
+        if left > 8 && !more.is_empty() {
             self.put(&mut cursor, Tone::Dim, BETWEEN);
-            self.put(
-                &mut cursor,
-                Tone::Dim,
-                &fit(&one_line(&session.info.first_message, MAX_TITLE), left),
-            );
+            self.put(&mut cursor, Tone::Dim, &fit(&more, left));
         }
     }
 

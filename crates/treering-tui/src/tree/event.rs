@@ -17,8 +17,9 @@ pub enum TreeEvent {
     Tree(Outline),
     /// Preview lines of the tree of this generation were read.
     PreviewLines(u64, Vec<(u32, PreviewLine)>),
-    /// These entries of the tree of this generation contain all words of this search.
-    Found(u64, String, Vec<u32>),
+    /// These entries of the tree of this generation contain all words of this search; each with the line that
+    /// matches.
+    Found(u64, String, Vec<(u32, String)>),
     /// A requested preview.
     Page(String, PreviewContent, Page),
     /// A requested overlay.

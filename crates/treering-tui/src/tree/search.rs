@@ -2,6 +2,7 @@
 
 use memchr::memchr2_iter;
 use memchr::memmem::Finder;
+use treering_display::line::one_line;
 
 /// The words of a query. Without words everything matches.
 ///
@@ -24,6 +25,25 @@ impl SearchWords {
     /// Returns whether there are no words.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// Returns the part of a text around its first word of the query, on one line; empty if there is none.
+    /// ASCII letters of `small` are lowercase, everything else is as in `text`.
+    pub(crate) fn snippet(&self, text: &str, small: &str) -> String {
+        const BEFORE: usize = 24;
+        const MOST: usize = 200;
+        let found = self.0.iter().filter_map(|word| word.find(small.as_bytes())).min();
+        let Some(found) = found.filter(|at| text.is_char_boundary(*at)) else {
+            return String::new();
+        };
+        let (before, after) = text.split_at(found);
+        let line = before.rsplit('\n').next().unwrap_or_default();
+        let cut = line.char_indices().rev().nth(BEFORE).map(|(at, _)| at);
+        let start = line.get(cut.unwrap_or(0)..).unwrap_or_default();
+        let end = after.lines().next().unwrap_or_default();
+        let end: String = end.chars().take(MOST).collect();
+        let dots = if cut.is_some() { "…" } else { "" };
+        one_line(&format!("{dots}{start}{end}"), MOST)
     }
 
     /// Returns whether each word occurs in one of the texts.
@@ -75,6 +95,21 @@ pub(crate) fn becomes_ascii(text: &str) -> bool {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_snippet_is_the_line_around_the_first_word() {
+        let snippet = |query: &str, text: &str| {
+            SearchWords::new(query).snippet(text, &text.to_ascii_lowercase())
+        };
+        assert_eq!(
+            snippet("kettle", "one\n the Blue KETTLE boils\nthree"),
+            "the Blue KETTLE boils"
+        );
+        assert_eq!(snippet("x", "one"), "");
+        let long = format!("{} kettle", "y".repeat(100));
+        assert_eq!(snippet("kettle", &long), format!("…{} kettle", "y".repeat(24)));
+        assert_eq!(snippet("é", "日é\u{1b}"), "日é\\x1b");
+    }
 
     #[test]
     fn only_two_letters_outside_ascii_become_ascii() {

@@ -55,6 +55,8 @@ pub struct TreeState {
     pub(crate) preview_lines: PreviewLines,
     /// The entries whose content contains all words of the search, as far as it is known.
     found: Vec<bool>,
+    /// The lines of those entries that match.
+    snippets: HashMap<u32, String>,
     folded: Vec<bool>,
     pub(crate) rows: TreeRows,
     pub(crate) filter: Filter,
@@ -87,6 +89,7 @@ impl TreeState {
             generation: 0,
             preview_lines: PreviewLines::unknown(count),
             found: vec![false; count],
+            snippets: HashMap::new(),
             folded: vec![false; count],
             rows: TreeRows::default(),
             filter: Filter::default(),
@@ -257,19 +260,28 @@ impl TreeState {
         }
     }
 
-    /// Stores the entries whose content contains all words of the search.
-    pub(crate) fn find(&mut self, nodes: &[u32]) {
-        for &node in nodes {
+    /// Stores the entries whose content contains all words of the search, and the lines that match.
+    pub(crate) fn find(&mut self, nodes: Vec<(u32, String)>) {
+        for (node, snippet) in nodes {
             if let Some(found) = self.found.get_mut(node as usize) {
                 *found = true;
+                self.snippets.insert(node, snippet);
             }
         }
         self.lay_out();
     }
 
+    /// Returns the line of an entry that matches the search, unless its preview line shows the match.
+    pub(crate) fn snippet(&self, node: u32) -> Option<&str> {
+        let snippet = self.snippets.get(&node).filter(|snippet| !snippet.is_empty())?;
+        let words = SearchWords::new(self.search.text());
+        (!words.match_any_of(&[self.preview_lines.text(node)])).then_some(snippet)
+    }
+
     /// Drops the matches of the earlier search.
     pub(crate) fn search_anew(&mut self) {
         self.found.fill(false);
+        self.snippets.clear();
         self.lay_out();
     }
 
@@ -297,6 +309,8 @@ impl TreeState {
         }
         self.marked = self.marked.iter().filter_map(|node| place(*node)).collect();
         (self.found, self.folded) = (found, folded);
+        // The search is repeated, and brings them again.
+        self.snippets.clear();
         self.generation += 1;
         self.lay_out();
     }

@@ -50,7 +50,7 @@ pub fn update(mut state: TreeState, event: TreeEvent) -> (TreeState, Vec<TreeEff
         TreeEvent::Found(generation, search, nodes)
             if generation == state.generation && search == state.search.text() =>
         {
-            state.find(&nodes);
+            state.find(nodes);
         }
         TreeEvent::Page(id, shown, page) if is_asked_for(&state, &id, shown) => {
             state.preview.page = Some(PageView::new(page));

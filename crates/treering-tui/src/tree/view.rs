@@ -219,6 +219,9 @@ impl TreeView<'_, '_> {
         let is_tool = node.role == Some(Role::ToolResult);
         let plain = if is_selected { Tone::Cursor } else { Tone::Plain };
         self.put(cursor, if is_tool { tone } else { plain }, text);
+        if let Some(snippet) = self.state.snippet(at) {
+            self.put(cursor, Tone::Dim, &format!(" · {snippet}"));
+        }
     }
 
     fn preview(&mut self, areas: SplitAreas) {

@@ -67,6 +67,7 @@ fn keys_have_effects() {
         ("Down Enter", vec![PickerEffect::Open(b())]),
         ("zzz Enter", vec![]),
         ("Alt+N", vec![PickerEffect::New]),
+        ("Down Alt+R", vec![PickerEffect::Resume(b())]),
         ("Esc", vec![PickerEffect::Close]),
         ("x Esc", vec![]),
         ("x Esc Esc", vec![PickerEffect::Close]),
@@ -98,11 +99,17 @@ fn keys_have_effects() {
         ("?", vec![]),
         ("? Esc", vec![]),
     ] {
-        let mut all = press(knowing(sample()), keys).1;
+        let pressed = |keys: &str| {
+            let mut effects = press(knowing(sample()), keys).1;
+            // Every change of the query is searched for.
+            effects.retain(|effect| !matches!(effect, PickerEffect::Search(..)));
+            effects
+        };
+        let mut all = pressed(keys);
         // Typing asks for the preview at the first letter.
         if keys == "Tab blue" {
             assert_eq!(all, []);
-            all = press(knowing(sample()), "Tab b l").1;
+            all = pressed("Tab b l");
         }
         assert_eq!(all, effects, "{keys:?}");
     }
@@ -227,7 +234,47 @@ fn a_question_about_a_session_that_is_gone_is_not_asked_any_more() {
     let (state, _) = press(knowing(sample()), "Down Ctrl+D");
     let (state, _) = update(state, PickerEvent::Gone(vec!["/s/b".into()]));
     assert_eq!(state.mode, PickerMode::Browse);
-    assert_eq!(press(state, "y").1, []);
+    let (state, effects) = press(state, "y");
+    assert_eq!(state.query(), "y");
+    assert!(matches!(&effects[..], [PickerEffect::Search(query, _)] if query == "y"));
+}
+
+#[test]
+fn contents_are_searched_and_what_is_found_is_listed() {
+    let (state, effects) = press(knowing(sample()), "steam");
+    let [PickerEffect::Search(query, files)] = &effects[..] else { panic!("{effects:?}") };
+    assert_eq!((query.as_str(), files.len(), shown(&state)), ("steam", 6, String::new()));
+    let hits = |query: &str, path: &str| {
+        PickerEvent::Hits(query.into(), vec![(path.into(), "under steam".into())])
+    };
+    // An answer to an earlier query does not count.
+    let (state, _) = update(state, hits("stea", "/s/f"));
+    assert_eq!(shown(&state), "");
+    let (state, _) = update(state, hits("steam", "/s/d"));
+    assert_eq!(shown(&state), "[d]");
+    let (state, _) = update(state, PickerEvent::Searched("steam".into()));
+    assert!(!state.is_searching);
+    // An empty query ends the search; what only a list tells needs none.
+    let (state, effects) = press(state, "Ctrl+U");
+    assert_eq!((shown(&state).as_str(), &effects[..]), ("[a] .b ..c .e d f", &[][..]));
+    assert_eq!(press(state, "agent:codex").1, []);
+}
+
+#[test]
+fn recent_queries_come_back() {
+    let mut options = start();
+    options.recent_queries = vec!["water".into(), "blue".into()];
+    let (state, _) = update(PickerState::new(options), PickerEvent::Found(sample(), None));
+    for (keys, query) in [
+        ("Ctrl+P", "blue"),
+        ("Ctrl+P Ctrl+Up", "water"),
+        ("Ctrl+P Ctrl+P Ctrl+P", "water"),
+        ("Ctrl+P Ctrl+P Ctrl+Down", "blue"),
+        ("Ctrl+P Ctrl+Down", ""),
+        ("Ctrl+Down", ""),
+    ] {
+        assert_eq!(press(state.clone(), keys).0.query(), query, "{keys}");
+    }
 }
 
 #[test]

@@ -59,6 +59,7 @@ fn start() -> PickerOptions {
         open: Some("/s/e".into()),
         has_trash: true,
         now: NOW,
+        recent_queries: Vec::new(),
     }
 }
 

@@ -206,7 +206,8 @@ fn why_there_is_nothing() {
        │  └─ Try the blue kettle                       5   5 min
     bad pattern: unclosed group (at character 4)
     ");
-    insta::assert_snapshot!(screen(after("zzz"), 60, 6), @r"
+    let (searched, _) = update(after("zzz"), PickerEvent::Searched("zzz".into()));
+    insta::assert_snapshot!(screen(searched, 60, 6), @r"
     search: zzz  threaded  all projects  0 of 6
        session                                      msgs     age
        No session matches.
@@ -251,10 +252,13 @@ fn keys_are_listed() {
     End            to the last session
     Enter          open the session
     Alt+C          continue the session in a copy
+    Alt+R          go on with the session in its agent
     Alt+N          start a new session
     Ctrl+S         sort: threaded, recent, relevance
     Ctrl+N         show named sessions only, or all
     Ctrl+A         show the sessions of this project, or all
+    Ctrl+↑ Ctrl+P  an earlier query
+    Ctrl+↓         a later query
     Ctrl+R         rename the session; an empty name clears it
     Ctrl+D Delete  move the session to the trash, after a question
     Ctrl+B         archive or unarchive the session
@@ -262,9 +266,6 @@ fn keys_are_listed() {
     Ctrl+X         copy the path of the session's file
     Tab            show or hide the preview
     Alt+↑          preview up
-    Alt+↓          preview down
-    ?              show the keys
-    Esc            clear the query, then close
     ↑↓ scroll · any other key closes
     ");
 }

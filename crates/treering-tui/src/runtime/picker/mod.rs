@@ -1,8 +1,10 @@
 //! The runtime of the session picker: it reads the index, carries out file actions, and follows
 //! changes of other programs.
 
+mod content_search;
 mod file_actions;
 mod preview;
+mod recent_queries;
 mod sessions;
 
 use super::clipboard;
@@ -10,6 +12,7 @@ use super::runner::{EffectHandler, EventChannel, Runner};
 use crate::keys::Bindings;
 use crate::picker::{PickerAction, PickerEffect, PickerEvent, PickerOptions, PickerState, Scope};
 use crate::theme::Theme;
+use content_search::ContentSearch;
 use file_actions::FileActions;
 use preview::Previews;
 use std::io;
@@ -58,6 +61,8 @@ pub struct PickerSetup {
     pub theme: Theme,
     /// The clock, in Unix milliseconds.
     pub now: fn() -> i64,
+    /// The file of recent queries; `None` if they are not kept.
+    pub recent_queries: Option<PathBuf>,
 }
 
 impl PickerSetup {
@@ -72,6 +77,7 @@ impl PickerSetup {
             bindings: Bindings::default(),
             theme: Theme::default(),
             now: system_time,
+            recent_queries: None,
         }
     }
 }
@@ -101,6 +107,11 @@ pub fn pick(
         open: open.map(Path::to_owned),
         has_trash: setup.trash.is_some(),
         now: (setup.now)(),
+        recent_queries: setup
+            .recent_queries
+            .as_deref()
+            .map(recent_queries::read)
+            .unwrap_or_default(),
     });
     state.bindings = setup.bindings.clone();
     state.theme = setup.theme;
@@ -117,6 +128,8 @@ struct PickerController {
     open: Option<PathBuf>,
     file_actions: FileActions,
     previews: Previews,
+    content_search: ContentSearch,
+    recent_queries: Option<PathBuf>,
 }
 
 impl PickerController {
@@ -126,12 +139,22 @@ impl PickerController {
             open: open.and_then(|path| path.canonicalize().ok()),
             file_actions: FileActions::start(setup, events.clone()),
             previews: Previews::start(setup, events.clone()),
+            content_search: ContentSearch::new(setup.now, events.clone()),
+            recent_queries: setup.recent_queries.clone(),
         }
     }
 
     /// Sends an event to the screen. A failure means that the screen is gone.
     fn tell(&self, event: PickerEvent) {
         let _ = self.events.send(event);
+    }
+
+    /// Returns the outcome of a picker that is left, after its query was recorded.
+    fn leave(&self, outcome: PickerOutcome, state: &PickerState) -> Option<PickerOutcome> {
+        if let Some(file) = &self.recent_queries {
+            recent_queries::add(file, state.query());
+        }
+        Some(outcome)
     }
 
     /// Returns whether a file is the open session. The same file may have several names.
@@ -145,7 +168,7 @@ impl EffectHandler<PickerState> for PickerController {
 
     fn perform(&mut self, effect: PickerEffect, state: &PickerState) -> Option<PickerOutcome> {
         match effect {
-            PickerEffect::Close => return Some(PickerOutcome::Closed),
+            PickerEffect::Close => return self.leave(PickerOutcome::Closed, state),
             PickerEffect::Stop => return Some(PickerOutcome::Stopped),
             PickerEffect::Demo => return Some(PickerOutcome::Demo),
             PickerEffect::New => return Some(PickerOutcome::New),
@@ -157,9 +180,9 @@ impl EffectHandler<PickerState> for PickerController {
                     "a file action is still running; try again in a moment".to_owned(),
                 ));
             }
-            PickerEffect::Open(path) => return Some(PickerOutcome::Open(path)),
-            PickerEffect::Resume(path) => return Some(PickerOutcome::Resume(path)),
-            PickerEffect::OpenCopy(path) => return Some(PickerOutcome::Copy(path)),
+            PickerEffect::Open(path) => return self.leave(PickerOutcome::Open(path), state),
+            PickerEffect::Resume(path) => return self.leave(PickerOutcome::Resume(path), state),
+            PickerEffect::OpenCopy(path) => return self.leave(PickerOutcome::Copy(path), state),
             PickerEffect::Delete(path)
             | PickerEffect::Archive(path)
             | PickerEffect::Unarchive(path)
@@ -176,6 +199,7 @@ impl EffectHandler<PickerState> for PickerController {
                     Err(error) => PickerEvent::Failure(error.to_string()),
                 });
             }
+            PickerEffect::Search(query, files) => self.content_search.start(&query, files),
             PickerEffect::Preview(path) => {
                 if let Some(session) = state.session(&path) {
                     self.previews.want(session.clone());

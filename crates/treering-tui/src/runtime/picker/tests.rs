@@ -120,6 +120,7 @@ fn the_open_session_stays_whatever_it_is_called() {
         open: Some(path.clone()),
         has_trash: true,
         now: 0,
+        recent_queries: Vec::new(),
     });
     for effect in [PickerEffect::Delete(other.clone()), PickerEffect::Archive(other)] {
         assert_eq!(controller.perform(effect, &state), None);

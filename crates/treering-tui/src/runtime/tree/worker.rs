@@ -20,6 +20,9 @@ use treering_display::tree::Outline;
 
 /// The interval at which a session is polled for entries of other writers.
 const LOOK: Duration = Duration::from_millis(500);
+/// The largest number of matching entries whose lines are kept.
+const MAX_SNIPPETS: usize = 10_000;
+
 /// The pause in typing after which a search begins.
 const PAUSE: Duration = Duration::from_millis(120);
 /// The number of preview lines up to which they are read one by one.
@@ -121,7 +124,7 @@ impl TreeWorker {
         words: &SearchWords,
     ) {
         let mut reader = self.session.reader();
-        let mut found = Vec::new();
+        let (mut found, mut count) = (Vec::new(), 0);
         for node in 0..outline.len() as u32 {
             if self.search.load(Ordering::Relaxed) != number {
                 return;
@@ -132,9 +135,13 @@ impl TreeWorker {
                 text.push('\n');
                 text.push_str(&string);
             }
-            text.make_ascii_lowercase();
-            if words.match_any_of(&[SearchText::new(&text)]) {
-                found.push(node);
+            let small = text.to_ascii_lowercase();
+            if words.match_any_of(&[SearchText::new(&small)]) {
+                count += 1;
+                // A search for a letter finds nearly everything.
+                let is_shown = count <= MAX_SNIPPETS;
+                let snippet = if is_shown { words.snippet(&text, &small) } else { String::new() };
+                found.push((node, snippet));
             }
             if found.len() >= 1024 && !self.tell_found(generation, query, &mut found) {
                 return;
@@ -143,7 +150,7 @@ impl TreeWorker {
         self.tell_found(generation, query, &mut found);
     }
 
-    fn tell_found(&self, generation: u64, query: &str, found: &mut Vec<u32>) -> bool {
+    fn tell_found(&self, generation: u64, query: &str, found: &mut Vec<(u32, String)>) -> bool {
         let found = std::mem::take(found);
         self.events.send(TreeEvent::Found(generation, query.to_owned(), found)).is_ok()
     }

@@ -237,7 +237,7 @@ fn a_session_that_grows_keeps_cursor_folds_search_and_label() {
     assert_eq!(shown(&state), format!("a b [c] g h {more} n"));
     assert!(state.is_known(state.cursor));
     // Results for the old tree refer to other entries.
-    let (state, _) = update(state, TreeEvent::Found(0, String::new(), vec![0]));
+    let (state, _) = update(state, TreeEvent::Found(0, String::new(), vec![(0, String::new())]));
     let (state, effects) = press(state, "Shift+L x");
     assert_eq!(effects, []);
     let (state, _) = update(state, TreeEvent::Tree(Outline::of(&session)));
@@ -248,9 +248,9 @@ fn a_session_that_grows_keeps_cursor_folds_search_and_label() {
 fn content_that_is_found_later_joins_what_is_found_at_once() {
     let (state, _) = press(known(&sample()), "main");
     assert_eq!(shown(&state), "[e]");
-    let (state, _) = update(state, TreeEvent::Found(0, "other".into(), vec![0]));
+    let (state, _) = update(state, TreeEvent::Found(0, "other".into(), vec![(0, String::new())]));
     assert_eq!(shown(&state), "[e]");
-    let (state, _) = update(state, TreeEvent::Found(0, "main".into(), vec![0]));
+    let (state, _) = update(state, TreeEvent::Found(0, "main".into(), vec![(0, "fn main".into())]));
     assert_eq!(shown(&state), "[a] e");
     let (state, _) = press(state, ".");
     assert_eq!(shown(&state), "[e]");
