@@ -82,7 +82,7 @@ fn at_another_entry_a_fork_is_resumed() {
 #[test]
 fn in_another_agent_the_session_is_converted_first() {
     let place = place();
-    let started = run(&place, &["resume", "s.jsonl", "--in", "claude"]);
+    let started = run(&place, &["resume", "s.jsonl", "--in", "claude-code"]);
     assert_eq!((started.code, &*started.stderr), (0, ""), "{started:?}");
     let id = started.stdout.lines().next().unwrap().strip_prefix("claude --resume ").unwrap();
     assert_eq!(started.stdout.lines().nth(1).unwrap(), project(&place));
@@ -100,7 +100,7 @@ fn in_another_agent_the_session_is_converted_first() {
     };
     assert_eq!(texts(&copy.display().to_string()), texts("s.jsonl"));
     // A second copy is another session.
-    let again = run(&place, &["resume", "s.jsonl", "--in", "claude", "--print"]).ok();
+    let again = run(&place, &["resume", "s.jsonl", "--in", "claude-code", "--print"]).ok();
     assert!(!again.contains(id), "{again}");
     let error = run(&place, &["resume", "s.jsonl", "--in", "codex"]).failed();
     assert!(error.contains("does not know where codex finds its sessions"), "{error}");

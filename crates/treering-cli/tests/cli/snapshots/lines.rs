@@ -95,6 +95,12 @@ rename s.jsonl ''
 fork s.jsonl --dir forks
 fork s.jsonl --at a3 --dir forks --cwd /elsewhere
 
+[resume]
+resume s.jsonl --print
+resume s.jsonl --at a3 --print
+resume s.jsonl --in claude-code --print
+resume s.jsonl --in codex --print
+
 [merge]
 merge s.jsonl b1 --dry-run
 merge s.jsonl b1 --full --dry-run --json
@@ -253,6 +259,7 @@ pop FILE
 label FILE a1 x
 name FILE
 fork FILE
+resume FILE --print
 merge FILE a1
 cherry-pick FILE a1
 cherry-pick s.jsonl a1 --from FILE
