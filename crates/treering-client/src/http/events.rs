@@ -1,0 +1,244 @@
+//! Server-sent events: the entries of a session as they are written.
+
+use super::nodes::{Method, Nodes, Request};
+use super::problem::Problem;
+use super::wire;
+use std::io::{BufRead, BufReader, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use treering::store::Mark;
+use treering::{Error, SessionId};
+
+/// The longest silence of a server, which sends comments in between.
+const SILENCE: Duration = Duration::from_secs(60);
+
+/// Most bytes of a line of an event.
+const MAX_LINE: u64 = 256 * 1024 * 1024;
+
+/// Something that happened to a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Event {
+    /// The position after the event, to go on from; `None` in the middle of a group.
+    pub id: Option<String>,
+    /// The kind.
+    pub kind: EventKind,
+    /// The data, JSON: an entry, or the session and its length.
+    pub data: String,
+}
+
+/// The kind of an [`Event`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum EventKind {
+    /// An entry was written.
+    Entry,
+    /// An entry was written that moves the leaf.
+    Leaf,
+    /// A session was created or has grown.
+    Changed,
+    /// The session was removed.
+    Removed,
+}
+
+/// The events of a session, or of all sessions of a store. It waits for the next one.
+///
+/// When a node dies, it goes on at the next one, after the last event that it returned: no event is lost or
+/// repeated. An error is not the end if it [may pass](treering::Error::is_retryable): the next call tries
+/// again.
+#[derive(Debug)]
+pub struct Events {
+    nodes: Arc<Nodes>,
+    path: String,
+    /// The log whose length is the first position, unless there is one.
+    log: Option<String>,
+    last: Option<String>,
+    stream: Option<Stream>,
+    is_over: bool,
+    stop: StopHandle,
+}
+
+/// Ends [`Events`] from another thread, at the next sign of life of the server.
+#[derive(Debug, Clone, Default)]
+pub struct StopHandle(Arc<AtomicBool>);
+
+impl StopHandle {
+    /// Makes the iterator end.
+    pub fn stop(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+impl Events {
+    pub(super) fn of_session(nodes: &Arc<Nodes>, id: &SessionId, after: Option<&str>) -> Self {
+        let path = format!("{}/events", wire::session_path(id));
+        let log = format!("{}/log", wire::session_path(id));
+        Events::new(nodes, path, Some(log), after)
+    }
+
+    pub(super) fn of_store(nodes: &Arc<Nodes>, after: Option<&Mark>) -> Self {
+        Events::new(nodes, "/v1/events".to_owned(), None, after.map(Mark::as_str))
+    }
+
+    fn new(nodes: &Arc<Nodes>, path: String, log: Option<String>, after: Option<&str>) -> Self {
+        let (nodes, last) = (Arc::clone(nodes), after.map(str::to_owned));
+        let (stream, is_over, stop) = (None, false, StopHandle::default());
+        Events { nodes, path, log, last, stream, is_over, stop }
+    }
+
+    /// Returns a handle that ends the iterator.
+    pub fn stop_handle(&self) -> StopHandle {
+        self.stop.clone()
+    }
+
+    /// Returns the id of the last event that had one: where to go on.
+    pub fn last_id(&self) -> Option<&str> {
+        self.last.as_deref()
+    }
+
+    /// Returns the next event of the open stream; `None` if it broke off.
+    fn read(&mut self) -> Option<Event> {
+        let stream = self.stream.as_mut()?;
+        loop {
+            if self.stop.is_stopped() {
+                return None;
+            }
+            let (fields, is_comment) = stream.next_fields()?;
+            if is_comment {
+                continue;
+            }
+            if let Some(event) = fields.event() {
+                return Some(event);
+            }
+        }
+    }
+
+    /// Opens the stream after the last event, retrying until the deadline.
+    fn connect(&mut self) -> Result<(), Problem> {
+        // "From now on" must be the same place after a reconnection.
+        if self.last.is_none()
+            && let Some(log) = &self.log
+        {
+            let answer = self.nodes.call(&Request::new(Method::Head, log.clone()))?;
+            self.last = answer.length.map(|length| length.to_string());
+        }
+        let mut request = Request::new(Method::Get, self.path.clone());
+        request.headers.push(("accept", "text/event-stream".to_owned()));
+        if let Some(last) = &self.last {
+            request.headers.push(("last-event-id", last.clone()));
+        }
+        let mut attempts = self.nodes.attempts(0);
+        loop {
+            match self.nodes.stream(&request, SILENCE) {
+                Ok(body) => {
+                    self.stream = Some(Stream { lines: BufReader::new(Box::new(body)) });
+                    return Ok(());
+                }
+                Err(problem) if self.stop.is_stopped() => return Err(problem),
+                Err(problem) => attempts.wait(problem)?,
+            }
+        }
+    }
+}
+
+impl Iterator for Events {
+    type Item = Result<Event, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while !self.is_over && !self.stop.is_stopped() {
+            if let Some(event) = self.read() {
+                if let Some(id) = &event.id {
+                    self.last = Some(id.clone());
+                }
+                // A removed session has no further events.
+                self.is_over = event.kind == EventKind::Removed && self.log.is_some();
+                return Some(Ok(event));
+            }
+            self.stream = None;
+            if self.stop.is_stopped() {
+                break;
+            }
+            if let Err(problem) = self.connect() {
+                let error = problem.into_error();
+                self.is_over = !error.is_retryable();
+                return Some(Err(error));
+            }
+        }
+        None
+    }
+}
+
+/// An open stream.
+struct Stream {
+    lines: BufReader<Box<dyn Read + Send + Sync>>,
+}
+
+impl std::fmt::Debug for Stream {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Stream")
+    }
+}
+
+/// The fields of an event.
+#[derive(Debug, Default)]
+struct Fields {
+    id: Option<String>,
+    event: String,
+    data: Vec<String>,
+}
+
+impl Fields {
+    fn is_empty(&self) -> bool {
+        self.id.is_none() && self.event.is_empty() && self.data.is_empty()
+    }
+
+    /// Returns the event; `None` for one of a kind that this release does not know.
+    fn event(self) -> Option<Event> {
+        let kind = match &*self.event {
+            "entry" => EventKind::Entry,
+            "leaf" => EventKind::Leaf,
+            "changed" => EventKind::Changed,
+            "removed" => EventKind::Removed,
+            _ => return None,
+        };
+        Some(Event { id: self.id, kind, data: self.data.join("\n") })
+    }
+}
+
+impl Stream {
+    /// Reads the fields of the next event, or a comment; `None` if the stream broke off. What is not
+    /// complete does not count.
+    fn next_fields(&mut self) -> Option<(Fields, bool)> {
+        let mut fields = Fields::default();
+        let mut line = String::new();
+        loop {
+            line.clear();
+            let got = (&mut self.lines).take(MAX_LINE).read_line(&mut line).ok()?;
+            if got == 0 || !line.ends_with('\n') {
+                return None;
+            }
+            let text = line.trim_end_matches(['\n', '\r']);
+            if text.is_empty() {
+                if !fields.is_empty() {
+                    return Some((fields, false));
+                }
+                continue;
+            }
+            let (name, value) = text.split_once(':').unwrap_or((text, ""));
+            let value = value.strip_prefix(' ').unwrap_or(value);
+            match name {
+                // Comments are signs of life.
+                "" if fields.is_empty() => return Some((fields, true)),
+                "id" => fields.id = Some(value.to_owned()),
+                "event" => fields.event = value.to_owned(),
+                "data" => fields.data.push(value.to_owned()),
+                _ => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! The ways in which a call can fail.
+
+use serde::Deserialize;
+use std::io;
+use std::time::Duration;
+use treering::storage::JournalError;
+use treering::{Error, SessionId};
+
+/// The reason why a call failed.
+#[derive(Debug)]
+pub(crate) enum Problem {
+    /// There is no such session; the id if the request named one.
+    UnknownSession(Option<SessionId>),
+    SessionExists,
+    /// The log is not as long as the writer thought.
+    Moved(u64),
+    /// The request is larger than the server takes.
+    TooLarge(String),
+    /// The call may succeed later, perhaps at another node. Whether the server carried it out is unknown.
+    Passing {
+        error: io::Error,
+        retry_after: Option<Duration>,
+    },
+    /// The call will fail again.
+    Lasting(io::Error),
+}
+
+impl Problem {
+    pub(crate) fn into_io(self) -> io::Error {
+        match self {
+            Problem::UnknownSession(_) => {
+                io::Error::new(io::ErrorKind::NotFound, "the server has no such session")
+            }
+            Problem::SessionExists => {
+                io::Error::new(io::ErrorKind::AlreadyExists, "the server has a session of this id")
+            }
+            Problem::Moved(length) => {
+                io::Error::other(format!("the log is {length} bytes long on the server"))
+            }
+            Problem::TooLarge(what) => io::Error::other(what),
+            Problem::Passing { error, .. } | Problem::Lasting(error) => error,
+        }
+    }
+
+    pub(crate) fn into_error(self) -> Error {
+        match self {
+            Problem::UnknownSession(Some(id)) => Error::UnknownSession(id),
+            other => Error::Storage(other.into_io()),
+        }
+    }
+
+    pub(crate) fn into_journal(self) -> JournalError {
+        match self {
+            Problem::UnknownSession(_) => JournalError::Gone,
+            Problem::Moved(length) => JournalError::Moved(length),
+            other => JournalError::Io(other.into_io()),
+        }
+    }
+}
+
+/// The body of an error, as far as it is used.
+#[derive(Debug, Default, Deserialize)]
+struct Body {
+    #[serde(default)]
+    code: String,
+    #[serde(default)]
+    title: String,
+    #[serde(default)]
+    detail: String,
+    length: Option<u64>,
+}
+
+/// Most bytes of a message of a server that are shown.
+const MESSAGE: usize = 500;
+
+/// Returns the problem of an answer that is no success. `node` is the address that answered.
+pub(crate) fn of_answer(
+    node: &str,
+    status: u16,
+    body: &[u8],
+    retry_after: Option<Duration>,
+) -> Problem {
+    let parsed: Option<Body> = serde_json::from_slice(body).ok();
+    let is_problem = parsed.as_ref().is_some_and(|body| !body.code.is_empty());
+    let body = parsed.unwrap_or_default();
+    let said = match (&*body.detail, &*body.title) {
+        ("", "") => format!("status {status}"),
+        ("", title) => title.to_owned(),
+        (detail, _) => detail.to_owned(),
+    };
+    let said: String = said.chars().filter(|c| !c.is_control()).take(MESSAGE).collect();
+    let of_kind = |kind, text: String| Problem::Lasting(io::Error::new(kind, text));
+    match (status, &*body.code) {
+        (_, "unknown_session") => Problem::UnknownSession(None),
+        (_, "session_exists") => Problem::SessionExists,
+        (_, "moved") if body.length.is_some() => Problem::Moved(body.length.unwrap_or_default()),
+        (401, _) => of_kind(
+            io::ErrorKind::PermissionDenied,
+            format!("{node} refuses the token: {said}; give a valid one (TREERING_TOKEN)"),
+        ),
+        (403, _) => of_kind(
+            io::ErrorKind::PermissionDenied,
+            format!("{node}: the token does not allow this: {said}"),
+        ),
+        (413, _) => Problem::TooLarge(format!("{node}: {said}")),
+        (408 | 425 | 429 | 502 | 503 | 504, _) => {
+            let text = format!("{node} is not available: {said}");
+            Problem::Passing {
+                error: io::Error::new(io::ErrorKind::ResourceBusy, text),
+                retry_after,
+            }
+        }
+        (300..=399, _) => of_kind(
+            io::ErrorKind::InvalidInput,
+            format!("{node} redirects to another address; give that one (status {status})"),
+        ),
+        (404 | 405, _) if !is_problem => of_kind(
+            io::ErrorKind::InvalidInput,
+            format!("{node} answers, but is no treering server (status {status})"),
+        ),
+        _ => of_kind(io::ErrorKind::Other, format!("{node}: {said}")),
+    }
+}
+
+/// Returns the problem of a request that got no answer, or half of one.
+pub(crate) fn of_transport(node: &str, error: ureq::Error) -> Problem {
+    use io::ErrorKind as Kind;
+    let kind = match &error {
+        ureq::Error::Timeout(_) => Kind::TimedOut,
+        ureq::Error::HostNotFound => Kind::HostUnreachable,
+        ureq::Error::Io(error) => match error.kind() {
+            // Half an answer, and kinds that say nothing to a caller.
+            Kind::UnexpectedEof | Kind::Other => Kind::ConnectionAborted,
+            Kind::InvalidData => Kind::InvalidData,
+            kind => kind,
+        },
+        ureq::Error::ConnectionFailed | ureq::Error::BodyStalled => Kind::ConnectionAborted,
+        ureq::Error::Protocol(_) => Kind::ConnectionAborted,
+        _ => Kind::Other,
+    };
+    let what = match &error {
+        ureq::Error::Io(error) => error.to_string(),
+        other => other.to_string(),
+    };
+    let error = io::Error::new(kind, format!("cannot reach {node}: {what}"));
+    match treering::Error::Storage(io::Error::from(kind)).is_retryable() {
+        true => Problem::Passing { error, retry_after: None },
+        // For example a certificate that is not trusted.
+        false => Problem::Lasting(error),
+    }
+}

@@ -1,0 +1,146 @@
+//! The point up to which two logs are known to hold the same records.
+
+use super::log::Log;
+use serde::{Deserialize, Serialize};
+use std::io;
+
+/// A position in each of two logs: what stands before it in one stands before it in the other, in whatever
+/// order, but for the withheld records.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Point {
+    pub source: Half,
+    pub target: Half,
+}
+
+/// One side of a [`Point`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Half {
+    pub at: u64,
+    /// A hash of the bytes before it.
+    pub sample: String,
+    /// Records before it that the other side does not have.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub withheld: Vec<Withheld>,
+}
+
+/// A record that stays in its log until another record names it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Withheld {
+    pub at: u64,
+    /// The length of its line, newline included.
+    pub len: u64,
+    pub id: String,
+}
+
+impl Half {
+    pub(super) fn new(log: &Log, at: u64, withheld: Vec<Withheld>) -> io::Result<Half> {
+        Ok(Half { at, sample: log.sample(at)?, withheld })
+    }
+
+    /// Returns whether the log still has the same bytes there.
+    fn is_in(&self, log: &Log) -> io::Result<bool> {
+        Ok(self.at <= log.whole && log.sample(self.at)? == self.sample)
+    }
+}
+
+impl Point {
+    /// Returns whether both logs still have the same bytes there.
+    pub(super) fn is_in(&self, source: &Log, target: &Log) -> io::Result<bool> {
+        Ok(self.source.is_in(source)? && self.target.is_in(target)?)
+    }
+
+    /// Returns the same point with the sides exchanged.
+    pub(super) fn flipped(self) -> Point {
+        Point { source: self.target, target: self.source }
+    }
+
+    /// Finds the end of the common start of two logs, by samples.
+    ///
+    /// Records have ids of their own, so that the same bytes at the same offset of two logs of a session
+    /// have the same records before them.
+    pub(super) fn find(source: &Log, target: &Log) -> io::Result<Point> {
+        let at = common(source, target)?;
+        Ok(Point {
+            source: Half::new(source, at, Vec::new())?,
+            target: Half::new(target, at, Vec::new())?,
+        })
+    }
+}
+
+/// Differences are looked for byte by byte within a range of this size.
+const NEAR: u64 = 64 * 1024;
+
+fn common(source: &Log, target: &Log) -> io::Result<u64> {
+    if source.title != target.title {
+        return Ok(0);
+    }
+    let start = source.title;
+    let mut high = source.whole.min(target.whole);
+    if high <= start || source.agrees(target, high)? {
+        return Ok(high);
+    }
+    let mut low = start;
+    while high - low > NEAR {
+        // The start of a line names its record: positions between two lines are compared.
+        let middle = source.line_start(low + (high - low) / 2)?;
+        if middle <= low {
+            break;
+        }
+        match source.agrees(target, middle)? {
+            true => low = middle,
+            false => high = middle,
+        }
+    }
+    // Before the first line that differs, and not before the title.
+    let same = first_difference(source, target, low, high)?;
+    Ok(source.line_start(same)?.max(start))
+}
+
+/// Returns where two logs differ first between two positions.
+fn first_difference(source: &Log, target: &Log, mut low: u64, high: u64) -> io::Result<u64> {
+    while low < high {
+        let next = high.min(low + NEAR);
+        let (ours, theirs) = (source.bytes(low..next)?, target.bytes(low..next)?);
+        let same = ours.iter().zip(&theirs).take_while(|(a, b)| a == b).count();
+        if same < ours.len() {
+            return Ok(low + same as u64);
+        }
+        low = next;
+    }
+    Ok(high)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::sync::Arc;
+    use treering::storage::MemoryJournal;
+
+    fn log(bytes: Vec<u8>) -> Log {
+        Log::read(Arc::new(MemoryJournal::new(bytes))).unwrap()
+    }
+
+    fn lines(numbers: std::ops::Range<u32>, size: usize, who: &str) -> Vec<u8> {
+        let line =
+            |number| format!("{{\"id\":\"{who}{number}\",\"x\":\"{}\"}}\n", "x".repeat(size));
+        numbers.flat_map(|number| line(number).into_bytes()).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn the_common_start_is_found(
+            shared in 0_u32..200, ours in 0_u32..50, theirs in 0_u32..50, size in 0_usize..6000
+        ) {
+            let start = lines(0..shared, size, "s");
+            let a = log([&*start, &lines(0..ours, size, "a")].concat());
+            let b = log([&*start, &lines(0..theirs, size, "b")].concat());
+            let point = Point::find(&a, &b).unwrap();
+            prop_assert_eq!(point.source.at, start.len() as u64);
+            prop_assert_eq!(point.target.at, start.len() as u64);
+            prop_assert!(point.is_in(&a, &b).unwrap());
+            let other = log(lines(0..shared + 1, size, "c"));
+            prop_assert!(shared == 0 || !point.is_in(&other, &b).unwrap());
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! A record of what was synchronized, so that the next time costs little.
+//!
+//! It is a log of its own: one line for each session that was carried, and the last one counts. It can be
+//! deleted at any time, which costs time and changes no result.
+
+use super::point::Point;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::collections::HashMap;
+use std::fs::{self, OpenOptions};
+use std::io::{self, BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use treering::SessionId;
+
+/// The version of the form of a line. Lines of other versions are not read.
+const VERSION: u32 = 1;
+
+/// Most bytes of a record that are read.
+const MAX_SIZE: u64 = 256 * 1024 * 1024;
+
+/// The state of a session when it was last carried. The source of the point is the local store.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Recorded {
+    v: u32,
+    id: String,
+    /// The lengths of the local and the remote log.
+    pub lengths: (u64, u64),
+    /// The size of the session in the list of the local store.
+    pub listed: Option<u64>,
+    /// Whether there was nothing to push and nothing to pull at these lengths.
+    pub is_settled: (bool, bool),
+    pub point: Option<Point>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub filtered: Option<Filtered>,
+}
+
+/// The record of a session that was pushed through a filter.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Filtered {
+    /// The number of lines before the point.
+    pub lines: u64,
+    /// A hash of the filtered lines before the point.
+    pub hash: String,
+}
+
+impl Recorded {
+    pub(super) fn new(id: &SessionId) -> Self {
+        Recorded {
+            v: VERSION,
+            id: id.as_str().to_owned(),
+            lengths: (0, 0),
+            listed: None,
+            is_settled: (false, false),
+            point: None,
+            title: None,
+            filtered: None,
+        }
+    }
+}
+
+/// The record of two stores.
+#[derive(Debug, Default)]
+pub(super) struct SyncRecord {
+    /// `None` for a record that is only in memory.
+    path: Option<PathBuf>,
+    sessions: Mutex<HashMap<SessionId, Recorded>>,
+}
+
+impl SyncRecord {
+    /// Reads the record of two stores in a directory. One that cannot be read is an empty one.
+    pub(super) fn open(directory: &Path, local: &str, remote: &str) -> SyncRecord {
+        let key = Sha256::digest(format!("{local}\n{remote}"));
+        let name: String = key[..12].iter().map(|byte| format!("{byte:02x}")).collect();
+        let path = directory.join(format!("{name}.jsonl"));
+        let (sessions, lines) = read(&path).unwrap_or_default();
+        let record = SyncRecord { path: Some(path), sessions: Mutex::new(sessions) };
+        // A file that stays long costs a little time.
+        let _ = record.shrink(lines);
+        record
+    }
+
+    fn sessions(&self) -> MutexGuard<'_, HashMap<SessionId, Recorded>> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn get(&self, id: &SessionId) -> Option<Recorded> {
+        self.sessions().get(id).cloned()
+    }
+
+    /// Records the state of a session, if it is another one than before. What cannot be written is known
+    /// for as long as the program runs.
+    pub(super) fn set(&self, id: &SessionId, recorded: Recorded) {
+        if self.sessions().get(id) != Some(&recorded) {
+            let _ = self.write(&recorded);
+            self.sessions().insert(id.clone(), recorded);
+        }
+    }
+
+    fn write(&self, recorded: &Recorded) -> io::Result<()> {
+        let Some(path) = &self.path else { return Ok(()) };
+        let mut line = serde_json::to_vec(recorded)?;
+        line.push(b'\n');
+        let mut options = OpenOptions::new();
+        options.create(true).append(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let file = options.open(path).or_else(|error| match error.kind() {
+            io::ErrorKind::NotFound => {
+                path.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| options.open(path))
+            }
+            _ => Err(error),
+        });
+        // One write: lines of two programs do not mix.
+        file?.write_all(&line)
+    }
+
+    /// Writes the file anew if most of its lines are out of date.
+    fn shrink(&self, lines: usize) -> io::Result<()> {
+        let sessions = self.sessions();
+        let Some(path) = self.path.as_ref().filter(|_| lines > 1000 + 4 * sessions.len()) else {
+            return Ok(());
+        };
+        let mut new = treering::internal::fs::NewFile::beside(path)?;
+        for recorded in sessions.values() {
+            let mut line = serde_json::to_vec(recorded)?;
+            line.push(b'\n');
+            new.write_all(&line)?;
+        }
+        new.publish_replacing_unsynced().map(|_| ())
+    }
+}
+
+/// Reads the last line of each session. What cannot be read does not count.
+fn read(path: &Path) -> io::Result<(HashMap<SessionId, Recorded>, usize)> {
+    let mut sessions = HashMap::new();
+    let file = match fs::File::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((sessions, 0)),
+        file => file?,
+    };
+    let mut count = 0;
+    for line in BufReader::new(io::Read::take(file, MAX_SIZE)).split(b'\n') {
+        count += 1;
+        let Ok(recorded) = serde_json::from_slice::<Recorded>(&line?) else { continue };
+        if recorded.v == VERSION
+            && let Ok(id) = SessionId::new(&*recorded.id)
+        {
+            sessions.insert(id, recorded);
+        }
+    }
+    Ok((sessions, count))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_line_of_a_session_counts_and_damage_does_not_matter() {
+        let dir = tempfile::tempdir().unwrap();
+        let open = || SyncRecord::open(&dir.path().join("sync"), "here", "there");
+        let id = SessionId::new("a").unwrap();
+        let record = open();
+        assert_eq!(record.get(&id), None);
+        for length in 1..3 {
+            let recorded = Recorded { lengths: (length, length), ..Recorded::new(&id) };
+            record.set(&id, recorded);
+        }
+        let path = record.path.clone().unwrap();
+        let mut file = OpenOptions::new().append(true).open(&path).unwrap();
+        file.write_all(b"{\"v\":1,\"id\":\"a\",\"len").unwrap();
+        assert_eq!(open().get(&id).unwrap().lengths, (2, 2));
+        assert_eq!(open().get(&SessionId::new("b").unwrap()), None);
+        let other = SyncRecord::open(&dir.path().join("sync"), "here", "elsewhere");
+        assert_eq!(other.get(&id), None);
+        fs::remove_file(&path).unwrap();
+        assert_eq!(open().get(&id), None);
+    }
+
+    #[test]
+    fn a_record_shrinks() {
+        let dir = tempfile::tempdir().unwrap();
+        let id = SessionId::new("a").unwrap();
+        let record = SyncRecord::open(dir.path(), "here", "there");
+        for length in 0..2000 {
+            record.set(&id, Recorded { lengths: (length, 1), ..Recorded::new(&id) });
+        }
+        let again = SyncRecord::open(dir.path(), "here", "there");
+        assert_eq!(again.get(&id).unwrap().lengths, (1999, 1));
+        let text = fs::read_to_string(record.path.unwrap()).unwrap();
+        assert_eq!(text.lines().count(), 1);
+    }
+}
