@@ -28,7 +28,7 @@ const MAX_BYTES: u64 = 64 * 1024 * 1024;
 const SMALL: u64 = 1024 * 1024;
 const TOGETHER: u64 = 8 * 1024 * 1024;
 
-/// What is stored about a session.
+/// The stored facts about a session.
 #[derive(Debug, Clone)]
 pub(crate) struct Facts {
     modified: i64,

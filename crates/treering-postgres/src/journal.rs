@@ -36,7 +36,7 @@ pub(crate) struct PostgresJournal {
     known: Mutex<Known>,
 }
 
-/// What was seen of the session last.
+/// The state of the session when it was last seen.
 struct Known {
     generation: i64,
     /// The length when it was looked at last. Readers ask for the length before they read what is new, and

@@ -9,7 +9,7 @@ use std::time::Duration;
 /// Upper bounds of the buckets of request times, in seconds.
 const BUCKETS: [f64; 10] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.25, 1.0, 5.0, 30.0];
 
-/// What a server counts.
+/// The counters of a server.
 #[derive(Debug, Default)]
 pub(crate) struct Metrics {
     counts: Mutex<Counts>,

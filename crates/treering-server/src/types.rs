@@ -355,7 +355,7 @@ impl Schema for Context {
 }
 
 api_object! { request
-    /// Where the leaf is moved.
+    /// The entry that becomes the leaf.
     NewLeaf {
         /// The entry; null for before the first one.
         entry: Option<EntryName>,
@@ -363,7 +363,7 @@ api_object! { request
 }
 
 api_object! { answer
-    /// Where the leaf is.
+    /// The entry that is the leaf.
     Leaf {
         /// The entry; null before the first one.
         leaf: Option<String>,
@@ -481,7 +481,7 @@ api_object! { answer
     Compacted {
         /// Whether something was written.
         compacted: bool,
-        /// Why there is nothing to compact: `too_small` or `already_compacted`.
+        /// The reason why there is nothing to compact: `too_small` or `already_compacted`.
         reason: Option<String>,
         /// The entry.
         id: Option<String>,
@@ -595,7 +595,7 @@ impl From<&Usage> for UsageSum {
 }
 
 api_object! { answer
-    /// What was used, each event counted once.
+    /// The usage, each event counted once.
     UsageReport {
         /// Sessions.
         sessions: u64,
@@ -655,7 +655,7 @@ api_object! { answer
 }
 
 api_object! { answer
-    /// What was found in a session.
+    /// The hits in a session.
     SessionHits {
         /// The session.
         session: Session,

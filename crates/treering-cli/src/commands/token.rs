@@ -23,7 +23,7 @@ pub(crate) struct Args {
 enum Action {
     /// Create a token and print it; it cannot be shown again
     Create {
-        /// What it allows: read, write or admin
+        /// The scope: read, write or admin
         #[arg(long, value_parser = scope)]
         scope: Scope,
         /// The space whose sessions it is for
