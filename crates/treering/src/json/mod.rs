@@ -9,13 +9,15 @@
 //! The grammar is RFC 8259 with one relaxation: bytes above 0x7F inside strings are not checked for
 //! UTF-8, because a damaged text must not make an entry disappear.
 
+mod leap;
 mod seek;
 pub(crate) mod stringify;
 mod text;
 
+pub(crate) use leap::leap_value;
 pub(crate) use text::{decode, decode_exactly, inside, quoted, string, to_unicode, write_string};
 
-use seek::{next_byte, next_special};
+use seek::next_special;
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -29,13 +31,19 @@ pub(crate) fn skip_space(bytes: &[u8], mut pos: usize) -> usize {
 }
 
 /// Returns the end of the string literal whose opening quote stands at `pos`.
+#[inline]
 pub(crate) fn skip_string(bytes: &[u8], pos: usize) -> Option<usize> {
     if bytes.get(pos) != Some(&b'"') {
         return None;
     }
-    let mut at = pos + 1;
+    // Most strings, all keys among them, have no escapes.
+    let at = next_special(bytes, pos + 1)?;
+    if bytes[at] == b'"' { Some(at + 1) } else { skip_escapes(bytes, at) }
+}
+
+/// Returns the end of the string in which a byte stands at `at` that cannot be in it as it is.
+fn skip_escapes(bytes: &[u8], mut at: usize) -> Option<usize> {
     loop {
-        at = next_special(bytes, at)?;
         match bytes[at] {
             b'"' => return Some(at + 1),
             b'\\' => {}
@@ -52,51 +60,7 @@ pub(crate) fn skip_string(bytes: &[u8], pos: usize) -> Option<usize> {
             }
             _ => return None,
         };
-    }
-}
-
-/// Returns the end of the value at `pos`, told by its brackets and quotes alone: several times as
-/// fast as [`skip_value`], for readers of heads: the grammar is checked when the body is read.
-/// `None` if it does not end.
-pub(crate) fn leap_value(bytes: &[u8], pos: usize) -> Option<usize> {
-    let (open, close) = match bytes.get(pos)? {
-        b'"' => return leap_string(bytes, pos),
-        b'{' => (b'{', b'}'),
-        b'[' => (b'[', b']'),
-        _ => return skip_value(bytes, pos),
-    };
-    let (mut at, mut depth) = (pos + 1, 1_usize);
-    // Between texts there are only a few bytes at a time: looking at each is quickest.
-    loop {
-        let byte = *bytes.get(at)?;
-        if byte == b'"' {
-            at = leap_string(bytes, at)?;
-            continue;
-        }
-        at += 1;
-        if byte == open {
-            depth += 1;
-        } else if byte == close {
-            depth -= 1;
-            if depth == 0 {
-                return Some(at);
-            }
-        }
-    }
-}
-
-/// Returns the same for the string whose opening quote stands at `pos`.
-fn leap_string(bytes: &[u8], pos: usize) -> Option<usize> {
-    let start = pos + 1;
-    let mut at = start;
-    loop {
-        at = next_byte(bytes, at, b'"')?;
-        // A quote after an odd number of backslashes is part of the text.
-        let escapes = bytes[start..at].iter().rev().take_while(|byte| **byte == b'\\').count();
-        at += 1;
-        if escapes % 2 == 0 {
-            return Some(at);
-        }
+        at = next_special(bytes, at)?;
     }
 }
 

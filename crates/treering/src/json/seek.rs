@@ -1,4 +1,4 @@
-//! Searches bytes, sixteen at a time. Texts are full of escapes, so a hit must be as
+//! Searches bytes, sixteen or 64 at a time. Texts are full of escapes, so a hit must be as
 //! cheap as a miss.
 
 use wide::u8x16;
@@ -17,14 +17,43 @@ pub(super) fn next_special(bytes: &[u8], at: usize) -> Option<usize> {
     })
 }
 
-/// Returns where `byte` stands next, from `at` on. Mostly it is near: the first bytes are looked at
-/// without asking a searcher for far ones.
-#[inline]
-pub(super) fn next_byte(bytes: &[u8], at: usize, byte: u8) -> Option<usize> {
-    const NEAR: usize = 2 * LANES;
-    let far = (at + NEAR).min(bytes.len());
-    seek(&bytes[..far], at, |lanes| is(lanes, byte))
-        .or_else(|| memchr::memchr(byte, &bytes[far..]).map(|found| far + found))
+/// Width of a [`Block`], in bytes.
+pub(super) const BLOCK: usize = 64;
+
+/// 64 bytes that are searched together.
+pub(super) struct Block([u8x16; BLOCK / LANES]);
+
+impl Block {
+    /// Returns the block at `at`. Zeros take the place of bytes after the end.
+    #[inline]
+    pub(super) fn at(bytes: &[u8], at: usize) -> Self {
+        let rest = bytes.get(at..).unwrap_or_default();
+        if let Some(block) = rest.first_chunk::<BLOCK>() {
+            return Block::new(block);
+        }
+        let mut block = [0; BLOCK];
+        for (to, from) in block.iter_mut().zip(rest) {
+            *to = *from;
+        }
+        Block::new(&block)
+    }
+
+    #[inline]
+    fn new(block: &[u8; BLOCK]) -> Self {
+        let mut lanes = [u8x16::ZERO; BLOCK / LANES];
+        for (lanes, bytes) in lanes.iter_mut().zip(block.as_chunks().0) {
+            *lanes = u8x16::new(*bytes);
+        }
+        Block(lanes)
+    }
+
+    /// Returns a bit for each byte, set where it is `byte`; the lowest for the first.
+    #[inline]
+    pub(super) fn mask(&self, byte: u8) -> u64 {
+        let mask = |lanes: u8x16| u64::from(is(lanes, byte).to_bitmask());
+        let [a, b, c, d] = self.0;
+        mask(a) | mask(b) << 16 | mask(c) << 32 | mask(d) << 48
+    }
 }
 
 /// Returns how many of the bytes stand before the first that is `byte`.

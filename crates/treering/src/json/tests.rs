@@ -161,9 +161,11 @@ proptest! {
     }
 
     #[test]
-    fn finds_the_next_byte_as_one_by_one(bytes in prop::collection::vec(b'a'..b'd', 0..90), at in 0_usize..90) {
-        let naive = (at..bytes.len()).find(|at| bytes[*at] == b'c');
-        prop_assert_eq!(next_byte(&bytes, at, b'c'), naive);
+    fn a_block_knows_its_bytes(bytes in prop::collection::vec(b'a'..b'd', 0..150), at in 0_usize..150) {
+        let mask = seek::Block::at(&bytes, at).mask(b'c');
+        for lane in 0..seek::BLOCK {
+            prop_assert_eq!(mask >> lane & 1 == 1, bytes.get(at + lane) == Some(&b'c'));
+        }
     }
 
     #[test]

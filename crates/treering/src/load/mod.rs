@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::findings::{Finding, Problem};
 use crate::header::{Header, VERSION};
 use crate::id::EntryId;
-use crate::log::scan::{self, Bytes, Line, Needle};
+use crate::log::scan::{self, Bytes, Line, Needle, Threads};
 use crate::log::{End, Journal};
 use crate::tree::{Insert, NewRow, Row, Shape, Tree};
 use std::io;
@@ -248,18 +248,20 @@ impl Loaded {
         // Entries are mostly of this size; a wrong guess costs a little memory or a little time.
         let guess = (to.saturating_sub(self.complete) / 2048).min(1 << 20);
         Arc::make_mut(&mut self.tree).reserve(guess as usize);
-        if let Some(middle) = parallel::middle(self.codec(), journal, self.complete, to)? {
+        if let Some((middle, threads)) = parallel::middle(self.codec(), journal, self.complete, to)?
+        {
             // The second half is looked at by another core meanwhile.
             let (codec, key) = (self.codec(), self.parent_key.clone());
             let seen = std::thread::scope(|scope| {
-                let second =
-                    scope.spawn(|| parallel::ScannedLines::read(codec, journal, middle, to, &key));
-                self.read_lines(journal, middle, &mut taken)?;
+                let second = scope.spawn(|| {
+                    parallel::ScannedLines::read(codec, journal, middle, to, &key, threads)
+                });
+                self.read_lines(journal, middle, threads, &mut taken)?;
                 second.join().unwrap_or_else(|_| Err(io::Error::other("a reader failed").into()))
             })?;
             self.insert_scanned(journal, &seen, &mut taken)?;
         } else {
-            self.read_lines(journal, to, &mut taken)?;
+            self.read_lines(journal, to, Threads::ReadAhead, &mut taken)?;
         }
         self.end = End::read(journal, self.last_line, self.seen)?;
         Ok(taken)
@@ -269,10 +271,11 @@ impl Loaded {
         &mut self,
         journal: &dyn Journal,
         to: u64,
+        threads: Threads,
         taken: &mut Insert,
     ) -> Result<(), LoadError> {
         let parent_key = self.parent_key.clone();
-        scan::lines(journal, self.complete, to, &parent_key, |line| {
+        scan::lines_on(threads, journal, self.complete, to, &parent_key, |line| {
             let (offset, len, terminated) = (line.offset, line.len, line.terminated);
             let rows = self.tree.row_count();
             if self.line(journal, line)? == Insert::Unsettled {

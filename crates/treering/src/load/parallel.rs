@@ -9,30 +9,34 @@ use crate::dialect::{Codec, Glance};
 use crate::entry::head::{self, Marks, Name};
 use crate::entry::{Kind, Role};
 use crate::log::Journal;
-use crate::log::scan::{self, Bytes, Needle};
+use crate::log::scan::{self, Bytes, Needle, Threads};
 use std::borrow::Cow;
 use std::io;
 
 /// Logs of this size and more are worth a second core.
 const LARGE: u64 = 24 * 1024 * 1024;
 
-/// Returns where the second half begins; `None` if the log is read in one go.
+/// Returns where the second half begins, and how many threads read each half; `None` if the log is read
+/// in one go.
 pub(super) fn middle(
     codec: &dyn Codec,
     journal: &dyn Journal,
     from: u64,
     to: u64,
-) -> io::Result<Option<u64>> {
+) -> io::Result<Option<(u64, Threads)>> {
     if codec.facts().heads_first || to.saturating_sub(from) < LARGE {
         return Ok(None);
     }
-    if std::thread::available_parallelism().map_or(1, |count| count.get()) < 2 {
-        return Ok(None);
-    }
+    let threads = match std::thread::available_parallelism().map_or(1, |count| count.get()) {
+        1 => return Ok(None),
+        2 | 3 => Threads::One,
+        _ => Threads::ReadAhead,
+    };
     let half = from + (to - from) / 2;
     let mut bytes = vec![0; 1024 * 1024];
     let got = scan::read_full(journal, half, &mut bytes)?;
-    Ok(memchr::memchr(b'\n', &bytes[..got]).map(|at| half + at as u64 + 1).filter(|&at| at < to))
+    let middle = memchr::memchr(b'\n', &bytes[..got]).map(|at| half + at as u64 + 1);
+    Ok(middle.filter(|&at| at < to).map(|at| (at, threads)))
 }
 
 /// The entries found on a range of lines.
@@ -104,9 +108,10 @@ impl ScannedLines {
         from: u64,
         to: u64,
         parent_key: &Needle,
+        threads: Threads,
     ) -> Result<Self, LoadError> {
         let mut seen = ScannedLines { lines: Vec::new(), ids: String::new(), last: IdSpan::NONE };
-        scan::lines(journal, from, to, parent_key, |line| {
+        scan::lines_on(threads, journal, from, to, parent_key, |line| {
             let what = match line.bytes {
                 Bytes::Whole(bytes) if line.terminated => seen.look(codec, bytes, parent_key),
                 _ => PackedHead::Unclear,
@@ -226,9 +231,10 @@ mod tests {
             for middle in ends.filter(|end| *end < log.len() as u64) {
                 let mut halves = Loaded::new(dialect);
                 let (mut taken, to) = (Insert::InOrder, log.len() as u64);
-                halves.read_lines(&journal, middle, &mut taken).unwrap();
+                halves.read_lines(&journal, middle, Threads::One, &mut taken).unwrap();
                 let key = dialect.facts().parent_key();
-                let seen = ScannedLines::read(dialect.codec(), &journal, middle, to, &key).unwrap();
+                let (codec, threads) = (dialect.codec(), Threads::One);
+                let seen = ScannedLines::read(codec, &journal, middle, to, &key, threads).unwrap();
                 halves.insert_scanned(&journal, &seen, &mut taken).unwrap();
                 let rows = |loaded: &Loaded| -> Vec<(u64, u64, String, Option<Role>)> {
                     let tree = &loaded.tree;

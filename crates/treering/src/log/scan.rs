@@ -119,8 +119,29 @@ impl Chunks<'_> {
     }
 }
 
+/// The threads that read a log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Threads {
+    /// A second thread reads ahead in a large log.
+    ReadAhead,
+    /// The calling thread does everything: the other cores are busy with other parts of the log.
+    One,
+}
+
 /// Calls `each` for every line from `from` (the start of a line) to `to`.
 pub(crate) fn lines<E: From<io::Error>>(
+    journal: &dyn Journal,
+    from: u64,
+    to: u64,
+    needle: &Needle,
+    each: impl FnMut(Line<'_>) -> Result<(), E>,
+) -> Result<(), E> {
+    lines_on(Threads::ReadAhead, journal, from, to, needle, each)
+}
+
+/// Does the same on as many threads as the caller says.
+pub(crate) fn lines_on<E: From<io::Error>>(
+    threads: Threads,
     journal: &dyn Journal,
     from: u64,
     to: u64,
@@ -131,7 +152,7 @@ pub(crate) fn lines<E: From<io::Error>>(
         return split_held(held, from, to, each);
     }
     let mut chunks = Chunks { journal, at: from, to };
-    if to.saturating_sub(from) < AHEAD_FROM {
+    if threads == Threads::One || to.saturating_sub(from) < AHEAD_FROM {
         return split(from, needle, each, |used| {
             let mut buffer = used.or_else(|| SPARE.take()).unwrap_or_else(Buffer::new);
             chunks.read(&mut buffer).map(|()| buffer)

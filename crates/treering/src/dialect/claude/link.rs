@@ -11,16 +11,17 @@ use crate::dialect::Linker;
 use crate::entry::head::Head;
 use crate::json;
 use crate::tree::{NONE, Node, Row, Tree};
-use std::collections::{HashMap, HashSet};
+use foldhash::fast::RandomState;
+use hashbrown::{HashMap, HashSet};
 
 #[derive(Debug, Default)]
 pub(super) struct Claude {
     /// The marks of each row.
     bits: Vec<u8>,
     /// The first row of each message that has an id.
-    firsts: hashbrown::HashMap<u64, Row, foldhash::fast::RandomState>,
+    firsts: HashMap<u64, Row, RandomState>,
     /// All rows of each message that has several.
-    groups: HashMap<u64, Vec<Row>>,
+    groups: HashMap<u64, Vec<Row>, RandomState>,
     custom_title: Option<String>,
     ai_title: Option<String>,
     /// Summaries, and the entries they are about.
@@ -94,7 +95,7 @@ impl Claude {
         }
         let said = mark::USER | mark::ASSISTANT;
         let other = mark::SIDECHAIN | mark::META | mark::TEAM;
-        let mut seen = HashSet::new();
+        let mut seen = HashSet::<Row, RandomState>::default();
         let ends = tree.live().filter(|&row| !is_parent[row.index()]);
         let leaves = ends.filter_map(|end| {
             // A note was walked over once: whatever is above it was found then.
@@ -115,7 +116,7 @@ impl Claude {
             }
         }
         let ends = self.ends(tree);
-        let mut children: HashMap<Row, Vec<Row>> = HashMap::new();
+        let mut children: HashMap<Row, Vec<Row>, RandomState> = HashMap::default();
         let mut counts = vec![0_u32; tree.row_count()];
         let parent_of = |tree: &Tree, row: Row| tree.node(row).parent;
         for row in tree.live() {
