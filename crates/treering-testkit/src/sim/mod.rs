@@ -9,6 +9,8 @@
 mod agent;
 mod disk;
 mod process;
+pub mod seeds;
+pub mod start;
 
 pub use agent::{Agent, Habit};
 pub use disk::{Content, Disk, Inode, Named};
@@ -43,6 +45,29 @@ pub struct Faults {
     pub clock_jumps: f64,
     /// The step at which something ends, and what.
     pub crash: Option<(u64, Crash)>,
+}
+
+impl Faults {
+    /// Returns misfortunes of one kind or none, and perhaps an end within the first `steps` calls.
+    pub fn any(rng: &mut Rng, steps: u64) -> Self {
+        let mut faults = Faults::default();
+        match rng.below(10) {
+            0 => (faults.short_writes, faults.full) = (0.2, 0.0),
+            1 => (faults.short_writes, faults.full) = (0.1, 0.1),
+            2 => (faults.syncs, faults.dir_syncs) = (0.2, 0.2),
+            3 => faults.broken_locks = true,
+            4 => faults.no_links = true,
+            5 => faults.clock_jumps = 0.2,
+            _ => {}
+        }
+        let step = 1 + rng.below(steps);
+        faults.crash = match rng.below(6) {
+            0 | 1 => Some((step, Crash::Kill(0))),
+            2 => Some((step, Crash::Power)),
+            _ => None,
+        };
+        faults
+    }
 }
 
 /// The kind of failure that ends a run.
@@ -234,7 +259,7 @@ impl World {
         state
     }
 
-    /// Returns every call to the file system begins here.
+    /// Begins a call to the file system: others may act first, and the process may be killed.
     fn call(&self, pid: Pid, what: &str, others: Others) -> io::Result<MutexGuard<'_, State>> {
         let mut state = self.state();
         state.check(pid)?;

@@ -1,9 +1,9 @@
 //! Invariants that are checked after a run.
 
-use crate::files::{self, Start};
 use crate::scenario::{Ledger, PATH, Scenario, TARGET, Verb};
 use std::path::Path;
 use treering::{Error, Message, Session};
+use treering_testkit::sim::start::{self, Start};
 use treering_testkit::sim::{Habit, Inode};
 
 /// The length of omp's title slot.
@@ -92,8 +92,8 @@ pub(crate) fn problems(scenario: &Scenario, ledger: &Ledger) -> Vec<String> {
     for inode in agents.iter().filter_map(|agent| agent.placed) {
         let data = &world.state().disk.content(inode).data.clone();
         let text = String::from_utf8_lossy(data);
-        let is_ours = text.contains(&format!("-of-{}-", files::ID));
-        let expected = lost_power || text.starts_with(&files::header(Some(3), "another"));
+        let is_ours = text.contains(&format!("-of-{}-", start::ID));
+        let expected = lost_power || text.starts_with(&start::header(Some(3), "another"));
         check(!is_ours && expected, "wrote to another session".to_owned());
     }
 
@@ -157,10 +157,7 @@ pub(crate) fn problems(scenario: &Scenario, ledger: &Ledger) -> Vec<String> {
         let failed = matches!(ledger.result, Some(Err(_))) || matches!(ledger.second, Some(Err(_)));
         let is_kept = |habit: &Habit| !no_links || *habit == Habit::OpensEachTime && ended;
         for agent in agents.iter().filter(|agent| !lost_power && is_kept(&agent.habit)) {
-            for line in &agent.written {
-                let line = String::from_utf8_lossy(line);
-                let text = line.split("\"content\":\"").nth(1).unwrap_or(&line);
-                let text = text.split('"').next().unwrap_or(text);
+            for text in start::agent_texts(agent) {
                 // Entries of version 1 have no ids: in a file that was upgraded meanwhile, one may get
                 // the id that was derived for another.
                 let may_be_beside = agent.habit == Habit::KeepsOpen
@@ -168,7 +165,7 @@ pub(crate) fn problems(scenario: &Scenario, ledger: &Ledger) -> Vec<String> {
                     || is_torn
                     || failed
                     || scenario.verb == Verb::MoveElsewhere;
-                let has = found.contains(text) || may_be_beside && raw.contains(text);
+                let has = found.contains(&text) || may_be_beside && raw.contains(&text);
                 check(has, format!("{text} of an agent is lost"));
             }
         }

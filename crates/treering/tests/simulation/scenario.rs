@@ -1,7 +1,6 @@
 //! The events of a run.
 
 use crate::checks;
-use crate::files::{self, Start};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
@@ -10,7 +9,9 @@ use treering::doctor::{RepairOptions, RepairTo};
 use treering::session::Durability;
 use treering::{CreateOptions, Dialect, Error, ForkOptions, Message, OpenOptions, Session};
 use treering_testkit::rng::Rng;
-use treering_testkit::sim::{Agent, Crash, Faults, Habit, Inode, World};
+use treering_testkit::sim::seeds::{self, Outcome};
+use treering_testkit::sim::start::{self, Start};
+use treering_testkit::sim::{Agent, Faults, Habit, Inode, World};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verb {
@@ -98,42 +99,19 @@ impl std::fmt::Debug for Scenario {
     }
 }
 
-/// The outcome of a run.
-pub(crate) struct Outcome {
-    pub(crate) problems: Vec<String>,
-    pub(crate) digest: u64,
-    pub(crate) calls: Vec<String>,
-    pub(crate) met: Vec<&'static str>,
-}
-
-impl Scenario {
-    pub(crate) fn new(seed: u64) -> Self {
+impl seeds::Scenario for Scenario {
+    fn new(seed: u64) -> Self {
         let mut rng = Rng::new(seed);
         let verb = *rng.pick(&VERBS);
         let file = match verb {
-            Verb::Name => *rng.pick(&files::STARTS),
+            Verb::Name => *rng.pick(&start::STARTS),
             Verb::Upgrade => *rng.pick(&[Start::Version1, Start::Version2]),
             Verb::RepairBeside => *rng.pick(&[Start::Damaged, Start::Torn]),
             Verb::RepairInPlace => *rng.pick(&[Start::Damaged, Start::Torn, Start::Open]),
-            _ => *rng.pick(&files::STARTS[..7]),
+            _ => *rng.pick(&start::STARTS[..7]),
         };
-        let (before, texts) = files::make(file, &mut rng);
-        let mut faults = Faults::default();
-        match rng.below(10) {
-            0 => (faults.short_writes, faults.full) = (0.2, 0.0),
-            1 => (faults.short_writes, faults.full) = (0.1, 0.1),
-            2 => (faults.syncs, faults.dir_syncs) = (0.2, 0.2),
-            3 => faults.broken_locks = true,
-            4 => faults.no_links = true,
-            5 => faults.clock_jumps = 0.2,
-            _ => {}
-        }
-        let step = 1 + rng.below(if verb.replaces() { 160 } else { 90 });
-        faults.crash = match rng.below(6) {
-            0 | 1 => Some((step, Crash::Kill(0))),
-            2 => Some((step, Crash::Power)),
-            _ => None,
-        };
+        let (before, texts) = start::make(file, &mut rng);
+        let faults = Faults::any(&mut rng, if verb.replaces() { 160 } else { 90 });
         let durability = if rng.chance(0.5) { Durability::Each } else { Durability::None };
         let second = match rng.below(5) {
             0 | 1 => Some(Verb::Append),
@@ -155,13 +133,13 @@ impl Scenario {
             for number in 0..rng.below(3) {
                 let habit = if rng.chance(0.6) { Habit::OpensEachTime } else { Habit::KeepsOpen };
                 if verb != Verb::Create {
-                    let last = format!("e{}", texts.len() - 1);
-                    let lines = agent_lines(file, number, &last, 1 + rng.index(4));
+                    let count = 1 + rng.index(4);
+                    let lines = start::agent_lines(file, number, texts.len(), count);
                     state.agents.push(Agent::new(habit, Path::new(PATH), lines));
                 }
             }
             if is_replaced {
-                let other = format!("{}\n", files::header(Some(3), "another"));
+                let other = format!("{}\n", start::header(Some(3), "another"));
                 let habit = Habit::Replaces(other.into_bytes());
                 state.agents.push(Agent::new(habit, Path::new(PATH), vec![Vec::new()]));
             }
@@ -171,7 +149,15 @@ impl Scenario {
         Scenario { world, verb, file, before, texts, inode, faults, durability, second, appends }
     }
 
-    pub(crate) fn run(&self) -> Outcome {
+    fn world(&self) -> &Arc<World> {
+        &self.world
+    }
+
+    fn title(&self) -> String {
+        format!("{:?}, {:?}", self.verb, self.file)
+    }
+
+    fn run(&self) -> Outcome {
         let ledger = Mutex::new(Ledger::default());
         let mut bodies: Vec<Box<dyn FnOnce() + Send + '_>> = vec![Box::new(|| {
             let result = self.perform(self.verb, "main", &ledger);
@@ -188,12 +174,13 @@ impl Scenario {
         let digest = self.world.digest();
         let mut ledger = ledger.into_inner().unwrap();
         let met = checks::met(self, &ledger);
-        let calls = self.world.calls();
         let mut problems = std::mem::take(&mut ledger.problems);
         problems.extend(checks::problems(self, &ledger));
-        Outcome { problems, digest, calls, met }
+        Outcome { problems, digest, met }
     }
+}
 
+impl Scenario {
     fn options(&self) -> CreateOptions {
         CreateOptions::new().durability(self.durability)
     }
@@ -270,15 +257,4 @@ impl Scenario {
         }
         result
     }
-}
-
-/// The lines of an agent: entries that continue the last one of the file.
-fn agent_lines(file: Start, agent: u64, last: &str, count: usize) -> Vec<Vec<u8>> {
-    let line = |number: usize| {
-        let (id, text) = (format!("a{agent}-{number}"), format!("agent-{agent}-{number}-"));
-        let mut line = files::message(file, &id, Some(last), &text).into_bytes();
-        line.push(b'\n');
-        line
-    };
-    (0..count).map(line).collect()
 }

@@ -1,17 +1,22 @@
 //! Session files to begin with.
 
-use treering_testkit::rng::Rng;
+use super::Agent;
+use crate::rng::Rng;
 
 /// The kind of file that a run begins with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Start {
+pub enum Start {
+    /// A session of the current version.
     Current,
     /// No newline at the end of the last line.
     Open,
     /// Half a line at the end.
     Torn,
+    /// Entries without ids.
     Version1,
+    /// Version 2.
     Version2,
+    /// A line that is not JSON.
     Damaged,
     /// A title slot that is rewritten in place.
     Slot,
@@ -21,12 +26,16 @@ pub(crate) enum Start {
     LongTitle,
     /// A title record after the header.
     LateTitle,
+    /// A title slot twice.
     TwoSlots,
+    /// A carriage return after the title slot.
     CarriageReturn,
+    /// A byte order mark before the title slot.
     ByteOrderMark,
 }
 
-pub(crate) const STARTS: [Start; 13] = [
+/// All kinds. Those with titles are the last six.
+pub const STARTS: [Start; 13] = [
     Start::Current,
     Start::Open,
     Start::Torn,
@@ -43,17 +52,18 @@ pub(crate) const STARTS: [Start; 13] = [
 ];
 
 /// The id of the session.
-pub(crate) const ID: &str = "session-1";
+pub const ID: &str = "session-1";
 
-pub(crate) fn header(version: Option<u32>, id: &str) -> String {
+/// Returns the header of a session.
+pub fn header(version: Option<u32>, id: &str) -> String {
     let version = version.map_or(String::new(), |version| format!("\"version\":{version},"));
     format!(
         r#"{{"type":"session",{version}"id":"{id}","timestamp":"2026-01-05T09:00:00.000Z","cwd":"/p"}}"#
     )
 }
 
-/// A message, in a shape that fits the file.
-pub(crate) fn message(start: Start, id: &str, parent: Option<&str>, text: &str) -> String {
+/// Returns a message, in a shape that fits the file.
+pub fn message(start: Start, id: &str, parent: Option<&str>, text: &str) -> String {
     let parent = parent.map_or("null".to_owned(), |parent| format!("\"{parent}\""));
     let ids = match start {
         Start::Version1 => String::new(),
@@ -72,7 +82,7 @@ fn title(pad: usize) -> String {
 }
 
 /// Returns a file, and the texts of the messages in it.
-pub(crate) fn make(start: Start, rng: &mut Rng) -> (Vec<u8>, Vec<String>) {
+pub fn make(start: Start, rng: &mut Rng) -> (Vec<u8>, Vec<String>) {
     let slot = title(255 - title(0).len());
     let (version, above) = match start {
         Start::Version1 => (None, String::new()),
@@ -115,4 +125,25 @@ pub(crate) fn make(start: Start, rng: &mut Rng) -> (Vec<u8>, Vec<String>) {
         _ => {}
     }
     (file.into_bytes(), texts)
+}
+
+/// Returns the lines of an agent: entries that continue the last one of a file that has so many.
+pub fn agent_lines(start: Start, agent: u64, entries: usize, count: usize) -> Vec<Vec<u8>> {
+    let last = format!("e{}", entries.saturating_sub(1));
+    let line = |number: usize| {
+        let (id, text) = (format!("a{agent}-{number}"), format!("agent-{agent}-{number}-"));
+        let mut line = message(start, &id, Some(&last), &text).into_bytes();
+        line.push(b'\n');
+        line
+    };
+    (0..count).map(line).collect()
+}
+
+/// Returns the text of each message that an agent has written.
+pub fn agent_texts(agent: &Agent) -> impl Iterator<Item = String> {
+    agent.written.iter().map(|line| {
+        let line = String::from_utf8_lossy(line).into_owned();
+        let text = line.split("\"content\":\"").nth(1).unwrap_or(&line);
+        text.split('"').next().unwrap_or(text).to_owned()
+    })
 }
