@@ -296,6 +296,10 @@ impl State {
             }
             opened => opened?,
         };
+        // Another program created a file with that name and has not written anything to it yet.
+        if opened.loaded.header.is_none() && !self.unwritten_header {
+            return Err(Error::Deleted(path));
+        }
         self.check_same(&opened.loaded)?;
         (self.journal, self.joined) = (opened.journal, opened.joined);
         self.backing = Backing::File { path, file: opened.file };

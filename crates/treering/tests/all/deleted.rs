@@ -61,6 +61,20 @@ fn the_directory_deleted_with_it() {
 }
 
 #[test]
+fn an_empty_file_in_the_place_of_a_session_is_not_taken_for_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let (file, session) = begun(directory.path());
+    let shown = outline(&session);
+    replace(&file, "");
+    for _ in 0..2 {
+        let refused = session.append(Message::user("three"));
+        assert!(matches!(refused, Err(Error::Deleted(_))), "{refused:?}");
+    }
+    assert_eq!(std::fs::read(&file).unwrap(), b"", "nothing is written");
+    assert_eq!(outline(&session), shown, "the session is as it was");
+}
+
+#[test]
 fn somebody_else_takes_the_path_of_a_deleted_session() {
     let directory = tempfile::tempdir().unwrap();
     let (file, session) = begun(directory.path());
