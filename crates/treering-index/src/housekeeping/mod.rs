@@ -1,17 +1,19 @@
 //! Actions on session files as files: delete to the trash, compress, restore.
 //!
-//! Nothing is pulled from under a writer (`quiet`), what goes can come back (`trash`), and what is
+//! Nothing is pulled from under a writer (`quiet`, `retire`), what goes can come back (`trash`), and what is
 //! compressed was read again before the original goes (`pack`). Nothing here looks at the environment or
 //! at the clock by itself.
 
 mod pack;
 mod quiet;
+mod retire;
 mod trash;
 
 pub use pack::is_same;
 pub use quiet::{Recent, check_idle, hold, idle};
 pub use trash::Trash;
 
+use retire::{Retired, Written};
 use std::io;
 use std::path::{Path, PathBuf};
 use treering::Dialect;
@@ -54,9 +56,13 @@ pub enum Reason {
     /// The target exists already.
     #[error("it exists already")]
     Exists,
-    /// Another program wrote to the file while it was being compressed.
+    /// Another program wrote to the file meanwhile, or put another one in its place.
     #[error("it was written to meanwhile; nothing was changed")]
     Changed,
+    /// Another program wrote to the file meanwhile and then created a new one with its name. The file
+    /// that was written to has this name now.
+    #[error("it was written to and created anew meanwhile; the old file is {}", .0.display())]
+    Renamed(PathBuf),
     /// It was compressed but could not be removed; this is the complete copy.
     #[error("cannot be removed: {1}")]
     Stays(PathBuf, io::Error),
@@ -82,7 +88,9 @@ impl Reason {
             Reason::NotArchived => "an archived session ends in .jsonl.zst".to_owned(),
             Reason::Name => "the archive would not be found: rename it first".to_owned(),
             Reason::Exists => "nothing was changed; move one of the two away".to_owned(),
-            Reason::Changed => "end what writes to it, and try again".to_owned(),
+            Reason::Changed | Reason::Renamed(_) => {
+                "end what writes to it, and try again".to_owned()
+            }
             Reason::Stays(target, _) => format!("{} is complete", target.display()),
             _ => return None,
         })
@@ -104,19 +112,31 @@ impl Reason {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn discard(path: &Path, trash: Option<&Trash>, now: i64) -> Result<Option<PathBuf>, Refusal> {
-    let _held = hold(path, Recent::Refused, now)?;
+    let file = hold(path, Recent::Refused, now)?;
     let refuse = |reason: Reason| reason.of(path);
     treering::catalog::info(path).map_err(|error| refuse(error.into()))?;
     match trash {
         Some(trash) => trash.take(path, now).map(Some).map_err(|error| refuse(error.into())),
-        None => remove(path).map(|()| None).map_err(|error| refuse(error.into())),
+        None => {
+            let before = Written::of(&file).map_err(|error| refuse(error.into()))?;
+            retire::remove(path, &file, before)
+                .map_err(|error| refuse(error.into()))
+                .and_then(|retired| changed(retired, path))
+                .map(|()| None)
+        }
     }
 }
 
-/// Removes a file for good.
-fn remove(path: &Path) -> io::Result<()> {
-    fs::remove_file(path)?;
-    fs::sync_dir(path.parent().unwrap_or(Path::new("")))
+/// Fails for a file that another program wrote to while it was to be removed.
+fn changed(retired: Retired, path: &Path) -> Result<(), Refusal> {
+    match retired {
+        Retired::Gone(synced) => synced.map_err(|error| {
+            let what = format!("it was removed, but this may not survive a power failure: {error}");
+            Reason::Io(io::Error::new(error.kind(), what)).of(path)
+        }),
+        Retired::Stays => Err(Reason::Changed.of(path)),
+        Retired::Renamed(aside) => Err(Reason::Renamed(aside).of(path)),
+    }
 }
 
 /// A session under another name: compressed, or no longer.
@@ -184,18 +204,18 @@ fn exchange(
             Reason::Io(io::Error::new(kind, what)).of(path)
         }
     };
-    let state = || file.metadata().map(|metadata| (metadata.len, metadata.modified));
-    let before = state().map_err(failed)?;
+    let before = Written::of(file).map_err(failed)?;
     make(file, &target).map_err(failed)?;
     // A program that takes no lock may have written meanwhile, or put another file in its place.
-    let is_at_path = || Ok(fs::symlink_metadata(path)?.id == file.metadata()?.id);
-    if state().map_err(failed)? != before || !is_at_path().map_err(failed)? {
-        fs::remove_file(&target).map_err(failed)?;
-        return Err(Reason::Changed.of(path));
-    }
-    if let Err(error) = remove(path) {
-        return Err(Reason::Stays(target, error).of(path));
+    match retire::remove(path, file, before) {
+        // If its name comes back, there are two whole copies.
+        Ok(Retired::Gone(_)) => {}
+        Ok(retired) => {
+            fs::remove_file(&target).map_err(failed)?;
+            changed(retired, path)?;
+        }
+        Err(error) => return Err(Reason::Stays(target, error).of(path)),
     }
     let to = fs::metadata(&target).map_or(0, |metadata| metadata.len);
-    Ok(Exchanged { path: target, from: before.0, to })
+    Ok(Exchanged { path: target, from: before.len, to })
 }

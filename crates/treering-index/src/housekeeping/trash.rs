@@ -3,6 +3,7 @@
 //! On Linux and its kin as the FreeDesktop specification has it: the file in `files`, where it came from
 //! and when in `info`. On a Mac a directory without further notes. Elsewhere there is none.
 
+use super::retire;
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -108,7 +109,7 @@ fn move_file(path: &Path, target: &Path) -> io::Result<()> {
     match fs::hard_link(path, target) {
         Ok(()) => {
             fs::sync_dir(target.parent().unwrap_or(Path::new("")))?;
-            fs::remove_file(path)
+            retire::remove_name(path, fs::symlink_metadata(target)?.id)
         }
         Err(error) if error.kind() == io::ErrorKind::CrossesDevices => copy(path, target),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
@@ -127,7 +128,7 @@ fn copy(path: &Path, target: &Path) -> io::Result<()> {
     io::copy(&mut source, &mut new)?;
     new.file()?.set_modified(source.metadata()?.modified)?;
     new.publish()?;
-    fs::remove_file(path)
+    retire::remove_name(path, source.metadata()?.id)
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ mod system;
 
 pub use file::{File, Handle};
 pub(crate) use new_file::is_linkless;
-pub use new_file::{NewFile, create_private_dir, remove_unfinished};
+pub use new_file::{NewFile, create_private_dir, remove_unfinished, unique_beside};
 pub use open::{is_not_regular, read, read_text};
 pub(crate) use open::{open_unlinked, read_limited};
 

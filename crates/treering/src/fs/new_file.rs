@@ -43,7 +43,7 @@ impl NewFile {
     pub fn beside(target: &Path) -> io::Result<Self> {
         let unsynced = create_private_dir(directory_of(target))?;
         loop {
-            let path = unfinished_name(target);
+            let path = unique_beside(target, "tmp");
             // Listed before it exists, so that a signal in between leaves nothing behind.
             unfinished().push(path.clone());
             let file = match super::open(&path, Access::CreateNew) {
@@ -227,13 +227,13 @@ pub(crate) fn is_linkless(error: &io::Error) -> bool {
     )
 }
 
-/// The longest part of a target's name that the unfinished file's name repeats: file names end at 255
+/// The longest part of a file's name that a unique name beside it repeats: file names end at 255
 /// bytes.
 const MAX_STEM: usize = 200;
 
-/// `NAME.RANDOM.tmp`, beside the target.
-fn unfinished_name(target: &Path) -> PathBuf {
-    let name = target.file_name().unwrap_or_default();
+/// Returns `NAME.RANDOM.ending`, beside a file: a name that nothing has.
+pub fn unique_beside(path: &Path, ending: &str) -> PathBuf {
+    let name = path.file_name().unwrap_or_default();
     let mut name = match name.len() {
         0..=MAX_STEM => name.to_owned(),
         _ => {
@@ -242,8 +242,8 @@ fn unfinished_name(target: &Path) -> PathBuf {
             OsString::from(&text[..cut])
         }
     };
-    name.push(format!(".{}.tmp", random_name()));
-    target.with_file_name(name)
+    name.push(format!(".{}.{ending}", random_name()));
+    path.with_file_name(name)
 }
 
 /// 32 hexadecimal digits that other processes cannot guess.
