@@ -26,7 +26,8 @@ impl Snippet {
     ///
     /// ```
     /// # use treering_search::Snippet;
-    /// let snippet = Snippet { text: "a red hat".into(), matches: vec![2..5], ..Snippet::default() };
+    /// let mut snippet = Snippet::default();
+    /// (snippet.text, snippet.matches) = ("a red hat".into(), vec![2..5]);
     /// let pieces: Vec<_> = snippet.pieces().collect();
     /// assert_eq!(pieces, [("a ", false), ("red", true), (" hat", false)]);
     /// ```

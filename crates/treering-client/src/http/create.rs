@@ -84,7 +84,7 @@ fn spooled(reader: &mut dyn Read) -> io::Result<fs::File> {
     io::copy(reader, &mut file)?;
     file.flush()?;
     let mut file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
-    (&mut file).seek(SeekFrom::Start(0))?;
+    file.seek(SeekFrom::Start(0))?;
     Ok(file)
 }
 

@@ -84,7 +84,7 @@ impl Session {
     /// Returns the session; `None` if its agent is one that this release does not know, or its id is none.
     fn info(self) -> Option<SessionInfo> {
         let millis = |text: Option<String>| text.and_then(time::parse);
-        let (agent, id) = (self.agent.parse().ok()?, SessionId::new(&*self.id).ok()?);
+        let (agent, id) = (self.agent.parse().ok()?, SessionId::new(&self.id).ok()?);
         let mut info = SessionInfo::new("", agent, id);
         (info.cwd, info.name, info.parent_session) = (self.cwd, self.name, self.parent_session);
         (info.created, info.modified) = (millis(self.created), millis(self.modified).unwrap_or(0));
@@ -118,7 +118,7 @@ struct Change {
 pub(super) fn changes(body: &[u8]) -> serde_json::Result<Changes> {
     let answer: ChangesAnswer = serde_json::from_slice(body)?;
     let sessions = answer.sessions.into_iter().filter_map(|change| {
-        Some(ChangedSession { id: SessionId::new(&*change.id).ok()?, length: change.length })
+        Some(ChangedSession { id: SessionId::new(&change.id).ok()?, length: change.length })
     });
     Ok(Changes { sessions: sessions.collect(), mark: Mark::new(answer.mark) })
 }

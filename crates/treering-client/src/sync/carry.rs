@@ -128,7 +128,8 @@ impl Carry<'_> {
         }
         let journal = self.to.create(self.id, &mut source.reader(0..first))?;
         let mut length = first;
-        source.pieces(&[first..source.whole], |piece| {
+        let rest = first..source.whole;
+        source.pieces(std::slice::from_ref(&rest), |piece| {
             journal.append(&End::from(length), piece)?;
             length += piece.len() as u64;
             Ok::<(), Interrupted>(())

@@ -232,7 +232,8 @@ mod tests {
             }).unwrap();
             prop_assert_eq!(seen, lengths.clone());
             let mut all = Vec::new();
-            log.pieces(&[0..log.whole], |piece| {
+            let whole_log = 0..log.whole;
+            log.pieces(std::slice::from_ref(&whole_log), |piece| {
                 assert_eq!(piece.last(), Some(&b'\n'));
                 all.extend_from_slice(piece);
                 Ok::<(), io::Error>(())

@@ -145,7 +145,7 @@ fn read(path: &Path) -> io::Result<(HashMap<SessionId, Recorded>, usize)> {
         count += 1;
         let Ok(recorded) = serde_json::from_slice::<Recorded>(&line?) else { continue };
         if recorded.v == VERSION
-            && let Ok(id) = SessionId::new(&*recorded.id)
+            && let Ok(id) = SessionId::new(&recorded.id)
         {
             sessions.insert(id, recorded);
         }

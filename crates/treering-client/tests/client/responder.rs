@@ -281,7 +281,7 @@ fn answer(shared: &Shared, asked: &Asked) -> Told {
             store.create(&id, &mut asked.body.as_slice()).map(|_| Told::json(201, "{}"))
         }
         ("DELETE", ["v1", "sessions", id]) => {
-            let id = SessionId::new(&*decoded(id)).unwrap();
+            let id = SessionId::new(&decoded(id)).unwrap();
             store.remove(&id).map(|()| Told::json(204, ""))
         }
         ("GET", ["v1", "changes"]) => {
@@ -297,7 +297,7 @@ fn answer(shared: &Shared, asked: &Asked) -> Told {
             })
         }
         (_, ["v1", "sessions", id, "log", rest @ ..]) => {
-            let id = SessionId::new(&*decoded(id)).unwrap();
+            let id = SessionId::new(&decoded(id)).unwrap();
             store.open(&id).map(|journal| log(&*journal, asked, rest))
         }
         _ => Ok(Told::problem(404, "not_found", "")),
@@ -394,7 +394,7 @@ fn list(store: &dyn Store, asked: &Asked) -> treering::Result<Told> {
 /// Sends two events at most, and half a third one, so that a follower has to reconnect.
 fn events(mut stream: &TcpStream, shared: &Shared, asked: &Asked, fault: Fault) -> io::Result<()> {
     let id = asked.path.split('/').nth(3).unwrap_or_default();
-    let Ok(journal) = shared.store.open(&SessionId::new(&*decoded(id)).unwrap()) else {
+    let Ok(journal) = shared.store.open(&SessionId::new(&decoded(id)).unwrap()) else {
         return write_answer(stream, asked, &Told::problem(404, "unknown_session", ""), false);
     };
     let after: usize = asked.header("last-event-id").unwrap().parse().unwrap();
