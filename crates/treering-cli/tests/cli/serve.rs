@@ -19,16 +19,12 @@ impl Served {
         all.extend(args);
         let mut command = place.command(&all);
         command.env("TREERING_SESSIONS", place.path().join("sessions"));
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::inherit());
         let mut child = command.spawn().unwrap();
         let line = Lines::of(child.stdout.take().unwrap()).next();
-        let address = line.strip_prefix("listening on http://").unwrap_or_else(|| {
-            let mut said = String::new();
-            child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
-            panic!("{line:?}: {said}")
-        });
+        let address = line.strip_prefix("listening on http://").expect("an address").to_owned();
         let token = place.read("state/token").trim().to_owned();
-        Served { child, address: address.to_owned(), token }
+        Served { child, address, token }
     }
 
     /// Returns the status and the body of an answer.
