@@ -52,7 +52,7 @@ fn the_session_places_a_record() {
 fn listeners_hear_of_records() {
     let session = in_memory(Dialect::Tau);
     let (tell, told) = std::sync::mpsc::channel();
-    let _listening = session.on_change(move |change: &Change| tell.send(change.clone()).unwrap());
+    session.on_change(move |change: &Change| tell.send(change.clone()).unwrap());
     let id = session.append_record(hello(Dialect::Tau)).unwrap();
     let change = told.recv().unwrap();
     assert_eq!((change.writer, change.entries), (Writer::This, vec![id]));
