@@ -21,6 +21,7 @@ mod poll_loop;
 mod progress;
 mod redaction;
 mod resume;
+mod server_store;
 mod session_arg;
 mod sessions;
 mod short_ids;

@@ -33,6 +33,14 @@ impl Meter {
         }
     }
 
+    /// The same for sessions, with the bytes that were sent and received.
+    pub(crate) fn show_sessions(&mut self, done: usize, total: usize, bytes: u64) {
+        if self.is_due() {
+            let line = format!("{done} of {total} sessions, {}", size(bytes));
+            let _ = write!(io::stderr(), "\r{line:38}");
+        }
+    }
+
     fn is_due(&mut self) -> bool {
         if !self.terminal {
             return false;

@@ -6,7 +6,7 @@ use crate::text::count;
 use treering_redact::{Options, Redactor, Report};
 
 /// Options of commands that write a session elsewhere.
-#[derive(Debug, Default, clap::Args)]
+#[derive(Debug, Clone, Default, clap::Args)]
 #[command(next_help_heading = "Redaction")]
 pub(crate) struct Redaction {
     /// Replace keys, tokens and passwords by [REDACTED:kind:number]

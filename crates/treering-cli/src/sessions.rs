@@ -88,6 +88,14 @@ pub(crate) fn locate(
 }
 
 /// Returns the id of the session that a text means in a store.
+///
+/// # Errors
+///
+/// Fails if there is no such session, or if there are several.
+pub(crate) fn find_in(store: &Arc<dyn Store>, text: &str) -> Result<SessionId, Failure> {
+    find(store, text)?.map_err(|error| failure(&error))
+}
+
 fn find(store: &Arc<dyn Store>, text: &str) -> Result<Result<SessionId, AddressError>, Failure> {
     if let Ok(id) = SessionId::new(text)
         && store.open(&id).is_ok()

@@ -5,6 +5,7 @@
 
 use crate::config::Config;
 use crate::error::Failure;
+use crate::server_store;
 use crate::text::safe_line;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -54,6 +55,21 @@ impl StoreChoice {
         let store = open(url)?;
         Ok(Some(Arc::clone(self.opened.get_or_init(|| store))))
     }
+
+    /// Opens the store with the token in a file, if one is named.
+    pub(crate) fn open_with_token(
+        &self,
+        file: Option<&Path>,
+    ) -> Result<Option<Arc<dyn Store>>, Failure> {
+        match (&self.url, file) {
+            (Some(url), Some(_)) if is_server(url) => server_store::open(url, file).map(Some),
+            _ => self.open(),
+        }
+    }
+}
+
+fn is_server(url: &str) -> bool {
+    matches!(url.split_once("://"), Some(("http" | "https", _)))
 }
 
 impl StoreChoice {
@@ -115,6 +131,7 @@ pub(crate) fn open(url: &str) -> Result<Arc<dyn Store>, Failure> {
         Some(("postgres" | "postgresql", _)) => {
             Ok(Arc::new(PostgresStore::connect(url, &postgres_options())?))
         }
+        Some(("http" | "https", _)) => server_store::open(url, None),
         Some((scheme, _)) => {
             let what = format!("cannot open a store with an address of the kind {scheme}://");
             let hint = "a store is a directory, https://HOST, or postgres://USER@HOST/DATABASE";
@@ -128,7 +145,9 @@ fn directory(path: &Path) -> Result<Arc<dyn Store>, Failure> {
         let what = format!("there is no directory {}", path.display());
         return Err(Failure::with_hint(what, "create it, or give the address of another store"));
     }
-    Ok(Arc::new(Catalog::new(PathBuf::from(path))))
+    // The same directory has the same name, wherever it is named from.
+    let path = std::path::absolute(path).unwrap_or_else(|_| PathBuf::from(path));
+    Ok(Arc::new(Catalog::new(path)))
 }
 
 /// Returns an address without the password in it.

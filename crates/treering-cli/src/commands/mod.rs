@@ -37,6 +37,7 @@ mod serve;
 mod show;
 mod stats;
 mod store;
+mod sync;
 mod tail;
 mod token;
 mod tree;
@@ -82,6 +83,9 @@ pub(crate) enum Command {
     Search(search::Args),
     Tail(tail::Args),
     Watch(watch::Args),
+    Push(sync::Push),
+    Pull(sync::Pull),
+    Sync(sync::Sync),
     Rm(rm::Args),
     Archive(archive::Args),
     Unarchive(archive::Unarchive),
@@ -148,6 +152,9 @@ impl Command {
             Command::Search(args) => search::run(args, store, out),
             Command::Tail(args) => tail::run(args, out),
             Command::Watch(args) => watch::run(args, store, out),
+            Command::Push(args) => sync::push(args, store, out),
+            Command::Pull(args) => sync::pull(args, store, out),
+            Command::Sync(args) => sync::sync(args, store, out),
             Command::Rm(args) => rm::run(args, out),
             Command::Archive(args) => archive::run(args, out),
             Command::Unarchive(args) => archive::unarchive(args, out),
@@ -196,12 +203,15 @@ impl Command {
             | Command::Pop(_)
             | Command::Merge(_)
             | Command::CherryPick(_)
-            | Command::Compact(_) => (false, true, signals::HandledByCommand::Interrupt),
+            | Command::Compact(_)
+            | Command::Sync(_) => (false, true, signals::HandledByCommand::Interrupt),
             Command::Label(_)
             | Command::Resume(_)
             | Command::Name(_)
             | Command::Fork(_)
             | Command::EditContext(_)
+            | Command::Push(_)
+            | Command::Pull(_)
             | Command::Rm(_)
             | Command::Archive(_)
             | Command::Unarchive(_)
@@ -232,6 +242,9 @@ impl Command {
         self.arguments().into_iter().try_for_each(|argument| match argument {
             Argument::Session(session) => sessions::locate(session, unknown, store),
             Argument::File(file) => sessions::locate_file(file, unknown, store),
+            Argument::LocalFile(file) => {
+                sessions::locate_file(file, unknown, &StoreChoice::default())
+            }
         })
     }
 
@@ -273,9 +286,12 @@ impl Command {
             Command::Archive(args) => args.files.iter_mut().map(Argument::File).collect(),
             Command::Unarchive(args) => args.files.iter_mut().map(Argument::File).collect(),
             Command::Move(args) => vec![Argument::File(&mut args.file)],
+            Command::Push(args) => args.sessions.iter_mut().map(Argument::LocalFile).collect(),
             Command::Ls(_)
             | Command::Search(_)
             | Command::Watch(_)
+            | Command::Pull(_)
+            | Command::Sync(_)
             | Command::Gc(_)
             | Command::Serve(_)
             | Command::Store(_)
@@ -294,7 +310,7 @@ impl Command {
         let argument = arguments.pop()?;
         arguments.is_empty().then_some(match argument {
             Argument::Session(session) => session,
-            Argument::File(file) => file,
+            Argument::File(file) | Argument::LocalFile(file) => file,
         })
     }
 }
@@ -305,6 +321,8 @@ enum Argument<'a> {
     Session(&'a mut SessionArg),
     /// A file: the command works on nothing else.
     File(&'a mut PathBuf),
+    /// A file of this machine, whatever store is chosen.
+    LocalFile(&'a mut PathBuf),
 }
 
 /// The number of findings that other commands show.

@@ -40,6 +40,7 @@ mod stdin;
 mod stores;
 mod summaries;
 mod support;
+mod sync;
 mod tree;
 mod usage;
 

@@ -25,6 +25,8 @@ struct Known {
     window: Window,
     /// The length that the server told last.
     length: u64,
+    /// Whether it told one.
+    is_told: bool,
     /// Whether opening told it, so that the first question for it needs no request.
     is_new: bool,
 }
@@ -71,7 +73,7 @@ impl HttpJournal {
             // It is another log now: the session was removed and created again.
             known.window.clear();
         }
-        known.length = length;
+        (known.length, known.is_told) = (length, true);
     }
 
     /// Reads bytes from the server, and the length of the log.
@@ -115,7 +117,7 @@ impl HttpJournal {
     fn appended(&self, start: u64, lines: &[u8], length: u64) -> Appended {
         let mut known = self.known();
         known.window.insert(start, lines);
-        known.length = known.length.max(length);
+        (known.length, known.is_told) = (known.length.max(length), true);
         known.is_new = false;
         Appended { start }
     }
@@ -143,7 +145,8 @@ impl Journal for HttpJournal {
         let wanted = {
             let mut known = self.known();
             let got = known.window.read(offset, buffer);
-            if got > 0 {
+            // Readers fill their buffers beyond the end; whether it has moved they ask by the length.
+            if got > 0 || known.is_told && offset >= known.length {
                 return Ok(got);
             }
             let length = known.length;

@@ -5,5 +5,6 @@
 mod histories;
 mod http;
 mod responder;
+mod server;
 mod sync;
 mod unreliable;

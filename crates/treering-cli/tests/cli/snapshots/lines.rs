@@ -160,6 +160,29 @@ tail s.jsonl -n 2 --until-idle 0 --json
 watch --dir . --until-idle 0
 watch --dir . --until-idle 0 --json
 
+[push]
+push s.jsonl --store elsewhere
+push s.jsonl --store elsewhere
+push s.jsonl other.jsonl --store elsewhere --json
+push secret.jsonl --redact --store elsewhere
+push none.jsonl --store elsewhere
+push s.jsonl
+push --store elsewhere
+
+[pull]
+push s.jsonl --store elsewhere
+pull demo-1 --store elsewhere
+pull --all --store elsewhere
+pull demo-1 --store elsewhere --json
+pull none --store elsewhere
+
+[sync]
+push s.jsonl --store elsewhere
+sync --store elsewhere
+sync --store elsewhere --json
+sync --store elsewhere --watch --until-idle 0
+sync
+
 [rm]
 rm s.jsonl
 rm other.jsonl --json
