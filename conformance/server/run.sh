@@ -29,7 +29,9 @@ token=tr_conformance-0123456789abcdefghijklmnopqrstuvwxyzAB
 printf '%s' "$token" > "$home/token"
 chmod 600 "$home/token"
 if [ -n "${TREERING_BIN:-}" ]; then
-  env -i PATH="$PATH" HOME="$home" "$TREERING_BIN" serve --listen 127.0.0.1:0 --token-file "$home/token" > "$home/out" 2> "$home/err" &
+  # A directory: a session of this machine that was written a moment ago is not removed.
+  mkdir "$home/store"
+  env -i PATH="$PATH" HOME="$home" "$TREERING_BIN" serve --store "$home/store" --listen 127.0.0.1:0 --token-file "$home/token" > "$home/out" 2> "$home/err" &
 else
   serve=$(cd "$here/../.." && cargo build --quiet --locked -p treering-server --example serve --message-format=json |
     python3 -c 'import json,sys; print([m["executable"] for m in map(json.loads, sys.stdin) if m.get("executable")][-1])')

@@ -44,6 +44,8 @@ export async function picker_renames_and_deletes() {
     terminal.keys('Enter');
     await terminal.see('Paint');
     terminal.keys('Escape');
+    // An escape and a letter that arrive together are another key.
+    await terminal.see('Counting');
     terminal.type('Counting');
     await terminal.gone('Paint');
     terminal.keys('C-d');
