@@ -334,7 +334,7 @@ pub(crate) fn transaction(
     }
 }
 
-/// Returns the deadline for writing so many bytes: large ones get more time.
+/// Returns the deadline of a write of `bytes` bytes. A large write gets more time.
 pub(crate) fn extended(deadline: Instant, bytes: usize) -> Instant {
     deadline + Duration::from_millis(bytes as u64 / 10_000)
 }

@@ -23,7 +23,7 @@ use crate::term::{BadPattern, Case, Term};
 #[derive(Debug, Clone)]
 pub struct Query {
     pub(crate) terms: Vec<Term>,
-    /// What an entry must not hold.
+    /// The terms that an entry must not contain.
     pub(crate) excluded: Vec<Term>,
     pub(crate) filters: Filters,
 }

@@ -78,7 +78,7 @@ fn connections_that_break_between_commit_and_answer_lose_and_double_nothing() {
     assert_eq!(failed, 0, "every append was carried over");
 }
 
-/// Waits until so many more lines are written.
+/// Waits until the writers have written `more` further lines.
 fn await_lines(server: &Server, more: usize) {
     let count = || {
         let lines = server.sql("faults", "SELECT count(*) FROM treering.lines");

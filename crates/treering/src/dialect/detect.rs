@@ -18,8 +18,8 @@ const WINDOWS: [usize; 2] = [16 * 1024, 1024 * 1024];
 /// The number of records that are read.
 const RECORDS: usize = 64;
 
-/// Returns the dialect of the session in a journal of this length. What is no session at all counts as pi's,
-/// whose reader says so.
+/// Returns the dialect of the session in a journal of this length. A journal that holds no session counts
+/// as pi's, and reading it with pi's codec then fails with the reason.
 pub(crate) fn detect(journal: &dyn Journal, length: u64) -> io::Result<Dialect> {
     let mut dialect = None;
     for window in WINDOWS {
