@@ -51,6 +51,8 @@ impl Resume {
             true => readable(file, agent)?,
             false => copy(session, at.clone(), (!runs_here).then_some(agent), is_same)?,
         };
+        // The command is run in another directory than this one.
+        let file = std::path::absolute(&file).unwrap_or(file);
         let target = if runs_here { None } else { Some(agent) };
         let words = match target {
             Some(agent) => words(agent, config)?,
@@ -195,6 +197,10 @@ fn copy(
     let Some(agent) = agent else { return fork(Some(Dialect::default()), None) };
     let destination = places.destination(agent, &cwd);
     let unknown = || {
+        if agent == Dialect::Codex {
+            let what = format!("treering does not write sessions of {agent}");
+            return Failure::with_hint(what, "go on in another agent: `--in pi`");
+        }
         let what = format!("treering does not know where {agent} finds its sessions");
         Failure::with_hint(what, format!("`treering convert --to {agent} -o FILE` writes one"))
     };

@@ -75,6 +75,7 @@ fn at_another_entry_a_fork_is_resumed() {
     let forked = run(&place, &["resume", "s.jsonl", "--at", &first, "--print"]).ok();
     let file = forked.trim_end().rsplit(' ').next().unwrap().to_owned();
     assert!(file != place.file("s.jsonl").display().to_string(), "{forked}");
+    assert!(std::path::Path::new(&file).is_absolute(), "{forked}");
     assert_eq!(run(&place, &["log", &file, "--json"]).json().len(), 1);
     assert_eq!(place.read("s.jsonl"), before);
 }
@@ -103,7 +104,7 @@ fn in_another_agent_the_session_is_converted_first() {
     let again = run(&place, &["resume", "s.jsonl", "--in", "claude-code", "--print"]).ok();
     assert!(!again.contains(id), "{again}");
     let error = run(&place, &["resume", "s.jsonl", "--in", "codex"]).failed();
-    assert!(error.contains("does not know where codex finds its sessions"), "{error}");
+    assert!(error.contains("does not write sessions of codex"), "{error}");
 }
 
 #[test]
