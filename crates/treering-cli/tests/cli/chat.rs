@@ -34,7 +34,7 @@ impl Server {
 
     /// Returns the messages that were sent to the model, in order.
     fn asked(&self) -> Vec<String> {
-        let body = self.asked.recv_timeout(Duration::from_secs(20)).expect("a request");
+        let body = self.asked.recv_timeout(Duration::from_secs(120)).expect("a request");
         let messages = body["messages"].as_array().unwrap();
         messages.iter().map(|message| message["content"].as_str().unwrap().to_owned()).collect()
     }

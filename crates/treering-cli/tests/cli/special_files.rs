@@ -20,7 +20,7 @@ fn run(place: &Place, args: &[&str]) -> Ran {
         stderr.read_to_string(&mut err).unwrap();
         let _ = done.send((out, err));
     });
-    let ended = ended.recv_timeout(Duration::from_secs(60));
+    let ended = ended.recv_timeout(Duration::from_secs(300));
     if ended.is_err() {
         child.kill().unwrap();
     }

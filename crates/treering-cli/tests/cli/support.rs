@@ -136,7 +136,7 @@ impl Lines {
     #[track_caller]
     pub(crate) fn next(&self) -> String {
         self.ask.send(()).unwrap();
-        self.answers.recv_timeout(Duration::from_secs(20)).expect("a line of output")
+        self.answers.recv_timeout(Duration::from_secs(120)).expect("a line of output")
     }
 
     /// Returns once the program's stdout is closed.

@@ -242,8 +242,8 @@ async fn bodies_that_are_too_large_or_never_end_are_refused() {
 #[tokio::test]
 async fn clients_that_send_slowly_are_cut_off() {
     let mut short = limits();
-    short.header_time = Duration::from_millis(200);
-    short.progress_time = Duration::from_millis(200);
+    short.header_time = Duration::from_millis(1500);
+    short.progress_time = Duration::from_millis(1500);
     let node = Node::with(Arc::new(MemoryStore::new()), short, |server| server).await;
     let session = node.session("chat").await;
     let unfinished = node.raw(b"GET /healthz HTTP/1.1\r\nhost: x\r\nx-slow: ").await;
