@@ -40,8 +40,8 @@ pub(crate) struct Push {
 
 /// Pull sessions from a store to this machine
 ///
-/// Sessions that are new here become files in treering's own directory; those that are here already get
-/// what they lack, as with `push`. Nothing is overwritten.
+/// A session that is not on this machine becomes a file in treering's own directory. A session that is on
+/// both sides gets the entries that are missing here, by the rules of `push`. Nothing is overwritten.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Pull {
     /// The sessions: ids, names or ages in the store, or addresses such as https://HOST/s/ID
