@@ -31,10 +31,9 @@ pub(crate) trait Visitor {
     fn string(&mut self, inside: Range<usize>, levels: &mut [Level]);
     /// Visits the inside of a key.
     fn key(&mut self, inside: Range<usize>, levels: &[Level]);
-    /// Returns an object or array opens. Returns whether it is free, and the number of findings so
-    /// far.
+    /// Visits an object or array that opens. Returns whether it is free, and the number of findings so far.
     fn open(&mut self, levels: &[Level]) -> (bool, usize);
-    /// The last of `levels` closes.
+    /// Visits the last of `levels` when it closes.
     fn close(&mut self, levels: &mut [Level]);
 }
 
