@@ -40,4 +40,5 @@ pub mod internal {
 
 pub use check::{Check, Level};
 pub use store::{Migration, PostgresOptions, PostgresStore, Statistics};
-pub use tokens::{Scope, Token};
+pub use tokens::Token;
+pub use treering::store::Scope;

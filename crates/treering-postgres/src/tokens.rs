@@ -1,51 +1,10 @@
 //! The tokens of a server, kept in the database as hashes.
 
 use crate::store::PostgresStore;
-use std::fmt;
 use std::io;
-use std::str::FromStr;
 use tokio_postgres::Row;
+use treering::store::Scope;
 use treering::{Error, Result};
-
-/// The rights that a token gives.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Scope {
-    /// Reads sessions.
-    Read,
-    /// Reads and writes sessions.
-    Write,
-    /// Also manages tokens.
-    Admin,
-}
-
-impl Scope {
-    /// Returns the name of the scope.
-    pub fn name(self) -> &'static str {
-        match self {
-            Scope::Read => "read",
-            Scope::Write => "write",
-            Scope::Admin => "admin",
-        }
-    }
-}
-
-impl fmt::Display for Scope {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl FromStr for Scope {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        let scope = [Scope::Read, Scope::Write, Scope::Admin];
-        let scope = scope.into_iter().find(|scope| scope.name() == text);
-        scope.ok_or_else(|| {
-            Error::InvalidOption(format!("{text:?} is no scope: read, write, admin"))
-        })
-    }
-}
 
 /// A token without its secret.
 #[derive(Debug, Clone, PartialEq, Eq)]

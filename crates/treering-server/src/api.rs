@@ -4,13 +4,13 @@ use crate::call::{Call, JSON, NDJSON, OCTETS};
 use crate::handlers::{branches, entries, events, export, log, reading, search, sessions, system};
 use crate::operation::{Answered, Operation, Param, Run, Values};
 use crate::problem::Code;
-use crate::tokens::Scope;
 use crate::types;
 use axum::http::Method;
 use serde_json::{Value, json};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::LazyLock;
+use treering::store::Scope;
 
 const ID: Param =
     Param::path("id", Values::Session, "The session.", "019b8d62-7a80-77da-8ca6-e755b346b1b7");

@@ -334,7 +334,7 @@ mod tests {
         let grant = Grant {
             name: "browser".into(),
             space: "main".into(),
-            scope: crate::tokens::Scope::Write,
+            scope: treering::store::Scope::Write,
             expires: None,
         };
         let logins = Logins::new(Some(grant));

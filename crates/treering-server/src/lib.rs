@@ -52,4 +52,5 @@ mod work;
 pub use limits::Limits;
 pub use server::Server;
 pub use spaces::{SingleSpace, Spaces};
-pub use tokens::{Grant, MemoryTokens, Scope, TokenHash, Tokens, UnknownScope, new_token};
+pub use tokens::{Grant, MemoryTokens, TokenHash, Tokens, new_token};
+pub use treering::store::Scope;

@@ -5,12 +5,12 @@
 use crate::call::Call;
 use crate::problem::{Code, Problem};
 use crate::schema::{Components, Schema};
-use crate::tokens::Scope;
 use axum::body::Body;
 use axum::http::{Method, Response};
 use serde_json::Value;
 use std::future::Future;
 use std::pin::Pin;
+use treering::store::Scope;
 
 /// The answer to a call, or why there is none.
 pub(crate) type Answered = Result<Response<Body>, Problem>;

@@ -5,52 +5,9 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::fmt;
-use std::str::FromStr;
 use std::sync::{Mutex, PoisonError};
 use treering::Result;
-
-/// The calls that a token allows. Each scope includes the ones before it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Scope {
-    /// Reading sessions.
-    Read,
-    /// Creating, changing and removing sessions.
-    Write,
-    /// Metrics and everything else.
-    Admin,
-}
-
-impl Scope {
-    /// Returns `read`, `write` or `admin`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Scope::Read => "read",
-            Scope::Write => "write",
-            Scope::Admin => "admin",
-        }
-    }
-}
-
-impl fmt::Display for Scope {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-/// A text that names no scope.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no scope: read, write or admin")]
-pub struct UnknownScope(String);
-
-impl FromStr for Scope {
-    type Err = UnknownScope;
-
-    fn from_str(name: &str) -> std::result::Result<Self, UnknownScope> {
-        let all = [Scope::Read, Scope::Write, Scope::Admin];
-        let known = all.into_iter().find(|scope| scope.name() == name);
-        known.ok_or_else(|| UnknownScope(name.to_owned()))
-    }
-}
+use treering::store::Scope;
 
 /// The rights that a token gives.
 #[derive(Debug, Clone, PartialEq, Eq)]

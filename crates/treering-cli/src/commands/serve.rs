@@ -217,11 +217,7 @@ impl Tokens for AllTokens {
         Ok(token.map(|token| Grant {
             name: token.name,
             space: token.space,
-            scope: match token.scope {
-                treering_postgres::Scope::Read => Scope::Read,
-                treering_postgres::Scope::Write => Scope::Write,
-                treering_postgres::Scope::Admin => Scope::Admin,
-            },
+            scope: token.scope,
             expires: token.expires,
         }))
     }

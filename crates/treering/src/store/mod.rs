@@ -7,10 +7,12 @@
 mod directory;
 mod memory;
 mod page;
+mod scope;
 mod session;
 
 pub use memory::MemoryStore;
 pub use page::{Cursor, ListQuery, Page};
+pub use scope::Scope;
 
 use crate::error::Result;
 use crate::id::SessionId;
