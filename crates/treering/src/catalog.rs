@@ -17,7 +17,7 @@ use crate::snapshot::Snapshot;
 use crate::time;
 use crate::title;
 use crate::tree::Row;
-use crate::usage;
+use crate::usage::{self, EventSeed, SessionEvents};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
@@ -352,6 +352,25 @@ const HAND_OVER: Duration = Duration::from_millis(10);
 /// assert_eq!(bad, 1);
 /// ```
 pub fn infos(files: &[PathBuf], mut each: impl FnMut(&Path, Result<SessionInfo>, Progress)) {
+    infos_with_usage(files, EventSeed::random(), |path, info, progress| {
+        each(path, info.map(|(info, _)| info), progress);
+    });
+}
+
+/// Reads the same as [`infos`] and the usage events of each session.
+///
+/// ```
+/// use treering::usage::EventSeed;
+/// let files = ["nowhere.jsonl".into()];
+/// treering::catalog::infos_with_usage(&files, EventSeed::random(), |_, info, _| {
+///     assert!(info.is_err());
+/// });
+/// ```
+pub fn infos_with_usage(
+    files: &[PathBuf],
+    seed: EventSeed,
+    mut each: impl FnMut(&Path, Result<(SessionInfo, SessionEvents)>, Progress),
+) {
     let total = files.len();
     let next = AtomicUsize::new(0);
     let workers = std::thread::available_parallelism().map_or(1, |count| count.get()).min(8);
@@ -362,7 +381,7 @@ pub fn infos(files: &[PathBuf], mut each: impl FnMut(&Path, Result<SessionInfo>,
             scope.spawn(move || {
                 let (mut batch, mut since) = (Vec::new(), Instant::now());
                 while let Some(path) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    batch.push((path, info(path)));
+                    batch.push((path, info_with_usage(path, seed)));
                     if since.elapsed() > HAND_OVER {
                         if found.send(std::mem::take(&mut batch)).is_err() {
                             return;
@@ -383,6 +402,12 @@ pub fn infos(files: &[PathBuf], mut each: impl FnMut(&Path, Result<SessionInfo>,
 
 /// Returns what a list shows of the session at `path`.
 pub fn info(path: &Path) -> Result<SessionInfo> {
+    info_with_usage(path, EventSeed::random()).map(|(info, _)| info)
+}
+
+/// Returns what a list shows of the session at `path`, and its usage events. Those of an archive that was
+/// read in part are not known, and none are returned.
+pub fn info_with_usage(path: &Path, seed: EventSeed) -> Result<(SessionInfo, SessionEvents)> {
     let Listed { mut journal, cut } = InMemoryFile::open(path)?;
     let mut loaded = Loaded::read(&*journal).map_err(|error| error.at(Some(path)))?;
     let subagents = loaded.facts().subagents_of(path);
@@ -395,9 +420,10 @@ pub fn info(path: &Path) -> Result<SessionInfo> {
         // An archive has the time of the session that it was made of.
         Some(size) => {
             let info = describe_loaded(path, &loaded, &journal)?.0;
-            Ok(SessionInfo { modified: file_time(path), size, is_partial: true, ..info })
+            let info = SessionInfo { modified: file_time(path), size, is_partial: true, ..info };
+            Ok((info, SessionEvents::default()))
         }
-        None => priced(path, &loaded, &journal),
+        None => priced(path, &loaded, &journal, seed),
     }
 }
 
@@ -415,18 +441,25 @@ pub fn info(path: &Path) -> Result<SessionInfo> {
 /// ```
 pub fn info_of(journal: Arc<dyn Journal>) -> Result<SessionInfo> {
     let loaded = Loaded::read(&*journal).map_err(|error| error.at(None))?;
-    priced(Path::new(""), &loaded, &journal)
+    priced(Path::new(""), &loaded, &journal, EventSeed::random()).map(|(info, _)| info)
 }
 
-/// Describes a session that was read, with its tokens and cost.
-fn priced(path: &Path, loaded: &Loaded, journal: &Arc<dyn Journal>) -> Result<SessionInfo> {
+/// Describes a session that was read, with its tokens and cost, and returns its usage events.
+fn priced(
+    path: &Path,
+    loaded: &Loaded,
+    journal: &Arc<dyn Journal>,
+    seed: EventSeed,
+) -> Result<(SessionInfo, SessionEvents)> {
     let (info, view) = describe_loaded(path, loaded, journal)?;
-    let usage = usage::of_session(&view)?;
-    Ok(SessionInfo {
+    let events = usage::of_session(&view, seed)?;
+    let usage = events.usage();
+    let info = SessionInfo {
         tokens: (usage.requests > 0).then(|| usage.total()),
         cost: (usage.requests > usage.unpriced).then(|| usage.cost.dollars()),
         ..info
-    })
+    };
+    Ok((info, events))
 }
 
 fn describe_loaded(

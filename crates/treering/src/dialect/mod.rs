@@ -41,7 +41,7 @@ pub(crate) use link::Linker;
 pub use name::{Dialect, UnknownDialect};
 #[cfg(test)]
 pub(crate) use pi::Pi;
-pub(crate) use request_metadata::{Price, RequestMetadata};
+pub(crate) use request_metadata::{AnswerCounts, Price, RequestMetadata};
 
 use crate::error::{Error, Result};
 use crate::header::Header;

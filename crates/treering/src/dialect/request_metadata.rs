@@ -8,6 +8,21 @@ pub(crate) struct RequestMetadata {
     /// The name of the response. Records that share it are parts of it, or copies.
     pub response: Option<Vec<u8>>,
     pub price: Price,
+    /// The part of the tokens written to a cache that the cache keeps for an hour.
+    pub hour_cache_write: u64,
+    /// Whether the request ran in a mode that is faster and has a price of its own.
+    pub is_fast: bool,
+    /// The counts of an answer, where the record states them in a way that needs no decoding.
+    pub answer: Option<AnswerCounts>,
+}
+
+/// The tokens and the model of an answer, as its record states them. They are those of the decoded entry.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct AnswerCounts {
+    /// Input, output, read from a cache, written to a cache.
+    pub tokens: [u64; 4],
+    /// The model, as `provider/model`.
+    pub model: Option<String>,
 }
 
 /// The field that holds the cost of a request.

@@ -121,11 +121,11 @@ pub(super) fn of(session: &Session) -> Result<Vec<Branch>> {
 /// Returns the usage of each row; most have none.
 fn events(view: &Snapshot) -> Result<Events> {
     let namer = EventHasher::default();
-    let mut surveyor = UsageReader::new(view, &namer, "");
+    let mut surveyor = UsageReader::new(view, &namer);
     let mut events = Events::default();
     for row in view.tree().live() {
-        if let Some((usage, key, _)) = surveyor.read(row)?.usage {
-            events.insert(row, (key, usage));
+        if let Some((usage, name, _)) = surveyor.read_usage(row)?.usage {
+            events.insert(row, (name.hash, usage));
         }
     }
     Ok(events)

@@ -16,13 +16,51 @@
 //! An entry that says `copiedFrom` tells of another entry's event: it has none of its own.
 
 use super::read::Usage;
-use foldhash::quality::RandomState;
+use foldhash::SharedSeed;
+use foldhash::quality::SeedableRandomState;
 use std::collections::HashMap;
-use std::hash::BuildHasher;
+use std::hash::{BuildHasher, RandomState};
 
-/// The name of an event or an entry: a hash of what makes it what it is. Seeded, so that no file can be
-/// made to collide, and only good within the same [`EventHasher`].
+/// The identity of an event or an entry among all sessions that are counted together: a hash. Only good
+/// within the same [`EventHasher`].
 pub(super) type Key = u128;
+
+/// The seed of the names of events, so that no file can be made to collide with another. Names are
+/// comparable if they have the same seed.
+///
+/// ```
+/// use treering::usage::EventSeed;
+/// let seed = EventSeed::random();
+/// assert_eq!(EventSeed::from_bytes(seed.to_bytes()), seed);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EventSeed([u64; 2]);
+
+impl EventSeed {
+    /// Returns a new seed.
+    pub fn random() -> Self {
+        EventSeed([0_u64, 1].map(|number| RandomState::new().hash_one(number)))
+    }
+
+    /// Returns the seed with these bytes.
+    pub fn from_bytes(bytes: [u8; 16]) -> Self {
+        let number = u128::from_le_bytes(bytes);
+        EventSeed([number as u64, (number >> 64) as u64])
+    }
+
+    /// Returns the seed as bytes.
+    pub fn to_bytes(self) -> [u8; 16] {
+        (u128::from(self.0[1]) << 64 | u128::from(self.0[0])).to_le_bytes()
+    }
+}
+
+/// The name of an event: the same in every copy, and of no other event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct EventName {
+    pub hash: u128,
+    /// Whether sessions of other families may have other events of this name.
+    pub is_in_family: bool,
+}
 
 /// The identity of an event.
 #[derive(Debug, Clone, Copy)]
@@ -44,17 +82,27 @@ pub(super) struct EventSource<'a> {
     /// The id is not in the file.
     pub is_derived: bool,
     pub time: Option<i64>,
-    /// The oldest session that this one is known to come from.
-    pub family: &'a str,
 }
 
-#[derive(Debug, Default)]
+/// Makes the names of events.
+#[derive(Debug, Clone)]
 pub(super) struct EventHasher {
-    low: RandomState,
-    high: RandomState,
+    low: SeedableRandomState,
+    high: SeedableRandomState,
+}
+
+impl Default for EventHasher {
+    fn default() -> Self {
+        EventHasher::new(EventSeed::random())
+    }
 }
 
 impl EventHasher {
+    pub(super) fn new(EventSeed([low, high]): EventSeed) -> Self {
+        let state = |seed| SeedableRandomState::with_seed(seed, SharedSeed::global_fixed());
+        EventHasher { low: state(low), high: state(high) }
+    }
+
     fn hash(&self, parts: &[&[u8]]) -> Key {
         u128::from(self.high.hash_one(parts)) << 64 | u128::from(self.low.hash_one(parts))
     }
@@ -64,31 +112,41 @@ impl EventHasher {
         identity: Identity<'_>,
         usage: &Usage,
         place: EventSource<'_>,
-    ) -> Key {
+    ) -> EventName {
         let counts = numbers([usage.input, usage.output, usage.cache_read, usage.cache_write]);
+        let everywhere = |hash| EventName { hash, is_in_family: false };
         match identity {
-            Identity::Response(name) => self.hash(&[b"response", name]),
-            Identity::Request(name) => self.hash(&[b"request", name, &counts]),
+            Identity::Response(name) => everywhere(self.hash(&[b"response", name])),
+            Identity::Request(name) => everywhere(self.hash(&[b"request", name, &counts])),
             Identity::Total(total) => {
-                self.hash(&[b"total", place.family.as_bytes(), &numbers(total)])
+                EventName { hash: self.hash(&[b"total", &numbers(total)]), is_in_family: true }
             }
             Identity::Entry => self.hash_place(b"used", place, &counts),
         }
     }
 
     /// Returns the name of an entry, whatever it used.
-    pub(super) fn entry(&self, place: EventSource<'_>, len: u64) -> Key {
+    pub(super) fn entry(&self, place: EventSource<'_>, len: u64) -> EventName {
         // Without an id, entries of the same time are at least told apart by their length.
         let len = if place.is_derived { len } else { 0 };
         self.hash_place(b"entry", place, &len.to_le_bytes())
     }
 
-    fn hash_place(&self, kind: &[u8], place: EventSource<'_>, more: &[u8]) -> Key {
+    fn hash_place(&self, kind: &[u8], place: EventSource<'_>, more: &[u8]) -> EventName {
         let time = place.time.unwrap_or(i64::MIN).to_le_bytes();
-        match (place.is_derived, place.time) {
-            (false, _) => self.hash(&[kind, place.id, &time, more]),
-            (true, Some(_)) => self.hash(&[kind, &time, more]),
-            (true, None) => self.hash(&[kind, place.id, place.family.as_bytes(), more]),
+        let (hash, is_in_family) = match (place.is_derived, place.time) {
+            (false, _) => (self.hash(&[kind, place.id, &time, more]), false),
+            (true, Some(_)) => (self.hash(&[kind, &time, more]), false),
+            (true, None) => (self.hash(&[kind, place.id, more]), true),
+        };
+        EventName { hash, is_in_family }
+    }
+
+    /// Returns the identity of what has this name in a session of a family.
+    pub(super) fn key(&self, name: EventName, family: &str) -> Key {
+        match name.is_in_family {
+            true => self.hash(&[b"family", family.as_bytes(), &name.hash.to_le_bytes()]),
+            false => name.hash,
         }
     }
 }
@@ -119,35 +177,63 @@ impl Families {
     }
 }
 
+/// Returns the families of sessions, given the ids of sessions and of their parents: the sessions that are
+/// connected by parents have the same one, in whatever order they come. A session that is not among them is a
+/// family of its own.
+pub(super) fn families<'a>(
+    sessions: impl Iterator<Item = (&'a str, Option<&'a str>)> + Clone,
+) -> HashMap<&'a str, &'a str> {
+    fn root<'a>(families: &HashMap<&'a str, &'a str>, mut id: &'a str) -> &'a str {
+        while let Some(above) = families.get(id).filter(|above| **above != id) {
+            id = above;
+        }
+        id
+    }
+    let mut families: HashMap<&'a str, &'a str> = HashMap::new();
+    for (id, parent) in sessions.clone() {
+        let Some(parent) = parent else { continue };
+        let (one, other) = (root(&families, id), root(&families, parent));
+        families.insert(one.max(other), one.min(other));
+        // Shortens the way for the next one.
+        families.insert(id, root(&families, id));
+    }
+    let ids: Vec<&str> = families.keys().copied().collect();
+    ids.into_iter().map(|id| (id, root(&families, id))).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const PLACE: EventSource<'static> =
-        EventSource { id: b"a1", is_derived: false, time: Some(5), family: "root" };
+    const PLACE: EventSource<'static> = EventSource { id: b"a1", is_derived: false, time: Some(5) };
 
     #[test]
     fn what_is_the_same_has_the_same_name_and_nothing_else_has() {
         let namer = EventHasher::default();
         let (one, two) =
             (Usage { input: 1, ..Usage::default() }, Usage { input: 2, ..Usage::default() });
-        let elsewhere = EventSource { id: b"b2", time: Some(6), family: "other", ..PLACE };
-        let event = |identity, usage: &Usage, place| namer.event(identity, usage, place);
+        let elsewhere = EventSource { id: b"b2", time: Some(6), ..PLACE };
+        let event = |identity, usage: &Usage, place, family| {
+            namer.key(namer.event(identity, usage, place), family)
+        };
         use Identity::{Entry, Request, Response, Total};
         let same = [
-            (event(Response(b"r"), &one, PLACE), event(Response(b"r"), &two, elsewhere)),
-            (event(Request(b"r"), &one, PLACE), event(Request(b"r"), &one, elsewhere)),
             (
-                event(Total([1, 2, 3, 4]), &one, PLACE),
-                event(Total([1, 2, 3, 4]), &two, EventSource { time: None, ..PLACE }),
+                event(Response(b"r"), &one, PLACE, "root"),
+                event(Response(b"r"), &two, elsewhere, "other"),
             ),
             (
-                event(Entry, &one, PLACE),
-                event(Entry, &one, EventSource { family: "other", ..PLACE }),
+                event(Request(b"r"), &one, PLACE, "root"),
+                event(Request(b"r"), &one, elsewhere, "other"),
             ),
             (
-                event(Entry, &one, EventSource { is_derived: true, ..PLACE }),
-                event(Entry, &one, EventSource { id: b"b2", is_derived: true, ..PLACE }),
+                event(Total([1, 2, 3, 4]), &one, PLACE, "root"),
+                event(Total([1, 2, 3, 4]), &two, EventSource { time: None, ..PLACE }, "root"),
+            ),
+            (event(Entry, &one, PLACE, "root"), event(Entry, &one, PLACE, "other")),
+            (
+                event(Entry, &one, EventSource { is_derived: true, ..PLACE }, "root"),
+                event(Entry, &one, EventSource { id: b"b2", is_derived: true, ..PLACE }, "root"),
             ),
         ];
         for (at, (left, right)) in same.into_iter().enumerate() {
@@ -155,20 +241,20 @@ mod tests {
         }
         let timeless = EventSource { is_derived: true, time: None, ..PLACE };
         let different = [
-            event(Response(b"r"), &one, PLACE),
-            event(Response(b"r2"), &one, PLACE),
-            event(Request(b"r"), &one, PLACE),
-            event(Request(b"r"), &two, PLACE),
-            event(Total([1, 2, 3, 4]), &one, PLACE),
-            event(Total([1, 2, 3, 4]), &one, elsewhere),
-            event(Entry, &one, PLACE),
-            event(Entry, &two, PLACE),
-            event(Entry, &one, EventSource { time: Some(6), ..PLACE }),
-            event(Entry, &one, EventSource { id: b"b2", ..PLACE }),
-            event(Entry, &one, timeless),
-            event(Entry, &one, EventSource { id: b"b2", ..timeless }),
-            event(Entry, &one, EventSource { family: "other", ..timeless }),
-            namer.entry(PLACE, 0),
+            event(Response(b"r"), &one, PLACE, "root"),
+            event(Response(b"r2"), &one, PLACE, "root"),
+            event(Request(b"r"), &one, PLACE, "root"),
+            event(Request(b"r"), &two, PLACE, "root"),
+            event(Total([1, 2, 3, 4]), &one, PLACE, "root"),
+            event(Total([1, 2, 3, 4]), &one, PLACE, "other"),
+            event(Entry, &one, PLACE, "root"),
+            event(Entry, &two, PLACE, "root"),
+            event(Entry, &one, EventSource { time: Some(6), ..PLACE }, "root"),
+            event(Entry, &one, EventSource { id: b"b2", ..PLACE }, "root"),
+            event(Entry, &one, timeless, "root"),
+            event(Entry, &one, EventSource { id: b"b2", ..timeless }, "root"),
+            event(Entry, &one, timeless, "other"),
+            namer.key(namer.entry(PLACE, 0), "root"),
         ];
         for (at, left) in different.iter().enumerate() {
             assert!(!different[at + 1..].contains(left), "{at}");
@@ -186,5 +272,26 @@ mod tests {
         assert_eq!(families.of("c", Some("b")), "b");
         assert_eq!(families.of("b", Some("a")), "b");
         assert_eq!(families.of("a", None), "b");
+    }
+
+    #[test]
+    fn families_do_not_depend_on_the_order_of_sessions() {
+        let all = [("c", Some("b")), ("b", Some("a")), ("a", None), ("x", None), ("y", Some("x"))];
+        let mut turned = all;
+        for _ in 0..all.len() {
+            turned.rotate_left(1);
+            let families = families(turned.into_iter());
+            let of = |id: &'static str| families.get(id).copied().unwrap_or(id);
+            assert_eq!([of("a"), of("b"), of("c")], ["a"; 3]);
+            assert_eq!([of("x"), of("y")], ["x"; 2]);
+        }
+    }
+
+    #[test]
+    fn names_depend_on_the_seed_and_on_nothing_else() {
+        let seed = EventSeed::from_bytes([7; 16]);
+        let name = |seed| EventHasher::new(seed).entry(PLACE, 0);
+        assert_eq!(name(seed), name(EventSeed::from_bytes(seed.to_bytes())));
+        assert_ne!(name(seed), name(EventSeed::from_bytes([8; 16])));
     }
 }

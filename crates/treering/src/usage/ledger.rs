@@ -4,7 +4,7 @@ use super::Purpose;
 use super::branches;
 use super::event::{EventHasher, Families, Key};
 use super::names::{NO_NAME, Names};
-use super::read::Usage;
+use super::read::{Cost, Usage};
 use super::survey::{Event, ModelNames, UsageReader};
 use crate::entry::Role;
 use crate::error::Result;
@@ -14,6 +14,7 @@ use crate::session::{Part, Session};
 use crate::snapshot::Snapshot;
 use crate::tree::{Node, Row};
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
 
 /// The content and usage of a session, or of several.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -75,7 +76,37 @@ struct Counted {
     usage: Usage,
     purpose: Purpose,
     model: u32,
+    time: Option<i64>,
     standing: Standing,
+}
+
+/// A list of prices, which says what a request cost.
+///
+/// ```
+/// use std::sync::Arc;
+/// use treering::usage::{Cost, Ledger, PriceList, Usage};
+/// use treering::{NewEntry, Session};
+/// #[derive(Debug)]
+/// struct OneCent;
+/// impl PriceList for OneCent {
+///     fn cost(&self, _model: &str, _time: Option<i64>, _usage: &Usage) -> Option<Cost> {
+///         Cost::from_dollars(0.01)
+///     }
+/// }
+///
+/// let session = Session::in_memory("/project");
+/// session.append(NewEntry::from_json(
+///     br#"{"type":"message","message":{"role":"assistant","content":[],"usage":{"output":5}}}"#,
+/// )?)?;
+/// let mut ledger = Ledger::default().with_prices(Arc::new(OneCent));
+/// ledger.add(&session)?;
+/// assert_eq!(ledger.stats().usage.computed.to_string(), "0.01");
+/// # Ok::<(), treering::Error>(())
+/// ```
+pub trait PriceList: std::fmt::Debug + Send + Sync {
+    /// Returns the cost of one request to a model (`provider/model`) at a time, given in Unix
+    /// milliseconds; `None` if the list does not know it.
+    fn cost(&self, model: &str, time: Option<i64>, usage: &Usage) -> Option<Cost>;
 }
 
 /// Accounts of several sessions, in which each event is counted once, wherever it stands: forks copy
@@ -120,6 +151,7 @@ pub struct Ledger {
     stats: Stats,
     shared: Usage,
     sessions: u64,
+    prices: Option<Arc<dyn PriceList>>,
 }
 
 impl Default for Ledger {
@@ -142,7 +174,23 @@ impl Ledger {
             stats: Stats::default(),
             shared: Usage::default(),
             sessions: 0,
+            prices: None,
         }
+    }
+
+    /// Computes costs that sessions do not state with a list of prices.
+    #[must_use]
+    pub fn with_prices(self, prices: Arc<dyn PriceList>) -> Self {
+        Ledger { prices: Some(prices), ..self }
+    }
+
+    /// Returns the usage of an event with its cost.
+    fn priced(&self, event: &Counted) -> Usage {
+        let cost = self.prices.as_ref().filter(|_| event.usage.unpriced > 0).and_then(|prices| {
+            let model = self.models.name(event.model).unwrap_or_default();
+            prices.cost(model, event.time, &event.usage)
+        });
+        event.usage.priced(cost)
     }
 
     /// Takes in a session with all its branches.
@@ -216,14 +264,15 @@ impl Ledger {
         let mut stats = self.stats.clone();
         for event in self.counted.values() {
             let model = self.models.name(event.model).unwrap_or_default();
-            stats.usage += event.usage;
-            *stats.by_purpose.entry(event.purpose).or_default() += event.usage;
-            *stats.by_model.entry(model.to_owned()).or_default() += event.usage;
+            let usage = self.priced(event);
+            stats.usage += usage;
+            *stats.by_purpose.entry(event.purpose).or_default() += usage;
+            *stats.by_model.entry(model.to_owned()).or_default() += usage;
             *match event.standing {
                 Standing::Abandoned => &mut stats.abandoned,
                 Standing::Sidechain => &mut stats.sidechains,
                 Standing::Active => &mut stats.active,
-            } += event.usage;
+            } += usage;
         }
         let named =
             |(tool, calls): (&u32, &u64)| Some((self.tools.name(*tool)?.to_owned(), *calls));
@@ -258,7 +307,7 @@ impl Ledger {
         for event in events.iter_mut().filter(|event| event.model == NO_NAME) {
             event.model = models.at(event.row);
         }
-        let added = self.enter(view, &Active::of(session, view), &events);
+        let added = self.enter(view, &family, &Active::of(session, view), &events);
         self.shared += added.shared;
         self.sessions += 1;
         Ok(added)
@@ -273,7 +322,7 @@ impl Ledger {
         models: &mut ModelNames,
     ) -> Result<Vec<Event>> {
         let Ledger { namer, models: model_names, tools, calls, seen, stats, .. } = self;
-        let mut surveyor = UsageReader::new(view, namer, family);
+        let mut surveyor = UsageReader::new(view, namer);
         let mut events = Vec::new();
         for &row in rows {
             let node = view.tree().node(row);
@@ -281,10 +330,10 @@ impl Ledger {
             if let Some(model) = &told.model {
                 models.names(row, model, model_names);
             }
-            if let Some((usage, key, purpose)) = told.usage {
-                events.push(Event { row, key, usage, purpose, model: models.at(row) });
+            if let Some((usage, name, purpose)) = told.usage {
+                events.push(Event { row, name, usage, purpose, model: models.at(row) });
             }
-            let name = || namer.entry(surveyor.place(row), node.len);
+            let name = || namer.key(namer.entry(surveyor.place(row), node.len), family);
             if seen.as_mut().is_none_or(|seen| seen.insert(name())) {
                 stats.count(node);
                 for tool in &told.tools {
@@ -296,20 +345,23 @@ impl Ledger {
     }
 
     /// Counts a session's events: first each of them once, then those that no other session had.
-    fn enter(&mut self, view: &Snapshot, active: &Active, events: &[Event]) -> Added {
+    fn enter(&mut self, view: &Snapshot, family: &str, active: &Active, events: &[Event]) -> Added {
         let mut own: HashMap<Key, Counted, foldhash::fast::RandomState> = HashMap::default();
         for event in events {
             let Event { usage, purpose, model, .. } = *event;
             let standing = active.standing(view, event.row);
-            let counted = Counted { usage, purpose, model, standing };
-            own.entry(event.key).and_modify(|known| known.join(counted)).or_insert(counted);
+            let time = view.tree().node(event.row).time();
+            let counted = Counted { usage, purpose, model, time, standing };
+            let key = self.namer.key(event.name, family);
+            own.entry(key).and_modify(|known| known.join(counted)).or_insert(counted);
         }
         let mut added = Added::default();
         for (key, event) in own {
-            added.usage += event.usage;
+            let usage = self.priced(&event);
+            added.usage += usage;
             match self.counted.get_mut(&key) {
                 Some(known) => {
-                    added.shared += event.usage;
+                    added.shared += usage;
                     known.join(event);
                 }
                 None => {
@@ -323,14 +375,20 @@ impl Ledger {
 
 impl Counted {
     /// Merges another record of the same event. Its purpose and model are those of
-    /// the first record.
+    /// the first record, its time is the earliest.
     fn join(&mut self, other: Counted) {
+        self.time = earliest(self.time, other.time);
         self.usage = self.usage.same_event(other.usage);
         self.standing = self.standing.max(other.standing);
         if self.model == NO_NAME {
             self.model = other.model;
         }
     }
+}
+
+/// Returns the earlier of two times, of which either may be unknown.
+pub(super) fn earliest(one: Option<i64>, other: Option<i64>) -> Option<i64> {
+    one.into_iter().chain(other).min()
 }
 
 impl Stats {

@@ -6,11 +6,14 @@
 //! entries), so `event` gives each one a name, and everything here counts names, not entries.
 //!
 //! `read` reads the numbers of an entry, `survey` reads the events of a session in one pass,
-//! `ledger` counts them, `branches` sums them up along every path. Nothing here estimates: what a
-//! context would cost is the business of `compaction`.
+//! `ledger` counts them, `branches` sums them up along every path. `events` holds the events of a session
+//! in a form that can be kept, and `count` counts those of many sessions. Nothing here estimates: what a
+//! context would cost is the business of `compaction`, and prices come from a [`PriceList`].
 
 mod branches;
+mod count;
 mod event;
+mod events;
 mod ledger;
 mod names;
 mod quick;
@@ -19,7 +22,10 @@ mod survey;
 
 pub use branches::Branch;
 pub(crate) use branches::count as branch_count;
-pub use ledger::{Added, Ledger, Stats};
+pub use count::{CountedEvent, UsageSource, count};
+pub use event::EventSeed;
+pub use events::SessionEvents;
+pub use ledger::{Added, Ledger, PriceList, Stats};
 pub(crate) use quick::of_session;
 pub use read::{Cost, Usage};
 pub(crate) use survey::of_rows;
@@ -107,6 +113,25 @@ impl Session {
         let mut ledger = Ledger::of_one();
         ledger.add_part(self, part)?;
         Ok(ledger.stats())
+    }
+
+    /// Returns the usage events of the session, all branches included, each once, under names that can be
+    /// compared with those of other sessions with the same seed.
+    ///
+    /// ```
+    /// use treering::usage::{EventSeed, UsageSource, count};
+    /// use treering::{Message, Session};
+    /// let session = Session::in_memory("/project");
+    /// session.append(Message::user("hello"))?;
+    /// let seed = EventSeed::random();
+    /// let events = session.usage_events(seed)?;
+    /// assert_eq!(events.usage(), session.stats()?.usage);
+    /// let source = UsageSource { id: "a", parent: None, events: &events };
+    /// assert!(count(seed, &[source]).is_empty());
+    /// # Ok::<(), treering::Error>(())
+    /// ```
+    pub fn usage_events(&self, seed: EventSeed) -> Result<SessionEvents> {
+        quick::of_session(&self.view(), seed)
     }
 
     /// Returns the branches of the session, the one that went on last first: what each used since

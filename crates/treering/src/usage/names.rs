@@ -44,6 +44,11 @@ impl Names {
         place
     }
 
+    /// Returns all names, in the order of their numbers.
+    pub(super) fn all(&self) -> Vec<Box<str>> {
+        self.names.clone()
+    }
+
     pub(super) fn name(&self, number: u32) -> Option<&str> {
         self.names.get(number as usize).map(|name| &**name)
     }

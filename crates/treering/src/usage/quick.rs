@@ -1,24 +1,27 @@
-//! The usage of a whole session for lists, without reading all of it.
+//! The usage events of a whole session, without reading all of it.
 //!
 //! The result is the one of the [ledger](super::ledger): each event once. Most bytes of a session are in
-//! its answers, and agents that share treering's own format write `usage` near the end of an answer, so
-//! there only the two ends of a record are read, and believed if they show that nothing else can matter. Compactions, summaries and
-//! counts are read as usual. So are the answers that may tell of the same event as another: that takes
-//! equal token counts, and an id that the file does not have or a name of the response. All other
-//! dialects are read as usual.
+//! its answers, and agents that share treering's own format write `usage` near the end of an answer, after
+//! the model, so there only the two ends of a record are read, and believed if they show that nothing else
+//! can matter. The rest of a record is searched for the name of a response only. Compactions, summaries and
+//! counts are read as usual. In other dialects records are read as usual, and decoded only where the dialect
+//! cannot read the counts of an answer from its record.
 
-use super::event::EventHasher;
+use super::Purpose;
+use super::branches;
+use super::event::{EventHasher, EventSeed, Identity};
+use super::events::{Collector, SessionEvent, SessionEvents};
+use super::names::{NO_NAME, Names};
 use super::read::{self, Usage};
-use super::survey::{self, UsageReader};
+use super::survey::{ModelNames, UsageReader};
 use crate::dialect::Price;
 use crate::entry::{Kind, Role};
 use crate::error::{Error, Result};
 use crate::json;
 use crate::log::{Journal, scan};
 use crate::snapshot::Snapshot;
-use crate::tree::{Node, Row};
-use memchr::memmem::{self, Finder};
-use std::collections::HashMap;
+use crate::tree::{NONE, Node, Row};
+use memchr::memmem::Finder;
 
 /// The number of bytes at the end of an answer that are read first.
 const END: u64 = 640;
@@ -27,102 +30,167 @@ const END: u64 = 640;
 const HEAD: u64 = 256;
 
 const KEY: &[u8] = b"\"usage\":";
+const PROVIDER: &[u8] = b"\"provider\":";
+const RESPONSE: &[u8] = b"\"responseId\"";
 
-/// Returns what a session used, all branches included.
-pub(crate) fn of_session(view: &Snapshot) -> Result<Usage> {
+/// Returns the events of a session, all branches included.
+pub(crate) fn of_session(view: &Snapshot, seed: EventSeed) -> Result<SessionEvents> {
+    let hasher = EventHasher::new(seed);
     if !view.facts().has_own_header {
-        return survey::of_rows(view, &view.tree().live().collect::<Vec<Row>>());
+        return of_records(view, &hasher);
     }
-    let namer = EventHasher::default();
     let mut quick = Quick {
         view,
-        surveyor: UsageReader::of_few(view, &namer),
+        reader: UsageReader::of_few(view, &hasher),
         ends: Ends { journal: view.journal(), bytes: Vec::new() },
-        key: Finder::new(KEY),
-        all: Usage::default(),
-        counts: Vec::new(),
+        finders: Finders {
+            key: Finder::new(KEY),
+            provider: Finder::new(PROVIDER),
+            response: Finder::new(RESPONSE),
+        },
+        names: Names::default(),
+        model: String::new(),
+        unnamed: Vec::new(),
+        events: Vec::new(),
     };
     for row in view.tree().live() {
         quick.add(row)?;
     }
-    quick.count_once()
+    quick.finish()
+}
+
+/// Returns the events of a session whose records are all read.
+fn of_records(view: &Snapshot, hasher: &EventHasher) -> Result<SessionEvents> {
+    let mut reader = UsageReader::new(view, hasher);
+    let (mut names, mut models) = (Names::default(), ModelNames::new(view));
+    let mut events = Vec::new();
+    for row in view.tree().live() {
+        let told = reader.read_usage(row)?;
+        if let Some(model) = &told.model {
+            models.names(row, model, &mut names);
+        }
+        if let Some((usage, name, purpose)) = told.usage {
+            let time = view.tree().node(row).time();
+            events.push((row, SessionEvent { name, time, model: models.at(row), purpose, usage }));
+        }
+    }
+    if events.iter().any(|(_, event)| event.model == NO_NAME) {
+        models.inherit(view, branches::preorder(view.tree()));
+    }
+    let mut collector = Collector::default();
+    for (row, event) in events {
+        let model = if event.model == NO_NAME { models.at(row) } else { event.model };
+        collector.add(SessionEvent { model, ..event });
+    }
+    Ok(collector.finish(&names))
+}
+
+struct Finders {
+    key: Finder<'static>,
+    provider: Finder<'static>,
+    response: Finder<'static>,
 }
 
 struct Quick<'a> {
     view: &'a Snapshot,
-    surveyor: UsageReader<'a>,
+    reader: UsageReader<'a>,
     ends: Ends<'a>,
-    key: Finder<'static>,
-    /// The sum of all entries, in which an event that several tell of is counted several times.
-    all: Usage,
-    /// The entries that were counted: a hash of the token counts, and the row.
-    counts: Vec<(u64, Row)>,
+    finders: Finders,
+    names: Names,
+    /// The model of the last answer, as it was put together.
+    model: String,
+    /// The events whose model has to be looked for further up, and their rows.
+    unnamed: Vec<(usize, Row)>,
+    events: Vec<SessionEvent>,
 }
 
 impl Quick<'_> {
     fn add(&mut self, row: Row) -> Result<()> {
         let node = self.view.tree().node(row);
-        let usage = match node.kind() {
-            Kind::Message if node.role() == Some(Role::Assistant) => self.answer(row, node)?,
-            Kind::Compaction | Kind::BranchSummary | Kind::Usage => self.whole(row)?,
-            _ => None,
-        };
-        if let Some(usage) = usage {
-            self.all += usage;
-            self.counts.push((hash_of(&usage), row));
+        match node.kind() {
+            Kind::Message if node.role() == Some(Role::Assistant) => self.answer(row, node),
+            Kind::Compaction | Kind::BranchSummary | Kind::Usage => self.whole(row),
+            _ => Ok(()),
         }
-        Ok(())
     }
 
-    fn answer(&mut self, row: Row, node: &Node) -> Result<Option<Usage>> {
+    fn answer(&mut self, row: Row, node: &Node) -> Result<()> {
         if !is_plain(self.ends.start(node, HEAD)?) {
             return self.whole(row);
         }
-        match at_end(self.ends.end(node, END)?, &self.key) {
-            Some(usage) => Ok(usage),
-            None => self.whole(row),
+        let end = self.ends.end(node, END)?;
+        let Some(AnswerEnd { usage, provider, model, response, from }) = at_end(end, &self.finders)
+        else {
+            return self.whole(row);
+        };
+        let Some(usage) = usage else { return Ok(()) };
+        let (Some(provider), Some(model)) = (json::string(provider), json::string(model)) else {
+            return self.whole(row);
+        };
+        if provider.is_empty() || model.is_empty() {
+            return self.whole(row);
         }
-    }
-
-    fn whole(&mut self, row: Row) -> Result<Option<Usage>> {
-        Ok(self.surveyor.read(row)?.usage.map(|(usage, ..)| usage))
-    }
-
-    /// Takes out of the sum what was counted more than once.
-    fn count_once(mut self) -> Result<Usage> {
-        let mut counts = std::mem::take(&mut self.counts);
-        counts.sort_unstable();
-        let mut events = HashMap::new();
-        for group in counts.chunk_by(|a, b| a.0 == b.0).filter(|group| group.len() > 1) {
-            for &(_, row) in group {
-                if !self.may_repeat(row)? {
-                    continue;
-                }
-                if let Some((usage, key, _)) = self.surveyor.read(row)?.usage {
-                    self.all = self.all.without(usage);
-                    let known = events.entry(key).or_insert(usage);
-                    *known = known.same_event(usage);
-                }
+        self.model.clear();
+        self.model.extend([&*provider, "/", &*model]);
+        let identity = match response {
+            Some(name) if name.starts_with(b"\"") && name != b"\"\"" => Identity::Request(name),
+            Some(_) => return self.whole(row),
+            None => Identity::Entry,
+        };
+        let name = self.reader.name(row, identity, &usage);
+        if response.is_none() {
+            // The part of the record before the model may have a name of the response, too.
+            let before = node.len - (end.len() - from) as u64;
+            let before = self.ends.start(node, before)?;
+            if self.finders.response.find(before).is_some() {
+                return self.whole(row);
             }
         }
-        Ok(self.all + events.into_values().sum())
+        let (time, model) = (node.time(), self.names.number(&self.model));
+        let purpose = Purpose::Answer;
+        self.events.push(SessionEvent { name, time, model, purpose, usage });
+        Ok(())
     }
 
-    /// Returns whether another entry of the file may tell of the same event: see [`event`](super::event).
-    fn may_repeat(&mut self, row: Row) -> Result<bool> {
-        let node = self.view.tree().node(row);
-        if node.has(Node::DERIVED) || node.role() != Some(Role::Assistant) {
-            return Ok(true);
+    fn whole(&mut self, row: Row) -> Result<()> {
+        let told = self.reader.read_usage(row)?;
+        let Some((usage, name, purpose)) = told.usage else { return Ok(()) };
+        let model = told.model.map_or(NO_NAME, |model| self.names.number(&model));
+        if model == NO_NAME {
+            self.unnamed.push((self.events.len(), row));
         }
-        let record = self.ends.end(node, node.len)?;
-        Ok(memmem::find(record, b"\"responseId\"").is_some())
+        let time = self.view.tree().node(row).time();
+        self.events.push(SessionEvent { name, time, model, purpose, usage });
+        Ok(())
     }
-}
 
-fn hash_of(usage: &Usage) -> u64 {
-    use std::hash::BuildHasher;
-    let counts = [usage.input, usage.output, usage.cache_read, usage.cache_write];
-    foldhash::fast::FixedState::default().hash_one(counts)
+    /// Names the models of events that do not name one, and merges the records of each event.
+    fn finish(mut self) -> Result<SessionEvents> {
+        // The model at each row that was looked at, so that no row is looked at twice.
+        let mut known = std::collections::HashMap::new();
+        for (at, row) in std::mem::take(&mut self.unnamed) {
+            let (mut above, mut found, mut passed) = (row, NO_NAME, Vec::new());
+            while above != NONE {
+                if let Some(model) = known.get(&above) {
+                    found = *model;
+                    break;
+                }
+                passed.push(above);
+                if let Some(model) = self.reader.read_usage(above)?.model {
+                    found = self.names.number(&model);
+                    break;
+                }
+                above = self.view.tree().node(above).parent;
+            }
+            known.extend(passed.into_iter().map(|row| (row, found)));
+            if let Some(event) = self.events.get_mut(at) {
+                event.model = found;
+            }
+        }
+        let mut collector = Collector::default();
+        self.events.into_iter().for_each(|event| collector.add(event));
+        Ok(collector.finish(&self.names))
+    }
 }
 
 /// Returns whether the first object in a record that begins like this is its message, so that nothing before it
@@ -159,17 +227,54 @@ impl Ends<'_> {
     }
 }
 
-/// Returns the last `usage` in the end of a record, if it is a member of the object that is the
-/// record's last member. A key cannot be mistaken for text: in text its quotes would be escaped.
-fn at_end(end: &[u8], key: &Finder<'_>) -> Option<Option<Usage>> {
+/// The members at the end of an answer.
+struct AnswerEnd<'a> {
+    /// The usage, if anything was used.
+    usage: Option<Usage>,
+    provider: &'a [u8],
+    model: &'a [u8],
+    response: Option<&'a [u8]>,
+    /// Where the first of these members begins.
+    from: usize,
+}
+
+/// Returns the members from `provider` to the end of a record, if `usage` follows the model and is a member
+/// of the object that is the record's last member. A key cannot be mistaken for text: in text its quotes
+/// would be escaped.
+fn at_end<'a>(end: &'a [u8], finders: &Finders) -> Option<AnswerEnd<'a>> {
     // Finding all of them is quicker than looking backwards.
-    let key = key.find_iter(end).last()?;
-    let (usage, mut at) = read::usage_at(end, key + KEY.len(), Price::InEntry)?;
-    while end.get(at) == Some(&b',') {
-        let value = json::skip_value(end, at + 1)?;
-        at = json::skip_value(end, value + usize::from(end.get(value) == Some(&b':')))?;
+    let key = finders.key.find_iter(end).last()?;
+    let from = finders.provider.find_iter(end.get(..key)?).last()?;
+    let provider_at = from + PROVIDER.len();
+    let provider_end = json::skip_value(end, provider_at)?;
+    let model_key = b",\"model\":";
+    let model_at = provider_end + model_key.len();
+    let model_end = json::skip_value(end, model_at)?;
+    let is_in_order = end.get(provider_end..model_at) == Some(model_key)
+        && end.get(model_end) == Some(&b',')
+        && model_end + 1 == key;
+    if !is_in_order {
+        return None;
     }
-    (end.get(at..)?.trim_ascii_end() == b"}}").then_some(usage)
+    let (usage, mut at) = read::usage_at(end, key + KEY.len(), Price::InEntry)?;
+    let mut response = None;
+    while end.get(at) == Some(&b',') {
+        let name_end = json::skip_value(end, at + 1)?;
+        let name = end.get(at + 1..name_end)?;
+        let start = name_end + usize::from(end.get(name_end) == Some(&b':'));
+        let value_end = json::skip_value(end, start)?;
+        match name {
+            b"\"responseId\"" => response = end.get(start..value_end),
+            b"\"provider\"" | b"\"model\"" => return None,
+            // An escaped key may be any of them.
+            _ if name.contains(&b'\\') => return None,
+            _ => {}
+        }
+        at = value_end;
+    }
+    let is_last = end.get(at..)?.trim_ascii_end() == b"}}";
+    let (provider, model) = (&end[provider_at..provider_end], &end[model_at..model_end]);
+    is_last.then_some(AnswerEnd { usage, provider, model, response, from })
 }
 
 #[cfg(test)]
@@ -191,7 +296,7 @@ mod tests {
         let journal = Arc::new(MemoryJournal::new((log + "\n").into_bytes()));
         let loaded = Loaded::read(&*journal).unwrap();
         let view = Snapshot::new(&loaded, journal, false);
-        let usage = of_session(&view).unwrap();
+        let usage = of_session(&view, EventSeed::random()).unwrap().usage();
         (usage.total(), usage.cost.to_string())
     }
 
@@ -245,7 +350,7 @@ mod tests {
         let journal = Arc::new(MemoryJournal::new(log.into_bytes()));
         let loaded = Loaded::read(&*journal).unwrap();
         let view = Snapshot::new(&loaded, journal, false);
-        let usage = of_session(&view).unwrap();
+        let usage = of_session(&view, EventSeed::random()).unwrap().usage();
         assert_eq!((usage.requests, usage.total()), (3, 9));
     }
 }

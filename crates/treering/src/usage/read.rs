@@ -31,10 +31,17 @@ pub struct Usage {
     pub cache_read: u64,
     /// Tokens read and written to a cache.
     pub cache_write: u64,
+    /// The part of [`cache_write`](Self::cache_write) that the cache keeps for an hour. It has a price of
+    /// its own.
+    pub cache_write_1h: u64,
     /// The cost of the requests whose cost is known.
     pub cost: Cost,
     /// The number of requests without a cost in the file: their cost is unknown, not zero.
     pub unpriced: u64,
+    /// The cost that a price list gives for requests without a cost in the file.
+    pub computed: Cost,
+    /// The number of requests without a cost in the file whose cost was computed.
+    pub computed_requests: u64,
 }
 
 impl Usage {
@@ -68,6 +75,12 @@ impl Usage {
         Usage { cache_write, ..self }
     }
 
+    /// Sets the part of the tokens written to a cache that the cache keeps for an hour.
+    #[must_use]
+    pub fn cache_write_1h(self, cache_write_1h: u64) -> Self {
+        Usage { cache_write_1h, ..self }
+    }
+
     /// Sets the cost of the requests whose cost is known.
     #[must_use]
     pub fn cost(self, cost: Cost) -> Self {
@@ -88,8 +101,11 @@ impl Usage {
         output: 0,
         cache_read: 0,
         cache_write: 0,
+        cache_write_1h: 0,
         cost: Cost(0),
         unpriced: 0,
+        computed: Cost(0),
+        computed_requests: 0,
     };
 
     /// Returns one request of unknown cost, whose tokens are still to be counted.
@@ -114,15 +130,44 @@ impl Usage {
         *self == Usage::default()
     }
 
-    fn with(self, other: Usage, number: fn(u64, u64) -> u64, cost: Cost) -> Usage {
+    /// Returns the number of requests whose cost is neither in the file nor computed.
+    pub fn unknown(&self) -> u64 {
+        self.unpriced.saturating_sub(self.computed_requests)
+    }
+
+    /// Returns the cost in the file and the computed cost together.
+    pub fn total_cost(&self) -> Cost {
+        Cost(self.cost.0.saturating_add(self.computed.0))
+    }
+
+    /// Returns the same usage with the cost that a price list gives for it, if the file states none.
+    #[must_use]
+    pub fn priced(self, cost: Option<Cost>) -> Usage {
+        match cost {
+            Some(computed) if self.unpriced > 0 => {
+                Usage { computed, computed_requests: self.unpriced, ..self }
+            }
+            _ => self,
+        }
+    }
+
+    fn with(
+        self,
+        other: Usage,
+        number: fn(u64, u64) -> u64,
+        money: fn(u128, u128) -> u128,
+    ) -> Usage {
         Usage {
             requests: number(self.requests, other.requests),
             input: number(self.input, other.input),
             output: number(self.output, other.output),
             cache_read: number(self.cache_read, other.cache_read),
             cache_write: number(self.cache_write, other.cache_write),
-            cost,
+            cache_write_1h: number(self.cache_write_1h, other.cache_write_1h),
+            cost: Cost(money(self.cost.0, other.cost.0)),
             unpriced: number(self.unpriced, other.unpriced),
+            computed: Cost(money(self.computed.0, other.computed.0)),
+            computed_requests: number(self.computed_requests, other.computed_requests),
         }
     }
 
@@ -130,13 +175,12 @@ impl Usage {
     /// larger ones are right. A cost that either of them has is known.
     pub(super) fn same_event(self, other: Usage) -> Usage {
         let unpriced = self.unpriced.min(other.unpriced);
-        Usage { unpriced, ..self.with(other, u64::max, self.cost.max(other.cost)) }
+        Usage { unpriced, ..self.with(other, u64::max, u128::max) }
     }
 
     /// Subtracts `other`, which was added before.
     pub(super) fn without(self, other: Usage) -> Usage {
-        let cost = Cost(self.cost.0.saturating_sub(other.cost.0));
-        self.with(other, u64::saturating_sub, cost)
+        self.with(other, u64::saturating_sub, u128::saturating_sub)
     }
 }
 
@@ -156,7 +200,7 @@ impl Add for Usage {
     type Output = Usage;
 
     fn add(self, other: Usage) -> Usage {
-        self.with(other, u64::saturating_add, Cost(self.cost.0.saturating_add(other.cost.0)))
+        self.with(other, u64::saturating_add, u128::saturating_add)
     }
 }
 
@@ -191,6 +235,16 @@ impl Cost {
         let is_amount = dollars.is_finite() && dollars >= 0.0;
         // A cast of a float saturates.
         is_amount.then(|| Cost((dollars * PARTS as f64).round() as u128))
+    }
+
+    /// Returns an amount given in millionths of a millionth of a dollar.
+    pub const fn from_picodollars(picodollars: u128) -> Cost {
+        Cost(picodollars)
+    }
+
+    /// Returns the amount in millionths of a millionth of a dollar.
+    pub const fn picodollars(self) -> u128 {
+        self.0
     }
 
     /// Returns the amount as a number, for arithmetic that need not be exact.
@@ -251,11 +305,33 @@ fn request(values: [Option<&[u8]>; 6], price: Price) -> Option<Usage> {
         cache_write: tokens(cache_write),
         cost: cost.unwrap_or_default(),
         unpriced: u64::from(cost.is_none()),
+        ..Usage::NONE
     };
     if usage.total() == 0 {
         // Nothing but a sum: nearly all tokens are read.
         usage.input = tokens(total);
     }
+    (usage.total() > 0 || usage.cost > Cost::default()).then_some(usage)
+}
+
+/// Returns the usage of a request whose token counts were read from its record; `None` if nothing was used.
+pub(super) fn of_counts(counts: [u64; 4], price: Price) -> Option<Usage> {
+    let [input, output, cache_read, cache_write] =
+        counts.map(|count| if count <= MOST { count } else { 0 });
+    let cost = match price {
+        Price::Dollars(dollars) => Cost::from_dollars(dollars),
+        Price::InEntry | Price::Unsaid => None,
+    };
+    let usage = Usage {
+        requests: 1,
+        input,
+        output,
+        cache_read,
+        cache_write,
+        cost: cost.unwrap_or_default(),
+        unpriced: u64::from(cost.is_none()),
+        ..Usage::NONE
+    };
     (usage.total() > 0 || usage.cost > Cost::default()).then_some(usage)
 }
 

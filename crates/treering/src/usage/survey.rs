@@ -2,7 +2,7 @@
 //! users and results of tools are not read.
 
 use super::Purpose;
-use super::event::{EventHasher, EventSource, Identity, Key};
+use super::event::{EventHasher, EventName, EventSource, Identity};
 use super::names::{NO_NAME, Names};
 use super::read::{self, Usage};
 use crate::dialect::RequestMetadata;
@@ -17,7 +17,7 @@ use std::collections::HashMap;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Event {
     pub row: Row,
-    pub key: Key,
+    pub name: EventName,
     pub usage: Usage,
     pub purpose: Purpose,
     /// The number of the model's name; [`NO_NAME`] if nothing names it.
@@ -27,7 +27,7 @@ pub(super) struct Event {
 /// The usage that the body of a row records.
 #[derive(Debug, Default)]
 pub(super) struct RecordedUsage {
-    pub usage: Option<(Usage, Key, Purpose)>,
+    pub usage: Option<(Usage, EventName, Purpose)>,
     /// The model it names.
     pub model: Option<String>,
     /// The tools it calls, as often as it calls them.
@@ -39,18 +39,17 @@ pub(super) struct RecordedUsage {
 pub(super) struct UsageReader<'a> {
     view: &'a Snapshot,
     namer: &'a EventHasher,
-    family: &'a str,
     bodies: Bodies,
 }
 
 impl<'a> UsageReader<'a> {
-    pub(super) fn new(view: &'a Snapshot, namer: &'a EventHasher, family: &'a str) -> Self {
-        UsageReader { view, namer, family, bodies: Bodies::default() }
+    pub(super) fn new(view: &'a Snapshot, namer: &'a EventHasher) -> Self {
+        UsageReader { view, namer, bodies: Bodies::default() }
     }
 
     /// Creates a reader for rows that are far apart, which reads little more than what is asked for.
     pub(super) fn of_few(view: &'a Snapshot, namer: &'a EventHasher) -> Self {
-        UsageReader { view, namer, family: "", bodies: Bodies::few() }
+        UsageReader { view, namer, bodies: Bodies::few() }
     }
 
     /// Returns a row as something that may be copied.
@@ -58,11 +57,25 @@ impl<'a> UsageReader<'a> {
         let tree = self.view.tree();
         let node = tree.node(row);
         let is_derived = node.has(Node::DERIVED);
-        EventSource { id: tree.id_bytes(row), is_derived, time: node.time(), family: self.family }
+        EventSource { id: tree.id_bytes(row), is_derived, time: node.time() }
+    }
+
+    /// Returns the name of an event that a row tells of.
+    pub(super) fn name(&self, row: Row, identity: Identity<'_>, usage: &Usage) -> EventName {
+        self.namer.event(identity, usage, self.place(row))
     }
 
     /// Reads the usage of a row. Rows that cannot record any are not read.
     pub(super) fn read(&mut self, row: Row) -> Result<RecordedUsage> {
+        self.read_with(row, Tools::Named)
+    }
+
+    /// Reads the same without the tools, which takes less time where records need not be decoded.
+    pub(super) fn read_usage(&mut self, row: Row) -> Result<RecordedUsage> {
+        self.read_with(row, Tools::LeftOut)
+    }
+
+    fn read_with(&mut self, row: Row, tools: Tools) -> Result<RecordedUsage> {
         let node = self.view.tree().node(row);
         let place = self.place(row);
         let is_answer = node.role() == Some(Role::Assistant);
@@ -79,6 +92,18 @@ impl<'a> UsageReader<'a> {
                 None => return Ok(RecordedUsage::default()),
             },
         };
+        if let (Kind::Message, Tools::LeftOut, Some(counts)) = (kind, tools, &metadata.answer) {
+            let usage = read::of_counts(counts.tokens, metadata.price);
+            let usage = usage.map(|usage| with_metadata(usage, &metadata));
+            let identity = match &metadata.response {
+                Some(response) => Identity::Response(response),
+                None => Identity::Entry,
+            };
+            let named =
+                |usage: Usage| (usage, self.namer.event(identity, &usage, place), Purpose::Answer);
+            let model = counts.model.clone().map(|model| fast(model, &metadata));
+            return Ok(RecordedUsage { usage: usage.map(named), model, tools: Vec::new() });
+        }
         let Some(body) = self.bodies.whole(self.view, row)? else {
             return Ok(RecordedUsage::default());
         };
@@ -97,14 +122,31 @@ impl<'a> UsageReader<'a> {
     }
 }
 
+/// Whether the names of called tools are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Tools {
+    Named,
+    LeftOut,
+}
+
+/// Adds the facts about a request that only its record has.
+fn with_metadata(usage: Usage, metadata: &RequestMetadata) -> Usage {
+    Usage { cache_write_1h: metadata.hour_cache_write.min(usage.cache_write), ..usage }
+}
+
+/// Returns the name of a model in the mode of a request, because its price depends on that.
+fn fast(model: String, metadata: &RequestMetadata) -> String {
+    if metadata.is_fast { model + "-fast" } else { model }
+}
+
 /// Returns the usage of some rows of a session, each event once.
 pub(crate) fn of_rows(view: &Snapshot, rows: &[Row]) -> Result<Usage> {
     let namer = EventHasher::default();
-    let mut surveyor = UsageReader::new(view, &namer, "");
-    let mut events: HashMap<Key, Usage, foldhash::fast::RandomState> = HashMap::default();
+    let mut surveyor = UsageReader::new(view, &namer);
+    let mut events: HashMap<u128, Usage, foldhash::fast::RandomState> = HashMap::default();
     for &row in rows {
-        if let Some((usage, key, _)) = surveyor.read(row)?.usage {
-            let known = events.entry(key).or_insert(usage);
+        if let Some((usage, name, _)) = surveyor.read_usage(row)?.usage {
+            let known = events.entry(name.hash).or_insert(usage);
             *known = known.same_event(usage);
         }
     }
@@ -141,10 +183,12 @@ fn answer<'a>(entry: &'a [u8], metadata: &'a RequestMetadata) -> UnnamedUsage<'a
     };
     let usage = usage.filter(|_| !is_copy(copied));
     UnnamedUsage {
-        usage: usage.and_then(|usage| read::usage(usage, metadata.price)),
+        usage: usage
+            .and_then(|usage| read::usage(usage, metadata.price))
+            .map(|usage| with_metadata(usage, metadata)),
         identity,
         purpose: Purpose::Answer,
-        model: model(message, "model"),
+        model: model(message, "model").map(|model| fast(model, metadata)),
         tools: content.map(calls).unwrap_or_default(),
     }
 }
@@ -201,7 +245,7 @@ fn model(object: &[u8], key: &str) -> Option<String> {
 pub(super) fn of_entry(view: &Snapshot, id: &str) -> Result<Option<Usage>> {
     let row = view.tree().find_row(id)?;
     let namer = EventHasher::default();
-    let told = UsageReader::new(view, &namer, "").read(row)?;
+    let told = UsageReader::new(view, &namer).read(row)?;
     Ok(told.usage.map(|(usage, ..)| usage))
 }
 

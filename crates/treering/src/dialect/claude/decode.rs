@@ -1,7 +1,7 @@
 //! Records of Claude Code in treering's shape.
 
 use crate::dialect::agent::{AgentContext, PathRecords};
-use crate::dialect::{Decoded, Price, RequestMetadata};
+use crate::dialect::{AnswerCounts, Decoded, Price, RequestMetadata};
 use crate::entry::NewEntry;
 use crate::error::Result;
 use crate::json;
@@ -116,11 +116,21 @@ fn assistant(message: &[u8], millis: Option<i64>) -> Vec<u8> {
     ])
 }
 
+/// Returns a number of tokens.
+fn count(literal: Option<&[u8]>) -> u64 {
+    literal.and_then(crate::entry::number).map_or(0, |number| number as u64)
+}
+
+/// Returns the tokens: input, output, read from a cache, written to one.
+fn tokens(usage: &[u8]) -> [u64; 4] {
+    let keys =
+        ["input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"];
+    json::get_all(usage, keys).map(count)
+}
+
 /// Returns the tokens; the file does not state their cost.
 fn usage(usage: &[u8]) -> Vec<u8> {
-    let count = |key| json::get(usage, key).and_then(crate::entry::number).map_or(0, |n| n as u64);
-    let (input, output) = (count("input_tokens"), count("output_tokens"));
-    let (read, write) = (count("cache_read_input_tokens"), count("cache_creation_input_tokens"));
+    let [input, output, read, write] = tokens(usage);
     let total = input.saturating_add(output).saturating_add(read).saturating_add(write);
     format!(
         "{{\"input\":{input},\"output\":{output},\"cacheRead\":{read},\"cacheWrite\":{write},\"totalTokens\":{total},\"cost\":{{\"input\":0,\"output\":0,\"cacheRead\":0,\"cacheWrite\":0,\"total\":0}}}}"
@@ -131,12 +141,31 @@ fn usage(usage: &[u8]) -> Vec<u8> {
 /// Returns the response that a record is a part of: its message's id and, as gateways number
 /// messages as they like, the request's. Only old versions say what it cost.
 pub(super) fn request_metadata(record: &[u8]) -> RequestMetadata {
-    let [message, request, cost] = json::get_all(record, ["message", "requestId", "costUSD"]);
+    let keys = ["type", "message", "requestId", "costUSD", "treering"];
+    let [kind, message, request, cost, embedded] = json::get_all(record, keys);
     let named = |literal: &&[u8]| literal.starts_with(b"\"") && *literal != b"\"\"";
-    let id = message.and_then(|message| json::get(message, "id")).filter(named);
-    let response = id.map(|id| [id, request.filter(named).unwrap_or_default()].concat());
+    let [id, model, usage] = json::get_all(message.unwrap_or_default(), ["id", "model", "usage"]);
+    let response =
+        id.filter(named).map(|id| [id, request.filter(named).unwrap_or_default()].concat());
     let price = cost.and_then(crate::entry::number).map_or(Price::Unsaid, Price::Dollars);
-    RequestMetadata { response, price }
+    let usage = usage.filter(|usage| usage.starts_with(b"{")).unwrap_or_default();
+    let [creation, speed] = json::get_all(usage, ["cache_creation", "speed"]);
+    let hour = creation.and_then(|creation| json::get(creation, "ephemeral_1h_input_tokens"));
+    let is_answer = kind == Some(b"\"assistant\"")
+        && embedded.is_none()
+        && message.is_some_and(|message| message.starts_with(b"{"));
+    let model = || json::string(model?).filter(|model| !model.is_empty());
+    let answer = is_answer.then(|| AnswerCounts {
+        tokens: tokens(usage),
+        model: model().map(|model| format!("anthropic/{model}")),
+    });
+    RequestMetadata {
+        response,
+        price,
+        hour_cache_write: count(hour),
+        is_fast: speed == Some(b"\"fast\""),
+        answer,
+    }
 }
 
 /// Results of tools, one message each, then whatever else was said.

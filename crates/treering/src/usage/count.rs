@@ -1,0 +1,88 @@
+//! Counts the events of many sessions, each once.
+//!
+//! The same count as the [ledger](super::ledger)'s, from events that were read before. As all sessions are
+//! known, families do not depend on their order.
+
+use super::Purpose;
+use super::event::{EventHasher, EventSeed, Key, families};
+use super::events::SessionEvents;
+use super::ledger::earliest;
+use super::read::Usage;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+/// A session whose events are counted.
+#[derive(Debug, Clone, Copy)]
+pub struct UsageSource<'a> {
+    /// The id of the session.
+    pub id: &'a str,
+    /// The session it was forked from, as its header names it.
+    pub parent: Option<&'a str>,
+    /// Its events. Their names must have the seed that is counted with.
+    pub events: &'a SessionEvents,
+}
+
+/// An event that was counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CountedEvent<'a> {
+    /// The first session that has it, by its place among the sessions that were counted.
+    pub session: usize,
+    /// The earliest time that a record of it has, in Unix milliseconds.
+    pub time: Option<i64>,
+    /// The model, as `provider/model`; empty if nothing names it.
+    pub model: &'a str,
+    /// The purpose of the request.
+    pub purpose: Purpose,
+    /// The tokens and the cost of the request.
+    pub usage: Usage,
+}
+
+/// Counts the events of some sessions. An event that several sessions have belongs to the first of them, so
+/// that the sums over all sessions are the sum over all events.
+///
+/// ```
+/// use treering::usage::{EventSeed, UsageSource, count};
+/// use treering::{ForkOptions, NewEntry, Session};
+/// let session = Session::in_memory("/project");
+/// let answer = session.append(NewEntry::from_json(
+///     br#"{"type":"message","message":{"role":"assistant","content":[],"usage":{"output":5}}}"#,
+/// )?)?;
+/// let fork = session.fork(&answer, ForkOptions::default())?;
+///
+/// let seed = EventSeed::random();
+/// let events = [session.usage_events(seed)?, fork.usage_events(seed)?];
+/// let sources = events.each_ref().map(|events| UsageSource { id: "", parent: None, events });
+/// let counted = count(seed, &sources);
+/// assert_eq!((counted.len(), counted[0].session, counted[0].usage.output), (1, 0, 5));
+/// # Ok::<(), treering::Error>(())
+/// ```
+pub fn count<'a>(seed: EventSeed, sessions: &[UsageSource<'a>]) -> Vec<CountedEvent<'a>> {
+    let hasher = EventHasher::new(seed);
+    let families = families(sessions.iter().map(|session| (session.id, session.parent)));
+    let all = sessions.iter().map(|session| session.events.len()).sum();
+    let mut places: HashMap<Key, usize, foldhash::fast::RandomState> =
+        HashMap::with_capacity_and_hasher(all, foldhash::fast::RandomState::default());
+    let mut counted: Vec<CountedEvent<'a>> = Vec::with_capacity(all);
+    for (at, session) in sessions.iter().enumerate() {
+        let family = families.get(session.id).copied().unwrap_or(session.id);
+        for event in session.events.iter() {
+            let model = session.events.model(event);
+            match places.entry(hasher.key(event.name, family)) {
+                Entry::Vacant(place) => {
+                    place.insert(counted.len());
+                    let (time, purpose, usage) = (event.time, event.purpose, event.usage);
+                    counted.push(CountedEvent { session: at, time, model, purpose, usage });
+                }
+                Entry::Occupied(place) => {
+                    if let Some(known) = counted.get_mut(*place.get()) {
+                        known.usage = known.usage.same_event(event.usage);
+                        known.time = earliest(known.time, event.time);
+                        known.model = if known.model.is_empty() { model } else { known.model };
+                    }
+                }
+            }
+        }
+    }
+    counted
+}
