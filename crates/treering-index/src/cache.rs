@@ -1,14 +1,16 @@
 //! The cache of what is known about files: rebuilt at any time, never trusted.
 //!
-//! One file for all sessions, read and written as a whole; it holds what a list says and no more. An
-//! entry counts only while its file has the same size, time and identity, the cache only while its
+//! One file for all sessions, read and written as a whole; it holds what a list says and the usage events of
+//! each session, and no more. An entry counts only while its file has the same size, time and identity, the cache only while its
 //! checksum holds and it was written by this version. Anything else is as if there were none: a cache is
 //! never a reason to fail. Writers put a new file in place of the old one; of two at a time the later
 //! wins, and the other's work is done again some day.
 //!
 //! ```text
 //! "treering index FORMAT VERSION\n"
-//! (path, size, modified, device, inode, beside, body)*  strings and bodies with their length, u32, before them
+//! seed, 16 bytes                                        of the names of events
+//! (path, size, modified, device, inode, beside, body, events)*
+//!                                                       strings, bodies and events with their length, u32, before them
 //! checksum, u64                                         of everything before it; all numbers little-endian
 //! ```
 
@@ -19,11 +21,12 @@ use std::io::{self, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use treering::internal::fs::{self, NewFile};
+use treering::usage::{EventSeed, SessionEvents};
 
 pub(crate) use crate::record::Known;
 
 /// To be raised whenever a body means something else.
-const FORMAT: u32 = 4;
+const FORMAT: u32 = 5;
 
 /// A larger file is none of ours.
 const MAX_FILE: u64 = 1 << 30;
@@ -32,20 +35,36 @@ const MAX_FILE: u64 = 1 << 30;
 /// not worth remembering.
 const MAX_BODY: usize = 16 * 1024;
 
+/// Events that take more than this are read again every time they are asked for: about a hundred thousand
+/// requests in one session.
+const MAX_EVENTS: usize = 4 * 1024 * 1024;
+
+/// The first byte of events that are not known.
+const NO_EVENTS: &[u8] = &[0];
+
 #[derive(Debug)]
 struct Entry {
     stamp: Stamp,
     body: Range<usize>,
+    events: Range<usize>,
     /// Its file is known to be there.
     present: bool,
 }
 
 /// The cached facts, and whether they have changed.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Cache {
     bytes: Vec<u8>,
     entries: HashMap<PathBuf, Entry>,
+    seed: EventSeed,
     changed: bool,
+}
+
+impl Default for Cache {
+    fn default() -> Self {
+        let (bytes, entries) = (Vec::new(), HashMap::new());
+        Cache { bytes, entries, seed: EventSeed::random(), changed: false }
+    }
 }
 
 impl Cache {
@@ -61,7 +80,9 @@ impl Cache {
             return None;
         }
         let heading = heading();
-        let mut reader = Reader::new(content.strip_prefix(heading.as_bytes())?);
+        let content_start = content.strip_prefix(heading.as_bytes())?;
+        let (seed, rest) = content_start.split_first_chunk::<16>()?;
+        let (seed, mut reader) = (EventSeed::from_bytes(*seed), Reader::new(rest));
         let mut entries = HashMap::new();
         while !reader.is_empty() {
             let path = path_from(reader.bytes()?)?;
@@ -72,12 +93,15 @@ impl Cache {
                 inode: reader.u64()?,
                 beside: reader.u64()?,
             };
-            let body = reader.bytes()?;
-            let end = content.len() - reader.left();
-            let body = end - body.len()..end;
-            entries.insert(path, Entry { stamp, body, present: false });
+            let mut range = || {
+                let length = reader.bytes()?.len();
+                let end = content.len() - reader.left();
+                Some(end - length..end)
+            };
+            let (body, events) = (range()?, range()?);
+            entries.insert(path, Entry { stamp, body, events, present: false });
         }
-        Some(Cache { bytes, entries, changed: false })
+        Some(Cache { bytes, entries, seed, changed: false })
     }
 
     /// Returns the cached facts about a file, if it is unchanged.
@@ -90,15 +114,43 @@ impl Cache {
         Known::read(self.bytes.get(entry.body.clone())?, path)
     }
 
-    pub(crate) fn put(&mut self, path: &Path, stamp: Stamp, known: &Known) {
+    /// Returns the seed of the names of events.
+    pub(crate) fn seed(&self) -> EventSeed {
+        self.seed
+    }
+
+    /// Returns the cached usage events of a file that is [known](Self::get) to be unchanged.
+    pub(crate) fn events(&self, path: &Path) -> Option<SessionEvents> {
+        let entry = self.entries.get(path)?;
+        let (1, events) = self.bytes.get(entry.events.clone())?.split_first()? else { return None };
+        SessionEvents::read(events)
+    }
+
+    /// Keeps what is known about a file. Its events may be unknown.
+    pub(crate) fn put(
+        &mut self,
+        path: &Path,
+        stamp: Stamp,
+        known: &Known,
+        events: Option<&SessionEvents>,
+    ) {
         let start = self.bytes.len();
         known.write(&mut self.bytes);
         if self.bytes.len() - start > MAX_BODY || path_bytes(path).is_none() {
             self.bytes.truncate(start);
             return;
         }
-        let body = start..self.bytes.len();
-        self.entries.insert(path.to_owned(), Entry { stamp, body, present: true });
+        let end = self.bytes.len();
+        if let Some(events) = events {
+            self.bytes.push(1);
+            events.write(&mut self.bytes);
+        }
+        if events.is_none() || self.bytes.len() - end > MAX_EVENTS {
+            self.bytes.truncate(end);
+            self.bytes.extend_from_slice(NO_EVENTS);
+        }
+        let (body, events) = (start..end, end..self.bytes.len());
+        self.entries.insert(path.to_owned(), Entry { stamp, body, events, present: true });
         self.changed = true;
     }
 
@@ -116,8 +168,10 @@ impl Cache {
     fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(self.bytes.len() + 1024);
         out.extend_from_slice(heading().as_bytes());
+        out.extend_from_slice(&self.seed.to_bytes());
         for (path, entry) in &self.entries {
             let Some(body) = self.bytes.get(entry.body.clone()) else { continue };
+            let Some(events) = self.bytes.get(entry.events.clone()) else { continue };
             let Some(path) = path_bytes(path) else { continue };
             put_bytes(&mut out, path);
             let Stamp { size, modified, device, inode, beside } = entry.stamp;
@@ -125,6 +179,7 @@ impl Cache {
                 put_u64(&mut out, number);
             }
             put_bytes(&mut out, body);
+            put_bytes(&mut out, events);
         }
         let sum = checksum(&out);
         put_u64(&mut out, sum);
@@ -172,8 +227,8 @@ mod tests {
 
     fn filled() -> Cache {
         let mut cache = Cache::default();
-        cache.put(Path::new("/a"), stamp(1), &none("first"));
-        cache.put(Path::new("/b"), stamp(2), &none("second"));
+        cache.put(Path::new("/a"), stamp(1), &none("first"), None);
+        cache.put(Path::new("/b"), stamp(2), &none("second"), None);
         cache
     }
 
@@ -200,16 +255,27 @@ mod tests {
     #[test]
     fn what_was_put_last_counts() {
         let mut cache = Cache::parse(filled().to_bytes()).unwrap();
-        cache.put(Path::new("/a"), stamp(3), &none("third"));
+        cache.put(Path::new("/a"), stamp(3), &none("third"), None);
         let mut cache = Cache::parse(cache.to_bytes()).unwrap();
         assert_eq!(cache.get(Path::new("/a"), stamp(3)), Some(none("third")));
         assert_eq!(cache.get(Path::new("/b"), stamp(2)), Some(none("second")));
     }
 
     #[test]
+    fn events_are_kept_under_the_same_seed() {
+        let mut cache = filled();
+        let events = SessionEvents::default();
+        cache.put(Path::new("/a"), stamp(1), &none("first"), Some(&events));
+        let again = Cache::parse(cache.to_bytes()).unwrap();
+        assert_eq!((again.seed(), again.events(Path::new("/a"))), (cache.seed(), Some(events)));
+        assert_eq!(again.events(Path::new("/b")), None);
+        assert_ne!(Cache::default().seed(), cache.seed());
+    }
+
+    #[test]
     fn what_is_too_long_is_not_kept() {
         let mut cache = Cache::default();
-        cache.put(Path::new("/a"), stamp(1), &none(&"x".repeat(MAX_BODY)));
+        cache.put(Path::new("/a"), stamp(1), &none(&"x".repeat(MAX_BODY)), None);
         assert!(cache.entries.is_empty() && cache.bytes.is_empty() && !cache.changed);
     }
 
@@ -240,13 +306,14 @@ mod tests {
         #[test]
         fn no_bytes_are_a_reason_to_fail(tail in prop::collection::vec(any::<u8>(), 0..200)) {
             let mut bytes = heading().into_bytes();
+            bytes.extend([0; 16]);
             bytes.extend(&tail);
             let sum = checksum(&bytes);
             put_u64(&mut bytes, sum);
             if let Some(mut cache) = Cache::parse(bytes) {
                 let paths: Vec<_> = cache.entries.iter().map(|(path, e)| (path.clone(), e.stamp)).collect();
                 for (path, stamp) in paths {
-                    let _ = cache.get(&path, stamp);
+                    let _ = (cache.get(&path, stamp), cache.events(&path));
                 }
             }
         }

@@ -37,5 +37,5 @@ pub use files::Stamp;
 pub use local_store::LocalStore;
 pub use places::{Place, Places};
 pub use project::Project;
-pub use scan::{Contents, SessionIndex, Skipped, Step};
+pub use scan::{Contents, SessionIndex, Skipped, Step, UsageContents};
 pub use watch::{Event, FileChange, Watch};

@@ -9,8 +9,9 @@ use crate::places::Places;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
-use treering::Error;
 use treering::catalog::{Progress, SessionInfo};
+use treering::usage::{EventSeed, SessionEvents};
+use treering::{Error, Session};
 
 /// Most bytes kept of a first message or a name: more than any list shows.
 const TEXT: usize = 1024;
@@ -62,6 +63,17 @@ pub struct Contents {
     pub skipped: Vec<Skipped>,
     /// Number of files that were read because they were not cached.
     pub read: usize,
+}
+
+/// The contents of an index with the usage events of its sessions.
+#[derive(Debug, Clone)]
+pub struct UsageContents {
+    /// The sessions, and the files that were left out.
+    pub contents: Contents,
+    /// The events of each session, by its file.
+    pub events: HashMap<PathBuf, SessionEvents>,
+    /// The seed of the names of the events.
+    pub seed: EventSeed,
 }
 
 impl SessionIndex {
@@ -124,17 +136,42 @@ impl SessionIndex {
 
     /// Finds all sessions. `step` is called for each file as soon as it is known what it is.
     pub fn read(&self, step: impl FnMut(Step<'_>)) -> Contents {
+        self.read_files(step, None).contents
+    }
+
+    /// Finds all sessions and their usage events. `step` is called for each file as soon as it is known
+    /// what it is.
+    pub fn read_usage(&self, step: impl FnMut(Step<'_>)) -> UsageContents {
+        self.read_files(step, Some(HashMap::new()))
+    }
+
+    fn read_files(
+        &self,
+        step: impl FnMut(Step<'_>),
+        events: Option<HashMap<PathBuf, SessionEvents>>,
+    ) -> UsageContents {
         let files = Files::of(self.places.iter());
         let mut cache = self.cache.as_deref().map(Cache::load).unwrap_or_default();
-        let mut reading = Reading::new(files.found.len(), step);
+        let seed = cache.seed();
+        let mut reading = Reading::new(files.found.len(), step, events);
         for (path, error) in files.unreadable {
             reading.skip(path, error.to_string(), false);
         }
         let mut unknown = Vec::new();
         for Found { path, stamp } in files.found {
-            match cache.get(&path, stamp) {
-                Some(known) => reading.take(path, known),
-                None => unknown.push((path, stamp)),
+            let Some(known) = cache.get(&path, stamp) else {
+                unknown.push((path, stamp));
+                continue;
+            };
+            match (&known, &mut reading.events) {
+                (Known::Session(_), Some(events)) => match cache.events(&path) {
+                    Some(found) => {
+                        events.insert(path.clone(), found);
+                        reading.take(path, known);
+                    }
+                    None => unknown.push((path, stamp)),
+                },
+                _ => reading.take(path, known),
             }
         }
         reading.contents.read = unknown.len();
@@ -142,7 +179,8 @@ impl SessionIndex {
         if let Some(file) = &self.cache {
             cache.save(file);
         }
-        reading.done()
+        let (contents, events) = reading.done();
+        UsageContents { contents, events: events.unwrap_or_default(), seed }
     }
 }
 
@@ -151,11 +189,14 @@ struct Reading<F> {
     contents: Contents,
     progress: Progress,
     step: F,
+    /// The events of the sessions, if they are asked for.
+    events: Option<HashMap<PathBuf, SessionEvents>>,
 }
 
 impl<F: FnMut(Step<'_>)> Reading<F> {
-    fn new(total: usize, step: F) -> Self {
-        Reading { contents: Contents::default(), progress: Progress { done: 0, total }, step }
+    fn new(total: usize, step: F, events: Option<HashMap<PathBuf, SessionEvents>>) -> Self {
+        let progress = Progress { done: 0, total };
+        Reading { contents: Contents::default(), progress, step, events }
     }
 
     fn take(&mut self, path: PathBuf, known: Known) {
@@ -189,26 +230,47 @@ impl<F: FnMut(Step<'_>)> Reading<F> {
         let stamps: HashMap<&Path, Stamp> =
             unknown.iter().map(|(path, stamp)| (&**path, *stamp)).collect();
         let files: Vec<PathBuf> = unknown.iter().map(|(path, _)| path.clone()).collect();
-        treering::catalog::infos(&files, |path, result, _| {
-            let known = match result {
-                Ok(info) => Known::Session(Box::new(shortened(info))),
-                Err(Error::NotASession { reason, .. }) => Known::NoSession(reason),
+        let seed = cache.seed();
+        treering::catalog::infos_with_usage(&files, seed, |path, result, _| {
+            let (known, events) = match result {
+                Ok((info, events)) => {
+                    let events = self.whole_events(&info, events, seed);
+                    (Known::Session(Box::new(shortened(info))), events)
+                }
+                Err(Error::NotASession { reason, .. }) => (Known::NoSession(reason), None),
                 // It may be readable next time.
                 Err(error) => return self.skip_file(path.to_owned(), error.to_string(), false),
             };
             let is_settled = |stamp: &&Stamp| !(now - TICK..now + AHEAD).contains(&stamp.modified);
             if let Some(stamp) = stamps.get(path).filter(is_settled) {
-                cache.put(path, *stamp, &known);
+                cache.put(path, *stamp, &known, events.as_ref());
+            }
+            if let (Some(all), Some(events)) = (&mut self.events, events) {
+                all.insert(path.to_owned(), events);
             }
             self.take(path.to_owned(), known);
         });
     }
 
-    fn done(mut self) -> Contents {
+    /// Returns the events of a session. Those of a large archive are only read if they are asked for.
+    fn whole_events(
+        &self,
+        info: &SessionInfo,
+        events: SessionEvents,
+        seed: EventSeed,
+    ) -> Option<SessionEvents> {
+        match (info.is_partial, &self.events) {
+            (false, _) => Some(events),
+            (true, None) => None,
+            (true, Some(_)) => Session::open(&info.path).ok()?.usage_events(seed).ok(),
+        }
+    }
+
+    fn done(mut self) -> (Contents, Option<HashMap<PathBuf, SessionEvents>>) {
         let sessions = &mut self.contents.sessions;
         sessions.sort_by(|a, b| b.modified.cmp(&a.modified).then_with(|| b.path.cmp(&a.path)));
         self.contents.skipped.sort_by(|a, b| a.path.cmp(&b.path));
-        self.contents
+        (self.contents, self.events)
     }
 }
 
