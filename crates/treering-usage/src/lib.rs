@@ -1,0 +1,34 @@
+//! Reports of what agents used: tokens and money by day, project, agent, model and session.
+//!
+//! [`UsageEvents`] takes the usage events of many sessions, counts each once, and gives those without a cost
+//! in their file the cost that [`Prices`] compute. A [`Report`] groups them, and [`Block`]s are the five-hour
+//! windows that subscriptions are limited by. Every command, page and server that shows usage over several
+//! sessions gets its numbers here.
+//!
+//! The crate reads no files, no environment and no clock.
+//!
+//! ```
+//! use treering::Session;
+//! use treering::usage::EventSeed;
+//! use treering_usage::{GroupBy, Prices, UsageEvents, UsageSession, Zone};
+//! let session = Session::in_memory("/project");
+//! let seed = EventSeed::random();
+//! let (info, events) = (session.info()?, session.usage_events(seed)?);
+//! let sessions = [UsageSession { info: &info, events: &events }];
+//! let counted = UsageEvents::count(seed, &sessions, &Prices::published());
+//! let report = counted.report(GroupBy::Day, &Zone::utc());
+//! assert!(report.rows.is_empty());
+//! # Ok::<(), treering::Error>(())
+//! ```
+
+mod blocks;
+mod count;
+mod prices;
+mod report;
+mod zone;
+
+pub use blocks::{BLOCK, Block, Pace};
+pub use count::{PricedEvent, UnknownModel, UsageEvents, UsageSession};
+pub use prices::{ModelPrice, PriceError, Prices};
+pub use report::{GroupBy, Report, Row};
+pub use zone::{UnknownZone, Zone};
