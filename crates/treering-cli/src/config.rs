@@ -15,6 +15,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use treering::Dialect;
 use treering_agent::{CompactionConfig, ConfigError, SummarizerConfig};
+use treering_usage::ModelPrice;
 
 /// The largest settings file that is read.
 const MAX_SIZE: u64 = 1024 * 1024;
@@ -31,6 +32,8 @@ pub(crate) struct Config {
     pub(crate) store: StoreConfig,
     /// The command of each agent that goes on with a session.
     pub(crate) resume: ResumeCommands,
+    /// The user's prices, by model.
+    pub(crate) prices: BTreeMap<String, ModelPrice>,
 }
 
 /// Commands of agents, in place of the known ones.
@@ -268,6 +271,9 @@ impl Config {
         lines.push(format!("compaction.enabled = {}", compaction.enabled));
         lines.push(format!("compaction.reserve_tokens = {}", compaction.reserve_tokens));
         lines.push(format!("compaction.keep_recent_tokens = {}", compaction.keep_recent_tokens));
+        for (model, ModelPrice { input, output, .. }) in &self.prices {
+            lines.push(format!("prices.{model:?} = {{ input = {input}, output = {output}, … }}"));
+        }
         lines
     }
 
@@ -325,6 +331,7 @@ mod tests {
         let all: Config = ConfigError::parse(&text).unwrap();
         assert_eq!(all.summarizer.model.as_deref(), Some("qwen3:14b"));
         assert_eq!(all.places.also.len(), 1);
+        assert_eq!(all.prices["my-model"].cache_read, Some(0.3));
     }
 
     #[test]

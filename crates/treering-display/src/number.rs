@@ -27,20 +27,26 @@ pub fn short_number(number: f64) -> String {
     tokens(number.round() as u64)
 }
 
-/// Returns the cost of requests: `$1.23`; `?` if it is unknown; `$1.23+?` if a part of it is unknown.
+/// Returns the cost of requests: `$1.23`; `~$1.23` if a part of it was computed with a list of prices; `?` if
+/// it is unknown; `$1.23+?` if a part of it is unknown.
 pub fn cost(usage: &Usage) -> String {
-    let dollars = usage.cost.dollars();
-    let known = match dollars {
-        _ if dollars > 0.0 && dollars < 0.000_05 => "<$0.0001".to_owned(),
-        0.0..0.01 if dollars > 0.0 => format!("${dollars:.4}"),
-        0.0..1e9 => format!("${dollars:.2}"),
-        _ => format!("${dollars:.2e}"),
-    };
-    match (usage.requests, usage.unpriced) {
+    let mark = if usage.computed_requests > 0 { "~" } else { "" };
+    let known = format!("{mark}{}", dollars(usage.total_cost().dollars()));
+    match (usage.requests, usage.unknown()) {
         (0, _) => String::new(),
         (_, 0) => known,
-        (all, unpriced) if all == unpriced => "?".to_owned(),
+        (all, unknown) if all == unknown => "?".to_owned(),
         _ => format!("{known}+?"),
+    }
+}
+
+/// Returns an amount of dollars: `$1.23`, `$0.0042`.
+pub fn dollars(amount: f64) -> String {
+    match amount {
+        _ if amount > 0.0 && amount < 0.000_05 => "<$0.0001".to_owned(),
+        0.0..0.01 if amount > 0.0 => format!("${amount:.4}"),
+        0.0..1e9 => format!("${amount:.2}"),
+        _ => format!("${amount:.2e}"),
     }
 }
 
@@ -142,5 +148,21 @@ mod tests {
         assert_eq!(of(2, 1, 1.0), "$1.00+?");
         assert_eq!(of(2, 2, 0.0), "?");
         assert_eq!(of(1, 0, 1e20), "$1.00e20");
+    }
+
+    #[test]
+    fn computed_costs_are_marked() {
+        let cost_of = |requests, unpriced, computed: Option<f64>| {
+            let usage = Usage::default().requests(requests).unpriced(unpriced);
+            let computed = computed.and_then(treering::usage::Cost::from_dollars);
+            super::cost(&usage.priced(computed))
+        };
+        assert_eq!(cost_of(2, 2, Some(1.5)), "~$1.50");
+        assert_eq!(cost_of(2, 1, Some(0.0)), "~$0.00");
+        assert_eq!(cost_of(2, 0, Some(1.5)), "$0.00");
+        assert_eq!(cost_of(2, 2, None), "?");
+        let (known, unknown) = (Usage::default().requests(1), Usage::of_request());
+        let computed = unknown.priced(treering::usage::Cost::from_dollars(2.0));
+        assert_eq!(super::cost(&(known + unknown + computed)), "~$2.00+?");
     }
 }

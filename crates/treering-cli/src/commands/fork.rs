@@ -92,7 +92,7 @@ fn directory(args: &Args, session: &Session) -> Option<PathBuf> {
 }
 
 /// Returns the directory as a header names it.
-pub(super) fn absolute(path: &Path) -> Result<PathBuf, Failure> {
+pub(crate) fn absolute(path: &Path) -> Result<PathBuf, Failure> {
     std::path::absolute(path)
         .map_err(|error| Failure::message(format!("{}: {error}", path.display())))
 }

@@ -41,8 +41,10 @@ mod sync;
 mod tail;
 mod token;
 mod tree;
+mod usage;
 mod watch;
 
+pub(crate) use fork::absolute;
 pub(crate) use open::go_on;
 
 use crate::error::Failure;
@@ -80,6 +82,7 @@ pub(crate) enum Command {
     EditContext(edit_context::Args),
     Compact(compact::Args),
     Ls(ls::Args),
+    Usage(usage::Args),
     Search(search::Args),
     Tail(tail::Args),
     Watch(watch::Args),
@@ -149,6 +152,7 @@ impl Command {
             Command::EditContext(args) => edit_context::run(args, out),
             Command::Compact(args) => compact::run(args, out),
             Command::Ls(args) => ls::run(args, store, out),
+            Command::Usage(args) => usage::run(args, store, out),
             Command::Search(args) => search::run(args, store, out),
             Command::Tail(args) => tail::run(args, out),
             Command::Watch(args) => watch::run(args, store, out),
@@ -195,6 +199,7 @@ impl Command {
             | Command::Stats(_)
             | Command::Diff(_)
             | Command::Ls(_)
+            | Command::Usage(_)
             | Command::Help(_) => (true, false, signals::HandledByCommand::Interrupt),
             Command::Tail(_) | Command::Watch(_) => {
                 (false, false, signals::HandledByCommand::Interrupt)
@@ -288,6 +293,7 @@ impl Command {
             Command::Move(args) => vec![Argument::File(&mut args.file)],
             Command::Push(args) => args.sessions.iter_mut().map(Argument::LocalFile).collect(),
             Command::Ls(_)
+            | Command::Usage(_)
             | Command::Search(_)
             | Command::Watch(_)
             | Command::Pull(_)

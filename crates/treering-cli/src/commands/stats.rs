@@ -4,12 +4,14 @@ use super::warn_of_findings;
 use crate::amounts::{cost, json_usage, tokens};
 use crate::error::Failure;
 use crate::output::{self, Output, Style, json_string, json_string_or_null};
+use crate::prices;
 use crate::session_arg::SessionArg;
 use crate::text::{columns, count, excerpt, fit, fit_end, pad, safe_line, time};
 use crate::typed::TypedEntry;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use treering::compaction::ContextTokens;
 use treering::usage::{Added, Ledger, Purpose, Stats, Usage};
 use treering::{EntryId, Session};
@@ -17,7 +19,8 @@ use treering::{EntryId, Session};
 /// Show what sessions hold and what they used: messages, tokens, cost, models, tools
 ///
 /// Every request to a model is counted once, also if several records, branches or files tell of it.
-/// `?` stands for a cost that the file does not say.
+/// `~` stands for a cost that was computed with a list of prices because the file does not state it, `?` for
+/// one that is unknown: see `treering usage --help`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The session files
@@ -63,7 +66,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
         let hint = "give one file, or leave --branch out";
         return Err(Failure::with_hint("--branch applies to a single session", hint));
     }
-    let (report, failed) = Report::of_many(&args.files);
+    let (report, failed) = Report::of_many(&args.files)?;
     match args.json {
         true => write_json(&report, out)?,
         false => report.write(out)?,
@@ -84,7 +87,7 @@ struct Report {
 
 impl Report {
     fn of_one(session: &Session, file: &Path, branch: Option<&EntryId>) -> Result<Self, Failure> {
-        let mut ledger = Ledger::default();
+        let mut ledger = Ledger::default().with_prices(Arc::new(prices::in_force()?));
         let added = match branch {
             Some(leaf) => ledger.add_branch(session, leaf)?,
             None => ledger.add(session)?,
@@ -99,8 +102,9 @@ impl Report {
     }
 
     /// Returns as many as can be read, and why the others cannot.
-    fn of_many(files: &[SessionArg]) -> (Self, Vec<treering::Error>) {
-        let (mut ledger, mut sessions, mut failed) = (Ledger::default(), Vec::new(), Vec::new());
+    fn of_many(files: &[SessionArg]) -> Result<(Self, Vec<treering::Error>), Failure> {
+        let mut ledger = Ledger::default().with_prices(Arc::new(prices::in_force()?));
+        let (mut sessions, mut failed) = (Vec::new(), Vec::new());
         for file in files {
             let counted = file
                 .open()
@@ -111,7 +115,7 @@ impl Report {
             }
         }
         let (stats, shared) = (ledger.stats(), ledger.shared());
-        (Report { sessions, stats, shared, context: None }, failed)
+        Ok((Report { sessions, stats, shared, context: None }, failed))
     }
 }
 
@@ -205,7 +209,7 @@ impl Report {
             (name, *usage)
         };
         let mut models: Vec<_> = stats.by_model.iter().map(model).collect();
-        models.sort_by_key(|(_, usage)| std::cmp::Reverse((usage.cost, usage.total())));
+        models.sort_by_key(|(_, usage)| std::cmp::Reverse((usage.total_cost(), usage.total())));
         let mut groups = vec![("FOR", purposes), ("WHERE", places.collect()), ("MODEL", models)];
         if self.sessions.len() != 1 {
             let session = |counted: &Counted| (counted.title(), counted.added.usage);
@@ -258,9 +262,9 @@ impl Report {
     }
 
     fn write_unknown(&self, out: &mut Output) -> Result<(), Failure> {
-        let Usage { requests, unpriced, .. } = self.stats.usage;
-        if unpriced > 0 {
-            let note = format!("cost unknown for {unpriced} of {requests} requests");
+        let (requests, unknown) = (self.stats.usage.requests, self.stats.usage.unknown());
+        if unknown > 0 {
+            let note = format!("cost unknown for {unknown} of {requests} requests");
             let note = out.paint(Style::Dim, &note);
             writeln!(out, "\n{note}")?;
         }

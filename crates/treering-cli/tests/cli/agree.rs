@@ -34,7 +34,9 @@ impl Said {
 
     fn by_stats(stats: &Value) -> Self {
         let (counts, usage) = ([&stats["branches"], &stats["compactions"]], &stats["usage"]);
-        Said::new(counts, usage["totalTokens"].as_u64().unwrap(), &usage["cost"])
+        // Lists and pages show the cost that the file states, and no computed one.
+        let cost = if usage["costComputed"] == true { &Value::Null } else { &usage["cost"] };
+        Said::new(counts, usage["totalTokens"].as_u64().unwrap(), cost)
     }
 
     fn by_page(index: &Value) -> Self {
@@ -49,6 +51,28 @@ fn index(page: &str) -> Value {
     let start = "<script type=\"application/json\" id=index>";
     let (_, rest) = page.split_once(start).expect("an index");
     serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap()
+}
+
+/// Compares the usage of all sessions below a directory with what `stats` counts in the same files.
+fn compare_usage(place: &Place, dir: &str, paths: &[&str]) {
+    let stats: Value =
+        serde_json::from_str(&place.run(&[&["stats", "--json"], paths].concat()).stdout).unwrap();
+    for by in ["daily", "weekly", "monthly", "project", "agent", "model", "session", "blocks"] {
+        let ran = place.run(&["usage", by, "--json", "--no-cache", "--dir", dir]);
+        let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+        assert_eq!(report["total"]["usage"], stats["usage"], "usage and stats: {dir}");
+        for key in ["requests", "input", "output", "cacheRead", "cacheWrite", "totalTokens"] {
+            let rows = report["rows"].as_array().unwrap();
+            let sum: u64 = rows.iter().map(|row| row["usage"][key].as_u64().unwrap()).sum();
+            assert_eq!(sum, stats["usage"][key].as_u64().unwrap(), "{by}, {key}: {dir}");
+        }
+        if by == "model" {
+            for row in report["rows"].as_array().unwrap() {
+                let model = row["name"].as_str().unwrap();
+                assert_eq!(row["usage"], stats["byModel"][model], "{model}: {dir}");
+            }
+        }
+    }
 }
 
 /// Compares what is said about every session below a directory, and returns that.
@@ -76,6 +100,11 @@ fn compare(place: &Place, dir: &Path) -> Vec<(PathBuf, Said)> {
         let counts = (open.branch_count as u64, open.compaction_count as u64);
         assert_eq!(counts, (said.branches, said.compactions), "the open session: {path}");
         all.push((path.into(), said));
+    }
+    let paths: Vec<&str> =
+        all.iter().map(|(path, _): &(PathBuf, Said)| path.to_str().unwrap()).collect();
+    if paths.len() > 1 {
+        compare_usage(place, dir, &paths);
     }
     all
 }

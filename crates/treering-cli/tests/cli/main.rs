@@ -43,6 +43,7 @@ mod support;
 mod sync;
 mod tree;
 mod usage;
+mod usage_reports;
 
 /// A file of tests that is not declared here would never run.
 #[test]

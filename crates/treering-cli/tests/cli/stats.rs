@@ -65,7 +65,7 @@ fn as_json_it_is_one_object() {
     let place = Place::with(&lines());
     let stats = &place.run(&["stats", "s.jsonl", "--json"]).json()[0];
     let usage = json!({"requests": 4, "input": 5105, "output": 35, "cacheRead": 3000, "cacheWrite": 0,
-                       "totalTokens": 8140, "cost": 1.75, "unpriced": 1});
+                       "totalTokens": 8140, "cost": 1.75, "costComputed": false, "unpriced": 1});
     assert_eq!(stats["usage"], usage);
     assert_eq!((&stats["entries"], &stats["branches"]), (&json!(5), &json!(2)));
     assert_eq!(stats["messages"], json!({"assistant": 3, "user": 1}));

@@ -7,6 +7,7 @@ use crate::clock;
 use crate::config::{Config, TimeStyle};
 use crate::error::Failure;
 use crate::output::{self, Output, json_string, json_string_or_null};
+use crate::project_filter::ProjectFilter;
 use crate::sessions;
 use crate::stores::{self, StoreChoice};
 use crate::text::{count, safe_line};
@@ -18,7 +19,7 @@ use table::{Shown, When};
 use treering::Dialect;
 use treering::catalog::SessionInfo;
 use treering::store::{ListQuery, Store};
-use treering_index::{Contents, Places, Project, SessionIndex, Skipped};
+use treering_index::{Contents, Places, SessionIndex, Skipped};
 use treering_search::Since;
 
 /// List sessions: those of this project, wherever agents keep them
@@ -106,7 +107,7 @@ pub(crate) fn run(args: &Args, store: &StoreChoice, out: &mut Output) -> Result<
             Some(dir) => Shown::Directory(dir),
             None => Shown::SessionIndex {
                 ids: treering_index::short_ids(&contents.sessions),
-                project: project.as_ref().and_then(Wanted::root),
+                project: project.as_ref().and_then(ProjectFilter::root),
                 home: places.home(),
                 findings: args.findings,
             },
@@ -146,45 +147,14 @@ fn index(args: &Args, places: Places) -> SessionIndex {
     }
 }
 
-/// The sessions that are asked for.
-#[derive(Debug)]
-enum Wanted {
-    Project(Project),
-    /// Of projects that are called so.
-    Called(String),
-}
-
-impl Wanted {
-    fn has(&self, cwd: &str) -> bool {
-        match self {
-            Wanted::Project(project) => project.has(cwd),
-            Wanted::Called(name) => {
-                let last = Path::new(cwd).file_name().unwrap_or_default().to_string_lossy();
-                last.to_lowercase() == *name
-            }
+fn project(args: &Args, places: &Places) -> Result<Option<ProjectFilter>, Failure> {
+    match &args.project {
+        Some(dir) => ProjectFilter::named(dir).map(Some),
+        None => {
+            let everything = args.all || args.directory.is_some();
+            Ok((!everything).then(|| ProjectFilter::Project(sessions::project(places))))
         }
     }
-
-    fn root(&self) -> Option<&Path> {
-        match self {
-            Wanted::Project(project) => Some(project.root()),
-            Wanted::Called(_) => None,
-        }
-    }
-}
-
-fn project(args: &Args, places: &Places) -> Result<Option<Wanted>, Failure> {
-    let Some(dir) = &args.project else {
-        let everything = args.all || args.directory.is_some();
-        return Ok((!everything).then(|| Wanted::Project(sessions::project(places))));
-    };
-    // One that is gone may still have sessions.
-    let is_name = dir.components().count() == 1 && !dir.is_dir();
-    if is_name && let Some(name) = dir.to_str() {
-        return Ok(Some(Wanted::Called(name.to_lowercase())));
-    }
-    let dir = dir.canonicalize().unwrap_or(super::fork::absolute(dir)?);
-    Ok(Some(Wanted::Project(Project::new(dir))))
 }
 
 /// Returns the sessions of a directory that was named.
@@ -256,14 +226,14 @@ fn write_json(session: &SessionInfo, out: &mut Output) -> Result<(), Failure> {
 }
 
 /// Says why the list is empty and what to try.
-fn say_nothing_found(args: &Args, places: &Places, project: Option<&Wanted>, found: usize) {
+fn say_nothing_found(args: &Args, places: &Places, project: Option<&ProjectFilter>, found: usize) {
     let show = |path: &Path| safe_line(&path.to_string_lossy());
     if let Some(dir) = &args.directory {
         return output::complain("note", &format!("no sessions in {}", show(dir)));
     }
     let of = match project {
-        Some(Wanted::Project(project)) => format!(" of {}", show(project.root())),
-        Some(Wanted::Called(name)) => format!(" of a project called {}", safe_line(name)),
+        Some(ProjectFilter::Project(project)) => format!(" of {}", show(project.root())),
+        Some(ProjectFilter::Called(name)) => format!(" of a project called {}", safe_line(name)),
         None => String::new(),
     };
     if found > 0 {
@@ -292,7 +262,7 @@ const MAX_SKIPPED: usize = 5;
 
 /// Reports what was left out. Where agents keep their sessions, other files are normal,
 /// and a number is enough.
-fn warn_of_skipped(skipped: &[Skipped], is_directory: bool) {
+pub(super) fn warn_of_skipped(skipped: &[Skipped], is_directory: bool) {
     let (none, unreadable): (Vec<&Skipped>, Vec<&Skipped>) =
         skipped.iter().partition(|skipped| skipped.is_no_session && !is_directory);
     for skipped in unreadable.iter().take(MAX_SKIPPED) {

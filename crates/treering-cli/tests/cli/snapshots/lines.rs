@@ -140,6 +140,19 @@ ls . --sort name
 ls . --named
 ls . --agent codex
 
+[usage]
+demo --dir sample
+usage --dir sample --timezone UTC
+usage monthly --dir sample --timezone UTC --models
+usage model --dir sample --csv
+usage session --dir sample --json --since 2026-01-05 --until 2026-01-05 --timezone UTC
+usage blocks --dir sample --timezone UTC
+usage --dir sample --timezone UTC --statusline
+usage --dir sample --since 2026-01-06 --timezone UTC
+usage --dir elsewhere
+usage --timezone nowhere
+usage --since never
+
 [search]
 search nothing -d .
 search nothing -d . --json

@@ -1,0 +1,251 @@
+//! `treering usage`
+
+mod programs;
+mod statusline;
+mod table;
+
+use super::ls::warn_of_skipped;
+use crate::clock;
+use crate::error::Failure;
+use crate::output::{self, Output};
+use crate::prices;
+use crate::progress::Meter;
+use crate::project_filter::ProjectFilter;
+use crate::sessions;
+use crate::stores::{self, StoreChoice};
+use crate::text::safe_line;
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::Arc;
+use treering::catalog::{Progress, SessionInfo};
+use treering::store::{ListQuery, Store};
+use treering::usage::{EventSeed, SessionEvents};
+use treering::{Dialect, OpenOptions, Session};
+use treering_index::{SessionIndex, Skipped};
+use treering_search::Since;
+use treering_usage::{GroupBy, Prices, UsageEvents, UsageSession, Zone};
+
+/// Show what agents used: tokens, cost and sessions, by day, project, model …
+///
+/// Counts the sessions of all agents and projects on this machine, or those of a store. Every request to a
+/// model counts once, also if forks, copies or several records tell of it; it belongs to the oldest session
+/// that has it.
+///
+/// `~` stands for a cost that was computed with a list of prices because the file does not state it, `?` for
+/// one that is unknown. Models without a known price are named; [prices."MODEL"] in the configuration sets one
+/// (`treering help config`).
+///
+/// A block is five hours long and begins with the full hour of its first request: the windows by which
+/// subscriptions are limited.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The rows of the report
+    #[arg(value_enum, value_name = "BY", default_value_t = By::Daily)]
+    by: By,
+    /// From then on: a day (2026-01-31, today, yesterday), a time, or an age such as 12h, 7d, 2w
+    #[arg(long, value_name = "WHEN")]
+    since: Option<String>,
+    /// Until then; a day is included as a whole
+    #[arg(long, value_name = "WHEN")]
+    until: Option<String>,
+    /// Sessions of this agent: pi, omp, claude, codex …
+    #[arg(long, value_name = "NAME", value_parser = treering_search::agent)]
+    agent: Option<Dialect>,
+    /// Sessions of this project: a directory, or its last name
+    #[arg(long, value_name = "DIR")]
+    project: Option<PathBuf>,
+    /// Requests to models whose name contains this
+    #[arg(long, value_name = "TEXT")]
+    model: Option<String>,
+    /// Look in this directory instead of where agents keep their sessions; may be repeated
+    #[arg(long, value_name = "DIR")]
+    dir: Vec<PathBuf>,
+    /// The zone in which days begin: local, UTC, +02:00, Europe/Berlin …
+    #[arg(long, value_name = "ZONE", default_value = "local")]
+    timezone: String,
+    /// The models of each row below it
+    #[arg(long)]
+    models: bool,
+    /// Read everything, remember nothing
+    #[arg(long)]
+    no_cache: bool,
+    /// One line for a prompt: today, and the block in force
+    #[arg(long, conflicts_with_all = ["csv", "json", "models"])]
+    statusline: bool,
+    /// Comma-separated values, with a line of headings
+    #[arg(long, conflicts_with = "json")]
+    csv: bool,
+    /// One JSON object: by, rows (name, sessions, first, last, usage, models), total, unknownPrices, prices
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum By {
+    Daily,
+    Weekly,
+    Monthly,
+    Project,
+    Agent,
+    Model,
+    Session,
+    /// Windows of five hours
+    Blocks,
+}
+
+impl By {
+    /// Returns the groups of a report; `None` for blocks.
+    fn group(self) -> Option<GroupBy> {
+        Some(match self {
+            By::Daily => GroupBy::Day,
+            By::Weekly => GroupBy::Week,
+            By::Monthly => GroupBy::Month,
+            By::Project => GroupBy::Project,
+            By::Agent => GroupBy::Agent,
+            By::Model => GroupBy::Model,
+            By::Session => GroupBy::Session,
+            By::Blocks => return None,
+        })
+    }
+
+    /// Returns the name of a row.
+    fn row(self) -> &'static str {
+        match self {
+            By::Daily => "day",
+            By::Weekly => "week",
+            By::Monthly => "month",
+            By::Project => "project",
+            By::Agent => "agent",
+            By::Model => "model",
+            By::Session => "session",
+            By::Blocks => "block",
+        }
+    }
+}
+
+/// The sessions that are counted.
+struct Loaded {
+    sessions: Vec<(SessionInfo, SessionEvents)>,
+    seed: EventSeed,
+    skipped: Vec<Skipped>,
+}
+
+/// The facts that all outputs share.
+struct Context<'a> {
+    by: By,
+    counted: &'a UsageEvents<'a>,
+    prices: &'a Prices,
+    zone: &'a Zone,
+    now: i64,
+    /// Whether each row is followed by its models.
+    shows_models: bool,
+}
+
+pub(crate) fn run(args: &Args, store: &StoreChoice, out: &mut Output) -> Result<(), Failure> {
+    let now = clock::now();
+    let zone = Zone::named(&args.timezone).map_err(|error| usage_error(&error.to_string()))?;
+    let range = args.range(&zone, now)?;
+    let project = args.project.as_deref().map(ProjectFilter::named).transpose()?;
+    let prices = prices::in_force()?;
+    let loaded = match store.open()?.filter(|_| args.dir.is_empty()) {
+        Some(store) => in_store(&store, args)?,
+        None => on_this_machine(args),
+    };
+    let wanted: Vec<UsageSession<'_>> = loaded
+        .sessions
+        .iter()
+        .filter(|(info, _)| args.agent.is_none_or(|agent| info.agent == agent))
+        .filter(|(info, _)| project.as_ref().is_none_or(|project| project.has(&info.cwd)))
+        .map(|(info, events)| UsageSession { info, events })
+        .collect();
+    let mut counted = UsageEvents::count(loaded.seed, &wanted, &prices).within(range);
+    if let Some(model) = &args.model {
+        counted = counted.of_model(model);
+    }
+    let context = Context {
+        by: args.by,
+        counted: &counted,
+        prices: &prices,
+        zone: &zone,
+        now,
+        shows_models: args.models,
+    };
+    match () {
+        () if args.statusline => statusline::write(&context, out)?,
+        () if args.json => programs::write_json(&context, out)?,
+        () if args.csv => programs::write_csv(&context, out)?,
+        () => table::write(&context, out)?,
+    }
+    out.finish()?;
+    if !args.statusline {
+        warn_of_skipped(&loaded.skipped, false);
+    }
+    Ok(())
+}
+
+impl Args {
+    /// Returns the times that are asked for.
+    fn range(&self, zone: &Zone, now: i64) -> Result<Range<i64>, Failure> {
+        let at = |text: &String| match zone.day_range(text, now) {
+            Some(day) => Ok(day),
+            None => {
+                let at = Since::parse(text).map_err(|error| usage_error(&error))?.at(now);
+                Ok::<_, Failure>(at..at)
+            }
+        };
+        let start = self.since.as_ref().map(at).transpose()?.map_or(i64::MIN, |day| day.start);
+        let end = self.until.as_ref().map(at).transpose()?.map_or(i64::MAX, |day| day.end);
+        Ok(start..end)
+    }
+}
+
+fn usage_error(what: &str) -> Failure {
+    let hint = "`treering usage --help` explains the options".to_owned();
+    Failure::Usage { what: safe_line(what), hint }
+}
+
+fn on_this_machine(args: &Args) -> Loaded {
+    let places = match args.dir.is_empty() {
+        true => sessions::places(),
+        false => sessions::places().only(args.dir.iter().cloned()),
+    };
+    let index = match args.no_cache {
+        true => SessionIndex::new(places).with_cache(None),
+        false => SessionIndex::new(places),
+    };
+    let mut meter = Meter::new();
+    let mut found = index.read_usage(|step| meter.show(step.progress));
+    meter.clear();
+    let mut events = |info: SessionInfo| {
+        let events = found.events.remove(&info.path).unwrap_or_default();
+        (info, events)
+    };
+    let sessions = found.contents.sessions.into_iter().map(&mut events).collect();
+    Loaded { sessions, seed: found.seed, skipped: found.contents.skipped }
+}
+
+/// Reads the sessions of a store. One that cannot be read is named and left out.
+fn in_store(store: &Arc<dyn Store>, args: &Args) -> Result<Loaded, Failure> {
+    let seed = EventSeed::random();
+    let query = match args.agent {
+        Some(agent) => ListQuery::new().agent(agent),
+        None => ListQuery::new(),
+    };
+    let listed = stores::list_all(store, &query)?;
+    let (mut sessions, total) = (Vec::new(), listed.len());
+    let mut meter = Meter::new();
+    for (at, info) in listed.into_iter().enumerate() {
+        let events = Session::open_in(store, &info.id, OpenOptions::default())
+            .and_then(|session| session.usage_events(seed));
+        match events {
+            Ok(events) => sessions.push((info, events)),
+            Err(error) => {
+                let what = format!("not counted: {}: {error}", info.id);
+                output::complain("warning", &safe_line(&what));
+            }
+        }
+        meter.show(Progress { done: at + 1, total });
+    }
+    meter.clear();
+    Ok(Loaded { sessions, seed, skipped: Vec::new() })
+}

@@ -1,0 +1,46 @@
+//! The project that sessions are asked for.
+
+use crate::commands::absolute;
+use crate::error::Failure;
+use std::path::Path;
+use treering_index::Project;
+
+/// The project whose sessions are asked for.
+#[derive(Debug)]
+pub(crate) enum ProjectFilter {
+    Project(Project),
+    /// Of projects that are called so.
+    Called(String),
+}
+
+impl ProjectFilter {
+    /// Returns the project that a user typed: a directory, or its last name.
+    pub(crate) fn named(dir: &Path) -> Result<Self, Failure> {
+        // One that is gone may still have sessions.
+        let is_name = dir.components().count() == 1 && !dir.is_dir();
+        if is_name && let Some(name) = dir.to_str() {
+            return Ok(ProjectFilter::Called(name.to_lowercase()));
+        }
+        let dir = dir.canonicalize().unwrap_or(absolute(dir)?);
+        Ok(ProjectFilter::Project(Project::new(dir)))
+    }
+
+    /// Returns whether a session with this directory belongs to the project.
+    pub(crate) fn has(&self, cwd: &str) -> bool {
+        match self {
+            ProjectFilter::Project(project) => project.has(cwd),
+            ProjectFilter::Called(name) => {
+                let last = Path::new(cwd).file_name().unwrap_or_default().to_string_lossy();
+                last.to_lowercase() == *name
+            }
+        }
+    }
+
+    /// Returns the directory of the project, if it is known.
+    pub(crate) fn root(&self) -> Option<&Path> {
+        match self {
+            ProjectFilter::Project(project) => Some(project.root()),
+            ProjectFilter::Called(_) => None,
+        }
+    }
+}
