@@ -15,6 +15,7 @@ mod screen;
 mod search;
 mod server;
 mod tree;
+mod usage;
 
 use crate::Bench;
 use crate::measure::{self, Process, Stat, Stdout};
@@ -43,6 +44,7 @@ pub(crate) const GROUPS: &[Group] = &[
     Group { name: "durable", rows: append::durable },
     Group { name: "list", rows: list::rows },
     Group { name: "sessions", rows: index::rows },
+    Group { name: "usage", rows: usage::rows },
     Group { name: "search", rows: search::rows },
     Group { name: "fork", rows: fork::rows },
     Group { name: "export", rows: export::rows },
