@@ -2,6 +2,7 @@
 
 use super::plan::Placement;
 use crate::context::{Context, Projection};
+use crate::dialect::export::Records;
 use crate::dialect::facts::NameRule;
 use crate::dialect::{Dialect, embed};
 use crate::entry::{Block, Kind, MessageView, Role};
@@ -11,6 +12,7 @@ use crate::llm::Pairing;
 use crate::session::Session;
 use crate::snapshot::Snapshot;
 use crate::tree::Row;
+use std::collections::HashSet;
 
 /// The fewest ends of branches that are compared, however long their paths are.
 const FEWEST: usize = 64;
@@ -26,73 +28,105 @@ pub(crate) struct Verified {
     pub ends: usize,
 }
 
-/// Compares what the model sees in the source and in the result: at the active leaf, and at the end of
-/// every branch, the newest first. A format that sessions are exported to cannot say more than the
-/// active branch exactly, so only that is compared there.
-///
-/// # Errors
-///
-/// Fails with [`Error::Unfaithful`] at the first difference.
-pub(super) fn contexts(
-    source: &Session,
-    plan: &Placement,
-    view: &Snapshot,
-    leaf: Option<Row>,
-    result: &Session,
-    dialect: Dialect,
-) -> Result<Verified> {
-    let tree = view.tree();
-    // Before the first message, some dialects cannot be told from another.
-    let is_untold = dialect.facts().reads_as == Some(result.dialect())
-        && !plan.rows.iter().any(|&row| tree.node(row).kind() == Kind::Message);
-    if result.dialect() != dialect && !is_untold {
-        return Err(differs(format!("the result reads as {}", result.dialect())));
-    }
-    let (result_view, result_leaf) = result.view_and_leaf()?;
-    compare(view, leaf, &result_view, result_leaf, dialect)?;
-    if !is_same_name(source.name(), result.name(), dialect) {
-        return Err(differs("its name is another one".into()));
-    }
-    let ends: Vec<Row> = plan.ends(tree).filter(|&row| Some(row) != leaf).collect();
-    let mut verified = Verified { compared: 1, ends: ends.len() + 1 };
-    if dialect.facts().export.is_some() {
-        return Ok(verified);
-    }
-    let mut walked = 0;
-    for row in ends.into_iter().rev() {
-        walked += tree.ancestors(row).count();
-        if walked > ENOUGH && verified.compared > FEWEST {
-            break;
-        }
-        // A message that goes on elsewhere is one message in the result.
-        if !plan.has_whole_messages(tree, row) {
-            continue;
-        }
-        let Some(end) = plan.stand_in(tree, row) else { continue };
-        let end = result_view.tree().find_row(&end)?;
-        compare(view, Some(row), &result_view, Some(end), dialect)?;
-        verified.compared += 1;
-    }
-    Ok(verified)
+/// The source of a conversion, and how it was converted.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Proof<'a> {
+    pub source: &'a Session,
+    pub plan: &'a Placement,
+    pub view: &'a Snapshot,
+    pub leaf: Option<Row>,
+    pub dialect: Dialect,
 }
 
-fn compare(
-    before: &Snapshot,
-    at: Option<Row>,
-    after: &Snapshot,
-    result_at: Option<Row>,
-    dialect: Dialect,
-) -> Result<()> {
-    let (theirs, ours) = (before.clone().projection(at)?, after.clone().projection(result_at)?);
-    let difference = match dialect.facts().export {
-        Some(_) => spoken_difference(theirs, ours)?,
-        None => difference(theirs, ours)?,
-    };
-    let place = at.map_or("the start".to_owned(), |row| before.tree().id(row).to_string());
-    match difference {
-        None => Ok(()),
-        Some(what) => Err(differs(format!("in the context at {place}, {what}"))),
+impl Proof<'_> {
+    /// Compares what the model sees in the source and in the result: at the active leaf, and at the end of
+    /// every branch, the newest first. Where the target writes whole sessions, `records` says where the
+    /// entries are, and branches that its format cannot hold are passed over.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Error::Unfaithful`] at the first difference.
+    pub(super) fn contexts(&self, result: &Session, records: Option<&Records>) -> Result<Verified> {
+        let Proof { source, plan, view, leaf, dialect } = *self;
+        let tree = view.tree();
+        // Before the first message, some dialects cannot be told from another.
+        let is_untold = dialect.facts().reads_as == Some(result.dialect())
+            && !plan.rows.iter().any(|&row| tree.node(row).kind() == Kind::Message);
+        if result.dialect() != dialect && !is_untold {
+            return Err(differs(format!("the result reads as {}", result.dialect())));
+        }
+        let (result_view, result_leaf) = result.view_and_leaf()?;
+        let is_exact = self.compare(leaf, &result_view, result_leaf)?;
+        if !is_exact {
+            return Err(differs("the active branch has further results of tools".into()));
+        }
+        if !is_same_name(source.name(), result.name(), dialect) {
+            return Err(differs("its name is another one".into()));
+        }
+        let ends: Vec<Row> = plan.ends(tree).filter(|&row| Some(row) != leaf).collect();
+        let mut verified = Verified { compared: 1, ends: ends.len() + 1 };
+        let edits = self.edits(leaf);
+        let mut walked = 0;
+        for row in ends.into_iter().rev() {
+            walked += tree.ancestors(row).count();
+            if walked > ENOUGH && verified.compared > FEWEST {
+                break;
+            }
+            // A message that goes on elsewhere is one message in the result.
+            if !plan.has_whole_messages(tree, row) {
+                continue;
+            }
+            let Some(end) = plan.stand_in(tree, row) else { continue };
+            let end = match records {
+                None => Some(&end),
+                Some(records) => {
+                    let is_held = self.edits(Some(row)) == edits
+                        && tree
+                            .ancestors(row)
+                            .all(|row| !records.left_out.contains(tree.id_text(row)));
+                    records.tails.get(&end).filter(|_| is_held)
+                }
+            };
+            let Some(end) = end else { continue };
+            let end = result_view.tree().find_row(end)?;
+            verified.compared += usize::from(self.compare(Some(row), &result_view, Some(end))?);
+        }
+        Ok(verified)
     }
+
+    /// Returns the context edits on the path to a row. A format without edits has the messages as the active
+    /// path's left them.
+    fn edits(&self, at: Option<Row>) -> Vec<Row> {
+        let tree = self.view.tree();
+        let path = at.into_iter().flat_map(|at| tree.ancestors(at));
+        path.filter(|&row| tree.node(row).kind() == Kind::ContextEdit).collect()
+    }
+
+    /// Compares two contexts. Returns false if the result has further results of tools: formats that sessions
+    /// are exported to have those of all branches that ended with one.
+    fn compare(&self, at: Option<Row>, after: &Snapshot, result_at: Option<Row>) -> Result<bool> {
+        let before = self.view;
+        let (theirs, ours) = (before.clone().projection(at)?, after.clone().projection(result_at)?);
+        let difference = match self.dialect.facts().export {
+            Some(_) => spoken_difference(theirs, ours)?,
+            None => difference(theirs, ours)?.map(Difference::Message),
+        };
+        let place = at.map_or("the start".to_owned(), |row| before.tree().id(row).to_string());
+        match difference {
+            None => Ok(true),
+            Some(Difference::MoreResults) => Ok(false),
+            Some(Difference::Message(what)) => {
+                Err(differs(format!("in the context at {place}, {what}")))
+            }
+        }
+    }
+}
+
+/// A difference between two contexts.
+enum Difference {
+    /// The result has results of tools that the source does not have, and is the same without them.
+    MoreResults,
+    Message(String),
 }
 
 /// Returns whether the name came through. A slot of fixed length cuts a long name, and some dialects
@@ -137,11 +171,19 @@ fn difference(mut theirs: Projection, mut ours: Projection) -> Result<Option<Str
 }
 
 /// Returns the same for formats that hold less: what was said, and by whom.
-fn spoken_difference(theirs: Projection, ours: Projection) -> Result<Option<String>> {
-    let (theirs, ours) = (said(&Context::collect(theirs)?), said(&Context::collect(ours)?));
+fn spoken_difference(theirs: Projection, ours: Projection) -> Result<Option<Difference>> {
+    let (theirs, mut ours) = (said(&Context::collect(theirs)?), said(&Context::collect(ours)?));
+    let count = ours.len();
+    let known: HashSet<&Said> = theirs.iter().filter(|said| said.0 == Role::ToolResult).collect();
+    ours.retain(|said| said.0 != Role::ToolResult || known.contains(said));
+    let has_more = ours.len() < count;
+    let (theirs, ours) = (joined(theirs), joined(ours));
     let place = theirs.iter().zip(&ours).position(|(a, b)| a != b);
     let place = place.or((theirs.len() != ours.len()).then_some(theirs.len().min(ours.len())));
-    Ok(place.map(|place| format!("message {} is another one", place + 1)))
+    Ok(match place {
+        Some(place) => Some(Difference::Message(format!("message {} is another one", place + 1))),
+        None => has_more.then_some(Difference::MoreResults),
+    })
 }
 
 /// Returns whether a message came through. Where it does not name its model, the result may.
@@ -159,10 +201,11 @@ fn is_same_message(before: &[u8], after: &[u8]) -> bool {
     embed::same_members(before, &json::without(&after, &["provider", "model"]))
 }
 
-/// Returns roles and texts, which every agent's format can hold. Consecutive messages of the user
-/// are one: providers join them anyway.
-fn said(context: &Context) -> Vec<(Role, Vec<String>)> {
-    let mut all: Vec<(Role, Vec<String>)> = Vec::new();
+/// The role and the texts of a message, which every agent's format can hold.
+type Said = (Role, Vec<String>);
+
+fn said(context: &Context) -> Vec<Said> {
+    let mut all = Vec::new();
     for message in context.to_llm(Pairing::Raw).messages {
         let view = MessageView::new(&message.json);
         // Such a format keeps no system prompt, and what a developer says to the model is part of it.
@@ -178,12 +221,19 @@ fn said(context: &Context) -> Vec<(Role, Vec<String>)> {
                 _ => {}
             }
         }
-        match all.last_mut() {
-            Some((role, before)) if *role == Role::User && view.role() == Role::User => {
-                before.extend(parts);
-            }
-            _ => all.push((view.role(), parts)),
-        }
+        all.push((view.role(), parts));
     }
     all
+}
+
+/// Joins consecutive messages of the user: providers do so anyway.
+fn joined(all: Vec<Said>) -> Vec<Said> {
+    let mut joined: Vec<Said> = Vec::new();
+    for (role, parts) in all {
+        match joined.last_mut() {
+            Some((Role::User, before)) if role == Role::User => before.extend(parts),
+            _ => joined.push((role, parts)),
+        }
+    }
+    joined
 }

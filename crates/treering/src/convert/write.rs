@@ -3,9 +3,9 @@
 use super::Extent;
 use super::plan::{Dropped, Placement, extra_id, with_references};
 use super::report::Outcomes;
-use super::verify::{self, Verified};
+use super::verify::{Proof, Verified};
 use crate::context::ModelCache;
-use crate::dialect::export::{Item, Outcome, Source, name_of};
+use crate::dialect::export::{Item, Outcome, Records, Source, name_of};
 use crate::dialect::facts::{LeafParent, NameRule, ResetForm};
 use crate::dialect::{self, About, Dialect, Stamp, embed};
 use crate::entry::{Kind, NewEntry, Role};
@@ -31,6 +31,8 @@ pub(crate) struct Conversion<'a> {
     leaf: Option<Row>,
     header: Header,
     dialect: Dialect,
+    /// The records that the entries became, once they are written, if the target writes whole sessions.
+    records: RefCell<Option<Records>>,
 }
 
 impl<'a> Conversion<'a> {
@@ -51,7 +53,8 @@ impl<'a> Conversion<'a> {
             (Extent::Whole, _) => tree.live().collect(),
         };
         let plan = Placement::new(&view, rows, header_row, leaf, dialect)?;
-        Ok(Conversion { source, view, plan, leaf, header, dialect })
+        let records = RefCell::default();
+        Ok(Conversion { source, view, plan, leaf, header, dialect, records })
     }
 
     /// Returns the dialects of the source and of the result.
@@ -70,7 +73,9 @@ impl<'a> Conversion<'a> {
             Some(export) => {
                 let (name, leaf) = (self.source.name(), self.leaf);
                 let exported = Exported { writer: &writer, name, leaf };
-                export(&exported, out, &mut |name, outcome| report.note(name, outcome))?;
+                let records =
+                    export(&exported, out, &mut |name, outcome| report.note(name, outcome))?;
+                *self.records.borrow_mut() = Some(records);
             }
             None => writer.entries(&mut out, &mut report)?,
         }
@@ -85,7 +90,8 @@ impl<'a> Conversion<'a> {
             settle(open, &self.labels()?, self.source.name(), leaf.as_deref())?;
         }
         let Conversion { source, view, plan, leaf, dialect, .. } = self;
-        verify::contexts(source, plan, view, *leaf, &open()?, *dialect)
+        let proof = Proof { source, plan, view, leaf: *leaf, dialect: *dialect };
+        proof.contexts(&open()?, self.records.borrow().as_ref())
     }
 }
 

@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::header::Header;
 use crate::json;
 use crate::tree::{Row, Tree};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::Write;
 
 /// The outcome of a conversion for one kind of entry.
@@ -97,5 +97,14 @@ pub(crate) trait Source {
 /// Reports the outcome for an entry of this name.
 pub(crate) type Report<'a> = dyn FnMut(&str, Outcome) + 'a;
 
-/// Writes a session.
-pub(crate) type Export = fn(&dyn Source, &mut dyn Write, &mut Report<'_>) -> Result<()>;
+/// The records that the entries of a session became.
+#[derive(Debug, Default)]
+pub(crate) struct Records {
+    /// The record that the children of each entry hang on, by the entry's id.
+    pub tails: HashMap<String, String>,
+    /// The ids of rows that say something and are not in the result.
+    pub left_out: HashSet<String>,
+}
+
+/// Writes a session, and returns where its entries are.
+pub(crate) type Export = fn(&dyn Source, &mut dyn Write, &mut Report<'_>) -> Result<Records>;

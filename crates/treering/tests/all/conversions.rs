@@ -3,10 +3,10 @@
 
 use crate::samples;
 use std::path::Path;
-use treering::convert::ConvertOptions;
+use treering::convert::{ConvertOptions, convert};
 use treering::entry::{Block, MessageView};
 use treering::provider::Pairing;
-use treering::{Context, Dialect, Error, Role, Session};
+use treering::{Context, CreateOptions, Dialect, Error, Message, Role, Session};
 
 const TARGETS: [Dialect; 7] = [
     Dialect::Pi,
@@ -57,7 +57,7 @@ fn convert_all(file: &Path) -> Vec<(Dialect, Result<usize, String>)> {
     let one = |dialect: Dialect| {
         let target = dir.path().join(format!("{dialect}.jsonl"));
         let options = ConvertOptions::default();
-        let losses = match treering::convert::convert(file, &target, dialect, &options) {
+        let losses = match convert(file, &target, dialect, &options) {
             Ok(losses) => losses,
             Err(Error::Unfaithful(what)) => return Err(what),
             Err(error) => panic!("{} to {dialect}: {error}", file.display()),
@@ -84,6 +84,24 @@ fn every_dialect_becomes_every_other() {
             let verified = outcome.unwrap_or_else(|what| panic!("{file:?} to {dialect}: {what}"));
             assert!(verified > 0);
         }
+    }
+}
+
+/// The format of Claude Code has no leaf pointer, so the ends of other branches are found by their records.
+#[test]
+fn the_contexts_of_all_branches_are_compared() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("branches.jsonl");
+    let session = Session::create_at(&file, "/project", CreateOptions::new()).unwrap();
+    let question = session.append(Message::user("Name a color.")).unwrap();
+    for color in ["Red.", "Green.", "Blue."] {
+        session.branch(&question).unwrap();
+        session.append(Message::assistant("acme", "model-1", color)).unwrap();
+    }
+    for dialect in TARGETS {
+        let target = dir.path().join(format!("{dialect}.jsonl"));
+        let report = convert(&file, &target, dialect, &ConvertOptions::default()).unwrap();
+        assert_eq!((report.verified, report.ends), (3, 3), "{dialect}");
     }
 }
 

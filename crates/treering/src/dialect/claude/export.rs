@@ -7,7 +7,7 @@
 
 use super::decode::{list, object};
 use super::stray::{self, StrayCandidate};
-use crate::dialect::export::{Item, Outcome, Report, Source};
+use crate::dialect::export::{Item, Outcome, Records, Report, Source};
 use crate::dialect::{embed, uuid_of};
 use crate::entry::{Kind, MessageView, NewEntry, Role, for_provider};
 use crate::error::{Error, Result};
@@ -21,7 +21,7 @@ pub(super) fn export(
     source: &dyn Source,
     out: &mut dyn Write,
     report: &mut Report<'_>,
-) -> Result<()> {
+) -> Result<Records> {
     let (tree, leaf) = (source.tree(), source.leaf());
     let active: HashSet<String> = leaf
         .into_iter()
@@ -32,7 +32,7 @@ pub(super) fn export(
     let edited = source.edited()?;
     let (places, continued) = (HashMap::new(), HashSet::new());
     let mut export = Export { source, out, edited, places, continued };
-    let mut seen = Vec::new();
+    let (mut seen, mut left_out) = (Vec::new(), HashSet::new());
     source.each(&mut |item| {
         export.place(&item)?;
         seen.push(export.seen(item, &active));
@@ -48,6 +48,7 @@ pub(super) fn export(
             if strays.contains(&item.id) {
                 if is_active {
                     report(&item.name(), Outcome::LeftOut(STRAY));
+                    left_out.insert(item.base().to_owned());
                 }
             } else if active.contains(item.base()) == is_active {
                 let outcome = export.item(&item)?;
@@ -57,10 +58,11 @@ pub(super) fn export(
         })?;
     }
     let leaf = leaf.and_then(|row| source.end(row)).and_then(|id| export.tail(&id));
-    match leaf.filter(|leaf| export.continued.contains(leaf)) {
-        Some(leaf) => export.note(&leaf),
-        None => Ok(()),
+    if let Some(leaf) = leaf.filter(|leaf| export.continued.contains(leaf)) {
+        export.note(&leaf)?;
     }
+    let tail = |id: &String| Some((id.clone(), export.tail(id)?));
+    Ok(Records { tails: export.places.keys().filter_map(tail).collect(), left_out })
 }
 
 const STRAY: &str = "Claude Code would read it as a part of the active branch";
