@@ -11,6 +11,8 @@
 //! - [`postgres`]: PostgreSQL servers in temporary directories, with standbys.
 //! - [`sim`]: a machine in memory that crashes, fails, and runs other programs between any two calls.
 //! - [`story`]: what every journal, and every session on one, must do.
+//! - [`certificates`]: certificates for tests of TLS.
+//! - [`corpus`]: sample sessions of agents, where they are at hand.
 //! - [`canonical`]: one spelling for every JSON value, for comparing them.
 //! - [`rng`]: the random numbers behind all of it.
 
@@ -22,6 +24,8 @@
 )]
 
 pub mod canonical;
+pub mod certificates;
+pub mod corpus;
 pub mod faulty;
 pub mod generate;
 pub mod model;

@@ -4,6 +4,7 @@
 //! server and removes its directory, also if the process was killed. PostgreSQL refuses to run as root, so a
 //! test of root's starts it as the user `postgres`.
 
+use crate::certificates::Certificates;
 use std::io::Write;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -183,6 +184,28 @@ impl Server {
         let mut tee = tee.spawn().expect("tee");
         tee.stdin.take().expect("a pipe").write_all(text.as_bytes()).expect("settings");
         assert!(tee.wait().expect("tee").success());
+    }
+
+    /// Writes a file that only the server can read into the data directory.
+    fn write_secret(&self, file: &str, text: &str) {
+        let mut shell = self.installation.command("sh", &self.directory);
+        shell.args(["-c", "umask 077 && cat > \"$1\"", "sh"]).arg(self.data().join(file));
+        let mut shell = shell.stdin(Stdio::piped()).spawn().expect("sh");
+        shell.stdin.take().expect("a pipe").write_all(text.as_bytes()).expect("a secret");
+        assert!(shell.wait().expect("sh").success());
+    }
+
+    /// Offers TLS to new connections, with the certificate of a server.
+    pub fn enable_tls(&self, certificates: &Certificates) {
+        self.write_secret("server.crt", &certificates.certificate_pem);
+        self.write_secret("server.key", &certificates.key_pem);
+        self.sql("postgres", "ALTER SYSTEM SET ssl = on");
+        self.sql("postgres", "SELECT pg_reload_conf()");
+        let until = Instant::now() + PATIENCE;
+        while self.sql("postgres", "SHOW ssl") != "on" {
+            assert!(Instant::now() < until, "TLS cannot be enabled: {}", self.log());
+            std::thread::sleep(Duration::from_millis(20));
+        }
     }
 
     /// Starts a server that is not running, and waits until it answers.

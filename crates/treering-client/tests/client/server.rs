@@ -9,23 +9,31 @@ use treering_server::{MemoryTokens, Server, SingleSpace, new_token};
 use treering_testkit::story;
 
 /// A server on a free port of the loopback interface. It stops when it is dropped.
-struct Node {
-    url: String,
-    token: String,
+pub(crate) struct Node {
+    pub(crate) url: String,
+    pub(crate) token: String,
     _runtime: tokio::runtime::Runtime,
 }
 
 impl Node {
-    fn start(store: Arc<dyn Store>) -> Node {
+    pub(crate) fn start(store: Arc<dyn Store>) -> Node {
+        Node::with(store, "http", |server| server)
+    }
+
+    pub(crate) fn with(
+        store: Arc<dyn Store>,
+        scheme: &str,
+        adjust: impl FnOnce(Server) -> Server,
+    ) -> Node {
         let runtime = tokio::runtime::Builder::new_multi_thread();
         let runtime = { runtime }.worker_threads(2).enable_all().build().unwrap();
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0");
         let listener = runtime.block_on(listener).unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
+        let url = format!("{scheme}://{}", listener.local_addr().unwrap());
         let token = new_token().unwrap();
         let spaces = SingleSpace::new("main", store);
         let tokens = MemoryTokens::admin(&token, "main");
-        let server = Server::new(Arc::new(spaces), Arc::new(tokens));
+        let server = adjust(Server::new(Arc::new(spaces), Arc::new(tokens)));
         runtime.spawn(server.serve(listener, std::future::pending()));
         Node { url, token, _runtime: runtime }
     }
@@ -34,7 +42,7 @@ impl Node {
         HttpStore::new(&self.url, HttpOptions::new().token(&self.token)).unwrap()
     }
 
-    fn store(&self) -> Arc<dyn Store> {
+    pub(crate) fn store(&self) -> Arc<dyn Store> {
         Arc::new(self.client())
     }
 }

@@ -16,6 +16,7 @@ mod reading;
 mod schema;
 mod spaces;
 mod stories;
+mod tls;
 mod writers;
 
 use std::sync::{Arc, OnceLock};

@@ -1,11 +1,11 @@
 //! Reading: few round trips, whatever the length of the log; the same contexts as from files.
 
 use crate::{create, id, store};
-use std::path::PathBuf;
 use std::sync::Arc;
 use treering::storage::{Journal, MemoryJournal};
 use treering::store::Store;
 use treering::{CreateOptions, OpenOptions, Session};
+use treering_testkit::corpus;
 use treering_testkit::generate::{Plan, session_bytes, small};
 use treering_testkit::model::{self, Model};
 
@@ -124,28 +124,6 @@ fn a_session_is_what_the_model_says() {
     }
 }
 
-/// The session files of the corpus, which is no part of the repository.
-fn corpus() -> Vec<PathBuf> {
-    let default = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/corpus");
-    let root = std::env::var("TREERING_CORPUS").unwrap_or_else(|_| default.to_owned());
-    let (mut files, mut directories) = (Vec::new(), vec![PathBuf::from(&root)]);
-    while let Some(directory) = directories.pop() {
-        for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
-            let path = entry.path();
-            match path.extension().and_then(|extension| extension.to_str()) {
-                _ if path.is_dir() => directories.push(path),
-                Some("jsonl") => files.push(path),
-                _ => {}
-            }
-        }
-    }
-    if files.is_empty() {
-        println!("SKIPPED: no corpus at {root} (TREERING_CORPUS names one)");
-    }
-    files.sort();
-    files
-}
-
 /// Returns everything that a session shows, or its error.
 fn shown(session: treering::Result<Session>) -> String {
     let shown = session.and_then(|session| {
@@ -154,9 +132,8 @@ fn shown(session: treering::Result<Session>) -> String {
             text.push_str(&format!("{item:?}\n"));
         }
         text.push_str(&format!("{:?}\n", session.context()?));
-        let leaves = session.tree().leaves();
-        for leaf in leaves.iter().take(20) {
-            text.push_str(&format!("{:?}\n", session.context_at(leaf)?));
+        for leaf in session.tree().leaves() {
+            text.push_str(&format!("{:?}\n", session.context_at(&leaf)?));
         }
         Ok(text)
     });
@@ -168,7 +145,7 @@ fn the_corpus_reads_as_from_files() {
     let Some(ours) = store("corpus") else { return };
     let ours: Arc<dyn Store> = Arc::new(ours);
     let mut compared = 0;
-    for (number, path) in corpus().iter().enumerate() {
+    for (number, path) in corpus::files().iter().enumerate() {
         let bytes = std::fs::read(path).expect("a file");
         let name = id(&format!("corpus-{number}"));
         ours.create(&name, &mut &*bytes).expect("create");

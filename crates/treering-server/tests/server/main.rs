@@ -1,11 +1,18 @@
 //! The server over loopback connections, in this process.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail like tests")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "helpers of tests fail like tests, and say what is skipped"
+)]
 
 mod calls;
+mod corpus;
 mod document;
 mod events;
 mod harness;
 mod idempotency;
 mod refusals;
 mod shutdown;
+mod tls;
