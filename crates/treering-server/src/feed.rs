@@ -42,6 +42,8 @@ pub(crate) struct SpaceFeed {
     /// The feeds, and how many follow each.
     sessions: Mutex<HashMap<SessionId, (Arc<Feed>, usize)>>,
     all: AllChanges,
+    /// The sessions whose feeds may be behind, with the lengths of their logs; `None` for a removed one.
+    due: Mutex<HashMap<SessionId, Option<u64>>>,
     /// Whether the task that polls runs.
     is_polled: tokio::sync::Mutex<bool>,
     wake: Notify,
@@ -60,6 +62,7 @@ impl Feeds {
                 store,
                 sessions: Mutex::default(),
                 all: AllChanges::default(),
+                due: Mutex::default(),
                 is_polled: tokio::sync::Mutex::new(false),
                 wake: Notify::new(),
             })
@@ -85,6 +88,16 @@ impl SpaceFeed {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn due(&self) -> MutexGuard<'_, HashMap<SessionId, Option<u64>>> {
+        self.due.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Has a feed brought to this length soon.
+    fn catch_up(&self, id: SessionId, length: u64) {
+        self.due().entry(id).or_insert(Some(length));
+        self.wake.notify_one();
+    }
+
     fn is_followed(&self) -> bool {
         !self.sessions().is_empty() || self.all.is_followed()
     }
@@ -106,8 +119,6 @@ impl SpaceFeed {
 
     async fn poll(self: Arc<Self>, node: &Arc<Node>, mut mark: Mark) {
         let mut interval = node.limits.poll;
-        // Feeds whose log could not be read.
-        let mut due: HashMap<SessionId, Option<u64>> = HashMap::new();
         let stopping = node.reached(Phase::Stopping);
         tokio::pin!(stopping);
         loop {
@@ -126,35 +137,36 @@ impl SpaceFeed {
                     interval = node.limits.poll;
                     self.all.add(&changes);
                     mark = changes.mark;
-                    for ChangedSession { id, length } in changes.sessions {
-                        due.insert(id, length);
-                    }
+                    let changed = changes.sessions.into_iter();
+                    self.due().extend(changed.map(|ChangedSession { id, length }| (id, length)));
                 }
                 Ok(Err(_)) | Err(_) => {
                     node.metrics.failed_polls.fetch_add(1, Ordering::Relaxed);
                     interval = (interval * 2).clamp(MIN_POLL, MAX_POLL);
                 }
             }
-            self.advance(node, &mut due).await;
+            self.advance(node).await;
         }
     }
 
     /// Brings the changed feeds up to date. Those that fail stay due.
-    async fn advance(&self, node: &Arc<Node>, due: &mut HashMap<SessionId, Option<u64>>) {
+    async fn advance(&self, node: &Arc<Node>) {
+        let due = std::mem::take(&mut *self.due());
         let feeds: Vec<(Arc<Feed>, Option<u64>)> = {
             let sessions = self.sessions();
-            due.retain(|id, _| sessions.contains_key(id));
-            due.iter().map(|(id, length)| (Arc::clone(&sessions[id].0), *length)).collect()
+            let feed = |id| sessions.get(id).map(|(feed, _)| Arc::clone(feed));
+            due.iter().filter_map(|(id, length)| Some((feed(id)?, *length))).collect()
         };
         let ring =
             node.limits.event_memory / (feeds.len().max(self.sessions().len()) as u64).max(1);
         let done = futures_util::stream::iter(feeds).map(|(feed, length)| async move {
-            let id = feed.id().clone();
-            feed.advance(node, length, ring).await.then_some(id)
+            let is_done = feed.advance(node, length, ring).await;
+            (!is_done).then(|| (feed.id().clone(), length))
         });
-        let done: Vec<Option<SessionId>> = done.buffer_unordered(READS).collect().await;
-        for id in done.into_iter().flatten() {
-            due.remove(&id);
+        let failed: Vec<_> = done.buffer_unordered(READS).collect().await;
+        let mut due = self.due();
+        for (id, length) in failed.into_iter().flatten() {
+            due.entry(id).or_insert(length);
         }
     }
 

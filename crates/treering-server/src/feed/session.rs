@@ -1,6 +1,6 @@
 //! The feed of one session, and its followers.
 
-use super::SpaceFeed;
+use super::{MAX_POLL, SpaceFeed};
 use crate::entry_json::entry_json;
 use crate::node::{Follower, Node, Phase};
 use crate::problem::{Code, Problem};
@@ -52,6 +52,15 @@ struct Event {
     text: Bytes,
 }
 
+/// The events after a position.
+struct NewEvents {
+    events: Vec<Event>,
+    /// The end of the lines that were read.
+    end: u64,
+    /// The length of the log when it was read.
+    length: u64,
+}
+
 /// The next thing for a follower to do.
 enum Next {
     /// Send these.
@@ -78,9 +87,9 @@ impl Feed {
         self.ring.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn read_after(&self, position: LogPosition) -> Result<(Vec<Event>, u64), Error> {
+    fn read_after(&self, position: LogPosition) -> Result<NewEvents, Error> {
         let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
-        let LoggedEntries { entries, end, .. } = reader.after(position, WINDOW)?;
+        let LoggedEntries { entries, end, length, .. } = reader.after(position, WINDOW)?;
         let events = entries.iter().map(|logged| {
             let name = if logged.entry.kind() == Kind::Leaf { "leaf" } else { "entry" };
             let mut text = BytesMut::new();
@@ -90,7 +99,7 @@ impl Feed {
             text.extend_from_slice(b"\n\n");
             Event { position: logged.position, text: text.freeze() }
         });
-        Ok((events.collect(), end))
+        Ok(NewEvents { events: events.collect(), end, length })
     }
 
     /// Prepares the ring for the first follower. Returns the length of the log.
@@ -100,7 +109,7 @@ impl Feed {
             return Ok(length);
         }
         // A last line that is not complete yet is read when it is.
-        let (events, end) = self.read_after(length.into())?;
+        let NewEvents { events, end, .. } = self.read_after(length.into())?;
         let mut ring = self.ring();
         if ring.start.is_none() {
             ring.start = Some(if events.is_empty() { end } else { length });
@@ -111,7 +120,7 @@ impl Feed {
         Ok(length)
     }
 
-    /// Reads what was appended, once for all followers. Returns whether that succeeded.
+    /// Reads what was appended, once for all followers. Returns false if it has to be tried again.
     pub(super) async fn advance(
         self: &Arc<Self>,
         node: &Arc<Node>,
@@ -126,8 +135,11 @@ impl Feed {
         loop {
             let end = {
                 let ring = self.ring();
-                // A follower that is about to begin reads the log itself.
-                if ring.start.is_none() || ring.end >= length {
+                // A follower is about to begin, and may have read the log before this change.
+                if ring.start.is_none() {
+                    return false;
+                }
+                if ring.end >= length {
                     return true;
                 }
                 ring.end
@@ -135,13 +147,13 @@ impl Feed {
             node.metrics.feed_reads.fetch_add(1, Ordering::Relaxed);
             let feed = Arc::clone(self);
             match node.work.run(move || feed.read_after(end.into())).await {
-                Ok(Ok((events, read))) => {
-                    if read <= end {
-                        return true; // The last line is not complete yet.
-                    }
-                    self.ring().push(events, read, max_bytes);
+                Ok(Ok(new)) if new.end > end => {
+                    self.ring().push(new.events, new.end, max_bytes);
                     self.news.send_replace(());
                 }
+                // Either the last line is not complete yet, and its end will be a change of its own, or the
+                // log is not as long yet where it was read.
+                Ok(Ok(new)) => return new.length >= length,
                 Ok(Err(_)) | Err(_) => return false,
             }
         }
@@ -252,6 +264,8 @@ impl SpaceFeed {
         self.ensure_polled(node).await?;
         let beginning = Arc::clone(&feed);
         let length = node.work.run(move || beginning.begin()).await??;
+        // The last follower but this one may have gone, and polling with it, before this one came.
+        self.catch_up(feed.id().clone(), length);
         let position = position.unwrap_or_else(|| length.into());
         if position.offset > length {
             let detail = format!("the log is {length} bytes long and has no event {position}");
@@ -308,6 +322,7 @@ impl SessionFollower {
                 return None;
             }
             self.news.mark_unchanged();
+            let mut is_failed = false;
             let next = self.feed.ring().next(self.position);
             match next {
                 Next::Send(events) => return Some(self.send(&events)),
@@ -319,23 +334,24 @@ impl SessionFollower {
                 }
                 Next::Read => {
                     let (feed, position) = (Arc::clone(&self.feed), self.position);
-                    // If the store fails, the next poll or the client tries again.
-                    let read = self.node.work.run(move || feed.read_after(position)).await;
-                    if let Ok(Ok((events, end))) = read {
-                        if !events.is_empty() {
-                            return Some(self.send(&events));
+                    match self.node.work.run(move || feed.read_after(position)).await {
+                        Ok(Ok(new)) if !new.events.is_empty() => {
+                            return Some(self.send(&new.events));
                         }
-                        if end > self.position.offset {
-                            self.position = end.into();
+                        Ok(Ok(new)) if new.end > self.position.offset => {
+                            self.position = new.end.into();
                             continue;
                         }
                         // The rest of the log is a line that is not complete yet.
+                        Ok(Ok(_)) => {}
+                        Ok(Err(_)) | Err(_) => is_failed = true,
                     }
                 }
                 Next::Wait => {}
             }
             tokio::select! {
                 changed = self.news.changed() => changed.ok()?,
+                () = tokio::time::sleep(MAX_POLL), if is_failed => {}
                 _ = self.heartbeat.tick() => return Some(Bytes::from_static(b": \n\n")),
                 () = &mut self.stopping => return None,
             }

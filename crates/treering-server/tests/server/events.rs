@@ -6,21 +6,21 @@ use std::sync::Arc;
 use treering::store::{MemoryStore, Store};
 
 /// A follower of events.
-struct Follower {
+pub(crate) struct Follower {
     response: reqwest::Response,
     text: String,
     last: Option<String>,
 }
 
 #[derive(Debug, PartialEq)]
-struct Event {
+pub(crate) struct Event {
     id: Option<String>,
     name: String,
-    data: Value,
+    pub(crate) data: Value,
 }
 
 impl Follower {
-    async fn new(node: &Node, path: &str, last: Option<&str>) -> Follower {
+    pub(crate) async fn new(node: &Node, path: &str, last: Option<&str>) -> Follower {
         let mut request = node.request("GET", path);
         if let Some(last) = last {
             request = request.header("last-event-id", last);
@@ -68,7 +68,7 @@ impl Follower {
     }
 
     /// Waits for the next event; `None` if the stream ends.
-    async fn next(&mut self) -> Option<Event> {
+    pub(crate) async fn next(&mut self) -> Option<Event> {
         loop {
             if let Some(event) = self.take() {
                 return Some(event);

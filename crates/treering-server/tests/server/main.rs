@@ -13,6 +13,7 @@ mod document;
 mod events;
 mod harness;
 mod idempotency;
+mod lagging;
 mod refusals;
 mod shutdown;
 mod tls;

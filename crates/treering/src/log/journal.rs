@@ -33,6 +33,9 @@ pub trait Journal: Send + Sync + std::fmt::Debug {
     }
 
     /// Reads at `offset` into `buffer`, as much as there is; 0 at the end.
+    ///
+    /// A remote journal may take the end to be where it was when [`len`](Journal::len) was called last, so
+    /// that reading to the end needs no request. A reader that looks for what others appended calls `len` first.
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize>;
 
     /// Returns everything, if the journal has it in memory for as long as it lives and nothing is

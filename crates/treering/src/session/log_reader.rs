@@ -106,6 +106,8 @@ pub struct LoggedEntries {
     pub entries: Vec<LoggedEntry>,
     /// The offset up to which lines were read. Reading goes on there.
     pub end: u64,
+    /// The length of the log when it was read.
+    pub length: u64,
 }
 
 /// Reads the entries of a log in their order, from any position on, as often as the log has grown.
@@ -159,9 +161,11 @@ impl LogReader {
     ///
     /// [`Error::Storage`] if the log cannot be read, [`Error::NotASession`] if it holds no session.
     pub fn after(&mut self, position: LogPosition, max_bytes: u64) -> Result<LoggedEntries> {
+        // A journal may hide bytes that were appended since its length was asked for last.
+        let length = self.journal.len().map_err(Error::Storage)?;
         let lines = Lines::read(&self.journal, position, max_bytes).map_err(Error::Storage)?;
         if lines.bytes.is_empty() {
-            return Ok(LoggedEntries { entries: Vec::new(), end: lines.start });
+            return Ok(LoggedEntries { entries: Vec::new(), end: lines.start, length });
         }
         let overlay = Arc::new(Overlay { lines, rest: Arc::clone(&self.journal) });
         let view = self.view(&overlay)?;
@@ -183,7 +187,7 @@ impl LogReader {
         }
         number(&mut entries[first..]);
         entries.retain(|logged| logged.position > position);
-        Ok(LoggedEntries { entries, end: lines.end() })
+        Ok(LoggedEntries { entries, end: lines.end(), length: length.max(lines.end()) })
     }
 
     /// Returns a snapshot with the rows of some lines, at least.
