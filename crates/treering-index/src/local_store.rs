@@ -35,6 +35,8 @@ use treering::{Catalog, Error, Result, SessionId};
 /// ```
 #[derive(Debug)]
 pub struct LocalStore {
+    /// The name of this store in its marks, whose numbers count the changes that it noticed.
+    instance: String,
     index: SessionIndex,
     trash: Option<Trash>,
     interval: Duration,
@@ -75,7 +77,8 @@ impl LocalStore {
     /// Returns the store of an index. Nothing is read yet.
     pub fn new(index: SessionIndex) -> Self {
         let state = Mutex::new(State { is_stale: true, ..State::default() });
-        LocalStore { index, trash: None, interval: Duration::ZERO, removes_recent: false, state }
+        let (instance, interval) = (SessionId::generate().to_string(), Duration::ZERO);
+        LocalStore { instance, index, trash: None, interval, removes_recent: false, state }
     }
 
     /// Moves removed sessions to a trash instead of deleting them.
@@ -253,12 +256,11 @@ impl Store for LocalStore {
         let mut state = self.state();
         self.look(&mut state);
         self.read(&mut state);
-        // A mark that is no number is one of another store: everything may have changed.
-        let since = mark.map_or(u64::MAX, |mark| mark.as_str().parse().unwrap_or(0));
+        let since = mark.map_or(u64::MAX, |mark| mark.number_in(&self.instance).unwrap_or(0));
         let changed = state.changes.iter().filter(|(_, change)| change.number > since);
         let sessions =
             changed.map(|(id, change)| ChangedSession { id: id.clone(), length: change.length });
-        let mark = Mark::new(state.count.to_string());
+        let mark = Mark::numbered(&self.instance, state.count);
         Ok(Changes { sessions: sessions.collect(), mark })
     }
 

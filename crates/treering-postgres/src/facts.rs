@@ -179,12 +179,26 @@ impl PostgresStore {
     /// Describes the sessions that have grown since they were described, as far as the limits allow.
     fn describe_stale(&self) -> Result<()> {
         let deadline = self.shared.pool.deadline();
+        let stale = |since: i64| {
+            let rows = self.repeat(deadline, |connection| {
+                connection.query(sql::STALE, &[&&*self.space, &since, &MAX_SESSIONS], deadline)
+            });
+            let rows = rows.map_err(Error::Storage)?;
+            let now = rows.first();
+            let now = now.and_then(|row| Some((row.try_get(5).ok()?, row.try_get(4).ok()?)));
+            let now: Option<(String, i64)> = now;
+            Ok::<_, Error>((rows, now))
+        };
+        let (mut rows, mut latest) = (Vec::new(), None);
         let known = self.described_before();
-        let rows = self.repeat(deadline, |connection| {
-            connection.query(sql::STALE, &[&&*self.space, &known, &MAX_SESSIONS], deadline)
-        });
-        let rows = rows.map_err(Error::Storage)?;
-        let oldest: Option<i64> = rows.first().and_then(|row| row.try_get(4).ok());
+        if let Some((instance, since)) = &known {
+            (rows, latest) = stale(*since)?;
+            // The transactions of another instance have numbers of their own.
+            latest = latest.filter(|(now, _)| now == instance);
+        }
+        if latest.is_none() {
+            (rows, latest) = stale(0)?;
+        }
         let is_complete = (rows.len() as i64) < MAX_SESSIONS;
         let (mut small, mut large, mut budget, mut left_out) = (Vec::new(), Vec::new(), 0, 0);
         for row in &rows {
@@ -227,19 +241,19 @@ impl PostgresStore {
         }
         if is_complete
             && left_out == 0
-            && let Some(oldest) = oldest
+            && let Some(latest) = latest
         {
             let mut described =
                 self.shared.described.lock().unwrap_or_else(PoisonError::into_inner);
-            described.insert(Arc::clone(&self.space), oldest);
+            described.insert(Arc::clone(&self.space), latest);
         }
         Ok(())
     }
 
-    /// Returns the transaction before which all sessions are known to be described.
-    fn described_before(&self) -> i64 {
+    /// Returns the instance and its transaction before which all sessions are known to be described.
+    fn described_before(&self) -> Option<(String, i64)> {
         let described = self.shared.described.lock().unwrap_or_else(PoisonError::into_inner);
-        described.get(&self.space).copied().unwrap_or(0)
+        described.get(&self.space).cloned()
     }
 
     /// Describes small sessions, whose logs are read together.

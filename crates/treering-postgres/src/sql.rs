@@ -99,14 +99,28 @@ pub(crate) const REMOVE: &str = "WITH removed AS (
       WHERE space = $1 AND session = $2 AND EXISTS (SELECT FROM removed))
     SELECT 1 FROM removed";
 
-/// Returns sessions whose facts are out of date, those that changed last first, and the oldest transaction
-/// that is still under way. On a standby, where facts cannot be changed, it returns none.
-pub(crate) const STALE: &str = "SELECT s.id, s.length, s.generation, f.length, m.oldest
-    FROM (SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS oldest) m
+/// Names everything for which numbers of transactions hold: a database cluster and its timeline. A standby
+/// that is promoted may give out numbers again that its primary gave to transactions which it never saw.
+macro_rules! instance {
+    () => {
+        "(SELECT system_identifier FROM pg_control_system())::text || '-' ||
+          CASE WHEN pg_is_in_recovery() THEN 'standby'
+          ELSE substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) END"
+    };
+}
+
+/// Returns sessions whose facts are out of date, those that changed last first, the oldest transaction
+/// that is still under way, and the instance. On a standby, where facts cannot be changed, it returns none.
+pub(crate) const STALE: &str = concat!(
+    "SELECT s.id, s.length, s.generation, f.length, m.oldest, m.instance
+    FROM (SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS oldest, ",
+    instance!(),
+    " AS instance) m
     LEFT JOIN (treering.sessions s JOIN treering.facts f ON f.space = $1 AND f.session = s.id
         AND (f.length <> s.length OR f.generation <> s.generation))
       ON s.space = $1 AND s.changed >= $2 AND s.length >= 0 AND NOT pg_is_in_recovery()
-    ORDER BY s.changed DESC NULLS LAST LIMIT $3";
+    ORDER BY s.changed DESC NULLS LAST LIMIT $3"
+);
 
 /// Returns the whole logs of some sessions.
 pub(crate) const READ_SEVERAL: &str = "SELECT session, at, bytes FROM treering.lines
@@ -134,12 +148,16 @@ pub(crate) const LIST: &str = list!("");
 /// Returns a page of the sessions of a project.
 pub(crate) const LIST_OF_CWD: &str = list!("AND f.cwd = $8");
 
-/// Returns the sessions that a transaction from $2 on changed, and the oldest transaction that is still
-/// under way. Later changes are made by that transaction or by newer ones.
-pub(crate) const CHANGES: &str = "SELECT s.id, s.length, m.oldest, m.next
+/// Returns the sessions that a transaction from $2 on changed, the oldest transaction that is still under
+/// way (later changes are made by that transaction or by newer ones), the next one, and the instance.
+pub(crate) const CHANGES: &str = concat!(
+    "SELECT s.id, s.length, m.oldest, m.next, m.instance
     FROM (SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS oldest,
-      pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS next) m
-    LEFT JOIN treering.sessions s ON s.space = $1 AND s.changed >= $2";
+      pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS next, ",
+    instance!(),
+    " AS instance) m
+    LEFT JOIN treering.sessions s ON s.space = $1 AND s.changed >= $2"
+);
 
 /// Marks sessions as changed now whose last change has a number that this database has not reached: they
 /// were restored from another one.

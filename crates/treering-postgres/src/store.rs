@@ -126,8 +126,8 @@ impl std::fmt::Debug for PostgresStore {
 pub(crate) struct Shared {
     pub(crate) pool: Pool,
     pub(crate) cache: Cache,
-    /// For each space the transaction before which all sessions are described.
-    pub(crate) described: Mutex<HashMap<Arc<str>, i64>>,
+    /// For each space the transaction before which all sessions are described, and its instance.
+    pub(crate) described: Mutex<HashMap<Arc<str>, (String, i64)>>,
 }
 
 /// Numbers about the work of a store since it was connected.
@@ -405,53 +405,64 @@ impl Store for PostgresStore {
     }
 
     fn changes(&self, mark: Option<&Mark>) -> Result<Changes> {
-        let from = match mark {
-            None => i64::MAX,
-            Some(mark) => mark
-                .as_str()
-                .parse()
-                .map_err(|_| Error::InvalidOption(format!("{mark} is not a mark of this store")))?,
+        let Some(mark) = mark else {
+            let now = self.changed_since(i64::MAX)?;
+            self.renumber(now.next)?;
+            return Ok(Changes { sessions: Vec::new(), mark: now.mark() });
         };
-        let (sessions, oldest, next) = self.changed_since(from)?;
-        let mark_of_now = Mark::new(oldest.to_string());
-        if mark.is_none() {
-            self.renumber(next)?;
-            return Ok(Changes { sessions: Vec::new(), mark: mark_of_now });
-        }
-        if from > next {
-            // The mark is of another database, which this one was restored from.
-            let (sessions, oldest, _) = self.changed_since(0)?;
-            return Ok(Changes { sessions, mark: Mark::new(oldest.to_string()) });
-        }
-        Ok(Changes { sessions, mark: mark_of_now })
+        // The mark names the instance, which is known with the answer.
+        let number = mark.as_str().rsplit_once(':').and_then(|(_, number)| number.parse().ok());
+        let changed = self.changed_since(number.unwrap_or(0))?;
+        let is_ours = mark.number_in(&changed.instance).is_some();
+        let changed = if is_ours { changed } else { self.changed_since(0)? };
+        Ok(Changes { mark: changed.mark(), sessions: changed.sessions })
+    }
+}
+
+/// The sessions that some transactions changed, and the transactions of now.
+struct Changed {
+    sessions: Vec<ChangedSession>,
+    instance: String,
+    /// The oldest transaction that is under way.
+    oldest: i64,
+    /// The number of the next transaction.
+    next: i64,
+}
+
+impl Changed {
+    fn mark(&self) -> Mark {
+        Mark::numbered(&self.instance, self.oldest.unsigned_abs())
     }
 }
 
 impl PostgresStore {
-    /// Returns the sessions that a transaction from `first` on changed, the oldest transaction that is under
-    /// way, and the number of the next one.
-    fn changed_since(&self, first: i64) -> Result<(Vec<ChangedSession>, i64, i64)> {
+    /// Returns the sessions that a transaction from `first` on changed.
+    fn changed_since(&self, first: i64) -> Result<Changed> {
         let deadline = self.shared.pool.deadline();
         let rows = self.repeat(deadline, |connection| {
             connection.query(sql::CHANGES, &[&&*self.space, &first], deadline)
         });
         let rows = rows.map_err(Error::Storage)?;
-        let (mut sessions, mut oldest, mut next) = (Vec::with_capacity(rows.len()), 0, 0);
+        let broken = |error| Error::Storage(io::Error::new(io::ErrorKind::InvalidData, error));
+        let mut changed =
+            Changed { sessions: Vec::new(), instance: String::new(), oldest: 0, next: 0 };
+        if let Some(row) = rows.first() {
+            (changed.oldest, changed.next) =
+                (row.try_get(2).map_err(broken)?, row.try_get(3).map_err(broken)?);
+            changed.instance = row.try_get(4).map_err(broken)?;
+        }
         for row in &rows {
-            let broken = |error| Error::Storage(io::Error::new(io::ErrorKind::InvalidData, error));
-            (oldest, next) = (row.try_get(2).map_err(broken)?, row.try_get(3).map_err(broken)?);
             let id: Option<&str> = row.try_get(0).map_err(broken)?;
             let Some(id) = id.map(SessionId::of_file) else { continue };
             let length: i64 = row.try_get(1).map_err(broken)?;
-            sessions.push(ChangedSession { id, length: u64::try_from(length).ok() });
+            changed.sessions.push(ChangedSession { id, length: u64::try_from(length).ok() });
         }
-        Ok((sessions, oldest, next))
+        Ok(changed)
     }
 
     /// Marks sessions as changed now that seem to have changed in the future.
     fn renumber(&self, next: i64) -> Result<()> {
-        let (future, _, _) = self.changed_since(next)?;
-        if future.is_empty() {
+        if self.changed_since(next)?.sessions.is_empty() {
             return Ok(());
         }
         let deadline = self.shared.pool.deadline();

@@ -48,6 +48,27 @@ fn what_agents_write_is_noticed() {
     assert_eq!(store.list(&ListQuery::new()).unwrap().sessions.len(), 2);
 }
 
+/// The numbers of changes begin again with every program.
+#[test]
+fn a_mark_of_an_earlier_program_misses_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = || LocalStore::new(SessionIndex::new(places(dir.path())));
+    let options = CreateOptions::new().id(SessionId::new("chat").unwrap());
+    let path = dir.path().join("chat.jsonl");
+    let agent = Session::create_at(path, "/project", options).unwrap();
+    let before = store();
+    for text in ["one", "two", "three"] {
+        agent.append(Message::user(text)).unwrap();
+        before.changes(None).unwrap();
+    }
+    let mark = before.changes(None).unwrap().mark;
+    agent.append(Message::user("four")).unwrap();
+    let after = store();
+    let changes = after.changes(Some(&mark)).unwrap();
+    assert_eq!(changes.sessions.len(), 1, "{mark}");
+    assert!(after.changes(Some(&changes.mark)).unwrap().sessions.is_empty());
+}
+
 /// The same session id in two files, as after copying a directory of sessions.
 #[test]
 fn of_two_files_with_one_id_the_later_one_counts() {

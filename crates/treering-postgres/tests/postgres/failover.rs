@@ -4,7 +4,7 @@ use crate::writers::{Account, assert_exactly_once, write};
 use crate::{connect, contents, create, id};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use treering::store::Store;
+use treering::store::{ChangedSession, ListQuery, Store};
 use treering_postgres::{PostgresOptions, PostgresStore};
 use treering_testkit::postgres::Server;
 
@@ -66,4 +66,42 @@ fn a_standby_takes_over_and_nothing_acknowledged_is_lost() {
         gap.as_millis()
     );
     assert_eq!(failed, 0, "every append was carried over");
+}
+
+/// Transactions that the standby never saw have used up numbers, which it gives out again after its promotion.
+/// A mark of the old primary must not hide the changes that they number now.
+#[test]
+fn a_mark_of_the_old_primary_misses_no_change_of_the_new_one() {
+    let Some(primary) = Server::start() else { return };
+    primary.create_database("failover");
+    PostgresStore::init(&primary.url("failover"), &PostgresOptions::new()).expect("init");
+    let options = PostgresOptions::new().timeout(Duration::from_secs(60));
+    let before = connect(&primary.url("failover"), &options);
+    create(&before, "old", b"{}\n");
+    let standby = primary.start_standby();
+    // Nothing that happens now reaches the standby. Transactions that are taken back do not wait for it.
+    standby.stop();
+    let use_numbers = "DO $$ BEGIN FOR number IN 1..50 LOOP
+        BEGIN PERFORM pg_current_xact_id(); CREATE TEMPORARY TABLE x (); RAISE division_by_zero;
+        EXCEPTION WHEN division_by_zero THEN NULL; END; END LOOP; RAISE division_by_zero; END $$";
+    let taken_back = primary.sql_as("postgres", "failover", use_numbers);
+    assert!(taken_back.is_err(), "{taken_back:?}");
+    let mark = before.changes(None).expect("changes").mark;
+    primary.kill();
+    standby.boot();
+    standby.promote();
+
+    let after = connect(&standby.url("failover"), &options);
+    create(&after, "new", b"{}\n");
+    // The numbers pass those of the old primary.
+    for _ in 0..2 {
+        let _ = standby.sql_as("postgres", "failover", use_numbers);
+    }
+    let changes = after.changes(Some(&mark)).expect("changes");
+    let is_new = |changed: &ChangedSession| changed.id == id("new");
+    assert!(changes.sessions.iter().any(is_new), "{mark}: {changes:?}");
+    let later = after.changes(Some(&changes.mark)).expect("changes");
+    assert!(later.sessions.is_empty(), "{later:?}");
+    let listed = after.list(&ListQuery::new()).expect("list");
+    assert!(listed.sessions.is_empty(), "logs without a header are no sessions");
 }

@@ -95,6 +95,8 @@ fn changes_are_told_once_and_of_this_space() {
     let told = ours.changes(Some(&mark)).expect("changes");
     assert_eq!(told.sessions.len(), 1);
     assert_eq!(told.sessions[0].length, None);
-    let none = ours.changes(Some(&treering::store::Mark::new("yesterday")));
-    assert!(none.is_err(), "no mark of this store");
+    for foreign in ["yesterday", "0", "another-1:5"] {
+        let told = ours.changes(Some(&treering::store::Mark::new(foreign))).expect("changes");
+        assert_eq!(told.sessions.len(), 1, "not a mark of this store: {foreign}");
+    }
 }

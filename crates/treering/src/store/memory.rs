@@ -22,8 +22,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// assert_eq!(store.open(&id)?.len()?, journal.len()?);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct MemoryStore {
+    /// The name of this store in its marks.
+    instance: String,
     sessions: Mutex<HashMap<SessionId, StoredSession>>,
     /// The number of changes so far.
     changes: Arc<Counter>,
@@ -52,6 +54,13 @@ struct StoredSession {
     journal: Option<Arc<StoredJournal>>,
     /// The number of the removal.
     removed: AtomicU64,
+}
+
+impl Default for MemoryStore {
+    fn default() -> Self {
+        let (instance, sessions) = (SessionId::generate().to_string(), Mutex::default());
+        MemoryStore { instance, sessions, changes: Arc::default() }
+    }
 }
 
 impl MemoryStore {
@@ -121,8 +130,7 @@ impl Store for MemoryStore {
         let sessions = self.sessions();
         let now = *self.changes.number();
         let mut changed = Vec::new();
-        // A mark that is no number is one of another store: everything may have changed.
-        let since = mark.map_or(u64::MAX, |mark| mark.as_str().parse().unwrap_or(0));
+        let since = mark.map_or(u64::MAX, |mark| mark.number_in(&self.instance).unwrap_or(0));
         for (id, session) in &*sessions {
             let (number, length) = match &session.journal {
                 Some(journal) => {
@@ -135,7 +143,7 @@ impl Store for MemoryStore {
                 changed.push(ChangedSession { id: id.clone(), length });
             }
         }
-        Ok(Changes { sessions: changed, mark: Mark::new(now.to_string()) })
+        Ok(Changes { sessions: changed, mark: Mark::numbered(&self.instance, now) })
     }
 }
 
@@ -189,5 +197,27 @@ impl Journal for StoredJournal {
 
     fn replace_start(&self, expected: &[u8], bytes: &[u8]) -> Result<bool, JournalError> {
         self.change(|memory| memory.replace_start(expected, bytes))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mark_of_another_store_names_everything() {
+        let id = |text: &str| SessionId::new(text).unwrap();
+        let (one, other) = (MemoryStore::new(), MemoryStore::new());
+        for name in ["a", "b", "c"] {
+            one.create(&id(name), &mut b"{}\n".as_slice()).unwrap();
+        }
+        other.create(&id("a"), &mut b"{}\n".as_slice()).unwrap();
+        let mark = one.changes(None).unwrap().mark;
+        let changes = other.changes(Some(&mark)).unwrap();
+        assert_eq!(changes.sessions.len(), 1);
+        assert!(other.changes(Some(&changes.mark)).unwrap().sessions.is_empty());
+        for foreign in ["", "0", "7"] {
+            assert_eq!(one.changes(Some(&Mark::new(foreign))).unwrap().sessions.len(), 3);
+        }
     }
 }

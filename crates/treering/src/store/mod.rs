@@ -79,7 +79,8 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// Returns the sessions that were created, appended to or removed after `mark`, and the mark of now.
     /// Without a mark it returns no session.
     ///
-    /// A session may be named again although nothing happened to it.
+    /// A session may be named again although nothing happened to it. A mark that this store did not give, or
+    /// gave before it was restarted or restored, may name all sessions.
     fn changes(&self, mark: Option<&Mark>) -> Result<Changes>;
 
     /// Returns the file of a session, if the sessions of the store are files.
@@ -114,6 +115,25 @@ impl Mark {
     /// Returns the mark that is written as `text`.
     pub fn new(text: impl Into<String>) -> Self {
         Mark(text.into())
+    }
+
+    /// Returns the mark of a store that numbers its changes. The instance names everything for which the
+    /// numbers hold, for example one run of a program.
+    ///
+    /// ```
+    /// use treering::store::Mark;
+    /// let mark = Mark::numbered("run-1", 12);
+    /// assert_eq!(mark.number_in("run-1"), Some(12));
+    /// assert_eq!(mark.number_in("run-2"), None);
+    /// ```
+    pub fn numbered(instance: &str, number: u64) -> Self {
+        Mark(format!("{instance}:{number}"))
+    }
+
+    /// Returns the number of a mark of this instance; `None` if it is the mark of another one. Then
+    /// everything may have changed since.
+    pub fn number_in(&self, instance: &str) -> Option<u64> {
+        self.0.strip_prefix(instance)?.strip_prefix(':')?.parse().ok()
     }
 
     /// Returns the mark as text.
