@@ -42,6 +42,8 @@ struct Known {
     /// The length when it was looked at last. Readers ask for the length before they read what is new, and
     /// often read on until nothing comes: that takes no round trip.
     length: Option<u64>,
+    /// Everything before this offset is known to be as durable as an append that succeeded.
+    confirmed: u64,
     /// The end of the bytes that were read last, and how many they were.
     read_end: u64,
     read_size: usize,
@@ -87,7 +89,8 @@ impl PostgresJournal {
         id: &SessionId,
         generation: i64,
     ) -> Self {
-        let known = Known { generation, length: None, read_end: 0, read_size: 0, own: None };
+        let known =
+            Known { generation, length: None, confirmed: 0, read_end: 0, read_size: 0, own: None };
         PostgresJournal {
             shared: Arc::clone(shared),
             space: Arc::clone(space),
@@ -130,6 +133,7 @@ impl PostgresJournal {
             && seen.generation != known.generation
         {
             known.generation = seen.generation;
+            known.confirmed = 0;
             known.own = None;
             self.cache().forget(self.number);
         }
@@ -254,6 +258,9 @@ impl PostgresJournal {
             Ok(row.and_then(|row| seen(&row)))
         })?;
         self.remember(seen);
+        let mut known = self.known();
+        known.confirmed = known.confirmed.max(seen.map_or(0, |seen| seen.length));
+        drop(known);
         Ok(seen)
     }
 
@@ -261,8 +268,11 @@ impl PostgresJournal {
         let last = lines.strip_suffix(b"\n").unwrap_or(lines);
         let last = last.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
         let sample = lines[last..].iter().take(SAMPLE).copied().collect();
+        let end = start + lines.len() as u64;
         let mut known = self.known();
-        known.length = known.length.max(Some(start + lines.len() as u64));
+        known.length = known.length.max(Some(end));
+        // A standby that has an append has everything before it.
+        known.confirmed = known.confirmed.max(end);
         known.own = Some((start + last as u64, sample));
         self.cache().append(self.number, start, lines);
         Appended { start }
@@ -401,9 +411,18 @@ impl Journal for PostgresJournal {
         }
     }
 
-    /// Does nothing: an append returns when it is committed.
+    /// Confirms what was seen of the log and was not appended here: it may be an append whose standby did
+    /// not answer, and which would be lost with the primary. An append of this journal returns when it is
+    /// committed, and costs nothing here.
     fn sync(&self) -> io::Result<()> {
-        Ok(())
+        let is_confirmed = {
+            let known = self.known();
+            known.length.is_none_or(|length| length <= known.confirmed)
+        };
+        if is_confirmed {
+            return Ok(());
+        }
+        self.confirm(self.shared.pool.deadline())?.map(drop).ok_or_else(gone)
     }
 
     fn truncate_if(&self, expected: u64, length: u64) -> io::Result<bool> {

@@ -295,9 +295,20 @@ fn a_commit_that_the_standby_did_not_confirm_is_not_acknowledged() {
             other => panic!("acknowledged although the standby is missing: {other:?}"),
         }
     });
+    // The line is in the log, and another program sees it. That it lasts is not confirmed, either.
+    let impatient = connect(&server.url("faults"), &options(2000));
+    let seen = impatient.open(&id("local")).expect("open");
+    assert_eq!(seen.len().expect("len"), 19);
+    let error = Error::Storage(seen.sync().expect_err("the standby is missing"));
+    assert!(error.is_retryable(), "{error}");
     server.sql("postgres", "ALTER SYSTEM RESET synchronous_standby_names");
     server.sql("postgres", "SELECT pg_reload_conf()");
     let journal = patient.open(&id("local")).expect("open");
+    assert_eq!(journal.len().expect("len"), 19);
+    journal.sync().expect("no standby is missing any more");
+    let before = patient.statistics().round_trips;
+    journal.sync().expect("it is known");
+    assert_eq!(patient.statistics().round_trips, before);
     append_at_end(&*journal, b"{\"n\":3}\n");
     let text = String::from_utf8(contents(&*journal)).expect("text");
     assert_eq!(text.matches("\"n\":2").count(), 1, "{text}");

@@ -96,6 +96,7 @@ pub(crate) async fn fork(mut call: Call) -> Answered {
         match (session.fork_into(&store, position, options), &id) {
             (Err(Error::SessionExists(_) | Error::AlreadyExists(_)), Some(id)) if key.is_some() => {
                 let session = Session::open_in(&store, id, OpenOptions::new())?;
+                session.sync()?;
                 Ok((SessionDetail::of(&session)?, StatusCode::OK))
             }
             (fork, _) => Ok((SessionDetail::of(&fork?)?, StatusCode::CREATED)),

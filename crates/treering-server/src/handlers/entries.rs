@@ -94,6 +94,8 @@ fn append_to(session: &Session, new: &NewEntries) -> Result<(Vec<String>, bool),
     if matches!(error, Error::DuplicateEntry(_) | Error::LeafMoved { .. }) {
         match idempotency::compare(session, &new.ids, &new.sent)? {
             Some(Repeated::Same) => {
+                // The append before this one may have failed because it was not durable yet.
+                session.sync()?;
                 session.follow()?;
                 let ids: Vec<EntryId> = new.ids.iter().flatten().cloned().collect();
                 return Ok((names(&ids), true));

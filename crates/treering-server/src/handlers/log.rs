@@ -12,7 +12,7 @@ use base64::engine::general_purpose::STANDARD;
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;
-use treering::storage::{End, Journal};
+use treering::storage::{End, Journal, JournalError};
 
 pub(crate) const LENGTH: HeaderName = HeaderName::from_static("x-treering-length");
 
@@ -151,8 +151,13 @@ pub(crate) async fn append(mut call: Call) -> Answered {
             Some((offset, start)) => End::new(at, *offset, start),
             None => End::from(at),
         };
-        let appended = journal.append(&end, &lines)?;
-        journal.sync()?;
+        let appended = journal.append(&end, &lines);
+        // A client that is told that the log has moved looks whether an attempt before this one had
+        // succeeded, so what it will find must be durable, too.
+        if matches!(appended, Ok(_) | Err(JournalError::Moved(_))) {
+            journal.sync()?;
+        }
+        let appended = appended?;
         Ok::<_, Problem>((appended.start, appended.start + lines.len() as u64))
     });
     let (start, length) = done.await??;

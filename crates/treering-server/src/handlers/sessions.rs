@@ -78,6 +78,7 @@ async fn create_empty(call: &mut Call) -> Result<(SessionDetail, StatusCode), Pr
         Err(Error::SessionExists(_) | Error::AlreadyExists(_)) if key.is_some() => {
             let id = id.unwrap_or_else(SessionId::generate);
             let session = Session::open_in(&store, &id, OpenOptions::new())?;
+            session.sync()?;
             Ok((SessionDetail::of(&session)?, StatusCode::OK))
         }
         created => Ok((SessionDetail::of(&created?)?, StatusCode::CREATED)),
@@ -114,7 +115,14 @@ async fn create_of_log(call: &mut Call) -> Result<SessionDetail, Problem> {
         }
         let memory: Arc<dyn Journal> = Arc::new(MemoryJournal::new(start.to_vec()));
         let session = Session::in_journal(memory, "/", CreateOptions::new())?;
-        store.create(&id, &mut &*start)?;
+        let created = store.create(&id, &mut &*start);
+        if matches!(created, Err(Error::SessionExists(_))) {
+            // A client whose answer was lost looks whether the session is its own.
+            let journal = store.open(&id)?;
+            journal.len()?;
+            journal.sync()?;
+        }
+        created?;
         Ok(SessionDetail::of(&session)?.with_id(&id))
     });
     done.await?

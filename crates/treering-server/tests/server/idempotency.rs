@@ -2,8 +2,12 @@
 
 use crate::harness::{Answer, Node, json, message, send};
 use serde_json::{Value, json};
+use std::io::{self, Read};
 use std::sync::Arc;
-use treering::store::{MemoryStore, Store};
+use std::sync::atomic::{AtomicBool, Ordering};
+use treering::storage::{Appended, End, Journal, JournalError};
+use treering::store::{Changes, ListQuery, Mark, MemoryStore, Page, Store};
+use treering::{Result, SessionId};
 
 async fn append(node: &Node, key: &str, body: Value) -> Answer {
     let request = node.request("POST", "/v1/sessions/chat/entries").header("idempotency-key", key);
@@ -145,4 +149,109 @@ async fn a_session_that_another_node_removed_is_unknown() {
     nodes[1].session("chat").await;
     nodes[0].say(&session, "other").await;
     assert_eq!(nodes[1].get(&session).await.json()["entryCount"], 1);
+}
+
+/// A store whose standby is missing: appends are in the log, and are not durable.
+#[derive(Debug)]
+struct WithoutStandby {
+    inner: MemoryStore,
+    is_missing: Arc<AtomicBool>,
+}
+
+#[derive(Debug)]
+struct WithoutStandbyJournal {
+    inner: Arc<dyn Journal>,
+    is_missing: Arc<AtomicBool>,
+}
+
+impl WithoutStandby {
+    fn journal(&self, inner: Arc<dyn Journal>) -> Arc<dyn Journal> {
+        Arc::new(WithoutStandbyJournal { inner, is_missing: Arc::clone(&self.is_missing) })
+    }
+}
+
+impl Store for WithoutStandby {
+    fn location(&self) -> String {
+        self.inner.location()
+    }
+
+    fn create(&self, id: &SessionId, start: &mut dyn Read) -> Result<Arc<dyn Journal>> {
+        Ok(self.journal(self.inner.create(id, start)?))
+    }
+
+    fn open(&self, id: &SessionId) -> Result<Arc<dyn Journal>> {
+        Ok(self.journal(self.inner.open(id)?))
+    }
+
+    fn list(&self, query: &ListQuery) -> Result<Page> {
+        self.inner.list(query)
+    }
+
+    fn remove(&self, id: &SessionId) -> Result<()> {
+        self.inner.remove(id)
+    }
+
+    fn changes(&self, mark: Option<&Mark>) -> Result<Changes> {
+        self.inner.changes(mark)
+    }
+}
+
+impl Journal for WithoutStandbyJournal {
+    fn len(&self) -> io::Result<u64> {
+        self.inner.len()
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        self.inner.read_at(offset, buffer)
+    }
+
+    fn append(&self, end: &End, lines: &[u8]) -> std::result::Result<Appended, JournalError> {
+        let appended = self.inner.append(end, lines)?;
+        self.sync()?;
+        Ok(appended)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        match self.is_missing.load(Ordering::SeqCst) {
+            true => Err(io::ErrorKind::TimedOut.into()),
+            false => Ok(()),
+        }
+    }
+
+    fn truncate_if(&self, _: u64, _: u64) -> io::Result<bool> {
+        Ok(false)
+    }
+}
+
+/// An append that is in the log and would be lost with the primary is not acknowledged, however often it is
+/// repeated, by whatever call.
+#[tokio::test]
+async fn a_repeated_append_is_not_acknowledged_before_it_is_durable() {
+    let is_missing = Arc::new(AtomicBool::new(false));
+    let (inner, missing) = (MemoryStore::new(), Arc::clone(&is_missing));
+    let node = Node::on(Arc::new(WithoutStandby { inner, is_missing: missing })).await;
+    let session = node.session("chat").await;
+    let length = node.get(&session).await.json()["length"].as_u64().unwrap();
+    is_missing.store(true, Ordering::SeqCst);
+    for _ in 0..3 {
+        let refused = append(&node, "a", message("one")).await;
+        assert_eq!((refused.status, refused.code().as_str()), (503, "store_unavailable"));
+    }
+    assert_eq!(count(&node).await, 1);
+    // A client of the log is not told that it has moved: it would find its own lines there.
+    let lines = || {
+        let request = node.request("POST", &format!("{session}/log?at={length}"));
+        send(request.header("content-type", "application/x-ndjson").body("{}\n"))
+    };
+    assert_eq!(lines().await.status, 503);
+    let again = || {
+        let body = json!({"cwd": "/"});
+        send(json(node.request("POST", "/v1/sessions").header("idempotency-key", "s"), body))
+    };
+    assert_eq!(again().await.status, 201, "a session in memory is created at once");
+    assert_eq!(again().await.status, 503);
+    is_missing.store(false, Ordering::SeqCst);
+    assert_eq!(append(&node, "a", message("one")).await.status, 200);
+    assert_eq!((lines().await.status, again().await.status), (409, 200));
+    assert_eq!(count(&node).await, 1);
 }
