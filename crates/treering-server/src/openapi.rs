@@ -1,7 +1,7 @@
 //! The OpenAPI document, made of the operations.
 
 use crate::api::OPERATIONS;
-use crate::operation::{Content, Operation, Place};
+use crate::operation::{BEFORE_CALLS, Content, Operation, Place};
 use crate::problem::Code;
 use crate::schema::{Components, Schema};
 use crate::types::ProblemBody;
@@ -21,7 +21,7 @@ pub(crate) fn document() -> Value {
         format!("| `{}` | {} | {} |\n", code.name(), code.status().as_u16(), code.about())
     });
     let about = format!(
-        "Session trees of AI agents over HTTP. Problems are `application/problem+json` with a stable `code`:\n\n| code | status | meaning |\n|---|---|---|\n{}",
+        "Session trees of AI agents over HTTP. Problems are `application/problem+json` with a stable `code`; a request that cannot be read as a call is answered with 400, 414 or 431 and no body.\n\n| code | status | meaning |\n|---|---|---|\n{}",
         codes.collect::<String>()
     );
     json!({
@@ -141,6 +141,18 @@ fn responses(operation: &Operation, components: &mut Components) -> Value {
             });
         }
         responses.insert(status.to_string(), described);
+    }
+    for (status, about) in BEFORE_CALLS {
+        let about = format!("{about} There is no body then, and the connection is closed.");
+        match responses.get_mut(&status.to_string()) {
+            Some(described) => {
+                let problems = described["description"].as_str().unwrap_or_default();
+                described["description"] = format!("{problems} {about}").into();
+            }
+            None => {
+                responses.insert(status.to_string(), json!({"description": about}));
+            }
+        }
     }
     responses.into()
 }

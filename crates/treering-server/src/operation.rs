@@ -21,6 +21,14 @@ pub(crate) type Run = fn(Call) -> Pin<Box<dyn Future<Output = Answered> + Send>>
 /// A function that returns the schema of a type.
 pub(crate) type SchemaOf = fn(&mut Components) -> Value;
 
+/// The answers that a connection gives before it knows the call: their statuses and their reasons. They
+/// have no body, and the connection is closed after them.
+pub(crate) const BEFORE_CALLS: [(u16, &str); 3] = [
+    (400, "The request is not HTTP."),
+    (414, "The path and the query are too long."),
+    (431, "The path, the query and the headers are together larger than the server takes."),
+];
+
 /// An operation of the API.
 #[derive(Debug)]
 pub(crate) struct Operation {

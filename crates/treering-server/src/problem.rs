@@ -85,8 +85,6 @@ codes! {
     NotApplicable = 422 "not_applicable" "The operation does not apply",
     /// More requests than the server takes from one client. Wait for `Retry-After` seconds.
     TooManyRequests = 429 "too_many_requests" "Too many requests",
-    /// The header section is larger than the server takes.
-    HeadersTooLarge = 431 "headers_too_large" "The headers are too large",
     /// The server failed in a way that it should not; its log says more.
     Internal = 500 "internal" "The server failed",
     /// The store cannot be reached, or did not answer in time. Retry after `Retry-After` seconds.

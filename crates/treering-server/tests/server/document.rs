@@ -227,3 +227,23 @@ async fn the_server_has_the_operations_of_the_document_and_no_others() {
         assert_eq!(node.get(path).await.status, 404, "{path}");
     }
 }
+
+/// A connection refuses what is too long before it knows the call, so every call may be answered like that.
+#[tokio::test]
+async fn every_operation_may_be_too_long() {
+    let node = Node::start().await;
+    let document = node.get("/openapi.json").await.json();
+    let long = "x".repeat(50_000);
+    let long = format!("GET /v1/sessions?cwd={long} HTTP/1.1\r\nHost: x\r\nx-a: {long}\r\n\r\n");
+    let refused = node.raw(long.as_bytes()).await;
+    assert!(refused.starts_with("HTTP/1.1 431 "), "{refused}");
+    assert!(refused.ends_with("\r\n\r\n"), "no body: {refused}");
+    let paths = document["paths"].as_object().unwrap().values();
+    for operation in paths.flat_map(|path| path.as_object().unwrap().values()) {
+        for status in ["400", "414", "431"] {
+            let about = operation["responses"][status]["description"].as_str();
+            let about = about.unwrap_or_else(|| panic!("{} {status}", operation["operationId"]));
+            assert!(about.contains("no body"), "{about}");
+        }
+    }
+}
