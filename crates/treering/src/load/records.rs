@@ -83,6 +83,8 @@ impl LogFormat {
     /// Returns the content of a line, which has no newline.
     pub fn line(&self, line: &[u8]) -> LineContent {
         let codec = self.dialect.codec();
+        let masked = self.dialect.facts().json.masked(line);
+        let line = &*masked;
         let mut content = LineContent::Other;
         let mut count = 0;
         split(line, codec, |Segment { span, what }| {
@@ -179,6 +181,29 @@ mod tests {
             assert_eq!(ids, expected, "{dialect}");
             assert_eq!(seen[1].parent.as_deref(), Some(first.as_str()), "{dialect}");
             assert_eq!(session.leaf(), Some(second), "{dialect}");
+        }
+    }
+
+    /// Python writes numbers that are not finite as words that are no JSON.
+    #[test]
+    fn lines_with_numbers_that_are_not_finite_name_themselves() {
+        for dialect in [Dialect::Chimera, Dialect::Operator, Dialect::Tau] {
+            let new = NewSession { dialect: Some(dialect), ..NewSession::new() };
+            let session = Session::in_memory_with("/project", new).unwrap();
+            let first = session.append(Message::user("one")).unwrap();
+            let second = session.append(Message::user("two")).unwrap();
+            let (journal, lines) = lines(&session);
+            let format = LogFormat::of(&*journal).unwrap();
+            let line = String::from_utf8(lines.last().unwrap().clone()).unwrap();
+            let end = line.rfind('}').unwrap();
+            for word in ["NaN", "Infinity", "-Infinity"] {
+                let line = format!("{}, \"score\": {word}}}", &line[..end]);
+                let LineContent::Entry(record) = format.line(line.as_bytes()) else {
+                    panic!("{dialect}: {line}");
+                };
+                assert_eq!(record.id, second.as_str(), "{dialect}");
+                assert_eq!(record.parent.as_deref(), Some(first.as_str()), "{dialect}");
+            }
         }
     }
 
