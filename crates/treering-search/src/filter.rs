@@ -6,6 +6,7 @@
 use crate::term::{BadPattern, Term};
 use crate::touched::Wanted;
 use regex::{Regex, RegexBuilder};
+use treering::store::ListQuery;
 use treering::{Dialect, Kind, Role};
 
 #[derive(Debug, Clone, Default)]
@@ -68,6 +69,21 @@ impl Filters {
     /// Returns the time that a session must have been touched after, in Unix milliseconds.
     pub(crate) fn since(&self, now: i64) -> Option<i64> {
         self.since.iter().map(|since| since.at(now)).max()
+    }
+
+    /// Returns the conditions that a store can check before a session is read.
+    pub(crate) fn list_query(&self, now: i64) -> ListQuery {
+        let mut query = ListQuery::new();
+        if let Some(since) = self.since(now) {
+            query = query.since(since);
+        }
+        if let Some(until) = self.before.iter().map(|before| before.at(now)).min() {
+            query = query.until(until);
+        }
+        match *self.agents {
+            [agent] => query.agent(agent),
+            _ => query,
+        }
     }
 
     #[cfg(test)]

@@ -207,14 +207,16 @@ pub fn search_store(
     cancel: &AtomicBool,
     each: impl FnMut(Found) -> ControlFlow<()>,
 ) -> Result<Summary> {
-    let mut listed = ListQuery::new().limit(ListQuery::MAX_LIMIT);
-    if let Some(since) = query.filters.since(options.now) {
-        listed = listed.since(since);
-    }
+    let filters = &query.filters;
+    let mut listed = filters.list_query(options.now).limit(ListQuery::MAX_LIMIT);
     let mut sessions = Vec::new();
     loop {
         let page = store.list(&listed)?;
-        sessions.extend(page.sessions);
+        // A session without a project may be one that the store has not looked into yet.
+        sessions.extend(page.sessions.into_iter().filter(|session| {
+            let fits_project = || filters.projects.iter().all(|term| term.is_in(&session.cwd));
+            filters.fits_agent(session.agent) && (session.cwd.is_empty() || fits_project())
+        }));
         match page.next {
             Some(next) => listed = listed.after(next),
             None => break,

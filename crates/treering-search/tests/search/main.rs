@@ -8,6 +8,7 @@ mod driver;
 mod exactness;
 mod filters;
 mod states;
+mod stores;
 mod support;
 
 /// A file of tests that is not declared here would never run.
