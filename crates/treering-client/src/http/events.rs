@@ -112,9 +112,12 @@ impl Events {
             if is_comment {
                 continue;
             }
+            let id = fields.id.clone();
             if let Some(event) = fields.event() {
                 return Some(event);
             }
+            // Where the stream begins. A stream that breaks before its first event goes on there.
+            self.last = id.or(self.last.take());
         }
     }
 
