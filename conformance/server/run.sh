@@ -2,12 +2,15 @@
 # Outside programs judge the server by its own document. schemathesis sends what the document allows, and what it does not: no answer
 # may be a failure of the server, or one that the document does not describe. openapi-python-client makes a client of the
 # document, and that client is used.
-#   conformance/server/run.sh [DIRECTORY]
+#   conformance/server/run.sh [DIRECTORY]   keeps the programs there; without it, everything is temporary
 #   TREERING_BIN              the program; without it, the example `serve` of treering-server
 #   SCHEMATHESIS_EXAMPLES     examples for every operation (default 25)
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-work=${1:-target/server-check}
+scratch=$(mktemp -d)
+server=
+trap '[ -z "$server" ] || kill "$server" 2>/dev/null || true; wait 2>/dev/null || true; rm -rf "$scratch"' EXIT
+work=${1:-$scratch}
 mkdir -p "$work"
 work=$(cd "$work" && pwd)
 if ! python3 -c 'import venv, ensurepip' 2>/dev/null; then
@@ -24,7 +27,8 @@ if [ ! -x "$work/venv/bin/schemathesis" ]; then
 fi
 
 # The server has a home of its own: the checks create and remove sessions.
-home=$(mktemp -d)
+home=$scratch/home
+mkdir "$home"
 token=tr_conformance-0123456789abcdefghijklmnopqrstuvwxyzAB
 printf '%s' "$token" > "$home/token"
 chmod 600 "$home/token"
@@ -38,7 +42,6 @@ else
   "$serve" 127.0.0.1:0 "$token" > "$home/out" 2> "$home/err" &
 fi
 server=$!
-trap 'kill "$server" 2>/dev/null || true; wait "$server" 2>/dev/null || true; rm -rf "$home"' EXIT
 for _ in $(seq 300); do
   if grep -q 'listening on ' "$home/out"; then break; fi
   if ! kill -0 "$server" 2>/dev/null; then cat "$home/err" >&2; exit 1; fi
