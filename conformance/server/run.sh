@@ -58,6 +58,7 @@ PATH="$work/venv/bin:$PATH" "$work/venv/bin/openapi-python-client" generate --ur
 PYTHONPATH="$work" "$work/venv/bin/python" "$here/use_client.py"
 
 echo "-- schemathesis"
+cd "$scratch" # It leaves a directory behind.
 PYTHONPATH="$here" SCHEMATHESIS_HOOKS=hooks "$work/venv/bin/schemathesis" run "$url/openapi.json" \
   --header "Authorization: Bearer $token" \
   --checks not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance,unsupported_method,missing_required_header \
