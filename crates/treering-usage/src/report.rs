@@ -1,7 +1,7 @@
 //! Groups events: by day, week, month, project, agent, model or session.
 
 use crate::count::UsageEvents;
-use crate::zone::Zone;
+use crate::zone::{Dates, Zone};
 use jiff::ToSpan;
 use jiff::civil::Date;
 use std::collections::HashMap;
@@ -119,7 +119,8 @@ impl<'a> UsageEvents<'a> {
     }
 
     fn by_date(&self, zone: &Zone, group: impl Fn(Date) -> Date) -> Vec<Row<'a>> {
-        self.rows(|event| group(zone.date(event.time)), |date| date.to_string())
+        let dates = Dates::of(zone);
+        self.rows(|event| group(dates.date(event.time)), |date| date.to_string())
     }
 
     fn by(&self, name: impl Fn(&crate::PricedEvent<'a>) -> &'a str) -> Vec<Row<'a>> {

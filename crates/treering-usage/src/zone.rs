@@ -15,9 +15,33 @@ use std::cell::Cell;
 #[derive(Debug, Clone)]
 pub struct Zone {
     zone: TimeZone,
+}
+
+/// The dates of times that mostly follow each other.
+#[derive(Debug)]
+pub(crate) struct Dates<'a> {
+    zone: &'a Zone,
     /// The last quarter of an hour that was asked for, and its date. Offsets of time zones change, and days
     /// begin, only between quarters, and events that follow each other are mostly in the same one.
     last: Cell<(i64, Date)>,
+}
+
+impl<'a> Dates<'a> {
+    pub(crate) fn of(zone: &'a Zone) -> Self {
+        Dates { zone, last: Cell::new((i64::MIN, Date::MIN)) }
+    }
+
+    /// Returns the date at a time, as [`Zone::date`] does.
+    pub(crate) fn date(&self, millis: i64) -> Date {
+        let quarter = millis.div_euclid(QUARTER);
+        let (known, date) = self.last.get();
+        if known == quarter {
+            return date;
+        }
+        let date = self.zone.date(millis);
+        self.last.set((quarter, date));
+        date
+    }
 }
 
 /// A name that is no time zone.
@@ -31,7 +55,7 @@ const QUARTER: i64 = 15 * 60 * 1000;
 
 impl Zone {
     fn new(zone: TimeZone) -> Self {
-        Zone { zone, last: Cell::new((i64::MIN, Date::MIN)) }
+        Zone { zone }
     }
 
     /// Returns Coordinated Universal Time.
@@ -65,17 +89,10 @@ impl Zone {
 
     /// Returns the date at a time, given in Unix milliseconds. Times outside of the calendar are clamped.
     pub(crate) fn date(&self, millis: i64) -> Date {
-        let quarter = millis.div_euclid(QUARTER);
-        let (known, date) = self.last.get();
-        if known == quarter {
-            return date;
-        }
         let range = Timestamp::MIN.as_millisecond()..=Timestamp::MAX.as_millisecond();
         let millis = millis.clamp(*range.start(), *range.end());
         let time = Timestamp::from_millisecond(millis).unwrap_or_default();
-        let date = self.zone.to_datetime(time).date();
-        self.last.set((quarter, date));
-        date
+        self.zone.to_datetime(time).date()
     }
 
     /// Returns the date at a time, given in Unix milliseconds, as `2026-01-31`.
@@ -136,9 +153,14 @@ mod tests {
     fn dates_follow_the_offset_and_extreme_times_have_one() {
         let zone = Zone::named("+02:00").unwrap();
         let midnight = 1_767_564_000_000; // 2026-01-04T22:00Z
-        assert_eq!(zone.day(midnight - 1), "2026-01-04");
-        assert_eq!(zone.day(midnight), "2026-01-05");
-        assert_eq!(zone.day(midnight - 1), "2026-01-04");
+        let dates = Dates::of(&zone);
+        for millis in [midnight - 1, midnight, midnight + 1, midnight - 1] {
+            let expected = if millis < midnight { "2026-01-04" } else { "2026-01-05" };
+            assert_eq!(
+                (&*zone.day(millis), &*dates.date(millis).to_string()),
+                (expected, expected)
+            );
+        }
         assert_eq!(zone.day_range("2026-01-05", 0).unwrap().start, midnight);
         assert_eq!(zone.minute(midnight), "2026-01-05 00:00");
         for extreme in [i64::MIN, i64::MAX] {
