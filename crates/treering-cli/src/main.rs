@@ -7,6 +7,7 @@ mod agent;
 mod amounts;
 mod clock;
 mod commands;
+mod complete;
 mod config;
 mod confirm;
 mod describe;
@@ -76,6 +77,9 @@ fn command() -> clap::Command {
 }
 
 fn main() -> ExitCode {
+    if complete::answer() {
+        return ExitCode::SUCCESS;
+    }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {

@@ -143,7 +143,8 @@ fn reference(argument: &Path) -> Option<&str> {
     (text.starts_with('@') || !is_path).then_some(text)
 }
 
-fn failure(error: &AddressError) -> Failure {
+/// Returns the failure that says why something names no session, with what was meant perhaps.
+pub(crate) fn failure(error: &AddressError) -> Failure {
     let what = error.to_string();
     match error {
         AddressError::Ambiguous { candidates, .. } => {

@@ -89,14 +89,94 @@ pub fn resolve<'a>(
         let too_few = || AddressError::TooFew { text: text.into(), has: counted().count(), scope };
         return found.ok_or_else(too_few);
     }
-    let (here, elsewhere): (Vec<_>, Vec<_>) =
-        sessions.iter().partition(|session| project.has(&session.cwd));
-    for group in [here, elsewhere] {
-        if let Some(found) = by_word(text, &group)? {
-            return Ok(found);
+    match by_word_in(text, &groups(sessions, project))? {
+        Some(found) => Ok(found),
+        None => Err(AddressError::Unknown { text: text.into(), near: near(text, sessions) }),
+    }
+}
+
+/// A word that names a session, for completions.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Candidate<'a> {
+    /// The word.
+    pub text: String,
+    /// The session that [`resolve`] returns for it.
+    pub session: &'a SessionInfo,
+}
+
+/// Returns the words that begin with `text` and name a session: names, the shortest ids, and after an `@`
+/// ages. Sessions of the project come first. `sessions` are all there are, newest first; at most `limit` words
+/// are returned.
+///
+/// ```
+/// use treering_index::{Project, candidates};
+/// assert!(candidates("te", &[], &Project::new("/home/me/tea"), 10).is_empty());
+/// ```
+pub fn candidates<'a>(
+    text: &str,
+    sessions: &'a [SessionInfo],
+    project: &Project,
+    limit: usize,
+) -> Vec<Candidate<'a>> {
+    let groups = groups(sessions, project);
+    if text.starts_with('@') {
+        let word = |first: &str, more: &str, at: usize| match at {
+            0 => first.to_owned(),
+            _ => format!("{more}{}", at + 1),
+        };
+        let here = groups.first().into_iter().flatten().copied().enumerate();
+        let here = here.map(|(at, session)| (word("@latest", "@", at), session));
+        let all = sessions.iter().enumerate();
+        let all = all.map(|(at, session)| (word("@all", "@all/", at), session));
+        let fits = |(word, _): &(String, &SessionInfo)| word.starts_with(text);
+        return here
+            .take(LISTED)
+            .chain(all.take(LISTED))
+            .filter(fits)
+            .take(limit)
+            .map(|(text, session)| Candidate { text, session })
+            .collect();
+    }
+    let (ids, lower) = (short_ids(sessions), text.to_lowercase());
+    let mut found = Vec::new();
+    for session in groups.iter().flatten().copied() {
+        let id = session.id.as_str();
+        let short = ids.get(id).copied().filter(|short| short.len() >= text.len());
+        let id = Some(short.unwrap_or(id)).filter(|id| id.starts_with(text));
+        let name = session.name.as_deref();
+        let name = name.filter(|name| name.to_lowercase().starts_with(&lower));
+        for word in name.into_iter().chain(id) {
+            // A word that means another session, or several, is not offered.
+            let meant = by_word_in(word, &groups).ok().flatten();
+            if meant.is_some_and(|meant| meant.path == session.path) {
+                found.push(Candidate { text: word.to_owned(), session });
+            }
+        }
+        if found.len() >= limit {
+            break;
         }
     }
-    Err(AddressError::Unknown { text: text.into(), near: near(text, sessions) })
+    found.truncate(limit);
+    found
+}
+
+/// Returns the sessions of the project, and all others.
+fn groups<'a>(sessions: &'a [SessionInfo], project: &Project) -> [Vec<&'a SessionInfo>; 2] {
+    let (here, elsewhere) = sessions.iter().partition(|session| project.has(&session.cwd));
+    [here, elsewhere]
+}
+
+fn by_word_in<'a>(
+    text: &str,
+    groups: &[Vec<&'a SessionInfo>],
+) -> Result<Option<&'a SessionInfo>, AddressError> {
+    for group in groups {
+        if let Some(found) = by_word(text, group)? {
+            return Ok(Some(found));
+        }
+    }
+    Ok(None)
 }
 
 /// `@latest`, `@3`, `@all`, `@all/3`: which sessions are counted, and how far from one.

@@ -186,7 +186,7 @@ fn is_elsewhere(dir: &Path, device: u64) -> bool {
     std::fs::metadata(dir).is_ok_and(|metadata| identity(&metadata).0 != device)
 }
 
-fn is_session_name(name: &OsStr) -> bool {
+pub(crate) fn is_session_name(name: &OsStr) -> bool {
     let name = name.as_encoded_bytes();
     name.ends_with(b".jsonl") || name.ends_with(b".jsonl.zst")
 }

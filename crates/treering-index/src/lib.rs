@@ -31,7 +31,7 @@ mod record;
 mod scan;
 mod watch;
 
-pub use address::{AddressError, Scope, distance, resolve, short_ids};
+pub use address::{AddressError, Candidate, Scope, candidates, distance, resolve, short_ids};
 pub use agents::{Destination, resume_command};
 pub use files::Stamp;
 pub use local_store::LocalStore;

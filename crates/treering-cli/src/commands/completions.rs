@@ -1,11 +1,14 @@
 //! `treering completions`
 
+use crate::complete;
 use crate::error::Failure;
 use crate::output::Output;
 use clap_complete::Shell;
 use std::io::Write;
 
 /// Write completions for a shell: `source <(treering completions bash)`
+///
+/// They complete commands and options, sessions (ids, names, `@latest`, files), entries, labels and agents.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The shell
@@ -14,8 +17,8 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
-    // The generator panics on a closed pipe, so it writes to memory first.
-    let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut crate::command(), "treering", &mut script);
+    let script = complete::script(&args.shell.to_string());
+    let script =
+        script.ok_or_else(|| Failure::message("there are no completions for this shell"))?;
     Ok(out.write_all(&script)?)
 }

@@ -30,6 +30,7 @@ mod name;
 mod open;
 mod pop;
 mod redact;
+mod restore;
 mod resume;
 mod rm;
 mod search;
@@ -90,6 +91,7 @@ pub(crate) enum Command {
     Pull(sync::Pull),
     Sync(sync::Sync),
     Rm(rm::Args),
+    Restore(restore::Args),
     Archive(archive::Args),
     Unarchive(archive::Unarchive),
     Move(move_to::Args),
@@ -160,6 +162,7 @@ impl Command {
             Command::Pull(args) => sync::pull(args, store, out),
             Command::Sync(args) => sync::sync(args, store, out),
             Command::Rm(args) => rm::run(args, out),
+            Command::Restore(args) => restore::run(args, out),
             Command::Archive(args) => archive::run(args, out),
             Command::Unarchive(args) => archive::unarchive(args, out),
             Command::Move(args) => move_to::run(args, out),
@@ -218,6 +221,7 @@ impl Command {
             | Command::Push(_)
             | Command::Pull(_)
             | Command::Rm(_)
+            | Command::Restore(_)
             | Command::Archive(_)
             | Command::Unarchive(_)
             | Command::Move(_)
@@ -299,6 +303,7 @@ impl Command {
             | Command::Pull(_)
             | Command::Sync(_)
             | Command::Gc(_)
+            | Command::Restore(_)
             | Command::Serve(_)
             | Command::Store(_)
             | Command::Token(_)

@@ -16,7 +16,7 @@ use treering_index::housekeeping::{Recent, Trash, hold};
 
 /// Move sessions to the trash
 ///
-/// At a terminal it asks first. A session that is being written to, or was a moment ago, stays where it
+/// At a terminal it asks first. `treering restore` brings them back. A session that is being written to, or was a moment ago, stays where it
 /// is. A session of a store is deleted for good.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {

@@ -54,6 +54,43 @@ fn what_is_removed_can_come_back() {
     assert!(!place.file("s.jsonl").exists());
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn sessions_come_back_from_the_trash() {
+    let place = Place::with_story();
+    let before = place.read("s.jsonl");
+    assert_eq!(run(&place, &["restore"]).stderr, "note: no session is in the trash\n");
+    run(&place, &["rm", "s.jsonl"]).ok();
+    place.write("two.jsonl", before.replace("demo-1", "demo-2").as_bytes());
+    run(&place, &["name", "two.jsonl", "second"]).ok();
+    run(&place, &["rm", "two.jsonl"]).ok();
+    // The trash has files of others, too.
+    place.write(&format!("{TRASH}/files/letter.txt"), b"dear");
+    place.write(&format!("{TRASH}/files/broken.jsonl"), b"no session");
+
+    let listed = run(&place, &["restore", "--json"]).json();
+    let mut ids: Vec<&str> = listed.iter().map(|one| one["id"].as_str().unwrap()).collect();
+    ids.sort_unstable();
+    assert_eq!(ids, ["demo-1", "demo-2"]);
+    let list = run(&place, &["restore"]).ok();
+    assert!(list.starts_with("DELETED") && list.contains("second"), "{list}");
+
+    let back = run(&place, &["restore", "demo-1"]).ok();
+    assert_eq!(shown(&place, &back), "restored: HERE/s.jsonl\n");
+    assert_eq!(place.read("s.jsonl"), before);
+    // Nothing is replaced, and what is not restored stays in the trash.
+    place.write("two.jsonl", b"something else");
+    let error = run(&place, &["restore", "second"]).failed();
+    assert!(error.contains("cannot be restored") && error.contains("--to PATH"), "{error}");
+    assert_eq!(place.read("two.jsonl"), "something else");
+    let elsewhere = place.file("elsewhere.jsonl");
+    let back = run(&place, &["restore", "--last", "--json", "--to", elsewhere.to_str().unwrap()]);
+    assert_eq!(back.json()[0]["path"], json!(elsewhere));
+    assert!(place.read("elsewhere.jsonl").contains("demo-2"));
+    assert_eq!(run(&place, &["restore", "--json"]).ok(), "");
+    assert!(run(&place, &["restore", "demo-1"]).failed().contains("demo-1"));
+}
+
 #[test]
 fn by_force_it_is_gone_for_good() {
     let place = Place::with_story();

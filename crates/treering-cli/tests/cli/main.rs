@@ -8,6 +8,7 @@ mod append;
 mod branches;
 mod chat;
 mod comforts;
+mod completions;
 mod context;
 mod demo;
 mod dialects;

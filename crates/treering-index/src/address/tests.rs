@@ -132,3 +132,20 @@ proptest! {
         prop_assert_eq!(distance(&a, &b), slow(&a, &b));
     }
 }
+
+#[test]
+fn every_candidate_names_its_session() {
+    let (all, project) = (index(), Project::new("/p"));
+    for text in ["", "a", "aa", "t", "FIX", "d", "@", "@all/", "Boats", "zz"] {
+        for Candidate { text: word, session } in candidates(text, &all, &project, 50) {
+            assert_eq!(resolve(&word, &all, &project), Ok(session), "{text}: {word}");
+        }
+    }
+    let words = |text| {
+        let found = candidates(text, &all, &project, 3).into_iter();
+        found.map(|candidate| candidate.text).collect::<Vec<_>>()
+    };
+    assert_eq!(words("fix"), ["Fix the parser", "Fix the lexer"]);
+    assert_eq!(words("twin"), [""; 0], "two sessions have this name");
+    assert_eq!(words("@"), ["@latest", "@2", "@3"]);
+}

@@ -11,7 +11,7 @@ mod trash;
 
 pub use pack::is_same;
 pub use quiet::{Recent, check_idle, hold, idle};
-pub use trash::Trash;
+pub use trash::{Trash, TrashedFile};
 
 use retire::{Retired, Written};
 use std::io;

@@ -4,6 +4,9 @@
 //! and when in `info`. On a Mac a directory without further notes. Elsewhere there is none.
 
 use super::retire;
+use crate::files::is_session_name;
+use crate::record::path_from;
+use std::cmp::Reverse;
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -19,6 +22,22 @@ pub struct Trash {
     /// Notes on what is in there.
     info: Option<PathBuf>,
 }
+
+/// A session file in the trash.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TrashedFile {
+    /// The file in the trash.
+    pub path: PathBuf,
+    /// The path that it had; `None` if the trash keeps no notes, or none that can be read.
+    pub origin: Option<PathBuf>,
+    /// The time at which it was put there, in Unix milliseconds, as its note states it.
+    pub deleted: Option<i64>,
+    note: Option<PathBuf>,
+}
+
+/// The most bytes of a note that are read.
+const MAX_NOTE: u64 = 64 * 1024;
 
 impl Trash {
     /// Returns the user's trash. `var` returns the value of an environment variable.
@@ -53,6 +72,72 @@ impl Trash {
             let _ = note.map(|note| fs::remove_file(&note));
         })?;
         Ok(target)
+    }
+
+    /// Returns the files in the trash that are sessions by their names, the last deleted first.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the trash cannot be read. A trash that does not exist is empty.
+    pub fn sessions(&self) -> io::Result<Vec<TrashedFile>> {
+        let entries = match std::fs::read_dir(&self.files) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries?,
+        };
+        let mut found = Vec::new();
+        for entry in entries {
+            let file = self.look_up(entry?.path());
+            let named = file.origin.as_deref().unwrap_or(&file.path);
+            if named.file_name().is_some_and(is_session_name) && file.path.is_file() {
+                found.push(file);
+            }
+        }
+        found.sort_by(|a, b| (Reverse(a.deleted), &a.path).cmp(&(Reverse(b.deleted), &b.path)));
+        Ok(found)
+    }
+
+    /// Returns a file of the trash with the contents of its note.
+    fn look_up(&self, path: PathBuf) -> TrashedFile {
+        let note = self.info.as_ref().zip(path.file_name()).map(|(info, name)| {
+            let mut name = name.to_owned();
+            name.push(".trashinfo");
+            info.join(name)
+        });
+        let text = note.as_ref().and_then(|note| fs::read_text(note, MAX_NOTE).ok());
+        let field = |key: &str| text.as_ref()?.lines().find_map(|line| line.strip_prefix(key));
+        let origin = field("Path=").and_then(decode).filter(|path| path.is_absolute());
+        let deleted = field("DeletionDate=").and_then(|time| {
+            let time = time.trim();
+            treering::time::parse(time).or_else(|| treering::time::parse(format!("{time}Z")))
+        });
+        TrashedFile { path, origin, deleted, note }
+    }
+
+    /// Puts a file of the trash at `target`, where nothing may be. Missing directories are created.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`io::ErrorKind::AlreadyExists`] if something is at `target`; the file then stays in the
+    /// trash.
+    pub fn restore(&self, file: &TrashedFile, target: &Path) -> io::Result<()> {
+        if let Some(dir) = target.parent().filter(|dir| !dir.as_os_str().is_empty()) {
+            fs::create_private_dir(dir)?.iter().try_for_each(|dir| fs::sync_dir(dir))?;
+        }
+        match fs::hard_link(&file.path, target) {
+            Ok(()) => {
+                fs::sync_dir(target.parent().unwrap_or(Path::new("")))?;
+                retire::remove_name(&file.path, fs::symlink_metadata(target)?.id)?;
+            }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(error),
+            // Another file system, or one without links. A rename could replace a file.
+            Err(_) => copy(&file.path, target)?,
+        }
+        fs::sync_dir(&self.files)?;
+        // Without its file the note means nothing; the session is back in any case.
+        if let Some(note) = &file.note {
+            let _ = fs::remove_file(note);
+        }
+        Ok(())
     }
 
     /// Returns a free name, and its note, which keeps others from taking it.
@@ -101,6 +186,23 @@ fn describe(path: &Path, now: i64) -> String {
     let time = treering::time::format(now);
     let time = time.get(..19).unwrap_or(&time);
     format!("[Trash Info]\nPath={encoded}\nDeletionDate={time}\n")
+}
+
+/// Returns the path of a note, whose bytes are encoded as in an address.
+fn decode(text: &str) -> Option<PathBuf> {
+    let mut bytes = Vec::new();
+    let mut rest = text.as_bytes();
+    while let Some((&byte, after)) = rest.split_first() {
+        rest = after;
+        if byte != b'%' {
+            bytes.push(byte);
+            continue;
+        }
+        let (digits, after) = rest.split_at_checked(2)?;
+        bytes.push(u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?);
+        rest = after;
+    }
+    path_from(&bytes)
 }
 
 /// Moves a file to a name that nothing has, to another file system if need be: then the copy is complete
@@ -152,6 +254,42 @@ mod tests {
         let expected =
             format!("[Trash Info]\nPath={}/a%20b%25.jsonl\nDeletionDate=", dir.display());
         assert!(note.starts_with(&expected), "{note}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn sessions_are_listed_and_put_back_and_nothing_is_replaced() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        let trash = Trash { files: at("T/files"), info: Some(at("T/info")) };
+        assert_eq!(trash.sessions().unwrap(), [], "no trash");
+        let path = at("p/a b%é.jsonl");
+        for (text, day) in [("one", 1), ("two", 2)] {
+            std::fs::create_dir_all(at("p")).unwrap();
+            std::fs::write(&path, text).unwrap();
+            trash.take(&path, day * 86_400_000).unwrap();
+        }
+        std::fs::write(at("p/notes.txt"), "no session").unwrap();
+        trash.take(&at("p/notes.txt"), 0).unwrap();
+        std::fs::write(at("T/files/bare.jsonl"), "").unwrap();
+        std::fs::write(at("T/info/bare.jsonl.trashinfo"), "Path=relative%zz\nDeletionDate=x")
+            .unwrap();
+        std::fs::remove_dir_all(at("p")).unwrap();
+
+        let found = trash.sessions().unwrap();
+        let origin = dir.path().canonicalize().unwrap().join("p/a b%é.jsonl");
+        let days: Vec<_> =
+            found.iter().map(|file| file.deleted.map(|ms| ms / 86_400_000)).collect();
+        assert_eq!(days, [Some(2), Some(1), None]);
+        assert_eq!(found[2].origin, None);
+        trash.restore(&found[0], found[0].origin.as_ref().unwrap()).unwrap();
+        assert_eq!(std::fs::read_to_string(&origin).unwrap(), "two");
+        let error = trash.restore(&found[1], &origin).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(std::fs::read_to_string(&origin).unwrap(), "two");
+        assert_eq!(trash.sessions().unwrap(), found[1..]);
+        trash.restore(&found[1], &at("other.jsonl")).unwrap();
+        assert_eq!(std::fs::read_dir(at("T/info")).unwrap().count(), 2, "of the other two files");
     }
 
     #[test]

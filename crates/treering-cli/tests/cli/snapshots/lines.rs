@@ -201,6 +201,15 @@ rm s.jsonl
 rm other.jsonl --json
 rm s.jsonl
 
+[restore]
+restore
+rm s.jsonl
+restore
+restore --json
+restore nothing
+restore s.jsonl --to back.jsonl
+restore --last
+
 [archive]
 archive s.jsonl
 archive other.jsonl --json

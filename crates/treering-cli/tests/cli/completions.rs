@@ -1,0 +1,137 @@
+//! Completions: what a shell is offered, and the scripts in the shells that are installed.
+
+use crate::support::{Place, header, story};
+use std::process::Command;
+
+/// Returns the candidates for the last of some words, as the script for bash gets them.
+fn offered(place: &Place, words: &[&str]) -> Vec<String> {
+    let args: Vec<&str> = ["--", "treering"].into_iter().chain(words.iter().copied()).collect();
+    let mut command = place.command(&args);
+    command.env("TREERING_COMPLETE", "bash").env("_CLAP_COMPLETE_INDEX", words.len().to_string());
+    command.env("TREERING_SESSIONS", place.file("sessions"));
+    let output = command.output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    let words = String::from_utf8(output.stdout).unwrap();
+    // Options and directories are offered besides.
+    let is_value = |word: &&str| !word.starts_with('-') && !word.ends_with('/');
+    words.lines().filter(is_value).map(str::to_owned).collect()
+}
+
+/// Two sessions: one without a name, one with.
+fn place() -> Place {
+    let place = Place::empty();
+    std::fs::create_dir(place.file("sessions")).unwrap();
+    let all: String = [header()].iter().chain(&story()).map(|line| format!("{line}\n")).collect();
+    place.write("sessions/one.jsonl", all.as_bytes());
+    let other = all.replace("demo-1", "other-2").replace("\"id\":\"a1\"", "\"id\":\"zz\"");
+    place.write("sessions/two.jsonl", other.as_bytes());
+    let named = place.run(&["name", "sessions/two.jsonl", "parser-fix"]);
+    assert_eq!(named.code, 0, "{}", named.stderr);
+    place
+}
+
+#[test]
+fn sessions_are_offered_by_what_names_them() {
+    let place = place();
+    assert_eq!(offered(&place, &["show", "dem"]), ["demo-1"]);
+    let mut all = offered(&place, &["tree", ""]);
+    all.sort();
+    assert_eq!(all, ["demo-1", "other-2", "parser-fix"]);
+    assert_eq!(offered(&place, &["archive", "pars"]), ["parser-fix"]);
+    assert_eq!(offered(&place, &["stats", "@all"]), ["@all", "@all/2"]);
+    assert_eq!(offered(&place, &["log", "nothing"]), [""; 0]);
+    assert_eq!(offered(&place, &["log", "sessions/o"]), ["sessions/one.jsonl"]);
+    // Everything that is offered names its session.
+    for word in offered(&place, &["log", ""]) {
+        let mut command = place.command(&["log", &word]);
+        let output = command.env("TREERING_SESSIONS", place.file("sessions")).output().unwrap();
+        assert!(output.status.success(), "{word}");
+    }
+}
+
+#[test]
+fn entries_labels_and_agents_are_offered() {
+    let place = place();
+    let ids = offered(&place, &["show", "sessions/one.jsonl", ""]);
+    let log = place.run(&["log", "sessions/one.jsonl", "--json"]).ok();
+    assert!(!ids.is_empty());
+    for id in &ids {
+        assert_eq!(place.run(&["show", "sessions/one.jsonl", id]).code, 0, "{id}");
+    }
+    let first: serde_json::Value = serde_json::from_str(log.lines().next().unwrap()).unwrap();
+    let first = first["id"].as_str().unwrap();
+    assert!(ids.iter().any(|id| id == first));
+    assert_eq!(offered(&place, &["goto", "demo", first]), [first], "of a session by its id");
+    let range = offered(&place, &["cherry-pick", "demo", &format!("{first}..{first}")]);
+    assert_eq!(range, [format!("{first}..{first}")]);
+    assert_eq!(place.run(&["label", "sessions/one.jsonl", first, "try-2"]).code, 0);
+    assert_eq!(offered(&place, &["label", "demo", first, "try"]), ["try-2"]);
+    assert_eq!(
+        offered(&place, &["convert", "demo", "--to", "c"]),
+        ["chimera", "claude-code", "codex"]
+    );
+    assert_eq!(offered(&place, &["ls", "--agent", "om"]), ["omp"]);
+    assert_eq!(offered(&place, &["cherry"]), ["cherry-pick"]);
+}
+
+#[test]
+fn every_shell_gets_a_script() {
+    let place = Place::empty();
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = place.run(&["completions", shell]).ok();
+        assert!(script.contains("TREERING_COMPLETE"), "{shell}: {script}");
+    }
+    assert_eq!(place.run(&["completions", "tcsh"]).code, 2);
+}
+
+/// Runs a script in a shell that finds the program; `None` if the shell is not installed.
+#[cfg(unix)]
+fn in_shell(place: &Place, shell: &str, script: &str) -> Option<String> {
+    if Command::new(shell).arg("--version").output().is_err() {
+        eprintln!("SKIPPED: {shell} is not installed");
+        return None;
+    }
+    let program = std::path::Path::new(env!("CARGO_BIN_EXE_treering")).parent().unwrap();
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let path = std::env::join_paths(
+        std::iter::once(program.to_owned()).chain(std::env::split_paths(&path)),
+    );
+    let env: Vec<_> = place
+        .command(&[])
+        .get_envs()
+        .map(|(k, v)| (k.to_owned(), v.map(ToOwned::to_owned)))
+        .collect();
+    let mut command = Command::new(shell);
+    for (name, value) in env {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    command.env("PATH", path.unwrap()).env("TREERING_SESSIONS", place.file("sessions"));
+    let output = command.current_dir(place.path()).args(["-c", script]).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{shell}");
+    Some(String::from_utf8(output.stdout).unwrap())
+}
+
+#[cfg(unix)]
+#[test]
+fn the_shells_that_are_installed_complete() {
+    let place = place();
+    let bash = "source <(treering completions bash)\n\
+        COMP_WORDS=(treering tree par); COMP_CWORD=2; COMP_TYPE=9\n\
+        _clap_complete_treering treering par tree 2>/dev/null\n\
+        printf '%s\\n' \"${COMPREPLY[@]}\"";
+    if let Some(shown) = in_shell(&place, "bash", bash) {
+        assert_eq!(shown, "parser-fix\n");
+    }
+    let fish = "treering completions fish | source; complete -C 'treering tree par'";
+    if let Some(shown) = in_shell(&place, "fish", fish) {
+        assert!(shown.starts_with("parser-fix\t"), "{shown}");
+    }
+    let zsh = "autoload -U compinit; compinit -D; source <(treering completions zsh); \
+        whence -w _clap_dynamic_completer_treering";
+    if let Some(shown) = in_shell(&place, "zsh", zsh) {
+        assert!(shown.contains("function"), "{shown}");
+    }
+}
