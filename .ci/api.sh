@@ -7,7 +7,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 target=docs/api
 if [ "${1-}" = --check ]; then target=$(mktemp -d); fi
-for crate in treering treering-agent treering-client treering-display treering-export treering-index treering-postgres treering-redact treering-search treering-server treering-tui treering-usage; do
+for crate in treering treering-agent treering-client treering-display treering-export treering-index treering-mcp treering-postgres treering-redact treering-search treering-server treering-tui treering-usage; do
   cargo +nightly public-api -p "$crate" -sss --color never > "$target/$crate.txt" 2>/dev/null || exit 3
 done
 if [ "${1-}" = --check ]; then

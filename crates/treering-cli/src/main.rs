@@ -104,6 +104,11 @@ fn main() -> ExitCode {
     };
     let traits = command.traits();
     signals::install(traits.signals);
+    if let Command::Mcp(args) = &command {
+        // The protocol needs standard output, which `out` has locked.
+        drop(out);
+        return exit(commands::serve_mcp(args), None);
+    }
     let store = StoreChoice::new(cli.store.as_deref());
     let located = command.locate(&store);
     if located.is_ok() && traits.is_long && !cli.no_pager {

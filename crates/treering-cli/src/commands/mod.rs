@@ -23,6 +23,7 @@ mod label;
 mod log;
 mod ls;
 mod man;
+mod mcp;
 mod merge;
 mod migrate;
 mod move_to;
@@ -46,6 +47,7 @@ mod usage;
 mod watch;
 
 pub(crate) use fork::absolute;
+pub(crate) use mcp::run as serve_mcp;
 pub(crate) use open::go_on;
 
 use crate::error::Failure;
@@ -103,6 +105,7 @@ pub(crate) enum Command {
     Doctor(doctor::Args),
     Migrate(migrate::Args),
     Serve(serve::Args),
+    Mcp(mcp::Args),
     Store(store::Args),
     Token(token::Args),
     Demo(demo::Args),
@@ -173,6 +176,8 @@ impl Command {
             Command::Doctor(args) => doctor::run(args, out),
             Command::Migrate(args) => migrate::run(args, out),
             Command::Serve(args) => serve::run(args, store, out),
+            // `main` serves it without an output.
+            Command::Mcp(_) => Ok(()),
             Command::Store(args) => self::store::run(args, out),
             Command::Token(args) => token::run(args, store, out),
             Command::Demo(args) => demo::run(args, out),
@@ -190,6 +195,7 @@ impl Command {
             Command::Open(_) => (false, false, signals::HandledByCommand::All),
             Command::Chat(_) => (false, true, signals::HandledByCommand::All),
             Command::Serve(_) => (false, false, signals::HandledByCommand::All),
+            Command::Mcp(_) => (false, false, signals::HandledByCommand::Nothing),
             Command::Store(_) | Command::Token(_) => {
                 (false, true, signals::HandledByCommand::Nothing)
             }
@@ -305,6 +311,7 @@ impl Command {
             | Command::Gc(_)
             | Command::Restore(_)
             | Command::Serve(_)
+            | Command::Mcp(_)
             | Command::Store(_)
             | Command::Token(_)
             | Command::Demo(_)

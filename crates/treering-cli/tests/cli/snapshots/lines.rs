@@ -210,6 +210,9 @@ restore nothing
 restore s.jsonl --to back.jsonl
 restore --last
 
+[mcp]
+mcp
+
 [archive]
 archive s.jsonl
 archive other.jsonl --json

@@ -1,0 +1,48 @@
+//! `treering mcp`
+
+use crate::clock;
+use crate::error::Failure;
+use crate::prices;
+use crate::sessions;
+use std::path::PathBuf;
+use treering_index::SessionIndex;
+use treering_mcp::{Access, McpServer, Settings};
+use treering_usage::Zone;
+
+/// Serve sessions to an agent over the Model Context Protocol
+///
+/// The agent that starts it lists and searches the sessions of this machine and reads them in pieces that fit
+/// its window. In Claude Code: `claude mcp add treering -- treering mcp`. It speaks on standard input and output
+/// until they are closed.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Also offer tools that label, branch and fork sessions and leave notes in them
+    #[arg(long)]
+    write: bool,
+    /// Serve the sessions in this directory instead of where agents keep them; may be repeated
+    #[arg(long, value_name = "DIR")]
+    dir: Vec<PathBuf>,
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let places = match args.dir.is_empty() {
+        true => sessions::places(),
+        false => sessions::places().only(args.dir.iter().cloned()),
+    };
+    let zone = Zone::named("local").map_err(|error| Failure::message(error.to_string()))?;
+    let server = McpServer::new(Settings {
+        project: sessions::project(&places),
+        index: SessionIndex::new(places),
+        prices: prices::in_force()?,
+        zone,
+        access: if args.write { Access::ReadWrite } else { Access::ReadOnly },
+        clock: clock::now,
+    });
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    let runtime = runtime.map_err(|error| Failure::message(format!("cannot start: {error}")))?;
+    let served = runtime.block_on(server.serve_stdio());
+    // A read of standard input cannot be ended; the process does that.
+    runtime.shutdown_background();
+    served.map_err(|error| Failure::message(error.to_string()))
+}

@@ -1,0 +1,96 @@
+//! The sessions of this machine as tools of the Model Context Protocol.
+//!
+//! A model lists and searches sessions, reads entries, contexts and trees in pieces that fit its window, and asks
+//! for usage. With [`Access::ReadWrite`] it labels, branches, forks and leaves notes. Tools name sessions as people
+//! do (`treering_index::resolve`), and only those of the index: no tool takes a path.
+//!
+//! Sessions hold whatever their models and tools said. Every answer therefore stands between two lines with a mark
+//! that no session can know, below a sentence which says that it is data.
+//!
+//! `tools` is the list of the tools; `read` and `write` do the work; `pieces` cuts answers to size; `serve` speaks the
+//! protocol.
+
+mod args;
+mod pieces;
+mod read;
+mod serve;
+mod tools;
+mod write;
+
+pub use serve::ServeError;
+
+use serde_json::Value;
+use std::sync::Arc;
+use treering_index::{Project, SessionIndex};
+use treering_usage::{Prices, Zone};
+
+/// The changes that a client may make.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// It reads.
+    ReadOnly,
+    /// It also labels, branches, forks and writes notes.
+    ReadWrite,
+}
+
+/// The surroundings of a server: the crate reads no environment and no clock.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The sessions that tools see.
+    pub index: SessionIndex,
+    /// The project in which `@latest` is counted, and whose sessions come first.
+    pub project: Project,
+    /// The prices of requests whose cost is not stated.
+    pub prices: Prices,
+    /// The zone in which days begin.
+    pub zone: Zone,
+    /// The changes that a client may make.
+    pub access: Access,
+    /// Returns the time in Unix milliseconds.
+    pub clock: fn() -> i64,
+}
+
+/// The tools, ready to be called.
+///
+/// ```
+/// use treering_index::{Places, Project, SessionIndex};
+/// use treering_mcp::{Access, McpServer, Settings};
+/// use treering_usage::{Prices, Zone};
+/// let server = McpServer::new(Settings {
+///     index: SessionIndex::new(Places::default()).with_cache(None),
+///     project: Project::new("/project"),
+///     prices: Prices::published(),
+///     zone: Zone::utc(),
+///     access: Access::ReadOnly,
+///     clock: || 0,
+/// });
+/// let answer = server.call("list_sessions", Default::default()).unwrap();
+/// assert_eq!(answer["sessions"], serde_json::json!([]));
+/// assert!(server.call("label", Default::default()).is_err(), "it only reads");
+/// ```
+#[derive(Debug, Clone)]
+pub struct McpServer {
+    settings: Arc<Settings>,
+}
+
+impl McpServer {
+    /// Creates a server.
+    pub fn new(settings: Settings) -> Self {
+        McpServer { settings: Arc::new(settings) }
+    }
+
+    /// Calls a tool and waits for its answer.
+    ///
+    /// # Errors
+    ///
+    /// Returns a message for the model: what was wrong, and what to do about it.
+    pub fn call(
+        &self,
+        tool: &str,
+        arguments: serde_json::Map<String, Value>,
+    ) -> Result<Value, String> {
+        let known = tools::find(tool, self.settings.access);
+        let known = known.ok_or_else(|| format!("there is no tool {tool:?}"))?;
+        (known.run)(&self.settings, Value::Object(arguments))
+    }
+}
