@@ -21,6 +21,7 @@ pub(super) struct Batch {
     pub ids: Vec<EntryId>,
     /// The same, to look one up; left empty where there is only one.
     taken: HashSet<EntryId>,
+    is_single: bool,
     lines: Vec<BatchLine>,
     /// The leaf after all of them.
     pub leaf: Option<EntryId>,
@@ -33,13 +34,36 @@ struct BatchLine {
     parent: Option<EntryId>,
 }
 
+/// The extent of a batch, to return to it.
+pub(super) struct Mark {
+    bytes: usize,
+    entries: usize,
+    leaf: Option<EntryId>,
+}
+
+impl Batch {
+    pub(super) fn mark(&self) -> Mark {
+        Mark { bytes: self.bytes.len(), entries: self.ids.len(), leaf: self.leaf.clone() }
+    }
+
+    /// Removes everything that was added after `mark`.
+    pub(super) fn reset(&mut self, mark: Mark) {
+        for id in self.ids.drain(mark.entries..) {
+            self.taken.remove(&id);
+        }
+        self.lines.truncate(mark.entries);
+        self.bytes.truncate(mark.bytes);
+        self.leaf = mark.leaf;
+    }
+}
+
 impl State {
-    /// Returns the bytes of a batch, with ids and parents decided.
-    pub(super) fn batch(&mut self, entries: &[NewEntry], leaf: Option<EntryId>) -> Result<Batch> {
-        let (tree, facts) = (&self.loaded.tree, self.loaded.facts());
+    /// Returns a batch without entries, with what must stand before the first one. `count` entries at most
+    /// will be added.
+    pub(super) fn batch(&mut self, count: usize, leaf: Option<EntryId>) -> Batch {
         let mut bytes = std::mem::take(&mut self.scratch);
         bytes.clear();
-        let mut batch = Batch { bytes, leaf, ..Batch::default() };
+        let mut batch = Batch { bytes, leaf, is_single: count <= 1, ..Batch::default() };
         if self.loaded.is_torn() {
             batch.bytes.push(b'\n');
         }
@@ -49,6 +73,13 @@ impl State {
             batch.bytes.extend_from_slice(header.raw());
             batch.bytes.push(b'\n');
         }
+        batch
+    }
+
+    /// Adds the lines of entries, with ids and parents decided. After a failure the batch holds some of
+    /// them.
+    pub(super) fn add(&mut self, entries: &[NewEntry], batch: &mut Batch) -> Result<()> {
+        let (tree, facts) = (&self.loaded.tree, self.loaded.facts());
         let now = crate::time::now();
         let stamp = json::quoted(&crate::time::format(now));
         for entry in entries {
@@ -125,12 +156,12 @@ impl State {
                 _ => Some(id.clone()),
             };
             batch.lines.push(BatchLine { span: start..batch.bytes.len() - 1, time, parent });
-            if entries.len() > 1 {
+            if !batch.is_single {
                 batch.taken.insert(id.clone());
             }
             batch.ids.push(id);
         }
-        Ok(batch)
+        Ok(())
     }
 
     /// Returns the line of an entry that is a record of the session's own agent.
@@ -150,14 +181,14 @@ impl State {
     }
 
     /// Adds rows for entries that were just written at `start`; the ids of others' that came along.
-    pub(super) fn take_in(
+    pub(super) fn take_in<'a>(
         &mut self,
-        entries: &[NewEntry],
+        entries: impl Iterator<Item = &'a NewEntry> + Clone,
         batch: &Batch,
         start: u64,
     ) -> Result<Vec<EntryId>> {
         let fenced = self.loaded.is_torn();
-        let is_raw = entries.iter().any(|entry| entry.record.is_some());
+        let is_raw = entries.clone().any(|entry| entry.record.is_some());
         if start != self.loaded.seen || fenced || is_raw {
             // A writer that takes no lock was faster, the unterminated last line got its newline and may
             // mean something else now, or records were not made here: read what is there.
@@ -172,7 +203,7 @@ impl State {
         let facts = self.loaded.facts();
         let tree = Arc::make_mut(&mut self.loaded.tree);
         let mut settled = true;
-        for (at, entry) in entries.iter().enumerate() {
+        for (at, entry) in entries.clone().enumerate() {
             let BatchLine { span, time, parent } = &batch.lines[at];
             let parent = parent.as_ref().map(EntryId::as_str);
             let id = batch.ids[at].as_str();
@@ -192,7 +223,7 @@ impl State {
         self.leaf = batch.leaf.clone();
         if !settled {
             self.reload()?;
-        } else if facts.name_rule != NameRule::LastGiven && entries.iter().any(may_rename) {
+        } else if facts.name_rule != NameRule::LastGiven && entries.clone().any(may_rename) {
             self.loaded.take_title();
         }
         Ok(Vec::new())

@@ -28,7 +28,7 @@ struct Progress {
     /// The newest append of which the fate is known.
     settled: u64,
     /// The appends in between, oldest first.
-    waiting: VecDeque<Append>,
+    waiting: VecDeque<PendingAppend>,
     syncing: bool,
     /// The number of appends that the thread which is about to sync waits for.
     gathering: Option<u64>,
@@ -42,7 +42,7 @@ struct Progress {
 
 /// An append that is not known to be on disk.
 #[derive(Debug, Clone)]
-pub(crate) struct Append {
+pub(crate) struct PendingAppend {
     /// The position in the log.
     pub span: Range<u64>,
     /// The leaf before it.
@@ -75,7 +75,7 @@ impl GroupCommit {
     }
 
     /// Numbers an append. Called under the session's lock, so numbers are in log order.
-    pub(crate) fn written(&self, append: Append) -> u64 {
+    pub(crate) fn written(&self, append: PendingAppend) -> u64 {
         let mut progress = self.progress();
         progress.written += 1;
         progress.waiting.push_back(append);
@@ -94,12 +94,12 @@ impl GroupCommit {
     /// Returns the end of a log of this length that can be taken back: appends of this session, with
     /// those of others neither in between nor after them. Also returns the ticket before the first of
     /// them. Called under the session's lock.
-    pub(crate) fn own_end(&self, length: u64) -> Option<(u64, Append)> {
+    pub(crate) fn own_end(&self, length: u64) -> Option<(u64, PendingAppend)> {
         let progress = self.progress();
         if progress.waiting.back().is_none_or(|last| last.span.end != length) {
             return None;
         }
-        let mut first: Option<&Append> = None;
+        let mut first: Option<&PendingAppend> = None;
         let mut ticket = progress.written;
         for append in progress.waiting.iter().rev() {
             if first.is_some_and(|first| append.span.end != first.span.start) {

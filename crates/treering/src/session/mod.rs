@@ -3,6 +3,7 @@
 //! A session may be used from many threads. Its lock is held while a line is written, not while it
 //! becomes durable.
 
+mod append;
 mod batch;
 mod commit;
 pub(crate) mod copy;
@@ -21,6 +22,7 @@ pub(crate) mod state;
 mod write;
 
 pub use crate::position::Resolved;
+pub use append::{Append, AppendedEntries};
 pub use listen::{Change, Writer};
 pub use log_reader::{InvalidLogPosition, LogPosition, LogReader, LoggedEntries, LoggedEntry};
 pub use options::{CreateOptions, Creation, Durability, LeafMoves, NewSession, OpenOptions};

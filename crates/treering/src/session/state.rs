@@ -1,6 +1,6 @@
 //! The part of a session behind its lock: where it lives, what was read, where the leaf is.
 
-use super::options::{Creation, LeafMoves};
+use super::options::Creation;
 use crate::dialect;
 use crate::entry::{NewEntry, Role};
 use crate::error::{Error, Result};
@@ -106,34 +106,10 @@ pub(crate) struct State {
     pub(super) scratch: Vec<u8>,
 }
 
-/// The result of an append.
-pub(crate) struct Written {
-    pub ids: Vec<EntryId>,
-    /// Their position in the log.
-    pub span: Range<u64>,
-    /// The leaf before.
-    pub leaf: Option<EntryId>,
-    /// Entries of other writers that were taken in on the way.
-    pub foreign: Vec<EntryId>,
-}
-
 /// The result of an upgrade, and the entries of other writers that were read on the way.
 pub(crate) struct Upgraded {
     pub foreign: Vec<EntryId>,
     pub upgrade: Option<Upgrade>,
-}
-
-/// The writer's expectation about the session's newest entry.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Expect<'a> {
-    /// Nothing: if others moved on, this becomes a branch.
-    Nothing,
-    /// Nothing: the entries go to the leaf of the log.
-    LogLeaf,
-    /// That it is this one.
-    Leaf(&'a Position),
-    /// That it is this one, and what becomes of it and of the session's own leaf.
-    Branch(&'a LeafMoves),
 }
 
 impl State {
@@ -174,7 +150,7 @@ impl State {
     }
 
     /// Returns the place of the session for messages.
-    fn place(&self) -> PathBuf {
+    pub(super) fn place(&self) -> PathBuf {
         match &self.backing {
             Backing::Elsewhere { name } => name.clone(),
             Backing::Pending { target: Target::Journal(target), .. } => target.name().into(),
@@ -195,7 +171,7 @@ impl State {
     }
 
     /// Returns the same. The session's own leaf is known to be sound and needs no look at the log.
-    fn log_leaf(&self) -> Result<Option<EntryId>> {
+    pub(super) fn log_leaf(&self) -> Result<Option<EntryId>> {
         let tree = &self.loaded.tree;
         let is_own = match (&self.leaf, tree.file_leaf_row()) {
             (Some(leaf), Some(row)) => leaf == tree.id_text(row),
@@ -287,7 +263,7 @@ impl State {
 
     /// The path names another file than the one that is open: an upgrade, or a rewrite by another
     /// program. Goes over to it, once it was read and found to be the same session.
-    fn reopen(&mut self) -> Result<Vec<EntryId>> {
+    pub(super) fn reopen(&mut self) -> Result<Vec<EntryId>> {
         let Backing::File { path, .. } = &self.backing else { return Ok(Vec::new()) };
         let path = path.clone();
         let opened = match OpenedSession::at(&path) {
@@ -304,56 +280,6 @@ impl State {
         (self.journal, self.joined) = (opened.journal, opened.joined);
         self.backing = Backing::File { path, file: opened.file };
         self.go_over_to(opened.loaded)
-    }
-
-    /// Writes entries as one write, after taking in what others wrote. On failure nothing changed.
-    pub(crate) fn append(&mut self, entries: &[NewEntry], expect: Expect<'_>) -> Result<Written> {
-        let mut foreign = Vec::new();
-        // Every round reads another writer's append; the limit only ends an endless race.
-        for _ in 0..10_000 {
-            self.check_writable()?;
-            if migrate::is_due(&self.loaded) {
-                foreign.extend(self.upgrade()?.foreign);
-                continue;
-            }
-            let leaf = match expect {
-                Expect::Nothing => self.leaf.clone(),
-                Expect::LogLeaf => self.log_leaf()?,
-                Expect::Leaf(expected) | Expect::Branch(LeafMoves { expected, .. }) => {
-                    self.expected_leaf(expected)?
-                }
-            };
-            let batch = self.batch(entries, leaf)?;
-            let (length, leaf) = (self.loaded.seen, self.leaf.clone());
-            let result = if self.is_file_due(entries) {
-                self.create_file(&batch.bytes)?;
-                Ok(length)
-            } else {
-                self.journal.append(&self.loaded.end, &batch.bytes).map(|appended| appended.start)
-            };
-            match result {
-                Ok(start) => {
-                    let span = start..start + batch.bytes.len() as u64;
-                    foreign.extend(self.take_in(entries, &batch, start)?);
-                    if let Expect::Branch(moves) = expect {
-                        self.leaf = moves.own_leaf(&leaf, entries, &batch.ids);
-                    }
-                    if batch.bytes.capacity() <= MAX_SCRATCH {
-                        self.scratch = batch.bytes;
-                    }
-                    return Ok(Written { ids: batch.ids, span, leaf, foreign });
-                }
-                Err(JournalError::Moved(_)) => foreign.extend(self.catch_up()?),
-                // Only a file can be there again under its name.
-                Err(JournalError::Gone) if matches!(self.backing, Backing::File { .. }) => {
-                    foreign.extend(self.reopen()?);
-                }
-                Err(error) => {
-                    return Err(storage(error, &self.place()));
-                }
-            }
-        }
-        Err(Error::Locked(0))
     }
 
     pub(crate) fn check_writable(&self) -> Result<()> {
@@ -382,15 +308,6 @@ impl State {
             ids.push(id);
         }
         ids
-    }
-
-    fn expected_leaf(&self, expected: &Position) -> Result<Option<EntryId>> {
-        let actual = self.file_leaf()?;
-        let expected = self.named(expected);
-        if actual.as_ref() == expected {
-            return Ok(actual);
-        }
-        Err(Error::LeafMoved { expected: expected.cloned(), actual })
     }
 
     /// Returns the entry that a position names, whether it exists or not.
@@ -463,11 +380,11 @@ impl State {
     }
 
     /// Whether the session's file should exist now that these entries are in it.
-    pub(crate) fn is_file_due(&self, entries: &[NewEntry]) -> bool {
+    pub(super) fn is_file_due<'a>(&self, mut entries: impl Iterator<Item = &'a NewEntry>) -> bool {
         let Backing::Pending { creation, .. } = &self.backing else { return false };
         let counts = |role: Option<Role>| creation.is_due_with(role);
         *creation == Creation::AtOnce
-            || entries.iter().any(|entry| counts(entry.role))
+            || entries.any(|entry| counts(entry.role))
             || self.loaded.tree.nodes().any(|node| counts(node.role()))
     }
 
@@ -546,9 +463,6 @@ impl State {
         Ok(self.row(position)?.map(|row| self.loaded.tree.id(row)))
     }
 }
-
-/// Larger buffers are not kept.
-const MAX_SCRATCH: usize = 64 * 1024;
 
 /// A journal's failure as the session's.
 pub(crate) fn storage(error: JournalError, path: &Path) -> Error {

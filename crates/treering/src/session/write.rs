@@ -2,12 +2,13 @@
 //! session's lock.
 
 use super::Session;
-use super::commit::{Append, Flusher, Truncated};
+use super::append::{Append, AppendedEntries, Expect, Group, Written};
+use super::commit::{Flusher, PendingAppend, Truncated};
 use super::listen::Writer;
 use super::options::{Durability, LeafMoves};
-use super::state::{Backing, Expect, Written};
+use super::state::Backing;
 use crate::dialect::raw;
-use crate::entry::{Kind, NewEntry};
+use crate::entry::NewEntry;
 use crate::error::{Error, Result};
 use crate::id::EntryId;
 use crate::log::Journal;
@@ -139,26 +140,65 @@ impl Session {
         Ok(ids)
     }
 
+    /// Appends the entries of several writers in one write, and says of each what became of it: for programs
+    /// that write on behalf of others, such as a server, where one commit is then enough for all of them.
+    ///
+    /// The appends are carried out one after the other, as by [`append_following`](Session::append_following) or
+    /// [`append_expecting`](Session::append_expecting). The entries of one are appended together or not at all,
+    /// and a refusal of one does not concern the others. A failure of the storage concerns all of them.
+    ///
+    /// ```
+    /// use treering::session::Append;
+    /// use treering::{Error, Message, Position, Session};
+    /// let session = Session::in_memory("/project");
+    /// let entries = ["one", "two", "three"].map(|text| [Message::user(text).into()]);
+    /// let appends = [
+    ///     Append::new(&entries[0]),
+    ///     Append::new(&entries[1]).expecting(&Position::Start), // the first entry is there already
+    ///     Append::new(&entries[2]),
+    /// ];
+    /// let done = session.append_each(&appends)?;
+    /// assert!(done[0].is_ok() && matches!(done[1], Err(Error::LeafMoved { .. })) && done[2].is_ok());
+    /// assert_eq!(session.context()?.messages.len(), 2);
+    /// # Ok::<(), treering::Error>(())
+    /// ```
+    pub fn append_each(&self, appends: &[Append<'_>]) -> Result<Vec<Result<AppendedEntries>>> {
+        let groups: Vec<Group<'_>> = appends.iter().map(Append::group).collect();
+        self.write_groups(&groups)
+    }
+
     fn write(&self, entries: &[NewEntry], expect: Expect<'_>) -> Result<Vec<EntryId>> {
         if entries.is_empty() {
             return Ok(Vec::new());
         }
+        let done = self.write_groups(&[Group { entries, expect }])?.pop();
+        done.map_or(Ok(Vec::new()), |done| Ok(done?.ids))
+    }
+
+    fn write_groups(&self, groups: &[Group<'_>]) -> Result<Vec<Result<AppendedEntries>>> {
         if let Some(flusher) = self.flusher.get() {
             flusher.check()?;
         }
         let mut state = self.state();
-        let names = entries.iter().any(|entry| entry.kind() == Kind::SessionInfo);
-        if names {
-            state.check_nameable()?;
-        }
-        let Written { ids, span, leaf, foreign } = state.append(entries, expect)?;
-        if names {
-            state.retitle()?;
+        let Written { groups: mut done, span, leaf, foreign } = state.append(groups)?;
+        let Some(span) = span else {
+            drop(state);
+            self.listeners.tell(Writer::Other, foreign);
+            return Ok(done);
+        };
+        let ids: Vec<EntryId> = done.iter().flatten().flat_map(|done| &done.ids).cloned().collect();
+        for (group, done) in groups.iter().zip(&mut done) {
+            if done.is_ok()
+                && group.names_session()
+                && let Err(error) = state.retitle()
+            {
+                *done = Err(error);
+            }
         }
         let journal = Arc::clone(&state.journal);
         let is_stored = !matches!(state.backing, Backing::Pending { .. });
         let must_wait = is_stored && self.durability == Durability::Each;
-        let ticket = must_wait.then(|| self.commit.written(Append { span, leaf }));
+        let ticket = must_wait.then(|| self.commit.written(PendingAppend { span, leaf }));
         drop(state);
         self.listeners.tell(Writer::Other, foreign);
         match (ticket, self.durability) {
@@ -166,8 +206,8 @@ impl Session {
             (None, Durability::Batched(delay)) if is_stored => self.flush_soon(delay, &journal)?,
             _ => {}
         }
-        self.listeners.tell(Writer::This, ids.clone());
-        Ok(ids)
+        self.listeners.tell(Writer::This, ids);
+        Ok(done)
     }
 
     fn flush_soon(&self, delay: Duration, journal: &Arc<dyn Journal>) -> Result<()> {

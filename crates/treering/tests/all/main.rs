@@ -8,6 +8,7 @@
     reason = "tests: helpers of tests included"
 )]
 
+mod append_each;
 mod bytes;
 mod catalog;
 mod children;

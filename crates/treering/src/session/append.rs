@@ -1,0 +1,224 @@
+//! Appends of several writers that are written together, each with an outcome of its own.
+
+use super::batch::Batch;
+use super::options::LeafMoves;
+use super::state::{Backing, State, storage};
+use crate::entry::{Kind, NewEntry};
+use crate::error::{Error, Result};
+use crate::id::EntryId;
+use crate::log::JournalError;
+use crate::migrate;
+use crate::position::Position;
+use std::ops::Range;
+
+/// Larger buffers are not kept.
+const MAX_SCRATCH: usize = 64 * 1024;
+
+/// The writer's expectation about the session's newest entry.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Expect<'a> {
+    /// Nothing: if others moved on, this becomes a branch.
+    Nothing,
+    /// Nothing: the entries go to the leaf of the log.
+    LogLeaf,
+    /// That it is this one.
+    Leaf(&'a Position),
+    /// That it is this one, and what becomes of it and of the session's own leaf.
+    Branch(&'a LeafMoves),
+}
+
+impl Expect<'_> {
+    /// Returns whether the writer has no view of its own, so that a refusal must take into account everything
+    /// that is in the log.
+    fn follows_log(self) -> bool {
+        matches!(self, Expect::LogLeaf | Expect::Leaf(_))
+    }
+}
+
+/// Entries of one writer: all of them are appended, or none.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Group<'a> {
+    pub entries: &'a [NewEntry],
+    pub expect: Expect<'a>,
+}
+
+impl Group<'_> {
+    pub(crate) fn names_session(&self) -> bool {
+        self.entries.iter().any(|entry| entry.kind() == Kind::SessionInfo)
+    }
+}
+
+/// An append of [`Session::append_each`](crate::Session::append_each): entries of one writer, and where they go.
+#[derive(Debug, Clone, Copy)]
+pub struct Append<'a> {
+    entries: &'a [NewEntry],
+    expected: Option<&'a Position>,
+}
+
+impl<'a> Append<'a> {
+    /// Appends entries to the active leaf of the log, one after the other.
+    pub fn new(entries: &'a [NewEntry]) -> Self {
+        Append { entries, expected: None }
+    }
+
+    /// Only if this is the active leaf of the log, else the append is refused with
+    /// [`Error::LeafMoved`](crate::Error::LeafMoved).
+    pub fn expecting(self, leaf: &'a Position) -> Self {
+        Append { expected: Some(leaf), ..self }
+    }
+
+    pub(crate) fn group(&self) -> Group<'a> {
+        Group { entries: self.entries, expect: self.expected.map_or(Expect::LogLeaf, Expect::Leaf) }
+    }
+}
+
+/// The entries of an append in the log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct AppendedEntries {
+    /// The ids of the entries.
+    pub ids: Vec<EntryId>,
+    /// The leaf of the log after them.
+    pub leaf: Option<EntryId>,
+    /// The length of the log after them, in bytes.
+    pub length: u64,
+}
+
+/// The result of a write.
+pub(crate) struct Written {
+    /// The outcome of each group.
+    pub groups: Vec<Result<AppendedEntries>>,
+    /// The position of the entries in the log; `None` if all groups were refused.
+    pub span: Option<Range<u64>>,
+    /// The leaf before.
+    pub leaf: Option<EntryId>,
+    /// Entries of other writers that were taken in on the way.
+    pub foreign: Vec<EntryId>,
+}
+
+/// The outcome of a group before the write: the ends of its ids and bytes in the batch, and the leaf after it.
+type Added = Result<(usize, usize, Option<EntryId>)>;
+
+impl State {
+    /// Writes the entries of all groups that can be appended as one write, after taking in what others wrote.
+    /// On failure nothing changed.
+    pub(crate) fn append(&mut self, groups: &[Group<'_>]) -> Result<Written> {
+        let mut foreign = Vec::new();
+        let mut has_looked = false;
+        // Every round reads another writer's append; the limit only ends an endless race.
+        for _ in 0..10_000 {
+            self.check_writable()?;
+            if migrate::is_due(&self.loaded) {
+                foreign.extend(self.upgrade()?.foreign);
+                continue;
+            }
+            let (batch, added) = self.add_groups(groups)?;
+            // A refusal is final only if nothing in the log would change it.
+            let is_doubtful = |(group, added): (&Group<'_>, &Added)| {
+                let is_about_entries =
+                    matches!(added, Err(Error::UnknownEntry(_) | Error::LeafMoved { .. }));
+                is_about_entries && group.expect.follows_log()
+            };
+            if !has_looked && groups.iter().zip(&added).any(is_doubtful) {
+                has_looked = true;
+                foreign.extend(self.catch_up()?);
+                continue;
+            }
+            let leaf = self.leaf.clone();
+            if batch.ids.is_empty() {
+                let groups = finished(added, &batch, self.loaded.seen);
+                return Ok(Written { groups, span: None, leaf, foreign });
+            }
+            let accepted = groups.iter().zip(&added).filter(|(_, added)| added.is_ok());
+            let accepted = accepted.flat_map(|(group, _)| group.entries);
+            let is_file_due = self.is_file_due(accepted.clone());
+            let Some(start) = self.store(&batch.bytes, is_file_due, &mut foreign)? else {
+                continue;
+            };
+            let span = start..start + batch.bytes.len() as u64;
+            foreign.extend(self.take_in(accepted, &batch, start)?);
+            if let [Group { entries, expect: Expect::Branch(moves) }] = groups {
+                self.leaf = moves.own_leaf(&leaf, entries, &batch.ids);
+            }
+            let groups = finished(added, &batch, start);
+            if batch.bytes.capacity() <= MAX_SCRATCH {
+                self.scratch = batch.bytes;
+            }
+            return Ok(Written { groups, span: Some(span), leaf, foreign });
+        }
+        Err(Error::Locked(0))
+    }
+
+    /// Returns the lines of all groups that can be appended, and what became of each group.
+    fn add_groups(&mut self, groups: &[Group<'_>]) -> Result<(Batch, Vec<Added>)> {
+        let leaf = match groups {
+            [Group { expect: Expect::Nothing, .. }] => self.leaf.clone(),
+            _ => self.log_leaf()?,
+        };
+        let count = groups.iter().map(|group| group.entries.len()).sum();
+        let mut batch = self.batch(count, leaf);
+        let added = groups.iter().map(|group| {
+            let mark = batch.mark();
+            match self.add_group(group, &mut batch) {
+                Ok(()) => Ok((batch.ids.len(), batch.bytes.len(), batch.leaf.clone())),
+                Err(error) => {
+                    batch.reset(mark);
+                    Err(error)
+                }
+            }
+        });
+        let added = added.collect();
+        Ok((batch, added))
+    }
+
+    fn add_group(&mut self, group: &Group<'_>, batch: &mut Batch) -> Result<()> {
+        if let Expect::Leaf(expected) | Expect::Branch(LeafMoves { expected, .. }) = group.expect {
+            let expected = self.named(expected);
+            if expected != batch.leaf.as_ref() {
+                let (expected, actual) = (expected.cloned(), batch.leaf.clone());
+                return Err(Error::LeafMoved { expected, actual });
+            }
+        }
+        if group.names_session() {
+            self.check_nameable()?;
+        }
+        self.add(group.entries, batch)
+    }
+
+    /// Writes bytes at the end of the log and returns their position. Returns `None` if others were faster: then
+    /// what they wrote was taken in.
+    fn store(
+        &mut self,
+        bytes: &[u8],
+        is_file_due: bool,
+        foreign: &mut Vec<EntryId>,
+    ) -> Result<Option<u64>> {
+        if is_file_due {
+            let length = self.loaded.seen;
+            self.create_file(bytes)?;
+            return Ok(Some(length));
+        }
+        match self.journal.append(&self.loaded.end, bytes) {
+            Ok(appended) => return Ok(Some(appended.start)),
+            Err(JournalError::Moved(_)) => foreign.extend(self.catch_up()?),
+            // Only a file can be there again under its name.
+            Err(JournalError::Gone) if matches!(self.backing, Backing::File { .. }) => {
+                foreign.extend(self.reopen()?);
+            }
+            Err(error) => return Err(storage(error, &self.place())),
+        }
+        Ok(None)
+    }
+}
+
+/// Returns what became of each group of a batch that stands at `start`.
+fn finished(added: Vec<Added>, batch: &Batch, start: u64) -> Vec<Result<AppendedEntries>> {
+    let mut before = 0;
+    let finish = |added: Added| {
+        let (ids_end, bytes_end, leaf) = added?;
+        let ids = batch.ids[before..ids_end].to_vec();
+        before = ids_end;
+        Ok(AppendedEntries { ids, leaf, length: start + bytes_end as u64 })
+    };
+    added.into_iter().map(finish).collect()
+}
