@@ -20,10 +20,11 @@
 //! A request goes through `connection` (limits of bytes and time), `router` (names, origins, tokens,
 //! parameters), and the code of its operation in `handlers`. `api` is the table of all operations, from
 //! which the router and the document are made. `open_sessions` keeps indexes of sessions and queues
-//! their writers, `feed` tells followers what was appended, `work` runs the synchronous library on a
+//! their writers, `appends` puts appends that wait into one write, `feed` tells followers what was appended, `work` runs the synchronous library on a
 //! bounded number of threads.
 
 mod api;
+mod appends;
 mod auth;
 mod call;
 mod connection;

@@ -19,6 +19,10 @@ pub(crate) struct Metrics {
     pub(crate) followers: AtomicI64,
     /// Entries that were appended.
     pub(crate) entries: AtomicU64,
+    /// Writes that appended them: those that wait for each other share one.
+    pub(crate) writes: AtomicU64,
+    /// Appends that wait for their turn.
+    pub(crate) queued: AtomicI64,
     /// Appends that were answered from the log, because they had happened before.
     pub(crate) replays: AtomicU64,
     /// Events that were sent.
@@ -92,6 +96,7 @@ impl Metrics {
         drop(counts);
         for (name, help, value) in [
             ("treering_entries_appended_total", "Appended entries.", &self.entries),
+            ("treering_append_writes_total", "Writes that appended entries.", &self.writes),
             ("treering_replayed_appends_total", "Appends that had happened before.", &self.replays),
             ("treering_events_sent_total", "Events sent to followers.", &self.events),
             ("treering_polls_total", "Polls of stores for changes.", &self.polls),
@@ -107,6 +112,7 @@ impl Metrics {
         let own = [
             ("treering_connections", "Open connections.", level(&self.connections)),
             ("treering_followers", "Followers of events.", level(&self.followers)),
+            ("treering_queued_appends", "Appends that wait.", level(&self.queued)),
         ];
         for (name, help, value) in own.iter().chain(gauges) {
             head(&mut out, name, "gauge", help);

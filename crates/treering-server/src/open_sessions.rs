@@ -1,5 +1,6 @@
 //! Sessions that a node has open: their indexes within a memory budget, and the queues of their writers.
 
+use crate::appends::AppendQueue;
 use crate::call::Call;
 use crate::metrics::Metrics;
 use crate::problem::Problem;
@@ -29,7 +30,9 @@ pub(crate) struct Slot {
     id: SessionId,
     store: Arc<dyn Store>,
     /// Writers wait here, first come, first served.
-    queue: Arc<tokio::sync::Mutex<()>>,
+    pub(crate) queue: Arc<tokio::sync::Mutex<()>>,
+    /// The appends of entries among them.
+    pub(crate) appends: AppendQueue,
     session: Mutex<Option<Arc<Session>>>,
     used: AtomicU64,
     bytes: AtomicU64,
@@ -52,6 +55,7 @@ impl OpenSessions {
                 id: id.clone(),
                 store,
                 queue: Arc::default(),
+                appends: AppendQueue::default(),
                 session: Mutex::default(),
                 used: AtomicU64::new(0),
                 bytes: AtomicU64::new(SESSION_BYTES),
@@ -125,7 +129,7 @@ impl Slot {
 
     /// Runs `job` on the session. A session that turns out to be gone is opened again once, because
     /// another one may have taken its place in the store.
-    fn run<T>(
+    pub(crate) fn run<T>(
         &self,
         metrics: &Metrics,
         job: &mut impl FnMut(&Arc<Session>, Freshness) -> Result<T, Problem>,
@@ -152,13 +156,13 @@ impl Slot {
 
 /// Whether a session was read just now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Freshness {
+pub(crate) enum Freshness {
     New,
     Reused,
 }
 
 impl Call {
-    fn slot(&self, id: &SessionId) -> Result<Arc<Slot>, Problem> {
+    pub(crate) fn slot(&self, id: &SessionId) -> Result<Arc<Slot>, Problem> {
         Ok(self.node.sessions.slot(self.space(), id, self.store()?))
     }
 
@@ -193,7 +197,7 @@ impl Call {
     }
 
     /// Keeps nothing for sessions that do not exist.
-    fn forget_unknown<T>(&self, id: &SessionId, done: &Result<T, Problem>) {
+    pub(crate) fn forget_unknown<T>(&self, id: &SessionId, done: &Result<T, Problem>) {
         if done.as_ref().is_err_and(Problem::is_gone) {
             self.node.sessions.forget(self.space(), id);
         }

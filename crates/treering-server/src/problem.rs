@@ -96,7 +96,7 @@ codes! {
 }
 
 /// A refusal or a failure, as the client is told.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Problem {
     pub(crate) code: Code,
     pub(crate) detail: String,

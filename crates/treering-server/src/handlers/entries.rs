@@ -1,43 +1,24 @@
 //! Appends and reads entries.
 
+use crate::appends::NewEntries;
 use crate::call::{Call, JSON, NDJSON, answer, json_answer, tagged};
 use crate::entry_json::entry_json;
-use crate::idempotency::{self, Repeated};
+use crate::idempotency;
 use crate::operation::Answered;
 use crate::problem::{Code, Problem};
 use crate::streaming::chunks;
-use crate::types::{AnyEntry, Appended, EntryPage, MAX_ENTRIES};
+use crate::types::{AnyEntry, EntryPage, MAX_ENTRIES};
 use axum::http::StatusCode;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use treering::session::Entries;
-use treering::{EntryId, Error, NewEntry, Position, Session};
-
-/// Entries to be appended.
-struct NewEntries {
-    entries: Vec<NewEntry>,
-    /// The ids that the client chose, or that come from its key.
-    ids: Vec<Option<EntryId>>,
-    sent: Vec<Map<String, Value>>,
-    has_key: bool,
-    expected: Option<Position>,
-}
+use treering::{EntryId, NewEntry, Position, Session};
 
 pub(crate) async fn append(mut call: Call) -> Answered {
     let body = call.bytes().await?;
     let new = parse(&call, &body)?;
-    let node = Arc::clone(&call.node);
-    let appended = call.write(move |session| {
-        let count = new.entries.len() as u64;
-        let (ids, is_repeated) = append_to(session, &new)?;
-        let counter = if is_repeated { &node.metrics.replays } else { &node.metrics.entries };
-        counter.fetch_add(if is_repeated { 1 } else { count }, Ordering::Relaxed);
-        let leaf = session.leaf().map(|leaf| leaf.to_string());
-        Ok(Appended { ids, leaf, length: session.log_length() })
-    });
-    let appended = appended.await?;
+    let appended = call.append(new).await?;
     let length = appended.length;
     Ok(tagged(json_answer(StatusCode::OK, &appended)?, length))
 }
@@ -59,6 +40,7 @@ fn parse(call: &Call, body: &[u8]) -> Result<NewEntries, Problem> {
             "" => Position::Start,
             leaf => Position::Entry(leaf.into()),
         }),
+        bytes: body.len(),
     };
     for (at, raw) in raw.iter().enumerate() {
         let invalid =
@@ -78,40 +60,6 @@ fn parse(call: &Call, body: &[u8]) -> Result<NewEntries, Problem> {
         new.sent.push(sent);
     }
     Ok(new)
-}
-
-/// Appends entries once. Returns their ids, and whether they had been appended before.
-fn append_to(session: &Session, new: &NewEntries) -> Result<(Vec<String>, bool), Problem> {
-    let result = match &new.expected {
-        None => session.append_following(&new.entries),
-        Some(leaf) => session.append_expecting(leaf.clone(), &new.entries),
-    };
-    let names = |ids: &[EntryId]| ids.iter().map(EntryId::to_string).collect();
-    let error = match result {
-        Ok(ids) => return Ok((names(&ids), false)),
-        Err(error) => error,
-    };
-    if matches!(error, Error::DuplicateEntry(_) | Error::LeafMoved { .. }) {
-        match idempotency::compare(session, &new.ids, &new.sent)? {
-            Some(Repeated::Same) => {
-                // The append before this one may have failed because it was not durable yet.
-                session.sync()?;
-                session.follow()?;
-                let ids: Vec<EntryId> = new.ids.iter().flatten().cloned().collect();
-                return Ok((names(&ids), true));
-            }
-            Some(Repeated::Other) if new.has_key => {
-                let detail = "the key came with other entries before";
-                return Err(Problem::new(Code::IdempotencyKeyReused, detail));
-            }
-            _ => {}
-        }
-    }
-    Err(match error {
-        // The entry is named in the body, not in the path.
-        Error::UnknownEntry(_) => Problem::new(Code::InvalidEntry, error.to_string()),
-        error => error.into(),
-    })
 }
 
 pub(crate) async fn list(call: Call) -> Answered {

@@ -7,6 +7,7 @@
     reason = "helpers of tests fail like tests, and say what is skipped"
 )]
 
+mod appends;
 mod calls;
 mod corpus;
 mod document;
