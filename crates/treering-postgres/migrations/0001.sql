@@ -5,6 +5,8 @@
 -- length: bytes of the log; -1 after a removal, so that followers learn of it.
 -- generation: raised when bytes of the log are taken back or replaced, and when a removed session is created again.
 -- changed: the transaction that changed the row last, see `changes`.
+-- period: the same, rounded. It is what the index has: an append that changes no indexed value needs no new entry in
+-- any index, and most appends leave the period as it was.
 CREATE TABLE treering.sessions (
   space text COLLATE "C" NOT NULL,
   id text COLLATE "C" NOT NULL,
@@ -12,9 +14,10 @@ CREATE TABLE treering.sessions (
   generation bigint NOT NULL,
   changed bigint NOT NULL,
   updated timestamptz NOT NULL,
+  period bigint NOT NULL GENERATED ALWAYS AS (changed >> 10) STORED,
   PRIMARY KEY (space, id)
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02);
-CREATE INDEX sessions_changed ON treering.sessions (space, changed);
+CREATE INDEX sessions_period ON treering.sessions (space, period);
 
 -- The bytes of the logs: one row for each append, or for each MiB of a large one. at: the offset of the first byte.
 CREATE TABLE treering.lines (

@@ -113,9 +113,11 @@ impl Pool {
             let found = same.or_else(|| state.idle.len().checked_sub(1));
             if let Some(found) = found {
                 let mut connection = state.idle.swap_remove(found);
+                drop(state);
                 if connection.last_used.elapsed() < MAX_IDLE && connection.is_alive() {
                     return Ok(Lease { pool: self, connection: Some(connection) });
                 }
+                state = self.state();
                 state.open -= 1;
                 continue;
             }

@@ -118,7 +118,8 @@ pub(crate) const STALE: &str = concat!(
     " AS instance) m
     LEFT JOIN (treering.sessions s JOIN treering.facts f ON f.space = $1 AND f.session = s.id
         AND (f.length <> s.length OR f.generation <> s.generation))
-      ON s.space = $1 AND s.changed >= $2 AND s.length >= 0 AND NOT pg_is_in_recovery()
+      ON s.space = $1 AND s.period >= $2::bigint >> 10 AND s.changed >= $2 AND s.length >= 0
+        AND NOT pg_is_in_recovery()
     ORDER BY s.changed DESC NULLS LAST LIMIT $3"
 );
 
@@ -156,11 +157,12 @@ pub(crate) const CHANGES: &str = concat!(
       pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS next, ",
     instance!(),
     " AS instance) m
-    LEFT JOIN treering.sessions s ON s.space = $1 AND s.changed >= $2"
+    LEFT JOIN treering.sessions s
+      ON s.space = $1 AND s.period >= $2::bigint >> 10 AND s.changed >= $2"
 );
 
 /// Marks sessions as changed now whose last change has a number that this database has not reached: they
 /// were restored from another one.
 pub(crate) const RENUMBER: &str = "UPDATE treering.sessions
     SET changed = pg_current_xact_id()::text::bigint
-    WHERE space = $1 AND changed >= $2";
+    WHERE space = $1 AND period >= $2::bigint >> 10 AND changed >= $2";
