@@ -9,6 +9,8 @@ NODE=24.21.0
 OMP=18.2.3      # the newest release all of whose own packages can be installed
 BUN=1.4.4
 CHIMERA=0.9.2.3
+# Frameworks that keep their sessions in PostgreSQL (stores.py).
+STORES="langgraph==1.2.22 langgraph-checkpoint-postgres==3.2.0 psycopg[binary]==3.3.9 openai-agents[sqlalchemy]==0.24.0 asyncpg==0.32.0"
 
 [ $# -eq 1 ] || { echo "usage: $0 DIR" >&2; exit 2; }
 here=$(cd "$(dirname "$0")" && pwd) || exit 1
@@ -94,5 +96,17 @@ peer() { # NAME VERSION RUNTIME DRIVER PROGRAM
 peer pi "$PI" "node $NODE" pi.mjs "$dir/pi/node_modules/.bin/node"
 peer omp "$OMP" "bun $BUN" omp.mjs "$dir/omp/node_modules/.bin/bun"
 peer chimera "$CHIMERA" "$(python3 --version 2>&1)" chimera.py "$dir/chimera/bin/python"
+
+if ! [ -e "$dir/stores/installed" ]; then
+  log=$(mktemp)
+  # shellcheck disable=SC2086
+  if python3 -m venv "$dir/stores" >"$log" 2>&1 && "$dir/stores/bin/pip" install --quiet $STORES >"$log" 2>&1; then
+    touch "$dir/stores/installed"
+  else
+    rm -rf "$dir/stores"
+    skip "the frameworks with PostgreSQL" "$(reason "$log")"
+  fi
+  rm -f "$log"
+fi
 
 (IFS=,; printf '{%s}\n' "${entries[*]-}") >"$dir/peers.json"

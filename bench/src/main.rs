@@ -73,6 +73,8 @@ enum Helper {
 pub(crate) struct Bench {
     data: Data,
     peers: Vec<Peer>,
+    /// The Python that has the frameworks which keep sessions in PostgreSQL.
+    frameworks: Option<PathBuf>,
     treering: PathBuf,
     quick: bool,
 }
@@ -115,8 +117,10 @@ fn run(args: Args) -> ExitCode {
         return ExitCode::FAILURE;
     }
     let peers = peers::installed(args.peers.as_deref());
+    let frameworks = args.peers.as_ref().map(|peers| peers.join("stores/bin/python"));
+    let frameworks = frameworks.filter(|python| python.exists());
     let data = Data::new(&args.dir, args.quick);
-    let bench = Bench { data, peers, treering, quick: args.quick };
+    let bench = Bench { data, peers, frameworks, treering, quick: args.quick };
     let mut table: Vec<Row> = Vec::new();
     for group in rows::GROUPS {
         if args.only.is_empty() || args.only.iter().any(|only| only == group.name) {

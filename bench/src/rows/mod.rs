@@ -6,6 +6,7 @@ mod context;
 mod dialects;
 mod export;
 mod fork;
+mod frameworks;
 mod index;
 mod leaves;
 mod list;
@@ -55,6 +56,7 @@ pub(crate) const GROUPS: &[Group] = &[
     Group { name: "screen", rows: screen::rows },
     Group { name: "postgres", rows: postgres::rows },
     Group { name: "server", rows: server::rows },
+    Group { name: "frameworks", rows: frameworks::rows },
 ];
 
 /// Their names.
