@@ -79,6 +79,68 @@ impl PreviewKind {
         self == PreviewKind::SilentAnswer
     }
 
+    /// Returns the letter that pages use for it: the style of rows and entries, and the filters of an
+    /// exported page.
+    pub fn letter(self) -> char {
+        self.names().0
+    }
+
+    /// Returns its name for people.
+    pub fn name(self) -> &'static str {
+        self.names().1
+    }
+
+    fn names(self) -> (char, &'static str) {
+        match self {
+            PreviewKind::User => ('u', "User"),
+            PreviewKind::Answer => ('a', "Assistant"),
+            PreviewKind::SilentAnswer => ('A', "Assistant"),
+            PreviewKind::FailedAnswer => ('E', "Assistant"),
+            PreviewKind::ToolResult => ('t', "Tool"),
+            PreviewKind::FailedToolResult => ('T', "Tool"),
+            PreviewKind::Bash => ('b', "Command"),
+            PreviewKind::System => ('s', "System"),
+            PreviewKind::BranchSummary => ('B', "Branch summary"),
+            PreviewKind::Compaction => ('C', "Compaction"),
+            PreviewKind::OtherMessage => ('m', "Note"),
+            PreviewKind::ContextEdit => ('e', "Context edit"),
+            PreviewKind::Custom => ('k', "Custom"),
+            PreviewKind::Label => ('l', "Label"),
+            PreviewKind::Leaf => ('f', "Leaf"),
+            PreviewKind::ModelChange => ('o', "Model"),
+            PreviewKind::ThinkingLevelChange => ('h', "Thinking level"),
+            PreviewKind::SessionInfo => ('i', "Name"),
+            PreviewKind::Usage => ('g', "Usage"),
+            PreviewKind::Damaged => ('d', "Damaged"),
+            PreviewKind::Other => ('?', "Other"),
+        }
+    }
+
+    /// All kinds.
+    pub const ALL: [PreviewKind; 21] = [
+        PreviewKind::User,
+        PreviewKind::Answer,
+        PreviewKind::SilentAnswer,
+        PreviewKind::FailedAnswer,
+        PreviewKind::ToolResult,
+        PreviewKind::FailedToolResult,
+        PreviewKind::Bash,
+        PreviewKind::System,
+        PreviewKind::BranchSummary,
+        PreviewKind::Compaction,
+        PreviewKind::OtherMessage,
+        PreviewKind::ContextEdit,
+        PreviewKind::Custom,
+        PreviewKind::Label,
+        PreviewKind::Leaf,
+        PreviewKind::ModelChange,
+        PreviewKind::ThinkingLevelChange,
+        PreviewKind::SessionInfo,
+        PreviewKind::Usage,
+        PreviewKind::Damaged,
+        PreviewKind::Other,
+    ];
+
     /// Returns whether the entry is a failed tool result or an answer that ended abnormally.
     pub fn is_failure(self) -> bool {
         matches!(self, PreviewKind::FailedAnswer | PreviewKind::FailedToolResult)
@@ -124,6 +186,11 @@ impl PreviewLine {
         line.text = safe_line(calls.settle(&line));
         (line.answers, line.calls) = (None, Vec::new());
         line
+    }
+
+    /// Returns the id of the tool call that the entry answers.
+    pub fn answers(&self) -> Option<&str> {
+        self.answers.as_deref()
     }
 
     /// Reads an entry on its own. [`Calls::settle`] returns its final text.

@@ -3,7 +3,7 @@
 //! Every format is written entry by entry, so an export needs the memory of one entry and an index, not of
 //! the session. The content of a session is not trusted: in no format can it run, load, hide or leave its
 //! place. `html` writes the page, `markdown`, `json` and `jsonl` the other formats; `walk` lists the entries
-//! of a [`Part`]. Safe text, previews, tool calls, diffs and highlighting come from `treering-display`.
+//! of a [`Part`]. [`viewer`] gives the pieces of the page to the server's page. Safe text, previews, tool calls, diffs and highlighting come from `treering-display`.
 //!
 //! ```
 //! use treering::{Message, Session};
@@ -23,6 +23,7 @@ mod json;
 mod jsonl;
 mod markdown;
 mod stats;
+pub mod viewer;
 mod walk;
 
 pub use file::{Existing, document_name, write_file};

@@ -45,17 +45,10 @@ impl Batch {
         self.entries.clear();
         for id in ids {
             let entry = reader.entry(id)?;
-            let parts = EntryParts::of(&entry);
-            let mut placeholders = Vec::new();
-            entry::write(&mut self.text, &parts, &mut placeholders);
+            let mut rendered = RenderedEntry::of(&EntryParts::of(&entry), &mut self.text);
             self.text.push_str(SEPARATOR);
-            let (preview_line, numbers) = (PreviewLine::of(&parts), EntryFacts::of(&parts));
-            self.entries.push(RenderedEntry {
-                preview_line,
-                numbers,
-                end: self.text.len(),
-                placeholders,
-            });
+            rendered.end = self.text.len();
+            self.entries.push(rendered);
         }
         Ok(self)
     }
@@ -67,6 +60,14 @@ impl Batch {
 }
 
 impl RenderedEntry {
+    /// Appends the piece of an entry to a text.
+    pub(crate) fn of(parts: &EntryParts<'_>, text: &mut String) -> Self {
+        let mut placeholders = Vec::new();
+        entry::write(text, parts, &mut placeholders);
+        let (preview_line, numbers) = (PreviewLine::of(parts), EntryFacts::of(parts));
+        RenderedEntry { preview_line, numbers, end: text.len(), placeholders }
+    }
+
     /// Appends the piece, which begins at `start` of its batch's text, with the names that belong
     /// into it.
     pub(crate) fn write(&self, out: &mut String, text: &str, start: usize, calls: &Calls) {

@@ -50,7 +50,7 @@ impl PageIndex {
         // The distance to the parent in rows is mostly 1.
         let up = item.parent.map_or(0, |parent| self.rows - parent);
         let _ = write!(self.parents, "{comma}{up}");
-        self.kinds.push(letter(kind));
+        self.kinds.push(kind.letter());
         let time = numbers.time.unwrap_or(self.last_time);
         let _ = write!(self.times, "{comma}{}", time.saturating_sub(self.last_time));
         self.last_time = time;
@@ -132,32 +132,5 @@ impl PageIndex {
         );
         let _ = write!(out, ",\"sides\":[{sides}],\"ids\":[{ids}],\"previews\":[{previews}]}}");
         out
-    }
-}
-
-/// Returns the letter of an entry type. The page's script filters by it.
-fn letter(kind: PreviewKind) -> char {
-    match kind {
-        PreviewKind::User => 'u',
-        PreviewKind::Answer => 'a',
-        PreviewKind::SilentAnswer => 'A',
-        PreviewKind::FailedAnswer => 'E',
-        PreviewKind::ToolResult => 't',
-        PreviewKind::FailedToolResult => 'T',
-        PreviewKind::Bash => 'b',
-        PreviewKind::System => 's',
-        PreviewKind::BranchSummary => 'B',
-        PreviewKind::Compaction => 'C',
-        PreviewKind::OtherMessage => 'm',
-        PreviewKind::ContextEdit => 'e',
-        PreviewKind::Custom => 'k',
-        PreviewKind::Label => 'l',
-        PreviewKind::Leaf => 'f',
-        PreviewKind::ModelChange => 'o',
-        PreviewKind::ThinkingLevelChange => 'h',
-        PreviewKind::SessionInfo => 'i',
-        PreviewKind::Usage => 'g',
-        PreviewKind::Damaged => 'd',
-        _ => '?',
     }
 }

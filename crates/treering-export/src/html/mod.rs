@@ -7,9 +7,9 @@
 //! its element. The content security policy allows one script and one style, by their hashes, so
 //! that nothing in a session can run or load.
 
-mod batch;
+pub(crate) mod batch;
 mod entry;
-mod escape;
+pub(crate) mod escape;
 mod index;
 mod markdown;
 mod workers;
@@ -23,24 +23,30 @@ use std::io::Write;
 use std::sync::LazyLock;
 use treering::Session;
 use treering_display::highlight::LANGUAGES;
-use treering_display::preview_line::Calls;
+use treering_display::preview_line::{Calls, PreviewKind};
 use workers::WorkLimits;
 
-const STYLE: &str = concat!(
+/// The style of the page.
+pub(crate) const STYLE: &str = concat!(
     include_str!("assets/theme.css"),
     include_str!("assets/page.css"),
     include_str!("assets/entry.css"),
 );
+/// The part of the script that colors code. It needs `LANGUAGES` and `make`.
+pub(crate) const HIGHLIGHT: &str = include_str!("assets/highlight.js");
+
 /// The script of the page.
 static SCRIPT: LazyLock<String> = LazyLock::new(|| {
     [
-        "'use strict';(()=>{\n",
+        "'use strict';(()=>{\nconst ROLES = ",
+        &roles(),
+        ";\n",
         include_str!("assets/session.js"),
         include_str!("assets/outline.js"),
         "const LANGUAGES = ",
         LANGUAGES,
         ";\n",
-        include_str!("assets/highlight.js"),
+        HIGHLIGHT,
         include_str!("assets/tree.js"),
         include_str!("assets/conversation.js"),
         include_str!("assets/app.js"),
@@ -48,6 +54,12 @@ static SCRIPT: LazyLock<String> = LazyLock::new(|| {
     ]
     .concat()
 });
+/// Returns the names of the kinds of entries by their letters, as a JSON object.
+fn roles() -> String {
+    let names = PreviewKind::ALL.map(|kind| format!("\"{}\":\"{}\"", kind.letter(), kind.name()));
+    format!("{{{}}}", names.join(","))
+}
+
 const BODY: &str = include_str!("assets/body.html");
 
 /// The separator of two pieces. A text cannot contain it, because its `<` would be escaped.

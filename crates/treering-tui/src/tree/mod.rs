@@ -1,6 +1,6 @@
 //! The tree selector: shows the branches of a session and chooses an entry.
 //!
-//! `filter` and `search` select the visible entries, whose layout is [`treering_display::tree`];
+//! [`Filter`] and `search` select the visible entries, whose layout is [`treering_display::tree`];
 //! `read` reads their preview lines and `preview_lines` stores them. `state` holds the state,
 //! `event` its events and effects, `action` the actions of keys. `update` changes the state, with
 //! `dialog` for prompts and overlays and `dialog_keys` for their keys; `view` draws it.
@@ -11,7 +11,6 @@ mod dialog;
 mod dialog_keys;
 mod entry_name;
 mod event;
-mod filter;
 mod preview_lines;
 mod preview_pane;
 mod read;
@@ -26,10 +25,11 @@ mod tests;
 pub use action::TreeAction;
 pub use dialog::{Overlay, OverlayKind, Prompt, Task, TreeMode};
 pub use event::{TreeEffect, TreeEvent};
-pub use filter::Filter;
 pub use preview_pane::PreviewContent;
 pub use read::{know_screen, read_all, read_some};
 pub use search::{SearchText, SearchWords};
 pub use state::TreeState;
 pub use update::update;
 pub use view::draw;
+
+pub use treering_display::tree::Filter;

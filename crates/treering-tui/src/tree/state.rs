@@ -6,7 +6,6 @@
 use super::action::TreeAction;
 use super::dialog::TreeMode;
 use super::entry_name::name;
-use super::filter::{Filter, FilterTraits};
 use super::preview_lines::PreviewLines;
 use super::preview_pane::PreviewContent;
 use super::search::{SearchText, SearchWords};
@@ -21,8 +20,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use treering_display::line::one_line;
 use treering_display::preview_line::{PreviewKind, PreviewLine};
-use treering_display::tree::Outline;
-use treering_display::tree::TreeRows;
+use treering_display::tree::{Filter, FilterTraits, Outline, TreeRows};
 
 /// The smallest width at which the preview is shown by default.
 const PREVIEW_FROM: u16 = 120;

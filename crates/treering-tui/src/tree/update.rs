@@ -1,10 +1,10 @@
 //! The update function of the tree selector: a state and an event give a state and effects.
 
+use super::Filter;
 use super::action::TreeAction;
 use super::dialog::{OverlayKind, Prompt, Task, TreeMode};
 use super::dialog_keys::{answer, edit_label, read, scrolled};
 use super::event::{TreeEffect, TreeEvent};
-use super::filter::Filter;
 use super::preview_pane::PreviewContent;
 use super::state::TreeState;
 use crate::input::TextInput;

@@ -94,11 +94,6 @@ function piece(row) {
 const ENTITIES = { '&lt;': '<', '&gt;': '>', '&amp;': '&', '&quot;': '"', '&#39;': "'" };
 const plain = html => html.replace(/<[^>]*>/g, '').replace(/&(?:lt|gt|amp|quot|#39);/g, found => ENTITIES[found]);
 
-const ROLES = {
-  u: 'User', a: 'Assistant', A: 'Assistant', E: 'Assistant', t: 'Tool', T: 'Tool', b: 'Command', s: 'System', m: 'Note',
-  C: 'Compaction', B: 'Branch summary', e: 'Context edit', k: 'Custom', l: 'Label', f: 'Leaf', o: 'Model', h: 'Thinking level',
-  i: 'Name', g: 'Usage', d: 'Damaged', '?': 'Other',
-};
 const role = row => ROLES[kinds[row]] || 'Other';
 
 // The text that a search looks at: label, role, content.

@@ -2,7 +2,13 @@
 
 use treering::{Kind, Role};
 
-/// A filter of a tree.
+/// A filter of a tree, the same in the terminal interface and on the web page.
+///
+/// ```
+/// use treering_display::tree::Filter;
+/// assert_eq!(Filter::default().next(), Filter::NoTools);
+/// assert_eq!(Filter::from_name("user-only"), Some(Filter::UserOnly));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Filter {
     /// The conversation, without bookkeeping.
@@ -20,14 +26,18 @@ pub enum Filter {
 
 /// The facts about an entry that a filter uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct FilterTraits {
+pub struct FilterTraits {
+    /// The type of the entry.
     pub kind: Kind,
+    /// The role of the message, or `None` for other entries.
     pub role: Option<Role>,
+    /// Whether the entry has a label.
     pub labeled: bool,
     /// Whether the entry belongs to the conversation of a subagent.
     pub sidechain: bool,
     /// Whether it is an answer without text: nothing but tool calls.
     pub silent: bool,
+    /// Whether it is the active leaf.
     pub is_leaf: bool,
 }
 
@@ -45,6 +55,11 @@ impl Filter {
             Filter::LabeledOnly => "labeled-only",
             Filter::All => "all",
         }
+    }
+
+    /// Returns the filter of a name.
+    pub fn from_name(name: &str) -> Option<Filter> {
+        Filter::ALL.into_iter().find(|filter| filter.name() == name)
     }
 
     /// Returns the next filter; after the last, the first.
@@ -70,7 +85,7 @@ impl Filter {
     }
 
     /// Returns whether an entry is visible.
-    pub(crate) fn shows(self, entry: FilterTraits) -> bool {
+    pub fn shows(self, entry: FilterTraits) -> bool {
         if entry.silent && !entry.is_leaf {
             return false;
         }
@@ -110,7 +125,9 @@ mod tests {
         for (at, filter) in Filter::ALL.into_iter().enumerate() {
             assert_eq!(filter.next(), Filter::ALL[(at + 1) % 5]);
             assert_eq!(filter.next().previous(), filter);
+            assert_eq!(Filter::from_name(filter.name()), Some(filter));
         }
+        assert_eq!(Filter::from_name("some"), None);
     }
 
     #[test]
