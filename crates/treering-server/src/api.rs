@@ -521,10 +521,13 @@ fn other_operations() -> Vec<Operation> {
             (Method::GET, "/login"),
             ("logIn", "Server"),
             None,
-            ("Log in a browser", "With the code of a link that the server printed. It can be used once."),
+            ("Log in a browser", "With the code of a link that the server printed, which can be used once. Without a code it is a page that asks for a token."),
             run!(system::login),
         )
-        .param(Param::query("code", Values::Text(1, 128), "The code.", "").required())
+        .param(Param::query("code", Values::Text(1, 128), "The code.", ""))
+        .param(Param::query("next", Values::Text(0, 4096), "The page to go to afterwards.", "/"))
+        .answer(200, "A page that asks for a token.")
+        .with::<types::Text>("text/html", Value::Null)
         .answer(303, "The browser has a cookie now.")
         .header("Set-Cookie", "The cookie.")
         .header("Location", "The page."),

@@ -50,7 +50,11 @@ pub(crate) async fn grant(
         }
         Credentials::Cookie(value) => {
             let hash = TokenHash::of(value);
-            (node.logins.grant_of(&hash, now), hash)
+            match node.logins.grant_of(&hash, now) {
+                Some(grant) => (Some(grant), hash),
+                // A browser that logged in with a token has it as its cookie.
+                None => (find(node, hash, peer, now).await?, hash),
+            }
         }
         Credentials::None => {
             return Err(refused("no_token", "send a token: Authorization: Bearer …"));
@@ -257,12 +261,7 @@ impl Logins {
         }
         let value = random_text()?;
         remember(&self.cookies, TokenHash::of(&value));
-        let secure = if is_secure { "; Secure" } else { "" };
-        let seconds = COOKIE_TIME.as_secs();
-        let cookie = format!(
-            "{COOKIE}={value}; HttpOnly; SameSite=Strict; Path=/; Max-Age={seconds}{secure}"
-        );
-        Ok(HeaderValue::try_from(cookie).ok())
+        Ok(cookie(&value, COOKIE_TIME, is_secure))
     }
 
     fn grant_of(&self, cookie: &TokenHash, now: Instant) -> Option<Arc<Grant>> {
@@ -271,6 +270,35 @@ impl Logins {
         let is_valid = now.saturating_duration_since(*since) < COOKIE_TIME;
         self.grant.clone().filter(|_| is_valid)
     }
+}
+
+/// Returns the header that sets the cookie of a browser; an empty value for no time removes it.
+fn cookie(value: &str, time: Duration, is_secure: bool) -> Option<HeaderValue> {
+    let secure = if is_secure { "; Secure" } else { "" };
+    let seconds = time.as_secs();
+    let cookie =
+        format!("{COOKIE}={value}; HttpOnly; SameSite=Strict; Path=/; Max-Age={seconds}{secure}");
+    HeaderValue::try_from(cookie).ok()
+}
+
+/// Checks a token that was typed into the page. Returns the header that sets it as the cookie of the
+/// browser: every node knows it, and it is refused as soon as the token is revoked.
+pub(crate) async fn log_in_with_token(
+    node: &Arc<Node>,
+    token: &str,
+) -> Result<Option<HeaderValue>, Problem> {
+    let is_plain = token.bytes().all(|byte| byte.is_ascii_graphic() && !b"\",;\\".contains(&byte));
+    if token.is_empty() || !is_plain {
+        return Ok(None);
+    }
+    let found = find(node, TokenHash::of(token), None, Instant::now()).await?;
+    let is_valid = found.is_some_and(|grant| !grant.is_expired(unix_millis()));
+    Ok(cookie(token, COOKIE_TIME, node.is_secure).filter(|_| is_valid))
+}
+
+/// Returns the header that makes a browser forget its cookie.
+pub(crate) fn log_out(node: &Node) -> Option<HeaderValue> {
+    cookie("", Duration::ZERO, node.is_secure)
 }
 
 fn remember(list: &Mutex<Vec<(TokenHash, Instant)>>, hash: TokenHash) {

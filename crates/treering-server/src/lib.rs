@@ -20,8 +20,9 @@
 //! A request goes through `connection` (limits of bytes and time), `router` (names, origins, tokens,
 //! parameters), and the code of its operation in `handlers`. `api` is the table of all operations, from
 //! which the router and the document are made. `open_sessions` keeps indexes of sessions and queues
-//! their writers, `appends` puts appends that wait into one write, `feed` tells followers what was appended, `work` runs the synchronous library on a
-//! bounded number of threads.
+//! their writers, `appends` puts appends that wait into one write, `feed` tells followers what was
+//! appended, `work` runs the synchronous library on a bounded number of threads. `page` is the web page:
+//! operations of its own, over the same sessions, with the same tokens.
 
 mod api;
 mod appends;
@@ -39,6 +40,7 @@ mod node;
 mod open_sessions;
 mod openapi;
 mod operation;
+mod page;
 mod problem;
 mod rate;
 mod router;

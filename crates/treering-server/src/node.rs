@@ -5,6 +5,7 @@ use crate::feed::Feeds;
 use crate::limits::Limits;
 use crate::metrics::Metrics;
 use crate::open_sessions::OpenSessions;
+use crate::page::{KnownUsage, PageTrees};
 use crate::problem::{Code, Problem};
 use crate::rate::RateLimiter;
 use crate::spaces::Spaces;
@@ -27,6 +28,8 @@ pub(crate) struct Node {
     pub(crate) metrics: Metrics,
     pub(crate) work: Work,
     pub(crate) sessions: OpenSessions,
+    pub(crate) page_trees: PageTrees,
+    pub(crate) known_usage: KnownUsage,
     pub(crate) feeds: Feeds,
     pub(crate) grants: Grants,
     pub(crate) logins: Arc<Logins>,
@@ -76,6 +79,8 @@ impl Node {
             metrics: Metrics::default(),
             work: Work::new(limits.threads, limits.waiting, limits.request_time),
             sessions: OpenSessions::new(limits.session_memory),
+            page_trees: PageTrees::default(),
+            known_usage: KnownUsage::default(),
             feeds: Feeds::default(),
             grants: Grants::new(limits.token_memory),
             logins,

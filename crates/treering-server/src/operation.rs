@@ -48,6 +48,8 @@ pub(crate) struct Operation {
     pub(crate) problems: Vec<Code>,
     /// Whether its answer is a stream that ends when the client or the server does.
     pub(crate) is_stream: bool,
+    /// Whether people read its answers, and its refusals, in a browser.
+    pub(crate) is_page: bool,
     pub(crate) run: Run,
 }
 
@@ -129,6 +131,7 @@ impl Operation {
             answers: Vec::new(),
             problems: Vec::new(),
             is_stream: false,
+            is_page: false,
             run,
         }
     }
@@ -179,6 +182,18 @@ impl Operation {
     pub(crate) fn stream(mut self) -> Self {
         self.is_stream = true;
         self
+    }
+
+    /// Creates an operation of the web page. It is not part of the documented API.
+    pub(crate) fn page(
+        method: Method,
+        path: &'static str,
+        id: &'static str,
+        scope: Option<Scope>,
+        run: Run,
+    ) -> Self {
+        let operation = Operation::new((method, path), (id, "Page"), scope, ("", ""), run);
+        Operation { is_page: true, ..operation }
     }
 
     /// Returns all problems that the operation may answer with, in order of their statuses.

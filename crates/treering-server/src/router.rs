@@ -6,6 +6,7 @@ use crate::call::Call;
 use crate::gzip;
 use crate::node::{Node, Phase};
 use crate::operation::{Answered, Operation};
+use crate::page::{self, PAGES};
 use crate::problem::{Code, Problem};
 use axum::Router;
 use axum::body::Body;
@@ -22,11 +23,16 @@ use std::time::Instant;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Peer(pub(crate) IpAddr);
 
+/// Returns the operations of the API and of the web page.
+fn operations() -> impl Iterator<Item = &'static Operation> {
+    OPERATIONS.iter().chain(PAGES.iter())
+}
+
 /// Returns the router of all operations.
 pub(crate) fn router(node: &Arc<Node>) -> Router {
     let mut paths: Vec<(&'static str, MethodRouter)> = Vec::new();
     let mut at: HashMap<&'static str, usize> = HashMap::new();
-    for operation in OPERATIONS.iter() {
+    for operation in operations() {
         let index = *at.entry(operation.path).or_insert_with(|| {
             paths.push((operation.path, MethodRouter::new()));
             paths.len() - 1
@@ -55,7 +61,7 @@ pub(crate) fn router(node: &Arc<Node>) -> Router {
 struct Allowed(HeaderValue);
 
 fn allowed(path: &str) -> HeaderValue {
-    let of_path = OPERATIONS.iter().filter(|operation| operation.path == path);
+    let of_path = operations().filter(|operation| operation.path == path);
     let mut methods: Vec<&str> = of_path.map(|operation| operation.method.as_str()).collect();
     if methods.contains(&"GET") {
         methods.push("HEAD");
@@ -73,6 +79,7 @@ async fn answer(
     let (parts, body) = request.into_parts();
     let method = parts.method.clone();
     let path = parts.uri.path().to_owned();
+    let reader = page::Reader::of(operation, &parts);
     let mut token = None;
     let result = respond(&node, operation, parts, body, &mut token).await;
     let name = operation.map_or("none", |operation| operation.id);
@@ -87,7 +94,11 @@ async fn answer(
                     "{{\"level\":\"error\",\"operation\":\"{name}\",\"detail\":{detail}}}"
                 ));
             }
-            (problem.into_response(), Some(reason))
+            let response = match &reader {
+                Some(reader) => page::refusal(reader, problem),
+                None => problem.into_response(),
+            };
+            (response, Some(reason))
         }
     };
     let headers = response.headers_mut();

@@ -24,8 +24,9 @@ use treering_server::{
 /// Serve sessions over HTTP: those of this machine, or those of a store
 ///
 /// Without --store it serves the sessions of all agents on this machine and follows their files as the
-/// agents write them. Prints `listening on http://…` when it is ready; Ctrl-C and SIGTERM end it after
-/// the requests under way. The API is described at /openapi.json; see docs/server.md.
+/// agents write them. Prints `listening on http://…` when it is ready, and a link that logs a browser in;
+/// Ctrl-C and SIGTERM end it after the requests under way. The page is at /, the API is described at
+/// /openapi.json; see docs/server.md.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The address and port to listen on; port 0 is any free one
@@ -78,6 +79,11 @@ async fn serve(args: &Args, mut server: Server, out: &mut Output) -> Result<(), 
             expires: None,
         };
         server = server.loopback(grant);
+        if let Ok(path) = server.login_path() {
+            let link =
+                format!("open {scheme}://{bound}{path} in a browser, once, within ten minutes");
+            output::complain("note", &link);
+        }
     } else if args.tls_cert.is_none() {
         let what = "tokens and sessions travel unencrypted: give --tls-cert and --tls-key, or put a proxy with TLS in front";
         output::complain("warning", what);

@@ -7,7 +7,7 @@ use crate::problem::Problem;
 use crate::types::{SearchHit, SearchPage, Session as SessionObject, SessionHits, UsageReport};
 use axum::http::StatusCode;
 use std::sync::Arc;
-use treering::store::Store;
+use treering::store::{Cursor, ListQuery, Store};
 use treering::usage::Ledger;
 use treering::{OpenOptions, Session, SessionId};
 use treering_search::{Case, Options, Query};
@@ -28,31 +28,44 @@ pub(crate) async fn search(call: Call) -> Answered {
     })?;
     let list = list_query(&call, SEARCHED)?;
     let limit = call.count("limit").unwrap_or(100) as usize;
-    let list = list.limit(SEARCHED);
     let store = call.store()?;
-    let page = call.node.work.run(move || {
-        let mut options = Options::default();
-        options.hits_per_session = HITS;
-        let page = store.list(&list)?;
-        let (mut sessions, mut next) = (Vec::new(), page.next);
-        let count = page.sessions.len();
-        for (at, info) in page.sessions.into_iter().enumerate() {
-            let Some(session) = open(&store, &info.id)? else { continue };
-            if let Some(found) = treering_search::search_session(&session, &query, &options)? {
-                sessions.push(hits(info.clone(), found));
-            }
-            if sessions.len() >= limit {
-                if at + 1 < count {
-                    next = Some(treering::store::Cursor::after(&info));
-                }
-                break;
-            }
-        }
-        let next = next.map(|next| next.to_string());
-        Ok::<_, Problem>(SearchPage { sessions, next })
-    });
-    json_answer(StatusCode::OK, &page.await??)
+    let found = call.node.work.run(move || find(&store, &query, list, limit));
+    let (sessions, next) = found.await??;
+    let sessions = sessions.into_iter().map(|(info, found)| hits(info, found)).collect();
+    let next = next.map(|next| next.to_string());
+    json_answer(StatusCode::OK, &SearchPage { sessions, next })
 }
+
+/// Searches the sessions of a list, some hundred at most, until `limit` of them have hits. Returns those, and the
+/// cursor of the sessions that were not searched.
+pub(crate) fn find(
+    store: &Arc<dyn Store>,
+    query: &Query,
+    list: ListQuery,
+    limit: usize,
+) -> Result<(Vec<Found>, Option<Cursor>), Problem> {
+    let mut options = Options::default();
+    options.hits_per_session = HITS;
+    let page = store.list(&list.limit(SEARCHED))?;
+    let (mut sessions, mut next) = (Vec::new(), page.next);
+    let count = page.sessions.len();
+    for (at, info) in page.sessions.into_iter().enumerate() {
+        let Some(session) = open(store, &info.id)? else { continue };
+        if let Some(found) = treering_search::search_session(&session, query, &options)? {
+            sessions.push((info.clone(), found));
+        }
+        if sessions.len() >= limit {
+            if at + 1 < count {
+                next = Some(Cursor::after(&info));
+            }
+            break;
+        }
+    }
+    Ok((sessions, next))
+}
+
+/// A session in which something was found.
+type Found = (treering::catalog::SessionInfo, treering_search::SessionHits);
 
 /// Opens a session of a list; `None` if it is gone meanwhile, or cannot be read.
 fn open(store: &Arc<dyn Store>, id: &SessionId) -> Result<Option<Session>, Problem> {

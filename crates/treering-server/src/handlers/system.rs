@@ -3,10 +3,11 @@
 use crate::call::{Call, JSON, answer, empty_answer, json_answer};
 use crate::node::Phase;
 use crate::operation::Answered;
+use crate::page;
 use crate::problem::{Code, Problem};
 use crate::types::Health;
 use axum::body::Body;
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{StatusCode, header};
 use bytes::Bytes;
 use std::sync::{Arc, LazyLock};
 
@@ -41,7 +42,8 @@ pub(crate) async fn openapi(_: Call) -> Answered {
 }
 
 pub(crate) async fn login(call: Call) -> Answered {
-    let code = call.text("code").unwrap_or_default();
+    let next = page::place(call.text("next").unwrap_or_default());
+    let Some(code) = call.text("code") else { return page::login_form(&call, &next, None) };
     let cookie = call.node.logins.log_in(code, call.node.is_secure)?;
     let Some(cookie) = cookie else {
         let detail = "the link was used before, or is too old; `treering serve` prints a new one";
@@ -49,6 +51,6 @@ pub(crate) async fn login(call: Call) -> Answered {
     };
     let mut response = empty_answer(StatusCode::SEE_OTHER);
     response.headers_mut().insert(header::SET_COOKIE, cookie);
-    response.headers_mut().insert(header::LOCATION, HeaderValue::from_static("/v1/sessions"));
+    response.headers_mut().insert(header::LOCATION, next.location());
     Ok(response)
 }

@@ -15,6 +15,7 @@ mod events;
 mod harness;
 mod idempotency;
 mod lagging;
+mod page;
 mod refusals;
 mod shutdown;
 mod tls;

@@ -1,0 +1,260 @@
+// The conversation: a branch of the session. Its entries come from the server, a window at a time, when they come
+// near the screen; those that are far away leave the document again.
+
+import { address, ask, byId, localTimes, make, nodes } from './dom.js';
+import { highlight } from './highlight.js';
+
+const MOST = 240;
+
+/**
+ * A window of a branch, as the server sends it.
+ * @typedef {{tip: string | null, first: string | null, last: string | null, hasBefore: boolean, hasAfter: boolean, isActive: boolean, html: string}} BranchWindow
+ */
+
+export class Conversation {
+  /**
+   * @param {string} session
+   * @param {string} tip
+   * @param {() => string} filter
+   */
+  constructor(session, tip, filter) {
+    this.session = session;
+    this.tip = tip;
+    this.filter = filter;
+    this.box = byId('path');
+    this.hasBefore = 'before' in this.box.dataset;
+    this.hasAfter = 'after' in this.box.dataset;
+    this.isActive = 'active' in this.box.dataset;
+    this.first = this.box.dataset.first || '';
+    this.last = this.box.dataset.last || '';
+    /** The entry that is read: the one gone to last. */
+    this.reading = '';
+    this.busy = false;
+    /** Counts branches that were shown: answers for an earlier one are dropped. */
+    this.age = 0;
+    this.enhance(this.box);
+    const near = new IntersectionObserver(seen => { if (seen.some(entry => entry.isIntersecting)) void this.more(); }, { rootMargin: '1400px 0px' });
+    this.edges = [make('div', 'edge'), make('div', 'edge')];
+    this.box.before(this.edges[0]);
+    this.box.after(this.edges[1]);
+    this.edges.forEach(edge => near.observe(edge));
+    this.box.addEventListener('click', event => {
+      const button = event.target instanceof Element ? event.target.closest('.later button') : null;
+      if (button) void this.showAll(/** @type {HTMLElement} */ (button.closest('.later')));
+    });
+    this.endNote();
+  }
+
+  /** @param {ParentNode} root */
+  enhance(root) {
+    for (const code of root.querySelectorAll('code[data-l]')) highlight(/** @type {HTMLElement} */ (code));
+    localTimes(root);
+    for (const later of root.querySelectorAll('.later[data-auto]')) void this.showAll(/** @type {HTMLElement} */ (later));
+  }
+
+  /**
+   * Fetches an entry that was too large for its window.
+   * @param {HTMLElement} body
+   */
+  async showAll(body) {
+    const id = body.closest('article')?.dataset.id || '';
+    body.classList.remove('later');
+    body.removeAttribute('data-auto');
+    try {
+      const html = await (await ask(address(`/s/${this.session}/entry`, { entry: id }))).text();
+      body.replaceChildren(nodes(html));
+      this.enhance(body);
+    } catch (error) {
+      body.classList.add('later');
+    }
+  }
+
+  /** @param {Record<string, string>} where */
+  async fetch(where) {
+    const path = address(`/s/${this.session}/branch`, { filter: this.filter(), ...where });
+    return /** @type {BranchWindow} */ (await (await ask(path)).json());
+  }
+
+  /** @param {string} id */
+  find(id) {
+    return id ? document.getElementById(`entry-${id}`) : null;
+  }
+
+  /** Fetches what comes next at an edge that is near the screen. */
+  async more() {
+    if (this.busy) return;
+    this.busy = true;
+    try {
+      const reach = 1400;
+      for (let turns = 0; turns < 20; turns++) {
+        const [top, bottom] = this.edges.map(edge => edge.getBoundingClientRect());
+        if (this.hasAfter && bottom.top < innerHeight + reach) await this.extend('after');
+        else if (this.hasBefore && top.bottom > -reach) await this.extend('before');
+        else break;
+      }
+    } catch { /* The next scroll asks again. */ }
+    this.busy = false;
+  }
+
+  /** @param {'before' | 'after'} side */
+  async extend(side) {
+    const age = this.age;
+    const fresh = await this.fetch({ tip: this.tip, [side]: side === 'before' ? this.first : this.last });
+    if (age !== this.age) return;
+    this.tip = fresh.tip || this.tip;
+    this.isActive = fresh.isActive;
+    const content = nodes(fresh.html);
+    this.enhance(content);
+    if (side === 'after') {
+      this.hasAfter = fresh.hasAfter;
+      if (fresh.last) this.last = fresh.last;
+      this.keep(() => { this.box.append(content); this.trim('before'); });
+    } else {
+      this.hasBefore = fresh.hasBefore;
+      if (fresh.first) this.first = fresh.first;
+      this.keep(() => { this.box.prepend(content); this.trim('after'); });
+    }
+    this.endNote();
+  }
+
+  /**
+   * Changes the document while what is on the screen stays where it is.
+   * @param {() => void} change
+   */
+  keep(change) {
+    const articles = [...this.box.children];
+    const anchor = articles.find(article => article.getBoundingClientRect().bottom > 0) || articles[articles.length - 1];
+    const top = anchor?.getBoundingClientRect().top;
+    change();
+    if (!anchor?.isConnected || top === undefined) return;
+    const moved = anchor.getBoundingClientRect().top - top;
+    if (Math.abs(moved) >= 1) scrollBy({ top: moved, behavior: 'instant' });
+  }
+
+  /**
+   * Takes entries out of the document at the edge that is far away.
+   * @param {'before' | 'after'} side
+   */
+  trim(side) {
+    const articles = /** @type {HTMLElement[]} */ ([...this.box.querySelectorAll(':scope > article')]);
+    const surplus = articles.length - MOST;
+    if (surplus <= 0) return;
+    if (side === 'before') {
+      const keep = articles[surplus];
+      while (this.box.firstElementChild && this.box.firstElementChild !== keep) this.box.firstElementChild.remove();
+      this.first = keep.dataset.id || '';
+      this.hasBefore = true;
+    } else {
+      const keep = articles[MOST - 1];
+      while (this.box.lastElementChild && this.box.lastElementChild !== keep) this.box.lastElementChild.remove();
+      this.last = keep.dataset.id || '';
+      this.hasAfter = true;
+    }
+  }
+
+  endNote() {
+    byId('end').textContent = this.hasAfter ? 'Loading …' : '';
+  }
+
+  /**
+   * Shows the branch of an entry, and goes to it.
+   * @param {string} id the entry; the end of the branch if it is empty
+   * @param {string} [tip] the end of the branch, if it is known
+   * @param {number} [top] where the entry is to be on the screen
+   */
+  async show(id, tip, top) {
+    let element = this.find(id);
+    if (!element || (tip && tip !== this.tip)) {
+      const age = ++this.age;
+      const fresh = await this.fetch(id ? { around: id, tip: tip || '' } : { tip: tip || '' });
+      if (age !== this.age) return;
+      this.replace(fresh);
+      element = this.find(id) || this.find(fresh.last || '');
+    }
+    if (!element) return;
+    if (top !== undefined) scrollBy({ top: element.getBoundingClientRect().top - top, behavior: 'instant' });
+    else if (id) element.scrollIntoView({ block: 'start', behavior: 'instant' });
+    else scrollTo({ top: document.documentElement.scrollHeight, behavior: 'instant' });
+    this.flash(element);
+    await this.more();
+  }
+
+  /** @param {BranchWindow} fresh */
+  replace(fresh) {
+    this.tip = fresh.tip || '';
+    this.first = fresh.first || '';
+    this.last = fresh.last || '';
+    this.hasBefore = fresh.hasBefore;
+    this.hasAfter = fresh.hasAfter;
+    this.isActive = fresh.isActive;
+    const content = nodes(fresh.html);
+    this.enhance(content);
+    this.box.replaceChildren(content);
+    this.endNote();
+  }
+
+  /** @param {HTMLElement} element */
+  flash(element) {
+    document.querySelector('.entry.target')?.classList.remove('target');
+    element.classList.add('target');
+    this.reading = element.dataset.id || '';
+  }
+
+  /** Whether the end of the branch is on the screen. */
+  isAtEnd() {
+    return !this.hasAfter && scrollY + innerHeight >= document.documentElement.scrollHeight - 120;
+  }
+
+  /** Fetches entries that were appended to the branch. Returns how many came into the document. */
+  async grow() {
+    if (this.hasAfter) return 0;
+    const age = this.age;
+    const follows = this.isAtEnd();
+    if (!this.last) {
+      const fresh = await this.fetch({ tip: this.tip });
+      if (age === this.age) this.replace(fresh);
+      return this.box.childElementCount;
+    }
+    const fresh = await this.fetch({ tip: this.tip, after: this.last });
+    if (age !== this.age) return 0;
+    this.tip = fresh.tip || this.tip;
+    this.isActive = fresh.isActive;
+    if (!fresh.html) return 0;
+    const content = nodes(fresh.html);
+    const count = content.querySelectorAll('article').length;
+    this.enhance(content);
+    this.last = fresh.last || this.last;
+    this.hasAfter = fresh.hasAfter;
+    this.keep(() => { this.box.append(content); this.trim('before'); });
+    this.endNote();
+    if (follows) scrollTo({ top: document.documentElement.scrollHeight, behavior: 'instant' });
+    return count;
+  }
+
+  /** The entry that is read: the one gone to last while it is in sight, else the last one above the top. */
+  current() {
+    const box = this.find(this.reading)?.getBoundingClientRect();
+    if (box && box.bottom > 60 && box.top < innerHeight) return this.find(this.reading);
+    const articles = /** @type {HTMLElement[]} */ ([...this.box.querySelectorAll(':scope > article')]);
+    const above = articles.filter(article => article.getBoundingClientRect().top <= 90);
+    return above[above.length - 1] || articles[0] || null;
+  }
+
+  /**
+   * The entry before or after the one that is read.
+   * @param {number} by
+   */
+  neighbor(by) {
+    const articles = /** @type {HTMLElement[]} */ ([...this.box.querySelectorAll(':scope > article')]);
+    const now = this.current();
+    const at = now ? articles.indexOf(now) : -1;
+    return articles[Math.max(0, Math.min(articles.length - 1, at + by))] || null;
+  }
+
+  /** Unfolds everything in sight, or folds it if nothing is folded. */
+  unfold() {
+    const all = /** @type {HTMLDetailsElement[]} */ ([...this.box.querySelectorAll('details')]);
+    const open = all.some(details => !details.open);
+    this.keep(() => all.forEach(details => { details.open = open; }));
+  }
+}

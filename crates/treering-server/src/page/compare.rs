@@ -1,0 +1,133 @@
+//! Two branches side by side, from where they parted.
+
+use super::html::{Frame, Html, Section, address};
+use crate::call::Call;
+use crate::operation::Answered;
+use crate::problem::Problem;
+use axum::http::StatusCode;
+use treering::diff::Side;
+use treering::{EntryId, Position, Session};
+use treering_display::line::excerpt;
+use treering_display::number::{cost, count, tokens};
+use treering_export::viewer::{EntryRenderer, EntryView};
+
+use super::trees::is_said;
+
+/// Entries of a branch that are shown.
+const ENTRIES: usize = 60;
+
+/// HTML of a branch that is shown, in bytes.
+const BYTES: usize = 128 * 1024;
+
+struct Branches {
+    title: String,
+    common: Option<String>,
+    sides: [Shown; 2],
+}
+
+struct Shown {
+    end: String,
+    facts: Vec<String>,
+    files: Vec<String>,
+    entries: Vec<(String, EntryView)>,
+    /// Entries that are not shown.
+    hidden: usize,
+}
+
+pub(crate) async fn page(call: Call) -> Answered {
+    let text = |name: &str| call.text(name).filter(|text| !text.is_empty()).map(str::to_owned);
+    let (a, b) = (text("a"), text("b"));
+    let branches = call.read(move |session| read(session, a.as_deref(), b.as_deref())).await?;
+    let id = call.session_id()?;
+    let entry = |entry: &str| address(&format!("/s/{id}"), &[("entry", entry)]);
+    let frame = Frame::new("Two branches", Section::Session, "context.js", &call);
+    let mut page = Html::default();
+    page.raw(
+        " class=\"reading wide\">\n<a class=skip href=\"#branches\">Skip to the branches</a>\n",
+    );
+    frame.bar(&mut page);
+    page.raw("<main>\n<p class=back><a").attr("href", &entry(&branches.sides[0].end));
+    page.raw(">← ").text(&branches.title).raw("</a></p>\n<h1>Two branches</h1>\n<p class=note>");
+    match &branches.common {
+        Some(common) => {
+            page.raw("They parted after <a").attr("href", &entry(common)).raw(">this entry</a>.");
+        }
+        None => drop(page.raw("They have no entry in common.")),
+    }
+    page.raw("</p>\n<div id=branches class=columns>");
+    for (side, name) in branches.sides.iter().zip(["Chosen branch", "Other branch"]) {
+        page.raw("<section").attr("aria-label", name).raw("><h2><a");
+        page.attr("href", &entry(&side.end)).raw(">").raw(name).raw("</a></h2><p class=note>");
+        page.text(&side.facts.join(" · ")).raw("</p>");
+        if !side.files.is_empty() {
+            page.raw("<p class=files>");
+            for file in &side.files {
+                page.element("code", "", file).raw(" ");
+            }
+            page.raw("</p>");
+        }
+        if side.entries.is_empty() {
+            page.raw("<p class=note>Nothing beyond the common part.</p>");
+        }
+        for (at, view) in &side.entries {
+            let letter = if view.kind.letter() == '?' { 'x' } else { view.kind.letter() };
+            page.raw("<article").attr("class", &format!("entry k-{letter}")).raw("><header>");
+            page.element("span", "who", view.kind.name()).raw("<a class=time");
+            page.attr("href", &entry(at)).raw(">go there</a></header><div class=body>");
+            page.raw(&view.html).raw("</div></article>");
+        }
+        if side.hidden > 0 {
+            let what = count(side.hidden, "more entry", "more entries");
+            page.raw("<p class=note><a").attr("href", &entry(&side.end)).raw(">").text(&what);
+            page.raw("</a></p>");
+        }
+        page.raw("</section>");
+    }
+    page.raw("</div>\n</main>");
+    Ok(frame.answer(StatusCode::OK, &page))
+}
+
+fn read(session: &Session, a: Option<&str>, b: Option<&str>) -> Result<Branches, Problem> {
+    let tree = session.tree();
+    let end = |id: Option<&str>| -> Result<Option<EntryId>, Problem> {
+        match id {
+            Some(id) => Ok(Some(tree.find(id)?)),
+            None => Ok(session.leaf()),
+        }
+    };
+    let (a, b) = (end(a)?, end(b)?);
+    let position = |id: &Option<EntryId>| id.clone().map_or(Position::Start, Position::Entry);
+    let diff = session.diff(position(&a), position(&b))?;
+    let name = |id: Option<EntryId>| id.map(|id| id.to_string()).unwrap_or_default();
+    let sides = [shown(session, diff.a, name(a))?, shown(session, diff.b, name(b))?];
+    let common = diff.common_ancestor.map(|id| id.to_string());
+    Ok(Branches { title: excerpt(&session.title()?, 80), common, sides })
+}
+
+fn shown(session: &Session, side: Side, end: String) -> Result<Shown, Problem> {
+    let mut facts = vec![count(side.messages, "message", "messages")];
+    facts.push(format!("about {} tokens", tokens(side.tokens)));
+    facts.extend(Some(cost(&side.usage)).filter(|cost| !cost.is_empty()));
+    let changed = side.file_ops.written.iter().chain(&side.file_ops.edited);
+    let mut files: Vec<String> = changed.cloned().collect();
+    files.sort_unstable();
+    files.dedup();
+    files.truncate(40);
+    let tree = session.tree();
+    let mut reader = session.reader().with_images();
+    let mut renderer = EntryRenderer::default();
+    let (mut entries, mut bytes, mut hidden) = (Vec::new(), 0, 0);
+    for id in &side.entries {
+        if !tree.kind(id).is_ok_and(is_said) {
+            continue;
+        }
+        if entries.len() >= ENTRIES || bytes >= BYTES {
+            hidden += 1;
+            continue;
+        }
+        let view = renderer.render(&reader.entry(id)?);
+        bytes += view.html.len();
+        entries.push((id.to_string(), view));
+    }
+    Ok(Shown { end, facts, files, entries, hidden })
+}
