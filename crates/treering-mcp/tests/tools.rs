@@ -1,6 +1,6 @@
 //! The tools on sessions in a directory: pieces fit, cursors reach everything, and writing needs permission.
 
-#![allow(clippy::unwrap_used, reason = "helpers of a test")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of a test")]
 
 use serde_json::{Map, Value, json};
 use treering::{CreateOptions, Message, Session};
