@@ -11,7 +11,7 @@ import sys
 QUESTION = re.compile(r"(What|Who|Whose|Whoever|Which|How|Where|Why|So many|Whatever)\b")
 PEOPLE = re.compile(r"\b(whoever|somebody|nobody|anybody|everybody)\b", re.I)
 BRITISH = re.compile(
-    r"colour|summaris|labelled|labelling|normalis[eai]|serialis[eai]|recognis|optimis[eai]|vectoris|virtualis"
+    r"colour|summaris|labelled(?!by)|labelling|normalis[eai]|serialis[eai]|recognis|optimis[eai]|vectoris|virtualis"
     r"|neighbour|\bfavour|behaviour|honour|\bgrey\b|\blicences?\b|organis[eai]|initialis|\banalyse",
     re.I,
 )

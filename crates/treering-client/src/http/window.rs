@@ -160,7 +160,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is read, it is what the log has, and no answer is asked for in vain.
+        /// Reads at every position give the bytes of the log, and every request is of use.
         #[test]
         fn reads_are_those_of_the_log(
             reads in prop::collection::vec((0_u64..300_000, 1_usize..100_000), 1..40),

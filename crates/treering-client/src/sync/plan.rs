@@ -1,4 +1,4 @@
-//! Which lines of one log another one lacks.
+//! Finds the lines of a log that another one lacks.
 
 use super::log::Log;
 use super::point::{Point, Withheld};

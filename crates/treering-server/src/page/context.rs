@@ -1,4 +1,4 @@
-//! What the model sees at an entry: the messages of its context, with their sizes.
+//! The page of the context at an entry: its messages, as the model gets them, with their sizes.
 
 use super::html::{Frame, Html, Section, address};
 use crate::call::Call;

@@ -22,7 +22,7 @@ const FILTERS: [(Filter, &str); 5] = [
     (Filter::All, "All"),
 ];
 
-/// What the head of the page says about a session.
+/// The facts about a session that the head of its page shows.
 struct About {
     title: String,
     name: String,
@@ -30,7 +30,7 @@ struct About {
     cwd: String,
     facts: Vec<(String, &'static str)>,
     parent: Option<String>,
-    /// Why it cannot be written to.
+    /// The reason for which it cannot be written to.
     read_only: Option<String>,
 }
 

@@ -65,7 +65,7 @@ struct Found {
     nodes: Arc<HashSet<u32>>,
 }
 
-/// What is known about the answers of a session, by the hashes of their ids: whether they have no text.
+/// Whether the answers of a session have no text, as far as is known, by the hashes of their ids.
 #[derive(Debug, Default)]
 struct Answers {
     silent: Mutex<HashMap<u64, bool>>,

@@ -1,4 +1,4 @@
-// Colours for code: strings, comments, numbers, keywords. One expression per family of languages,
+// Colors for code: strings, comments, numbers, keywords. One expression per family of languages,
 // applied when a code block comes into sight; it changes no character of the text. Which languages
 // there are, and their words, is in languages.json; highlight.rs does the same for terminals.
 
