@@ -234,7 +234,7 @@ struct AnswerEnd<'a> {
     provider: &'a [u8],
     model: &'a [u8],
     response: Option<&'a [u8]>,
-    /// Returns the position at which the first of these members begins.
+    /// The position at which the first of these members begins.
     from: usize,
 }
 
