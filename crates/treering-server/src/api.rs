@@ -464,7 +464,7 @@ fn other_operations() -> Vec<Operation> {
             ("Search sessions", "On all branches, newest session first. An answer covers some hundred sessions; `next` leads to the others."),
             run!(search::search),
         )
-        .param(Param::query("q", Values::Text(1, 1024), "The query: words, \"phrases\", /patterns/, and filters such as `role:user`, `tool:bash`, `file:src/main.rs`.", "parser role:user").required())
+        .param(Param::query("q", Values::Text(1, 1024), "The query: words, \"phrases\", `re:PATTERN`, and filters such as `role:user`, `tool:bash`, `file:src/main.rs`.", "parser role:user").required())
         .params(&[CURSOR, LIMIT])
         .params(&FILTERS)
         .answer(200, "What was found.")
