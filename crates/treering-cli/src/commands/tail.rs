@@ -45,6 +45,9 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     out.finish()?;
     while poll.wait() {
         file.look();
+        if !tail.session.has_news() {
+            continue;
+        }
         match tail.session.refresh() {
             Ok(new) if new.is_empty() => file.trouble = None,
             Ok(new) => {

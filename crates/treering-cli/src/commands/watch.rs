@@ -87,6 +87,9 @@ fn watch_store(
     }
     watched.greet();
     while poll.wait() {
+        if !store.has_news() {
+            continue;
+        }
         let changes = match store.changes(Some(&mark)) {
             Ok(changes) => changes,
             Err(error) if error.is_retryable() => {

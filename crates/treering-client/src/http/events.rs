@@ -149,6 +149,88 @@ impl Events {
     }
 }
 
+/// A thread that reads events, and remembers whether there were any.
+#[derive(Debug)]
+pub(super) struct Follower {
+    told: Arc<Told>,
+    stop: StopHandle,
+}
+
+#[derive(Debug, Default)]
+struct Told {
+    has_news: AtomicBool,
+    is_connected: AtomicBool,
+}
+
+impl Follower {
+    /// Begins to follow. Until it is connected, and if there can be no thread, everything may be news.
+    pub(super) fn start(events: Events) -> Self {
+        let (told, stop) = (Arc::<Told>::default(), events.stop_handle());
+        let teller = Arc::clone(&told);
+        let thread = std::thread::Builder::new().name("treering-events".to_owned());
+        let _ = thread.spawn(move || events.follow(&teller));
+        Follower { told, stop }
+    }
+
+    pub(super) fn has_news(&self) -> bool {
+        let Told { has_news, is_connected } = &*self.told;
+        !is_connected.load(Ordering::SeqCst) || has_news.load(Ordering::SeqCst)
+    }
+
+    /// The caller is about to look: what happens from now on is news.
+    pub(super) fn begin_look(&self) {
+        self.told.has_news.store(false, Ordering::SeqCst);
+    }
+
+    /// The look failed.
+    pub(super) fn keep_news(&self) {
+        self.told.has_news.store(true, Ordering::SeqCst);
+    }
+}
+
+impl Drop for Follower {
+    fn drop(&mut self) {
+        self.stop.stop();
+    }
+}
+
+impl Events {
+    /// Reads events until it is stopped, or until there can be no more.
+    fn follow(mut self, told: &Told) {
+        while !self.stop.is_stopped() {
+            if self.stream.is_none() {
+                match self.connect() {
+                    // What happened before the connection was not told.
+                    Ok(()) => {
+                        told.has_news.store(true, Ordering::SeqCst);
+                        told.is_connected.store(true, Ordering::SeqCst);
+                    }
+                    Err(problem) => {
+                        if !problem.into_error().is_retryable() {
+                            return;
+                        }
+                    }
+                }
+                continue;
+            }
+            match self.read() {
+                Some(event) => {
+                    told.has_news.store(true, Ordering::SeqCst);
+                    self.last = event.id.or(self.last.take());
+                    if event.kind == EventKind::Removed && self.log.is_some() {
+                        break;
+                    }
+                }
+                None => {
+                    self.stream = None;
+                    told.is_connected.store(false, Ordering::SeqCst);
+                }
+            }
+        }
+        told.is_connected.store(false, Ordering::SeqCst);
+    }
+}
+
 impl Iterator for Events {
     type Item = Result<Event, Error>;
 

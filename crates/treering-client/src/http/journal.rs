@@ -1,5 +1,6 @@
 //! The log of a session on a server.
 
+use super::events::{Events, Follower};
 use super::nodes::{Answer, Method, Nodes, Request};
 use super::problem::Problem;
 use super::window::Window;
@@ -7,7 +8,7 @@ use super::wire::{self, AppendAnswer, ReplaceAnswer};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use treering::SessionId;
 use treering::storage::{Appended, End, Journal, JournalError};
 
@@ -15,8 +16,11 @@ use treering::storage::{Appended, End, Journal, JournalError};
 #[derive(Debug)]
 pub(super) struct HttpJournal {
     nodes: Arc<Nodes>,
+    id: SessionId,
     path: String,
     known: Mutex<Known>,
+    /// Follows the session, once something asked for news.
+    follower: OnceLock<Follower>,
 }
 
 /// The known part of the log.
@@ -34,7 +38,8 @@ struct Known {
 impl HttpJournal {
     pub(super) fn new(nodes: Arc<Nodes>, id: &SessionId) -> Self {
         let path = format!("{}/log", wire::session_path(id));
-        HttpJournal { nodes, path, known: Mutex::default() }
+        let (known, follower) = (Mutex::default(), OnceLock::new());
+        HttpJournal { nodes, id: id.clone(), path, known, follower }
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
@@ -135,7 +140,20 @@ impl Journal for HttpJournal {
         }
         known.window.forget_title();
         drop(known);
-        self.ask_length().map_err(Problem::into_io)
+        let follower = self.follower.get();
+        if let Some(follower) = follower {
+            follower.begin_look();
+        }
+        let length = self.ask_length();
+        if let (Err(_), Some(follower)) = (&length, follower) {
+            follower.keep_news();
+        }
+        length.map_err(Problem::into_io)
+    }
+
+    fn has_news(&self) -> bool {
+        let start = || Follower::start(Events::of_session(&self.nodes, &self.id, None));
+        self.follower.get_or_init(start).has_news()
     }
 
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {

@@ -12,11 +12,12 @@ mod wire;
 pub use events::{Event, EventKind, Events, StopHandle};
 pub use options::{HttpOptions, InvalidAddress};
 
+use events::Follower;
 use journal::HttpJournal;
 use nodes::{Method, Nodes, Request};
 use problem::Problem;
 use std::io::Read;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use treering::storage::Journal;
 use treering::store::{Changes, ListQuery, Mark, Page, Store};
 use treering::{Error, Result, SessionId};
@@ -38,6 +39,8 @@ use treering::{Error, Result, SessionId};
 #[derive(Debug, Clone)]
 pub struct HttpStore {
     nodes: Arc<Nodes>,
+    /// Follows all sessions, once something asked for news.
+    follower: Arc<OnceLock<Follower>>,
 }
 
 impl HttpStore {
@@ -48,7 +51,8 @@ impl HttpStore {
     /// Fails for addresses that do not begin with `http://` or `https://`, that hold a user name or a
     /// password, and for tokens that cannot be sent.
     pub fn new(urls: &str, options: HttpOptions) -> Result<HttpStore, InvalidAddress> {
-        Ok(HttpStore { nodes: Arc::new(Nodes::new(urls, options)?) })
+        let nodes = Arc::new(Nodes::new(urls, options)?);
+        Ok(HttpStore { nodes, follower: Arc::default() })
     }
 
     /// Follows the entries of a session: those after an event id, or those that come from now on.
@@ -118,7 +122,19 @@ impl Store for HttpStore {
 
     fn changes(&self, mark: Option<&Mark>) -> Result<Changes> {
         let request = Request::new(Method::Get, wire::changes_path(mark));
-        let answer = self.nodes.call(&request).map_err(Problem::into_error)?;
+        let follower = self.follower.get();
+        if let Some(follower) = follower {
+            follower.begin_look();
+        }
+        let answer = self.nodes.call(&request);
+        if let (Err(_), Some(follower)) = (&answer, follower) {
+            follower.keep_news();
+        }
+        let answer = answer.map_err(Problem::into_error)?;
         wire::changes(&answer.body).map_err(|error| self.nodes.unreadable(&error).into_error())
+    }
+
+    fn has_news(&self) -> bool {
+        self.follower.get_or_init(|| Follower::start(self.all_events(None))).has_news()
     }
 }

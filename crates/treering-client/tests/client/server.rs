@@ -79,6 +79,44 @@ fn sessions_are_pushed_pulled_and_followed() {
     assert_eq!(syncer.all(Direction::Both, |_| {}).unwrap().unchanged, 1);
 }
 
+/// Waits until a condition holds. Nothing is expected to take that long.
+fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    while !holds() {
+        assert!(std::time::Instant::now() < until, "{what}");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+}
+
+/// A session that nothing happens to is not asked about.
+#[test]
+fn news_come_by_events() {
+    let remote: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let node = Node::start(Arc::clone(&remote));
+    let writer = Session::create_in(&remote, "/project", CreateOptions::new()).unwrap();
+    writer.append(Message::user("one")).unwrap();
+    let store = node.store();
+    let reader = Session::open_in(&store, &writer.id(), Default::default()).unwrap();
+    let mark = store.changes(None).unwrap().mark;
+    assert!(reader.has_news() && store.has_news(), "nothing is known yet");
+    eventually("the session is quiet", || reader.refresh().is_ok() && !reader.has_news());
+    eventually("the store is quiet", || store.changes(None).is_ok() && !store.has_news());
+    for text in ["two", "three"] {
+        let id = writer.append(Message::user(text)).unwrap();
+        eventually("the session has news", || reader.has_news());
+        assert_eq!(reader.refresh().unwrap(), [id]);
+        eventually("the store has news", || store.has_news());
+        assert_eq!(store.changes(Some(&mark)).unwrap().sessions.len(), 1);
+        eventually("all is quiet again", || {
+            reader.refresh().unwrap();
+            store.changes(Some(&mark)).unwrap();
+            !reader.has_news() && !store.has_news()
+        });
+    }
+    drop(node);
+    eventually("a server that is gone has to be asked", || reader.has_news() && store.has_news());
+}
+
 /// A program that runs on tokio uses the store from its blocking threads.
 #[test]
 fn the_store_works_in_a_blocking_thread_of_a_runtime() {

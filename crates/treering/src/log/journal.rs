@@ -32,6 +32,14 @@ pub trait Journal: Send + Sync + std::fmt::Debug {
         Ok(self.len()? == 0)
     }
 
+    /// Returns whether the journal may have grown since its length was asked for last.
+    ///
+    /// A remote journal that is told of changes answers without a request, so that following it costs
+    /// nothing while nothing happens. Any other returns true.
+    fn has_news(&self) -> bool {
+        true
+    }
+
     /// Reads at `offset` into `buffer`, as much as there is; 0 at the end.
     ///
     /// A remote journal may take the end to be where it was when [`len`](Journal::len) was called last, so

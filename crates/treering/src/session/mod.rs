@@ -349,6 +349,13 @@ impl Session {
 
 /// Other writers.
 impl Session {
+    /// Returns whether other processes may have appended something: [`refresh`](Session::refresh) then takes it
+    /// in. Sessions on a server are told of changes and answer without a request; for others it is always true.
+    pub fn has_news(&self) -> bool {
+        let journal = Arc::clone(&self.state().journal);
+        journal.has_news()
+    }
+
     /// Takes in what other processes appended. The leaf stays where it is.
     pub fn refresh(&self) -> Result<Vec<EntryId>> {
         let foreign = self.state().refresh()?;

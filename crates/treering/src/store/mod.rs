@@ -83,6 +83,13 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// gave before it was restarted or restored, may name all sessions.
     fn changes(&self, mark: Option<&Mark>) -> Result<Changes>;
 
+    /// Returns whether something may have changed since the last call of [`changes`](Store::changes).
+    ///
+    /// A remote store that is told of changes answers without a request. Any other returns true.
+    fn has_news(&self) -> bool {
+        true
+    }
+
     /// Returns the file of a session, if the sessions of the store are files.
     ///
     /// A session in a file is opened with the lock, the upgrade and the images of its file.

@@ -147,6 +147,9 @@ impl SessionWatcher {
     /// otherwise it stays.
     pub(super) fn poll_file(&self) {
         let session = self.agent.session();
+        if !session.has_news() {
+            return;
+        }
         let new = match session.refresh() {
             Ok(new) => new,
             Err(error) => return self.send(ChatEvent::Notice(Notice::failure(error.to_string()))),

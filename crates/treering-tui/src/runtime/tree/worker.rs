@@ -199,6 +199,9 @@ impl TreeWorker {
         leaf_history: &LeafHistory,
         count: &mut usize,
     ) -> Result<Vec<TreeEvent>, Error> {
+        if !self.session.has_news() {
+            return Ok(Vec::new());
+        }
         let new = self.session.refresh()?;
         let before = std::mem::replace(count, self.session.tree().len());
         let gone = before.saturating_sub(*count);
