@@ -93,6 +93,8 @@ export async function a_restarted_server_is_found_again({ open, api, say, server
 }
 
 const confirm = page => page.click('#ask button.primary, #ask button.danger');
+// Whether the open question says why it was refused; a page that is being left says nothing.
+const refused = page => page.locator('#ask .bad:not(:empty)').count().catch(() => 0);
 
 export async function going_labeling_and_renaming_ask_and_can_be_undone({ open, api, say }) {
   const id = await fresh(api, say);
@@ -181,7 +183,8 @@ export async function forking_exporting_and_deleting({ open, api, say, server })
   // The file may still be too young: then the question stays, and can be answered again.
   for (let turn = 0; turn < 40 && page.url() !== `${server.url}/`; turn++) {
     await confirm(page);
-    await Promise.race([page.waitForURL(`${server.url}/`), page.waitForTimeout(1000)]);
+    for (let look = 0; look < 600 && page.url() !== `${server.url}/` && !(await refused(page)); look++) await page.waitForTimeout(100);
+    if (await refused(page)) await page.waitForTimeout(1000);
   }
   await page.waitForSelector('.s');
   assert.equal(await page.locator('.s[data-id=of-tau]').count(), 0);

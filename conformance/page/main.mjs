@@ -97,6 +97,8 @@ async function violations(page) {
 
 const tools = { server, api, say, agents, dir, ready, violations, TOKEN };
 let [passed, failed] = [0, 0];
+// A check that hangs is a failure, not a wait.
+setTimeout(() => { console.log('FAIL  the checks did not end'); process.exit(1); }, 12 * 60 * 1000).unref();
 const all = Object.entries({ ...checks, ...liveChecks }).filter(([name]) => name.includes(process.env.ONLY || ''));
 for (const [name, check] of all) {
   const opened = [];
