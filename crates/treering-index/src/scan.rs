@@ -134,13 +134,12 @@ impl SessionIndex {
         treering::catalog::info(path).map(shortened)
     }
 
-    /// Finds all sessions. `step` is called for each file as soon as it is known what it is.
+    /// Finds all sessions. Calls `step` for each file as soon as it has been read.
     pub fn read(&self, step: impl FnMut(Step<'_>)) -> Contents {
         self.read_files(step, None).contents
     }
 
-    /// Finds all sessions and their usage events. `step` is called for each file as soon as it is known
-    /// what it is.
+    /// Finds all sessions and their usage events. Calls `step` for each file as soon as it has been read.
     pub fn read_usage(&self, step: impl FnMut(Step<'_>)) -> UsageContents {
         self.read_files(step, Some(HashMap::new()))
     }

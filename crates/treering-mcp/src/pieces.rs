@@ -41,7 +41,7 @@ impl Budget {
     }
 }
 
-/// Returns the beginning of a text that is at most so many tokens long, and whether something is missing.
+/// Returns the beginning of a text, at most `tokens` long, and whether the text was cut.
 pub(crate) fn beginning(text: &str, tokens: u64) -> (&str, bool) {
     let most = usize::try_from(tokens.saturating_mul(BYTES_PER_TOKEN)).unwrap_or(usize::MAX);
     if text.len() <= most {

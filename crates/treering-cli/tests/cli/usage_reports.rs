@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 /// A record of an answer of Claude Code.
 fn claude(session: &str, number: u32, time: &str, model: &str, output: u64) -> String {
     json!({"type": "assistant", "uuid": format!("{session}-{number}-{output}"), "parentUuid": null,
-           "isSidechain": false, "sessionId": session, "cwd": "/work/web", "version": "2.0.0",
+           "isSidechain": false, "sessionId": session, "cwd": "/home/me/web", "version": "2.0.0",
            "timestamp": time, "requestId": format!("req-{number}"),
            "message": {"id": format!("msg-{number}"), "role": "assistant", "model": model,
                        "content": [{"type": "text", "text": "x"}],

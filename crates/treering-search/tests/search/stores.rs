@@ -50,10 +50,10 @@ fn only_sessions_that_may_fit_are_read() {
     let watched = Arc::new(Watched::default());
     let store: Arc<dyn Store> = watched.clone();
     for (name, cwd, dialect, time) in [
-        ("web", "/work/web", Dialect::Pi, 1_800_000_000_000),
-        ("tools", "/work/tools", Dialect::Pi, 1_800_000_000_001),
-        ("other", "/work/web", Dialect::Tau, 1_800_000_000_002),
-        ("late", "/work/web", Dialect::Pi, 1_900_000_000_000),
+        ("web", "/home/me/web", Dialect::Pi, 1_800_000_000_000),
+        ("tools", "/home/me/tools", Dialect::Pi, 1_800_000_000_001),
+        ("other", "/home/me/web", Dialect::Tau, 1_800_000_000_002),
+        ("late", "/home/me/web", Dialect::Pi, 1_900_000_000_000),
     ] {
         let options = CreateOptions::new().id(SessionId::new(name).unwrap());
         let mut options = options.creation(Creation::AtOnce);

@@ -185,8 +185,8 @@ impl State {
         self.add(group.entries, batch)
     }
 
-    /// Writes bytes at the end of the log and returns their position. Returns `None` if others were faster: then
-    /// what they wrote was taken in.
+    /// Writes bytes at the end of the log and returns their position. If another program has appended first, reads
+    /// its entries, writes nothing, and returns `None`.
     fn store(
         &mut self,
         bytes: &[u8],
