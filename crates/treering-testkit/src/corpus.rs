@@ -1,6 +1,9 @@
 //! Sample sessions of agents, which are no part of the repository.
 
 use std::path::PathBuf;
+use std::sync::Arc;
+use treering::storage::Journal;
+use treering::{CreateOptions, Session};
 
 /// Returns the session files of the corpus beside the project, or at `TREERING_CORPUS`, in order. Where there
 /// is none, says so with the word `SKIPPED`.
@@ -24,4 +27,21 @@ pub fn files() -> Vec<PathBuf> {
     }
     files.sort();
     files
+}
+
+/// Returns everything that the session in a journal shows, its contexts included, or its error.
+pub fn shown(journal: Arc<dyn Journal>) -> String {
+    let session = Session::in_journal(journal, "/", CreateOptions::new());
+    let shown = session.and_then(|session| {
+        let mut text = format!("{} {:?} {:?}\n", session.dialect(), session.leaf(), session.name());
+        for item in session.tree().walk() {
+            text.push_str(&format!("{item:?}\n"));
+        }
+        text.push_str(&format!("{:?}\n", session.context()?));
+        for leaf in session.tree().leaves() {
+            text.push_str(&format!("{:?}\n", session.context_at(&leaf)?));
+        }
+        Ok(text)
+    });
+    shown.unwrap_or_else(|error| format!("error: {error}"))
 }

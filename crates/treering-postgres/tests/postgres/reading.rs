@@ -124,22 +124,6 @@ fn a_session_is_what_the_model_says() {
     }
 }
 
-/// Returns everything that a session shows, or its error.
-fn shown(session: treering::Result<Session>) -> String {
-    let shown = session.and_then(|session| {
-        let mut text = format!("{} {:?} {:?}\n", session.dialect(), session.leaf(), session.name());
-        for item in session.tree().walk() {
-            text.push_str(&format!("{item:?}\n"));
-        }
-        text.push_str(&format!("{:?}\n", session.context()?));
-        for leaf in session.tree().leaves() {
-            text.push_str(&format!("{:?}\n", session.context_at(&leaf)?));
-        }
-        Ok(text)
-    });
-    shown.unwrap_or_else(|error| format!("error: {error}"))
-}
-
 #[test]
 fn the_corpus_reads_as_from_files() {
     let Some(ours) = store("corpus") else { return };
@@ -152,8 +136,7 @@ fn the_corpus_reads_as_from_files() {
         let journal = ours.open(&name).expect("open");
         // The same bytes in memory: a file also has neighbors, such as those of its subagents.
         let memory: Arc<dyn Journal> = Arc::new(MemoryJournal::new(bytes));
-        let of = |journal| shown(Session::in_journal(journal, "/", CreateOptions::new()));
-        assert_eq!(of(journal), of(memory), "{}", path.display());
+        assert_eq!(corpus::shown(journal), corpus::shown(memory), "{}", path.display());
         compared += 1;
     }
     println!("{compared} sessions of the corpus read as from files");

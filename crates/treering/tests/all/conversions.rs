@@ -109,7 +109,7 @@ fn the_contexts_of_all_branches_are_compared() {
 fn every_file_of_the_corpus_becomes_every_other() {
     let mut failed = Vec::new();
     let (mut files, mut conversions, mut contexts) = (0, 0, 0);
-    for file in samples::corpus() {
+    for file in treering_testkit::corpus::files() {
         let readable = Session::open(&file).and_then(|session| session.info());
         if !readable.is_ok_and(|info| info.size > 0) {
             continue;

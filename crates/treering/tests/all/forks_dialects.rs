@@ -83,7 +83,7 @@ fn forks_of_every_dialect_are_their_source() {
 
 #[test]
 fn forks_of_every_file_of_the_corpus_are_their_source() {
-    let files = samples::corpus();
+    let files = treering_testkit::corpus::files();
     let forks: usize = files.iter().map(|file| fork_all(file)).sum();
     eprintln!("{forks} forks of {} files", files.len());
     assert!(files.is_empty() || forks > files.len());

@@ -91,26 +91,3 @@ const CODEX: &str = r#"{"timestamp":"2026-01-05T09:00:00.000Z","type":"session_m
 {"timestamp":"2026-01-05T09:00:03.000Z","type":"compacted","payload":{"message":"so far"}}
 {"timestamp":"2026-01-05T09:00:04.000Z","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"three"}]}}
 "#;
-
-/// The session files of the corpus, which is no part of the repository; says so if it is absent.
-pub(crate) fn corpus() -> Vec<PathBuf> {
-    let default = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/corpus");
-    let root = std::env::var("TREERING_CORPUS").unwrap_or_else(|_| default.to_owned());
-    let mut files: Vec<PathBuf> = Vec::new();
-    let mut directories = vec![PathBuf::from(&root)];
-    while let Some(directory) = directories.pop() {
-        for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
-            let path = entry.path();
-            match path.extension().and_then(|extension| extension.to_str()) {
-                _ if path.is_dir() => directories.push(path),
-                Some("jsonl") => files.push(path),
-                _ => {}
-            }
-        }
-    }
-    if files.is_empty() {
-        eprintln!("SKIPPED: no corpus at {root}");
-    }
-    files.sort();
-    files
-}
