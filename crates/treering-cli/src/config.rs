@@ -32,6 +32,7 @@ pub(crate) struct Config {
     pub(crate) store: StoreConfig,
     /// The command of each agent that goes on with a session.
     pub(crate) resume: ResumeCommands,
+    pub(crate) share: ShareConfig,
     /// The user's prices, by model.
     pub(crate) prices: BTreeMap<String, ModelPrice>,
 }
@@ -62,6 +63,14 @@ fn commands<'de, D: Deserializer<'de>>(
         }
     });
     checked.collect()
+}
+
+/// The way of `treering share`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct ShareConfig {
+    /// The command that gets the document; that of GitHub's gists if empty.
+    pub(crate) command: Vec<String>,
 }
 
 /// The store that commands look for sessions in.

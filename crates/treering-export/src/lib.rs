@@ -3,7 +3,8 @@
 //! Every format is written entry by entry, so an export needs the memory of one entry and an index, not of
 //! the session. The content of a session is not trusted: in no format can it run, load, hide or leave its
 //! place. `html` writes the page, `markdown`, `json` and `jsonl` the other formats; `walk` lists the entries
-//! of a [`Part`]. [`viewer`] gives the pieces of the page to the server's page. Safe text, previews, tool calls, diffs and highlighting come from `treering-display`.
+//! of a [`Part`]. [`Site`] writes many sessions as a static site. [`viewer`] gives the pieces of the page to the
+//! page of the server. Safe text, previews, tool calls, diffs and highlighting come from `treering-display`.
 //!
 //! ```
 //! use treering::{Message, Session};
@@ -22,11 +23,13 @@ mod html;
 mod json;
 mod jsonl;
 mod markdown;
+mod site;
 mod stats;
 pub mod viewer;
 mod walk;
 
 pub use file::{Existing, document_name, write_file};
+pub use site::{Site, SiteReport};
 
 use std::io::{self, Write};
 use treering::Session;

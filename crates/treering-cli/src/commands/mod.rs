@@ -36,6 +36,7 @@ mod resume;
 mod rm;
 mod search;
 mod serve;
+mod share;
 mod show;
 mod stats;
 mod store;
@@ -100,6 +101,7 @@ pub(crate) enum Command {
     Gc(gc::Args),
     Convert(convert::Args),
     Export(export::Args),
+    Share(share::Args),
     Redact(redact::Args),
     #[command(alias = "check")]
     Doctor(doctor::Args),
@@ -171,7 +173,8 @@ impl Command {
             Command::Move(args) => move_to::run(args, out),
             Command::Gc(args) => gc::run(args, out),
             Command::Convert(args) => convert::run(args, out),
-            Command::Export(args) => export::run(args, out),
+            Command::Export(args) => export::run(args, store, out),
+            Command::Share(args) => share::run(args, out),
             Command::Redact(args) => redact::run(args, out),
             Command::Doctor(args) => doctor::run(args, out),
             Command::Migrate(args) => migrate::run(args, out),
@@ -240,6 +243,7 @@ impl Command {
             Command::Append(_)
             | Command::Search(_)
             | Command::Export(_)
+            | Command::Share(_)
             | Command::Demo(_)
             | Command::Config(_)
             | Command::Completions(_) => (false, false, signals::HandledByCommand::Nothing),
@@ -291,7 +295,8 @@ impl Command {
                 iter::once(&mut args.file).chain(&mut args.with).map(Argument::Session).collect()
             }
             Command::EditContext(args) => session(&mut args.file),
-            Command::Export(args) => session(&mut args.file),
+            Command::Export(args) => args.file.iter_mut().map(Argument::Session).collect(),
+            Command::Share(args) => session(&mut args.file),
             Command::Stats(args) => args.files.iter_mut().map(Argument::Session).collect(),
             Command::Convert(args) => session(&mut args.file),
             Command::Redact(args) => session(&mut args.file),

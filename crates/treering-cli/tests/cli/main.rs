@@ -26,6 +26,7 @@ mod moves;
 #[cfg(unix)]
 mod outputs;
 mod pipes;
+mod publish;
 mod readme;
 mod redaction;
 #[cfg(unix)]

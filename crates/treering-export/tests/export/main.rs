@@ -8,6 +8,7 @@ mod html;
 mod json;
 mod jsonl;
 mod markdown;
+mod site;
 mod support;
 
 /// A file of tests that is not declared here would never run.

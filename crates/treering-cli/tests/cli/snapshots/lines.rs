@@ -247,6 +247,15 @@ export s.jsonl -f jsonl --branch b1
 export s.jsonl -o s.md
 export s.jsonl -o s.md
 export s.jsonl -f md --subtree b2
+export s.jsonl --site site --since 7d
+export --site here --agent nobody
+export --site site
+export --site site
+
+[share]
+share secret.jsonl --print
+share secret.jsonl
+share s.jsonl --print --html --yes
 
 [redact]
 redact secret.jsonl --check
@@ -323,6 +332,7 @@ unarchive FILE
 move FILE .
 convert FILE --to omp -o out.jsonl
 export FILE -f md
+share FILE --print
 redact FILE --check
 doctor FILE
 migrate FILE
@@ -423,6 +433,7 @@ show FILE a5
 diff FILE c1
 search z -d FILE
 export FILE -f md
+share FILE --print
 doctor FILE
 ls .
 goto FILE c1

@@ -1,17 +1,21 @@
 //! `treering export`
 
+mod site;
+
 use crate::error::Failure;
 use crate::output::Output;
 use crate::redaction::{self, Redaction};
 use crate::session_arg::SessionArg;
+use crate::stores::StoreChoice;
 use crate::text::{shell_word, size};
 use crate::typed::TypedEntry;
 use std::collections::HashSet;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
-use treering::Session;
 use treering::session::Part;
+use treering::{Dialect, Session};
 use treering_export::{Existing, Export, document_name, write_file};
+use treering_search::Since;
 
 /// Write a session as a document to read, share or go on from
 ///
@@ -20,10 +24,30 @@ use treering_export::{Existing, Export, document_name, write_file};
 /// session of its own, which pi and treering open.
 ///
 /// html and json hold everything, md and jsonl the branch of the leaf, unless told otherwise.
+///
+/// With --site all sessions of this machine or of the store, or those of an agent, a project or a time, become a static site: an index by
+/// project and day, a search that needs no server, and a page for each session. Again, it writes only what changed.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The session: its file, its id, its name, its age (`@latest`), or its address in a store
-    pub(crate) file: SessionArg,
+    #[arg(required_unless_present = "site")]
+    pub(crate) file: Option<SessionArg>,
+    /// Write a site of many sessions to this directory, or bring it up to date
+    #[arg(
+        long,
+        value_name = "DIR",
+        conflicts_with_all = ["file", "format", "part", "output", "force", "thinking", "full"]
+    )]
+    site: Option<PathBuf>,
+    /// With --site: sessions of this agent
+    #[arg(long, value_name = "NAME", value_parser = treering_search::agent)]
+    agent: Option<Dialect>,
+    /// With --site: sessions of this project: a directory, or its last name
+    #[arg(long, value_name = "DIR")]
+    project: Option<PathBuf>,
+    /// With --site: sessions used since then: 12h, 3d, 2w, 3mo ago, or a date such as 2026-01-31 (UTC)
+    #[arg(long, value_name = "WHEN", value_parser = Since::parse)]
+    since: Option<Since>,
     /// The format to write; taken from the extension of the output if not given, else html
     #[arg(short, long, value_enum)]
     format: Option<Format>,
@@ -84,14 +108,23 @@ impl Format {
     }
 }
 
-pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
+pub(crate) fn run(args: &Args, store: &StoreChoice, out: &mut Output) -> Result<(), Failure> {
+    let file = match (&args.site, &args.file) {
+        (Some(dir), _) => return site::write(args, dir, store, out),
+        (None, _) if args.agent.is_some() || args.project.is_some() || args.since.is_some() => {
+            let what = "--agent, --project and --since choose the sessions of a site";
+            return Err(Failure::with_hint(what, "name its directory with `--site DIR`"));
+        }
+        (None, Some(file)) => file,
+        (None, None) => return Err(Failure::message("name a session, or a directory with --site")),
+    };
     let named = args.output.as_deref().and_then(Format::of);
     let format = args.format.or(named).unwrap_or(Format::Html);
     let redactor = args.redaction.redactor()?;
-    let session = args.file.open_redacted(redactor.as_ref())?;
+    let session = file.open_redacted(redactor.as_ref())?;
     let export =
         Export::new().part(part(args, format, &session)?).thinking(args.thinking).full(args.full);
-    write_somewhere(args, format, &export, &session, out)?;
+    write_somewhere(args, file, format, &export, &session, out)?;
     if let Some(redactor) = redactor {
         let path = match &export.part {
             Part::Branch(position) => Some(session.path_to(position)?),
@@ -107,12 +140,13 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
 
 fn write_somewhere(
     args: &Args,
+    file: &Path,
     format: Format,
     export: &Export,
     session: &Session,
     out: &mut Output,
 ) -> Result<(), Failure> {
-    match target(args, format) {
+    match target(args, file, format) {
         None => write(export, format, session, out),
         Some(path) => {
             let existing = if args.force { Existing::Replaced } else { Existing::Kept };
@@ -150,7 +184,7 @@ fn part(args: &Args, format: Format, session: &Session) -> Result<Part, Failure>
 }
 
 /// Returns the file to write; `None` is stdout.
-fn target(args: &Args, format: Format) -> Option<PathBuf> {
+fn target(args: &Args, file: &Path, format: Format) -> Option<PathBuf> {
     match &args.output {
         Some(path) if path.as_os_str() == "-" => None,
         Some(path) => Some(path.clone()),
@@ -159,7 +193,7 @@ fn target(args: &Args, format: Format) -> Option<PathBuf> {
             // A session must not be taken for the one it comes from.
             let branch = if format == Format::Jsonl { "export." } else { "" };
             let extension = format!("{branch}{}", format.extension());
-            Some(PathBuf::from(document_name(&args.file, &extension)))
+            Some(PathBuf::from(document_name(file, &extension)))
         }
     }
 }

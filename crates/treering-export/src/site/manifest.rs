@@ -1,0 +1,132 @@
+//! The record of what pages were made of.
+
+use crate::{Error, Existing, Result, write_file};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::path::Path;
+use treering::internal::fs;
+
+const FILE: &str = "treering-site.json";
+
+/// To be raised whenever pages, words or the search index mean something else.
+const FORMAT: u64 = 1;
+
+/// A larger file is not one of ours.
+const MAX_SIZE: u64 = 256 << 20;
+
+/// The pages of a site.
+#[derive(Debug, Default)]
+pub(super) struct Manifest {
+    /// The options that pages are made with.
+    pub variant: String,
+    pub pages: BTreeMap<String, PageRecord>,
+}
+
+/// The record of a page.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct PageRecord {
+    /// What the page was made of; empty for a page that has to be made again.
+    pub stamp: String,
+    pub length: u64,
+    /// The number of the session in the search index. It stays, so that the index changes as little as its words.
+    pub number: usize,
+    /// The title and the project as the page shows them, which may be redacted.
+    pub title: String,
+    pub project: String,
+}
+
+impl Manifest {
+    /// Reads the manifest of a directory; an empty one for a new directory.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the directory has files and no manifest, or one that cannot be read: its pages could then be
+    /// neither removed nor trusted.
+    pub(super) fn read(dir: &Path) -> io::Result<Self> {
+        match fs::read(&dir.join(FILE), MAX_SIZE) {
+            Ok(bytes) => Manifest::parse(&bytes).ok_or_else(|| {
+                let what = format!("{FILE} in it is damaged");
+                io::Error::new(io::ErrorKind::InvalidData, what)
+            }),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let mut entries = match std::fs::read_dir(dir) {
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                        return Ok(Manifest::default());
+                    }
+                    entries => entries?,
+                };
+                match entries.next() {
+                    None => Ok(Manifest::default()),
+                    Some(_) => {
+                        let what = "the directory is not empty and holds no site of treering";
+                        Err(io::Error::new(io::ErrorKind::DirectoryNotEmpty, what))
+                    }
+                }
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn parse(bytes: &[u8]) -> Option<Self> {
+        let value: Value = serde_json::from_slice(bytes).ok()?;
+        // The pages of another version of this program are known by name and made again.
+        let is_known = value["format"] == json!(FORMAT);
+        let page = |(name, record): (&String, &Value)| {
+            // A name is joined to the directory, and must not lead out of it.
+            let is_name = !name.contains(['/', '\\']) && name.ends_with(".html");
+            let text = |key: &str| record[key].as_str().unwrap_or_default().to_owned();
+            let number = record["number"].as_u64().and_then(|number| number.try_into().ok());
+            let page = PageRecord {
+                stamp: if is_known && number.is_some() { text("stamp") } else { String::new() },
+                length: record["length"].as_u64().unwrap_or(0),
+                number: number.unwrap_or(0),
+                title: text("title"),
+                project: text("project"),
+            };
+            is_name.then(|| (name.clone(), page))
+        };
+        let pages = value["pages"].as_object()?.iter().filter_map(page).collect();
+        Some(Manifest { variant: value["variant"].as_str()?.to_owned(), pages })
+    }
+
+    /// Makes all pages ones that have to be made again.
+    pub(super) fn forget_stamps(&mut self) {
+        for page in self.pages.values_mut() {
+            page.stamp.clear();
+        }
+    }
+
+    /// Returns the numbers of sessions in the search index: those that pages have, and new ones for the others.
+    pub(super) fn numbers<'a>(
+        &self,
+        names: impl Iterator<Item = &'a str>,
+    ) -> BTreeMap<&'a str, usize> {
+        let is_current = |page: &&PageRecord| !page.stamp.is_empty();
+        let known = self.pages.values().filter(is_current).map(|page| page.number);
+        let mut next = known.max().map_or(0, |number| number.saturating_add(1));
+        let mut number = |name: &str| {
+            self.pages.get(name).filter(is_current).map(|page| page.number).unwrap_or_else(|| {
+                next += 1;
+                next - 1
+            })
+        };
+        names.map(|name| (name, number(name))).collect()
+    }
+
+    pub(super) fn write(&self, dir: &Path) -> Result<()> {
+        let page = |(name, page): (&String, &PageRecord)| {
+            let PageRecord { stamp, length, number, title, project } = page;
+            let page = json!({
+                "stamp": stamp, "length": length, "number": number, "title": title, "project": project,
+            });
+            (name.clone(), page)
+        };
+        let pages: serde_json::Map<String, Value> = self.pages.iter().map(page).collect();
+        let text = json!({"format": FORMAT, "variant": self.variant, "pages": pages}).to_string();
+        write_file(&dir.join(FILE), Existing::Replaced, |out| {
+            out.write_all(text.as_bytes()).map_err(Error::Write)
+        })?;
+        Ok(())
+    }
+}
