@@ -328,3 +328,19 @@ export async function a_search_under_way_says_so_once({ open, pages }) {
   const told = await page.evaluate(() => window.told);
   assert.deepEqual(told.filter(text => !/^\d+ of 10000 entries match( so far …)?$/.test(text)), []);
 }
+
+export async function a_site_is_searched_without_a_server({ open, pages }) {
+  const page = await open(pages.site);
+  const shown = () => page.$$eval('li', all => all.filter(item => item.checkVisibility()).map(item => item.querySelector('a').textContent));
+  assert.equal((await shown()).length, 2);
+  // A word of an answer, which no title has; its beginning is enough.
+  await page.fill('#q', 'nightly TARIF');
+  await page.waitForFunction(() => document.getElementById('n').textContent === '1 of 2');
+  assert.deepEqual(await shown(), ['Make the nightly import fast again']);
+  assert.equal(new URL(page.url()).hash, '#nightly%20TARIF');
+  await page.click('li:not([hidden]) a');
+  await page.waitForSelector('html[data-ready]', { state: 'attached' });
+  assert.equal(await page.title(), 'Make the nightly import fast again');
+  await page.goBack();
+  await page.waitForFunction(() => document.getElementById('n').textContent === '1 of 2');
+}

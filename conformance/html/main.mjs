@@ -1,7 +1,7 @@
 // Runs the checks in a browser that may reach nothing, and counts.
 
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -42,6 +42,17 @@ const pages = {
   hostile: exported(join(fixtures, 'hostile.jsonl'), 'hostile'),
   large: exported(large(), 'large'),
 };
+// A site of the same sessions, which the index of this machine finds in a directory.
+function site() {
+  const [sessions, dir] = [join(work, 'sessions'), join(work, 'site')];
+  for (const old of [sessions, dir]) rmSync(old, { recursive: true, force: true });
+  mkdirSync(sessions);
+  for (const name of ['rich', 'hostile']) copyFileSync(join(fixtures, `${name}.jsonl`), join(sessions, `${name}.jsonl`));
+  const env = { PATH: process.env.PATH, HOME: work, TREERING_SESSIONS: sessions };
+  execFileSync(process.env.TREERING_BIN, ['export', '--site', dir], { env });
+  return pathToFileURL(join(dir, 'index.html')).href;
+}
+pages.site = site();
 const text = url => readFileSync(fileURLToPath(url), 'utf8');
 
 const browser = await chromium.launch({

@@ -30,7 +30,7 @@ pub(super) fn page(items: &[Item<'_>]) -> String {
     let mut page = format!(
         "<!doctype html>\n<html lang=en><meta charset=utf-8><meta name=viewport content=\"width=device-width\">\n\
          <title>Sessions</title>\n<style>{STYLE}</style>\n\
-         <header><h1>Sessions</h1><input id=q type=search placeholder=\"Search {} sessions\" autofocus><p id=n></p></header>\n<main>\n",
+         <header><h1>Sessions</h1><input id=q type=search aria-label=\"Search\" placeholder=\"Search {} sessions\" autofocus><p id=n role=status></p></header>\n<main>\n",
         items.len()
     );
     for (project, mut of_project) in projects {

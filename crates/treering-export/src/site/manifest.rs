@@ -30,7 +30,7 @@ pub(super) struct PageRecord {
     pub stamp: String,
     pub length: u64,
     /// The number of the session in the search index. It stays, so that the index changes as little as its words.
-    pub number: usize,
+    pub number: u32,
     /// The title and the project as the page shows them, which may be redacted.
     pub title: String,
     pub project: String,
@@ -101,7 +101,7 @@ impl Manifest {
     pub(super) fn numbers<'a>(
         &self,
         names: impl Iterator<Item = &'a str>,
-    ) -> BTreeMap<&'a str, usize> {
+    ) -> BTreeMap<&'a str, u32> {
         let is_current = |page: &&PageRecord| !page.stamp.is_empty();
         let known = self.pages.values().filter(is_current).map(|page| page.number);
         let mut next = known.max().map_or(0, |number| number.saturating_add(1));

@@ -25,7 +25,7 @@ const WORDS: &str = "words";
 const SEARCH: &str = "search";
 
 /// The longest title in the index, in characters.
-const TITLE: usize = 160;
+const TITLE: usize = 120;
 
 /// A static site in a directory.
 ///

@@ -53,6 +53,11 @@ function search() {
   if (location.hash !== address) history.replaceState(null, "", address);
 }
 
-document.getElementById("q").value = decodeURIComponent(location.hash.slice(1));
+try {
+  document.getElementById("q").value = decodeURIComponent(location.hash.slice(1));
+} catch {
+  // The address was typed, and is no search.
+}
 document.getElementById("q").addEventListener("input", search);
 search();
+document.documentElement.dataset.ready = "";

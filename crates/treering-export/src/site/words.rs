@@ -6,7 +6,8 @@
 use super::index::Item;
 use super::{SEARCH, WORDS};
 use crate::Result;
-use std::collections::{BTreeMap, BTreeSet};
+use foldhash::quality::RandomState;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write as _;
 use std::io::Write;
 use std::path::Path;
@@ -25,20 +26,20 @@ const MAX_FILE: u64 = 32 << 20;
 
 /// Writes the words of a session, one a line.
 pub(super) fn write(path: &Path, session: &Session) -> Result<()> {
-    let mut words = BTreeSet::new();
+    let mut words = Words::default();
     for entry in session.entries() {
         let entry = entry?;
         match entry.body() {
             Body::Message(message) => of_message(&mut words, message),
             Body::Compaction { summary, .. } | Body::BranchSummary { summary, .. } => {
-                collect(&mut words, &summary);
+                words.add(&summary);
             }
-            Body::CustomMessage { text, .. } => collect(&mut words, &text),
+            Body::CustomMessage { text, .. } => words.add(&text),
             _ => {}
         }
     }
     let mut text = String::new();
-    for word in words {
+    for word in words.known {
         text.push_str(&word);
         text.push('\n');
     }
@@ -48,28 +49,46 @@ pub(super) fn write(path: &Path, session: &Session) -> Result<()> {
     Ok(())
 }
 
-fn of_message(words: &mut BTreeSet<String>, message: MessageView<'_>) {
+fn of_message(words: &mut Words, message: MessageView<'_>) {
     for block in message.blocks() {
         match block {
-            Block::Text { text, .. } => collect(words, &text),
+            Block::Text { text, .. } => words.add(&text),
             Block::ToolCall { arguments: Some(arguments), .. } => {
-                collect(words, &String::from_utf8_lossy(arguments));
+                words.add(&String::from_utf8_lossy(arguments));
             }
             _ => {}
         }
     }
 }
 
-/// Adds the words of a text, in small letters.
-fn collect(words: &mut BTreeSet<String>, text: &str) {
-    for word in text.split(|c: char| !c.is_alphanumeric()) {
-        if words.len() >= MAX_WORDS {
-            return;
-        }
-        if LENGTHS.contains(&word.chars().count()) {
-            let word = word.to_lowercase();
-            if !words.contains(&word) {
-                words.insert(word);
+/// The words of a session, in small letters, in no order.
+#[derive(Default)]
+struct Words {
+    known: HashSet<Box<str>, RandomState>,
+    /// The word at hand.
+    word: String,
+}
+
+impl Words {
+    /// Adds the words of a text.
+    fn add(&mut self, text: &str) {
+        for word in text.split(|c: char| !c.is_alphanumeric()) {
+            // A character has at most four bytes.
+            if word.len() < *LENGTHS.start() || word.len() > LENGTHS.end() * 4 {
+                continue;
+            }
+            self.word.clear();
+            if word.is_ascii() {
+                self.word.push_str(word);
+                self.word.make_ascii_lowercase();
+            } else {
+                self.word.extend(word.chars().flat_map(char::to_lowercase));
+            }
+            if !self.known.contains(self.word.as_str())
+                && LENGTHS.contains(&word.chars().count())
+                && self.known.len() < MAX_WORDS
+            {
+                self.known.insert(self.word.as_str().into());
             }
         }
     }
@@ -86,14 +105,24 @@ fn shard(word: &str) -> String {
 
 /// Writes the scripts of the search index that are not as they should be.
 pub(super) fn write_index(dir: &Path, items: &[Item<'_>]) -> Result<()> {
-    let mut shards: BTreeMap<String, BTreeMap<String, BTreeSet<usize>>> = BTreeMap::new();
+    // Four bytes for each word of each session, and every word once.
+    let mut known: HashMap<Box<str>, Vec<u32>, RandomState> = HashMap::default();
     for item in items {
         let path = dir.join(WORDS).join(format!("{}.txt", item.name));
         let text = fs::read_text(&path, MAX_FILE).unwrap_or_default();
         for word in text.lines().filter(|word| word.chars().all(char::is_alphanumeric)) {
-            let words = shards.entry(shard(word)).or_default();
-            words.entry(word.to_owned()).or_default().insert(item.page.number);
+            match known.get_mut(word) {
+                Some(pages) => pages.push(item.page.number),
+                None => {
+                    known.insert(word.into(), vec![item.page.number]);
+                }
+            }
         }
+    }
+    let mut shards: BTreeMap<String, Vec<(Box<str>, Vec<u32>)>> = BTreeMap::new();
+    for (word, mut pages) in known {
+        pages.sort_unstable();
+        shards.entry(shard(&word)).or_default().push((word, pages));
     }
     let search = dir.join(SEARCH);
     for entry in std::fs::read_dir(&search)? {
@@ -104,7 +133,8 @@ pub(super) fn write_index(dir: &Path, items: &[Item<'_>]) -> Result<()> {
             fs::remove_file(&search.join(name))?;
         }
     }
-    for (name, words) in shards {
+    for (name, mut words) in shards {
+        words.sort_unstable();
         let (path, script) = (search.join(&name), script(&name, &words));
         let is_current = |old: Vec<u8>| old == script.as_bytes();
         if !fs::read(&path, script.len() as u64 + 1).is_ok_and(is_current) {
@@ -116,7 +146,7 @@ pub(super) fn write_index(dir: &Path, items: &[Item<'_>]) -> Result<()> {
     Ok(())
 }
 
-fn script(name: &str, words: &BTreeMap<String, BTreeSet<usize>>) -> String {
+fn script(name: &str, words: &[(Box<str>, Vec<u32>)]) -> String {
     let mut script = format!("found({name:?},{{");
     for (at, (word, pages)) in words.iter().enumerate() {
         let comma = if at > 0 { "," } else { "" };
@@ -143,12 +173,10 @@ mod tests {
 
     #[test]
     fn words_are_small_and_neither_short_nor_long() {
-        let mut words = BTreeSet::new();
-        collect(
-            &mut words,
-            &format!("A Parser's off-by-one; ÉTÉ 日本 x {} \"</script>", "y".repeat(33)),
-        );
-        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let mut words = Words::default();
+        words.add(&format!("A Parser's off-by-one; ÉTÉ 日本 x {} \"</script>", "y".repeat(33)));
+        let mut words: Vec<&str> = words.known.iter().map(|word| &**word).collect();
+        words.sort_unstable();
         assert_eq!(words, ["by", "off", "one", "parser", "script", "été", "日本"]);
     }
 
