@@ -103,6 +103,9 @@ fn shard(word: &str) -> String {
     name + "js"
 }
 
+/// A word, and the numbers of the sessions that have it.
+type Posting = (Box<str>, Vec<u32>);
+
 /// Writes the scripts of the search index that are not as they should be.
 pub(super) fn write_index(dir: &Path, items: &[Item<'_>]) -> Result<()> {
     // Four bytes for each word of each session, and every word once.
@@ -119,7 +122,7 @@ pub(super) fn write_index(dir: &Path, items: &[Item<'_>]) -> Result<()> {
             }
         }
     }
-    let mut shards: BTreeMap<String, Vec<(Box<str>, Vec<u32>)>> = BTreeMap::new();
+    let mut shards: BTreeMap<String, Vec<Posting>> = BTreeMap::new();
     for (word, mut pages) in known {
         pages.sort_unstable();
         shards.entry(shard(&word)).or_default().push((word, pages));
@@ -146,7 +149,7 @@ pub(super) fn write_index(dir: &Path, items: &[Item<'_>]) -> Result<()> {
     Ok(())
 }
 
-fn script(name: &str, words: &[(Box<str>, Vec<u32>)]) -> String {
+fn script(name: &str, words: &[Posting]) -> String {
     let mut script = format!("found({name:?},{{");
     for (at, (word, pages)) in words.iter().enumerate() {
         let comma = if at > 0 { "," } else { "" };
