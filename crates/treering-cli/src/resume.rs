@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use treering::convert::{ConvertOptions, convert_session};
+use treering::dialect::Destination;
 use treering::session::Creation;
 use treering::store::{MemoryStore, Store};
 use treering::{Catalog, Dialect, EntryId, ForkOptions, Position, Session};
-use treering_index::{Destination, resume_command};
 
 /// The program that goes on with treering's own sessions.
 const TREERING: &str = "treering";
@@ -46,7 +46,7 @@ impl Resume {
         let agent = agent.unwrap_or(session.dialect());
         let is_same = agent == session.dialect();
         // An agent whose sessions are not written goes on with its own sessions, but not with copies.
-        let runs_here = is_own || (is_same && at.is_some() && agent == Dialect::Codex);
+        let runs_here = is_own || (is_same && at.is_some() && !agent.is_conversion_target());
         let file = match at.is_none() && is_same {
             true => readable(file, agent)?,
             false => copy(session, at.clone(), (!runs_here).then_some(agent), is_same)?,
@@ -127,7 +127,7 @@ fn words(agent: Dialect, config: &Config) -> Result<Vec<String>, Failure> {
     if let Some(words) = config.resume.get(agent) {
         return Ok(words.to_vec());
     }
-    let known = resume_command(agent).ok_or_else(|| {
+    let known = agent.resume_command().ok_or_else(|| {
         let what = format!("no command is known that goes on with a session in {agent}");
         let hint =
             format!("name it in the configuration: [resume] {agent} = [\"…\", \"{{path}}\"]");
@@ -160,7 +160,7 @@ fn is_own(file: &Path) -> bool {
 /// Returns the file if its agent can read it.
 fn readable(file: PathBuf, agent: Dialect) -> Result<PathBuf, Failure> {
     let is_archive = file.extension().is_some_and(|extension| extension == "zst");
-    match is_archive && agent != Dialect::Codex {
+    match is_archive && !agent.reads_archives() {
         true => {
             let what = format!("{}: {agent} does not read archives", file.display());
             Err(Failure::with_hint(safe_line(&what), "unpack it first: `treering unarchive`"))
@@ -197,7 +197,7 @@ fn copy(
     let Some(agent) = agent else { return fork(Some(Dialect::default()), None) };
     let destination = places.destination(agent, &cwd);
     let unknown = || {
-        if agent == Dialect::Codex {
+        if !agent.is_conversion_target() {
             let what = format!("treering does not write sessions of {agent}");
             return Failure::with_hint(what, "go on in another agent: `--in pi`");
         }

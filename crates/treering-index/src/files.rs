@@ -11,6 +11,7 @@ use std::fs::{DirEntry, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
+use treering::dialect::SessionNames;
 
 /// The stamp that tells whether a file is unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -37,7 +38,7 @@ impl Stamp {
     fn with_subagents(mut self, directory: &Path) -> Self {
         let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
         let mut files: Vec<(std::ffi::OsString, Stamp)> = entries
-            .filter(|entry| is_session_name(&entry.file_name()))
+            .filter(|entry| SessionNames::ANY.has(entry.file_name().as_encoded_bytes()))
             .filter_map(|entry| Some((entry.file_name(), Stamp::of(&entry.metadata().ok()?))))
             .collect();
         files.sort_by(|a, b| a.0.cmp(&b.0));
@@ -111,7 +112,7 @@ impl Files {
                 self.leave_out(dir, "it is on another file system; name it to look there");
                 continue;
             }
-            let below = match self.look_into(&dir) {
+            let below = match self.look_into(&dir, place.names) {
                 Ok(below) => below,
                 // It was never there, or is not any more.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
@@ -137,7 +138,7 @@ impl Files {
     }
 
     /// Notes the files in a directory, and returns the directories in it.
-    fn look_into(&mut self, dir: &Path) -> io::Result<Vec<PathBuf>> {
+    fn look_into(&mut self, dir: &Path, names: SessionNames) -> io::Result<Vec<PathBuf>> {
         if !self.is_new(&std::fs::metadata(dir)?) {
             return Ok(Vec::new());
         }
@@ -147,7 +148,7 @@ impl Files {
         for entry in entries {
             let (path, name) = (entry.path(), entry.file_name());
             let Ok(kind) = entry.file_type() else { continue };
-            if is_session_name(&name) {
+            if names.has(name.as_encoded_bytes()) {
                 let metadata = if kind.is_file() { entry.metadata() } else { path.metadata() };
                 if let Ok(metadata) = metadata
                     && metadata.is_file()
@@ -184,11 +185,6 @@ impl Files {
 /// Returns whether a directory is not on the device that its place is on.
 fn is_elsewhere(dir: &Path, device: u64) -> bool {
     std::fs::metadata(dir).is_ok_and(|metadata| identity(&metadata).0 != device)
-}
-
-pub(crate) fn is_session_name(name: &OsStr) -> bool {
-    let name = name.as_encoded_bytes();
-    name.ends_with(b".jsonl") || name.ends_with(b".jsonl.zst")
 }
 
 /// Returns whether treering calls files so that it has not finished yet: `NAME.jsonl`, what is
@@ -254,7 +250,8 @@ mod tests {
     fn as_deep_as_the_place_says_and_only_sessions() {
         let dir = tree(&["a.jsonl", "b.jsonl.zst", "c.json", "1/d.jsonl", "1/2/e.jsonl"]);
         std::fs::create_dir(dir.path().join("dir.jsonl")).unwrap();
-        let place = |depth| Place { agent: None, dir: dir.path().into(), depth };
+        let place =
+            |depth| Place { agent: None, dir: dir.path().into(), depth, names: SessionNames::ANY };
         assert_eq!(names(&place(0)), ["a.jsonl", "b.jsonl.zst"]);
         assert_eq!(names(&place(1)), ["1/d.jsonl", "a.jsonl", "b.jsonl.zst"]);
         assert_eq!(names(&place(9)), ["1/2/e.jsonl", "1/d.jsonl", "a.jsonl", "b.jsonl.zst"]);
@@ -275,7 +272,8 @@ mod tests {
     #[test]
     fn what_subagents_write_changes_the_stamp_of_the_session() {
         let dir = tree(&["p/u.jsonl", "p/u/subagents/agent-1.jsonl", "p/v.jsonl", "p/v/notes"]);
-        let place = Place { agent: None, dir: dir.path().into(), depth: 1 };
+        let place =
+            Place { agent: None, dir: dir.path().into(), depth: 1, names: SessionNames::ANY };
         let stamp = |name: &str| {
             let found = Files::of([&place]).found;
             found.into_iter().find(|file| file.path.ends_with(name)).unwrap().stamp
@@ -321,7 +319,7 @@ mod tests {
         }
         symlink(at("b/y.jsonl"), at("a/z.jsonl")).unwrap();
         symlink(at("gone"), at("a/dangling.jsonl")).unwrap();
-        let place = Place { agent: None, dir: at("a"), depth: 50 };
+        let place = Place { agent: None, dir: at("a"), depth: 50, names: SessionNames::ANY };
         let files = Files::of([&place]);
         assert_eq!(files.found.len(), 2, "{files:?}");
         assert!(files.unreadable.is_empty());

@@ -32,7 +32,6 @@ mod scan;
 mod watch;
 
 pub use address::{AddressError, Candidate, Scope, candidates, distance, resolve, short_ids};
-pub use agents::{Destination, resume_command};
 pub use files::Stamp;
 pub use local_store::LocalStore;
 pub use places::{Place, Places};

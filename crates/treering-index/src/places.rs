@@ -8,6 +8,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use treering::Dialect;
+use treering::dialect::{BaseDir, SessionNames};
 
 /// The variable that names the directories to look in instead of the agents' own, separated as in `PATH`.
 pub(crate) const SESSIONS: &str = "TREERING_SESSIONS";
@@ -25,12 +26,14 @@ pub struct Place {
     pub dir: PathBuf,
     /// Levels of directories below it that may hold sessions.
     pub depth: usize,
+    /// The names of session files there.
+    pub names: SessionNames,
 }
 
 impl Place {
     /// Returns a directory that the user named.
     pub fn named(dir: impl Into<PathBuf>) -> Self {
-        Place { agent: None, dir: dir.into(), depth: ANY_DEPTH }
+        Place { agent: None, dir: dir.into(), depth: ANY_DEPTH, names: SessionNames::ANY }
     }
 
     /// Returns whether sessions may be anywhere below it, so that what is not looked into has to be
@@ -72,7 +75,9 @@ impl Places {
                 places.own = env.data_dir().map(|dir| dir.join("treering").join("sessions"));
                 places.add_agents(&env);
                 // A directory for each project, as pi has it.
-                let own = places.own.clone().map(|dir| Place { agent: None, dir, depth: 1 });
+                let own = places.own.clone();
+                let own =
+                    own.map(|dir| Place { agent: None, dir, depth: 1, names: SessionNames::ANY });
                 own.into_iter().for_each(|place| places.add(place));
             }
         }
@@ -123,51 +128,23 @@ impl Places {
     }
 
     fn add_agents(&mut self, env: &Env<'_>) {
-        let mut add = |agent, dir: Option<PathBuf>, depth| {
-            if let Some(dir) = dir {
-                self.add(Place { agent: Some(agent), dir, depth });
+        for agent in Dialect::ALL {
+            for place in agent.places() {
+                let Some(base) = env.base(place.base) else { continue };
+                let profiles = if place.has_profiles { profiles(&base) } else { Vec::new() };
+                for base in [base].into_iter().chain(profiles) {
+                    let dir = if place.below.is_empty() { base } else { base.join(place.below) };
+                    let (depth, names) = (place.depth, place.names);
+                    self.add(Place { agent: Some(agent), dir, depth, names });
+                }
             }
-        };
-        let pi = env.dir("PI_CODING_AGENT_DIR");
-        let pi_agent = pi.clone().or_else(|| env.below_home(".pi/agent"));
-        add(Dialect::Pi, pi_agent.map(|dir| dir.join("sessions")), 1);
-        add(Dialect::Pi, env.dir("PI_CODING_AGENT_SESSION_DIR"), 1);
-        for dir in omp(env) {
-            add(Dialect::Omp, Some(dir), 1);
         }
-        let chimera = env.dir("CHIMERA_HOME").or_else(|| env.below_home(".chimera"));
-        add(Dialect::Chimera, chimera.map(|dir| dir.join("sessions")), 0);
-        let operator = env.below_home(".operator");
-        add(Dialect::Operator, operator.as_ref().map(|dir| dir.join("sessions")), 0);
-        for profile in profiles(operator.as_deref()) {
-            add(Dialect::Operator, Some(profile.join("sessions")), 0);
-        }
-        add(Dialect::Tau, env.below_home(".tau/sessions"), 1);
-        let claude = env.dir("CLAUDE_CONFIG_DIR").or_else(|| env.below_home(".claude"));
-        add(Dialect::ClaudeCode, claude.map(|dir| dir.join("projects")), 1);
-        let codex = env.dir("CODEX_HOME").or_else(|| env.below_home(".codex"));
-        add(Dialect::Codex, codex.as_ref().map(|dir| dir.join("sessions")), 3);
-        add(Dialect::Codex, codex.map(|dir| dir.join("archived_sessions")), 0);
     }
 }
 
-/// omp's: its own root, its profiles', and where a machine keeps data apart from configuration.
-fn omp(env: &Env<'_>) -> Vec<PathBuf> {
-    let root = match env.set("PI_CONFIG_DIR") {
-        Some(name) => env.home().map(|home| home.join(name)),
-        None => env.below_home(".omp"),
-    };
-    let data = env.dir("XDG_DATA_HOME").map(|dir| dir.join("omp"));
-    let mut dirs: Vec<PathBuf> = root.iter().map(|root| root.join("agent/sessions")).collect();
-    dirs.extend(profiles(root.as_deref()).into_iter().map(|dir| dir.join("agent/sessions")));
-    dirs.extend(data.iter().map(|data| data.join("sessions")));
-    dirs.extend(profiles(data.as_deref()).into_iter().map(|dir| dir.join("sessions")));
-    dirs
-}
-
 /// Returns the directories of an agent's profiles, in order.
-fn profiles(root: Option<&Path>) -> Vec<PathBuf> {
-    let entries = root.and_then(|root| std::fs::read_dir(root.join("profiles")).ok());
+fn profiles(root: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(root.join("profiles"));
     let mut dirs: Vec<PathBuf> =
         entries.into_iter().flatten().flatten().map(|entry| entry.path()).collect();
     dirs.sort();
@@ -192,6 +169,27 @@ impl Env<'_> {
 
     fn below_home(&self, path: &str) -> Option<PathBuf> {
         self.home().map(|home| home.join(path))
+    }
+
+    /// Returns the directory of an agent.
+    fn base(&self, base: BaseDir) -> Option<PathBuf> {
+        let below = |dir: PathBuf, path: &str| match path {
+            "" => dir,
+            path => dir.join(path),
+        };
+        match base {
+            BaseDir::Home(path) => self.below_home(path),
+            BaseDir::Variable(name, path) => self.dir(name).map(|dir| below(dir, path)),
+            BaseDir::VariableOrHome(name, path, home) => match self.dir(name) {
+                Some(dir) => Some(below(dir, path)),
+                None => self.below_home(home),
+            },
+            BaseDir::VariableInHome(name, path) => match self.set(name) {
+                Some(name) => self.home().map(|home| home.join(name)),
+                None => self.below_home(path),
+            },
+            _ => None,
+        }
     }
 
     /// Returns a directory in a variable. Agents take a leading `~` for the home directory.

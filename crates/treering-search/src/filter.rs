@@ -186,15 +186,17 @@ impl ToolName {
     }
 }
 
-/// Returns the agent that people mean by a name: in any case, and `claude` for Claude Code.
+/// Returns the agent that people mean by a name or an alias, in any case: `claude` is Claude Code.
 ///
 /// # Errors
 ///
 /// Returns a message for people if no agent has that name.
 pub fn agent(name: &str) -> Result<Dialect, String> {
-    match name.to_lowercase().as_str() {
-        "claude" => Ok(Dialect::ClaudeCode),
-        name => name.parse().map_err(|error: treering::dialect::UnknownDialect| error.to_string()),
+    let name = name.to_lowercase();
+    let is_alias = |dialect: &Dialect| dialect.aliases().contains(&name.as_str());
+    match Dialect::ALL.into_iter().find(is_alias) {
+        Some(dialect) => Ok(dialect),
+        None => name.parse().map_err(|error: treering::dialect::UnknownDialect| error.to_string()),
     }
 }
 

@@ -385,7 +385,10 @@ mod tests {
             ),
             (
                 "agent:robot",
-                "no dialect is called \"robot\"; there are pi, uuid, omp, chimera, operator, tau, claude-code, codex (at character 1)",
+                &*format!(
+                    "no dialect is called \"robot\"; there are {} (at character 1)",
+                    treering::Dialect::NAMES.join(", ")
+                ),
             ),
             (
                 "since:soon",

@@ -7,7 +7,6 @@ use crate::progress::Meter;
 use crate::text::{safe_line, safe_path, shell_word, size};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
-use treering::Dialect;
 use treering::storage::UnpackLimits;
 use treering_index::housekeeping::{self, Exchanged, Reason};
 
@@ -74,7 +73,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
             _ => refusal.into(),
         })?;
         write(path, &packed, args.json, out)?;
-        if agent != Dialect::Codex {
+        if !agent.reads_archives() {
             out.finish()?;
             let path = shell_word(&packed.path);
             let note = format!("{agent} does not find it until `treering unarchive {path}`");

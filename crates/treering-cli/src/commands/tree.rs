@@ -118,8 +118,7 @@ pub(super) struct Shown {
 
 impl Shown {
     fn has(self, node: &OutlineNode, dialect: Dialect) -> bool {
-        // Claude Code records notes of its hooks and tools, which are not part of the conversation.
-        let is_note = node.kind == Kind::Other && dialect == Dialect::ClaudeCode;
+        let is_note = matches!(node.kind, Kind::Other | Kind::Custom) && dialect.has_notes();
         let is_bookkeeping = is_note || matches!(node.kind, Kind::Label | Kind::Leaf);
         (self.all || !is_bookkeeping) && (self.sidechains || !node.is_sidechain)
     }

@@ -4,12 +4,12 @@
 //! and when in `info`. On a Mac a directory without further notes. Elsewhere there is none.
 
 use super::retire;
-use crate::files::is_session_name;
 use crate::record::path_from;
 use std::cmp::Reverse;
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use treering::dialect::SessionNames;
 use treering::internal::fs::{self, Access, NewFile};
 
 /// Most files of one name in the trash.
@@ -88,7 +88,9 @@ impl Trash {
         for entry in entries {
             let file = self.look_up(entry?.path());
             let named = file.origin.as_deref().unwrap_or(&file.path);
-            if named.file_name().is_some_and(is_session_name) && file.path.is_file() {
+            if SessionNames::ANY.has(named.file_name().unwrap_or_default().as_encoded_bytes())
+                && file.path.is_file()
+            {
                 found.push(file);
             }
         }

@@ -105,6 +105,8 @@ pub(super) fn project(
             let (summary, tokens) = (json::get(&body, "summary"), json::get(&body, "tokensBefore"));
             let fields = [("summary", summary), ("tokensBefore", tokens)];
             push(synthesized("compactionSummary", &fields, &node));
+            // Some agents record with a compaction what the model sees after the summary.
+            more.into_iter().for_each(push);
         }
     }
     Ok(())

@@ -196,9 +196,8 @@ fn check(target: &Path, dialect: Dialect) -> Result<()> {
 
 /// Fails if treering writes no sessions of this dialect.
 fn check_dialect(dialect: Dialect) -> Result<()> {
-    let facts = dialect.facts();
-    if !facts.is_writable && facts.export.is_none() {
-        return Err(Error::ReadOnlyDialect(dialect));
+    match dialect.is_conversion_target() {
+        true => Ok(()),
+        false => Err(Error::ReadOnlyDialect(dialect)),
     }
-    Ok(())
 }

@@ -70,7 +70,7 @@ impl Placement {
             }
             match bodies.record(view, row)? {
                 None => drop(plan.dropped.insert(row, Dropped::Damaged)),
-                Some(record) if node.kind() == Kind::Message => {
+                Some(record) if matches!(node.kind(), Kind::Message | Kind::Compaction) => {
                     let more = more(view.codec(), record);
                     if more > 0 {
                         plan.more.insert(row, more);

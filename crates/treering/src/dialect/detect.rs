@@ -182,7 +182,7 @@ fn is_plain(line: &[u8]) -> bool {
 }
 
 /// The members of a record, as far as it can be read.
-struct FirstRecord<'a> {
+pub(crate) struct FirstRecord<'a> {
     bytes: &'a [u8],
     members: Vec<(&'a [u8], usize)>,
 }
@@ -201,28 +201,28 @@ impl<'a> FirstRecord<'a> {
     }
 
     /// Returns the value of a key.
-    fn get(&self, key: &str) -> Option<&'a [u8]> {
+    pub(super) fn get(&self, key: &str) -> Option<&'a [u8]> {
         let found = self.members.iter().find(|(name, _)| json::key_is(name, key));
         found.and_then(|&(_, start)| self.bytes.get(start..))
     }
 
-    fn has(&self, key: &str) -> bool {
+    pub(super) fn has(&self, key: &str) -> bool {
         self.get(key).is_some()
     }
 
-    fn has_all(&self, keys: &[&str]) -> bool {
+    pub(super) fn has_all(&self, keys: &[&str]) -> bool {
         keys.iter().all(|key| self.has(key))
     }
 
-    fn has_any(&self, keys: &[&str]) -> bool {
+    pub(super) fn has_any(&self, keys: &[&str]) -> bool {
         keys.iter().any(|key| self.has(key))
     }
 
-    fn type_is(&self, name: &str) -> bool {
+    pub(super) fn type_is(&self, name: &str) -> bool {
         self.type_in(&[name])
     }
 
-    fn type_in(&self, names: &[&str]) -> bool {
+    pub(super) fn type_in(&self, names: &[&str]) -> bool {
         let value = self.get("type").and_then(|rest| {
             let end = json::skip_value(rest, 0)?;
             json::string(&rest[..end])
@@ -242,6 +242,13 @@ impl<'a> FirstRecord<'a> {
     /// what pi itself could never write counts: entries may have any members.
     fn certain(&self, leaning: Leaning) -> Option<Dialect> {
         let is_header = self.type_is("session");
+        if leaning == Leaning::Nothing && !is_header {
+            let is_its =
+                |dialect: &Dialect| dialect.facts().recognizes.is_some_and(|is_its| is_its(self));
+            if let Some(dialect) = Dialect::ALL.into_iter().find(is_its) {
+                return Some(dialect);
+            }
+        }
         if is_header && self.has_any(&OMP_HEADER) || self.is_omps() {
             return Some(Dialect::Omp);
         }

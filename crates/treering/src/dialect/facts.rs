@@ -1,7 +1,9 @@
 //! The constant facts about a dialect, in one place for each.
 
 use super::aside::Aside;
+use super::detect::FirstRecord;
 use super::export::Export;
+use super::home::{AgentPlace, Destination, ProjectPaths};
 use super::name::Dialect;
 use super::python;
 use crate::entry::{Kind, head};
@@ -200,6 +202,20 @@ pub(crate) struct Facts {
     pub subagent_files: Option<fn(&Path) -> Vec<PathBuf>>,
     /// Writes whole sessions in the form of an agent whose files are never appended to.
     pub export: Option<Export>,
+    /// Returns whether the first record of a file is this agent's, for dialects that one record settles.
+    pub recognizes: Option<fn(&FirstRecord<'_>) -> bool>,
+    /// The directories in which the agent keeps sessions.
+    pub places: &'static [AgentPlace],
+    /// The command with which the agent goes on with a session; see [`Dialect::resume_command`].
+    pub resume: Option<&'static [&'static str]>,
+    /// Returns where the agent finds a new session of a project.
+    pub destination: Option<fn(&ProjectPaths<'_>) -> Destination>,
+    /// Other names of the agent.
+    pub aliases: &'static [&'static str],
+    /// Whether the agent reads compressed session files.
+    pub reads_archives: bool,
+    /// Whether entries that are neither messages nor settings are notes, no part of the conversation.
+    pub has_notes: bool,
 }
 
 impl Facts {
@@ -230,6 +246,13 @@ impl Facts {
         blob_directories: None,
         subagent_files: None,
         export: None,
+        recognizes: None,
+        places: &[],
+        resume: None,
+        destination: None,
+        aliases: &[],
+        reads_archives: false,
+        has_notes: false,
     };
 
     /// Returns whether entries of a kind stand in the file in treering's own shape.

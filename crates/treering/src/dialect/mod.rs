@@ -10,6 +10,8 @@
 mod adapt;
 pub(crate) mod agent;
 pub(crate) mod aside;
+#[cfg(test)]
+mod battery;
 pub(crate) mod blobs;
 mod chimera;
 mod claude;
@@ -19,14 +21,18 @@ mod detect;
 pub(crate) mod embed;
 pub(crate) mod export;
 pub(crate) mod facts;
+mod genai;
+mod home;
 mod link;
 pub(crate) mod name;
 mod omp;
 mod operator;
 mod pi;
 mod python;
+mod qwen;
 pub(crate) mod raw;
 mod request_metadata;
+mod shape;
 pub(crate) mod split;
 mod tau;
 mod uuid;
@@ -37,6 +43,7 @@ pub use agent::AgentContext;
 pub(crate) use codec::{About, Class, Codec, Decoded, Glance, Stamp};
 pub(crate) use detect::detect;
 pub(crate) use facts::{Facts, Keys};
+pub use home::{AgentPlace, BaseDir, Destination, ProjectPaths, SessionNames};
 pub(crate) use link::Linker;
 pub use name::{Dialect, UnknownDialect};
 #[cfg(test)]
@@ -47,23 +54,24 @@ use crate::error::{Error, Result};
 use crate::header::Header;
 use crate::id::fnv1a;
 
+macro_rules! codecs {
+    ($($text:literal $variant:ident $name:literal $module:ident::$codec:ident;)+) => {
+        impl Dialect {
+            pub(crate) fn codec(self) -> &'static dyn Codec {
+                match self {
+                    $(Dialect::$variant => &$module::$codec,)+
+                }
+            }
+        }
+    };
+}
+
+name::registry!(codecs);
+
 impl Dialect {
     /// Returns whether treering appends to this agent's files.
     pub fn is_writable(self) -> bool {
         self.facts().is_writable
-    }
-
-    pub(crate) fn codec(self) -> &'static dyn Codec {
-        match self {
-            Dialect::Pi => &pi::Pi,
-            Dialect::Uuid => &uuid::Uuid,
-            Dialect::Omp => &omp::Omp,
-            Dialect::Chimera => &chimera::Chimera,
-            Dialect::Operator => &operator::Operator,
-            Dialect::Tau => &tau::Tau,
-            Dialect::ClaudeCode => &claude::ClaudeCode,
-            Dialect::Codex => &codex::Codex,
-        }
     }
 
     pub(crate) fn facts(self) -> &'static Facts {

@@ -1,62 +1,70 @@
-//! The names of the dialects. Lower layers may name a dialect, in errors and reports, without knowing
-//! anything about it.
+//! The registry of the dialects: one line each. Lower layers may name a dialect, in errors and reports,
+//! without knowing anything about it.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// The format that an agent writes its sessions in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
-#[non_exhaustive]
-pub enum Dialect {
-    /// pi, versions 1 to 3. Version 3 is treering's own format.
-    #[default]
-    Pi,
-    /// The design with `uuid` and `parentUuid`, whose header is the root of the tree.
-    Uuid,
-    /// oh-my-pi.
-    Omp,
-    /// Chimera.
-    Chimera,
-    /// Operator.
-    Operator,
-    /// Tau, Operator's successor.
-    Tau,
-    /// Claude Code.
-    ClaudeCode,
-    /// Codex.
-    Codex,
+/// Passes the registry to the macro `$then`: for each dialect its documentation, its variant, its name in
+/// commands and reports, and its codec in a module of `dialect`. The order is the one that lists show.
+macro_rules! registry {
+    ($then:ident) => {
+        $then! {
+            "pi, versions 1 to 3. Version 3 is treering's own format." Pi "pi" pi::Pi;
+            "The design with `uuid` and `parentUuid`, whose header is the root of the tree." Uuid "uuid" uuid::Uuid;
+            "oh-my-pi." Omp "omp" omp::Omp;
+            "Chimera." Chimera "chimera" chimera::Chimera;
+            "Operator." Operator "operator" operator::Operator;
+            "Tau, Operator's successor." Tau "tau" tau::Tau;
+            "Claude Code." ClaudeCode "claude-code" claude::ClaudeCode;
+            "Codex." Codex "codex" codex::Codex;
+            "Qwen Code." Qwen "qwen" qwen::Qwen;
+        }
+    };
 }
 
-impl Dialect {
-    /// All of them.
-    pub const ALL: [Dialect; 8] = [
-        Dialect::Pi,
-        Dialect::Uuid,
-        Dialect::Omp,
-        Dialect::Chimera,
-        Dialect::Operator,
-        Dialect::Tau,
-        Dialect::ClaudeCode,
-        Dialect::Codex,
-    ];
-
-    /// Returns its name in commands and reports.
-    ///
-    /// ```
-    /// assert_eq!(treering::Dialect::ClaudeCode.name(), "claude-code");
-    /// assert_eq!("omp".parse(), Ok(treering::Dialect::Omp));
-    /// ```
-    pub fn name(self) -> &'static str {
-        match self {
-            Dialect::Pi => "pi",
-            Dialect::Uuid => "uuid",
-            Dialect::Omp => "omp",
-            Dialect::Chimera => "chimera",
-            Dialect::Operator => "operator",
-            Dialect::Tau => "tau",
-            Dialect::ClaudeCode => "claude-code",
-            Dialect::Codex => "codex",
+macro_rules! names {
+    ($($text:literal $variant:ident $name:literal $module:ident::$codec:ident;)+) => {
+        /// The format that an agent writes its sessions in.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[non_exhaustive]
+        pub enum Dialect {
+            $(
+                #[doc = $text]
+                $variant,
+            )+
         }
+
+        impl Dialect {
+            /// All of them.
+            pub const ALL: [Dialect; [$($name),+].len()] = [$(Dialect::$variant),+];
+
+            /// The names of all of them, in the same order.
+            pub const NAMES: [&'static str; [$($name),+].len()] = [$($name),+];
+
+            /// Returns its name in commands and reports.
+            ///
+            /// ```
+            /// assert_eq!(treering::Dialect::ClaudeCode.name(), "claude-code");
+            /// assert_eq!("omp".parse(), Ok(treering::Dialect::Omp));
+            /// ```
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Dialect::$variant => $name,)+
+                }
+            }
+        }
+    };
+}
+
+registry!(names);
+
+pub(super) use registry;
+
+impl Default for Dialect {
+    /// Returns treering's own format, the first of the registry.
+    fn default() -> Self {
+        let [own, ..] = Dialect::ALL;
+        own
     }
 }
 
@@ -74,9 +82,7 @@ impl fmt::Display for Dialect {
 /// assert!("nothing".parse::<Dialect>().unwrap_err().to_string().contains("nothing"));
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "no dialect is called {0:?}; there are pi, uuid, omp, chimera, operator, tau, claude-code, codex"
-)]
+#[error("no dialect is called {0:?}; there are {names}", names = Dialect::NAMES.join(", "))]
 pub struct UnknownDialect(String);
 
 impl FromStr for Dialect {

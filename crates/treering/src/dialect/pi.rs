@@ -3,6 +3,7 @@
 
 use super::agent::{AgentContext, PathRecords};
 use super::facts::{Facts, NativeKinds};
+use super::home::{AgentPlace, BaseDir};
 use super::{About, Class, Codec, Decoded, Stamp};
 use crate::entry::head::{self, Head, role_name};
 use crate::entry::{Kind, NewEntry, Role};
@@ -20,6 +21,15 @@ pub(super) static FACTS: Facts = Facts {
     heads_first: true,
     native: NativeKinds::All,
     asides: &[&[("<skill name=", "</skill>")]],
+    places: &[
+        AgentPlace::new(
+            BaseDir::VariableOrHome("PI_CODING_AGENT_DIR", "", ".pi/agent"),
+            "sessions",
+            1,
+        ),
+        AgentPlace::new(BaseDir::Variable("PI_CODING_AGENT_SESSION_DIR", ""), "", 1),
+    ],
+    resume: Some(&["pi", "--session", "{path}"]),
     ..Facts::DEFAULT
 };
 

@@ -3,6 +3,7 @@
 
 use super::agent::{AgentContext, PathRecords};
 use super::facts::{Facts, NameRule};
+use super::home::{AgentPlace, BaseDir};
 use super::operator::{self, Style};
 use super::{About, Class, Codec, Decoded, Dialect, RequestMetadata, Stamp};
 use crate::entry::NewEntry;
@@ -18,6 +19,8 @@ static FACTS: Facts = Facts {
     name_rule: NameRule::NeverCleared,
     // Only a message tells the two apart.
     reads_as: Some(Dialect::Operator),
+    places: &[AgentPlace::new(BaseDir::Home(".tau"), "sessions", 1)],
+    resume: Some(&["tau", "--resume", "{id}"]),
     ..operator::FACTS
 };
 

@@ -4,6 +4,18 @@
 use crate::support::{HEADER, join, open, sources};
 use treering::{Dialect, Session};
 
+/// The dialects whose messages these tests can write. Those of the others have tests of their own.
+const DIALECTS: [Dialect; 8] = [
+    Dialect::Pi,
+    Dialect::Uuid,
+    Dialect::Omp,
+    Dialect::Chimera,
+    Dialect::Operator,
+    Dialect::Tau,
+    Dialect::ClaudeCode,
+    Dialect::Codex,
+];
+
 /// Returns a user message of a dialect: `parent` is the member that names it, with a comma after
 /// it, or nothing.
 fn said(dialect: Dialect, id: &str, parent: &str, text: &str, more: &str) -> String {
@@ -78,7 +90,7 @@ fn last(session: &Session) -> String {
 
 #[test]
 fn numbers_that_no_library_can_hold_stay_as_they_are() {
-    for dialect in Dialect::ALL {
+    for dialect in DIALECTS {
         for number in ["1e400", "12345678901234567890", "-0.0", "1.10", "1E+2"] {
             let more = format!(r#","extra":{{"n":[{number}]}}"#);
             let line = under(dialect, "a1", None, "\"hi\"", &more);
@@ -103,7 +115,7 @@ fn numbers_that_no_library_can_hold_stay_as_they_are() {
 
 #[test]
 fn half_a_surrogate_pair_is_nobodys_mistake_but_the_writers() {
-    for dialect in Dialect::ALL {
+    for dialect in DIALECTS {
         for text in [r#""\ud800 alone""#, r#""alone \udc00""#, r#""\ud83d\u0041""#] {
             let session = session(dialect, &[under(dialect, "a1", None, text, "")]);
             let json = last(&session);
@@ -115,7 +127,7 @@ fn half_a_surrogate_pair_is_nobodys_mistake_but_the_writers() {
 
 #[test]
 fn escaped_text_is_the_text() {
-    for dialect in Dialect::ALL {
+    for dialect in DIALECTS {
         let text = r#""\u0041\u00fc \ud83d\ude00\n\/""#;
         let session = session(dialect, &[under(dialect, "a1", None, text, "")]);
         let json = last(&session);
@@ -159,7 +171,7 @@ fn numbers_that_are_not_finite_are_null_where_the_writer_is_python() {
 #[test]
 fn a_line_with_nan_is_damaged_where_the_writer_is_not_python() {
     let pythons = [Dialect::Chimera, Dialect::Operator, Dialect::Tau];
-    for dialect in Dialect::ALL.into_iter().filter(|dialect| !pythons.contains(dialect)) {
+    for dialect in DIALECTS.into_iter().filter(|dialect| !pythons.contains(dialect)) {
         for value in ["NaN", "Infinity", "-Infinity"] {
             let lines = [
                 under(dialect, "a1", None, "\"first\"", ""),
@@ -182,7 +194,7 @@ fn a_line_with_nan_is_damaged_where_the_writer_is_not_python() {
 
 #[test]
 fn members_come_in_any_order() {
-    for dialect in Dialect::ALL {
+    for dialect in DIALECTS {
         let line = under(dialect, "a1", None, "\"hi\"", ",\"x\":1");
         let usual = session(dialect, std::slice::from_ref(&line));
         let value: serde_json::Value = serde_json::from_str(&line).unwrap();
@@ -218,7 +230,7 @@ fn members_come_in_any_order() {
 
 #[test]
 fn a_parent_that_is_absent_null_or_empty_is_none() {
-    for dialect in Dialect::ALL.into_iter().filter(|dialect| *dialect != Dialect::Codex) {
+    for dialect in DIALECTS.into_iter().filter(|dialect| *dialect != Dialect::Codex) {
         let key = parent_key(dialect);
         for parent in [String::new(), format!("\"{key}\":null,"), format!("\"{key}\":\"\",")] {
             let first = under(dialect, "a1", None, "\"before\"", "");

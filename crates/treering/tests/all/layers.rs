@@ -36,7 +36,10 @@ const LAYERS: [(&str, &[&str]); 8] = [
 ];
 
 /// Words that name an agent.
-const AGENTS: [&str; 7] = ["pi", "omp", "chimera", "operator", "tau", "claude", "codex"];
+const AGENTS: [&str; 12] = [
+    "pi", "omp", "chimera", "operator", "tau", "claude", "codex", "qwen", "gemini", "copilot",
+    "goose", "opencode",
+];
 
 /// The module that may name agents.
 const AGENTS_IN: &str = "dialect";

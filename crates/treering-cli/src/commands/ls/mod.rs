@@ -34,7 +34,7 @@ pub(crate) struct Args {
     /// Of all projects
     #[arg(long)]
     all: bool,
-    /// Written by this agent: pi, uuid, omp, chimera, operator, tau, claude-code or codex
+    /// Written by this agent: pi, omp, claude-code, codex … (`treering help agents` lists them)
     #[arg(long, value_name = "NAME", value_parser = treering_search::agent)]
     agent: Option<Dialect>,
     /// Of this project: a directory, or its last name

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
+use treering::Session;
 use treering::storage::UnpackLimits;
-use treering::{Dialect, Session};
 use treering_display::number::size;
 use treering_export::{Existing, Export, document_name, write_file};
 use treering_index::SessionIndex;
@@ -72,9 +72,9 @@ impl FileActionWorker {
                 let packed = archive(&path, (self.now)(), &mut |_, _| {}).map_err(in_words)?;
                 let (packed, agent) = packed;
                 let sizes = format!("{} → {}", size(packed.from), size(packed.to));
-                let note = match agent {
-                    Dialect::Codex => format!("archived, {sizes}"),
-                    _ => {
+                let note = match agent.reads_archives() {
+                    true => format!("archived, {sizes}"),
+                    false => {
                         format!("archived, {sizes}; {agent} does not find it until it is unpacked")
                     }
                 };

@@ -16,12 +16,14 @@ mod encode;
 
 use super::agent::{AgentContext, PathRecords};
 use super::facts::{Facts, HeaderPlace, IdLength, JsonStyle, Keys, TimeFormat};
+use super::home::{AgentPlace, BaseDir, Destination, ProjectPaths};
 use super::{About, Class, Codec, Decoded, Stamp, embed, python};
 use crate::entry::head::{Head, Marks, Name};
 use crate::entry::{Kind, NewEntry, Role};
 use crate::error::Result;
 use crate::header::Header;
 use crate::json::{self, Members};
+use sha2::{Digest, Sha256};
 use std::borrow::Cow;
 
 /// Chimera's way of writing.
@@ -36,8 +38,23 @@ static FACTS: Facts = Facts {
     ids: IdLength::Twelve,
     roots_below_header: true,
     own_types: &["header", "state_change"],
+    places: &[AgentPlace::new(
+        BaseDir::VariableOrHome("CHIMERA_HOME", "", ".chimera"),
+        "sessions",
+        0,
+    )],
+    // It goes on with the session of the directory that it is started in.
+    resume: Some(&["chimera", "code"]),
+    destination: Some(destination),
     ..Facts::DEFAULT
 };
+
+/// Returns the one session file of a project, which is named after a hash of its path.
+fn destination(paths: &ProjectPaths<'_>) -> Destination {
+    let hash = Sha256::digest(paths.cwd.to_string_lossy().as_bytes());
+    let name: String = hash.iter().take(6).map(|byte| format!("{byte:02x}")).collect();
+    Destination::File(paths.root.join(format!("{name}.jsonl")))
+}
 
 impl Codec for Chimera {
     fn facts(&self) -> &'static Facts {

@@ -13,6 +13,7 @@ mod stray;
 use super::agent::{AgentContext, PathRecords};
 use super::aside::Aside;
 use super::facts::{Facts, HeaderPlace, Keys, ResetForm};
+use super::home::{AgentPlace, BaseDir, Destination, ProjectPaths, dashed};
 use super::{About, Class, Codec, Decoded, Glance, Linker, RequestMetadata, Stamp};
 use crate::entry::head::{self, Head, Marks};
 use crate::entry::{Kind, NewEntry, Role};
@@ -54,6 +55,15 @@ static FACTS: Facts = Facts {
     asides: &[&ASIDES],
     subagent_files: Some(subagent_files),
     export: Some(export::export),
+    places: &[AgentPlace::new(
+        BaseDir::VariableOrHome("CLAUDE_CONFIG_DIR", "", ".claude"),
+        "projects",
+        1,
+    )],
+    resume: Some(&["claude", "--resume", "{name}"]),
+    destination: Some(destination),
+    aliases: &["claude"],
+    has_notes: true,
     ..Facts::DEFAULT
 };
 
@@ -92,6 +102,10 @@ fn subagent_files(path: &Path) -> Vec<PathBuf> {
         .collect();
     files.sort();
     files
+}
+
+fn destination(paths: &ProjectPaths<'_>) -> Destination {
+    Destination::NamedById(paths.root.join(dashed(paths.cwd)))
 }
 
 /// Fields about a record that the linker needs.

@@ -21,6 +21,7 @@ use turns::{rolls_back, starts_turn};
 use super::agent::{AgentContext, PathRecords};
 use super::aside::Aside;
 use super::facts::{Facts, HeaderPlace, Keys};
+use super::home::{AgentPlace, BaseDir};
 use super::{About, Class, Codec, Decoded, Glance, Linker, Price, RequestMetadata, Stamp};
 use crate::entry::NewEntry;
 use crate::entry::head::{Head, Marks};
@@ -52,6 +53,16 @@ static FACTS: Facts = Facts {
         "", // In files of before there was an envelope.
     ],
     asides: &[&turns::SURROUNDINGS, &EDITOR_CONTEXT],
+    places: &[
+        AgentPlace::new(BaseDir::VariableOrHome("CODEX_HOME", "", ".codex"), "sessions", 3),
+        AgentPlace::new(
+            BaseDir::VariableOrHome("CODEX_HOME", "", ".codex"),
+            "archived_sessions",
+            0,
+        ),
+    ],
+    resume: Some(&["codex", "resume", "{id}"]),
+    reads_archives: true,
     ..Facts::DEFAULT
 };
 

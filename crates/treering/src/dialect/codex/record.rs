@@ -4,8 +4,10 @@
 //! was a bare header without a `type`, and response items stood on the lines themselves, with
 //! `{"record_type":"state"}` between them. Both end here: the rest of the codec sees a [`Record`].
 
-use crate::json::{self, Members};
-use std::borrow::Cow;
+pub(super) use crate::dialect::shape::{
+    Object, array, get, inside, is_object, literal, members, quote, text,
+};
+use crate::json;
 
 /// A record, out of its envelope: the payload of each kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,106 +72,4 @@ fn is_bare_header(record: &[u8]) -> bool {
     let [id, timestamp, state] = members(record, ["id", "timestamp", "record_type"]);
     let is_text = |value: Option<&[u8]>| value.is_some_and(|value| value.starts_with(b"\""));
     is_text(id) && is_text(timestamp) && state.is_none()
-}
-
-/// Returns the values of some members of an object, in one pass that ends when all are found: the
-/// first one where a key is repeated, which Codex itself refuses. Whether those values are JSON all
-/// through was, or will be, found out by others.
-pub(super) fn members<'a, const N: usize>(
-    object: &'a [u8],
-    keys: [&str; N],
-) -> [Option<&'a [u8]>; N] {
-    let mut found = [None; N];
-    let mut members = Members::new(object, json::skip_space(object, 0));
-    while let Some((key, start)) = members.key() {
-        let name = json::key_name(&object[key.start + 1..key.end - 1]);
-        let Some(span) = members.leap_value(start) else { break };
-        for (value, key) in found.iter_mut().zip(keys) {
-            if value.is_none() && *name == *key.as_bytes() {
-                *value = object.get(span.clone());
-            }
-        }
-        if found.iter().all(Option::is_some) {
-            break;
-        }
-    }
-    found
-}
-
-/// Returns the text of a string member.
-pub(super) fn text<'a>(object: &'a [u8], key: &str) -> Option<Cow<'a, str>> {
-    get(object, key).and_then(json::string)
-}
-
-/// Returns the value of a member.
-pub(super) fn get<'a>(object: &'a [u8], key: &str) -> Option<&'a [u8]> {
-    let [value] = members(object, [key]);
-    value
-}
-
-/// Returns a string member as a literal, so that not even half a surrogate pair changes.
-pub(super) fn literal<'a>(object: &'a [u8], key: &str) -> Option<&'a [u8]> {
-    get(object, key).filter(|value| value.starts_with(b"\""))
-}
-
-/// Returns the inside of a string literal; nothing if there is none.
-pub(super) fn inside(literal: Option<&[u8]>) -> &[u8] {
-    literal.and_then(json::inside).unwrap_or_default()
-}
-
-pub(super) fn is_object(value: &[u8]) -> bool {
-    value.starts_with(b"{")
-}
-
-/// An object under construction. Values go in as the JSON they are.
-pub(super) struct Object(Vec<u8>);
-
-impl Object {
-    pub(super) fn new() -> Self {
-        Object(b"{".to_vec())
-    }
-
-    pub(super) fn raw(mut self, key: &str, value: &[u8]) -> Self {
-        if self.0.len() > 1 {
-            self.0.push(b',');
-        }
-        json::write_string(&mut self.0, key);
-        self.0.push(b':');
-        self.0.extend_from_slice(value);
-        self
-    }
-
-    pub(super) fn text(self, key: &str, value: &str) -> Self {
-        self.raw(key, &json::quoted(value))
-    }
-
-    pub(super) fn maybe(self, key: &str, value: Option<&[u8]>) -> Self {
-        match value {
-            Some(value) => self.raw(key, value),
-            None => self,
-        }
-    }
-
-    pub(super) fn close(mut self) -> Vec<u8> {
-        self.0.push(b'}');
-        self.0
-    }
-}
-
-/// Returns a string literal from its inside.
-pub(super) fn quote(inside: &[u8]) -> Vec<u8> {
-    [b"\"", inside, b"\""].concat()
-}
-
-/// Returns an array of the values.
-pub(super) fn array<T: AsRef<[u8]>>(values: &[T]) -> Vec<u8> {
-    let mut out = b"[".to_vec();
-    for (at, value) in values.iter().enumerate() {
-        if at > 0 {
-            out.push(b',');
-        }
-        out.extend_from_slice(value.as_ref());
-    }
-    out.push(b']');
-    out
 }

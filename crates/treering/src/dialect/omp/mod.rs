@@ -14,12 +14,14 @@
 //! parent is its target, makes omp continue there.
 
 mod agent;
+mod bucket;
 mod replay;
 mod settings;
 mod title;
 
 use super::agent::{AgentContext, PathRecords};
 use super::facts::{Facts, NativeKinds, ResetForm};
+use super::home::{AgentPlace, BaseDir};
 use super::{About, Class, Codec, Decoded, Stamp, blobs, embed};
 use crate::entry::head::{self, Head};
 use crate::entry::{Kind, NewEntry, number};
@@ -48,6 +50,13 @@ static FACTS: Facts = Facts {
     title_slot: Some(&title::TITLE_SLOT),
     reset: ResetForm::Entry,
     blob_directories: Some(blobs::directories),
+    places: &[
+        AgentPlace::new(BaseDir::VariableInHome("PI_CONFIG_DIR", ".omp"), "agent/sessions", 1)
+            .with_profiles(),
+        AgentPlace::new(BaseDir::Variable("XDG_DATA_HOME", "omp"), "sessions", 1).with_profiles(),
+    ],
+    resume: Some(&["omp", "--resume", "{path}"]),
+    destination: Some(bucket::destination),
     ..Facts::DEFAULT
 };
 

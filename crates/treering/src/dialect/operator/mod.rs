@@ -20,6 +20,7 @@ mod tests;
 
 use super::agent::{AgentContext, PathRecords};
 use super::facts::{Facts, JsonStyle, Keys, LeafParent, NameRule, TimeFormat};
+use super::home::{AgentPlace, BaseDir, Destination, ProjectPaths};
 use super::{About, Class, Codec, Decoded, Price, RequestMetadata, Stamp, embed, python};
 use crate::entry::head::{Head, MAX_ID, Marks, Name};
 use crate::entry::{Kind, NewEntry, Role};
@@ -48,8 +49,14 @@ pub(super) const FACTS: Facts = Facts {
     omits_null_parent: true,
     own_types: &["channel", "branch"],
     name_rule: NameRule::OnPath,
+    places: &[AgentPlace::new(BaseDir::Home(".operator"), "sessions", 0).with_profiles()],
+    destination: Some(destination),
     ..Facts::DEFAULT
 };
+
+fn destination(paths: &ProjectPaths<'_>) -> Destination {
+    Destination::Directory(paths.root.to_owned())
+}
 
 impl Codec for Operator {
     fn facts(&self) -> &'static Facts {

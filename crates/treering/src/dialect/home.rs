@@ -1,0 +1,183 @@
+//! Where an agent keeps its sessions, and how it is started with one: data and pure functions.
+//!
+//! This library reads no environment, so a place says which variable moves it, and the caller says what the
+//! variable is set to.
+
+use super::Dialect;
+use std::path::{Path, PathBuf};
+
+/// A directory in which an agent keeps sessions.
+///
+/// ```
+/// use treering::Dialect;
+/// use treering::dialect::BaseDir;
+/// let place = &Dialect::ClaudeCode.places()[0];
+/// assert_eq!(place.base, BaseDir::VariableOrHome("CLAUDE_CONFIG_DIR", "", ".claude"));
+/// assert_eq!((place.below, place.depth), ("projects", 1));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct AgentPlace {
+    /// The agent's own directory.
+    pub base: BaseDir,
+    /// The path of the sessions below it.
+    pub below: &'static str,
+    /// Levels of directories below that path that may hold sessions.
+    pub depth: usize,
+    /// Whether every directory in `profiles` of the base is a further base.
+    pub has_profiles: bool,
+    /// The names of session files there.
+    pub names: SessionNames,
+}
+
+/// The names of session files in a directory.
+///
+/// ```
+/// use treering::dialect::SessionNames;
+/// assert!(SessionNames::ANY.has(b"chat.jsonl") && SessionNames::ANY.has(b"chat.jsonl.zst"));
+/// assert!(!SessionNames::ANY.has(b"chat.json"));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SessionNames {
+    /// The beginning of every name.
+    pub start: &'static str,
+    /// The endings that names may have, besides `.zst` after them.
+    pub ends: &'static [&'static str],
+    /// The endings of names that are no sessions' all the same.
+    pub except: &'static [&'static str],
+}
+
+impl SessionNames {
+    /// Every name that ends with `.jsonl`.
+    pub const ANY: SessionNames = SessionNames { start: "", ends: &[".jsonl"], except: &[] };
+
+    /// Returns whether a file of this name is a session, packed or not.
+    pub fn has(&self, name: &[u8]) -> bool {
+        let name = name.strip_suffix(b".zst").unwrap_or(name);
+        let ends = |ends: &[&str]| ends.iter().any(|end| name.ends_with(end.as_bytes()));
+        name.starts_with(self.start.as_bytes()) && ends(self.ends) && !ends(self.except)
+    }
+}
+
+/// The directory of an agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum BaseDir {
+    /// This path below the home directory.
+    Home(&'static str),
+    /// The second path below the directory that the variable names; nowhere if it is not set.
+    Variable(&'static str, &'static str),
+    /// The same, and the third path below the home directory if the variable is not set.
+    VariableOrHome(&'static str, &'static str, &'static str),
+    /// The path below the home directory that the variable names; the second one if it is not set.
+    VariableInHome(&'static str, &'static str),
+}
+
+impl AgentPlace {
+    /// Returns a place in which any `.jsonl` file is a session.
+    pub(crate) const fn new(base: BaseDir, below: &'static str, depth: usize) -> Self {
+        AgentPlace { base, below, depth, has_profiles: false, names: SessionNames::ANY }
+    }
+
+    /// Makes every directory in `profiles` of the base a further base.
+    pub(crate) const fn with_profiles(self) -> Self {
+        AgentPlace { has_profiles: true, ..self }
+    }
+
+    /// Limits the place to files with such names.
+    pub(crate) const fn named(self, names: SessionNames) -> Self {
+        AgentPlace { names, ..self }
+    }
+}
+
+/// The place in which an agent finds a session of a project.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Destination {
+    /// Any file in this directory.
+    Directory(PathBuf),
+    /// The file in this directory that is named after the session's id.
+    NamedById(PathBuf),
+    /// This file: there is one session for each project.
+    File(PathBuf),
+}
+
+/// The paths that decide where an agent finds a session of a project.
+#[derive(Debug, Clone, Copy)]
+pub struct ProjectPaths<'a> {
+    /// The first of the agent's directories.
+    pub root: &'a Path,
+    /// The project.
+    pub cwd: &'a Path,
+    /// The home directory.
+    pub home: Option<&'a Path>,
+    /// The directory for temporary files.
+    pub temp: &'a Path,
+}
+
+impl Dialect {
+    /// Returns the directories in which its agent keeps sessions.
+    pub fn places(self) -> &'static [AgentPlace] {
+        self.facts().places
+    }
+
+    /// Returns the words of the command with which its agent goes on with a session; `None` if no such
+    /// command is known. It is run in the session's project.
+    ///
+    /// `{path}` stands for the session's file, `{name}` for its name without `.jsonl`, `{id}` for the
+    /// session's id.
+    ///
+    /// ```
+    /// use treering::Dialect;
+    /// assert_eq!(Dialect::Codex.resume_command(), Some(&["codex", "resume", "{id}"][..]));
+    /// ```
+    pub fn resume_command(self) -> Option<&'static [&'static str]> {
+        self.facts().resume
+    }
+
+    /// Returns where its agent finds a new session of a project; `None` if that is not known.
+    ///
+    /// ```
+    /// use std::path::Path;
+    /// use treering::Dialect;
+    /// use treering::dialect::{Destination, ProjectPaths};
+    /// let (root, cwd, temp) = (Path::new("/sessions"), Path::new("/my/project"), Path::new("/tmp"));
+    /// let paths = ProjectPaths { root, cwd, home: None, temp };
+    /// let expected = Destination::NamedById("/sessions/-my-project".into());
+    /// assert_eq!(Dialect::ClaudeCode.destination(&paths), Some(expected));
+    /// ```
+    pub fn destination(self, paths: &ProjectPaths<'_>) -> Option<Destination> {
+        self.facts().destination.map(|destination| destination(paths))
+    }
+
+    /// Returns other names that people call its agent.
+    pub fn aliases(self) -> &'static [&'static str] {
+        self.facts().aliases
+    }
+
+    /// Returns whether sessions can be converted to this dialect.
+    pub fn is_conversion_target(self) -> bool {
+        self.is_writable() || self.facts().export.is_some()
+    }
+
+    /// Returns whether its agent reads session files that are compressed.
+    pub fn reads_archives(self) -> bool {
+        self.facts().reads_archives
+    }
+
+    /// Returns whether entries that are neither messages nor settings are notes of its agent about hooks and
+    /// tools, which are no part of the conversation.
+    pub fn has_notes(self) -> bool {
+        self.facts().has_notes
+    }
+}
+
+/// Returns a path as the name of a directory, in which everything but letters and digits is a dash.
+pub(super) fn dashed(path: &Path) -> String {
+    let replaced = |character: char| match character.is_ascii_alphanumeric() {
+        true => character,
+        false => '-',
+    };
+    path.to_string_lossy().chars().map(replaced).collect()
+}

@@ -1,0 +1,165 @@
+//! Qwen Code: chats, read only.
+//!
+//! A record has a `uuid` and a `parentUuid`, like Claude Code's, and a content of Google's API (`message`).
+//! Rewinds are branches: what follows one names an older record as its parent. A compression stands in the
+//! chain as a system record that brings the whole history the model sees from then on.
+
+mod decode;
+
+#[cfg(test)]
+mod tests;
+
+use super::agent::{AgentContext, PathRecords};
+use super::aside::Aside;
+use super::detect::FirstRecord;
+use super::facts::{Facts, HeaderPlace, Keys};
+use super::home::{AgentPlace, BaseDir, SessionNames};
+use super::shape::{get, glance, members, whole_line};
+use super::{About, Class, Codec, Decoded, Glance, Price, RequestMetadata, Stamp};
+use crate::entry::{Kind, NewEntry, Role};
+use crate::error::Result;
+use crate::header::Header;
+use crate::json;
+
+/// The dialect of Qwen Code.
+#[derive(Debug)]
+pub(crate) struct Qwen;
+
+/// The names of chats; a ledger of prompts beside them is none.
+const NAMES: SessionNames = SessionNames { except: &[".ledger.jsonl"], ..SessionNames::ANY };
+
+static FACTS: Facts = Facts {
+    keys: Keys { id: "uuid", parent: "parentUuid", time: "timestamp" },
+    is_writable: false,
+    header: HeaderPlace::Anywhere,
+    own_types: &["user", "assistant", "tool_result", "system"],
+    asides: &[&ASIDES],
+    recognizes: Some(recognizes),
+    // `chats` and `chats/archive` of each project.
+    places: &[
+        AgentPlace::new(BaseDir::VariableOrHome("QWEN_HOME", "", ".qwen"), "projects", 3)
+            .named(NAMES),
+        AgentPlace::new(BaseDir::Variable("QWEN_RUNTIME_DIR", ""), "projects", 3).named(NAMES),
+    ],
+    resume: Some(&["qwen", "--resume", "{id}"]),
+    aliases: &["qwen-code"],
+    has_notes: true,
+    ..Facts::DEFAULT
+};
+
+/// The texts in user messages that the program puts there.
+const ASIDES: [Aside; 2] = [
+    ("<qwen:user-prompt-submit-context>", "</qwen:user-prompt-submit-context>"),
+    ("<task-notification>", "</task-notification>"),
+];
+
+/// Returns whether a record is Qwen Code's: a content with parts, or a system record with a payload. Claude
+/// Code's records have neither.
+fn recognizes(record: &FirstRecord<'_>) -> bool {
+    if !record.has_all(&["uuid", "parentUuid", "sessionId"]) || record.has("id") {
+        return false;
+    }
+    let has_parts = || {
+        record.get("message").is_some_and(|message| {
+            let mut members = json::Members::new(message, 0);
+            members.any(|member| json::key_is(member.key, "parts"))
+        })
+    };
+    record.type_is("tool_result")
+        || record.type_is("system") && record.has_all(&["subtype", "systemPayload"])
+        || record.type_in(&["user", "assistant", "system"]) && has_parts()
+}
+
+impl Codec for Qwen {
+    fn facts(&self) -> &'static Facts {
+        &FACTS
+    }
+
+    fn glance<'a>(&self, line: &'a [u8]) -> Glance<'a> {
+        let keys = ["type", "subtype", "uuid", "parentUuid", "timestamp", "message"];
+        let Some([kind, subtype, id, parent, time, message]) = whole_line(line, keys) else {
+            return Glance::Unclear;
+        };
+        glance(line, class(kind, subtype, id, message), [id, parent, time])
+    }
+
+    fn classify(&self, _: &str, record: &[u8]) -> Class {
+        let keys = ["type", "subtype", "uuid", "message"];
+        let [kind, subtype, id, message] = json::get_all(record, keys);
+        class(kind, subtype, id, message)
+    }
+
+    /// A user record of the program itself.
+    fn is_aside(&self, record: &[u8]) -> bool {
+        let subtype = get(record, "subtype");
+        matches!(subtype, Some(b"\"notification\"" | b"\"cron\"" | b"\"goal_runtime\""))
+    }
+
+    /// Returns the first record that names the session and its project.
+    fn header(&self, record: &[u8]) -> Option<Header> {
+        let [id, cwd, time] = members(record, ["sessionId", "cwd", "timestamp"]);
+        let text = |literal: Option<&[u8]>| Some(json::string(literal?)?.into_owned());
+        let time = text(time).unwrap_or_default();
+        Some(Header::foreign(&text(id)?, time, text(cwd)?, record)).map(|mut header| {
+            let origin = get(record, "forkedFrom").and_then(|from| get(from, "sessionId"));
+            header.parent_session = text(origin);
+            header
+        })
+    }
+
+    fn decode(&self, record: &[u8]) -> Decoded {
+        decode::record(record)
+    }
+
+    /// Qwen Code knows no prices.
+    fn request_metadata(&self, _: &[u8]) -> RequestMetadata {
+        RequestMetadata { price: Price::Unsaid, ..RequestMetadata::default() }
+    }
+
+    fn encode(&self, _: &NewEntry, _: &Stamp<'_>) -> Option<Vec<u8>> {
+        None
+    }
+
+    fn encode_header(&self, _: &About<'_>) -> Option<Vec<u8>> {
+        None
+    }
+
+    fn agent_context(&self, path: &mut dyn PathRecords) -> Result<Option<AgentContext>> {
+        decode::agent_context(path).map(Some)
+    }
+}
+
+/// Returns the class of a record, from the literals of its members.
+fn class(
+    kind: Option<&[u8]>,
+    subtype: Option<&[u8]>,
+    id: Option<&[u8]>,
+    message: Option<&[u8]>,
+) -> Class {
+    if id.is_none() {
+        return Class::Side;
+    }
+    let has_message = message.is_some_and(|message| message.starts_with(b"{"));
+    match (kind, subtype) {
+        // Spoken beside the conversation: the model never sees it.
+        (_, Some(b"\"realtime_message\"")) => Class::Entry(Kind::Custom, None),
+        (Some(b"\"user\""), _) if has_message => Class::Entry(Kind::Message, Some(Role::User)),
+        (Some(b"\"assistant\""), _) => Class::Entry(Kind::Message, Some(Role::Assistant)),
+        (Some(b"\"tool_result\""), _) if has_message => {
+            Class::Entry(Kind::Message, Some(Role::ToolResult))
+        }
+        (Some(b"\"system\""), Some(b"\"chat_compression\"")) => {
+            Class::Entry(Kind::Compaction, None)
+        }
+        (Some(b"\"system\""), Some(b"\"custom_title\"")) => Class::Entry(Kind::SessionInfo, None),
+        (Some(b"\"system\""), Some(b"\"session_model\"")) => Class::Entry(Kind::ModelChange, None),
+        // The one kind of record that no other hangs on, and that is not the leaf.
+        (Some(b"\"system\""), Some(subtype)) if subtype.starts_with(b"\"session_artifact_") => {
+            Class::Side
+        }
+        (Some(b"\"user\"" | b"\"tool_result\"" | b"\"system\""), _) => {
+            Class::Entry(Kind::Custom, None)
+        }
+        _ => Class::Side,
+    }
+}
