@@ -1,0 +1,112 @@
+"""Functions on session files and directories."""
+
+from __future__ import annotations
+
+from typing import Dict, Iterable, List, Optional, Tuple
+
+from . import _native
+from ._types import At, Message, StrPath
+from .reports import (
+    ConversionReport,
+    Diagnosis,
+    Repair,
+    SearchResult,
+    SessionInfo,
+    UsageReport,
+)
+from .session import _search_options
+
+__all__ = [
+    "convert",
+    "dialects",
+    "doctor",
+    "estimate_tokens",
+    "list_directory",
+    "plan_repair",
+    "repair",
+    "search",
+    "session_info",
+    "usage",
+]
+
+
+def doctor(path: StrPath) -> Diagnosis:
+    """Return everything odd about a session file."""
+    return Diagnosis.from_dict(_native.examine(path))
+
+
+def plan_repair(path: StrPath) -> _native.RepairPlan:
+    """Return what a repair of a session file would change."""
+    return _native.plan_repair(path)
+
+
+def repair(
+    path: StrPath,
+    *,
+    to: Optional[StrPath] = None,
+    in_place: bool = False,
+    plan: Optional[_native.RepairPlan] = None,
+) -> Repair:
+    """Repair a session file: to a new file beside it, ``to`` another one, or ``in_place``, which keeps the old file."""
+    plan = plan_repair(path) if plan is None else plan
+    return Repair.from_dict(plan.apply(to, in_place))
+
+
+def convert(
+    source: StrPath, target: StrPath, dialect: str, *, path_to: Optional[At] = None
+) -> ConversionReport:
+    """Write a session file as one of another agent, and verify it."""
+    return ConversionReport.from_dict(_native.convert(source, target, dialect, path_to))
+
+
+def search(
+    query: str,
+    directories: Iterable[StrPath] = (),
+    *,
+    case_sensitive: bool = False,
+    by_relevance: bool = False,
+    max_hits: Optional[int] = None,
+    hits_per_session: Optional[int] = None,
+    snippet_width: Optional[int] = None,
+) -> SearchResult:
+    """Search the sessions in directories, or of all agents on this machine if there are none."""
+    options = _search_options(
+        case_sensitive, by_relevance, max_hits, hits_per_session, snippet_width
+    )
+    return SearchResult.from_dict(_native.search([*directories], query, options))
+
+
+def usage(
+    directories: Iterable[StrPath] = (),
+    *,
+    group_by: str = "day",
+    zone: Optional[str] = None,
+    since: Optional[int] = None,
+    until: Optional[int] = None,
+) -> UsageReport:
+    """Count the usage of the sessions in directories, or of all agents on this machine if there are none.
+
+    ``group_by`` is ``"day"``, ``"week"``, ``"month"``, ``"session"``, ``"model"``, ``"project"`` or ``"agent"``.
+    """
+    return UsageReport.from_dict(_native.usage([*directories], group_by, zone, since, until))
+
+
+def session_info(path: StrPath) -> SessionInfo:
+    """Return the facts about a session file that lists show, with little reading."""
+    return SessionInfo.from_dict(_native.info(path))
+
+
+def list_directory(path: StrPath) -> Tuple[List[SessionInfo], Dict[str, str]]:
+    """Return the sessions directly in a directory, newest first, and the files that are none with the reason."""
+    sessions, skipped = _native.list_directory(path)
+    return [SessionInfo.from_dict(it) for it in sessions], {str(file): why for file, why in skipped}
+
+
+def estimate_tokens(message: Message) -> int:
+    """Estimate the number of tokens of a message."""
+    return _native.estimate_tokens(message)
+
+
+def dialects() -> Dict[str, bool]:
+    """Return the names of the formats that treering reads, and whether it writes them."""
+    return dict(_native.dialects())

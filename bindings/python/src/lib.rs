@@ -1,0 +1,46 @@
+//! The native part of the Python package `treering`: the library's sessions and stores as Python classes.
+//!
+//! Nothing here is for users: the package wraps these classes in typed Python, turns plain dicts into its reports and
+//! gives arguments their defaults. Every call that reads or writes bytes runs without the interpreter's lock (`run`);
+//! JSON becomes Python objects in one step (`json`), reports through `data`, errors through `error`.
+
+mod context;
+mod data;
+mod entry;
+mod error;
+mod functions;
+mod json;
+mod listener;
+mod operations;
+mod options;
+mod plans;
+mod run;
+mod session;
+mod store;
+mod tree;
+
+/// The native module.
+#[pyo3::pymodule(gil_used = false)]
+mod _native {
+    #[pymodule_export]
+    use super::context::{Context, active_context, dialects, dumps, estimate_tokens, loads};
+    #[pymodule_export]
+    use super::entry::{Entry, EntryIterator};
+    #[pymodule_export]
+    use super::functions::{convert, examine, info, list_directory, plan_repair, search, usage};
+    #[pymodule_export]
+    use super::listener::Listener;
+    #[pymodule_export]
+    use super::plans::{
+        AbandonedBranch, CompactionPlan, EditPlan, MergePlan, PickPlan, RepairPlan,
+    };
+    #[pymodule_export]
+    use super::session::Session;
+    #[pymodule_export]
+    use super::store::{Store, memory_store, open_store};
+    #[pymodule_export]
+    use super::tree::Tree;
+
+    #[pymodule_export]
+    const VERSION: &str = env!("CARGO_PKG_VERSION");
+}

@@ -1,0 +1,456 @@
+//! The class `Session`: reading and writing.
+
+use crate::context::Context;
+use crate::data;
+use crate::entry::{Entry, EntryIterator};
+use crate::error::{OrRaise, exception};
+use crate::json;
+use crate::listener::Listener;
+use crate::options::{self, At, Create};
+use crate::run;
+use crate::tree::Tree;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyList, PyString};
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use treering::session::Append;
+use treering::{EntryId, Message, NewEntry, Position};
+use treering_bindings::{Failure, ToData};
+
+/// An open session.
+#[pyclass(frozen, module = "treering._native")]
+pub(crate) struct Session {
+    inner: RwLock<Option<Arc<treering::Session>>>,
+    /// Whether calls may wait for a network.
+    is_remote: bool,
+    listeners: Mutex<Vec<Listener>>,
+}
+
+impl Session {
+    pub(crate) fn new(session: treering::Session, is_remote: bool) -> Self {
+        Session {
+            inner: RwLock::new(Some(Arc::new(session))),
+            is_remote,
+            listeners: Mutex::default(),
+        }
+    }
+
+    /// Returns the library's session, or raises if this one was closed.
+    pub(crate) fn get(&self, py: Python<'_>) -> PyResult<Arc<treering::Session>> {
+        let inner = self.inner.read().unwrap_or_else(PoisonError::into_inner);
+        inner.clone().ok_or_else(|| {
+            exception(py, Failure::invalid("closed", "the session is closed: open it again"))
+        })
+    }
+
+    /// Runs a call on the session without holding up the interpreter.
+    pub(crate) fn run<T: Send + 'static, E: Into<Failure> + Send + 'static>(
+        &self,
+        py: Python<'_>,
+        call: impl FnOnce(&treering::Session) -> Result<T, E> + Send + 'static,
+    ) -> PyResult<T> {
+        let session = self.get(py)?;
+        if self.is_remote {
+            run::long(py, &Arc::new(AtomicBool::new(false)), move || call(&session))
+        } else {
+            run::quick(py, || call(&session))
+        }
+    }
+
+    /// Runs a call that may take long, which can be stopped.
+    pub(crate) fn run_long<T: Send + 'static, E: Into<Failure> + Send + 'static>(
+        &self,
+        py: Python<'_>,
+        call: impl FnOnce(&treering::Session, &Arc<AtomicBool>) -> Result<T, E> + Send + 'static,
+    ) -> PyResult<T> {
+        let session = self.get(py)?;
+        let stop = Arc::new(AtomicBool::new(false));
+        let own = stop.clone();
+        run::long(py, &stop, move || call(&session, &own))
+    }
+}
+
+pub(crate) fn id_text(id: &EntryId) -> String {
+    id.as_str().to_owned()
+}
+
+pub(crate) fn id_texts(ids: &[EntryId]) -> Vec<String> {
+    ids.iter().map(id_text).collect()
+}
+
+/// Returns an entry to be written, from a message or an entry as a dict.
+fn new_entry(value: &Bound<'_, PyAny>) -> PyResult<NewEntry> {
+    let py = value.py();
+    let json = json::to_json(value)?;
+    let is_message = match value.cast::<PyDict>() {
+        Ok(dict) => dict.contains(pyo3::intern!(py, "role"))?,
+        Err(_) => false,
+    };
+    if is_message {
+        Message::from_json(&json).map(NewEntry::from).or_raise(py)
+    } else {
+        NewEntry::from_json(&json).or_raise(py)
+    }
+}
+
+fn record_bytes(value: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
+    if let Ok(bytes) = value.cast::<PyBytes>() {
+        return Ok(bytes.as_bytes().to_vec());
+    }
+    if let Ok(text) = value.cast::<PyString>() {
+        return Ok(text.to_cow()?.as_bytes().to_vec());
+    }
+    json::to_json(value)
+}
+
+/// Opening and creating.
+#[pymethods]
+impl Session {
+    #[staticmethod]
+    fn create(py: Python<'_>, path: PathBuf, cwd: PathBuf, options: Create<'_>) -> PyResult<Self> {
+        let options = options.options()?.or_raise(py)?;
+        let session = run::quick(py, || treering::Session::create_at(path, cwd, options))?;
+        Ok(Session::new(session, false))
+    }
+
+    #[staticmethod]
+    fn open(py: Python<'_>, path: PathBuf, durability: Option<Bound<'_, PyAny>>) -> PyResult<Self> {
+        let options = options::open(durability)?.or_raise(py)?;
+        let session = run::quick(py, || treering::Session::open_with(path, options))?;
+        Ok(Session::new(session, false))
+    }
+
+    #[staticmethod]
+    fn open_or_create(
+        py: Python<'_>,
+        path: PathBuf,
+        cwd: PathBuf,
+        options: Create<'_>,
+    ) -> PyResult<Self> {
+        let options = options.options()?.or_raise(py)?;
+        let session = run::quick(py, || treering::Session::open_or_create(path, cwd, options))?;
+        Ok(Session::new(session, false))
+    }
+
+    #[staticmethod]
+    fn in_memory(py: Python<'_>, cwd: PathBuf, options: Create<'_>) -> PyResult<Self> {
+        let options = options.options()?.or_raise(py)?;
+        let session = treering::Session::in_memory_with(cwd, options.session).or_raise(py)?;
+        Ok(Session::new(session, false))
+    }
+
+    /// Brings everything to disk and gives up the session. A second call does nothing.
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        let inner = self.inner.write().unwrap_or_else(PoisonError::into_inner).take();
+        let listeners =
+            std::mem::take(&mut *self.listeners.lock().unwrap_or_else(PoisonError::into_inner));
+        listeners.iter().for_each(Listener::cancel);
+        match inner {
+            None => Ok(()),
+            Some(session) => run::quick(py, move || session.sync()),
+        }
+    }
+
+    #[getter]
+    fn is_closed(&self) -> bool {
+        self.inner.read().unwrap_or_else(PoisonError::into_inner).is_none()
+    }
+}
+
+/// Facts.
+#[pymethods]
+impl Session {
+    #[getter]
+    fn id(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(self.get(py)?.id().to_string())
+    }
+
+    #[getter]
+    fn path(&self, py: Python<'_>) -> PyResult<Option<PathBuf>> {
+        Ok(self.get(py)?.path())
+    }
+
+    #[getter]
+    fn cwd(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(self.get(py)?.cwd())
+    }
+
+    #[getter]
+    fn dialect(&self, py: Python<'_>) -> PyResult<&'static str> {
+        Ok(self.get(py)?.dialect().name())
+    }
+
+    #[getter]
+    fn name(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        Ok(self.get(py)?.name())
+    }
+
+    #[getter]
+    fn leaf(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        Ok(self.get(py)?.leaf().as_ref().map(id_text))
+    }
+
+    #[getter]
+    fn is_written(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.get(py)?.is_written())
+    }
+
+    #[getter]
+    fn log_length(&self, py: Python<'_>) -> PyResult<u64> {
+        Ok(self.get(py)?.log_length())
+    }
+
+    fn title(&self, py: Python<'_>) -> PyResult<String> {
+        self.run(py, |session| session.title())
+    }
+
+    fn header<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        data::report(py, &self.get(py)?.header())
+    }
+
+    fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let info = self.run(py, |session| session.info())?;
+        data::report(py, &info)
+    }
+
+    fn findings<'py>(&self, py: Python<'py>, all: bool) -> PyResult<Bound<'py, PyAny>> {
+        let findings =
+            self.run(
+                py,
+                move |session| if all { session.all_findings() } else { session.findings() },
+            )?;
+        data::report(py, &findings)
+    }
+
+    fn check_writable(&self, py: Python<'_>) -> PyResult<()> {
+        self.run(py, |session| session.check_writable())
+    }
+}
+
+/// Reading.
+#[pymethods]
+impl Session {
+    fn context(&self, py: Python<'_>, at: At) -> PyResult<Context> {
+        let context = self.run(py, move |session| session.context_at(at.0))?;
+        Ok(Context::new(context))
+    }
+
+    fn agent_context<'py>(&self, py: Python<'py>, at: At) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let context = self.run(py, move |session| session.agent_context_at(at.0))?;
+        context.map(|context| json::to_python(py, &context.to_json())).transpose()
+    }
+
+    fn context_tokens<'py>(&self, py: Python<'py>, at: At) -> PyResult<Bound<'py, PyAny>> {
+        let tokens = self.run(py, move |session| session.context_tokens_at(at.0))?;
+        data::report(py, &tokens)
+    }
+
+    fn system_message<'py>(&self, py: Python<'py>, at: At) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let message = self.run(py, move |session| session.system_message_at(at.0))?;
+        message.map(|message| json::to_python(py, &message)).transpose()
+    }
+
+    fn entry(&self, py: Python<'_>, id: String) -> PyResult<Entry> {
+        let entry = self.run(py, move |session| session.entry(id))?;
+        Ok(Entry::new(entry))
+    }
+
+    fn entries(&self, py: Python<'_>) -> PyResult<EntryIterator> {
+        Ok(EntryIterator::new(self.get(py)?.entries(), self.is_remote))
+    }
+
+    fn entries_after(&self, py: Python<'_>, id: String) -> PyResult<EntryIterator> {
+        let entries = self.run(py, move |session| session.entries_after(id))?;
+        Ok(EntryIterator::new(entries, self.is_remote))
+    }
+
+    fn path_to(&self, py: Python<'_>, at: At) -> PyResult<EntryIterator> {
+        let entries = self.run(py, move |session| session.path_to(at.0))?;
+        Ok(EntryIterator::new(entries, self.is_remote))
+    }
+
+    fn resolve(&self, py: Python<'_>, text: &str) -> PyResult<String> {
+        let id = self.get(py)?.resolve(text).found(text).or_raise(py)?;
+        Ok(id_text(&id))
+    }
+
+    fn tree(&self, py: Python<'_>) -> PyResult<Tree> {
+        Ok(Tree::new(self.get(py)?.tree()))
+    }
+
+    fn new_id(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(id_text(&self.get(py)?.new_id()))
+    }
+}
+
+/// Writing.
+#[pymethods]
+impl Session {
+    #[pyo3(signature = (entry, id=None, parent=None, timestamp=None, expecting=None))]
+    fn append(
+        &self,
+        py: Python<'_>,
+        entry: &Bound<'_, PyAny>,
+        id: Option<String>,
+        parent: Option<At>,
+        timestamp: Option<i64>,
+        expecting: Option<At>,
+    ) -> PyResult<String> {
+        let mut entry = new_entry(entry)?;
+        if let Some(id) = id {
+            entry = entry.with_id(id.into());
+        }
+        if let Some(At(parent)) = parent {
+            entry = match parent {
+                Position::Entry(parent) => entry.under(Some(parent)),
+                Position::Start => entry.under(None),
+                _ => entry,
+            };
+        }
+        if let Some(timestamp) = timestamp {
+            entry = entry.at(timestamp);
+        }
+        match expecting {
+            None => self.run(py, move |session| session.append(entry)).map(|id| id_text(&id)),
+            Some(At(expected)) => {
+                let ids =
+                    self.run(py, move |session| session.append_expecting(expected, &[entry]))?;
+                Ok(ids.first().map(id_text).unwrap_or_default())
+            }
+        }
+    }
+
+    #[pyo3(signature = (entries, expecting=None))]
+    fn append_all(
+        &self,
+        py: Python<'_>,
+        entries: &Bound<'_, PyList>,
+        expecting: Option<At>,
+    ) -> PyResult<Vec<String>> {
+        let entries: Vec<NewEntry> =
+            entries.iter().map(|it| new_entry(&it)).collect::<PyResult<_>>()?;
+        let ids = self.run(py, move |session| match expecting {
+            None => session.append_all(&entries),
+            Some(At(expected)) => session.append_expecting(expected, &entries),
+        })?;
+        Ok(id_texts(&ids))
+    }
+
+    /// Appends several batches in one write, each with its own outcome: the ids, or an exception.
+    fn append_each(&self, py: Python<'_>, batches: &Bound<'_, PyList>) -> PyResult<Vec<Py<PyAny>>> {
+        let mut wanted: Vec<(Vec<NewEntry>, Option<Position>)> = Vec::new();
+        for batch in batches.iter() {
+            let (entries, expecting): (Bound<'_, PyList>, Option<At>) = batch.extract()?;
+            let entries = entries.iter().map(|it| new_entry(&it)).collect::<PyResult<_>>()?;
+            wanted.push((entries, expecting.map(|at| at.0)));
+        }
+        let outcomes = self.run(py, move |session| {
+            let appends: Vec<Append<'_>> = wanted
+                .iter()
+                .map(|(entries, expecting)| match expecting {
+                    None => Append::new(entries),
+                    Some(position) => Append::new(entries).expecting(position),
+                })
+                .collect();
+            session.append_each(&appends)
+        })?;
+        let outcome = |result: treering::Result<treering::session::AppendedEntries>| match result {
+            Ok(appended) => Ok(id_texts(&appended.ids).into_pyobject(py)?.into_any().unbind()),
+            Err(error) => Ok(exception(py, error.into()).into_value(py).into_any()),
+        };
+        outcomes.into_iter().map(outcome).collect()
+    }
+
+    fn append_record(&self, py: Python<'_>, record: &Bound<'_, PyAny>) -> PyResult<String> {
+        let record = record_bytes(record)?;
+        let id = self.run(py, move |session| session.append_record(record))?;
+        Ok(id_text(&id))
+    }
+
+    fn append_records(&self, py: Python<'_>, records: &Bound<'_, PyList>) -> PyResult<Vec<String>> {
+        let records: Vec<Vec<u8>> =
+            records.iter().map(|it| record_bytes(&it)).collect::<PyResult<_>>()?;
+        let ids = self.run(py, move |session| session.append_records(&records))?;
+        Ok(id_texts(&ids))
+    }
+
+    fn branch(&self, py: Python<'_>, at: At, recorded: bool) -> PyResult<Option<String>> {
+        let leaf = self.run(py, move |session| {
+            if recorded {
+                return session.branch(at.0);
+            }
+            session.branch_in_memory(at.0)?;
+            Ok(session.leaf())
+        })?;
+        Ok(leaf.as_ref().map(id_text))
+    }
+
+    fn branch_with_summary(
+        &self,
+        py: Python<'_>,
+        at: At,
+        summary: String,
+        details: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<String> {
+        let details = details.map(|details| json::to_json(&details)).transpose()?;
+        let id = self.run(py, move |session| {
+            session.branch_with_summary(at.0, &summary, |entry| match &details {
+                Some(details) => entry.with_details(details),
+                None => Ok(entry),
+            })
+        })?;
+        Ok(id_text(&id))
+    }
+
+    fn label(&self, py: Python<'_>, entry: String, label: Option<String>) -> PyResult<String> {
+        let id = self.run(py, move |session| session.label(entry, label.as_deref()))?;
+        Ok(id_text(&id))
+    }
+
+    fn set_name(&self, py: Python<'_>, name: String) -> PyResult<String> {
+        let id = self.run(py, move |session| session.set_name(&name))?;
+        Ok(id_text(&id))
+    }
+
+    fn sync(&self, py: Python<'_>) -> PyResult<()> {
+        self.run(py, |session| session.sync())
+    }
+
+    fn upgrade<'py>(&self, py: Python<'py>, apply: bool) -> PyResult<Bound<'py, PyAny>> {
+        let upgrade =
+            self.run(
+                py,
+                move |session| if apply { session.upgrade() } else { session.plan_upgrade() },
+            )?;
+        data::to_python(py, &upgrade.to_data())
+    }
+
+    fn refresh(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        let ids = self.run(py, |session| session.refresh())?;
+        Ok(id_texts(&ids))
+    }
+
+    fn follow(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        let leaf = self.run(py, |session| session.follow())?;
+        Ok(leaf.as_ref().map(id_text))
+    }
+
+    fn has_news(&self, py: Python<'_>) -> PyResult<bool> {
+        self.run(py, |session| Ok::<_, Failure>(session.has_news()))
+    }
+
+    fn rewind_failed(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        let ids = self.run(py, |session| session.rewind_failed())?;
+        Ok(id_texts(&ids))
+    }
+
+    fn on_change(&self, py: Python<'_>, callback: Py<PyAny>) -> PyResult<Listener> {
+        let session = self.get(py)?;
+        let listener = Listener::new(callback);
+        listener.attach(&session);
+        let mut listeners = self.listeners.lock().unwrap_or_else(PoisonError::into_inner);
+        listeners.push(listener.clone());
+        Ok(listener)
+    }
+}
