@@ -1,0 +1,111 @@
+/** Calls of the addon: arguments to JSON, results to values, cancellation. */
+import { fromNative } from "./errors.js";
+import { addon, type NativeCancellation, type NativeSession, type NativeStore, type Outcome } from "./native.js";
+
+/** Options of everything that waits. */
+export interface Abortable {
+  /** Ends the wait. Work that has begun may still be carried out. */
+  signal?: AbortSignal | undefined;
+}
+
+/** Arguments of an operation. */
+export type Args = object;
+
+/** Returns arguments as JSON; members that are undefined are absent. */
+export function encode(args: Args | undefined): string {
+  return args === undefined ? "" : JSON.stringify(args, (key, value) => (key === "signal" ? undefined : value));
+}
+
+/** Returns the value of a result. */
+export function decode<T>(outcome: Outcome): T {
+  return (typeof outcome === "string" ? JSON.parse(outcome) : outcome) as T;
+}
+
+/** Carries out a call and translates its error. */
+export function guarded<T>(call: () => Outcome): T {
+  let outcome: Outcome;
+  try {
+    outcome = call();
+  } catch (error) {
+    throw fromNative(error);
+  }
+  return decode<T>(outcome);
+}
+
+/** Waits for a call, as long as the signal is not aborted. */
+export async function awaited<T>(
+  signal: AbortSignal | undefined,
+  call: (cancellation: NativeCancellation | null) => Promise<Outcome>,
+): Promise<T> {
+  signal?.throwIfAborted();
+  const cancellation = signal ? new addon.Cancellation() : null;
+  let promise: Promise<Outcome>;
+  try {
+    promise = call(cancellation);
+  } catch (error) {
+    throw fromNative(error);
+  }
+  if (!signal || !cancellation) return promise.then(decode<T>, rethrow);
+  let abort: (() => void) | undefined;
+  const aborted = new Promise<never>((_, reject) => {
+    abort = () => {
+      cancellation.cancel();
+      reject(signal.reason);
+    };
+    signal.addEventListener("abort", abort, { once: true });
+  });
+  try {
+    return decode<T>(await Promise.race([promise, aborted]));
+  } catch (error) {
+    throw fromNative(error);
+  } finally {
+    if (abort) signal.removeEventListener("abort", abort);
+    promise.catch(() => undefined);
+  }
+}
+
+function rethrow(error: unknown): never {
+  throw fromNative(error);
+}
+
+/** Carries out an operation of the module. */
+export function call<T>(operation: string, args?: Args, data?: string[]): T {
+  return guarded<T>(() => addon.invoke(operation, encode(args), data));
+}
+
+/** Carries out an operation of the module off the main thread. */
+export function callAsync<T>(operation: string, args?: Args, data?: string[]): Promise<T> {
+  return awaited<T>(signalOf(args), (cancellation) => addon.invokeAsync(operation, encode(args), data, cancellation));
+}
+
+/** Carries out an operation on a session. */
+export function callSession<T>(session: NativeSession, operation: string, args?: Args, data?: string[], other?: NativeSession): T {
+  return guarded<T>(() => session.invoke(operation, encode(args), data, other));
+}
+
+/** Carries out an operation on a session off the main thread. */
+export function callSessionAsync<T>(
+  session: NativeSession,
+  operation: string,
+  args?: Args,
+  data?: string[],
+  other?: NativeSession,
+): Promise<T> {
+  return awaited<T>(signalOf(args), (cancellation) =>
+    session.invokeAsync(operation, encode(args), data, other, cancellation),
+  );
+}
+
+/** Carries out an operation on a store. */
+export function callStore<T>(store: NativeStore, operation: string, args?: Args, other?: NativeSession): T {
+  return guarded<T>(() => store.invoke(operation, encode(args), other));
+}
+
+/** Carries out an operation on a store off the main thread. */
+export function callStoreAsync<T>(store: NativeStore, operation: string, args?: Args, other?: NativeSession): Promise<T> {
+  return awaited<T>(signalOf(args), (cancellation) => store.invokeAsync(operation, encode(args), other, cancellation));
+}
+
+function signalOf(args: Args | undefined): AbortSignal | undefined {
+  return (args as Abortable | undefined)?.signal;
+}

@@ -1,0 +1,216 @@
+/** The entries of a native session as objects, each parsed once and only when it is needed. */
+import { callSession } from "../call.js";
+import type { NativeSession } from "../native.js";
+import type { SessionEntry, SessionTreeNode } from "./types.js";
+
+/** The size of the pieces in which all entries are read; one string of V8 cannot be much larger than 500 MB. */
+const PIECE = 32 << 20;
+
+interface Batch {
+  entries: SessionEntry[];
+  last: string | null;
+}
+
+/** Labels of entries. */
+export type Labels = Map<string, { label: string; timestamp: string }>;
+
+/**
+ * The entries that were asked for. All of them are loaded when something needs all; a context or a path loads its own.
+ *
+ * With `hidesLeaves`, the records of where the leaf was moved are in no list, and what hangs on one of them hangs on
+ * the entry above it.
+ */
+export class EntryCache {
+  readonly #native: NativeSession;
+  readonly #byId = new Map<string, SessionEntry>();
+  readonly #hidesLeaves: boolean;
+  /** The entry above each record of where the leaf was moved. */
+  #above: Map<string, string | null> | undefined;
+  #all: SessionEntry[] | undefined;
+  #rows = new Map<string, number>();
+  #parents: number[] = [];
+  /** The number of entries that the native session had when all of them were loaded or appended here. */
+  #count = -1;
+
+  constructor(native: NativeSession, hidesLeaves: boolean) {
+    this.#native = native;
+    this.#hidesLeaves = hidesLeaves;
+  }
+
+  /** Adds an entry that was appended just now. */
+  add(entry: SessionEntry): void {
+    this.#byId.set(entry.id, entry);
+    if (!this.#all) return;
+    // More than one new entry means that others wrote as well, and where they stand is not known here.
+    if (this.#native.entryCount !== this.#count + 1) return this.forget();
+    this.#count++;
+    this.#push(entry);
+  }
+
+  /** Forgets the order of entries, after others than `add` appended some. */
+  forget(): void {
+    this.#all = undefined;
+    this.#above = undefined;
+  }
+
+  /** Forgets the order of entries after a record was written that no list shows. */
+  noteHidden(): void {
+    this.#above = undefined;
+    if (this.#all && this.#native.entryCount === this.#count + 1) this.#count++;
+    else this.#all = undefined;
+  }
+
+  has(id: string): boolean {
+    return this.#byId.has(id) || (this.#native.has(id) && !this.#isHidden(id));
+  }
+
+  get(id: string): SessionEntry | undefined {
+    return this.#byId.get(id) ?? (this.has(id) ? this.some([id])[0] : undefined);
+  }
+
+  /** Returns the entries of these ids; those that are not loaded yet are read together. */
+  some(ids: string[]): SessionEntry[] {
+    const missing = ids.filter((id) => !this.#byId.has(id));
+    if (missing.length > 0) {
+      for (const entry of callSession<SessionEntry[]>(this.#native, "someEntries", { ids: missing })) this.#keep(entry);
+    }
+    return ids.flatMap((id) => this.#byId.get(id) ?? []);
+  }
+
+  /** Returns all entries, in the order of the file. The array belongs to the cache. */
+  all(): SessionEntry[] {
+    if (this.#all && this.#native.entryCount === this.#count) return this.#all;
+    this.#all = [];
+    this.#rows = new Map();
+    this.#parents = [];
+    this.#above = undefined;
+    for (let after: string | null = null; ; ) {
+      const batch: Batch = callSession<Batch>(this.#native, "entries", { after: after ?? undefined, size: PIECE });
+      for (const entry of batch.entries) {
+        if (this.#isHidden(entry.id)) continue;
+        this.#push(this.#keep(entry));
+      }
+      if (batch.last === null) break;
+      after = batch.last;
+    }
+    this.#count = this.#native.entryCount;
+    this.#findLateParents();
+    return this.#all;
+  }
+
+  /** Returns the number of entries. */
+  get size(): number {
+    if (this.#all && this.#native.entryCount === this.#count) return this.#all.length;
+    return this.#hidesLeaves ? this.#native.entryCount - this.#hidden().size : this.#native.entryCount;
+  }
+
+  /** Returns the entries from a root to this one; none if there is no such entry. */
+  path(id: string | null): SessionEntry[] {
+    const path: SessionEntry[] = [];
+    for (let next = id; next !== null; ) {
+      const entry = this.#byId.get(next);
+      if (!entry) return this.#loadPath(next).concat(path.reverse());
+      path.push(entry);
+      // A ring of parents was cut by the library, which a path through it has to ask.
+      if (path.length > this.#native.entryCount) return this.#loadPath(id);
+      next = entry.parentId ?? null;
+    }
+    return path.reverse();
+  }
+
+  /** Returns the children of an entry. */
+  children(parentId: string): SessionEntry[] {
+    const all = this.all();
+    const row = this.#rows.get(parentId);
+    if (row === undefined) return all.filter((entry) => entry.parentId === parentId);
+    const children: SessionEntry[] = [];
+    for (let index = 0; index < all.length; index++) if (this.#parents[index] === row) children.push(all[index]!);
+    return children;
+  }
+
+  /** Returns the tree. Children are sorted by time. */
+  tree(labels: Labels): SessionTreeNode[] {
+    const all = this.all();
+    const parents = this.#parents;
+    const count = all.length;
+    const nodes = new Array<SessionTreeNode>(count);
+    for (let row = 0; row < count; row++) {
+      nodes[row] = { entry: all[row]!, children: [], label: undefined, labelTimestamp: undefined } as unknown as SessionTreeNode;
+    }
+    const roots: SessionTreeNode[] = [];
+    const forks: SessionTreeNode[] = [];
+    for (let row = 0; row < count; row++) {
+      const node = nodes[row]!;
+      const parent = parents[row]!;
+      if (parent < 0) {
+        roots.push(node);
+        continue;
+      }
+      const above = nodes[parent]!;
+      // An array of one element is smaller than one that was empty and has grown.
+      if (above.children.length === 0) above.children = [node];
+      else if (above.children.push(node) === 2) forks.push(above);
+    }
+    for (const fork of forks) sortByTime(fork.children);
+    for (const [id, { label, timestamp }] of labels) {
+      const row = this.#rows.get(id);
+      if (row === undefined) continue;
+      nodes[row]!.label = label;
+      nodes[row]!.labelTimestamp = timestamp;
+    }
+    return roots;
+  }
+
+  #push(entry: SessionEntry): void {
+    const row = this.#all!.push(entry) - 1;
+    this.#rows.set(entry.id, row);
+    const { parentId } = entry;
+    this.#parents.push(parentId && parentId !== entry.id ? (this.#rows.get(parentId) ?? -1) : -1);
+  }
+
+  /** Finds parents that stand after their children in the file. */
+  #findLateParents(): void {
+    this.#all!.forEach(({ id, parentId }, row) => {
+      if (this.#parents[row] === -1 && parentId && parentId !== id) this.#parents[row] = this.#rows.get(parentId) ?? -1;
+    });
+  }
+
+  #loadPath(id: string | null): SessionEntry[] {
+    if (id === null || !this.has(id)) return [];
+    const { entries } = callSession<Batch>(this.#native, "path", { to: id });
+    return entries.filter((entry) => !this.#isHidden(entry.id)).map((entry) => this.#keep(entry));
+  }
+
+  /** Keeps an entry, unless it is there already: the same entry is always the same object. */
+  #keep(entry: SessionEntry): SessionEntry {
+    const kept = this.#byId.get(entry.id);
+    if (kept) return kept;
+    const above = entry.parentId ? this.#hidden().get(entry.parentId) : undefined;
+    if (above !== undefined) entry.parentId = above;
+    this.#byId.set(entry.id, entry);
+    return entry;
+  }
+
+  #isHidden(id: string): boolean {
+    return this.#hidden().has(id);
+  }
+
+  #hidden(): Map<string, string | null> {
+    this.#above ??= new Map(
+      this.#hidesLeaves ? callSession<[string, string | null][]>(this.#native, "bookkeeping") : [],
+    );
+    return this.#above;
+  }
+}
+
+/** Sorts by time. The times of most files are in one format and in order, which the texts tell. */
+function sortByTime(nodes: SessionTreeNode[]): void {
+  for (let index = 1; index < nodes.length; index++) {
+    const before = nodes[index - 1]!.entry.timestamp;
+    const after = nodes[index]!.entry.timestamp;
+    if (before?.length === 24 && after?.length === 24 && before <= after) continue;
+    const time = (node: SessionTreeNode) => new Date(node.entry.timestamp).getTime();
+    nodes.sort((a, b) => time(a) - time(b));
+    return;
+  }
+}

@@ -1,0 +1,484 @@
+/** pi's session manager on treering. */
+import { appendFileSync, existsSync, mkdirSync, statSync, truncateSync } from "node:fs";
+import { dirname } from "node:path";
+import { call, callSession, guarded } from "../call.js";
+import type { NativeSession } from "../native.js";
+import { EntryCache, type Labels } from "./cache.js";
+import { type Compatibility, getCompatibility } from "./compatibility.js";
+import { applySettings, migrateSessionEntries, newId, projectEntries, readHeader, type Settings } from "./entries.js";
+import { listDirectory, listEverything } from "./list.js";
+import { contentFor, sessionEntryToContextMessages } from "./messages.js";
+import {
+  assertValidSessionId, defaultSessionDirPath, findMostRecentSession, getDefaultSessionDir, isOfProject, normalizePath,
+  resolvePath, sessionFiles,
+} from "./paths.js";
+import type {
+  AgentMessage, ContextEditEntry, FileEntry, MessageContent, NewSessionOptions, SessionContext, SessionEntry, SessionHeader,
+  SessionInfo, SessionListProgress, SessionProjection, SessionTreeNode, Usage, UsageEntry,
+} from "./types.js";
+
+/** Entries that add their own messages to the end of a context and change nothing before it. */
+const FOLLOWING = new Set([
+  "message", "custom_message", "branch_summary", "thinking_level_change", "model_change", "custom", "label", "session_info", "usage",
+]);
+
+/** Members of entries that a caller gives; the manager adds the others. */
+type Body = { type: SessionEntry["type"]; [member: string]: unknown };
+
+interface CachedContext {
+  leaf: string | null;
+  projection: SessionProjection;
+}
+
+/** What a manager manages: a file, or a session in memory. */
+interface Start {
+  cwd: string;
+  sessionDir: string;
+  file?: string;
+  persist: boolean;
+  options?: NewSessionOptions | undefined;
+  entries?: FileEntry[] | undefined;
+  /** An open session. */
+  native?: NativeSession;
+}
+
+/**
+ * A session as pi's `SessionManager` shows it: the same methods, the same entries, the same files.
+ *
+ * Where treering and pi differ, {@link Compatibility} decides; see `setCompatibility`.
+ */
+export class SessionManager {
+  readonly #compatibility: Compatibility = getCompatibility();
+  readonly #cwd: string;
+  readonly #sessionDir: string;
+  readonly #persist: boolean;
+  #native!: NativeSession;
+  #cache!: EntryCache;
+  #id!: string;
+  #file: string | undefined;
+  #leaf: string | null = null;
+  #header: SessionHeader | undefined;
+  #labels: Labels | undefined;
+  #name: string | null | undefined;
+  #context: CachedContext | undefined;
+
+  private constructor(start: Start) {
+    this.#cwd = resolvePath(start.cwd);
+    this.#sessionDir = normalizePath(start.sessionDir);
+    this.#persist = start.persist;
+    if (start.persist && this.#sessionDir && !existsSync(this.#sessionDir)) mkdirSync(this.#sessionDir, { recursive: true });
+    if (start.native) this.#use(start.native);
+    else if (start.file !== undefined) this.setSessionFile(start.file);
+    else if (start.entries?.length) this.#loadEntries(start.entries, start.options);
+    else this.newSession(start.options);
+  }
+
+  // Opening and creating.
+
+  static create(cwd: string, sessionDir?: string, options?: NewSessionOptions): SessionManager {
+    return new SessionManager({ cwd, sessionDir: sessionDir || getDefaultSessionDir(cwd), persist: true, options });
+  }
+
+  static open(path: string, sessionDir?: string, cwdOverride?: string): SessionManager {
+    const file = resolvePath(path);
+    const headerCwd = cwdOverride === undefined && existsSync(file) ? readHeader(file)?.cwd : undefined;
+    const cwd = cwdOverride ?? (typeof headerCwd === "string" ? headerCwd : process.cwd());
+    return new SessionManager({ cwd, sessionDir: sessionDir || dirname(file), file, persist: true });
+  }
+
+  static continueRecent(cwd: string, sessionDir?: string): SessionManager {
+    const dir = sessionDir ? normalizePath(sessionDir) : getDefaultSessionDir(cwd);
+    const file = findMostRecentSession(dir, projectOf(cwd, sessionDir)) ?? undefined;
+    return new SessionManager({ cwd, sessionDir: dir, persist: true, ...(file === undefined ? {} : { file }) });
+  }
+
+  static inMemory(cwd: string = process.cwd(), options?: NewSessionOptions, entries?: FileEntry[]): SessionManager {
+    return new SessionManager({ cwd, sessionDir: "", persist: false, options, entries });
+  }
+
+  static forkFrom(sourcePath: string, targetCwd: string, sessionDir?: string, options?: NewSessionOptions): SessionManager {
+    const source = resolvePath(sourcePath);
+    const cwd = resolvePath(targetCwd);
+    if (!existsSync(source) || readHeader(source) === null) {
+      throw new Error(`Cannot fork: source session file is empty or invalid: ${source}`);
+    }
+    if (options?.id !== undefined) assertValidSessionId(options.id);
+    const dir = sessionDir ? normalizePath(sessionDir) : getDefaultSessionDir(cwd);
+    if (!existsSync(dir)) mkdirSync(dir, { recursive: true });
+    const { durability } = getCompatibility();
+    const native = call<NativeSession>("forkFrom", { path: source, cwd, dir, id: options?.id, creation: "at-once", durability });
+    return new SessionManager({ cwd, sessionDir: dir, persist: true, native });
+  }
+
+  static findById(cwd: string, id: string, sessionDir?: string): string | undefined {
+    const dir = sessionDir ? normalizePath(sessionDir) : getDefaultSessionDir(cwd);
+    const project = projectOf(cwd, sessionDir);
+    try {
+      return sessionFiles(dir).find((path) => {
+        const header = readHeader(path);
+        return header?.id === id && (project === undefined || isOfProject(header.cwd, resolvePath(project)));
+      });
+    } catch {
+      return undefined;
+    }
+  }
+
+  static async list(cwd: string, sessionDir?: string, onProgress?: SessionListProgress, signal?: AbortSignal): Promise<SessionInfo[]> {
+    const dir = sessionDir ? normalizePath(sessionDir) : getDefaultSessionDir(cwd);
+    return listDirectory(dir, projectOf(cwd, sessionDir), onProgress, signal);
+  }
+
+  static listAll(onProgress?: SessionListProgress, signal?: AbortSignal): Promise<SessionInfo[]>;
+  static listAll(sessionDir?: string, onProgress?: SessionListProgress, signal?: AbortSignal): Promise<SessionInfo[]>;
+  static async listAll(
+    first?: string | SessionListProgress,
+    second?: SessionListProgress | AbortSignal,
+    third?: AbortSignal,
+  ): Promise<SessionInfo[]> {
+    const given = [first, second, third];
+    const dir = typeof first === "string" ? first : undefined;
+    const onProgress = given.find((value) => typeof value === "function") as SessionListProgress | undefined;
+    const signal = given.find((value) => value instanceof AbortSignal) as AbortSignal | undefined;
+    return listEverything(dir, onProgress, signal);
+  }
+
+  /** Goes over to the session in a file, which is created if it does not exist. */
+  setSessionFile(sessionFile: string): void {
+    const path = resolvePath(sessionFile);
+    if (!existsSync(path)) {
+      this.#use(this.#create({ path, cwd: this.#cwd }));
+      return;
+    }
+    if (this.#compatibility.unknownFile === "replace" && readHeader(path) === null) truncateSync(path);
+    if (statSync(path).size === 0) {
+      this.#use(openEmpty(path, this.#cwd, this.#compatibility));
+      return;
+    }
+    const native = call<NativeSession>("open", { path, durability: this.#compatibility.durability });
+    if (this.#compatibility.upgrade === "open") callSession(native, "upgrade");
+    this.#use(native);
+  }
+
+  /** Begins a new session. Returns its file, which may not exist yet. */
+  newSession(options?: NewSessionOptions): string | undefined {
+    if (options?.id !== undefined) assertValidSessionId(options.id);
+    const { id, parentSession } = options ?? {};
+    this.#use(this.#create({ cwd: this.#cwd, id, parentSession }));
+    return this.#file;
+  }
+
+  #create(args: { cwd: string; id?: string | undefined; parentSession?: string | undefined; path?: string }): NativeSession {
+    if (!this.#persist) return call("inMemory", args);
+    const { creation, durability } = this.#compatibility;
+    return call("create", { dir: args.path === undefined ? this.#sessionDir : undefined, creation, durability, ...args });
+  }
+
+  #loadEntries(entries: FileEntry[], options: NewSessionOptions | undefined): void {
+    migrateSessionEntries(entries);
+    const header = entries.find((entry) => entry.type === "session");
+    this.#use(this.#create({
+      cwd: header?.cwd || this.#cwd,
+      id: header?.id ?? options?.id,
+      parentSession: header?.parentSession ?? options?.parentSession,
+    }));
+    appendAll(this.#native, entries.filter((entry) => entry.type !== "session"));
+    this.#restart();
+  }
+
+  /** Takes over a native session. */
+  #use(native: NativeSession): void {
+    const facts = callSession<{ id: string; path: string | null }>(native, "facts");
+    this.#native = native;
+    this.#id = facts.id;
+    this.#file = this.#persist ? (facts.path ?? undefined) : undefined;
+    this.#restart();
+  }
+
+  #restart(): void {
+    const isRecorded = this.#compatibility.navigation === "recorded";
+    this.#cache = new EntryCache(this.#native, isRecorded);
+    this.#header = undefined;
+    this.#labels = undefined;
+    this.#name = undefined;
+    this.#context = undefined;
+    this.#leaf = isRecorded ? (this.#native.leaf ?? null) : callSession<string | null>(this.#native, "lastEntry");
+  }
+
+  // Facts.
+
+  isPersisted(): boolean {
+    return this.#persist;
+  }
+  getCwd(): string {
+    return this.#cwd;
+  }
+  getSessionDir(): string {
+    return this.#sessionDir;
+  }
+  usesDefaultSessionDir(): boolean {
+    return resolvePath(this.#sessionDir) === defaultSessionDirPath(this.#cwd);
+  }
+  getSessionId(): string {
+    return this.#id;
+  }
+  getSessionFile(): string | undefined {
+    return this.#file;
+  }
+  getHeader(): SessionHeader | null {
+    this.#header ??= callSession<SessionHeader>(this.#native, "header");
+    return this.#header;
+  }
+  getSessionName(): string | undefined {
+    if (this.#name === undefined) this.#name = callSession<{ name: string | null }>(this.#native, "facts").name;
+    return this.#name?.trim() || undefined;
+  }
+
+  // Appending.
+
+  #append<E extends SessionEntry>(body: Body, parentId: string | null = this.#leaf): E {
+    const { type, ...members } = body;
+    const placed = { type, id: newId((id) => this.#native.has(id)), parentId, timestamp: new Date().toISOString() };
+    const entry = { ...placed, ...members } as unknown as E;
+    const record = JSON.stringify(entry);
+    guarded(() => `"${this.#native.appendRecord(record)}"`);
+    this.#cache.add(entry);
+    this.#leaf = entry.id;
+    this.#follow(entry);
+    return entry;
+  }
+
+  /** Keeps the context up to date, if the entry only adds to it. */
+  #follow(entry: SessionEntry): void {
+    const context = this.#context;
+    if (!context || context.leaf !== entry.parentId || !FOLLOWING.has(entry.type)) {
+      this.#context = undefined;
+      return;
+    }
+    const messages = sessionEntryToContextMessages(entry);
+    context.projection.entries.push({ sourceEntry: entry, messages });
+    context.projection.messages.push(...messages);
+    applySettings(context.projection, entry);
+    context.leaf = entry.id;
+  }
+
+  appendMessage(message: AgentMessage): string {
+    return this.#append({ type: "message", message }).id;
+  }
+  appendThinkingLevelChange(thinkingLevel: string): string {
+    return this.#append({ type: "thinking_level_change", thinkingLevel }).id;
+  }
+  appendModelChange(provider: string, modelId: string): string {
+    return this.#append({ type: "model_change", provider, modelId }).id;
+  }
+  appendUsage(kind: string, provider: string, model: string, usage: Usage, note?: string): UsageEntry {
+    return this.#append<UsageEntry>({ type: "usage", kind, provider, model, usage, ...(note ? { note } : {}) });
+  }
+  /** Appends a compaction. Without a first kept entry it keeps nothing before itself. */
+  appendCompaction<T = unknown>(
+    summary: string, firstKeptEntryId: string | null, tokensBefore: number, details?: T, fromHook?: boolean, usage?: Usage,
+  ): string {
+    const id = newId((candidate) => this.#native.has(candidate));
+    const timestamp = new Date();
+    const prompt = callSession<AgentMessage | null>(this.#native, "systemMessage", { at: this.#leaf });
+    return this.#append({
+      type: "compaction", id, timestamp: timestamp.toISOString(), summary, firstKeptEntryId: firstKeptEntryId ?? id, tokensBefore,
+      details, usage, fromHook,
+      ...(prompt ? { systemMessage: { ...prompt, timestamp: timestamp.getTime() } } : {}),
+    }).id;
+  }
+  appendCustomEntry(customType: string, data?: unknown): string {
+    return this.#append({ type: "custom", customType, data }).id;
+  }
+  appendSessionInfo(name: string): string {
+    const clean = name.replace(/[\r\n]+/g, " ").trim();
+    const { id } = this.#append({ type: "session_info", name: clean });
+    this.#name = clean;
+    return id;
+  }
+  appendCustomMessageEntry<T = unknown>(customType: string, content: MessageContent, display: boolean, details?: T): string {
+    return this.#append({ type: "custom_message", customType, content, display, details }).id;
+  }
+  /** Replaces what an entry of the active branch contributes to contexts; null omits it. */
+  appendContextEdit(targetId: string, replacement: ContextEditEntry["replacement"]): string {
+    const isContent = (content: unknown) => typeof content === "string" || Array.isArray(content);
+    if (replacement !== null && !(typeof replacement === "object" && isContent(replacement.content))) {
+      throw new Error("a context edit needs a replacement that is null or has content that is a string or an array");
+    }
+    const target = this.#existing(targetId);
+    if (!this.getBranch().includes(target)) throw new Error(`Entry ${targetId} is not on the active branch`);
+    const role = target.type === "custom_message" ? "custom" : target.type === "message" ? target.message.role : "";
+    if (!["user", "assistant", "toolResult"].includes(role) && target.type !== "custom_message") {
+      throw new Error(`Entry ${targetId} does not contribute editable model content`);
+    }
+    const content = replacement && { content: contentFor(role, replacement.content) };
+    return this.#append({ type: "context_edit", targetId, replacement: content }).id;
+  }
+  appendLabelChange(targetId: string, label: string | undefined): string {
+    this.#existing(targetId);
+    const labels = this.#allLabels();
+    const entry = this.#append({ type: "label", targetId, label });
+    if (label) labels.set(targetId, { label, timestamp: entry.timestamp });
+    else labels.delete(targetId);
+    return entry.id;
+  }
+
+  // Reading.
+
+  getLeafId(): string | null {
+    return this.#leaf;
+  }
+  getLeafEntry(): SessionEntry | undefined {
+    return this.#leaf === null ? undefined : this.#cache.get(this.#leaf);
+  }
+  getEntry(id: string): SessionEntry | undefined {
+    return this.#cache.get(id);
+  }
+  getChildren(parentId: string): SessionEntry[] {
+    return this.#cache.children(parentId);
+  }
+  getLabel(id: string): string | undefined {
+    return this.#allLabels().get(id)?.label;
+  }
+  getEntryCount(): number {
+    return this.#cache.size;
+  }
+  getEntries(): SessionEntry[] {
+    return this.#cache.all().slice();
+  }
+  getTree(): SessionTreeNode[] {
+    return this.#cache.tree(this.#allLabels());
+  }
+  getBranch(fromId?: string): SessionEntry[] {
+    return this.#cache.path(fromId ?? this.#leaf);
+  }
+  buildContextEntries(): SessionEntry[] {
+    return this.#projection().entries.map((entry) => entry.sourceEntry);
+  }
+  buildSessionProjection(): SessionProjection {
+    const { entries, messages, thinkingLevel, model } = this.#projection();
+    return { entries: entries.slice(), messages: messages.slice(), thinkingLevel, model: model && { ...model } };
+  }
+  buildSessionContext(): SessionContext {
+    const { messages, thinkingLevel, model } = this.#projection();
+    return { messages: messages.slice(), thinkingLevel, model: model && { ...model } };
+  }
+
+  /** Returns the context at the leaf. The library selects its entries; the objects are those of the cache. */
+  #projection(): SessionProjection {
+    if (this.#context?.leaf !== this.#leaf) this.#context = undefined;
+    this.#context ??= { leaf: this.#leaf, projection: this.#project() };
+    return this.#context.projection;
+  }
+
+  #project(): SessionProjection {
+    const { entries, thinkingLevel, model } = callSession<Settings & { entries: string[] }>(this.#native, "selected", { at: this.#leaf });
+    return projectEntries(this.#cache.some(entries), { thinkingLevel, model });
+  }
+
+  #allLabels(): Labels {
+    this.#labels ??= new Map(
+      callSession<{ id: string; label: string; time: number | null }[]>(this.#native, "labels").map(({ id, label, time }) => [
+        id,
+        { label, timestamp: new Date(time ?? 0).toISOString() },
+      ]),
+    );
+    return this.#labels;
+  }
+
+  #existing(id: string): SessionEntry {
+    const entry = this.#cache.get(id);
+    if (!entry) throw new Error(`Entry ${id} not found`);
+    return entry;
+  }
+
+  // Moving.
+
+  branch(branchFromId: string): void {
+    this.#existing(branchFromId);
+    this.#moveTo(branchFromId);
+  }
+  resetLeaf(): void {
+    this.#moveTo(null);
+  }
+  branchWithSummary(branchFromId: string | null, summary: string, details?: unknown, fromHook?: boolean, usage?: Usage): string {
+    if (branchFromId !== null) this.#existing(branchFromId);
+    const fromId = this.#leaf ?? "root";
+    return this.#append({ type: "branch_summary", fromId, summary, details, usage, fromHook }, branchFromId).id;
+  }
+
+  #moveTo(id: string | null): void {
+    if (this.#compatibility.navigation === "recorded" && id !== this.#leaf) {
+      callSession(this.#native, "branch", { to: id });
+      this.#cache.noteHidden();
+    }
+    this.#leaf = id;
+  }
+
+  /** Goes over to a new session with the path to an entry. Returns its file; undefined if it is in memory. */
+  createBranchedSession(leafId: string): string | undefined {
+    const path = this.getBranch(leafId);
+    if (path.length === 0) throw new Error(`Entry ${leafId} not found`);
+    const labels = this.#allLabels();
+    const records = withoutLabels(path);
+    const parentSession = this.#persist ? this.#file : undefined;
+    const ids = new Set(records.map((entry) => entry.id));
+    let parentId = records.at(-1)?.id ?? null;
+    for (const [targetId, { label, timestamp }] of labels) {
+      if (!ids.has(targetId)) continue;
+      const id = newId((candidate) => ids.has(candidate));
+      records.push({ type: "label", id, parentId, timestamp, targetId, label });
+      ids.add(id);
+      parentId = id;
+    }
+    const native = this.#create({ cwd: this.#cwd, parentSession });
+    appendAll(native, records);
+    this.#use(native);
+    return this.#file;
+  }
+}
+
+/** Returns the project that sessions must be of, if they stand in another directory than the project's own. */
+function projectOf(cwd: string, sessionDir: string | undefined): string | undefined {
+  if (sessionDir === undefined) return undefined;
+  return resolvePath(sessionDir) === defaultSessionDirPath(cwd) ? undefined : cwd;
+}
+
+/** Returns a path without its labels: what hung on one hangs on the entry before it. */
+function withoutLabels(path: SessionEntry[]): SessionEntry[] {
+  const kept: SessionEntry[] = [];
+  /** The entry after each label, which a compaction keeps in its place. */
+  const after = new Map<string, string>();
+  let labels: string[] = [];
+  for (const entry of path) {
+    if (entry.type === "label") {
+      labels.push(entry.id);
+      continue;
+    }
+    for (const label of labels) after.set(label, entry.id);
+    labels = [];
+    const copy = { ...entry, parentId: kept.at(-1)?.id ?? null };
+    if (copy.type === "compaction" && copy.firstKeptEntryId !== copy.id) {
+      copy.firstKeptEntryId = after.get(copy.firstKeptEntryId) ?? copy.firstKeptEntryId;
+    }
+    kept.push(copy);
+  }
+  return kept;
+}
+
+function appendAll(native: NativeSession, records: FileEntry[]): void {
+  if (records.length > 0) callSession(native, "appendRecords", {}, records.map((record) => JSON.stringify(record)));
+}
+
+/** Begins a session in a file that is there and empty: with a header, as every session of pi begins. */
+function openEmpty(path: string, cwd: string, { durability }: Compatibility): NativeSession {
+  const header = callSession<SessionHeader>(call<NativeSession>("inMemory", { cwd }), "header");
+  appendFileSync(path, `${JSON.stringify(header)}\n`);
+  return call("open", { path, durability });
+}
+
+/** The methods of a session manager that only read. */
+export type ReadonlySessionManager = Pick<
+  SessionManager,
+  | "getCwd" | "getSessionDir" | "getSessionId" | "getSessionFile" | "getLeafId" | "getLeafEntry" | "getEntry" | "getLabel"
+  | "getBranch" | "buildContextEntries" | "buildSessionProjection" | "getHeader" | "getEntries" | "getTree" | "getSessionName"
+>;

@@ -1,0 +1,335 @@
+//! Operations that read a session.
+
+use crate::args::{Args, wrong};
+use crate::outcome::{Answer, Outcome};
+use serde_json::Value;
+use std::collections::HashMap;
+use treering::context::{Context, Model};
+use treering::entry::Entry;
+use treering::provider::{CacheControl, Pairing, RequestOptions, Tool};
+use treering::session::{Entries, Resolved};
+use treering::{EntryId, Kind, Position, Session};
+use treering_bindings::{Data, Failure, Naming, ToData};
+
+/// The size of the entries that are read together, unless the caller says otherwise.
+const BATCH: u64 = 1 << 20;
+
+/// Carries out an operation; `None` if it is none of this module.
+pub(super) fn invoke(session: &Session, operation: &str, args: &Args) -> Option<Answer> {
+    Some(match operation {
+        "facts" => Ok(facts(session)),
+        "header" => Ok(Outcome::Json(session.header().raw().to_vec())),
+        "title" => session.title().map(Outcome::of).map_err(Failure::from),
+        "info" => session.info().map(Outcome::of).map_err(Failure::from),
+        "entry" => entry(session, args),
+        "someEntries" => some_entries(session, args),
+        "entries" => entries(session, args),
+        "path" => path(session, args),
+        "resolve" => resolve(session, args),
+        "tree" => Ok(tree(session, args)),
+        "bookkeeping" => Ok(bookkeeping(session)),
+        "children" | "parent" | "depth" | "commonAncestor" | "isAncestor" | "roots" | "leaves"
+        | "branchPoints" | "labels" => structure(session, operation, args),
+        "lastEntry" => Ok(Outcome::of(session.tree().ids().next_back().map(|id| id.to_string()))),
+        "systemMessage" => system_message(session, args),
+        "selected" => selected(session, args),
+        "context" => context(session, args),
+        "agentContext" => agent_context(session, args),
+        "llmContext" => llm_context(session, args),
+        "providerRequest" => provider_request(session, args),
+        "contextTokens" => args
+            .position_or_leaf("at", session)
+            .and_then(|at| Ok(Outcome::of(session.context_tokens_at(at)?))),
+        _ => return None,
+    })
+}
+
+fn facts(session: &Session) -> Outcome {
+    let path = session.path().map(|path| path.display().to_string());
+    Outcome::record(vec![
+        ("id", session.id().as_str().to_data()),
+        ("path", path.to_data()),
+        ("cwd", session.cwd().to_data()),
+        ("dialect", session.dialect().name().to_data()),
+        ("name", session.name().to_data()),
+        ("leaf", session.leaf().map(|id| id.to_string()).to_data()),
+        ("entry_count", session.tree().len().to_data()),
+        ("log_length", session.log_length().to_data()),
+        ("is_written", session.is_written().to_data()),
+        ("is_writable", session.check_writable().is_ok().to_data()),
+    ])
+}
+
+fn entry(session: &Session, args: &Args) -> Answer {
+    let entry = session.entry(args.needs_text("id")?)?;
+    let mut out = Vec::new();
+    write_entry(&entry, args.flag("record")?, &mut out);
+    Ok(Outcome::Json(out))
+}
+
+fn some_entries(session: &Session, args: &Args) -> Answer {
+    let mut reader = session.reader();
+    let ids = args.texts("ids")?;
+    let mut out = vec![b'['];
+    for (index, id) in ids.iter().enumerate() {
+        separate(index, &mut out);
+        write_entry(&reader.entry(id)?, false, &mut out);
+    }
+    out.push(b']');
+    Ok(Outcome::Json(out))
+}
+
+fn entries(session: &Session, args: &Args) -> Answer {
+    let entries = match args.text("after")? {
+        None => session.entries(),
+        Some(id) => session.entries_after(id)?,
+    };
+    let limit = args.number("limit")?.unwrap_or(u64::MAX);
+    let size = args.number("size")?.unwrap_or(BATCH);
+    batch(entries, limit, size, args.flag("record")?)
+}
+
+fn path(session: &Session, args: &Args) -> Answer {
+    let to = args.position_or_leaf("to", session)?;
+    batch(session.path_to(to)?, u64::MAX, u64::MAX, args.flag("record")?)
+}
+
+/// Returns entries, and the id of the last of them if there may be more.
+fn batch(entries: Entries, limit: u64, size: u64, is_record: bool) -> Answer {
+    let mut out = br#"{"entries":["#.to_vec();
+    let (mut count, mut last) = (0, None);
+    let mut entries = entries.peekable();
+    while let Some(entry) = entries.next() {
+        let entry = entry?;
+        separate(usize::from(count > 0), &mut out);
+        write_entry(&entry, is_record, &mut out);
+        count += 1;
+        if (count >= limit || out.len() as u64 >= size) && entries.peek().is_some() {
+            last = Some(entry.id().to_string());
+            break;
+        }
+    }
+    out.extend_from_slice(b"],\"last\":");
+    out.extend_from_slice(&last.to_data().to_json(Naming::Camel));
+    out.push(b'}');
+    Ok(Outcome::Json(out))
+}
+
+fn separate(index: usize, out: &mut Vec<u8>) {
+    if index > 0 {
+        out.push(b',');
+    }
+}
+
+fn write_entry(entry: &Entry, is_record: bool, out: &mut Vec<u8>) {
+    if !entry.is_damaged() {
+        out.extend_from_slice(if is_record { entry.record() } else { entry.raw() });
+        return;
+    }
+    let damaged = Data::Record(vec![
+        ("type", "damaged".to_data()),
+        ("id", entry.id().as_str().to_data()),
+        ("parent_id", entry.parent().map(EntryId::as_str).to_data()),
+        ("text", String::from_utf8_lossy(entry.raw()).into_owned().to_data()),
+    ]);
+    out.extend_from_slice(&damaged.to_json(Naming::Camel));
+}
+
+fn resolve(session: &Session, args: &Args) -> Answer {
+    let text = args.needs_text("text")?;
+    Ok(match session.resolve(text) {
+        Resolved::Unknown => Outcome::Json(b"null".to_vec()),
+        found => Outcome::of(found.found(text)?.as_str()),
+    })
+}
+
+/// Returns the tree as columns, one value for each entry in the order of the log: JavaScript makes nodes of them.
+fn tree(session: &Session, args: &Args) -> Outcome {
+    let tree = session.tree();
+    let rows: HashMap<EntryId, usize> = tree.ids().zip(0..).collect();
+    let row = |id: &str| rows.get(id).map_or(-1, |&row| row as i64);
+    let count = rows.len();
+    let mut columns = Columns::new(count);
+    let conversation = tree.conversation();
+    let walk =
+        if args.flag("bookkeeping").unwrap_or(false) { tree.walk() } else { conversation.walk() };
+    for item in walk {
+        columns.order.push(row(item.id));
+        columns.ids.push(item.id.to_data());
+        columns.parents.push(item.parent.map_or(-1, row));
+        columns.kinds.push(item.kind.name().unwrap_or("other").to_data());
+        columns.roles.push(item.role.and_then(treering::Role::name).to_data());
+        columns.labels.push(item.label.to_data());
+        columns.label_times.push(item.label_time.to_data());
+    }
+    columns.into_outcome()
+}
+
+#[derive(Default)]
+struct Columns {
+    order: Vec<i64>,
+    ids: Vec<Data>,
+    parents: Vec<i64>,
+    kinds: Vec<Data>,
+    roles: Vec<Data>,
+    labels: Vec<Data>,
+    label_times: Vec<Data>,
+}
+
+impl Columns {
+    fn new(count: usize) -> Self {
+        Columns {
+            order: Vec::with_capacity(count),
+            ids: Vec::with_capacity(count),
+            ..Columns::default()
+        }
+    }
+
+    fn into_outcome(self) -> Outcome {
+        Outcome::record(vec![
+            ("order", self.order.to_data()),
+            ("ids", Data::List(self.ids)),
+            ("parents", self.parents.to_data()),
+            ("kinds", Data::List(self.kinds)),
+            ("roles", Data::List(self.roles)),
+            ("labels", Data::List(self.labels)),
+            ("label_times", Data::List(self.label_times)),
+        ])
+    }
+}
+
+/// Returns the records of where the leaf was moved, each with the nearest ancestor that is none.
+fn bookkeeping(session: &Session) -> Outcome {
+    let tree = session.tree();
+    let is_leaf = |id: &EntryId| matches!(tree.kind(id), Ok(Kind::Leaf));
+    let mut pairs = Vec::new();
+    for id in tree.ids().filter(is_leaf) {
+        let mut above = tree.parent(&id).ok().flatten();
+        // Rings were cut when the tree was built, so this ends.
+        while let Some(parent) = above.clone().filter(is_leaf) {
+            above = tree.parent(&parent).ok().flatten();
+        }
+        pairs.push(Data::List(vec![
+            id.as_str().to_data(),
+            above.map(|id| id.to_string()).to_data(),
+        ]));
+    }
+    Outcome::of(Data::List(pairs))
+}
+
+fn structure(session: &Session, operation: &str, args: &Args) -> Answer {
+    let tree = session.tree();
+    let ids =
+        |ids: Vec<EntryId>| Outcome::of(ids.iter().map(|id| id.to_string()).collect::<Vec<_>>());
+    let id = |id: Option<EntryId>| Outcome::of(id.map(|id| id.to_string()));
+    let all = args.flag("bookkeeping")?;
+    let conversation = tree.conversation();
+    Ok(match operation {
+        "children" if all => ids(tree.children(args.needs_text("id")?)?),
+        "children" => ids(conversation.children(args.needs_text("id")?)?),
+        "parent" if all => id(tree.parent(args.needs_text("id")?)?),
+        "parent" => id(conversation.parent(args.needs_text("id")?)?),
+        "depth" => Outcome::of(tree.depth(args.needs_text("id")?)?),
+        "commonAncestor" => id(tree.common_ancestor(args.needs_text("a")?, args.needs_text("b")?)?),
+        "isAncestor" => {
+            Outcome::of(tree.is_ancestor(args.needs_text("ancestor")?, args.needs_text("id")?)?)
+        }
+        "roots" if all => ids(tree.roots()),
+        "roots" => ids(conversation.roots()),
+        "leaves" if all => ids(tree.leaves()),
+        "leaves" => ids(conversation.leaves()),
+        "branchPoints" if all => ids(tree.branch_points()),
+        "branchPoints" => ids(conversation.branch_points()),
+        _ => {
+            let label = |(id, label, time): (EntryId, &str, Option<i64>)| {
+                Data::Record(vec![
+                    ("id", id.as_str().to_data()),
+                    ("label", label.to_data()),
+                    ("time", time.to_data()),
+                ])
+            };
+            Outcome::of(Data::List(tree.labels().into_iter().map(label).collect()))
+        }
+    })
+}
+
+fn system_message(session: &Session, args: &Args) -> Answer {
+    let message = session.system_message_at(args.position_or_leaf("at", session)?)?;
+    Ok(Outcome::Json(message.unwrap_or_else(|| b"null".to_vec())))
+}
+
+/// Returns the entries that a context is made of, as ids.
+fn selected(session: &Session, args: &Args) -> Answer {
+    let projection = session.projection_at(args.position_or_leaf("at", session)?)?;
+    let entries: Vec<String> = projection.selected().map(|id| id.to_string()).collect();
+    let edited: Vec<String> =
+        entries.iter().filter(|id| projection.is_edited(id)).cloned().collect();
+    Ok(Outcome::record(vec![
+        ("entries", entries.to_data()),
+        ("edited", edited.to_data()),
+        ("thinking_level", projection.thinking_level.to_data()),
+        ("model", projection.model.as_ref().map(|model| Data::Json(model.to_json())).to_data()),
+    ]))
+}
+
+fn context_at(session: &Session, args: &Args) -> Result<Context, Failure> {
+    let at: Position = args.position_or_leaf("at", session)?;
+    Ok(session.context_at(at)?)
+}
+
+fn context(session: &Session, args: &Args) -> Answer {
+    let projection = session.projection_at(args.position_or_leaf("at", session)?)?;
+    let projection =
+        if args.flag("withoutImages")? { projection.without_images() } else { projection };
+    let projection = match args.number("last")? {
+        Some(count) => projection.only_last(usize::try_from(count).unwrap_or(usize::MAX)),
+        None => projection,
+    };
+    Ok(Outcome::Json(Context::collect(projection)?.to_json()))
+}
+
+fn agent_context(session: &Session, args: &Args) -> Answer {
+    let at = args.position_or_leaf("at", session)?;
+    let context = session.agent_context_at(at)?;
+    Ok(Outcome::Json(context.map_or(b"null".to_vec(), |context| context.to_json())))
+}
+
+fn llm_context(session: &Session, args: &Args) -> Answer {
+    let pairing = if args.flag("raw")? { Pairing::Raw } else { Pairing::Strict };
+    let context = context_at(session, args)?.to_llm(pairing);
+    Ok(Outcome::record(vec![
+        ("messages", context.messages.to_data()),
+        ("repairs", context.repairs.to_data()),
+    ]))
+}
+
+fn provider_request(session: &Session, args: &Args) -> Answer {
+    let context = context_at(session, args)?;
+    let mut options = RequestOptions::new();
+    if let Some(model) = args.value("model") {
+        let text = |name: &str| model.get(name).and_then(Value::as_str).map(str::to_owned);
+        options =
+            options.with_model(Model { provider: text("provider"), model_id: text("modelId") });
+    }
+    for tool in args.value("tools").and_then(Value::as_array).into_iter().flatten() {
+        let text =
+            |name: &str| tool.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let schema = tool.get("inputSchema").map_or("{}".to_owned(), Value::to_string);
+        options = options.with_tool(Tool::new(text("name"), text("description"), schema));
+    }
+    match args.text("cache")? {
+        None | Some("none") => {}
+        Some("ephemeral") => options = options.with_cache(CacheControl::Ephemeral),
+        Some(_) => return Err(wrong("cache", "none or ephemeral")),
+    }
+    let request = match args.needs_text("provider")? {
+        "anthropic" => context.to_anthropic(&options),
+        "openai-chat" => context.to_openai_chat(&options),
+        "openai-responses" => context.to_openai_responses(&options),
+        _ => return Err(wrong("provider", "anthropic, openai-chat or openai-responses")),
+    };
+    Ok(Outcome::record(vec![
+        ("request", Data::Json(request.json.into_bytes())),
+        ("repairs", request.repairs.to_data()),
+    ]))
+}
