@@ -75,8 +75,13 @@ fn long_names_keep_their_ends_and_lines_fit() {
         assert!(row.contains("many words many words"), "the title can be read: {row}");
     }
     for columns in [None, Some("nonsense"), Some("0")] {
-        assert!(row(columns).ends_with(&format!("  {name}")), "in a pipe nothing is cut");
+        let row = row(columns);
+        assert!(row.ends_with(&format!("  {name}")), "in a pipe nothing is cut");
+        assert!(row.contains(text.trim_end()), "{row}");
     }
+    let all = place.command(&["ls", "--all"]).env("TREERING_SESSIONS", place.file(".")).output();
+    let all = String::from_utf8(all.unwrap().stdout).unwrap();
+    assert!(all.contains(" demo-1 ") && all.contains(text.trim_end()), "{all}");
 }
 
 #[test]

@@ -78,13 +78,21 @@ impl Column {
     }
 
     fn cell(&self, text: &str, width: usize) -> String {
-        let text = if self.width == Width::Last { fit_end(text, width) } else { fit(text, width) };
+        let text = match self.width {
+            // Where all of it is shown, a long one goes beyond the column, which stays narrow for the others.
+            Width::Title | Width::Last if width >= WIDEST => text.into(),
+            Width::Last => fit_end(text, width),
+            _ => fit(text, width),
+        };
         match self.right {
             true => format!("{}{text}", " ".repeat(width.saturating_sub(columns(&text)))),
             false => pad(&text, width),
         }
     }
 }
+
+/// The width that a column is never made wider than.
+const WIDEST: usize = 200;
 
 /// The least width of a readable title.
 const TITLE: usize = 30;
@@ -98,7 +106,9 @@ pub(super) fn write(
     when: When,
     out: &mut Output,
 ) -> Result<(), Failure> {
-    let mut table = table(sessions, shown, when);
+    // In a pipe every field is whole.
+    let is_whole = out.table_width() == usize::MAX;
+    let mut table = table(sessions, shown, when, is_whole);
     let widths = lay_out(&mut table, out.table_width());
     let row = |cells: Vec<String>| cells.join("  ").trim_end().to_owned();
     let headings =
@@ -123,7 +133,7 @@ pub(super) fn write(
     Ok(())
 }
 
-fn table(sessions: &[&SessionInfo], shown: &Shown<'_>, when: When) -> Vec<Column> {
+fn table(sessions: &[&SessionInfo], shown: &Shown<'_>, when: When, is_whole: bool) -> Vec<Column> {
     let cells =
         |cell: &dyn Fn(&SessionInfo) -> String| sessions.iter().map(|one| cell(one)).collect();
     let age = match when {
@@ -144,7 +154,8 @@ fn table(sessions: &[&SessionInfo], shown: &Shown<'_>, when: When) -> Vec<Column
         Column::new("SIZE", Width::Optional(0), cells(&|session| size(session.size))).right();
     let agent = cells(&|session| session.agent.name().to_owned());
     let agent = Column::new("AGENT", Width::Fixed, agent).dim();
-    let title = cells(&|session| excerpt(session.title(), 200));
+    let title =
+        cells(&|session| excerpt(session.title(), if is_whole { usize::MAX } else { WIDEST }));
     let title = Column::new("NAME OR FIRST MESSAGE", Width::Title, title);
     let mut table = vec![age.right(), messages];
     if let Shown::SessionIndex { findings, .. } = shown {
@@ -156,8 +167,9 @@ fn table(sessions: &[&SessionInfo], shown: &Shown<'_>, when: When) -> Vec<Column
             Column::new("FILE", Width::Last, cells(&|session| file(session, dir)))
         }
         Shown::SessionIndex { ids, project, home, .. } => {
-            let ids = cells(&|session| {
-                excerpt(ids.get(session.id.as_str()).copied().unwrap_or_default(), 16)
+            let ids = cells(&|session| match is_whole {
+                true => safe_line(session.id.as_str()),
+                false => excerpt(ids.get(session.id.as_str()).copied().unwrap_or_default(), 16),
             });
             table.push(Column {
                 style: Some(Style::Id),
@@ -213,8 +225,8 @@ fn lay_out(table: &mut Vec<Column>, width: usize) -> Vec<usize> {
         return table
             .iter()
             .map(|column| match column.width {
-                Width::Title => title.min(left - last),
-                Width::Last => last,
+                Width::Title => title.min(left - last).min(WIDEST),
+                Width::Last => last.min(WIDEST),
                 _ => column.widest(),
             })
             .collect();
