@@ -35,16 +35,18 @@ install() {
   local dir="$1"; shift
   [ -f "$dir/installed" ] && [ "$(cat "$dir/installed")" = "$*" ] && return
   rm -rf "$dir"; mkdir -p "$dir"
-  echo '{"private":true}' > "$dir/package.json"
+  echo '{"private":true,"type":"module"}' > "$dir/package.json"
   (cd "$dir" && npm install --no-audit --no-fund --loglevel=error --ignore-scripts --save-exact "$@" >/dev/null)
   echo "$*" > "$dir/installed"
 }
-install "$work/tools" typescript@6.0.3 @types/node@20.19.25 publint@0.3.25 @arethetypeswrong/cli@0.18.5 @oven/bun-linux-x64@1.4.4 || {
+install "$work/tools" typescript@6.0.3 @types/node@20.19.25 publint@0.3.25 @arethetypeswrong/cli@0.18.5 || {
   echo "NODE BINDINGS NOT CHECKED: the tools could not be installed"
   exit 0
 }
 tools="$work/tools/node_modules"
-bun="$tools/@oven/bun-linux-x64/bin/bun"
+# The package `bun` downloads its program in a script; the program is a package of its own as well.
+install "$work/bun" @oven/bun-linux-x64@1.4.4 2>/dev/null || true
+bun="$work/bun/node_modules/@oven/bun-linux-x64/bin/bun"
 
 part "package"
 node "$here/scripts/build.mjs" "$work/package" "$work/tools" "$addon" "$command"
@@ -56,9 +58,10 @@ rm -rf "$app/test" "$app/examples" "$app/node_modules/treering"
 install "$app" fast-check@4.10.2 ai@7.0.170
 (cd "$app" && npm install --no-audit --no-fund --loglevel=error --no-save --no-package-lock "$tarball" >/dev/null)
 cp -r "$here/test" "$here/examples" "$app/"
+node "$tools/typescript/bin/tsc" -p "$app/examples" --typeRoots "$tools/@types"
 
 part "tests, node $(node --version)"
-(cd "$app" && node --test --test-reporter=dot test/*.test.mjs)
+(cd "$app" && node --expose-gc --test --test-reporter=dot test/*.test.mjs)
 if [ -x "$bun" ] && "$bun" --version >/dev/null 2>&1; then
   part "tests, bun $("$bun" --version)"
   (cd "$app" && "$bun" test --timeout 120000 ./test/*.test.mjs 2>&1 | tail -4; exit "${PIPESTATUS[0]}")
@@ -68,12 +71,33 @@ fi
 [ -z "${NODE_CHECK_QUICK:-}" ] || exit 0
 
 part "types: tsc --strict, publint, attw"
-node "$tools/typescript/bin/tsc" -p "$app/test/tsconfig.json" --typeRoots "$tools/@types"
+for project in tsconfig tsconfig-ai; do
+  node "$tools/typescript/bin/tsc" -p "$app/test/$project.json" --typeRoots "$tools/@types"
+done
 node "$tools/publint/src/cli.js" "$work/package" --strict
 node "$tools/@arethetypeswrong/cli/dist/index.js" "$tarball" --profile node16
 
 part "the command"
 version="$(cd "$app" && npx --no-install treering --version)"
 [ "$version" = "$("$command" --version)" ] || { echo "npx treering says $version"; exit 1; }
+
+part "the published session managers of pi, the same calls on both"
+conformance="$root/target/conformance"
+mkdir -p "$conformance"
+if node "$root/conformance/install.mjs" "$conformance" 2>/dev/null; then
+  for compatibility in treering pi-1; do
+    (cd "$app" && node test/compat/differential.mjs "$conformance/pi-1.5.0/dist/core/session-manager.js" "$compatibility")
+  done
+else
+  echo "SKIPPED: pi 1.5.0 could not be installed"
+fi
+if install "$work/pi" @mariozechner/pi-coding-agent@0.73.1; then
+  pi="$work/pi/node_modules/@mariozechner/pi-coding-agent"
+  (cd "$app" && node test/compat/differential.mjs "$pi/dist/core/session-manager.js" pi-0)
+  part "the published pi runs on it"
+  (cd "$app" && node test/pi-host/run.mjs "$pi")
+else
+  echo "SKIPPED: pi 0.73.1 could not be installed"
+fi
 
 part "done"

@@ -1,7 +1,7 @@
 /** Plain objects that go in and come out. */
 
 /** An agent whose sessions treering reads, and the form in which it writes them. */
-export type Dialect = "pi" | "uuid" | "tau" | "omp" | "chimera" | "operator" | "claude-code" | "codex";
+export type Dialect = "pi" | "uuid" | "tau" | "omp" | "chimera" | "operator" | "claude-code" | "codex" | (string & {});
 
 /** The guarantee of an append when it returns. */
 export type Durability = "none" | "batched" | "each";

@@ -12,6 +12,8 @@ export interface Compatibility {
   unknownFile: "refuse" | "replace";
   /** When the file of a new session or fork is created: pi 1.x waits for a message, pi 0.x for an assistant's. */
   creation: Creation;
+  /** The entry that a branch summary names: the leaf that was `left`, or the one that the leaf moved `to`, as in pi 0.x. */
+  summaryFrom: "left" | "to";
   /** Files of versions 1 and 2: rewritten by the first `append`, with a backup, or when they are opened, as in pi. */
   upgrade: "append" | "open";
   /** The guarantee of an append when it returns. pi leaves it to the operating system. */
@@ -22,6 +24,7 @@ const TREERING: Compatibility = {
   navigation: "recorded",
   unknownFile: "refuse",
   creation: "first-message",
+  summaryFrom: "left",
   upgrade: "append",
   durability: "none",
 };
@@ -30,7 +33,14 @@ const TREERING: Compatibility = {
 export const COMPATIBILITY = {
   treering: TREERING,
   "pi-1": { ...TREERING, navigation: "memory", upgrade: "open" },
-  "pi-0": { ...TREERING, navigation: "memory", upgrade: "open", unknownFile: "replace", creation: "first-assistant-message" },
+  "pi-0": {
+    ...TREERING,
+    navigation: "memory",
+    upgrade: "open",
+    unknownFile: "replace",
+    creation: "first-assistant-message",
+    summaryFrom: "to",
+  },
 } as const satisfies Record<string, Compatibility>;
 
 /** The name of a behavior. */

@@ -402,7 +402,7 @@ export class SessionManager {
   }
   branchWithSummary(branchFromId: string | null, summary: string, details?: unknown, fromHook?: boolean, usage?: Usage): string {
     if (branchFromId !== null) this.#existing(branchFromId);
-    const fromId = this.#leaf ?? "root";
+    const fromId = (this.#compatibility.summaryFrom === "left" ? this.#leaf : branchFromId) ?? "root";
     return this.#append({ type: "branch_summary", fromId, summary, details, usage, fromHook }, branchFromId).id;
   }
 
