@@ -14,13 +14,13 @@ use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use treering::store::Store;
-use treering::{Catalog, CreateOptions, Session};
+use treering::{Catalog, CreateOptions, OpenOptions, Session};
 use treering_agent::AgentSession;
 use treering_index::SessionIndex;
 use treering_index::housekeeping::Trash;
 use treering_tui::chat::DoubleEscape;
 use treering_tui::keys::{Action, Bindings};
-use treering_tui::runtime::picker::PickerSetup;
+use treering_tui::runtime::picker::{PickerSetup, id_of};
 use treering_tui::runtime::{
     AppExit, AppSetup, ChatSetup, SessionSource, StartScreen, TreeSetup, run,
 };
@@ -99,7 +99,7 @@ pub(crate) fn show(
             hint: "`treering tree`, `treering ls` and `treering chat -p` print instead".to_owned(),
         });
     }
-    let setup = setup(&config, &models, out)?;
+    let setup = setup(&config, &models, store.as_ref(), out)?;
     let sessions = InterfaceSessions { config, models, store, dir: current_dir()? };
     let first = match first {
         Show::Picker => StartScreen::Picker,
@@ -133,7 +133,12 @@ pub(crate) fn show(
     }
 }
 
-fn setup(config: &Config, models: &Models, out: &Output) -> Result<AppSetup, Failure> {
+fn setup(
+    config: &Config,
+    models: &Models,
+    store: Option<&Arc<dyn Store>>,
+    out: &Output,
+) -> Result<AppSetup, Failure> {
     let theme = theme(config.ui.theme, out);
     let bindings_of_tree = bindings("tree", &config.keys.tree)?;
     let tree = TreeSetup { theme, bindings: bindings_of_tree, zone: DisplayZone::local() };
@@ -155,6 +160,9 @@ fn setup(config: &Config, models: &Models, out: &Output) -> Result<AppSetup, Fai
     let index = SessionIndex::new(sessions::places());
     let trash = Trash::from_env(|name| std::env::var_os(name)).ok();
     let mut picker = PickerSetup::new(index, &current_dir()?, trash);
+    if let Some(store) = store {
+        picker.show_store(Arc::clone(store));
+    }
     picker.theme = theme;
     picker.bindings = bindings("picker", &config.keys.picker)?;
     picker.now = crate::clock::now;
@@ -263,11 +271,21 @@ impl InterfaceSessions {
 
 impl SessionSource for InterfaceSessions {
     fn open(&self, file: &Path) -> Result<AgentSession, String> {
-        Session::open(file).map(|session| self.agent(session)).map_err(|error| error.to_string())
+        let session = match &self.store {
+            Some(store) => {
+                id_of(file).and_then(|id| Session::open_in(store, &id, OpenOptions::default()))
+            }
+            None => Session::open(file),
+        };
+        session.map(|session| self.agent(session)).map_err(|error| error.to_string())
     }
 
     fn begin(&self) -> Result<AgentSession, String> {
-        begin().map(|session| self.agent(session)).map_err(said)
+        let session = match &self.store {
+            Some(store) => Session::create_in(store, &self.dir, CreateOptions::new()),
+            None => return begin().map(|session| self.agent(session)).map_err(said),
+        };
+        session.map(|session| self.agent(session)).map_err(|error| error.to_string())
     }
 
     fn demo(&self) -> Result<AgentSession, String> {

@@ -138,7 +138,7 @@ impl Default for Command {
 impl Command {
     pub(crate) fn run(&self, store: &StoreChoice, out: &mut Output) -> Result<(), Failure> {
         match self {
-            Command::Open(args) => open::run(args, out),
+            Command::Open(args) => open::run(args, store, out),
             Command::Chat(args) => chat::run(args, out),
             Command::Resume(args) => resume::run(args, out),
             Command::Context(args) => context::run(args, out),

@@ -22,13 +22,14 @@ pub(crate) struct Args {
     pub(crate) session: Option<SessionArg>,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
-    let first = match &args.session {
-        Some(session) => Show::Tree(interface::open(session)?),
-        None => Show::Picker,
-    };
-    let store = args.session.as_ref().and_then(SessionArg::store).map(|(store, _)| store.clone());
-    show(first, store, out)
+pub(crate) fn run(args: &Args, store: &StoreChoice, out: &mut Output) -> Result<(), Failure> {
+    match &args.session {
+        Some(session) => {
+            let store = session.store().map(|(store, _)| store.clone());
+            show(Show::Tree(interface::open(session)?), store, out)
+        }
+        None => show(Show::Picker, store.open()?, out),
+    }
 }
 
 /// Goes on with the last session of this directory.

@@ -31,7 +31,7 @@ pub struct AppSetup {
 
 /// The source of sessions. An error text says what happened and what to do.
 pub trait SessionSource {
-    /// Opens a session.
+    /// Opens a session that the picker showed: by its file, or by its id in a store.
     fn open(&self, file: &Path) -> Result<AgentSession, String>;
     /// Creates a session.
     fn begin(&self) -> Result<AgentSession, String>;
@@ -161,6 +161,17 @@ impl App<'_> {
         Ok(AppExit::Left { session, has_drafts: self.draft_store.close(&self.unsent) })
     }
 
+    /// Returns the name of the open session in the picker: its file, or its id in a store.
+    fn picked(&self) -> Option<PathBuf> {
+        match &self.setup.picker.place {
+            picker::SessionPlace::Machine(_) => self.file(),
+            picker::SessionPlace::Store(_) => {
+                let session = self.open_session.as_ref()?.agent.session();
+                Some(PathBuf::from(session.id().as_str()))
+            }
+        }
+    }
+
     fn file(&self) -> Option<PathBuf> {
         self.open_session.as_ref()?.agent.session().path()
     }
@@ -186,7 +197,7 @@ impl App<'_> {
 
     /// Shows the picker, and returns whether the application continues. So do `select` and `chat`.
     fn pick(&mut self) -> io::Result<bool> {
-        let open = self.file();
+        let open = self.picked();
         let notice = self.notice.take();
         let (agent, screen) =
             match pick(&mut self.runner, &self.setup.picker, open.as_deref(), notice)? {

@@ -1,5 +1,6 @@
 //! Searches the contents of sessions while a query is typed. A search ends when the next one begins.
 
+use super::SessionPlace;
 use crate::picker::PickerEvent;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -7,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
-use treering_search::{Case, Found, Options, Query, search};
+use treering_search::{Case, Found, Options, Query, search, search_store};
 
 /// The time for which hits are collected before the screen is told, but for the first.
 const COLLECT: Duration = Duration::from_millis(50);
@@ -18,14 +19,15 @@ const SNIPPET: usize = 100;
 /// The search that runs, if any.
 #[derive(Debug)]
 pub(super) struct ContentSearch {
+    place: SessionPlace,
     now: fn() -> i64,
     events: Sender<PickerEvent>,
     cancel: Arc<AtomicBool>,
 }
 
 impl ContentSearch {
-    pub(super) fn new(now: fn() -> i64, events: Sender<PickerEvent>) -> Self {
-        ContentSearch { now, events, cancel: Arc::default() }
+    pub(super) fn new(place: SessionPlace, now: fn() -> i64, events: Sender<PickerEvent>) -> Self {
+        ContentSearch { place, now, events, cancel: Arc::default() }
     }
 
     /// Ends the running search, and starts one unless the query is empty.
@@ -35,7 +37,8 @@ impl ContentSearch {
         let cancel = Arc::new(AtomicBool::new(false));
         self.cancel = Arc::clone(&cancel);
         let (query, events, now) = (query.to_owned(), self.events.clone(), (self.now)());
-        std::thread::spawn(move || run(&query, &parsed, files, now, &cancel, &events));
+        let place = self.place.clone();
+        std::thread::spawn(move || run(&query, &parsed, &place, files, now, &cancel, &events));
     }
 }
 
@@ -48,6 +51,7 @@ impl Drop for ContentSearch {
 fn run(
     text: &str,
     query: &Query,
+    place: &SessionPlace,
     files: Vec<PathBuf>,
     now: i64,
     cancel: &AtomicBool,
@@ -61,10 +65,14 @@ fn run(
         let hits = std::mem::take(hits);
         events.send(PickerEvent::Hits(text.to_owned(), hits)).is_ok()
     };
-    search(files, query, &options, cancel, |found| {
+    let each = |found| {
         if let Found::Session(session) = found {
             let snippet = session.hits.into_iter().next().map(|hit| hit.snippet.text);
-            hits.push((session.info.path, snippet.unwrap_or_default()));
+            let path = match place {
+                SessionPlace::Machine(_) => session.info.path,
+                SessionPlace::Store(_) => PathBuf::from(session.info.id.as_str()),
+            };
+            hits.push((path, snippet.unwrap_or_default()));
         }
         let is_due = told.is_none_or(|told: Instant| told.elapsed() >= COLLECT);
         if is_due && !hits.is_empty() {
@@ -74,7 +82,17 @@ fn run(
             }
         }
         ControlFlow::Continue(())
-    });
+    };
+    match place {
+        SessionPlace::Machine(_) => {
+            search(files, query, &options, cancel, each);
+        }
+        SessionPlace::Store(store) => {
+            if let Err(error) = search_store(store, query, &options, cancel, each) {
+                let _ = events.send(PickerEvent::Failure(error.to_string()));
+            }
+        }
+    }
     if !cancel.load(Ordering::Relaxed) && (hits.is_empty() || tell(&mut hits)) {
         // A failure means that the screen is gone.
         let _ = events.send(PickerEvent::Searched(text.to_owned()));
@@ -86,6 +104,7 @@ mod tests {
     use super::*;
     use std::sync::mpsc::channel;
     use treering::{Message, Session};
+    use treering_index::{Places, SessionIndex};
 
     #[test]
     fn contents_are_found_with_the_line_that_matches() {
@@ -99,7 +118,8 @@ mod tests {
         };
         let files = vec![file("a.jsonl", "the blue kettle"), file("b.jsonl", "a pot")];
         let (events, inbox) = channel();
-        let mut search = ContentSearch::new(|| 0, events);
+        let place = SessionPlace::Machine(SessionIndex::new(Places::from_env(|_| None)));
+        let mut search = ContentSearch::new(place, || 0, events);
         search.start("kettle OR teapot", files.clone());
         let told: Vec<PickerEvent> = inbox.iter().take(2).collect();
         let query = "kettle OR teapot".to_owned();

@@ -1,13 +1,13 @@
 //! Carries out file actions of the picker one after the other, on a thread.
 
-use super::PickerSetup;
+use super::{PickerSetup, SessionPlace, id_of};
 use crate::picker::{PickerEffect, PickerEvent};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
-use treering::Session;
 use treering::storage::UnpackLimits;
+use treering::store::Store;
 use treering_display::number::size;
 use treering_export::{Existing, Export, document_name, write_file};
 use treering_index::SessionIndex;
@@ -26,6 +26,7 @@ impl FileActions {
         let (list, received) = channel();
         let left = Arc::new(AtomicUsize::new(0));
         let worker = FileActionWorker {
+            place: setup.place.clone(),
             trash: setup.trash.clone(),
             export_dir: setup.export_dir.clone(),
             now: setup.now,
@@ -57,6 +58,7 @@ impl FileActions {
 
 #[derive(Debug)]
 pub(super) struct FileActionWorker {
+    pub place: SessionPlace,
     pub trash: Option<Trash>,
     pub export_dir: PathBuf,
     pub now: fn() -> i64,
@@ -66,7 +68,10 @@ impl FileActionWorker {
     /// Carries out an action. Returns the events about it, or the reason why it failed.
     pub(super) fn perform(&self, action: PickerEffect) -> Result<Vec<PickerEvent>, String> {
         match action {
-            PickerEffect::Rename(path, name) => rename(&path, &name),
+            PickerEffect::Rename(path, name) => self.rename(&path, &name),
+            PickerEffect::Archive(_) | PickerEffect::Unarchive(_) if self.store().is_some() => {
+                Err("only sessions in files can be archived".to_owned())
+            }
             PickerEffect::Delete(path) => self.delete(&path),
             PickerEffect::Archive(path) => {
                 let packed = archive(&path, (self.now)(), &mut |_, _| {}).map_err(in_words)?;
@@ -92,7 +97,28 @@ impl FileActionWorker {
         }
     }
 
+    fn store(&self) -> Option<&Arc<dyn Store>> {
+        match &self.place {
+            SessionPlace::Machine(_) => None,
+            SessionPlace::Store(store) => Some(store),
+        }
+    }
+
+    fn rename(&self, path: &Path, name: &str) -> Result<Vec<PickerEvent>, String> {
+        let in_words = |error: treering::Error| error.to_string();
+        self.place.open(path).and_then(|session| session.set_name(name)).map_err(in_words)?;
+        let note = if name.is_empty() { "the name was cleared" } else { "renamed" };
+        let session = self.place.info(path).map_err(in_words)?;
+        Ok(vec![PickerEvent::Found(vec![session], None), PickerEvent::Notice(note.to_owned())])
+    }
+
     fn delete(&self, path: &Path) -> Result<Vec<PickerEvent>, String> {
+        if let Some(store) = self.store() {
+            let removed = id_of(path).and_then(|id| store.remove(&id));
+            removed.map_err(|error| error.to_string())?;
+            let note = PickerEvent::Notice("deleted".to_owned());
+            return Ok(vec![PickerEvent::Gone(vec![path.to_owned()]), note]);
+        }
         let trash = discard(path, self.trash.as_ref(), (self.now)()).map_err(in_words)?;
         let note = match trash {
             Some(trash) => format!("moved to the trash: {}", trash.display()),
@@ -110,21 +136,13 @@ impl FileActionWorker {
     }
 
     fn export(&self, path: &Path) -> Result<Vec<PickerEvent>, String> {
-        let session = Session::open(path).map_err(|error| error.to_string())?;
+        let session = self.place.open(path).map_err(|error| error.to_string())?;
         let target = free_name(&self.export_dir, &document_name(path, "html"))?;
         let written =
             write_file(&target, Existing::Kept, |out| Export::default().html(&session, out));
         let bytes = written.map_err(|error| format!("{}: {error}", target.display()))?;
         Ok(vec![PickerEvent::Notice(format!("exported, {}: {}", size(bytes), target.display()))])
     }
-}
-
-fn rename(path: &Path, name: &str) -> Result<Vec<PickerEvent>, String> {
-    let in_words = |error: treering::Error| error.to_string();
-    Session::open(path).and_then(|session| session.set_name(name)).map_err(in_words)?;
-    let note = if name.is_empty() { "the name was cleared" } else { "renamed" };
-    let session = SessionIndex::info(path).map_err(in_words)?;
-    Ok(vec![PickerEvent::Found(vec![session], None), PickerEvent::Notice(note.to_owned())])
 }
 
 fn moved(from: PathBuf, to: &Path) -> Result<PickerEvent, String> {

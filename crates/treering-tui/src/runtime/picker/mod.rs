@@ -3,6 +3,7 @@
 
 mod content_search;
 mod file_actions;
+mod place;
 mod preview;
 mod recent_queries;
 mod sessions;
@@ -14,11 +15,14 @@ use crate::picker::{PickerAction, PickerEffect, PickerEvent, PickerOptions, Pick
 use crate::theme::Theme;
 use content_search::ContentSearch;
 use file_actions::FileActions;
+pub use place::{SessionPlace, id_of};
 use preview::Previews;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::time::SystemTime;
+use treering::store::Store;
 use treering_index::housekeeping::Trash;
 use treering_index::{Project, SessionIndex};
 
@@ -45,8 +49,8 @@ pub enum PickerOutcome {
 /// The settings of a picker.
 #[derive(Debug, Clone)]
 pub struct PickerSetup {
-    /// The index of sessions.
-    pub index: SessionIndex,
+    /// The place of the sessions.
+    pub place: SessionPlace,
     /// The current project.
     pub project: Project,
     /// The initial scope.
@@ -70,7 +74,7 @@ impl PickerSetup {
     pub fn new(index: SessionIndex, cwd: &Path, trash: Option<Trash>) -> Self {
         PickerSetup {
             project: Project::around(cwd, index.places().home()),
-            index,
+            place: SessionPlace::Machine(index),
             scope: Scope::default(),
             trash,
             export_dir: cwd.to_owned(),
@@ -79,6 +83,13 @@ impl PickerSetup {
             now: system_time,
             recent_queries: None,
         }
+    }
+
+    /// Shows the sessions of a store, of all projects, instead of those of this machine.
+    pub fn show_store(&mut self, store: Arc<dyn Store>) {
+        self.place = SessionPlace::Store(store);
+        self.scope = Scope::All;
+        self.trash = None;
     }
 }
 
@@ -103,7 +114,7 @@ pub fn pick(
     let mut state = PickerState::new(PickerOptions {
         project: setup.project.clone(),
         scope: setup.scope,
-        home: setup.index.places().home().map(Path::to_owned),
+        home: setup.place.home().map(Path::to_owned),
         open: open.map(Path::to_owned),
         has_trash: setup.trash.is_some(),
         now: (setup.now)(),
@@ -116,8 +127,8 @@ pub fn pick(
     state.bindings = setup.bindings.clone();
     state.theme = setup.theme;
     let mut controller = PickerController::new(setup, open, &channel.events);
-    sessions::read(setup.index.clone(), channel.events.clone());
-    let _watched = sessions::watch(&setup.index, setup.now, channel.events.clone());
+    sessions::read(setup.place.clone(), channel.events.clone());
+    let _watched = sessions::watch(&setup.place, setup.now, channel.events.clone());
     runner.run(state, &mut controller, &channel)
 }
 
@@ -136,10 +147,10 @@ impl PickerController {
     fn new(setup: &PickerSetup, open: Option<&Path>, events: &Sender<PickerEvent>) -> Self {
         PickerController {
             events: events.clone(),
-            open: open.and_then(|path| path.canonicalize().ok()),
+            open: open.map(|path| path.canonicalize().unwrap_or_else(|_| path.to_owned())),
             file_actions: FileActions::start(setup, events.clone()),
             previews: Previews::start(setup, events.clone()),
-            content_search: ContentSearch::new(setup.now, events.clone()),
+            content_search: ContentSearch::new(setup.place.clone(), setup.now, events.clone()),
             recent_queries: setup.recent_queries.clone(),
         }
     }
@@ -159,7 +170,8 @@ impl PickerController {
 
     /// Returns whether a file is the open session. The same file may have several names.
     fn is_open(&self, path: &Path) -> bool {
-        self.open.is_some() && path.canonicalize().ok() == self.open
+        let same = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        self.open.as_ref() == Some(&same)
     }
 }
 

@@ -3,15 +3,15 @@
 //! One thread reads the end of the file, as far as needed. Of the sessions that were requested
 //! while it read, only the last is read next.
 
-use super::PickerSetup;
+use super::{PickerSetup, SessionPlace};
 use crate::page::{Page, StyledLine};
 use crate::picker::PickerEvent;
 use crate::theme::Tone;
 use std::sync::mpsc::{Sender, channel};
+use treering::Role;
 use treering::catalog::SessionInfo;
 use treering::context::{ContextMessage, Model};
 use treering::entry::{Block, MessageView};
-use treering::{Role, active_projection};
 use treering_display::number::tokens;
 use treering_display::number::{age, size};
 
@@ -32,7 +32,7 @@ pub(super) struct Previews(Sender<SessionInfo>);
 impl Previews {
     pub(super) fn start(setup: &PickerSetup, events: Sender<PickerEvent>) -> Self {
         let (wanted, received) = channel::<SessionInfo>();
-        let now = setup.now;
+        let (place, now) = (setup.place.clone(), setup.now);
         std::thread::spawn(move || {
             while let Ok(session) = received.recv() {
                 let session = received.try_iter().last().unwrap_or(session);
@@ -41,7 +41,7 @@ impl Previews {
                     head.lines.push(StyledLine::new(Tone::Dim, "reading …"));
                     let _ = events.send(PickerEvent::Page(session.path.clone(), head));
                 }
-                let page = page(&session, now());
+                let page = page(&place, &session, now());
                 if events.send(PickerEvent::Page(session.path, page)).is_err() {
                     return;
                 }
@@ -57,14 +57,15 @@ impl Previews {
 }
 
 /// Returns the preview of a session.
-pub(super) fn page(session: &SessionInfo, now: i64) -> Page {
+pub(super) fn page(place: &SessionPlace, session: &SessionInfo, now: i64) -> Page {
     if session.is_partial {
         let mut page = head(session, Vec::new(), now);
         let text = "a large archive: open it to decompress and read it";
         page.lines.push(StyledLine::new(Tone::Dim, text));
         return page;
     }
-    let ends = active_projection(&session.path)
+    let ends = place
+        .active_projection(&session.path)
         .map(|projection| projection.without_images().only_last(ENTRIES));
     let ends = ends.and_then(|ends| {
         let mut models: Vec<String> = ends.model.iter().filter_map(Model::full_name).collect();

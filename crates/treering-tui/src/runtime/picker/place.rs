@@ -1,0 +1,67 @@
+//! The place whose sessions the picker shows.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use treering::catalog::SessionInfo;
+use treering::context::Projection;
+use treering::store::Store;
+use treering::{OpenOptions, Result, Session, SessionId};
+use treering_index::SessionIndex;
+
+/// The place whose sessions the picker shows.
+#[derive(Debug, Clone)]
+pub enum SessionPlace {
+    /// This machine: all agents' session files.
+    Machine(SessionIndex),
+    /// A store. In the picker its sessions have their id where files have their path.
+    Store(Arc<dyn Store>),
+}
+
+impl SessionPlace {
+    /// Returns the home directory, which is abbreviated in paths.
+    pub(super) fn home(&self) -> Option<&Path> {
+        match self {
+            SessionPlace::Machine(index) => index.places().home(),
+            SessionPlace::Store(_) => None,
+        }
+    }
+
+    /// Opens a session.
+    pub(super) fn open(&self, path: &Path) -> Result<Session> {
+        match self {
+            SessionPlace::Machine(_) => Session::open(path),
+            SessionPlace::Store(store) => {
+                Session::open_in(store, &id_of(path)?, OpenOptions::default())
+            }
+        }
+    }
+
+    /// Returns what a list says about a session.
+    pub(super) fn info(&self, path: &Path) -> Result<SessionInfo> {
+        match self {
+            SessionPlace::Machine(_) => SessionIndex::info(path),
+            SessionPlace::Store(_) => Ok(keyed(self.open(path)?.info()?)),
+        }
+    }
+
+    /// Returns the context at the leaf of a session, read from its end.
+    pub(super) fn active_projection(&self, path: &Path) -> Result<Projection> {
+        match self {
+            SessionPlace::Machine(_) => treering::active_projection(path),
+            SessionPlace::Store(store) => {
+                treering::active_projection_of(store.open(&id_of(path)?)?)
+            }
+        }
+    }
+}
+
+/// Returns the id that stands for a path.
+pub fn id_of(path: &Path) -> Result<SessionId> {
+    Ok(SessionId::new(&path.to_string_lossy())?)
+}
+
+/// Returns the information about a session of a store, with its id as its path.
+pub(super) fn keyed(mut info: SessionInfo) -> SessionInfo {
+    info.path = PathBuf::from(info.id.as_str());
+    info
+}
