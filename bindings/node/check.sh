@@ -57,7 +57,7 @@ app="$work/app"
 rm -rf "$app/test" "$app/examples" "$app/node_modules/treering"
 install "$app" fast-check@4.10.2 ai@7.0.170
 (cd "$app" && npm install --no-audit --no-fund --loglevel=error --no-save --no-package-lock "$tarball" >/dev/null)
-cp -r "$here/test" "$here/examples" "$app/"
+cp -r "$here/test" "$here/examples" "$here/bench.mjs" "$app/"
 node "$tools/typescript/bin/tsc" -p "$app/examples" --typeRoots "$tools/@types"
 
 part "tests, node $(node --version)"
@@ -81,7 +81,7 @@ part "the command"
 version="$(cd "$app" && npx --no-install treering --version)"
 [ "$version" = "$("$command" --version)" ] || { echo "npx treering says $version"; exit 1; }
 
-part "the published session managers of pi, the same calls on both"
+part "the published session managers of pi and oh-my-pi, the same calls on both"
 conformance="$root/target/conformance"
 mkdir -p "$conformance"
 if node "$root/conformance/install.mjs" "$conformance" 2>/dev/null; then
@@ -90,6 +90,11 @@ if node "$root/conformance/install.mjs" "$conformance" 2>/dev/null; then
   done
 else
   echo "SKIPPED: pi 1.5.0 could not be installed"
+fi
+if [ -x "$bun" ] && [ -d "$conformance/omp/node_modules/@oh-my-pi" ]; then
+  (cd "$app" && HOME="$work" "$bun" test/compat/omp.mjs "$conformance/omp")
+else
+  echo "SKIPPED: oh-my-pi could not be installed"
 fi
 if install "$work/pi" @mariozechner/pi-coding-agent@0.73.1; then
   pi="$work/pi/node_modules/@mariozechner/pi-coding-agent"

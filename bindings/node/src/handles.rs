@@ -7,9 +7,9 @@ use napi::bindgen_prelude::{AsyncTask, ClassInstance};
 use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
 use napi_derive::napi;
 use std::sync::{Arc, Mutex, PoisonError};
-use treering::Session;
 use treering::session::Writer;
 use treering::store::Store;
+use treering::{NewEntry, Session};
 use treering_bindings::{Category, Data, Failure, Naming, ToData};
 
 /// An open session.
@@ -72,10 +72,12 @@ impl NativeSession {
         Ok(Invocation::new(subject, operation, args, cancellation.as_deref()))
     }
 
-    /// Appends one record in the shape of the session's agent. Returns the id of the entry.
+    /// Appends one entry, given as JSON with a `type`. Returns its id.
     #[napi]
-    pub fn append_record(&self, record: String) -> napi::Result<String> {
-        let append = |session: Arc<Session>| Ok(session.append_record(&record)?.to_string());
+    pub fn append_entry(&self, entry: String) -> napi::Result<String> {
+        let append = |session: Arc<Session>| {
+            Ok(session.append(NewEntry::from_json(entry.as_bytes())?)?.to_string())
+        };
         self.get().and_then(append).map_err(js_error)
     }
 

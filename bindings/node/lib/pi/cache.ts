@@ -24,7 +24,9 @@ export class EntryCache {
   readonly #native: NativeSession;
   readonly #byId = new Map<string, SessionEntry>();
   readonly #hidesLeaves: boolean;
-  /** The entry above each record of where the leaf was moved. */
+  /** Whether entries are in the shape of the session's agent. */
+  readonly #record: boolean;
+  /** The entry above each record of where the leaf was moved, once all are known. */
   #above: Map<string, string | null> | undefined;
   #all: SessionEntry[] | undefined;
   #rows = new Map<string, number>();
@@ -32,9 +34,10 @@ export class EntryCache {
   /** The number of entries that the native session had when all of them were loaded or appended here. */
   #count = -1;
 
-  constructor(native: NativeSession, hidesLeaves: boolean) {
+  constructor(native: NativeSession, hidesLeaves: boolean, record = false) {
     this.#native = native;
     this.#hidesLeaves = hidesLeaves;
+    this.#record = record;
   }
 
   /** Adds an entry that was appended just now. */
@@ -72,7 +75,9 @@ export class EntryCache {
   some(ids: string[]): SessionEntry[] {
     const missing = ids.filter((id) => !this.#byId.has(id));
     if (missing.length > 0) {
-      for (const entry of callSession<SessionEntry[]>(this.#native, "someEntries", { ids: missing })) this.#keep(entry);
+      const entries = callSession<SessionEntry[]>(this.#native, "someEntries", { ids: missing, record: this.#record });
+      const hidden = this.#hiddenAmong(entries);
+      for (const entry of entries) this.#keep(entry, hidden);
     }
     return ids.flatMap((id) => this.#byId.get(id) ?? []);
   }
@@ -84,12 +89,10 @@ export class EntryCache {
     this.#rows = new Map();
     this.#parents = [];
     this.#above = undefined;
+    const hidden = this.#hidden();
     for (let after: string | null = null; ; ) {
-      const batch: Batch = callSession<Batch>(this.#native, "entries", { after: after ?? undefined, size: PIECE });
-      for (const entry of batch.entries) {
-        if (this.#isHidden(entry.id)) continue;
-        this.#push(this.#keep(entry));
-      }
+      const batch: Batch = callSession<Batch>(this.#native, "entries", { after: after ?? undefined, size: PIECE, record: this.#record });
+      for (const entry of batch.entries) if (!hidden.has(entry.id)) this.#push(this.#keep(entry, hidden));
       if (batch.last === null) break;
       after = batch.last;
     }
@@ -177,24 +180,34 @@ export class EntryCache {
 
   #loadPath(id: string | null): SessionEntry[] {
     if (id === null || !this.has(id)) return [];
-    const { entries } = callSession<Batch>(this.#native, "path", { to: id });
-    return entries.filter((entry) => !this.#isHidden(entry.id)).map((entry) => this.#keep(entry));
+    const { entries } = callSession<Batch>(this.#native, "path", { to: id, record: this.#record });
+    const hidden = this.#hiddenAmong(entries);
+    return entries.filter((entry) => !hidden.has(entry.id)).map((entry) => this.#keep(entry, hidden));
   }
 
   /** Keeps an entry, unless it is there already: the same entry is always the same object. */
-  #keep(entry: SessionEntry): SessionEntry {
+  #keep(entry: SessionEntry, hidden: Map<string, string | null>): SessionEntry {
     const kept = this.#byId.get(entry.id);
     if (kept) return kept;
-    const above = entry.parentId ? this.#hidden().get(entry.parentId) : undefined;
+    const above = entry.parentId ? hidden.get(entry.parentId) : undefined;
     if (above !== undefined) entry.parentId = above;
     this.#byId.set(entry.id, entry);
     return entry;
   }
 
   #isHidden(id: string): boolean {
-    return this.#hidden().has(id);
+    if (!this.#hidesLeaves) return false;
+    return this.#above ? this.#above.has(id) : callSession<unknown[]>(this.#native, "bookkeeping", { ids: [id] }).length > 0;
   }
 
+  /** Returns the hidden records among some entries and their parents, without looking at all others. */
+  #hiddenAmong(entries: SessionEntry[]): Map<string, string | null> {
+    if (!this.#hidesLeaves || this.#above) return this.#hidden();
+    const ids = new Set(entries.flatMap(({ id, parentId }) => (parentId ? [id, parentId] : [id])));
+    return new Map(callSession<[string, string | null][]>(this.#native, "bookkeeping", { ids: [...ids] }));
+  }
+
+  /** Returns all hidden records. */
   #hidden(): Map<string, string | null> {
     this.#above ??= new Map(
       this.#hidesLeaves ? callSession<[string, string | null][]>(this.#native, "bookkeeping") : [],

@@ -10,10 +10,15 @@ import type {
 /** The version of the format. */
 export const CURRENT_SESSION_VERSION = 3;
 
+/** Returns a short id, which may be taken. */
+export function shortId(): string {
+  return randomUUID().slice(0, 8);
+}
+
 /** Returns a short id that is not taken. */
 export function newId(isTaken: (id: string) => boolean): string {
   for (let attempt = 0; attempt < 100; attempt++) {
-    const id = randomUUID().slice(0, 8);
+    const id = shortId();
     if (!isTaken(id)) return id;
   }
   return randomUUID();

@@ -1,11 +1,12 @@
 /** pi's session manager on treering. */
 import { appendFileSync, existsSync, mkdirSync, statSync, truncateSync } from "node:fs";
 import { dirname } from "node:path";
-import { call, callSession, guarded } from "../call.js";
+import { call, callSession } from "../call.js";
+import { fromNative, TreeringError } from "../errors.js";
 import type { NativeSession } from "../native.js";
 import { EntryCache, type Labels } from "./cache.js";
 import { type Compatibility, getCompatibility } from "./compatibility.js";
-import { applySettings, migrateSessionEntries, newId, projectEntries, readHeader, type Settings } from "./entries.js";
+import { applySettings, migrateSessionEntries, newId, projectEntries, readHeader, type Settings, shortId } from "./entries.js";
 import { listDirectory, listEverything } from "./list.js";
 import { contentFor, sessionEntryToContextMessages } from "./messages.js";
 import {
@@ -237,10 +238,19 @@ export class SessionManager {
 
   #append<E extends SessionEntry>(body: Body, parentId: string | null = this.#leaf): E {
     const { type, ...members } = body;
-    const placed = { type, id: newId((id) => this.#native.has(id)), parentId, timestamp: new Date().toISOString() };
-    const entry = { ...placed, ...members } as unknown as E;
-    const record = JSON.stringify(entry);
-    guarded(() => `"${this.#native.appendRecord(record)}"`);
+    const timestamp = new Date().toISOString();
+    let entry: E;
+    for (let attempt = 1; ; attempt++) {
+      entry = { type, id: shortId(), parentId, timestamp, ...members } as unknown as E;
+      try {
+        this.#native.appendEntry(JSON.stringify(entry));
+        break;
+      } catch (failure) {
+        const error = fromNative(failure);
+        const isTaken = error instanceof TreeringError && error.code === "duplicate_entry" && members["id"] === undefined;
+        if (!isTaken || attempt === 100) throw error;
+      }
+    }
     this.#cache.add(entry);
     this.#leaf = entry.id;
     this.#follow(entry);

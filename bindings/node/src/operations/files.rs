@@ -11,6 +11,7 @@ use treering::catalog::{self, Catalog, Listing, SessionInfo};
 use treering::compaction::{self, SUMMARIZER_ROLE};
 use treering::context::ContextMessage;
 use treering::convert::{ConvertOptions, convert};
+use treering::dialect::Destination;
 use treering::doctor::{self, RepairOptions, RepairTo};
 use treering::fork::ForkOptions;
 use treering::session::{NewSession, relocate};
@@ -18,6 +19,7 @@ use treering::{CreateOptions, EntryId, OpenOptions, Session, SessionId};
 use treering_bindings::{
     Data, Failure, StoreOptions, ToData, UsageOptions, open_store, search_directories, usage_report,
 };
+use treering_index::Places;
 
 /// Carries out an operation; `None` if it is none of this module.
 pub(super) fn invoke(operation: &str, args: &Args) -> Option<Answer> {
@@ -30,6 +32,7 @@ pub(super) fn invoke(operation: &str, args: &Args) -> Option<Answer> {
         "continueRecent" => continue_recent(args),
         "forkFrom" => fork_from(args),
         "directoryFor" => directory_for(args),
+        "destination" => destination(args),
         "findById" => find_by_id(args),
         "list" => list(args),
         "listFiles" => list_files(args),
@@ -133,6 +136,18 @@ fn fork_from(args: &Args) -> Answer {
 
 fn directory_for(args: &Args) -> Answer {
     Ok(Outcome::of(catalog(args)?.dir_for(args.needs_text("cwd")?).display().to_string()))
+}
+
+/// Returns the directory in which an agent on this machine keeps the sessions of a project; null if there is none.
+fn destination(args: &Args) -> Answer {
+    let dialect =
+        args.dialect("dialect")?.ok_or_else(|| wrong("dialect", "the name of a dialect"))?;
+    let places = Places::from_env(|name| std::env::var_os(name));
+    let directory = match places.destination(dialect, &args.needs_path("cwd")?) {
+        Some(Destination::Directory(directory)) => Some(directory.display().to_string()),
+        _ => None,
+    };
+    Ok(Outcome::of(directory))
 }
 
 fn find_by_id(args: &Args) -> Answer {

@@ -27,7 +27,7 @@ pub(super) fn invoke(session: &Session, operation: &str, args: &Args) -> Option<
         "path" => path(session, args),
         "resolve" => resolve(session, args),
         "tree" => Ok(tree(session, args)),
-        "bookkeeping" => Ok(bookkeeping(session)),
+        "bookkeeping" => bookkeeping(session, args),
         "children" | "parent" | "depth" | "commonAncestor" | "isAncestor" | "roots" | "leaves"
         | "branchPoints" | "labels" => structure(session, operation, args),
         "lastEntry" => Ok(Outcome::of(session.tree().ids().next_back().map(|id| id.to_string()))),
@@ -69,11 +69,11 @@ fn entry(session: &Session, args: &Args) -> Answer {
 
 fn some_entries(session: &Session, args: &Args) -> Answer {
     let mut reader = session.reader();
-    let ids = args.texts("ids")?;
+    let (ids, is_record) = (args.texts("ids")?, args.flag("record")?);
     let mut out = vec![b'['];
     for (index, id) in ids.iter().enumerate() {
         separate(index, &mut out);
-        write_entry(&reader.entry(id)?, false, &mut out);
+        write_entry(&reader.entry(id)?, is_record, &mut out);
     }
     out.push(b']');
     Ok(Outcome::Json(out))
@@ -198,23 +198,26 @@ impl Columns {
     }
 }
 
-/// Returns the records of where the leaf was moved, each with the nearest ancestor that is none.
-fn bookkeeping(session: &Session) -> Outcome {
+/// Returns the records of where the leaf was moved, each with the nearest ancestor that is none: all of them, or those
+/// among some ids.
+fn bookkeeping(session: &Session, args: &Args) -> Answer {
     let tree = session.tree();
     let is_leaf = |id: &EntryId| matches!(tree.kind(id), Ok(Kind::Leaf));
+    let records: Vec<EntryId> = match args.value("ids") {
+        None => tree.ids().filter(is_leaf).collect(),
+        Some(_) => args.texts("ids")?.into_iter().map(EntryId::from).filter(is_leaf).collect(),
+    };
     let mut pairs = Vec::new();
-    for id in tree.ids().filter(is_leaf) {
-        let mut above = tree.parent(&id).ok().flatten();
+    for id in records {
+        let mut above = tree.parent(&id)?;
         // Rings were cut when the tree was built, so this ends.
         while let Some(parent) = above.clone().filter(is_leaf) {
-            above = tree.parent(&parent).ok().flatten();
+            above = tree.parent(&parent)?;
         }
-        pairs.push(Data::List(vec![
-            id.as_str().to_data(),
-            above.map(|id| id.to_string()).to_data(),
-        ]));
+        let above = above.map(|id| id.to_string());
+        pairs.push(Data::List(vec![id.as_str().to_data(), above.to_data()]));
     }
-    Outcome::of(Data::List(pairs))
+    Ok(Outcome::of(Data::List(pairs)))
 }
 
 fn structure(session: &Session, operation: &str, args: &Args) -> Answer {

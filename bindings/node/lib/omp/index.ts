@@ -1,0 +1,356 @@
+/**
+ * oh-my-pi's session manager on treering, as far as it concerns sessions: entries, trees, contexts, names, forks, lists.
+ * Artifacts, blobs, drafts and budgets are files and state of the agent and not here.
+ *
+ * @packageDocumentation
+ */
+import { existsSync, mkdirSync } from "node:fs";
+import { dirname } from "node:path";
+import { call, callAsync, callSession, callSessionAsync } from "../call.js";
+import type { NativeSession } from "../native.js";
+import type { Stats } from "../types.js";
+import { EntryCache, type Labels } from "../pi/cache.js";
+import { getCompatibility } from "../pi/compatibility.js";
+import { newId } from "../pi/entries.js";
+import { listDirectory } from "../pi/list.js";
+import { findMostRecentSession, resolvePath } from "../pi/paths.js";
+import type { AgentMessage, MessageContent, SessionInfo } from "../pi/types.js";
+
+export { type Compatibility, type CompatibilityName, getCompatibility, setCompatibility } from "../pi/compatibility.js";
+
+/** An entry of a session, as oh-my-pi writes it. */
+export interface SessionEntry {
+  type: string;
+  id: string;
+  parentId: string | null;
+  timestamp: string;
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any
+  [member: string]: any;
+}
+
+export interface SessionTreeNode {
+  entry: SessionEntry;
+  children: SessionTreeNode[];
+  label?: string;
+}
+
+/** What the model sees, and the settings, by oh-my-pi's rules. */
+export interface SessionContext {
+  messages: AgentMessage[];
+  thinkingLevel?: string;
+  configuredThinkingLevel?: string;
+  serviceTier?: unknown;
+  models: Record<string, string>;
+  injectedTtsrRules: string[];
+  mode: string;
+  modeData?: Record<string, unknown>;
+}
+
+export interface UsageStatistics {
+  input: number;
+  output: number;
+  cacheRead: number;
+  cacheWrite: number;
+  cost: number;
+}
+
+/** A session in a list. */
+export type OmpSessionInfo = SessionInfo & { title?: string };
+
+/** A session as oh-my-pi's `SessionManager` shows it. */
+export class SessionManager {
+  readonly #navigation = getCompatibility().navigation;
+  readonly #persist: boolean;
+  readonly #sessionDir: string;
+  readonly #cwd: string;
+  readonly #nameListeners = new Set<() => void>();
+  #native!: NativeSession;
+  #cache!: EntryCache;
+  #labels: Labels | undefined;
+  #leaf: string | null = null;
+  /** Called with every entry that is appended. */
+  onEntryAppended?: (entry: SessionEntry) => void;
+
+  private constructor(cwd: string, sessionDir: string, persist: boolean, native?: NativeSession) {
+    this.#cwd = resolvePath(cwd);
+    this.#sessionDir = sessionDir;
+    this.#persist = persist;
+    if (persist && !existsSync(sessionDir)) mkdirSync(sessionDir, { recursive: true });
+    this.#use(native ?? this.#create());
+  }
+
+  /** Returns the directory of a project's sessions. */
+  static getDefaultSessionDir(cwd: string): string {
+    const dir = call<string | null>("destination", { dialect: "omp", cwd: resolvePath(cwd) });
+    if (dir === null) throw new Error("oh-my-pi has no directory for sessions here: pass one");
+    return dir;
+  }
+  static create(cwd: string, sessionDir?: string): SessionManager {
+    return new SessionManager(cwd, sessionDir ?? SessionManager.getDefaultSessionDir(cwd), true);
+  }
+  static inMemory(cwd: string = process.cwd()): SessionManager {
+    return new SessionManager(cwd, "", false);
+  }
+  static async open(filePath: string, sessionDir?: string): Promise<SessionManager> {
+    const path = resolvePath(filePath);
+    const dir = sessionDir ?? dirname(path);
+    const { durability } = getCompatibility();
+    if (!existsSync(path)) {
+      const native = await callAsync<NativeSession>("create", { path, cwd: process.cwd(), dialect: "omp", durability });
+      return new SessionManager(process.cwd(), dir, true, native);
+    }
+    const native = await callAsync<NativeSession>("open", { path, durability });
+    return new SessionManager(callSession<{ cwd: string }>(native, "facts").cwd || process.cwd(), dir, true, native);
+  }
+  static async continueRecent(cwd: string, sessionDir?: string): Promise<SessionManager> {
+    const dir = sessionDir ?? SessionManager.getDefaultSessionDir(cwd);
+    const recent = findMostRecentSession(dir);
+    return recent === null ? SessionManager.create(cwd, dir) : SessionManager.open(recent, dir);
+  }
+  static async forkFrom(sourcePath: string, cwd: string, sessionDir?: string): Promise<SessionManager> {
+    const path = resolvePath(sourcePath);
+    if (!existsSync(path)) throw new Error(`cannot fork: there is no session ${path}`);
+    const dir = sessionDir ?? SessionManager.getDefaultSessionDir(cwd);
+    if (!existsSync(dir)) mkdirSync(dir, { recursive: true });
+    const native = await callAsync<NativeSession>("forkFrom", { path, cwd: resolvePath(cwd), dir, creation: "at-once" });
+    return new SessionManager(cwd, dir, true, native);
+  }
+  static async list(cwd: string, sessionDir?: string): Promise<OmpSessionInfo[]> {
+    const dir = sessionDir ?? SessionManager.getDefaultSessionDir(cwd);
+    const sessions = await listDirectory(dir, undefined, undefined, undefined);
+    return sessions.map((info) => Object.assign(info, { title: info.name }) as OmpSessionInfo);
+  }
+
+  #create(): NativeSession {
+    const { creation, durability } = getCompatibility();
+    if (!this.#persist) return call("inMemory", { cwd: this.#cwd, dialect: "omp" });
+    return call("create", { cwd: this.#cwd, dir: this.#sessionDir, dialect: "omp", creation, durability });
+  }
+
+  #use(native: NativeSession): void {
+    this.#native = native;
+    this.#cache = new EntryCache(native, this.#navigation === "recorded", true);
+    this.#labels = undefined;
+    this.#leaf = this.#navigation === "recorded" ? (native.leaf ?? null) : callSession<string | null>(native, "lastEntry");
+  }
+
+  #facts(): { id: string; path: string | null; name: string | null; isWritten: boolean } {
+    return callSession(this.#native, "facts");
+  }
+
+  async setSessionFile(sessionFile: string): Promise<void> {
+    const other = await SessionManager.open(sessionFile, this.#sessionDir);
+    this.#use(other.#native);
+  }
+  async newSession(): Promise<string | undefined> {
+    this.#use(this.#create());
+    return this.getSessionFile();
+  }
+  /** Goes over to a copy of the whole session. */
+  async fork(): Promise<{ oldSessionFile: string; newSessionFile: string } | undefined> {
+    const oldSessionFile = this.getSessionFile();
+    if (oldSessionFile === undefined || !existsSync(oldSessionFile)) return undefined;
+    const copy = await SessionManager.forkFrom(oldSessionFile, this.#cwd, this.#sessionDir);
+    this.#use(copy.#native);
+    return { oldSessionFile, newSessionFile: this.getSessionFile()! };
+  }
+  async flush(): Promise<void> {
+    await callSessionAsync(this.#native, "sync");
+  }
+  flushSync(): void {
+    callSession(this.#native, "sync");
+  }
+  async close(): Promise<void> {
+    await this.flush();
+    this.#native.close();
+  }
+
+  getCwd(): string {
+    return this.#cwd;
+  }
+  getSessionDir(): string {
+    return this.#sessionDir;
+  }
+  getSessionId(): string {
+    return this.#facts().id;
+  }
+  getSessionFile(): string | undefined {
+    return this.#persist ? (this.#facts().path ?? undefined) : undefined;
+  }
+  isSessionOnDisk(): boolean {
+    return this.#facts().isWritten;
+  }
+  getHeader(): Record<string, unknown> | null {
+    return callSession(this.#native, "header");
+  }
+  getSessionName(): string | undefined {
+    return this.#facts().name ?? undefined;
+  }
+  /** Names the session, in the slot at the start of its file. Returns whether the name changed. */
+  async setSessionName(name: string): Promise<boolean> {
+    if (name === this.getSessionName()) return false;
+    callSession(this.#native, "branch", { to: this.#leaf, inMemory: true });
+    callSession(this.#native, "setName", { name });
+    this.#leaf = this.#native.leaf ?? null;
+    this.#cache.forget();
+    for (const listener of this.#nameListeners) listener();
+    return true;
+  }
+  onSessionNameChanged(listener: () => void): () => void {
+    this.#nameListeners.add(listener);
+    return () => this.#nameListeners.delete(listener);
+  }
+  getUsageStatistics(): UsageStatistics {
+    const { input, output, cacheRead, cacheWrite, cost } = callSession<Stats>(this.#native, "stats").usage;
+    return { input, output, cacheRead, cacheWrite, cost: Number(cost) };
+  }
+
+  #append(type: string, members: Record<string, unknown>, parentId: string | null = this.#leaf): string {
+    const id = newId((candidate) => this.#native.has(candidate));
+    const entry: SessionEntry = { type, id, parentId, timestamp: new Date().toISOString(), ...members };
+    callSession(this.#native, "appendRecords", {}, [JSON.stringify(entry)]);
+    this.#cache.add(entry as never);
+    this.#leaf = entry.id;
+    this.onEntryAppended?.(entry);
+    return entry.id;
+  }
+
+  appendMessage(message: AgentMessage): string {
+    return this.#append("message", { message });
+  }
+  /** Appends a message to another branch; the leaf stays where it is. */
+  appendMessageToBranch(message: AgentMessage, parentId: string | null): string {
+    const leaf = this.#leaf;
+    const id = this.#append("message", { message }, parentId);
+    if (leaf !== parentId) this.#moveTo(leaf);
+    return id;
+  }
+  appendThinkingLevelChange(thinkingLevel?: string, configured?: string): string {
+    return this.#append("thinking_level_change", { thinkingLevel: thinkingLevel ?? null, configured: configured ?? null });
+  }
+  appendServiceTierChange(serviceTier: unknown): string {
+    return this.#append("service_tier_change", { serviceTier });
+  }
+  appendModeChange(mode: string, data?: Record<string, unknown>): string {
+    return this.#append("mode_change", { mode, data });
+  }
+  appendModelChange(model: string, role?: string, resolvedModelIsFallback = false): string {
+    return this.#append("model_change", { model, role, resolvedModelIsFallback });
+  }
+  appendSessionInit(init: { systemPrompt: string; task: string; tools: string[]; [member: string]: unknown }): string {
+    return this.#append("session_init", init);
+  }
+  appendCompaction(
+    summary: string, shortSummary: string | undefined, firstKeptEntryId: string, tokensBefore: number, options: Record<string, unknown> = {},
+  ): string {
+    return this.#append("compaction", { summary, shortSummary, firstKeptEntryId, tokensBefore, ...options });
+  }
+  appendResetBoundary(): string {
+    return this.#append("reset_boundary", {});
+  }
+  appendCustomEntry(customType: string, data?: unknown): string {
+    return this.#append("custom", { customType, data });
+  }
+  appendCustomMessageEntry(customType: string, content: MessageContent, display: boolean, details?: unknown, attribution = "agent"): string {
+    return this.#append("custom_message", { customType, content, display, details, attribution });
+  }
+  appendTtsrInjection(ruleNames: string[]): string {
+    return this.#append("ttsr_injection", { injectedRules: [...ruleNames] });
+  }
+  appendCredentialPin(provider: string, hash: string): string {
+    return this.#append("credential_pin", { provider, hash });
+  }
+  appendLabelChange(targetId: string, label: string | undefined): string {
+    this.#existing(targetId);
+    const id = this.#append("label", { targetId, label });
+    this.#labels = undefined;
+    return id;
+  }
+
+  getLeafId(): string | null {
+    return this.#leaf;
+  }
+  getLeafEntry(): SessionEntry | undefined {
+    return this.#leaf === null ? undefined : this.getEntry(this.#leaf);
+  }
+  getEntry(id: string): SessionEntry | undefined {
+    return this.#cache.get(id);
+  }
+  getChildren(parentId: string): SessionEntry[] {
+    return this.#cache.children(parentId);
+  }
+  getEntries(): SessionEntry[] {
+    return this.#cache.all().slice();
+  }
+  getBranch(fromId?: string): SessionEntry[] {
+    return this.#cache.path(fromId ?? this.#leaf);
+  }
+  getTree(): SessionTreeNode[] {
+    return this.#cache.tree(this.#allLabels());
+  }
+  getLabel(id: string): string | undefined {
+    return this.#allLabels().get(id)?.label;
+  }
+  getInjectedTtsrRules(): string[] {
+    return [...new Set(this.getBranch().flatMap((entry) => (entry.type === "ttsr_injection" ? (entry["injectedRules"] as string[]) : [])))];
+  }
+  getLastModelChangeRole(): string | undefined {
+    const change = this.getBranch().findLast((entry) => entry.type === "model_change");
+    return change && (change["role"] ?? "default");
+  }
+  /** Returns what the model sees. The library builds it by oh-my-pi's rules. */
+  buildSessionContext(): SessionContext {
+    const context = callSession<Record<string, unknown>>(this.#native, "agentContext", { at: this.#leaf });
+    // What oh-my-pi leaves undefined is null in JSON.
+    return Object.fromEntries(Object.entries(context).filter(([, value]) => value !== null)) as unknown as SessionContext;
+  }
+
+  branch(branchFromId: string): void {
+    this.#existing(branchFromId);
+    this.#moveTo(branchFromId);
+  }
+  resetLeaf(): void {
+    this.#moveTo(null);
+  }
+  branchWithSummary(branchFromId: string | null, summary: string, details?: unknown, fromExtension?: boolean): string {
+    if (branchFromId !== null) this.#existing(branchFromId);
+    return this.#append("branch_summary", { fromId: branchFromId ?? "root", summary, details, fromExtension }, branchFromId);
+  }
+  /** Goes over to a new session with the path to an entry. Returns its file. */
+  createBranchedSession(leafId: string): string | undefined {
+    this.#existing(leafId);
+    const { creation, durability } = getCompatibility();
+    if (this.#persist) {
+      this.#use(callSession(this.#native, "fork", { at: leafId, dir: this.#sessionDir, creation, durability }));
+      return this.getSessionFile();
+    }
+    const path = this.getBranch(leafId).map((entry) => JSON.stringify(entry));
+    const native = this.#create();
+    callSession(native, "appendRecords", {}, path);
+    this.#use(native);
+    return undefined;
+  }
+
+  #moveTo(id: string | null): void {
+    if (this.#navigation === "recorded" && (id !== this.#leaf || id !== (this.#native.leaf ?? null))) {
+      callSession(this.#native, "branch", { to: id });
+      this.#cache.noteHidden();
+    }
+    this.#leaf = id;
+  }
+
+  #existing(id: string): void {
+    if (!this.#cache.has(id)) throw new Error(`Entry ${id} not found`);
+  }
+
+  #allLabels(): Labels {
+    this.#labels ??= new Map(
+      callSession<{ id: string; label: string; time: number | null }[]>(this.#native, "labels").map(({ id, label, time }) => [
+        id,
+        { label, timestamp: new Date(time ?? 0).toISOString() },
+      ]),
+    );
+    return this.#labels;
+  }
+}
+

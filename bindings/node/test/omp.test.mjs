@@ -1,0 +1,46 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Session } from "treering";
+import { SessionManager } from "treering/omp";
+import { assistant, user, withDirectory } from "./helpers.mjs";
+
+test("oh-my-pi's entries, contexts and branches", async () => {
+  await withDirectory(async (dir) => {
+    const manager = SessionManager.create("/project", dir);
+    const seen = [];
+    manager.onEntryAppended = (entry) => seen.push(entry.type);
+    manager.appendModelChange("acme/large", "default");
+    manager.appendThinkingLevelChange("high", "high");
+    const question = manager.appendMessage(user("one"));
+    manager.appendMessage(assistant("two"));
+    manager.appendModeChange("plan", { file: "x" });
+    const context = manager.buildSessionContext();
+    assert.deepEqual(context.messages, [user("one"), assistant("two")]);
+    assert.deepEqual([context.models, context.mode, context.thinkingLevel], [{ default: "acme/large" }, "plan", "high"]);
+    assert.equal(seen.length, 5);
+    manager.branch(question);
+    const other = manager.appendMessage(assistant("three"));
+    assert.deepEqual(manager.getChildren(question).map((entry) => entry.message.content[0].text), ["two", "three"]);
+    assert.equal(await manager.setSessionName("a name"), true);
+    const again = await SessionManager.open(manager.getSessionFile());
+    const leaf = manager.getLeafId();
+    assert.deepEqual([again.getLeafId(), again.getSessionName(), again.getCwd()], [leaf, "a name", "/project"]);
+    assert.deepEqual(again.getEntries(), manager.getEntries());
+    assert.equal(manager.getBranch().findLast((entry) => entry.type === "message").id, other);
+    assert.equal(Session.openSync(manager.getSessionFile()).dialect, "omp");
+    assert.equal(manager.getUsageStatistics().input, 20);
+    const late = manager.appendMessageToBranch(user("late"), question);
+    assert.deepEqual([manager.getLeafId(), manager.getEntry(late).parentId], [leaf, question]);
+    const fork = again.createBranchedSession(question);
+    assert.notEqual(fork, manager.getSessionFile());
+    assert.deepEqual(again.buildSessionContext().messages, [user("one")]);
+    const copy = await manager.fork();
+    assert.equal(copy.newSessionFile, manager.getSessionFile());
+    assert.equal((await SessionManager.list("/project", dir)).find((info) => info.path === copy.oldSessionFile).title, "a name");
+    assert.equal((await SessionManager.continueRecent("/project", dir)).getCwd(), "/project");
+    assert.throws(() => manager.branch("absent"), /Entry absent not found/);
+    manager.appendResetBoundary();
+    assert.deepEqual(manager.buildSessionContext().messages, []);
+    await manager.close();
+  });
+});
