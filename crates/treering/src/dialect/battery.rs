@@ -93,7 +93,10 @@ fn contexts_are_valid(session: &Session) {
 /// Converts the fixture to every other dialect. A conversion compares the contexts by itself.
 fn conversions_are_verified(dialect: Dialect, fixture: &str) {
     let dir = tempfile::tempdir().unwrap();
-    let source = open(fixture).unwrap();
+    // A session without an id has the name of its file.
+    let path = dir.path().join("source.jsonl");
+    std::fs::write(&path, fixture).unwrap();
+    let source = Session::open(&path).unwrap();
     let targets = Dialect::ALL.into_iter().filter(|target| target.is_conversion_target());
     for target in targets.filter(|target| *target != dialect) {
         let path = dir.path().join(format!("{target}.jsonl"));

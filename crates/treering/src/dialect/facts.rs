@@ -202,6 +202,11 @@ pub(crate) struct Facts {
     pub subagent_files: Option<fn(&Path) -> Vec<PathBuf>>,
     /// Writes whole sessions in the form of an agent whose files are never appended to.
     pub export: Option<Export>,
+    /// Whether a record may stand in the file several times, the last one counting, and some records have
+    /// neither an id nor a time. None of that is worth a finding then.
+    pub updates_records: bool,
+    /// Returns the project of a session file, where something beside the file names it.
+    pub project: Option<fn(&Path) -> Option<String>>,
     /// Returns whether the first record of a file is this agent's, for dialects that one record settles.
     pub recognizes: Option<fn(&FirstRecord<'_>) -> bool>,
     /// The directories in which the agent keeps sessions.
@@ -246,6 +251,8 @@ impl Facts {
         blob_directories: None,
         subagent_files: None,
         export: None,
+        updates_records: false,
+        project: None,
         recognizes: None,
         places: &[],
         resume: None,

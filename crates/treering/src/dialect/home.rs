@@ -1,4 +1,4 @@
-//! Where an agent keeps its sessions, and how it is started with one: data and pure functions.
+//! The places of an agent's sessions, and the command that starts it with one: data and pure functions.
 //!
 //! This library reads no environment, so a place says which variable moves it, and the caller says what the
 //! variable is set to.

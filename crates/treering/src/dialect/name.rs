@@ -18,6 +18,9 @@ macro_rules! registry {
             "Claude Code." ClaudeCode "claude-code" claude::ClaudeCode;
             "Codex." Codex "codex" codex::Codex;
             "Qwen Code." Qwen "qwen" qwen::Qwen;
+            "Gemini CLI." Gemini "gemini" gemini::Gemini;
+            "GitHub Copilot CLI." Copilot "copilot" copilot::Copilot;
+            "Goose." Goose "goose" goose::Goose;
         }
     };
 }

@@ -169,7 +169,7 @@ pub(crate) struct Answer<'a> {
     pub model: &'a [u8],
     /// Tokens: input, output, read from a cache, written to one.
     pub tokens: [u64; 4],
-    /// Why it ended; derived from the content if `None`.
+    /// The reason why it ended; derived from the content if `None`.
     pub stop: Option<&'a str>,
     pub millis: Option<i64>,
 }

@@ -37,7 +37,8 @@ pub(super) fn examine(view: &Snapshot, loaded: &Loaded, found: &mut Found) -> Re
             continue; // The survey has it.
         }
         // Lists of records need no times to be in order.
-        if node.time().is_none() && !loaded.facts().is_chain() && !is_header_node(loaded, &node) {
+        let is_list = loaded.facts().is_chain() || loaded.facts().updates_records;
+        if node.time().is_none() && !is_list && !is_header_node(loaded, &node) {
             look.find(row, Problem::InvalidTime(tree.id(row)));
         }
         if !loaded.blobs.is_empty() {

@@ -22,7 +22,7 @@ impl Loaded {
         more: Vec<(u64, Problem)>,
     ) -> io::Result<Vec<Finding>> {
         let mut findings = self.findings.clone();
-        let mut odd: Vec<_> = self.tree.problems().take(MAX_FINDINGS).collect();
+        let mut odd: Vec<_> = self.tree_problems().take(MAX_FINDINGS).collect();
         odd.extend(self.dangling(journal)?);
         odd.extend(more);
         odd.sort_by_key(|(offset, _)| *offset);
@@ -35,9 +35,17 @@ impl Loaded {
         Ok(findings)
     }
 
+    /// Returns what the rules of the tree settled, unless it is the agent's way to write.
+    fn tree_problems(&self) -> impl Iterator<Item = (u64, Problem)> + '_ {
+        let is_usual = |problem: &Problem| {
+            self.facts.updates_records && matches!(problem, Problem::Duplicate(_))
+        };
+        self.tree.problems().filter(move |(_, problem)| !is_usual(problem))
+    }
+
     /// Returns how many findings there are that need no second look at the log.
     pub(crate) fn finding_count(&self) -> usize {
-        self.findings.len() + self.tree.problems().take(MAX_FINDINGS).count()
+        self.findings.len() + self.tree_problems().take(MAX_FINDINGS).count()
     }
 
     /// Returns entries that name others which do not exist.

@@ -131,6 +131,11 @@ impl Loaded {
         if let Some(header) = self.header.as_mut().filter(|header| header.id.is_empty()) {
             header.take_id_of(path);
         }
+        if let Some(header) = self.header.as_mut().filter(|header| header.cwd.is_empty())
+            && let Some(project) = self.facts.project
+        {
+            header.cwd = project(path).unwrap_or_default();
+        }
         if let Some(directories) = self.facts.blob_directories {
             self.blobs = directories(path).into();
         }
@@ -519,7 +524,7 @@ impl Loaded {
             body.filter(|_| is_foreign).map(|body| codec.decode(body).entry.fields_object());
         let body = decoded.as_deref().or(body);
         let taken = tree.insert(NewRow { head, offset, len, body, damaged, derived_id });
-        if let Some(id) = derived.filter(|_| lacks_id) {
+        if let Some(id) = derived.filter(|_| lacks_id && !self.facts.updates_records) {
             self.find(self.lines + 1, Problem::NoId(id));
         }
         taken

@@ -1,0 +1,74 @@
+//! The history of a chat as it changes: messages that are written again, rewinds, and the name of the chat.
+
+use super::{get, literal};
+use crate::dialect::Linker;
+use crate::entry::Kind;
+use crate::entry::head::Head;
+use crate::json;
+use crate::tree::{NONE, Row, Tree};
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+
+#[derive(Debug, Default)]
+pub(super) struct Gemini {
+    /// The last row of every message, and the message that it continues.
+    messages: Vec<(Row, Option<usize>)>,
+    /// The messages by their ids.
+    ids: HashMap<Box<str>, usize, RandomState>,
+    /// The current history, as positions in `messages`.
+    history: Vec<usize>,
+    name: Option<String>,
+}
+
+/// Returns whether a record may change the history or name the chat.
+pub(super) fn is_command(record: &[u8]) -> bool {
+    memchr::memmem::find(record, b"\"$").is_some()
+}
+
+impl Linker for Gemini {
+    fn row(&mut self, row: Row, head: &Head<'_>) {
+        let id = head.id.as_ref().map(|id| &*id.text);
+        let known = id.and_then(|id| self.ids.get(id)).copied();
+        if let Some(known) = known {
+            // Whatever continued the earlier row continues this one.
+            self.messages[known].0 = row;
+            if self.history.contains(&known) {
+                return;
+            }
+        }
+        if head.kind == Kind::Compaction {
+            // What is rewound from now on is what the compaction brought, or what follows it.
+            self.ids.clear();
+        }
+        let at = self.messages.len();
+        self.messages.push((row, self.history.last().copied()));
+        self.history.push(at);
+        if let Some(id) = id {
+            self.ids.insert(id.into(), at);
+        }
+    }
+
+    fn side(&mut self, record: &[u8]) {
+        if let Some(id) = literal(record, "$rewindTo").and_then(json::string) {
+            let known = self.ids.get(&*id);
+            let place = known.and_then(|known| self.history.iter().position(|at| at == known));
+            // As Gemini CLI has it: a message that is not there takes back everything.
+            self.history.truncate(place.unwrap_or(0));
+        } else if let Some(summary) = get(record, "$set").and_then(|set| literal(set, "summary")) {
+            self.name = json::string(summary).map(|summary| summary.into_owned());
+        }
+    }
+
+    fn finish(&mut self, tree: &mut Tree) {
+        for &(row, before) in &self.messages {
+            let parent = before.map_or(NONE, |before| self.messages[before].0);
+            tree.relink(row, if parent == row { NONE } else { parent });
+        }
+        let leaf = self.history.last().map(|&at| self.messages[at].0);
+        tree.choose_leaf(leaf);
+        tree.relinked();
+        if self.name.is_some() {
+            tree.set_name(self.name.as_deref());
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! Gemini CLI: chats, read only.
+//!
+//! A chat is a header `{sessionId, projectHash}`, messages `{id, type, content}`, and commands that begin with
+//! `$`. A message may stand in the file several times: the last one counts, in the place of the first.
+//! `$rewindTo` takes back a message and all after it, and `$set` with `messages` replaces the whole history,
+//! for example after a compression. [`link`] makes a tree of it.
+
+mod decode;
+mod link;
+
+#[cfg(test)]
+mod tests;
+
+use super::agent::{AgentContext, PathRecords};
+use super::aside::Aside;
+use super::detect::FirstRecord;
+use super::facts::{Facts, HeaderPlace, Keys};
+use super::genai::{is_response, parts};
+use super::home::{AgentPlace, BaseDir, SessionNames};
+use super::shape::{self, get, is_object, literal, members, whole_line};
+use super::{About, Class, Codec, Decoded, Glance, Linker, Price, RequestMetadata, Stamp};
+use crate::entry::{Kind, NewEntry, Role};
+use crate::error::Result;
+use crate::header::Header;
+use crate::json;
+use std::path::Path;
+
+/// The dialect of Gemini CLI.
+#[derive(Debug)]
+pub(crate) struct Gemini;
+
+static FACTS: Facts = Facts {
+    // No record names what it continues.
+    keys: Keys { id: "id", parent: "\u{0}parent", time: "timestamp" },
+    is_writable: false,
+    header: HeaderPlace::Anywhere,
+    own_types: &["user", "gemini", "info", "error", "warning", ""],
+    asides: &[&ASIDES],
+    updates_records: true,
+    recognizes: Some(recognizes),
+    project: Some(project),
+    // `chats` of each project; files of subagents stand one level deeper.
+    places: &[AgentPlace::new(
+        BaseDir::VariableOrHome("GEMINI_CLI_HOME", ".gemini", ".gemini"),
+        "tmp",
+        2,
+    )
+    .named(SessionNames { start: "session-", ..SessionNames::ANY })],
+    resume: Some(&["gemini", "--resume", "{id}"]),
+    aliases: &["gemini-cli"],
+    has_notes: true,
+    ..Facts::DEFAULT
+};
+
+/// The texts in user messages that the program puts there.
+const ASIDES: [Aside; 2] =
+    [("<session_context>", "</session_context>"), ("<hook_context>", "</hook_context>")];
+
+/// Returns whether a record is the header of a chat, or one of its commands.
+fn recognizes(record: &FirstRecord<'_>) -> bool {
+    record.has_all(&["sessionId", "projectHash"]) && !record.has("type")
+        || record.has_any(&["$set", "$rewindTo"])
+}
+
+/// Returns the project of a chat, which a file in the directory above `chats` names.
+fn project(path: &Path) -> Option<String> {
+    const LONGEST: u64 = 64 * 1024;
+    let file = path.parent()?.parent()?.join(".project_root");
+    let is_small = std::fs::symlink_metadata(&file)
+        .is_ok_and(|metadata| metadata.is_file() && metadata.len() < LONGEST);
+    let text = std::fs::read_to_string(file).ok().filter(|_| is_small)?;
+    Some(text.trim().to_owned()).filter(|text| !text.is_empty())
+}
+
+impl Codec for Gemini {
+    fn facts(&self) -> &'static Facts {
+        &FACTS
+    }
+
+    fn glance<'a>(&self, line: &'a [u8]) -> Glance<'a> {
+        let Some([id, kind, content, set, project, time]) =
+            whole_line(line, ["id", "type", "content", "$set", "projectHash", "timestamp"])
+        else {
+            return Glance::Unclear;
+        };
+        let class = class(id, kind, content, set, project);
+        shape::glance(line, class, [id, None, time])
+    }
+
+    fn classify(&self, _: &str, record: &[u8]) -> Class {
+        let keys = ["id", "type", "content", "$set", "projectHash"];
+        let [id, kind, content, set, project] = json::get_all(record, keys);
+        class(id, kind, content, set, project)
+    }
+
+    fn side_matters(&self, record: &[u8]) -> bool {
+        link::is_command(record)
+    }
+
+    fn linker(&self) -> Option<Box<dyn Linker>> {
+        Some(Box::<link::Gemini>::default())
+    }
+
+    fn header(&self, record: &[u8]) -> Option<Header> {
+        let [id, project, time, summary] =
+            members(record, ["sessionId", "projectHash", "startTime", "summary"]);
+        let text = |literal: Option<&[u8]>| Some(json::string(literal?)?.into_owned());
+        let time = text(time).unwrap_or_default();
+        let mut header = Header::foreign(&text(id)?, time, String::new(), record);
+        header.title = text(summary);
+        Some(header).filter(|_| project.is_some())
+    }
+
+    fn decode(&self, record: &[u8]) -> Decoded {
+        decode::record(record)
+    }
+
+    /// Gemini CLI knows no prices.
+    fn request_metadata(&self, _: &[u8]) -> RequestMetadata {
+        RequestMetadata { price: Price::Unsaid, ..RequestMetadata::default() }
+    }
+
+    fn encode(&self, _: &NewEntry, _: &Stamp<'_>) -> Option<Vec<u8>> {
+        None
+    }
+
+    fn encode_header(&self, _: &About<'_>) -> Option<Vec<u8>> {
+        None
+    }
+
+    fn agent_context(&self, path: &mut dyn PathRecords) -> Result<Option<AgentContext>> {
+        decode::agent_context(path).map(Some)
+    }
+}
+
+/// Returns the class of a record, from the literals of its members.
+fn class(
+    id: Option<&[u8]>,
+    kind: Option<&[u8]>,
+    content: Option<&[u8]>,
+    set: Option<&[u8]>,
+    project: Option<&[u8]>,
+) -> Class {
+    if id.is_some_and(|id| id.starts_with(b"\"")) {
+        return Class::Entry(
+            match kind {
+                Some(b"\"user\"") if !is_only_results(content) => {
+                    return Class::Entry(Kind::Message, Some(Role::User));
+                }
+                Some(b"\"gemini\"") => return Class::Entry(Kind::Message, Some(Role::Assistant)),
+                _ => Kind::Custom,
+            },
+            None,
+        );
+    }
+    if project.is_some() {
+        return Class::Header;
+    }
+    match set.map(history).unwrap_or_default().as_slice() {
+        [] => Class::Side,
+        // The surroundings, with which a chat begins.
+        [only] if literal(only, "type") == Some(b"\"user\"") => {
+            Class::Entry(Kind::Message, Some(Role::User))
+        }
+        _ => Class::Entry(Kind::Compaction, None),
+    }
+}
+
+/// Returns the messages that a `$set` replaces the history with.
+fn history(set: &[u8]) -> Vec<&[u8]> {
+    let messages = get(set, "messages").filter(|messages| messages.starts_with(b"["));
+    let messages = messages.map(json::elements).unwrap_or_default();
+    messages.into_iter().filter(|message| is_object(message)).collect()
+}
+
+/// Returns whether a user's message is nothing but results of calls, which the answer with the calls has, too.
+fn is_only_results(content: Option<&[u8]>) -> bool {
+    // Most messages are found out by their beginning.
+    let may_be = content.is_some_and(|content| {
+        content
+            .get(..64.min(content.len()))
+            .is_some_and(|start| memchr::memmem::find(start, b"functionResponse").is_some())
+    });
+    if !may_be {
+        return false;
+    }
+    let parts = parts(content);
+    !parts.is_empty() && parts.iter().all(|part| is_response(part))
+}

@@ -1,0 +1,141 @@
+//! Goose: sessions of versions before 1.10, read only.
+//!
+//! The first line says what the session is (`working_dir`, `description`), all others are messages, one after
+//! the other. Newer versions keep sessions in a database, which is not read.
+
+mod decode;
+
+#[cfg(test)]
+mod tests;
+
+use super::agent::{AgentContext, PathRecords};
+use super::detect::FirstRecord;
+use super::facts::{Facts, HeaderPlace, Keys, TimeFormat};
+use super::home::{AgentPlace, BaseDir};
+use super::shape::{get, members, whole_line};
+use super::{About, Class, Codec, Decoded, Glance, Price, RequestMetadata, Stamp};
+use crate::entry::head::{Head, Marks};
+use crate::entry::{Kind, NewEntry, Role};
+use crate::error::Result;
+use crate::header::Header;
+use crate::json;
+use crate::tree::Shape;
+
+/// The dialect of Goose.
+#[derive(Debug)]
+pub(crate) struct Goose;
+
+static FACTS: Facts = Facts {
+    // Messages do not name what they continue, and most have no id.
+    keys: Keys { id: "\u{0}id", parent: "\u{0}parent", time: "created" },
+    is_writable: false,
+    header: HeaderPlace::Anywhere,
+    shape: Some(Shape::Chain),
+    time: TimeFormat::Seconds,
+    own_types: &[""],
+    recognizes: Some(recognizes),
+    places: &[
+        AgentPlace::new(BaseDir::Variable("GOOSE_PATH_ROOT", "data"), "sessions", 0),
+        AgentPlace::new(
+            BaseDir::VariableOrHome("XDG_DATA_HOME", "goose", ".local/share/goose"),
+            "sessions",
+            0,
+        ),
+        AgentPlace::new(BaseDir::Home("Library/Application Support/Block/goose"), "sessions", 0),
+    ],
+    resume: Some(&["goose", "session", "--resume", "--session-id", "{name}"]),
+    has_notes: true,
+    ..Facts::DEFAULT
+};
+
+/// Returns whether a record is the first line of a session, or a message.
+fn recognizes(record: &FirstRecord<'_>) -> bool {
+    let is_start = record.has("message_count") && record.has_any(&["working_dir", "description"]);
+    !record.has("type") && (is_start || record.has_all(&["role", "created", "content"]))
+}
+
+impl Codec for Goose {
+    fn facts(&self) -> &'static Facts {
+        &FACTS
+    }
+
+    fn glance<'a>(&self, line: &'a [u8]) -> Glance<'a> {
+        let keys = ["role", "content", "metadata", "created"];
+        let Some([role, content, metadata, time]) = whole_line(line, keys) else {
+            return Glance::Unclear;
+        };
+        match class(role, content, metadata) {
+            Class::Entry(kind, role) => {
+                let time = time.and_then(|time| FACTS.time.parse(time));
+                let (id, parent, marks) = (None, None, Marks::default());
+                Glance::Entry(Head { kind, role, id, parent, time, marks }, line.len())
+            }
+            _ => Glance::Side,
+        }
+    }
+
+    fn classify(&self, _: &str, record: &[u8]) -> Class {
+        let [role, content, metadata] = json::get_all(record, ["role", "content", "metadata"]);
+        class(role, content, metadata)
+    }
+
+    /// A message that only the model sees.
+    fn is_aside(&self, record: &[u8]) -> bool {
+        get(record, "metadata").and_then(|metadata| get(metadata, "userVisible")) == Some(b"false")
+    }
+
+    fn header(&self, record: &[u8]) -> Option<Header> {
+        let keys = ["id", "working_dir", "description", "created_at", "role"];
+        let [id, cwd, description, time, role] = members(record, keys);
+        if role.is_some() || cwd.is_none() && description.is_none() {
+            return None;
+        }
+        let text = |literal: Option<&[u8]>| {
+            literal.and_then(json::string).unwrap_or_default().into_owned()
+        };
+        // Without an id, the session has the name of its file.
+        let mut header = Header::foreign(&text(id), text(time), text(cwd), record);
+        header.title = Some(text(description)).filter(|title| !title.trim().is_empty());
+        Some(header)
+    }
+
+    fn decode(&self, record: &[u8]) -> Decoded {
+        decode::record(record)
+    }
+
+    /// Goose counts tokens for whole sessions only.
+    fn request_metadata(&self, _: &[u8]) -> RequestMetadata {
+        RequestMetadata { price: Price::Unsaid, ..RequestMetadata::default() }
+    }
+
+    fn encode(&self, _: &NewEntry, _: &Stamp<'_>) -> Option<Vec<u8>> {
+        None
+    }
+
+    fn encode_header(&self, _: &About<'_>) -> Option<Vec<u8>> {
+        None
+    }
+
+    fn agent_context(&self, path: &mut dyn PathRecords) -> Result<Option<AgentContext>> {
+        decode::agent_context(path).map(Some)
+    }
+}
+
+/// Returns the class of a record, from the literals of its members.
+fn class(role: Option<&[u8]>, content: Option<&[u8]>, metadata: Option<&[u8]>) -> Class {
+    if role.is_none() {
+        return Class::Side;
+    }
+    // What the model does not see: summarized messages, notes to the user.
+    if metadata.and_then(|metadata| get(metadata, "agentVisible")) == Some(b"false") {
+        return Class::Entry(Kind::Custom, None);
+    }
+    match role {
+        Some(b"\"assistant\"") => Class::Entry(Kind::Message, Some(Role::Assistant)),
+        Some(b"\"user\"") if decode::begins_with_a_result(content) => {
+            Class::Entry(Kind::Message, Some(Role::ToolResult))
+        }
+        Some(b"\"user\"") => Class::Entry(Kind::Message, Some(Role::User)),
+        _ => Class::Entry(Kind::Custom, None),
+    }
+}
