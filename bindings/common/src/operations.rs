@@ -250,7 +250,7 @@ pub fn redact(session: &Session, options: &RedactOptions) -> Result<(Session, Da
 pub struct UsageOptions {
     /// The directories of sessions; those of all agents on this machine if there are none.
     pub directories: Vec<PathBuf>,
-    /// What the rows are: `day`, `week`, `month`, `session`, `model`, `project` or `agent`.
+    /// The kind of the rows: `day`, `week`, `month`, `session`, `model`, `project` or `agent`.
     pub group_by: Option<String>,
     /// The time zone of days; the local one if it is `None`.
     pub zone: Option<String>,

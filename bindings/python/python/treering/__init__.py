@@ -41,6 +41,7 @@ from .files import (
     session_info,
     usage,
 )
+from .listener import Change, Subscription
 from .messages import (
     Cost,
     Image,
@@ -59,8 +60,9 @@ from .messages import (
     tool_result,
     user,
 )
-from .session import Change, Session, Subscription, Tree
+from .session import Session
 from .store import Store, memory_store, open_store
+from .tree import Tree
 
 __version__ = VERSION
 

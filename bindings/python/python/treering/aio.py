@@ -47,6 +47,7 @@ from .reports import (
     SyncReport,
     Usage,
 )
+from .tree import Tree
 
 __all__ = ["Session", "Store", "open_store"]
 
@@ -149,7 +150,7 @@ class Session:
         """The entry at which the session stands."""
         return self.sync_session.leaf
 
-    def tree(self) -> _session.Tree:
+    def tree(self) -> Tree:
         """Return the shape of the session as it is now."""
         return self.sync_session.tree()
 

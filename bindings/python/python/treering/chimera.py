@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Tuple, Union
 
 from . import _native
-from .session import Session, _create_options
+from ._options import create_options
+from .session import Session
 
 __all__ = [
     "AnyEntry",
@@ -267,7 +268,7 @@ class SessionTree:
     def _open(self) -> Session:
         if self._session is None:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            options = _create_options(dialect="chimera", headerless=True, creation="at_once")
+            options = create_options(dialect="chimera", headerless=True, creation="at_once")
             native = _native.Session.open_or_create(self._path, Path.cwd(), options)
             self._session = Session(native)
         return self._session

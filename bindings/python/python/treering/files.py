@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Dict, Iterable, List, Optional, Tuple
 
 from . import _native
+from ._options import search_options
 from ._types import At, Message, StrPath
 from .reports import (
     ConversionReport,
@@ -14,7 +15,6 @@ from .reports import (
     SessionInfo,
     UsageReport,
 )
-from .session import _search_options
 
 __all__ = [
     "convert",
@@ -70,7 +70,7 @@ def search(
     snippet_width: Optional[int] = None,
 ) -> SearchResult:
     """Search the sessions in directories, or of all agents on this machine if there are none."""
-    options = _search_options(
+    options = search_options(
         case_sensitive, by_relevance, max_hits, hits_per_session, snippet_width
     )
     return SearchResult.from_dict(_native.search([*directories], query, options))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import (
     TYPE_CHECKING,
@@ -21,9 +20,11 @@ from typing import (
 )
 
 from . import _native
+from ._options import create_options, directory_or_cwd, search_options
 from ._types import JSON, At, Durability, Message, Position, StrPath
 from .context import Context
 from .errors import InvalidError
+from .listener import Change, Subscription
 from .reports import (
     Branch,
     ContextTokens,
@@ -37,10 +38,10 @@ from .reports import (
     SessionHits,
     SessionInfo,
     Stats,
-    TreeItem,
     Upgrade,
     Usage,
 )
+from .tree import Tree
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -48,176 +49,12 @@ if TYPE_CHECKING:
 
     from .store import Store
 
-__all__ = ["Change", "Session", "Subscription", "Tree"]
+__all__ = ["Session"]
 
 #: A message or an entry as a dict.
 NewEntry = Mapping[str, Any]
 #: Called with the text of a request; returns the summary.
 Summarizer = Callable[[str], str]
-
-
-class Change:
-    """A change of a session, as listeners are told of it."""
-
-    __slots__ = ("entries", "is_own")
-
-    def __init__(self, entries: List[str], is_own: bool) -> None:
-        #: The ids of the new entries.
-        self.entries = entries
-        #: Whether this session wrote them, and not another program or another session object.
-        self.is_own = is_own
-
-    def __repr__(self) -> str:
-        return f"Change(entries={self.entries!r}, is_own={self.is_own!r})"
-
-
-class Subscription:
-    """A function that is told of changes. Cancelling, or leaving a ``with`` block, ends that."""
-
-    __slots__ = ("_listener",)
-
-    def __init__(self, listener: _native.Listener) -> None:
-        self._listener = listener
-
-    def cancel(self) -> None:
-        """End the calls of the function."""
-        self._listener.cancel()
-
-    def __enter__(self) -> Subscription:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.cancel()
-
-
-class Tree:
-    """The shape of a session at one moment. It never changes.
-
-    With ``conversation=True`` the methods leave out bookkeeping entries, as user interfaces do.
-    """
-
-    __slots__ = ("_native",)
-
-    def __init__(self, native: _native.Tree) -> None:
-        self._native = native
-
-    def __len__(self) -> int:
-        return len(self._native)
-
-    def __contains__(self, entry: object) -> bool:
-        return isinstance(entry, str) and entry in self._native
-
-    def __iter__(self) -> Iterator[TreeItem]:
-        return self.walk()
-
-    def __repr__(self) -> str:
-        return repr(self._native)
-
-    def ids(self) -> List[str]:
-        """Return the ids of all entries, in the order of the file."""
-        return self._native.ids()
-
-    def roots(self, *, conversation: bool = False) -> List[str]:
-        """Return the entries that have no parent."""
-        return self._native.roots(conversation)
-
-    def leaves(self, *, conversation: bool = False) -> List[str]:
-        """Return the entries that have no children."""
-        return self._native.leaves(conversation)
-
-    def branch_points(self, *, conversation: bool = False) -> List[str]:
-        """Return the entries that have several children."""
-        return self._native.branch_points(conversation)
-
-    def children(self, entry: str, *, conversation: bool = False) -> List[str]:
-        """Return the children of an entry."""
-        return self._native.children(entry, conversation)
-
-    def parent(self, entry: str, *, conversation: bool = False) -> Optional[str]:
-        """Return the parent of an entry."""
-        return self._native.parent(entry, conversation)
-
-    def path(self, entry: str) -> List[str]:
-        """Return the ids from a root to an entry."""
-        return self._native.path(entry)
-
-    def depth(self, entry: str) -> int:
-        """Return the number of entries above an entry."""
-        return self._native.depth(entry)
-
-    def common_ancestor(self, a: str, b: str) -> Optional[str]:
-        """Return the last entry that is on the paths to both."""
-        return self._native.common_ancestor(a, b)
-
-    def is_ancestor(self, ancestor: str, entry: str) -> bool:
-        """Return whether an entry is on the path to another one."""
-        return self._native.is_ancestor(ancestor, entry)
-
-    def kind(self, entry: str) -> Optional[str]:
-        """Return the type of an entry; None if it is none that treering knows."""
-        return self._native.kind(entry)
-
-    def role(self, entry: str) -> Optional[str]:
-        """Return the role of the message of an entry."""
-        return self._native.role(entry)
-
-    def label(self, entry: str) -> Optional[str]:
-        """Return the label of an entry."""
-        return self._native.label(entry)
-
-    def labels(self) -> Dict[str, str]:
-        """Return all labels by entry."""
-        return {entry: label for entry, label, _ in self._native.labels()}
-
-    @property
-    def file_leaf(self) -> Optional[str]:
-        """The leaf that a program which opens the file now stands at."""
-        return self._native.file_leaf
-
-    def walk(self, *, conversation: bool = False) -> Iterator[TreeItem]:
-        """Iterate over all entries, parents before their children."""
-        for item in self._native.walk(conversation):
-            yield TreeItem.from_dict(item)
-
-
-def _create_options(
-    id: Optional[str] = None,
-    dialect: Optional[str] = None,
-    parent_session: Optional[StrPath] = None,
-    system_prompt: Optional[str] = None,
-    headerless: bool = False,
-    creation: Optional[str] = None,
-    durability: Optional[Durability] = None,
-) -> Dict[str, Any]:
-    return {
-        "id": id,
-        "dialect": dialect,
-        "parent_session": parent_session,
-        "system_prompt": system_prompt,
-        "headerless": headerless,
-        "creation": creation,
-        "durability": durability,
-    }
-
-
-def _search_options(
-    case_sensitive: bool = False,
-    by_relevance: bool = False,
-    max_hits: Optional[int] = None,
-    hits_per_session: Optional[int] = None,
-    snippet_width: Optional[int] = None,
-) -> Dict[str, Any]:
-    return {
-        "case_sensitive": case_sensitive,
-        "by_relevance": by_relevance,
-        "max_hits": max_hits,
-        "hits_per_session": hits_per_session,
-        "snippet_width": snippet_width,
-    }
-
-
-def _cwd(cwd: Optional[StrPath]) -> StrPath:
-    return os.getcwd() if cwd is None else cwd
 
 
 class Session:
@@ -262,10 +99,10 @@ class Session:
         ``"at_once"``. ``durability`` tells what an append guarantees: ``"none"`` that it survives the process,
         ``"batched"`` (or a number of seconds) that it is on disk shortly after, ``"each"`` that it is on disk.
         """
-        options = _create_options(
+        options = create_options(
             id, dialect, parent_session, system_prompt, headerless, creation, durability
         )
-        return cls(_native.Session.create(path, _cwd(cwd), options))
+        return cls(_native.Session.create(path, directory_or_cwd(cwd), options))
 
     @classmethod
     def open(cls, path: StrPath, *, durability: Durability = "none") -> Session:
@@ -284,8 +121,8 @@ class Session:
         durability: Durability = "none",
     ) -> Session:
         """Open a session file, or create it if there is none."""
-        options = _create_options(id, dialect, creation=creation, durability=durability)
-        return cls(_native.Session.open_or_create(path, _cwd(cwd), options))
+        options = create_options(id, dialect, creation=creation, durability=durability)
+        return cls(_native.Session.open_or_create(path, directory_or_cwd(cwd), options))
 
     @classmethod
     def in_memory(
@@ -297,8 +134,8 @@ class Session:
         system_prompt: Optional[str] = None,
     ) -> Session:
         """Create a session that has no file."""
-        options = _create_options(id, dialect, system_prompt=system_prompt)
-        return cls(_native.Session.in_memory(_cwd(cwd), options))
+        options = create_options(id, dialect, system_prompt=system_prompt)
+        return cls(_native.Session.in_memory(directory_or_cwd(cwd), options))
 
     def close(self) -> None:
         """Bring everything to disk and give up the session. Calls after that raise; a second ``close`` does nothing."""
@@ -502,10 +339,11 @@ class Session:
 
     def follow(self) -> Optional[str]:
         """Read what other programs have appended, and move the leaf to where the file's is. Returns it."""
+        self._native.refresh()
         return self._native.follow()
 
     def has_news(self) -> bool:
-        """Return whether another program has written to the session."""
+        """Return whether another program may have written to the session; for files that is always true."""
         return self._native.has_news()
 
     def rewind_failed(self) -> List[str]:
@@ -845,7 +683,7 @@ class Session:
         snippet_width: Optional[int] = None,
     ) -> Optional[SessionHits]:
         """Search all branches of the session; None if nothing was found."""
-        options = _search_options(
+        options = search_options(
             case_sensitive, hits_per_session=max_hits, snippet_width=snippet_width
         )
         data = self._native.search(query, options)

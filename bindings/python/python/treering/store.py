@@ -6,9 +6,10 @@ import os
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Tuple
 
 from . import _native
+from ._options import create_options, directory_or_cwd, search_options
 from ._types import Durability, StrPath
 from .reports import SearchResult, SessionInfo, SyncReport
-from .session import Session, _create_options, _cwd, _search_options
+from .session import Session
 
 __all__ = ["Store", "memory_store", "open_store"]
 
@@ -75,10 +76,10 @@ class Store:
         durability: Durability = "none",
     ) -> Session:
         """Create a session."""
-        options = _create_options(
+        options = create_options(
             id, dialect, parent_session, creation=creation, durability=durability
         )
-        return Session(self._native.create(_cwd(cwd), options))
+        return Session(self._native.create(directory_or_cwd(cwd), options))
 
     def open(self, id: str, *, durability: Durability = "none") -> Session:
         """Open a session by its id."""
@@ -111,7 +112,7 @@ class Store:
         snippet_width: Optional[int] = None,
     ) -> SearchResult:
         """Search all sessions of the store."""
-        options = _search_options(
+        options = search_options(
             case_sensitive, by_relevance, max_hits, hits_per_session, snippet_width
         )
         return SearchResult.from_dict(self._native.search(query, options))
