@@ -39,7 +39,7 @@ if [ -z "${TREERING_WHEEL:-}" ]; then
   [ -x "$cache/build/bin/python" ] || python3 -m venv "$cache/build"
   "$cache/build/bin/pip" install --quiet maturin==1.16.0 || skip "maturin could not be installed"
   rm -rf "$wheels"
-  "$cache/build/bin/pip" wheel --quiet --no-build-isolation --no-deps --wheel-dir "$wheels" "$here"
+  PATH=$cache/build/bin:$PATH "$cache/build/bin/pip" wheel --quiet --no-build-isolation --no-deps --wheel-dir "$wheels" "$here"
   TREERING_WHEEL=$(ls "$wheels"/treering-*.whl)
 fi
 ls -l "$TREERING_WHEEL"

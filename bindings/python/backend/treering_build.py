@@ -10,8 +10,9 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Mapping, Optional
+from typing import Any, Iterator, Mapping, Optional
 
 import maturin
 
@@ -21,8 +22,28 @@ DATA = HERE / "treering.data"
 
 get_requires_for_build_wheel = maturin.get_requires_for_build_wheel
 get_requires_for_build_sdist = maturin.get_requires_for_build_sdist
-prepare_metadata_for_build_wheel = maturin.prepare_metadata_for_build_wheel
 build_sdist = maturin.build_sdist
+
+
+@contextmanager
+def _scripts() -> Iterator[Path]:
+    """Make the directory of scripts, which maturin wants to see in every call, for the time of one."""
+    scripts = DATA / "scripts"
+    shutil.rmtree(DATA, ignore_errors=True)
+    scripts.mkdir(parents=True)
+    try:
+        yield scripts
+    finally:
+        shutil.rmtree(DATA, ignore_errors=True)
+
+
+def prepare_metadata_for_build_wheel(
+    metadata_directory: str, config_settings: Optional[Mapping[str, Any]] = None
+) -> str:
+    """Write the metadata of the wheel."""
+    with _scripts():
+        name: str = maturin.prepare_metadata_for_build_wheel(metadata_directory, config_settings)
+        return name
 
 
 def _command() -> Path:
@@ -43,12 +64,7 @@ def build_wheel(
 ) -> str:
     """Build the wheel, with the command in it."""
     command = _command()
-    scripts = DATA / "scripts"
-    shutil.rmtree(DATA, ignore_errors=True)
-    scripts.mkdir(parents=True)
-    try:
+    with _scripts() as scripts:
         shutil.copy2(command, scripts / command.name)
         name: str = maturin.build_wheel(wheel_directory, config_settings, metadata_directory)
         return name
-    finally:
-        shutil.rmtree(DATA, ignore_errors=True)
