@@ -248,7 +248,6 @@ export s.jsonl -o s.md
 export s.jsonl -o s.md
 export s.jsonl -f md --subtree b2
 export s.jsonl --site site --since 7d
-export --site here --agent nobody
 export --site site
 export --site site
 
