@@ -17,7 +17,7 @@ export interface NativeSession {
     other?: NativeSession | null,
     cancellation?: NativeCancellation | null,
   ): Promise<Outcome>;
-  appendEntry(entry: string): string;
+  appendEntry(entry: string): void;
   hasNews(): boolean;
   has(id: string): boolean;
   onChange(listener: (change: string) => void): void;

@@ -72,11 +72,12 @@ impl NativeSession {
         Ok(Invocation::new(subject, operation, args, cancellation.as_deref()))
     }
 
-    /// Appends one entry, given as JSON with a `type`. Returns its id.
+    /// Appends one entry, given as JSON with a `type` and an `id`.
     #[napi]
-    pub fn append_entry(&self, entry: String) -> napi::Result<String> {
+    pub fn append_entry(&self, entry: String) -> napi::Result<()> {
         let append = |session: Arc<Session>| {
-            Ok(session.append(NewEntry::from_json(entry.as_bytes())?)?.to_string())
+            session.append(NewEntry::from_json(entry.as_bytes())?)?;
+            Ok(())
         };
         self.get().and_then(append).map_err(js_error)
     }

@@ -24,7 +24,7 @@ const FOLLOWING = new Set([
 ]);
 
 /** Members of entries that a caller gives; the manager adds the others. */
-type Body = { type: SessionEntry["type"]; [member: string]: unknown };
+type Members = Record<string, unknown>;
 
 interface CachedContext {
   leaf: string | null;
@@ -236,8 +236,7 @@ export class SessionManager {
 
   // Appending.
 
-  #append<E extends SessionEntry>(body: Body, parentId: string | null = this.#leaf): E {
-    const { type, ...members } = body;
+  #append<E extends SessionEntry>(type: E["type"], members: Members, parentId: string | null = this.#leaf): E {
     const timestamp = new Date().toISOString();
     let entry: E;
     for (let attempt = 1; ; attempt++) {
@@ -272,16 +271,16 @@ export class SessionManager {
   }
 
   appendMessage(message: AgentMessage): string {
-    return this.#append({ type: "message", message }).id;
+    return this.#append("message", { message }).id;
   }
   appendThinkingLevelChange(thinkingLevel: string): string {
-    return this.#append({ type: "thinking_level_change", thinkingLevel }).id;
+    return this.#append("thinking_level_change", { thinkingLevel }).id;
   }
   appendModelChange(provider: string, modelId: string): string {
-    return this.#append({ type: "model_change", provider, modelId }).id;
+    return this.#append("model_change", { provider, modelId }).id;
   }
   appendUsage(kind: string, provider: string, model: string, usage: Usage, note?: string): UsageEntry {
-    return this.#append<UsageEntry>({ type: "usage", kind, provider, model, usage, ...(note ? { note } : {}) });
+    return this.#append<UsageEntry>("usage", { kind, provider, model, usage, ...(note ? { note } : {}) });
   }
   /** Appends a compaction. Without a first kept entry it keeps nothing before itself. */
   appendCompaction<T = unknown>(
@@ -290,23 +289,23 @@ export class SessionManager {
     const id = newId((candidate) => this.#native.has(candidate));
     const timestamp = new Date();
     const prompt = callSession<AgentMessage | null>(this.#native, "systemMessage", { at: this.#leaf });
-    return this.#append({
-      type: "compaction", id, timestamp: timestamp.toISOString(), summary, firstKeptEntryId: firstKeptEntryId ?? id, tokensBefore,
+    return this.#append("compaction", {
+      id, timestamp: timestamp.toISOString(), summary, firstKeptEntryId: firstKeptEntryId ?? id, tokensBefore,
       details, usage, fromHook,
       ...(prompt ? { systemMessage: { ...prompt, timestamp: timestamp.getTime() } } : {}),
     }).id;
   }
   appendCustomEntry(customType: string, data?: unknown): string {
-    return this.#append({ type: "custom", customType, data }).id;
+    return this.#append("custom", { customType, data }).id;
   }
   appendSessionInfo(name: string): string {
     const clean = name.replace(/[\r\n]+/g, " ").trim();
-    const { id } = this.#append({ type: "session_info", name: clean });
+    const { id } = this.#append("session_info", { name: clean });
     this.#name = clean;
     return id;
   }
   appendCustomMessageEntry<T = unknown>(customType: string, content: MessageContent, display: boolean, details?: T): string {
-    return this.#append({ type: "custom_message", customType, content, display, details }).id;
+    return this.#append("custom_message", { customType, content, display, details }).id;
   }
   /** Replaces what an entry of the active branch contributes to contexts; null omits it. */
   appendContextEdit(targetId: string, replacement: ContextEditEntry["replacement"]): string {
@@ -321,12 +320,12 @@ export class SessionManager {
       throw new Error(`Entry ${targetId} does not contribute editable model content`);
     }
     const content = replacement && { content: contentFor(role, replacement.content) };
-    return this.#append({ type: "context_edit", targetId, replacement: content }).id;
+    return this.#append("context_edit", { targetId, replacement: content }).id;
   }
   appendLabelChange(targetId: string, label: string | undefined): string {
     this.#existing(targetId);
     const labels = this.#allLabels();
-    const entry = this.#append({ type: "label", targetId, label });
+    const entry = this.#append("label", { targetId, label });
     if (label) labels.set(targetId, { label, timestamp: entry.timestamp });
     else labels.delete(targetId);
     return entry.id;
@@ -413,7 +412,7 @@ export class SessionManager {
   branchWithSummary(branchFromId: string | null, summary: string, details?: unknown, fromHook?: boolean, usage?: Usage): string {
     if (branchFromId !== null) this.#existing(branchFromId);
     const fromId = (this.#compatibility.summaryFrom === "left" ? this.#leaf : branchFromId) ?? "root";
-    return this.#append({ type: "branch_summary", fromId, summary, details, usage, fromHook }, branchFromId).id;
+    return this.#append("branch_summary", { fromId, summary, details, usage, fromHook }, branchFromId).id;
   }
 
   #moveTo(id: string | null): void {

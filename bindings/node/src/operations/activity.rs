@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// The number of bytes at the end of a file in which the last message is looked for.
-const TAIL: u64 = 256 << 10;
+/// The numbers of bytes at the end of a file in which the last message is looked for, one after the other.
+const TAILS: [u64; 2] = [8 << 10, 256 << 10];
 
 /// Returns for each file the time of its last message of a user or an assistant, in Unix milliseconds; `None` if there
 /// is none near the end of the file, or none with a time of its own.
@@ -40,11 +40,21 @@ fn take<'a>(paths: &'a [PathBuf], next: &AtomicUsize) -> Option<(usize, &'a Path
 
 fn of_file(path: &Path, buffer: &mut Vec<u8>) -> Option<i64> {
     let mut file = File::open(path).ok()?;
-    let start = file.metadata().ok()?.len().saturating_sub(TAIL);
-    file.seek(SeekFrom::Start(start)).ok()?;
-    buffer.clear();
-    file.take(TAIL).read_to_end(buffer).ok()?;
-    buffer.rsplit(|&byte| byte == b'\n').find_map(spoken).flatten()
+    let size = file.metadata().ok()?.len();
+    for tail in TAILS {
+        let start = size.saturating_sub(tail);
+        file.seek(SeekFrom::Start(start)).ok()?;
+        buffer.clear();
+        (&mut file).take(tail).read_to_end(buffer).ok()?;
+        // A line that begins before the tail is no JSON here, and is found in the next one.
+        if let Some(time) = buffer.rsplit(|&byte| byte == b'\n').find_map(spoken) {
+            return time;
+        }
+        if start == 0 {
+            break;
+        }
+    }
+    None
 }
 
 /// Returns the time of a message; `None` if the line is no message of a user or an assistant.
