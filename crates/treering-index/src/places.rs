@@ -242,7 +242,7 @@ mod tests {
     #[cfg(unix)]
     fn agents_keep_them_below_the_home_directory() {
         let found = places(&[("HOME", "/h")]);
-        let table: [(Dialect, &[&str]); 7] = [
+        let table: [(Dialect, &[&str]); 11] = [
             (Dialect::Pi, &["/h/.pi/agent/sessions"]),
             (Dialect::Omp, &["/h/.omp/agent/sessions"]),
             (Dialect::Chimera, &["/h/.chimera/sessions"]),
@@ -250,6 +250,16 @@ mod tests {
             (Dialect::Tau, &["/h/.tau/sessions"]),
             (Dialect::ClaudeCode, &["/h/.claude/projects"]),
             (Dialect::Codex, &["/h/.codex/sessions", "/h/.codex/archived_sessions"]),
+            (Dialect::Qwen, &["/h/.qwen/projects"]),
+            (Dialect::Gemini, &["/h/.gemini/tmp"]),
+            (Dialect::Copilot, &["/h/.copilot/session-state"]),
+            (
+                Dialect::Goose,
+                &[
+                    "/h/.local/share/goose/sessions",
+                    "/h/Library/Application Support/Block/goose/sessions",
+                ],
+            ),
         ];
         for (agent, expected) in table {
             assert_eq!(dirs(&found, agent), expected, "{agent}");
@@ -287,6 +297,11 @@ mod tests {
             ("CHIMERA_HOME", "/c"),
             ("CLAUDE_CONFIG_DIR", "/claude"),
             ("CODEX_HOME", ""),
+            ("QWEN_HOME", "/q"),
+            ("QWEN_RUNTIME_DIR", "/r"),
+            ("GEMINI_CLI_HOME", "/g"),
+            ("COPILOT_HOME", "/cp"),
+            ("GOOSE_PATH_ROOT", "/go"),
         ]);
         assert_eq!(dirs(&found, Dialect::Pi), ["/h/pi/sessions", "/s"]);
         assert_eq!(dirs(&found, Dialect::Omp), ["/h/.ohmy/agent/sessions", "/data/omp/sessions"]);
@@ -294,6 +309,13 @@ mod tests {
         assert_eq!(dirs(&found, Dialect::ClaudeCode), ["/claude/projects"]);
         assert_eq!(dirs(&found, Dialect::Codex).len(), 2, "an empty variable is not set");
         assert!(dirs(&found, Dialect::Codex)[0].starts_with("/h/.codex"));
+        assert_eq!(dirs(&found, Dialect::Qwen), ["/q/projects", "/r/projects"]);
+        assert_eq!(dirs(&found, Dialect::Gemini), ["/g/.gemini/tmp"]);
+        assert_eq!(dirs(&found, Dialect::Copilot), ["/cp/session-state"]);
+        assert_eq!(
+            dirs(&found, Dialect::Goose)[..2],
+            ["/go/data/sessions", "/data/goose/sessions"]
+        );
     }
 
     #[test]
