@@ -61,10 +61,15 @@ cp -r "$here/test" "$here/examples" "$here/bench.mjs" "$app/"
 node "$tools/typescript/bin/tsc" -p "$app/examples" --typeRoots "$tools/@types"
 
 part "tests, node $(node --version)"
-(cd "$app" && node --expose-gc --test --test-reporter=dot test/*.test.mjs)
+(cd "$app" && node --expose-gc --test --test-reporter=spec test/*.test.mjs)
 if [ -x "$bun" ] && "$bun" --version >/dev/null 2>&1; then
   part "tests, bun $("$bun" --version)"
-  (cd "$app" && "$bun" test --timeout 120000 ./test/*.test.mjs 2>&1 | tail -4; exit "${PIPESTATUS[0]}")
+  if (cd "$app" && "$bun" test --timeout 120000 ./test/*.test.mjs) > "$work/bun.log" 2>&1; then
+    tail -4 "$work/bun.log"
+  else
+    tail -100 "$work/bun.log"
+    exit 1
+  fi
 else
   echo "SKIPPED: there is no bun for this machine"
 fi
