@@ -66,10 +66,7 @@ fn entries_labels_and_agents_are_offered() {
     assert_eq!(range, [format!("{first}..{first}")]);
     assert_eq!(place.run(&["label", "sessions/one.jsonl", first, "try-2"]).code, 0);
     assert_eq!(offered(&place, &["label", "demo", first, "try"]), ["try-2"]);
-    assert_eq!(
-        offered(&place, &["convert", "demo", "--to", "c"]),
-        ["chimera", "claude-code", "codex"]
-    );
+    assert_eq!(offered(&place, &["convert", "demo", "--to", "cl"]), ["claude-code"]);
     assert_eq!(offered(&place, &["ls", "--agent", "om"]), ["omp"]);
     assert_eq!(offered(&place, &["cherry"]), ["cherry-pick"]);
 }
