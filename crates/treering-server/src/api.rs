@@ -529,7 +529,8 @@ fn other_operations() -> Vec<Operation> {
         .with::<types::Text>("text/html", Value::Null)
         .answer(303, "The browser has a cookie now.")
         .header("Set-Cookie", "The cookie.")
-        .header("Location", "The page."),
+        .header("Location", "The page.")
+        .problems(&[Code::TooManyRequests]),
     ]
 }
 

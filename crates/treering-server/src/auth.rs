@@ -36,10 +36,7 @@ pub(crate) async fn grant(
     let Some(scope) = operation.scope else { return Ok(None) };
     let now = Instant::now();
     let refused = |reason: &'static str, detail: &str| {
-        if let Some(peer) = peer {
-            // Failures are counted by address; a full bucket is noticed at the next attempt.
-            let _ = node.refused_rate.take(peer, now);
-        }
+        count_refusal(node, peer, now);
         let problem = Problem::new(Code::Unauthorized, detail).because(reason);
         problem.header(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))
     };
@@ -80,6 +77,22 @@ pub(crate) async fn grant(
     Ok(Some(grant))
 }
 
+/// Counts a refused token or code by the address that it came from; an empty bucket is noticed at the next attempt.
+fn count_refusal(node: &Node, peer: Option<IpAddr>, now: Instant) {
+    if let Some(peer) = peer {
+        let _ = node.refused_rate.take(peer, now);
+    }
+}
+
+/// Refuses an address from which too many tokens or codes were refused.
+fn check_address(node: &Node, peer: Option<IpAddr>, now: Instant) -> Result<(), Problem> {
+    let Some(peer) = peer else { return Ok(()) };
+    node.refused_rate.check(peer, now).map_err(|seconds| {
+        let problem = Problem::new(Code::TooManyRequests, "too many refused tokens");
+        problem.because("refused_rate").retry_after(seconds)
+    })
+}
+
 /// Returns the grant of a token, from memory or from where tokens are stored.
 async fn find(
     node: &Arc<Node>,
@@ -90,12 +103,7 @@ async fn find(
     if let Some(grant) = node.grants.get(&hash, now) {
         return Ok(Some(grant));
     }
-    if let Some(peer) = peer {
-        node.refused_rate.check(peer, now).map_err(|seconds| {
-            let problem = Problem::new(Code::TooManyRequests, "too many refused tokens");
-            problem.because("refused_rate").retry_after(seconds)
-        })?;
-    }
+    check_address(node, peer, now)?;
     let tokens = Arc::clone(&node.tokens);
     let found = node.work.run(move || tokens.find(&hash)).await??;
     let Some(grant) = found.map(Arc::new) else { return Ok(None) };
@@ -286,14 +294,35 @@ fn cookie(value: &str, time: Duration, is_secure: bool) -> Option<HeaderValue> {
 pub(crate) async fn log_in_with_token(
     node: &Arc<Node>,
     token: &str,
+    peer: Option<IpAddr>,
 ) -> Result<Option<HeaderValue>, Problem> {
+    let now = Instant::now();
+    check_address(node, peer, now)?;
     let is_plain = token.bytes().all(|byte| byte.is_ascii_graphic() && !b"\",;\\".contains(&byte));
-    if token.is_empty() || !is_plain {
-        return Ok(None);
-    }
-    let found = find(node, TokenHash::of(token), None, Instant::now()).await?;
+    let found = match token.is_empty() || !is_plain {
+        true => None,
+        false => find(node, TokenHash::of(token), peer, now).await?,
+    };
     let is_valid = found.is_some_and(|grant| !grant.is_expired(unix_millis()));
+    if !is_valid {
+        count_refusal(node, peer, now);
+    }
     Ok(cookie(token, COOKIE_TIME, node.is_secure).filter(|_| is_valid))
+}
+
+/// Takes the code of a link. Returns the header that sets a cookie; `None` if the code is not valid.
+pub(crate) fn log_in_with_code(
+    node: &Node,
+    code: &str,
+    peer: Option<IpAddr>,
+) -> Result<Option<HeaderValue>, Problem> {
+    let now = Instant::now();
+    check_address(node, peer, now)?;
+    let cookie = node.logins.log_in(code, node.is_secure)?;
+    if cookie.is_none() {
+        count_refusal(node, peer, now);
+    }
+    Ok(cookie)
 }
 
 /// Returns the header that makes a browser forget its cookie.

@@ -11,6 +11,7 @@ use http_body_util::BodyExt;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::HashMap;
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use treering::SessionId;
 use treering::store::Store;
@@ -23,6 +24,8 @@ pub(crate) const OCTETS: &str = "application/octet-stream";
 pub(crate) struct Call {
     pub(crate) node: Arc<Node>,
     pub(crate) operation: &'static Operation,
+    /// The address of the client.
+    pub(crate) peer: Option<IpAddr>,
     /// `None` for calls that need no token.
     pub(crate) grant: Option<Arc<Grant>>,
     /// The store of the grant's space.
@@ -77,12 +80,17 @@ impl Call {
             return Err(Problem::invalid(format!("{} is missing", param.name)));
         }
         let body = Mutex::new(body);
-        Ok(Call { node, operation, grant: None, store: None, values, headers, body })
+        Ok(Call { node, operation, peer: None, grant: None, store: None, values, headers, body })
     }
 
-    /// Adds the rights of the token.
-    pub(crate) fn granted(self, grant: Option<Arc<Grant>>, store: Option<Arc<dyn Store>>) -> Self {
-        Call { grant, store, ..self }
+    /// Adds the address of the client, and the rights of the token.
+    pub(crate) fn granted(
+        self,
+        peer: Option<IpAddr>,
+        grant: Option<Arc<Grant>>,
+        store: Option<Arc<dyn Store>>,
+    ) -> Self {
+        Call { peer, grant, store, ..self }
     }
 
     /// Returns the store of the token's space.

@@ -186,7 +186,7 @@ async fn respond(
     };
     let query = parts.uri.query().unwrap_or_default().to_owned();
     let call = Call::new(Arc::clone(node), operation, &path, &query, parts.headers, body)?;
-    let answered = (operation.run)(call.granted(grant, store));
+    let answered = (operation.run)(call.granted(peer, grant, store));
     match tokio::time::timeout(node.limits.request_time, answered).await {
         Ok(answered) => answered,
         Err(_) => {

@@ -1,5 +1,6 @@
 //! About the server: health, metrics, its document, and the way in for browsers.
 
+use crate::auth;
 use crate::call::{Call, JSON, answer, empty_answer, json_answer};
 use crate::node::Phase;
 use crate::operation::Answered;
@@ -44,7 +45,7 @@ pub(crate) async fn openapi(_: Call) -> Answered {
 pub(crate) async fn login(call: Call) -> Answered {
     let next = page::place(call.text("next").unwrap_or_default());
     let Some(code) = call.text("code") else { return page::login_form(&call, &next, None) };
-    let cookie = call.node.logins.log_in(code, call.node.is_secure)?;
+    let cookie = auth::log_in_with_code(&call.node, code, call.peer)?;
     let Some(cookie) = cookie else {
         let detail = "the link was used before, or is too old; `treering serve` prints a new one";
         return Err(Problem::new(Code::Forbidden, detail).because("login_code"));

@@ -39,7 +39,7 @@ pub(crate) async fn post(mut call: Call) -> Answered {
             _ => {}
         }
     }
-    match auth::log_in_with_token(&call.node, &token).await? {
+    match auth::log_in_with_token(&call.node, &token, call.peer).await? {
         Some(cookie) => {
             let mut response = empty_answer(StatusCode::SEE_OTHER);
             response.headers_mut().insert(header::SET_COOKIE, cookie);

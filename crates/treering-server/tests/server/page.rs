@@ -1,6 +1,6 @@
 //! The web page: what its handlers answer, to whom, and that nothing of a session is markup in it.
 
-use crate::harness::{ADMIN, Answer, Node, limits, send};
+use crate::harness::{ADMIN, Answer, Node, PATIENCE, limits, send};
 use serde_json::json;
 use std::sync::Arc;
 use treering::store::MemoryStore;
@@ -165,6 +165,28 @@ async fn a_token_becomes_the_cookie_of_a_browser() {
     let left = send(browser().post(node.url("/logout"))).await;
     assert_eq!((left.status, left.header("location")), (303, "/login"));
     assert!(left.header("set-cookie").contains("Max-Age=0"));
+}
+
+#[tokio::test]
+async fn wrong_tokens_and_codes_of_a_login_are_limited() {
+    for path in ["/login/token", "/login?code=wrong"] {
+        let mut few = limits();
+        few.refused_rate = 1;
+        let node = Node::with(Arc::new(MemoryStore::new()), few, |server| server).await;
+        let deadline = tokio::time::Instant::now() + PATIENCE;
+        let mut statuses = Vec::new();
+        while !statuses.contains(&429) && tokio::time::Instant::now() < deadline {
+            let request = match path {
+                "/login/token" => browser()
+                    .post(node.url(path))
+                    .header("content-type", "application/x-www-form-urlencoded")
+                    .body("token=wrong"),
+                _ => browser().get(node.url(path)),
+            };
+            statuses.push(send(request).await.status);
+        }
+        assert!(statuses.contains(&403) && statuses.contains(&429), "{path}: {statuses:?}");
+    }
 }
 
 #[tokio::test]
