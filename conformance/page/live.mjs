@@ -159,13 +159,14 @@ export async function forking_exporting_and_deleting({ open, api, say, server })
   const id = await fresh(api, say);
   const page = await open(`/s/${id}`);
   const exported = page.waitForEvent('download');
-  await page.click('#export summary');
-  await page.click('#export >> text=Markdown >> nth=0');
+  await page.click('[data-verb=export]');
+  await page.selectOption('#ask select', 'markdown');
+  await confirm(page);
   assert.equal((await exported).suggestedFilename(), `${id}.md`);
   await page.click('[data-verb=fork]');
   await page.selectOption('#ask select', 'tau');
   const download = page.waitForEvent('download');
-  await page.click('#ask >> text=Download it');
+  await page.click('#ask .other');
   assert.match((await download).suggestedFilename(), /\.jsonl$/);
   await page.selectOption('#ask select', 'omp');
   await confirm(page);

@@ -6,6 +6,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as checks from './checks.mjs';
+import * as doingChecks from './doing.mjs';
 import * as liveChecks from './live.mjs';
 import { write } from './data.mjs';
 import { shots } from './shots.mjs';
@@ -99,7 +100,7 @@ const tools = { server, api, say, agents, dir, ready, violations, TOKEN };
 let [passed, failed] = [0, 0];
 // A check that hangs is a failure, not a wait.
 setTimeout(() => { console.log('FAIL  the checks did not end'); process.exit(1); }, 12 * 60 * 1000).unref();
-const all = Object.entries({ ...checks, ...liveChecks }).filter(([name]) => name.includes(process.env.ONLY || ''));
+const all = Object.entries({ ...checks, ...liveChecks, ...doingChecks }).filter(([name]) => name.includes(process.env.ONLY || ''));
 for (const [name, check] of all) {
   const opened = [];
   const started = Date.now();

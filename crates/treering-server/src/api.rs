@@ -1,7 +1,7 @@
 //! The operations of the API, in the order of the document.
 
 use crate::call::{Call, JSON, NDJSON, OCTETS};
-use crate::handlers::{branches, entries, events, export, log, reading, search, sessions, system};
+use crate::handlers::{entries, events, export, log, reading, search, sessions, system};
 use crate::operation::{Answered, Operation, Param, Run, Values};
 use crate::problem::Code;
 use crate::types;
@@ -11,6 +11,18 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::LazyLock;
 use treering::store::Scope;
+
+/// Makes a handler callable through a pointer.
+macro_rules! run {
+    ($handler:path) => {{
+        fn run(call: Call) -> Pin<Box<dyn Future<Output = Answered> + Send>> {
+            Box::pin($handler(call))
+        }
+        run as Run
+    }};
+}
+
+mod branches;
 
 const ID: Param =
     Param::path("id", Values::Session, "The session.", "019b8d62-7a80-77da-8ca6-e755b346b1b7");
@@ -73,21 +85,11 @@ const EVENT_AFTER: Param = Param::query(
 pub(crate) static OPERATIONS: LazyLock<Vec<Operation>> = LazyLock::new(|| {
     let mut operations = session_operations();
     operations.extend(entry_operations());
-    operations.extend(branch_operations());
+    operations.extend(branches::operations());
     operations.extend(log_operations());
     operations.extend(other_operations());
     operations
 });
-
-/// Makes a handler callable through a pointer.
-macro_rules! run {
-    ($handler:path) => {{
-        fn run(call: Call) -> Pin<Box<dyn Future<Output = Answered> + Send>> {
-            Box::pin($handler(call))
-        }
-        run as Run
-    }};
-}
 
 fn session_operations() -> Vec<Operation> {
     let (read, write) = (Some(Scope::Read), Some(Scope::Write));
@@ -269,93 +271,21 @@ fn entry_operations() -> Vec<Operation> {
         .with::<Value>(JSON, Value::Null)
         .with::<types::Text>(NDJSON, Value::Null)
         .problems(&[Code::UnknownSession, Code::NotApplicable, Code::NotASession]),
-    ]
-}
-
-fn branch_operations() -> Vec<Operation> {
-    let write = Some(Scope::Write);
-    let session = [Code::UnknownSession, Code::UnknownEntry, Code::NotWritable, Code::NotASession];
-    vec![
         Operation::new(
-            (Method::PUT, "/v1/sessions/{id}/leaf"),
-            ("moveLeaf", "Branches"),
-            write,
-            ("Move the leaf", "The next append continues this entry."),
-            run!(branches::move_leaf),
-        )
-        .params(&[ID, IF_MATCH])
-        .body::<types::NewLeaf>(JSON, json!({"entry": "1f3a9c0e"}))
-        .answer(200, "Where the leaf is.")
-        .with::<types::Leaf>(JSON, json!({"leaf": "1f3a9c0e", "length": 4096}))
-        .problems(&session)
-        .problems(&[Code::LeafMoved]),
-        Operation::new(
-            (Method::PUT, "/v1/sessions/{id}/labels/{entry}"),
-            ("labelEntry", "Branches"),
-            write,
-            ("Label an entry", ""),
-            run!(branches::label),
-        )
-        .params(&[ID, ENTRY])
-        .body::<types::NewLabel>(JSON, json!({"label": "before the rewrite"}))
-        .answer(200, "Where the leaf is.")
-        .with::<types::Leaf>(JSON, Value::Null)
-        .problems(&session),
-        Operation::new(
-            (Method::POST, "/v1/sessions/{id}/fork"),
-            ("forkSession", "Branches"),
-            write,
-            ("Fork a session", "The path to an entry becomes a session of its own, which is read again and compared before it appears."),
-            run!(branches::fork),
-        )
-        .params(&[ID, KEY])
-        .body::<types::NewFork>(JSON, json!({"at": "1f3a9c0e"}))
-        .answer(200, "The fork was made by a call with the same key before.")
-        .with::<types::SessionDetail>(JSON, Value::Null)
-        .answer(201, "The fork.")
-        .with::<types::SessionDetail>(JSON, detail_example())
-        .header("Location", "The path of the fork.")
-        .problems(&session)
-        .problems(&[Code::SessionExists, Code::NotApplicable, Code::InvalidEntry]),
-        Operation::new(
-            (Method::POST, "/v1/sessions/{id}/cherry-pick"),
-            ("cherryPick", "Branches"),
-            write,
-            ("Copy entries to the leaf", "Of another branch, or of another session. A tool call comes with its results."),
-            run!(branches::cherry_pick),
+            (Method::GET, "/v1/sessions/{id}/secrets"),
+            ("findSecrets", "Entries"),
+            read,
+            (
+                "List the secrets that redaction replaces",
+                "Their kinds, how many there are, and where; never the secrets. An export, a fork and a download with `redact` replace these.",
+            ),
+            run!(export::secrets),
         )
         .param(ID)
-        .body::<types::NewPick>(JSON, json!({"first": "1f3a9c0e"}))
-        .answer(200, "What was copied.")
-        .with::<types::Picked>(JSON, Value::Null)
-        .problems(&session)
-        .problems(&[Code::NotApplicable, Code::LeafMoved, Code::InvalidEntry, Code::DuplicateEntry]),
-        Operation::new(
-            (Method::POST, "/v1/sessions/{id}/merge"),
-            ("mergeBranch", "Branches"),
-            write,
-            ("Merge another branch", "What is new on it comes to the leaf, as copies or as a summary."),
-            run!(branches::merge),
-        )
-        .param(ID)
-        .body::<types::NewMerge>(JSON, json!({"from": "1f3a9c0e"}))
-        .answer(200, "What was merged.")
-        .with::<types::Merged>(JSON, Value::Null)
-        .problems(&session)
-        .problems(&[Code::NotApplicable, Code::LeafMoved, Code::InvalidEntry, Code::DuplicateEntry]),
-        Operation::new(
-            (Method::POST, "/v1/sessions/{id}/compaction"),
-            ("compactSession", "Branches"),
-            write,
-            ("Compact the context", "A summary stands for the older part of it: the caller's, or one made of quotations. With `dryRun`, the answer has the conversation to be summarized."),
-            run!(branches::compact),
-        )
-        .param(ID)
-        .body::<types::NewCompaction>(JSON, json!({"dryRun": true}))
-        .answer(200, "The compaction, or why there is none.")
-        .with::<types::Compacted>(JSON, Value::Null)
-        .problems(&session)
-        .problems(&[Code::NotApplicable, Code::LeafMoved, Code::InvalidEntry]),
+        .param(Param::query("at", Values::Text(1, 512), "Only those on the path to this entry, which a fork has.", ""))
+        .answer(200, "What was found.")
+        .with::<types::Secrets>(JSON, json!({"occurrences": 2, "signatures": 0, "kinds": [{"kind": "github-token", "distinct": 1, "occurrences": 2}], "places": [{"kind": "github-token", "number": 1, "entry": "1f3a9c0e", "field": "message.content", "count": 2}]}))
+        .problems(&[Code::UnknownSession, Code::UnknownEntry, Code::NotASession]),
     ]
 }
 

@@ -1,13 +1,14 @@
-//! Moves the leaf and labels entries; forks, copies, merges and compacts branches.
+//! Moves the leaf and labels entries; forks, copies, merges and compacts branches; edits the context.
 
+use super::export::redactor;
 use super::sessions::created;
 use crate::call::{Call, json_answer, session_id, tagged};
 use crate::idempotency;
 use crate::operation::Answered;
-use crate::problem::Problem;
+use crate::problem::{Code, Problem};
 use crate::types::{
-    Compacted, Leaf, Merged, NewCompaction, NewFork, NewLabel, NewLeaf, NewMerge, NewPick, Picked,
-    SessionDetail,
+    Compacted, ContextEdited, EditKind, Leaf, Merged, NewCompaction, NewContextEdit, NewFork,
+    NewLabel, NewLeaf, NewMerge, NewPick, Picked, SessionDetail,
 };
 use axum::http::StatusCode;
 use std::sync::Arc;
@@ -84,6 +85,11 @@ pub(crate) async fn fork(mut call: Call) -> Answered {
     };
     let store = call.store()?;
     let done = call.read(move |session| {
+        let redacted = match new.redact {
+            Some(true) => Some(redactor()?.session(session)?),
+            _ => None,
+        };
+        let session = redacted.as_ref().unwrap_or(session);
         let position = match &new.at {
             Some(entry) => Position::Entry(entry.0.as_str().into()),
             None => Position::Leaf,
@@ -180,6 +186,38 @@ pub(crate) async fn compact(mut call: Call) -> Answered {
     let new: NewCompaction = call.json().await?;
     let compacted = call.change(move |session| compact_session(session, &new));
     json_answer(StatusCode::OK, &compacted.await?)
+}
+
+pub(crate) async fn edit_context(mut call: Call) -> Answered {
+    let new: NewContextEdit = call.json().await?;
+    let expected = expected_leaf(&call);
+    let edited = call.change(move |session| {
+        check_leaf(session, &expected)?;
+        let entries = new.entries.0.iter().map(|entry| entry.0.as_str());
+        let plan = match (new.edit, &new.text, new.entries.0.as_slice()) {
+            (EditKind::Drop, None, _) => session.plan_drop(entries)?,
+            (EditKind::Restore, None, _) => session.plan_restore(entries)?,
+            (EditKind::Replace, Some(text), [entry]) => session.plan_replace(&entry.0, text)?,
+            (EditKind::Replace, ..) => {
+                let detail = "`replace` takes one entry and a text";
+                return Err(Problem::new(Code::NotApplicable, detail));
+            }
+            (EditKind::Drop | EditKind::Restore, ..) => {
+                let detail = "only `replace` takes a text";
+                return Err(Problem::new(Code::NotApplicable, detail));
+            }
+        };
+        let is_dry = new.dry_run == Some(true);
+        let edits = if is_dry { Vec::new() } else { session.apply_edit(&plan)? };
+        Ok(ContextEdited {
+            targets: names(&plan.targets),
+            companions: names(&plan.companions),
+            edits: names(&edits),
+            tokens_before: plan.tokens_before,
+            tokens_after: plan.tokens_after,
+        })
+    });
+    json_answer(StatusCode::OK, &edited.await?)
 }
 
 fn compact_session(session: &Session, new: &NewCompaction) -> Result<Compacted, Problem> {

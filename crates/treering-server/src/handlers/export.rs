@@ -1,10 +1,12 @@
 //! Sessions as documents.
 
-use crate::call::{Call, answer};
+use crate::call::{Call, answer, json_answer};
 use crate::operation::Answered;
 use crate::problem::{Code, Problem};
 use crate::streaming::{PIECE, chunks};
+use crate::types::Secrets;
 use axum::http::{HeaderValue, StatusCode, header};
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{BufWriter, Read, Seek, SeekFrom, Write};
 use std::sync::Arc;
@@ -42,7 +44,10 @@ pub(crate) async fn get(call: Call) -> Answered {
 
 /// Writes the document to a file without a name, because it may be large, and clients slow.
 fn write(session: &Arc<Session>, format: &str, is_redacted: bool) -> Result<File, Problem> {
-    let redacted = if is_redacted { Some(redact(session)?) } else { None };
+    let redacted = match is_redacted {
+        true => Some(Arc::new(redactor()?.session(session)?)),
+        false => None,
+    };
     let session = redacted.as_ref().unwrap_or(session);
     let native;
     let session = match format {
@@ -74,10 +79,23 @@ fn write(session: &Arc<Session>, format: &str, is_redacted: bool) -> Result<File
     Ok(file)
 }
 
-/// Returns the session without its secrets.
-fn redact(session: &Arc<Session>) -> Result<Arc<Session>, Problem> {
-    let redactor = Redactor::new(&Options::default())
-        .map_err(|error| Problem::new(Code::Internal, error.to_string()))?;
-    let redacted = session.filtered(&redactor)?;
-    Ok(Arc::new(redacted))
+/// Returns the redactor that exports, forks and downloads use.
+pub(crate) fn redactor() -> Result<Redactor, Problem> {
+    let redactor = Redactor::new(&Options::default());
+    redactor.map_err(|error| Problem::new(Code::Internal, error.to_string()))
+}
+
+/// Lists what redaction would replace.
+pub(crate) async fn secrets(call: Call) -> Answered {
+    let at = call.text("at").map(str::to_owned);
+    let found = call.read(move |session| {
+        let redactor = redactor()?;
+        let redacted = redactor.session(session)?;
+        let report = redactor.report();
+        let Some(at) = &at else { return Ok(Secrets::from(&report)) };
+        let tree = redacted.tree();
+        let path: HashSet<String> = tree.path(at)?.iter().map(|id| id.to_string()).collect();
+        Ok(Secrets::from(&report.only(|entry| path.contains(entry))))
+    });
+    json_answer(StatusCode::OK, &found.await?)
 }

@@ -61,6 +61,8 @@ static ASSETS: LazyLock<Vec<Asset>> = LazyLock::new(|| {
         module!("tree.js"),
         module!("conversation.js"),
         module!("actions.js"),
+        module!("copies.js"),
+        module!("edit.js"),
         module!("context.js"),
     ]
 });
@@ -90,6 +92,8 @@ pub(crate) fn modules(script: &str) -> &'static [&'static str] {
             "tree.js",
             "conversation.js",
             "actions.js",
+            "copies.js",
+            "edit.js",
             "highlight.js",
         ],
         "context.js" => &["dom.js", "frame.js", "highlight.js"],

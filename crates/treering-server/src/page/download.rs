@@ -1,6 +1,7 @@
 //! A fork of a session as a file, in the dialect of any agent.
 
 use crate::call::{Call, NDJSON, answer};
+use crate::handlers::export::redactor;
 use crate::operation::Answered;
 use crate::problem::Problem;
 use crate::streaming::{PIECE, chunks};
@@ -13,8 +14,14 @@ pub(crate) async fn get(call: Call) -> Answered {
     let entry = call.text("entry").filter(|entry| !entry.is_empty()).map(str::to_owned);
     let dialect = call.text("dialect").map(str::parse::<Dialect>).transpose();
     let dialect = dialect.map_err(|error| Problem::invalid(error.to_string()))?;
+    let is_redacted = call.flag("redact");
     let (journal, id) = call
         .read(move |session| {
+            let redacted = match is_redacted {
+                true => Some(redactor()?.session(session)?),
+                false => None,
+            };
+            let session = redacted.as_ref().unwrap_or(session);
             let position = match &entry {
                 Some(entry) => Position::Entry(session.tree().find(entry)?),
                 None => Position::Leaf,

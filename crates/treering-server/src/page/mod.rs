@@ -110,6 +110,7 @@ pub(crate) static PAGES: LazyLock<Vec<Operation>> = LazyLock::new(|| {
             ID,
             ENTRY,
             Param::query("dialect", Values::Text(1, 64), "", ""),
+            Param::query("redact", Values::Boolean, "", ""),
         ]),
         Operation::page(Method::POST, "/login/token", "pageLogIn", None, run!(login::post))
             .body::<types::Text>("application/x-www-form-urlencoded", serde_json::Value::Null),

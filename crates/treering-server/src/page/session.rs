@@ -139,6 +139,12 @@ fn actions(page: &mut Html, id: &str, entry: &str) {
         ("pick", "Pick", "Cherry-pick: copy the chosen entry to where the session stands"),
         ("merge", "Merge", "Bring the work of the chosen branch to where the session stands"),
         ("compact", "Compact", "Replace the beginning of the context by a summary"),
+        (
+            "edit",
+            "Edit context",
+            "Leave the chosen entry out of the context, or replace its text in it",
+        ),
+        ("export", "Export", "Download the session, with its secrets or without them"),
         ("rename", "Rename", "Name the session"),
         ("remove", "Delete", "Move the session to the trash"),
     ] {
@@ -151,22 +157,7 @@ fn actions(page: &mut Html, id: &str, entry: &str) {
     let compare = address(&format!("/s/{id}/compare"), &[("a", entry)]);
     page.raw("<a id=to-compare").attr("href", &compare);
     page.raw(" title=\"The chosen branch beside the active one\">Compare</a>");
-    page.raw("<details id=export><summary>Export</summary><div>");
-    for (format, name) in
-        [("html", "HTML"), ("markdown", "Markdown"), ("json", "JSON"), ("jsonl", "Session file")]
-    {
-        for (redact, suffix) in [("", ""), ("true", ", redacted")] {
-            let link = format!("/v1/sessions/{id}/export");
-            let link = address(&link, &[("format", format), ("redact", redact)]);
-            let file = match format {
-                "markdown" => "md",
-                format => format,
-            };
-            page.raw("<a").attr("href", &link).attr("download", &format!("{id}.{file}"));
-            page.raw(">").raw(name).raw(suffix).raw("</a>");
-        }
-    }
-    page.raw("</div></details></div>\n<p id=moved role=status hidden></p>\n");
+    page.raw("</div>\n<p id=moved role=status hidden></p>\n");
 }
 
 const KEYS: &str = "<dialog id=keys aria-labelledby=keys-title>\n<h2 id=keys-title>Keys</h2>\n<dl>\

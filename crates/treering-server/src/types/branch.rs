@@ -1,7 +1,8 @@
-//! Changes to the branches of a session: the leaf, labels, forks, merges, compactions.
+//! Changes to the branches of a session: the leaf, labels, forks, merges, compactions, context edits.
 
 use super::{DialectName, EntryName, NewId, ShortText};
-use crate::schema::api_object;
+use crate::schema::{Components, Schema, api_object};
+use serde_json::{Value, json};
 
 api_object! { request
     /// The entry that becomes the leaf.
@@ -48,6 +49,8 @@ api_object! { request
         id: Option<NewId>,
         /// The directory of its project; that of the session if there is none.
         cwd: Option<ShortText>,
+        /// Whether secrets are replaced; `GET …/secrets` lists them.
+        redact: Option<bool>,
     }
 }
 
@@ -144,5 +147,73 @@ api_object! { answer
         conversation: Option<String>,
         /// The summary.
         summary: Option<String>,
+    }
+}
+
+/// The kinds of context edits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum EditKind {
+    Drop,
+    Replace,
+    Restore,
+}
+
+impl Schema for EditKind {
+    fn schema(_: &mut Components) -> Value {
+        json!({"type": "string", "enum": ["drop", "replace", "restore"]})
+    }
+}
+
+/// The entries of a context edit.
+#[derive(Debug, Clone, serde::Deserialize)]
+#[serde(try_from = "Vec<EntryName>")]
+pub(crate) struct EditedEntries(pub(crate) Vec<EntryName>);
+
+impl TryFrom<Vec<EntryName>> for EditedEntries {
+    type Error = &'static str;
+
+    fn try_from(entries: Vec<EntryName>) -> Result<Self, Self::Error> {
+        if entries.is_empty() {
+            Err("entries: at least one is needed")
+        } else {
+            Ok(EditedEntries(entries))
+        }
+    }
+}
+
+impl Schema for EditedEntries {
+    fn schema(components: &mut Components) -> Value {
+        json!({"type": "array", "items": EntryName::schema(components), "minItems": 1})
+    }
+}
+
+api_object! { request
+    /// An edit of the context at the leaf.
+    NewContextEdit {
+        /// `drop` takes entries out, `replace` gives one another text, `restore` gives them their own content back.
+        edit: EditKind,
+        /// The entries; exactly one for `replace`.
+        entries: EditedEntries,
+        /// The text, for `replace`. A message keeps its tool calls.
+        text: Option<String>,
+        /// Whether nothing is written.
+        dry_run: Option<bool>,
+    }
+}
+
+api_object! { answer
+    /// An edit of the context that was made, or would be.
+    ContextEdited {
+        /// The entries whose contributions change, in the order of the context.
+        targets: Vec<String>,
+        /// Entries among them that came along: the results of a message's tool calls go with it.
+        companions: Vec<String>,
+        /// The entries that were written; none if nothing was.
+        edits: Vec<String>,
+        /// The size of the context before, in tokens, estimated.
+        tokens_before: u64,
+        /// The size after it.
+        tokens_after: u64,
     }
 }

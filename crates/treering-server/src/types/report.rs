@@ -4,6 +4,7 @@ use super::Session;
 use crate::schema::api_object;
 use std::collections::BTreeMap;
 use treering::usage::{Stats, Usage};
+use treering_redact::Report;
 
 api_object! { answer
     /// Tokens and money.
@@ -129,5 +130,73 @@ api_object! { answer
         time: Option<String>,
         /// The line around the first match.
         snippet: String,
+    }
+}
+
+api_object! { answer
+    /// Secrets that redaction replaces.
+    Secrets {
+        /// The number of places.
+        occurrences: usize,
+        /// The number of thinking signatures that are emptied, because what they signed changes.
+        signatures: usize,
+        /// The kinds, in the order in which they were found.
+        kinds: Vec<SecretKind>,
+        /// The places in the order of the log, at most 1,000.
+        places: Vec<SecretPlace>,
+    }
+}
+
+api_object! { answer
+    /// The secrets of a kind.
+    SecretKind {
+        /// The kind: `github-token` …
+        kind: String,
+        /// The number of different secrets.
+        distinct: usize,
+        /// The number of occurrences.
+        occurrences: usize,
+    }
+}
+
+api_object! { answer
+    /// A text with a secret in it.
+    SecretPlace {
+        /// The kind.
+        kind: String,
+        /// The number of the secret among its kind.
+        number: usize,
+        /// The entry; null if it is in none.
+        entry: Option<String>,
+        /// The way to the text in its record.
+        field: String,
+        /// The number of occurrences.
+        count: usize,
+    }
+}
+
+/// The largest number of places in a report.
+const MOST_PLACES: usize = 1000;
+
+impl From<&Report> for Secrets {
+    fn from(report: &Report) -> Self {
+        let kinds = report.sums().into_iter().map(|sum| SecretKind {
+            kind: sum.kind,
+            distinct: sum.distinct,
+            occurrences: sum.occurrences,
+        });
+        let places = report.places.iter().take(MOST_PLACES).map(|place| SecretPlace {
+            kind: place.kind.clone(),
+            number: place.number,
+            entry: place.entry.clone(),
+            field: place.field.clone(),
+            count: place.count,
+        });
+        Secrets {
+            occurrences: report.occurrences(),
+            signatures: report.signatures,
+            kinds: kinds.collect(),
+            places: places.collect(),
+        }
     }
 }

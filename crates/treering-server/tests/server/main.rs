@@ -9,6 +9,7 @@
 
 mod appends;
 mod calls;
+mod context_edits;
 mod corpus;
 mod document;
 mod events;
@@ -17,5 +18,6 @@ mod idempotency;
 mod lagging;
 mod page;
 mod refusals;
+mod secrets;
 mod shutdown;
 mod tls;

@@ -1,9 +1,8 @@
 // The verbs of a session. Each shows what it will do, and can be cancelled; some can be undone.
 
-import { address, ask, byId, make } from './dom.js';
-
-/** The agents that a fork can be written for. */
-const DIALECTS = ['pi', 'uuid', 'omp', 'chimera', 'operator', 'tau'];
+import { exportSession, fork } from './copies.js';
+import { address, ask, byId, leave, make } from './dom.js';
+import { editContext } from './edit.js';
 
 /**
  * A question to the reader.
@@ -13,6 +12,7 @@ const DIALECTS = ['pi', 'uuid', 'omp', 'chimera', 'operator', 'tau'];
  * @property {string} verb the name of the button that does it
  * @property {boolean} [isDanger]
  * @property {() => Promise<void>} run
+ * @property {{verb: string, run: () => void}} [other] another way to do it, after which the question stays
  */
 
 export class Actions {
@@ -33,8 +33,8 @@ export class Actions {
     const { readOnly, canWrite } = document.body.dataset;
     for (const button of /** @type {NodeListOf<HTMLButtonElement>} */ (bar.querySelectorAll('button'))) {
       const verb = button.dataset.verb || '';
-      // A fork is a new session, and a session of any agent can be deleted.
-      const refused = verb === 'fork' || verb === 'remove' ? (canWrite ? '' : readOnly) : readOnly;
+      // A fork is a new session, and a session of any agent can be deleted. Readers can export.
+      const refused = verb === 'export' ? '' : verb === 'fork' || verb === 'remove' ? (canWrite ? '' : readOnly) : readOnly;
       if (refused) {
         button.setAttribute('aria-disabled', 'true');
         button.title = `${button.title}: ${refused}`;
@@ -64,7 +64,9 @@ export class Actions {
       switch (verb) {
         case 'go': await this.go(entry); break;
         case 'label': this.label(entry); break;
-        case 'fork': this.fork(entry); break;
+        case 'fork': fork(this, entry); break;
+        case 'edit': await editContext(this, entry); break;
+        case 'export': exportSession(this, entry); break;
         case 'pick': await this.pick(entry); break;
         case 'merge': await this.merge(entry); break;
         case 'compact': await this.compact(); break;
@@ -85,9 +87,9 @@ export class Actions {
     return make('q', 'entry-name', text.length > 140 ? `${text.slice(0, 140)}…` : text);
   }
 
-  /** @param {string} path @param {string} method @param {unknown} body */
-  async call(path, method, body) {
-    const response = await ask(this.path + path, { method, body });
+  /** @param {string} path @param {string} method @param {unknown} body @param {Record<string, string>} [headers] */
+  async call(path, method, body, headers) {
+    const response = await ask(this.path + path, { method, body, headers });
     return response.status === 204 ? null : response.json();
   }
 
@@ -142,29 +144,6 @@ export class Actions {
         const heading = document.querySelector('#top h1');
         if (heading && name) heading.textContent = name;
         this.toast('Renamed.', async () => { await this.call('/name', 'PUT', { name: old }); location.reload(); });
-      },
-    });
-  }
-
-  /** @param {string} entry */
-  fork(entry) {
-    const select = /** @type {HTMLSelectElement} */ (make('select'));
-    for (const dialect of DIALECTS) select.append(new Option(dialect, dialect, false, dialect === document.body.dataset.agent));
-    const label = make('label', 'field', 'For the agent');
-    label.append(select);
-    const download = /** @type {HTMLAnchorElement} */ (make('a', '', 'Download it as a file instead'));
-    const link = () => { download.href = address(`/s/${this.session}/download`, { entry, dialect: select.value }); };
-    select.addEventListener('change', link);
-    link();
-    const note = make('p');
-    note.append(download);
-    this.question({
-      title: 'Fork the session',
-      about: ['A new session with everything up to ', this.name(entry), '. This one stays as it is.', label, note],
-      verb: 'New session',
-      run: async () => {
-        const made = await this.call('/fork', 'POST', { at: entry, dialect: select.value });
-        location.href = `/s/${made.id}`;
       },
     });
   }
@@ -226,7 +205,7 @@ export class Actions {
       about: ['The session ', make('q', 'entry-name', document.querySelector('#top h1')?.textContent || ''), ' goes to the trash where there is one, with all of its branches. On a shared store it is gone for everyone.'],
       verb: 'Delete',
       isDanger: true,
-      run: async () => { await this.call('', 'DELETE', undefined); location.href = '/'; },
+      run: async () => { await this.call('', 'DELETE', undefined); leave('/'); },
     });
   }
 
@@ -264,7 +243,14 @@ export class Actions {
     cancel.type = 'button';
     cancel.addEventListener('click', () => this.dialog.close());
     const run = /** @type {HTMLButtonElement} */ (make('button', question.isDanger ? 'danger' : 'primary', question.verb));
-    buttons.append(cancel, run);
+    buttons.append(cancel);
+    if (question.other) {
+      const other = /** @type {HTMLButtonElement} */ (make('button', 'other', question.other.verb));
+      other.type = 'button';
+      other.addEventListener('click', question.other.run);
+      buttons.append(other);
+    }
+    buttons.append(run);
     form.append(title, about, failed, buttons);
     form.addEventListener('submit', async event => {
       event.preventDefault();
@@ -280,7 +266,16 @@ export class Actions {
     });
     this.dialog.replaceChildren(form);
     this.dialog.showModal();
-    (form.querySelector('input, textarea, select') instanceof HTMLElement ? /** @type {HTMLElement} */ (form.querySelector('input, textarea, select')) : run).focus();
+    const first = form.querySelector(':is(input, textarea, select):enabled');
+    (first instanceof HTMLElement ? first : run).focus();
+  }
+
+  /**
+   * Whether the buttons of the open question wait for something.
+   * @param {boolean} isWaiting
+   */
+  wait(isWaiting) {
+    for (const button of /** @type {NodeListOf<HTMLButtonElement>} */ (this.dialog.querySelectorAll('.primary, .other'))) button.disabled = isWaiting;
   }
 
   /**

@@ -51,12 +51,12 @@ export class Refused extends Error {
 /**
  * Fetches a part of a page, or calls the API.
  * @param {string} path
- * @param {{method?: string, body?: unknown, signal?: AbortSignal}} [options]
+ * @param {{method?: string, body?: unknown, headers?: Record<string, string>, signal?: AbortSignal}} [options]
  * @returns {Promise<Response>}
  */
 export async function ask(path, options = {}) {
   /** @type {Record<string, string>} */
-  const headers = { 'X-Treering-Part': '1' };
+  const headers = { 'X-Treering-Part': '1', ...options.headers };
   if (options.body !== undefined) headers['Content-Type'] = 'application/json';
   const body = options.body === undefined ? undefined : JSON.stringify(options.body);
   const response = await fetch(path, { method: options.method || 'GET', headers, body, signal: options.signal, credentials: 'same-origin' });
@@ -68,6 +68,19 @@ export async function ask(path, options = {}) {
   } catch { /* Then the number is all there is to say. */ }
   throw new Refused(response.status, message);
 }
+
+let isLeaving = false;
+
+/**
+ * Goes to another page. What happens to this one meanwhile leads nowhere else.
+ * @param {string} path
+ */
+export function leave(path) {
+  if (isLeaving) return;
+  isLeaving = true;
+  location.href = path;
+}
+addEventListener('pageshow', () => { isLeaving = false; });
 
 /**
  * Puts parameters that have a value behind a path.

@@ -2,7 +2,7 @@
 
 import { Actions } from './actions.js';
 import { Conversation } from './conversation.js';
-import { address, ask, byId, isPlainKey } from './dom.js';
+import { address, ask, byId, isPlainKey, leave } from './dom.js';
 import { begin } from './frame.js';
 import { follow, throttled } from './live.js';
 import { Tree } from './tree.js';
@@ -215,7 +215,7 @@ addEventListener('scroll', () => { if (unseen && conversation.isAtEnd()) { unsee
 follow(`/v1/sessions/${session}/events`, data.length || null, {
   kinds: ['entry', 'leaf', 'removed'],
   event(kind) {
-    if (kind === 'removed') { location.href = '/'; return; }
+    if (kind === 'removed') { leave('/'); return; }
     sync();
   },
   resumed: sync,
