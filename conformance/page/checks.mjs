@@ -204,7 +204,7 @@ export async function a_hostile_session_is_inert({ open }) {
 
 export async function a_phone_has_no_sideways_scrolling({ open }) {
   const phone = { viewport: { width: 390, height: 780 }, isMobile: true, hasTouch: true };
-  for (const path of ['/', '/?q=timer', '/s/branches', '/s/rich', '/s/branches/context', '/s/branches/compare?a=b8']) {
+  for (const path of ['/', '/?q=timer', '/usage', '/s/branches', '/s/rich', '/s/branches/context', '/s/branches/compare?a=b8']) {
     const page = await open(path, phone);
     const wide = await page.evaluate(() => document.documentElement.scrollWidth);
     assert.ok(wide <= 390, `${path} is ${wide} wide`);
@@ -219,7 +219,7 @@ export async function a_phone_has_no_sideways_scrolling({ open }) {
 export async function nothing_serious_for_screen_readers({ open, violations }) {
   const found = [];
   for (const colorScheme of ['light', 'dark']) {
-    for (const path of ['/', '/?q=timer', '/s/branches', '/s/rich', '/s/branches/context', '/s/branches/compare?a=b8']) {
+    for (const path of ['/', '/?q=timer', '/usage', '/s/branches', '/s/rich', '/s/branches/context', '/s/branches/compare?a=b8']) {
       const page = await open(path, { colorScheme, reducedMotion: 'reduce' });
       await settled(page);
       for (const violation of await violations(page)) found.push(`${path} ${colorScheme} ${violation}`);
@@ -227,6 +227,31 @@ export async function nothing_serious_for_screen_readers({ open, violations }) {
     }
   }
   assert.deepEqual(found, []);
+}
+
+export async function usage_is_charts_with_tables_behind_them({ open, server }) {
+  const page = await open('/usage?days=');
+  assert.ok(await page.locator('#chart svg .bar').count() > 0);
+  assert.ok(await page.locator('#chart svg title').count() > 0, 'bars say what they are');
+  for (const by of ['project', 'agent', 'model', 'session']) {
+    await page.goto(`${server.url}/usage?by=${by}&days=&measure=tokens`);
+    await page.waitForSelector('html[data-ready] table tbody tr', { state: 'attached' });
+    const csv = await (await page.request.get(`${server.url}/usage.csv?by=${by}&days=`)).text();
+    assert.match(csv, new RegExp(`^${by},sessions,requests,`));
+  }
+}
+
+export async function paper_has_the_conversation_and_no_controls({ open }) {
+  for (const path of ['/s/branches', '/']) {
+    const page = await open(path);
+    await page.emulateMedia({ media: 'print' });
+    const shown = await page.evaluate(() => ['#bar', '#actions', '#side', '#talk', '#moved', '#choices'].filter(name => { const element = document.querySelector(name); return element && getComputedStyle(element).display !== 'none'; }));
+    assert.deepEqual(shown, [], path);
+    assert.ok((await page.pdf({ format: 'A4' })).length > 1000);
+  }
+  const page = await open('/s/branches');
+  await page.emulateMedia({ media: 'print' });
+  assert.ok(await page.locator('#path article').first().isVisible());
 }
 
 export async function a_page_that_is_missing_says_so({ open, server }) {
