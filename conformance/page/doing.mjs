@@ -1,7 +1,8 @@
-// What a person does to the context of a session, and to its secrets.
+// What a person does to the context of a session, its secrets, and with a model.
 
 import { strict as assert } from 'node:assert';
 import { readFileSync } from 'node:fs';
+import { NAME } from './model.mjs';
 
 let count = 0;
 async function fresh(api, say, text = 'The first message') {
@@ -18,6 +19,8 @@ export async function the_context_is_edited_with_a_preview_and_undone({ open, ap
   const long = (await api('GET', `/v1/sessions/${id}`)).leaf;
   await say(id, 'A question');
   const page = await open(`/s/${id}?entry=${long}`);
+  // Edits that do not apply are asked for, and offered with the reason.
+  page.expected.push('422');
   const before = await context(api, id);
   await page.click('[data-verb=edit]');
   await page.waitForSelector('#ask[open] .effect');
@@ -81,4 +84,57 @@ export async function copies_are_made_without_secrets({ open, api, say, server }
   await page.click('[data-verb=export]');
   await page.check('#ask [name=redact]');
   await page.waitForSelector('#ask .found >> text=not found');
+}
+
+const answered = (page, text) => page.waitForSelector(`#path article:is(.k-a, .k-E) >> text=${text}`);
+
+export async function talking_to_the_model_is_streamed_and_stored_once({ open, api, say, model }) {
+  const id = await fresh(api, say);
+  const [page, other] = [await open(`/s/${id}`), await open(`/s/${id}`)];
+  await page.keyboard.press('i');
+  assert.match(await page.textContent('#composer label'), new RegExp(NAME));
+  await page.keyboard.type('Hello parrot');
+  await page.keyboard.press('Enter');
+  await page.waitForSelector('#draft:not([hidden]) .draft-text');
+  await page.waitForSelector('#path >> text=Hello parrot');
+  await Promise.all([answered(page, 'That is all.'), answered(other, 'That is all.')]);
+  await page.waitForSelector('#send:not([hidden])');
+  assert.equal(await page.locator('#conversation >> text=That is all.').count(), 1, 'the answer is there once');
+  assert.equal(await page.locator('#draft[hidden]').count(), 1);
+  assert.equal(await page.inputValue('#say'), '');
+  assert.equal(await page.locator('#path strong').count(), 1, 'the stored answer is rendered');
+  assert.equal(await page.evaluate(() => globalThis.pwned), undefined);
+  assert.match(model.requests.at(-1).join('\n'), /The first message[^]*Hello parrot/);
+  // Two lines, then another message that continues the answer.
+  await page.fill('#say', 'One more');
+  await page.click('#send');
+  await page.waitForFunction(() => document.querySelectorAll('#path strong').length === 2);
+}
+
+export async function esc_stops_the_model_and_failures_are_shown({ open, api, say, model }) {
+  const id = await fresh(api, say);
+  const page = await open(`/s/${id}`);
+  const closed = model.closed;
+  await page.fill('#say', 'hang on');
+  await page.press('#say', 'Enter');
+  await page.waitForSelector('#draft >> text=You said');
+  await page.waitForSelector('#draft .think', { state: 'attached' });
+  await page.keyboard.press('Escape');
+  await page.waitForSelector('#turn >> text=Stopped');
+  await page.waitForFunction(() => document.getElementById('draft').hidden);
+  await answered(page, 'You said');
+  assert.equal(await page.locator('#conversation >> text=You said').count(), 1);
+  for (let look = 0; look < 600 && model.closed === closed; look++) await page.waitForTimeout(100);
+  assert.equal(model.closed, closed + 1);
+  await page.fill('#say', 'refuse this');
+  await page.press('#say', 'Enter');
+  await page.waitForSelector('#turn.bad >> text=out of credit');
+  // Leaving the page stops it as well.
+  await page.fill('#say', 'hang again');
+  await page.press('#say', 'Enter');
+  await page.waitForSelector('#draft >> text=You said');
+  await page.goto('about:blank');
+  for (let look = 0; look < 600 && model.closed === closed + 1; look++) await page.waitForTimeout(100);
+  assert.equal(model.closed, closed + 2);
+  page.expected.push('about:blank');
 }

@@ -9,6 +9,7 @@ import * as checks from './checks.mjs';
 import * as doingChecks from './doing.mjs';
 import * as liveChecks from './live.mjs';
 import { write } from './data.mjs';
+import { NAME, model as startModel } from './model.mjs';
 import { shots } from './shots.mjs';
 
 const cache = process.argv[2];
@@ -22,7 +23,8 @@ const work = mkdtempSync(join(tmpdir(), 'treering-page-'));
 const dir = join(work, 'sessions');
 const agents = write(dir, treering);
 writeFileSync(join(work, 'token'), `${TOKEN}\n`);
-const env = { ...process.env, HOME: work, XDG_CACHE_HOME: join(work, 'cache'), XDG_DATA_HOME: join(work, 'data'), XDG_CONFIG_HOME: join(work, 'config'), TREERING_SESSIONS: dir, TREERING_STORE: '' };
+const model = await startModel();
+const env = { ...process.env, TREERING_SUMMARIZER: 'openai', OPENAI_BASE_URL: model.url, OPENAI_API_KEY: 'none', TREERING_MODEL: NAME, NO_PROXY: '127.0.0.1', HOME: work, XDG_CACHE_HOME: join(work, 'cache'), XDG_DATA_HOME: join(work, 'data'), XDG_CONFIG_HOME: join(work, 'config'), TREERING_SESSIONS: dir, TREERING_STORE: '' };
 
 // A server that can be stopped and started again at the same address.
 const server = {
@@ -96,7 +98,7 @@ async function violations(page) {
   return serious.map(violation => `${violation.id}: ${violation.nodes.slice(0, 3).map(node => `${node.target} ${node.failureSummary}`).join(' | ')}`);
 }
 
-const tools = { server, api, say, agents, dir, ready, violations, TOKEN };
+const tools = { server, model, api, say, agents, dir, ready, violations, TOKEN };
 let [passed, failed] = [0, 0];
 // A check that hangs is a failure, not a wait.
 setTimeout(() => { console.log('FAIL  the checks did not end'); process.exit(1); }, 12 * 60 * 1000).unref();
@@ -124,6 +126,7 @@ if (process.env.SHOTS) {
 }
 await browser.close();
 await server.stop();
+model.close();
 rmSync(work, { recursive: true, force: true });
 console.log(`${passed} passed, ${failed} failed`);
 process.exit(failed || !passed ? 1 : 0);

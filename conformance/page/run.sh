@@ -1,6 +1,6 @@
 #!/bin/sh
 # Drives the web page of `treering serve` in a headless browser: the list, a session, live updates with two browsers
-# and another writer, verbs, hostile sessions, a phone, accessibility, and that nothing is loaded from elsewhere.
+# and another writer, verbs, a model, hostile sessions, a phone, accessibility, and that nothing is loaded from elsewhere.
 #   conformance/page/run.sh [CACHE_DIR]
 # CACHE_DIR holds the packages between runs (default: target/page-check).
 # TREERING_BIN names the binary (default: target/release/treering), CHROMIUM the browser,

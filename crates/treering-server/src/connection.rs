@@ -70,7 +70,11 @@ pub(crate) async fn serve(
     }
     drop(listener);
     node.enter(Phase::Stopping);
-    let all = async { while connections.join_next().await.is_some() {} };
+    let all = async {
+        while connections.join_next().await.is_some() {}
+        // The answers of clients that are gone are recorded, too.
+        node.turns.finished().await;
+    };
     if tokio::time::timeout(node.limits.grace, all).await.is_err() {
         connections.shutdown().await;
     }

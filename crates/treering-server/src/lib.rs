@@ -21,13 +21,14 @@
 //! parameters), and the code of its operation in `handlers`. `api` is the table of all operations, from
 //! which the router and the document are made. `open_sessions` keeps indexes of sessions and queues
 //! their writers, `appends` puts appends that wait into one write, `feed` tells followers what was
-//! appended, `work` runs the synchronous library on a bounded number of threads. `page` is the web page:
+//! appended, `chat` runs turns with a model, `work` runs the synchronous library on a bounded number of threads. `page` is the web page:
 //! operations of its own, over the same sessions, with the same tokens.
 
 mod api;
 mod appends;
 mod auth;
 mod call;
+mod chat;
 mod connection;
 mod entry_json;
 mod feed;

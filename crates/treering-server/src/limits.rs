@@ -23,6 +23,10 @@ pub struct Limits {
     pub connections: usize,
     /// Followers of events, each of which holds a connection.
     pub followers: usize,
+    /// Turns with a model at once, each of which holds a connection and a thread.
+    pub turns: usize,
+    /// The largest message to a model, in bytes.
+    pub question: usize,
     /// Threads that work on sessions and stores.
     pub threads: usize,
     /// Requests that wait for one of the threads; further ones are refused.
@@ -60,6 +64,8 @@ impl Default for Limits {
             request_time: Duration::from_secs(120),
             connections: 8192,
             followers: 4096,
+            turns: 16,
+            question: 1 << 20,
             threads: 64,
             waiting: 4096,
             rate: 0,

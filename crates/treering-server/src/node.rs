@@ -1,6 +1,7 @@
 //! The state of a running server, shared by all of its connections.
 
 use crate::auth::{Grants, Hosts, Logins};
+use crate::chat::{Chat, Turns};
 use crate::feed::Feeds;
 use crate::limits::Limits;
 use crate::metrics::Metrics;
@@ -31,6 +32,9 @@ pub(crate) struct Node {
     pub(crate) page_trees: PageTrees,
     pub(crate) known_usage: KnownUsage,
     pub(crate) feeds: Feeds,
+    /// The model to talk to, if there is one.
+    pub(crate) chat: Option<Chat>,
+    pub(crate) turns: Turns,
     pub(crate) grants: Grants,
     pub(crate) logins: Arc<Logins>,
     pub(crate) hosts: Hosts,
@@ -68,11 +72,12 @@ pub(crate) struct NodeConfig {
     pub(crate) hosts: Hosts,
     pub(crate) is_secure: bool,
     pub(crate) log: Option<LogSink>,
+    pub(crate) chat: Option<Chat>,
 }
 
 impl Node {
     pub(crate) fn new(config: NodeConfig) -> Self {
-        let NodeConfig { spaces, tokens, limits, logins, hosts, is_secure, log } = config;
+        let NodeConfig { spaces, tokens, limits, logins, hosts, is_secure, log, chat } = config;
         Node {
             spaces,
             tokens,
@@ -82,6 +87,8 @@ impl Node {
             page_trees: PageTrees::default(),
             known_usage: KnownUsage::default(),
             feeds: Feeds::default(),
+            chat,
+            turns: Turns::default(),
             grants: Grants::new(limits.token_memory),
             logins,
             hosts,

@@ -63,6 +63,8 @@ codes! {
     SessionExists = 409 "session_exists" "The session exists already",
     /// The session has another entry of this id already.
     DuplicateEntry = 409 "duplicate_entry" "The entry exists already",
+    /// The model is answering in this session already.
+    TurnRunning = 409 "turn_running" "The model is answering already",
     /// The session is not at the entry that `If-Match` names. `leaf` is where it is.
     LeafMoved = 412 "leaf_moved" "The leaf has moved",
     /// The body is larger than the server takes. `limit` is the number of bytes.
@@ -83,6 +85,8 @@ codes! {
     IdempotencyKeyReused = 422 "idempotency_key_reused" "The key was used for something else",
     /// The operation does not apply to these entries or options.
     NotApplicable = 422 "not_applicable" "The operation does not apply",
+    /// The server was started without a model to talk to.
+    NoModel = 422 "no_model" "No model is configured",
     /// More requests than the server takes from one client. Wait for `Retry-After` seconds.
     TooManyRequests = 429 "too_many_requests" "Too many requests",
     /// The server failed in a way that it should not; its log says more.

@@ -1,6 +1,7 @@
 //! A server and its options.
 
 use crate::auth::{Hosts, Logins};
+use crate::chat::Chat;
 use crate::connection;
 use crate::limits::Limits;
 use crate::node::{LogSink, Node, NodeConfig};
@@ -15,6 +16,8 @@ use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use treering::Session;
+use treering_agent::{AgentSession, ChatModel};
 
 /// A server of sessions, before it runs.
 pub struct Server {
@@ -25,6 +28,7 @@ pub struct Server {
     logins: Arc<Logins>,
     tls: Option<TlsAcceptor>,
     log: Option<LogSink>,
+    chat: Option<Chat>,
 }
 
 impl fmt::Debug for Server {
@@ -37,7 +41,7 @@ impl Server {
     /// Creates a server with the default limits, without TLS, that goes by any name.
     pub fn new(spaces: Arc<dyn Spaces>, tokens: Arc<dyn Tokens>) -> Self {
         let (limits, hosts, logins) = (Limits::default(), Hosts::Any, Arc::new(Logins::new(None)));
-        Server { spaces, tokens, limits, hosts, logins, tls: None, log: None }
+        Server { spaces, tokens, limits, hosts, logins, tls: None, log: None, chat: None }
     }
 
     /// Sets the limits.
@@ -101,8 +105,19 @@ impl Server {
         Server { log: Some(Arc::new(write)), ..self }
     }
 
+    /// Lets clients with the scope to write talk to a model. `prepare` makes a session ready for a turn: its settings,
+    /// its summarizer, its tools. The model is paid for by the owner of the server.
+    #[must_use]
+    pub fn chat(
+        self,
+        model: Arc<dyn ChatModel>,
+        prepare: impl Fn(Session) -> AgentSession + Send + Sync + 'static,
+    ) -> Self {
+        Server { chat: Some(Chat { model, prepare: Arc::new(prepare) }), ..self }
+    }
+
     /// Serves until `shutdown` completes. Then `/readyz` fails, no connections are accepted any more,
-    /// streams of events end, and running requests have the time of [`Limits::grace`] to finish.
+    /// streams of events end, turns with a model are stopped, and running requests have the time of [`Limits::grace`] to finish.
     ///
     /// # Errors
     ///
@@ -112,9 +127,9 @@ impl Server {
         listener: TcpListener,
         shutdown: impl Future<Output = ()>,
     ) -> io::Result<()> {
-        let Server { spaces, tokens, limits, hosts, logins, tls, log } = self;
+        let Server { spaces, tokens, limits, hosts, logins, tls, log, chat } = self;
         let is_secure = tls.is_some();
-        let config = NodeConfig { spaces, tokens, limits, logins, hosts, is_secure, log };
+        let config = NodeConfig { spaces, tokens, limits, logins, hosts, is_secure, log, chat };
         connection::serve(Arc::new(Node::new(config)), listener, tls, shutdown).await
     }
 

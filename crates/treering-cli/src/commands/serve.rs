@@ -1,6 +1,8 @@
 //! `treering serve`
 
+use crate::config::Config;
 use crate::error::Failure;
+use crate::models::Models;
 use crate::output::{self, Output};
 use crate::sessions;
 use crate::stores::{self, StoreChoice};
@@ -26,7 +28,8 @@ use treering_server::{
 /// Without --store it serves the sessions of all agents on this machine and follows their files as the
 /// agents write them. Prints `listening on http://…` when it is ready, and a link that logs a browser in;
 /// Ctrl-C and SIGTERM end it after the requests under way. The page is at /, the API is described at
-/// /openapi.json; see docs/server.md.
+/// /openapi.json; see docs/server.md. If a model is configured for `treering chat`, people whose token may
+/// write can talk to it on the page.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The address and port to listen on; port 0 is any free one
@@ -45,6 +48,9 @@ pub(crate) struct Args {
     /// The private key for TLS, in PEM format
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
+    /// Offer no model on the page, although one is configured for `treering chat`
+    #[arg(long)]
+    no_model: bool,
     /// Write a line of JSON for every request to standard error
     #[arg(long)]
     log: bool,
@@ -55,7 +61,7 @@ const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 
 pub(crate) fn run(args: &Args, store: &StoreChoice, out: &mut Output) -> Result<(), Failure> {
     let token = token(args)?;
-    let server = server(args, store, &token)?;
+    let server = with_model(args, server(args, store, &token)?)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime =
         runtime.map_err(|error| Failure::message(format!("cannot start the runtime: {error}")))?;
@@ -152,6 +158,20 @@ fn server(args: &Args, store: &StoreChoice, token: &str) -> Result<Server, Failu
         });
     }
     Ok(server)
+}
+
+/// Gives the server the model of `treering chat`, if there is one.
+fn with_model(args: &Args, server: Server) -> Result<Server, Failure> {
+    if args.no_model {
+        return Ok(server);
+    }
+    let config = Config::load()?;
+    let models = Models::new(&config, None, None);
+    Ok(match models.chosen() {
+        Ok(model) => server.chat(model, move |session| models.agent(session, &config)),
+        // The page says how to configure one.
+        Err(_) => server,
+    })
 }
 
 /// Returns the sessions of this machine.

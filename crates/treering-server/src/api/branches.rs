@@ -1,8 +1,8 @@
-//! The operations that change the branches of a session.
+//! The operations that change the branches of a session, and turns with a model.
 
 use super::{ENTRY, ID, IF_MATCH, KEY, detail_example};
 use crate::call::{Call, JSON};
-use crate::handlers::branches;
+use crate::handlers::{branches, turns};
 use crate::operation::{Answered, Operation, Run};
 use crate::problem::Code;
 use crate::types;
@@ -113,5 +113,32 @@ pub(super) fn operations() -> Vec<Operation> {
         .with::<types::ContextEdited>(JSON, json!({"targets": ["1f3a9c0e"], "companions": [], "edits": [], "tokensBefore": 5200, "tokensAfter": 1200}))
         .problems(&session)
         .problems(&[Code::NotApplicable, Code::LeafMoved, Code::InvalidEntry]),
+        Operation::new(
+            (Method::POST, "/v1/sessions/{id}/turns"),
+            ("startTurn", "Turns"),
+            write,
+            (
+                "Talk to the model",
+                "The message continues the leaf of the session, and the answer follows it; both are recorded, also an answer that fails or is stopped. The answer is streamed as server-sent events: `question` and `answer` name the entries that were written, `thinking` and `text` are more of the answer, `restart` voids what came so far, `retry` says why the model is asked again, `end` is the last one and says how the turn ended. Closing the connection stops the turn.",
+            ),
+            run!(turns::start),
+        )
+        .param(ID)
+        .body::<types::NewTurn>(JSON, json!({"text": "Tea or coffee?"}))
+        .answer(200, "The answer, as it arrives.")
+        .with::<types::Text>("text/event-stream", json!("event: text\ndata: {\"text\":\"Tea.\"}\n\nevent: end\ndata: {\"end\":\"complete\",\"detail\":\"the answer is complete\",\"answer\":\"2b7d4c1a\",\"usage\":null}\n\n"))
+        .problems(&[Code::UnknownSession, Code::NotWritable, Code::NotASession, Code::TurnRunning, Code::NoModel])
+        .stream(),
+        Operation::new(
+            (Method::POST, "/v1/sessions/{id}/turns/stop"),
+            ("stopTurn", "Turns"),
+            write,
+            ("Stop the model", "The answer is recorded as far as it came."),
+            run!(turns::stop),
+        )
+        .param(ID)
+        .answer(200, "Whether there was something to stop.")
+        .with::<types::TurnStopped>(JSON, json!({"stopped": true}))
+        .problems(&[Code::UnknownSession, Code::NotASession]),
     ]
 }

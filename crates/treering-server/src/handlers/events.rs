@@ -26,7 +26,8 @@ pub(crate) async fn all(call: Call) -> Answered {
     Ok(stream(Body::from_stream(follower.into_stream())))
 }
 
-fn stream(body: Body) -> axum::http::Response<Body> {
+/// Returns an answer whose body is a stream of events.
+pub(crate) fn stream(body: Body) -> axum::http::Response<Body> {
     let mut response = answer(StatusCode::OK, EVENTS, body);
     let headers = response.headers_mut();
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));

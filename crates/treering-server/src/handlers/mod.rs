@@ -9,3 +9,4 @@ pub(crate) mod reading;
 pub(crate) mod search;
 pub(crate) mod sessions;
 pub(crate) mod system;
+pub(crate) mod turns;

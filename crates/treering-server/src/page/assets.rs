@@ -63,6 +63,7 @@ static ASSETS: LazyLock<Vec<Asset>> = LazyLock::new(|| {
         module!("actions.js"),
         module!("copies.js"),
         module!("edit.js"),
+        module!("chat.js"),
         module!("context.js"),
     ]
 });
@@ -94,6 +95,7 @@ pub(crate) fn modules(script: &str) -> &'static [&'static str] {
             "actions.js",
             "copies.js",
             "edit.js",
+            "chat.js",
             "highlight.js",
         ],
         "context.js" => &["dom.js", "frame.js", "highlight.js"],

@@ -124,9 +124,36 @@ pub(crate) async fn page(call: Call) -> Answered {
     if branch.html.is_empty() {
         page.raw("<p class=note>Nothing was said here.</p>\n");
     }
-    page.raw("<p id=end class=note></p><noscript><p class=note>Without scripts the page shows this part of the session only, and does not follow it.</p></noscript>\n</main>\n");
+    page.raw("<p id=end class=note></p><noscript><p class=note>Without scripts the page shows this part of the session only, and does not follow it.</p></noscript>\n");
+    composer(&mut page, &call, about.read_only.is_none());
+    page.raw("</main>\n");
     page.raw(KEYS);
     Ok(frame.answer(StatusCode::OK, &page))
+}
+
+/// Appends the field for messages to the model, or what is missing for it.
+fn composer(page: &mut Html, call: &Call, is_writable: bool) {
+    page.raw("<section id=talk aria-label=\"Talk to the model\">");
+    let model = call.node.chat.as_ref().map(|chat| chat.model.model());
+    match model {
+        _ if !can_write(call) => {
+            page.raw("<p class=note>The token may only read: talking to a model needs one with the scope to write.</p>");
+        }
+        _ if !is_writable => {
+            page.raw("<p class=note>Sessions of this agent are only read: fork it to talk to a model.</p>");
+        }
+        None => {
+            page.raw("<p class=note>To talk to a model here, configure one as for <code>treering chat</code> (an API key such as <code>ANTHROPIC_API_KEY</code>, or <code>[summarizer]</code> in the configuration) and start the server again.</p>");
+        }
+        Some(model) => {
+            page.raw("<div id=draft hidden").attr("data-model", model);
+            page.raw("></div><form id=composer><label for=say>Message to ").text(model);
+            page.raw("</label><textarea id=say rows=2 spellcheck=true");
+            page.attr("maxlength", &call.node.limits.question.to_string());
+            page.raw("></textarea><p><span id=turn role=status></span><button type=button id=stop hidden>Stop</button><button id=send class=primary>Send</button></p></form>");
+        }
+    }
+    page.raw("</section>\n");
 }
 
 /// Appends the bar of verbs. The page's script binds them to the chosen entry.
@@ -168,12 +195,13 @@ const KEYS: &str = "<dialog id=keys aria-labelledby=keys-title>\n<h2 id=keys-tit
 <dt><kbd>f</kbd></dt><dd>next filter</dd>\
 <dt><kbd>e</kbd></dt><dd>unfold or fold everything in sight</dd>\
 <dt><kbd>c</kbd></dt><dd>what the model sees here</dd>\
+<dt><kbd>i</kbd></dt><dd>write to the model</dd>\
 <dt><kbd>s</kbd></dt><dd>all sessions</dd>\
 <dt><kbd>t</kbd></dt><dd>light or dark</dd>\
 <dt><kbd>↑</kbd> <kbd>↓</kbd></dt><dd>in the tree: move</dd>\
 <dt><kbd>←</kbd> <kbd>→</kbd></dt><dd>in the tree: fold, unfold</dd>\
 <dt><kbd>Enter</kbd></dt><dd>in the tree: show that branch</dd>\
-<dt><kbd>Esc</kbd></dt><dd>clear the search, close</dd>\
+<dt><kbd>Esc</kbd></dt><dd>clear the search, close, stop the model</dd>\
 </dl>\n<form method=dialog><button>Close</button></form>\n</dialog>\n<dialog id=ask aria-labelledby=ask-title></dialog>";
 
 impl About {

@@ -5,12 +5,14 @@ mod entry;
 mod log;
 mod report;
 mod session;
+mod turn;
 
 pub(crate) use branch::*;
 pub(crate) use entry::*;
 pub(crate) use log::*;
 pub(crate) use report::*;
 pub(crate) use session::*;
+pub(crate) use turn::*;
 
 use crate::operation::session_id_schema;
 use crate::problem::Code;

@@ -21,3 +21,4 @@ mod refusals;
 mod secrets;
 mod shutdown;
 mod tls;
+mod turns;

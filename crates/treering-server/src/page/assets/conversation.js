@@ -30,6 +30,8 @@ export class Conversation {
     /** The entry that is read: the one gone to last. */
     this.reading = '';
     this.busy = false;
+    /** Called before entries that were appended come into the document. @type {(content: ParentNode) => void} */
+    this.onGrow = () => {};
     /** Counts branches that were shown: answers for an earlier one are dropped. */
     this.age = 0;
     this.enhance(this.box);
@@ -212,7 +214,7 @@ export class Conversation {
     const follows = this.isAtEnd();
     if (!this.last) {
       const fresh = await this.fetch({ tip: this.tip });
-      if (age === this.age) this.replace(fresh);
+      if (age === this.age) { this.onGrow(nodes(fresh.html)); this.replace(fresh); }
       return this.box.childElementCount;
     }
     const fresh = await this.fetch({ tip: this.tip, after: this.last });
@@ -225,7 +227,7 @@ export class Conversation {
     this.enhance(content);
     this.last = fresh.last || this.last;
     this.hasAfter = fresh.hasAfter;
-    this.keep(() => { this.box.append(content); this.trim('before'); });
+    this.keep(() => { this.onGrow(content); this.box.append(content); this.trim('before'); });
     this.endNote();
     if (follows) scrollTo({ top: document.documentElement.scrollHeight, behavior: 'instant' });
     return count;

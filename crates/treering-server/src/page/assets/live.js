@@ -73,6 +73,30 @@ export function follow(path, after, follower) {
 }
 
 /**
+ * Reads the events of an answer until it ends.
+ * @param {Response} response
+ * @returns {AsyncGenerator<{kind: string, data: any}>}
+ */
+export async function* readEvents(response) {
+  const reader = response.body?.getReader();
+  if (!reader) return;
+  const decoder = new TextDecoder();
+  let text = '';
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    text += decoder.decode(value, { stream: true });
+    for (let end = text.indexOf('\n\n'); end >= 0; end = text.indexOf('\n\n')) {
+      const lines = text.slice(0, end).split('\n');
+      text = text.slice(end + 2);
+      const field = (/** @type {string} */ name) => lines.find(line => line.startsWith(`${name}: `))?.slice(name.length + 2);
+      const kind = field('event');
+      if (kind) yield { kind, data: JSON.parse(field('data') || 'null') };
+    }
+  }
+}
+
+/**
  * Runs a job soon, and not more often than every `interval` milliseconds; never twice at the same time.
  * @param {() => Promise<void>} job
  * @param {number} interval

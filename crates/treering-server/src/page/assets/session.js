@@ -1,6 +1,7 @@
 // The page of a session: its tree and a branch of it, kept up to date while agents write.
 
 import { Actions } from './actions.js';
+import { Chat } from './chat.js';
 import { Conversation } from './conversation.js';
 import { address, ask, byId, isPlainKey, leave } from './dom.js';
 import { begin } from './frame.js';
@@ -24,6 +25,7 @@ const view = {
 const conversation = new Conversation(session, view.tip, () => view.filter);
 const tree = new Tree(view, id => void choose(id), () => remember(false));
 const actions = new Actions(session, () => view.chosen, choose, () => sync());
+const chat = new Chat(session, conversation, () => choose(''), () => sync());
 
 /** The address of what is shown. The end of the active branch needs no entry. */
 function here() {
@@ -191,6 +193,7 @@ const sync = throttled(async () => {
   }
   if (!isAtEnd) unseen += count;
   if (wasActive && !conversation.isActive) unseen = 0;
+  chat.refreshed();
   moved();
 }, 150);
 
@@ -260,6 +263,7 @@ addEventListener('keydown', event => {
     case 'g': void toStart(); break;
     case 'G': void conversation.show('', conversation.tip).then(() => pick(conversation.last)); break;
     case 'c': byId('to-context').click(); break;
+    case 'i': chat.focus(); break;
     case 's': location.href = '/'; break;
     case 'Escape': drawer(false); break;
     default: return;
