@@ -12,9 +12,11 @@ use serde_json::json;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::fmt;
+use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use tokio::sync::broadcast::error::RecvError;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::broadcast::error::TryRecvError;
+use tokio::sync::{broadcast, mpsc, watch};
 use treering::{Session, SessionId};
 use treering_agent::{
     AgentError, AgentSession, CancellationToken, ChatModel, Delta, Event, OnDelta, TurnEnd,
@@ -136,8 +138,13 @@ pub(crate) async fn run(
     text: String,
 ) {
     let agent = (chat.prepare)(session);
-    let mut happening = agent.subscribe();
-    let pieces = events.clone();
+    let told = Arc::new(Told {
+        happening: Mutex::new(agent.subscribe()),
+        node: Arc::clone(&turn.node),
+        space: turn.key.0.clone(),
+        events: events.clone(),
+    });
+    let pieces = Arc::clone(&told);
     let on_delta: OnDelta = Box::new(move |delta| {
         let piece = match delta {
             Delta::Text(text) => event("text", &json!({"text": text})),
@@ -146,53 +153,67 @@ pub(crate) async fn run(
             Delta::Retry(notice) => event("retry", &json!({"detail": notice.to_string()})),
             _ => return,
         };
-        // If this fails the client is gone, and the turn is being stopped.
-        let _ = pieces.send(piece);
+        // What was written before comes first.
+        pieces.tell();
+        pieces.send(piece);
     });
     agent.start().await;
     let cancel = turn.cancel.clone();
-    let answering = agent.prompt(&*chat.model, &text, Some(on_delta), &cancel);
-    tokio::pin!(answering);
-    let stopping = turn.node.reached(Phase::Stopping);
-    tokio::pin!(stopping);
-    let mut is_open = true;
-    let done = loop {
-        tokio::select! {
-            biased;
-            found = happening.recv(), if is_open => match found {
-                Ok(found) => tell(&turn, &found, &events),
-                Err(RecvError::Lagged(_)) => {}
-                Err(RecvError::Closed) => is_open = false,
-            },
-            done = &mut answering => break done,
-            () = &mut stopping, if !turn.cancel.is_cancelled() => turn.cancel.cancel(),
+    let mut answering = pin!(agent.prompt(&*chat.model, &text, Some(on_delta), &cancel));
+    let mut stopping = pin!(turn.node.reached(Phase::Stopping));
+    // Entries are written, and pieces arrive, while the turn is polled: to look for them afterwards keeps their order.
+    let done = poll_fn(|context| {
+        let done = answering.as_mut().poll(context);
+        told.tell();
+        let is_asked = done.is_pending() && !cancel.is_cancelled();
+        if is_asked && stopping.as_mut().poll(context).is_ready() {
+            cancel.cancel();
         }
-    };
-    while let Ok(found) = happening.try_recv() {
-        tell(&turn, &found, &events);
-    }
+        done
+    })
+    .await;
     agent.shutdown().await;
     // The session can have the next turn when the client hears of the end of this one.
     drop(turn);
     let _ = events.send(event("end", &end(done)));
 }
 
-/// Tells the client, and those who follow the session, that something was written.
-fn tell(turn: &RunningTurn, found: &Event, events: &EventSink) {
-    let told = match found {
-        Event::TurnStart(started) => {
-            event("question", &json!({"entry": started.question.as_str()}))
+/// Tells the client of a turn what happens in it, in order.
+struct Told {
+    happening: Mutex<broadcast::Receiver<Event>>,
+    node: Arc<Node>,
+    space: String,
+    events: EventSink,
+}
+
+impl Told {
+    /// Sends an event. If this fails the client is gone, and the turn is being stopped.
+    fn send(&self, event: Bytes) {
+        let _ = self.events.send(event);
+    }
+
+    /// Tells of entries that were written since the last time, also those who follow the session.
+    fn tell(&self) {
+        let mut happening = self.happening.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            match happening.try_recv() {
+                Ok(Event::TurnStart(started)) => {
+                    self.send(event("question", &json!({"entry": started.question.as_str()})));
+                }
+                Ok(Event::AnswerEnd(recorded)) => {
+                    self.send(event("answer", &json!({"entry": recorded.entry.as_str()})));
+                }
+                Ok(Event::AnswerRewound(rewound)) => {
+                    let detail = rewound.reason.to_string();
+                    self.send(event("retry", &json!({"detail": detail})));
+                    self.send(event("restart", &json!({})));
+                }
+                Ok(_) | Err(TryRecvError::Lagged(_)) => continue,
+                Err(TryRecvError::Empty | TryRecvError::Closed) => return,
+            }
+            self.node.feeds.wake(&self.space);
         }
-        Event::AnswerEnd(recorded) => event("answer", &json!({"entry": recorded.entry.as_str()})),
-        Event::AnswerRewound(rewound) => {
-            let detail = rewound.reason.to_string();
-            let _ = events.send(event("retry", &json!({"detail": detail})));
-            event("restart", &json!({}))
-        }
-        _ => return,
-    };
-    turn.node.feeds.wake(&turn.key.0);
-    let _ = events.send(told);
+    }
 }
 
 fn end(done: Result<TurnReport, AgentError>) -> serde_json::Value {
