@@ -97,10 +97,13 @@ pub fn convert_session(
 ///
 /// ```
 /// use treering::convert::{ConvertOptions, Outcome};
-/// use treering::{Dialect, Message, NewEntry, Session};
+/// use treering::entry::UserMessage;
+/// use treering::{Dialect, NewEntry, Session};
 /// # let dir = tempfile::tempdir()?;
 /// let session = Session::in_memory("/project");
-/// session.append(Message::user("hello"))?;
+/// // Chimera has one time where pi has two, of the message and of its entry.
+/// let time = 1_767_603_600_000;
+/// session.append(NewEntry::from(UserMessage::new().with_text("hello").with_timestamp(time)).at(time))?;
 /// session.append(NewEntry::session_info("Greeting"))?;
 ///
 /// let plan = session.plan_conversion(Dialect::Chimera, &ConvertOptions::new())?;
