@@ -125,11 +125,17 @@ pub(crate) trait Codec: Sync + fmt::Debug {
 
     /// Returns an entry as this agent would have written it, without a newline. `None` if treering
     /// never writes this dialect's files.
-    fn encode(&self, entry: &NewEntry, stamp: &Stamp<'_>) -> Option<Vec<u8>>;
+    fn encode(&self, entry: &NewEntry, stamp: &Stamp<'_>) -> Option<Vec<u8>> {
+        let _ = (entry, stamp);
+        None
+    }
 
     /// Returns the first lines of a new session, without the last newline. `None` if treering never
     /// writes this dialect's files.
-    fn encode_header(&self, about: &About<'_>) -> Option<Vec<u8>>;
+    fn encode_header(&self, about: &About<'_>) -> Option<Vec<u8>> {
+        let _ = about;
+        None
+    }
 
     /// Returns what the agent itself would send to its model, in its own shape; `None` if that is
     /// the same as treering's own view.

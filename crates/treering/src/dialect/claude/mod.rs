@@ -14,9 +14,9 @@ use super::agent::{AgentContext, PathRecords};
 use super::aside::Aside;
 use super::facts::{Facts, HeaderPlace, Keys, ResetForm};
 use super::home::{AgentPlace, BaseDir, Destination, ProjectPaths, dashed};
-use super::{About, Class, Codec, Decoded, Glance, Linker, RequestMetadata, Stamp};
+use super::{Class, Codec, Decoded, Glance, Linker, RequestMetadata};
 use crate::entry::head::{self, Head, Marks};
-use crate::entry::{Kind, NewEntry, Role};
+use crate::entry::{Kind, Role};
 use crate::error::Result;
 use crate::header::Header;
 use crate::id::{SessionId, fnv1a};
@@ -309,14 +309,6 @@ impl Codec for ClaudeCode {
 
     fn request_metadata(&self, record: &[u8]) -> RequestMetadata {
         decode::request_metadata(record)
-    }
-
-    fn encode(&self, _: &NewEntry, _: &Stamp<'_>) -> Option<Vec<u8>> {
-        None
-    }
-
-    fn encode_header(&self, _: &About<'_>) -> Option<Vec<u8>> {
-        None
     }
 
     fn agent_context(&self, path: &mut dyn PathRecords) -> Result<Option<AgentContext>> {

@@ -22,8 +22,7 @@ use super::agent::{AgentContext, PathRecords};
 use super::aside::Aside;
 use super::facts::{Facts, HeaderPlace, Keys};
 use super::home::{AgentPlace, BaseDir};
-use super::{About, Class, Codec, Decoded, Glance, Linker, Price, RequestMetadata, Stamp};
-use crate::entry::NewEntry;
+use super::{Class, Codec, Decoded, Glance, Linker, Price, RequestMetadata};
 use crate::entry::head::{Head, Marks};
 use crate::error::Result;
 use crate::header::{Header, VERSION};
@@ -144,14 +143,6 @@ impl Codec for Codex {
     /// Codex knows no prices.
     fn request_metadata(&self, _record: &[u8]) -> RequestMetadata {
         RequestMetadata { price: Price::Unsaid, ..RequestMetadata::default() }
-    }
-
-    fn encode(&self, _entry: &NewEntry, _stamp: &Stamp<'_>) -> Option<Vec<u8>> {
-        None
-    }
-
-    fn encode_header(&self, _about: &About<'_>) -> Option<Vec<u8>> {
-        None
     }
 
     fn agent_context(&self, path: &mut dyn PathRecords) -> Result<Option<AgentContext>> {

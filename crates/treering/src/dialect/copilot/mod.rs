@@ -16,9 +16,9 @@ use super::detect::FirstRecord;
 use super::facts::{Facts, HeaderPlace, Keys};
 use super::home::{AgentPlace, BaseDir, SessionNames};
 use super::shape::{self, get, is_object, literal, members, text, whole_line};
-use super::{About, Class, Codec, Decoded, Glance, Linker, Price, RequestMetadata, Stamp};
+use super::{Class, Codec, Decoded, Glance, Linker, Price, RequestMetadata};
 use crate::entry::head::Marks;
-use crate::entry::{Kind, NewEntry, Role};
+use crate::entry::{Kind, Role};
 use crate::error::Result;
 use crate::header::Header;
 use crate::id::fnv1a;
@@ -118,14 +118,6 @@ impl Codec for Copilot {
     /// The cost in a log is one of premium requests, not of money.
     fn request_metadata(&self, _: &[u8]) -> RequestMetadata {
         RequestMetadata { price: Price::Unsaid, ..RequestMetadata::default() }
-    }
-
-    fn encode(&self, _: &NewEntry, _: &Stamp<'_>) -> Option<Vec<u8>> {
-        None
-    }
-
-    fn encode_header(&self, _: &About<'_>) -> Option<Vec<u8>> {
-        None
     }
 
     fn agent_context(&self, path: &mut dyn PathRecords) -> Result<Option<AgentContext>> {

@@ -13,9 +13,9 @@ use super::detect::FirstRecord;
 use super::facts::{Facts, HeaderPlace, Keys, TimeFormat};
 use super::home::{AgentPlace, BaseDir};
 use super::shape::{get, members, whole_line};
-use super::{About, Class, Codec, Decoded, Glance, Price, RequestMetadata, Stamp};
+use super::{Class, Codec, Decoded, Glance, Price, RequestMetadata};
 use crate::entry::head::{Head, Marks};
-use crate::entry::{Kind, NewEntry, Role};
+use crate::entry::{Kind, Role};
 use crate::error::Result;
 use crate::header::Header;
 use crate::json;
@@ -106,14 +106,6 @@ impl Codec for Goose {
     /// Goose counts tokens for whole sessions only.
     fn request_metadata(&self, _: &[u8]) -> RequestMetadata {
         RequestMetadata { price: Price::Unsaid, ..RequestMetadata::default() }
-    }
-
-    fn encode(&self, _: &NewEntry, _: &Stamp<'_>) -> Option<Vec<u8>> {
-        None
-    }
-
-    fn encode_header(&self, _: &About<'_>) -> Option<Vec<u8>> {
-        None
     }
 
     fn agent_context(&self, path: &mut dyn PathRecords) -> Result<Option<AgentContext>> {

@@ -15,8 +15,8 @@ use super::detect::FirstRecord;
 use super::facts::{Facts, HeaderPlace, Keys};
 use super::home::{AgentPlace, BaseDir, SessionNames};
 use super::shape::{get, glance, members, whole_line};
-use super::{About, Class, Codec, Decoded, Glance, Price, RequestMetadata, Stamp};
-use crate::entry::{Kind, NewEntry, Role};
+use super::{Class, Codec, Decoded, Glance, Price, RequestMetadata};
+use crate::entry::{Kind, Role};
 use crate::error::Result;
 use crate::header::Header;
 use crate::json;
@@ -114,14 +114,6 @@ impl Codec for Qwen {
     /// Qwen Code knows no prices.
     fn request_metadata(&self, _: &[u8]) -> RequestMetadata {
         RequestMetadata { price: Price::Unsaid, ..RequestMetadata::default() }
-    }
-
-    fn encode(&self, _: &NewEntry, _: &Stamp<'_>) -> Option<Vec<u8>> {
-        None
-    }
-
-    fn encode_header(&self, _: &About<'_>) -> Option<Vec<u8>> {
-        None
     }
 
     fn agent_context(&self, path: &mut dyn PathRecords) -> Result<Option<AgentContext>> {
