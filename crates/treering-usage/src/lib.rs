@@ -23,12 +23,14 @@
 
 mod blocks;
 mod count;
+mod csv;
 mod prices;
 mod report;
 mod zone;
 
 pub use blocks::{BLOCK, Block, Pace};
 pub use count::{PricedEvent, UnknownModel, UsageEvents, UsageSession};
+pub use csv::csv_field;
 pub use prices::{ModelPrice, PriceError, Prices};
 pub use report::{GroupBy, Report, Row};
 pub use zone::{UnknownZone, Zone};

@@ -16,7 +16,7 @@ use treering::usage::{EventSeed, SessionEvents, Usage};
 use treering::{OpenOptions, Session, SessionId};
 use treering_display::line::excerpt;
 use treering_display::number::{cost, count, tokens};
-use treering_usage::{GroupBy, Prices, Report, UsageEvents, UsageSession, Zone};
+use treering_usage::{GroupBy, Prices, Report, UsageEvents, UsageSession, Zone, csv_field};
 
 /// The time after which no further session is read for an answer; the rest is read for the next one.
 const PATIENCE: Duration = Duration::from_secs(4);
@@ -381,7 +381,7 @@ pub(crate) async fn csv(call: Call) -> Answered {
             usage.cache_write,
             usage.total(),
         ];
-        text.push_str(&field(&row.name));
+        text.push_str(&csv_field(&row.name));
         for number in numbers {
             text.push_str(&format!(",{number}"));
         }
@@ -393,29 +393,4 @@ pub(crate) async fn csv(call: Call) -> Answered {
         response.headers_mut().insert(header::CONTENT_DISPOSITION, name);
     }
     Ok(response)
-}
-
-/// Returns a field of CSV. A text that a spreadsheet would take for a formula gets an apostrophe.
-fn field(text: &str) -> String {
-    let text = match text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
-        true => format!("'{text}"),
-        false => text.to_owned(),
-    };
-    match text.contains(['"', ',', '\n', '\r']) {
-        true => format!("\"{}\"", text.replace('"', "\"\"")),
-        false => text,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn fields_of_csv_are_quoted_and_are_no_formulas() {
-        assert_eq!(field("plain"), "plain");
-        assert_eq!(field("a,\"b\""), "\"a,\"\"b\"\"\"");
-        assert_eq!(field("=1+1"), "'=1+1");
-        assert_eq!(field("@x,\n"), "\"'@x,\n\"");
-    }
 }

@@ -5,7 +5,7 @@ use crate::amounts::json_usage;
 use crate::error::Failure;
 use crate::output::{Output, json_string, json_string_or_null};
 use std::io::Write;
-use treering_usage::{Block, Row};
+use treering_usage::{Block, Row, csv_field};
 
 pub(super) fn write_json(context: &Context<'_>, out: &mut Output) -> Result<(), Failure> {
     let Context { by, counted, prices, zone, now, .. } = context;
@@ -128,7 +128,8 @@ fn write_csv_row(
     let all = [("", row.usage)];
     let lines = if context.shows_models { &*row.models } else { &all };
     for (model, usage) in lines {
-        let model = if context.shows_models { format!(",{}", field(model)) } else { String::new() };
+        let model =
+            if context.shows_models { format!(",{}", csv_field(model)) } else { String::new() };
         let cost = match usage.requests == usage.unknown() {
             true => String::new(),
             false => usage.total_cost().to_string(),
@@ -136,7 +137,7 @@ fn write_csv_row(
         writeln!(
             out,
             "{}{model},{},{},{},{},{},{},{},{cost},{},{}",
-            field(name),
+            csv_field(name),
             row.sessions,
             usage.requests,
             usage.input,
@@ -149,23 +150,4 @@ fn write_csv_row(
         )?;
     }
     Ok(())
-}
-
-/// Returns a field of a line: in quotes if it needs them.
-fn field(text: &str) -> String {
-    match text.contains(['"', ',', '\n', '\r']) {
-        true => format!("\"{}\"", text.replace('"', "\"\"")),
-        false => text.to_owned(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn fields_are_quoted_where_they_must_be() {
-        assert_eq!(field("a b"), "a b");
-        assert_eq!(field("a,\"b\"\n"), "\"a,\"\"b\"\"\n\"");
-    }
 }
