@@ -1,4 +1,4 @@
-//! Goose: sessions of versions before 1.10, read only.
+//! Goose: the `.jsonl` files of older versions, read only.
 //!
 //! The first line says what the session is (`working_dir`, `description`), all others are messages, one after
 //! the other. Newer versions keep sessions in a database, which is not read.
