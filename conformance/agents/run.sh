@@ -3,7 +3,7 @@
 # Usage: conformance/agents/run.sh [CACHE_DIR]; TREERING_BIN is the program to check.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-cache=${1:-${XDG_CACHE_HOME:-$HOME/.cache}/treering-conformance}
+cache=${1:-$here/../../target/agents-check}
 bin=${TREERING_BIN:-$here/../../target/release/treering}
 missing() {
   echo "agents: $1"
@@ -12,8 +12,8 @@ missing() {
 }
 command -v npm >/dev/null || missing "npm is not installed"
 [ -x "$bin" ] || missing "$bin is not there: build it, or set TREERING_BIN"
-agents=$cache/agents
-mkdir -p "$agents"
+mkdir -p "$cache/agents"
+agents=$(cd "$cache/agents" && pwd)
 while read -r name package; do
   dir=$agents/$name-${package##*@}
   [ -d "$dir/package" ] && continue
@@ -21,4 +21,4 @@ while read -r name package; do
   (cd "$dir.new" && npm pack --silent "$package" >/dev/null && tar xf ./*.tgz && rm ./*.tgz) || missing "npm does not have $package"
   rm -rf "$dir" && mv "$dir.new" "$dir"
 done <"$here/versions"
-exec node "$here/check.mjs" "$agents" "$bin"
+exec node "$here/check.mjs" "$agents" "$(cd "$(dirname "$bin")" && pwd)/$(basename "$bin")"
