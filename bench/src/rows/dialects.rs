@@ -12,7 +12,7 @@ pub(crate) fn rows(bench: &Bench) -> Vec<Row> {
     let file = bench.data.session(if bench.quick { 50 } else { 100 });
     let mut rows = Vec::new();
     for dialect in Dialect::ALL {
-        if matches!(dialect, Dialect::Pi | Dialect::Codex) {
+        if dialect == Dialect::Pi || !dialect.is_conversion_target() {
             continue;
         }
         // Not the name of what the agents themselves were given to read.
