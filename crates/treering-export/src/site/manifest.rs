@@ -1,4 +1,4 @@
-//! The record of what pages were made of.
+//! The manifest of a site: the pages, and the state of the sessions that they show.
 
 use crate::{Error, Existing, Result, write_file};
 use serde_json::{Value, json};
@@ -26,7 +26,8 @@ pub(super) struct Manifest {
 /// The record of a page.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct PageRecord {
-    /// What the page was made of; empty for a page that has to be made again.
+    /// The size, the number of entries and the time of the session when its page was written. It is empty if the page
+    /// has to be written again.
     pub stamp: String,
     pub length: u64,
     /// The number of the session in the search index. It stays, so that the index changes as little as its words.
@@ -90,7 +91,7 @@ impl Manifest {
         Some(Manifest { variant: value["variant"].as_str()?.to_owned(), pages })
     }
 
-    /// Makes all pages ones that have to be made again.
+    /// Marks all pages as ones that have to be written again.
     pub(super) fn forget_stamps(&mut self) {
         for page in self.pages.values_mut() {
             page.stamp.clear();

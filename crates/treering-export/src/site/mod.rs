@@ -1,6 +1,6 @@
 //! Writes a static site: an index by project and day, a page for each session, and a search that needs no server.
 //!
-//! A second run writes only what changed. The manifest says what each page was made of; the words of each session
+//! A second run writes only what changed. The manifest has the state of each session when its page was written; the words of each session
 //! are kept beside it, so that the search index is made again without reading unchanged sessions. The manifest names
 //! all pages before they are written, and says that they are complete when all of it is: a run that ended early is
 //! finished by the next one.
@@ -254,7 +254,7 @@ impl Site {
     }
 }
 
-/// Returns what a page was made of, as far as a list knows it.
+/// Returns the size, the number of entries and the time of a session: its page is written again when one of them changes.
 fn stamp(info: &SessionInfo) -> String {
     let (size, entries, modified) = (info.size, info.entry_count, info.modified);
     format!("{size} {entries} {modified} {}", env!("CARGO_PKG_VERSION"))
