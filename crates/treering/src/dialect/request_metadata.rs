@@ -16,6 +16,13 @@ pub(crate) struct RequestMetadata {
     pub answer: Option<AnswerCounts>,
 }
 
+impl RequestMetadata {
+    /// Returns the metadata of a request whose agent knows no prices.
+    pub(crate) fn without_price() -> Self {
+        RequestMetadata { price: Price::Unsaid, ..RequestMetadata::default() }
+    }
+}
+
 /// The tokens and the model of an answer, as its record states them. They are those of the decoded entry.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct AnswerCounts {

@@ -22,7 +22,7 @@ use super::agent::{AgentContext, PathRecords};
 use super::aside::Aside;
 use super::facts::{Facts, HeaderPlace, Keys};
 use super::home::{AgentPlace, BaseDir};
-use super::{Class, Codec, Decoded, Glance, Linker, Price, RequestMetadata};
+use super::{Class, Codec, Decoded, Glance, Linker, RequestMetadata};
 use crate::entry::head::{Head, Marks};
 use crate::error::Result;
 use crate::header::{Header, VERSION};
@@ -142,7 +142,7 @@ impl Codec for Codex {
 
     /// Codex knows no prices.
     fn request_metadata(&self, _record: &[u8]) -> RequestMetadata {
-        RequestMetadata { price: Price::Unsaid, ..RequestMetadata::default() }
+        RequestMetadata::without_price()
     }
 
     fn agent_context(&self, path: &mut dyn PathRecords) -> Result<Option<AgentContext>> {

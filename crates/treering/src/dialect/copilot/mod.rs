@@ -16,7 +16,7 @@ use super::detect::FirstRecord;
 use super::facts::{Facts, HeaderPlace, Keys};
 use super::home::{AgentPlace, BaseDir, SessionNames};
 use super::shape::{self, get, is_object, literal, members, text, whole_line};
-use super::{Class, Codec, Decoded, Glance, Linker, Price, RequestMetadata};
+use super::{Class, Codec, Decoded, Glance, Linker, RequestMetadata};
 use crate::entry::head::Marks;
 use crate::entry::{Kind, Role};
 use crate::error::Result;
@@ -117,7 +117,7 @@ impl Codec for Copilot {
 
     /// The cost in a log is one of premium requests, not of money.
     fn request_metadata(&self, _: &[u8]) -> RequestMetadata {
-        RequestMetadata { price: Price::Unsaid, ..RequestMetadata::default() }
+        RequestMetadata::without_price()
     }
 
     fn agent_context(&self, path: &mut dyn PathRecords) -> Result<Option<AgentContext>> {

@@ -18,7 +18,7 @@ use super::facts::{Facts, HeaderPlace, Keys};
 use super::genai::{is_response, parts};
 use super::home::{AgentPlace, BaseDir, SessionNames};
 use super::shape::{self, get, is_object, literal, members, whole_line};
-use super::{Class, Codec, Decoded, Glance, Linker, Price, RequestMetadata};
+use super::{Class, Codec, Decoded, Glance, Linker, RequestMetadata};
 use crate::entry::{Kind, Role};
 use crate::error::Result;
 use crate::header::Header;
@@ -117,7 +117,7 @@ impl Codec for Gemini {
 
     /// Gemini CLI knows no prices.
     fn request_metadata(&self, _: &[u8]) -> RequestMetadata {
-        RequestMetadata { price: Price::Unsaid, ..RequestMetadata::default() }
+        RequestMetadata::without_price()
     }
 
     fn agent_context(&self, path: &mut dyn PathRecords) -> Result<Option<AgentContext>> {

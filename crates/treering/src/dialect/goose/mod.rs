@@ -13,7 +13,7 @@ use super::detect::FirstRecord;
 use super::facts::{Facts, HeaderPlace, Keys, TimeFormat};
 use super::home::{AgentPlace, BaseDir};
 use super::shape::{get, members, whole_line};
-use super::{Class, Codec, Decoded, Glance, Price, RequestMetadata};
+use super::{Class, Codec, Decoded, Glance, RequestMetadata};
 use crate::entry::head::{Head, Marks};
 use crate::entry::{Kind, Role};
 use crate::error::Result;
@@ -105,7 +105,7 @@ impl Codec for Goose {
 
     /// Goose counts tokens for whole sessions only.
     fn request_metadata(&self, _: &[u8]) -> RequestMetadata {
-        RequestMetadata { price: Price::Unsaid, ..RequestMetadata::default() }
+        RequestMetadata::without_price()
     }
 
     fn agent_context(&self, path: &mut dyn PathRecords) -> Result<Option<AgentContext>> {

@@ -15,7 +15,7 @@ use super::detect::FirstRecord;
 use super::facts::{Facts, HeaderPlace, Keys};
 use super::home::{AgentPlace, BaseDir, SessionNames};
 use super::shape::{get, glance, members, whole_line};
-use super::{Class, Codec, Decoded, Glance, Price, RequestMetadata};
+use super::{Class, Codec, Decoded, Glance, RequestMetadata};
 use crate::entry::{Kind, Role};
 use crate::error::Result;
 use crate::header::Header;
@@ -113,7 +113,7 @@ impl Codec for Qwen {
 
     /// Qwen Code knows no prices.
     fn request_metadata(&self, _: &[u8]) -> RequestMetadata {
-        RequestMetadata { price: Price::Unsaid, ..RequestMetadata::default() }
+        RequestMetadata::without_price()
     }
 
     fn agent_context(&self, path: &mut dyn PathRecords) -> Result<Option<AgentContext>> {
