@@ -163,9 +163,9 @@ impl App<'_> {
 
     /// Returns the name of the open session in the picker: its file, or its id in a store.
     fn picked(&self) -> Option<PathBuf> {
-        match &self.setup.picker.place {
-            picker::SessionPlace::Machine(_) => self.file(),
-            picker::SessionPlace::Store(_) => {
+        match &self.setup.picker.source {
+            picker::PickerSource::Machine(_) => self.file(),
+            picker::PickerSource::Store(_) => {
                 let session = self.open_session.as_ref()?.agent.session();
                 Some(PathBuf::from(session.id().as_str()))
             }

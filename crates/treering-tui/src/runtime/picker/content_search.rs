@@ -1,6 +1,6 @@
 //! Searches the contents of sessions while a query is typed. A search ends when the next one begins.
 
-use super::SessionPlace;
+use super::PickerSource;
 use crate::picker::PickerEvent;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -19,15 +19,15 @@ const SNIPPET: usize = 100;
 /// The search that runs, if any.
 #[derive(Debug)]
 pub(super) struct ContentSearch {
-    place: SessionPlace,
+    source: PickerSource,
     now: fn() -> i64,
     events: Sender<PickerEvent>,
     cancel: Arc<AtomicBool>,
 }
 
 impl ContentSearch {
-    pub(super) fn new(place: SessionPlace, now: fn() -> i64, events: Sender<PickerEvent>) -> Self {
-        ContentSearch { place, now, events, cancel: Arc::default() }
+    pub(super) fn new(source: PickerSource, now: fn() -> i64, events: Sender<PickerEvent>) -> Self {
+        ContentSearch { source, now, events, cancel: Arc::default() }
     }
 
     /// Ends the running search, and starts one unless the query is empty.
@@ -37,8 +37,8 @@ impl ContentSearch {
         let cancel = Arc::new(AtomicBool::new(false));
         self.cancel = Arc::clone(&cancel);
         let (query, events, now) = (query.to_owned(), self.events.clone(), (self.now)());
-        let place = self.place.clone();
-        std::thread::spawn(move || run(&query, &parsed, &place, files, now, &cancel, &events));
+        let source = self.source.clone();
+        std::thread::spawn(move || run(&query, &parsed, &source, files, now, &cancel, &events));
     }
 }
 
@@ -51,7 +51,7 @@ impl Drop for ContentSearch {
 fn run(
     text: &str,
     query: &Query,
-    place: &SessionPlace,
+    source: &PickerSource,
     files: Vec<PathBuf>,
     now: i64,
     cancel: &AtomicBool,
@@ -68,9 +68,9 @@ fn run(
     let each = |found| {
         if let Found::Session(session) = found {
             let snippet = session.hits.into_iter().next().map(|hit| hit.snippet.text);
-            let path = match place {
-                SessionPlace::Machine(_) => session.info.path,
-                SessionPlace::Store(_) => PathBuf::from(session.info.id.as_str()),
+            let path = match source {
+                PickerSource::Machine(_) => session.info.path,
+                PickerSource::Store(_) => PathBuf::from(session.info.id.as_str()),
             };
             hits.push((path, snippet.unwrap_or_default()));
         }
@@ -83,11 +83,11 @@ fn run(
         }
         ControlFlow::Continue(())
     };
-    match place {
-        SessionPlace::Machine(_) => {
+    match source {
+        PickerSource::Machine(_) => {
             search(files, query, &options, cancel, each);
         }
-        SessionPlace::Store(store) => {
+        PickerSource::Store(store) => {
             if let Err(error) = search_store(store, query, &options, cancel, each) {
                 let _ = events.send(PickerEvent::Failure(error.to_string()));
             }
@@ -118,8 +118,8 @@ mod tests {
         };
         let files = vec![file("a.jsonl", "the blue kettle"), file("b.jsonl", "a pot")];
         let (events, inbox) = channel();
-        let place = SessionPlace::Machine(SessionIndex::new(Places::from_env(|_| None)));
-        let mut search = ContentSearch::new(place, || 0, events);
+        let source = PickerSource::Machine(SessionIndex::new(Places::from_env(|_| None)));
+        let mut search = ContentSearch::new(source, || 0, events);
         search.start("kettle OR teapot", files.clone());
         let told: Vec<PickerEvent> = inbox.iter().take(2).collect();
         let query = "kettle OR teapot".to_owned();

@@ -1,6 +1,6 @@
 //! Carries out file actions of the picker one after the other, on a thread.
 
-use super::{PickerSetup, SessionPlace, id_of};
+use super::{PickerSetup, PickerSource, id_of};
 use crate::picker::{PickerEffect, PickerEvent};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -26,7 +26,7 @@ impl FileActions {
         let (list, received) = channel();
         let left = Arc::new(AtomicUsize::new(0));
         let worker = FileActionWorker {
-            place: setup.place.clone(),
+            source: setup.source.clone(),
             trash: setup.trash.clone(),
             export_dir: setup.export_dir.clone(),
             now: setup.now,
@@ -58,7 +58,7 @@ impl FileActions {
 
 #[derive(Debug)]
 pub(super) struct FileActionWorker {
-    pub place: SessionPlace,
+    pub source: PickerSource,
     pub trash: Option<Trash>,
     pub export_dir: PathBuf,
     pub now: fn() -> i64,
@@ -98,17 +98,17 @@ impl FileActionWorker {
     }
 
     fn store(&self) -> Option<&Arc<dyn Store>> {
-        match &self.place {
-            SessionPlace::Machine(_) => None,
-            SessionPlace::Store(store) => Some(store),
+        match &self.source {
+            PickerSource::Machine(_) => None,
+            PickerSource::Store(store) => Some(store),
         }
     }
 
     fn rename(&self, path: &Path, name: &str) -> Result<Vec<PickerEvent>, String> {
         let in_words = |error: treering::Error| error.to_string();
-        self.place.open(path).and_then(|session| session.set_name(name)).map_err(in_words)?;
+        self.source.open(path).and_then(|session| session.set_name(name)).map_err(in_words)?;
         let note = if name.is_empty() { "the name was cleared" } else { "renamed" };
-        let session = self.place.info(path).map_err(in_words)?;
+        let session = self.source.info(path).map_err(in_words)?;
         Ok(vec![PickerEvent::Found(vec![session], None), PickerEvent::Notice(note.to_owned())])
     }
 
@@ -136,7 +136,7 @@ impl FileActionWorker {
     }
 
     fn export(&self, path: &Path) -> Result<Vec<PickerEvent>, String> {
-        let session = self.place.open(path).map_err(|error| error.to_string())?;
+        let session = self.source.open(path).map_err(|error| error.to_string())?;
         let target = free_name(&self.export_dir, &document_name(path, "html"))?;
         let written =
             write_file(&target, Existing::Kept, |out| Export::default().html(&session, out));

@@ -3,10 +3,10 @@
 
 mod content_search;
 mod file_actions;
-mod place;
 mod preview;
 mod recent_queries;
 mod sessions;
+mod source;
 
 use super::clipboard;
 use super::runner::{EffectHandler, EventChannel, Runner};
@@ -15,8 +15,8 @@ use crate::picker::{PickerAction, PickerEffect, PickerEvent, PickerOptions, Pick
 use crate::theme::Theme;
 use content_search::ContentSearch;
 use file_actions::FileActions;
-pub use place::{SessionPlace, id_of};
 use preview::Previews;
+pub use source::{PickerSource, id_of};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -49,8 +49,8 @@ pub enum PickerOutcome {
 /// The settings of a picker.
 #[derive(Debug, Clone)]
 pub struct PickerSetup {
-    /// The place of the sessions.
-    pub place: SessionPlace,
+    /// The source of the sessions.
+    pub source: PickerSource,
     /// The current project.
     pub project: Project,
     /// The initial scope.
@@ -74,7 +74,7 @@ impl PickerSetup {
     pub fn new(index: SessionIndex, cwd: &Path, trash: Option<Trash>) -> Self {
         PickerSetup {
             project: Project::around(cwd, index.places().home()),
-            place: SessionPlace::Machine(index),
+            source: PickerSource::Machine(index),
             scope: Scope::default(),
             trash,
             export_dir: cwd.to_owned(),
@@ -87,7 +87,7 @@ impl PickerSetup {
 
     /// Shows the sessions of a store, of all projects, instead of those of this machine.
     pub fn show_store(&mut self, store: Arc<dyn Store>) {
-        self.place = SessionPlace::Store(store);
+        self.source = PickerSource::Store(store);
         self.scope = Scope::All;
         self.trash = None;
     }
@@ -114,7 +114,7 @@ pub fn pick(
     let mut state = PickerState::new(PickerOptions {
         project: setup.project.clone(),
         scope: setup.scope,
-        home: setup.place.home().map(Path::to_owned),
+        home: setup.source.home().map(Path::to_owned),
         open: open.map(Path::to_owned),
         has_trash: setup.trash.is_some(),
         now: (setup.now)(),
@@ -127,8 +127,8 @@ pub fn pick(
     state.bindings = setup.bindings.clone();
     state.theme = setup.theme;
     let mut controller = PickerController::new(setup, open, &channel.events);
-    sessions::read(setup.place.clone(), channel.events.clone());
-    let _watched = sessions::watch(&setup.place, setup.now, channel.events.clone());
+    sessions::read(setup.source.clone(), channel.events.clone());
+    let _watched = sessions::watch(&setup.source, setup.now, channel.events.clone());
     runner.run(state, &mut controller, &channel)
 }
 
@@ -150,7 +150,7 @@ impl PickerController {
             open: open.map(|path| path.canonicalize().unwrap_or_else(|_| path.to_owned())),
             file_actions: FileActions::start(setup, events.clone()),
             previews: Previews::start(setup, events.clone()),
-            content_search: ContentSearch::new(setup.place.clone(), setup.now, events.clone()),
+            content_search: ContentSearch::new(setup.source.clone(), setup.now, events.clone()),
             recent_queries: setup.recent_queries.clone(),
         }
     }

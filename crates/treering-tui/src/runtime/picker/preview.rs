@@ -3,7 +3,7 @@
 //! One thread reads the end of the file, as far as needed. Of the sessions that were requested
 //! while it read, only the last is read next.
 
-use super::{PickerSetup, SessionPlace};
+use super::{PickerSetup, PickerSource};
 use crate::page::{Page, StyledLine};
 use crate::picker::PickerEvent;
 use crate::theme::Tone;
@@ -32,7 +32,7 @@ pub(super) struct Previews(Sender<SessionInfo>);
 impl Previews {
     pub(super) fn start(setup: &PickerSetup, events: Sender<PickerEvent>) -> Self {
         let (wanted, received) = channel::<SessionInfo>();
-        let (place, now) = (setup.place.clone(), setup.now);
+        let (source, now) = (setup.source.clone(), setup.now);
         std::thread::spawn(move || {
             while let Ok(session) = received.recv() {
                 let session = received.try_iter().last().unwrap_or(session);
@@ -41,7 +41,7 @@ impl Previews {
                     head.lines.push(StyledLine::new(Tone::Dim, "reading …"));
                     let _ = events.send(PickerEvent::Page(session.path.clone(), head));
                 }
-                let page = page(&place, &session, now());
+                let page = page(&source, &session, now());
                 if events.send(PickerEvent::Page(session.path, page)).is_err() {
                     return;
                 }
@@ -57,14 +57,14 @@ impl Previews {
 }
 
 /// Returns the preview of a session.
-pub(super) fn page(place: &SessionPlace, session: &SessionInfo, now: i64) -> Page {
+pub(super) fn page(source: &PickerSource, session: &SessionInfo, now: i64) -> Page {
     if session.is_partial {
         let mut page = head(session, Vec::new(), now);
         let text = "a large archive: open it to decompress and read it";
         page.lines.push(StyledLine::new(Tone::Dim, text));
         return page;
     }
-    let ends = place
+    let ends = source
         .active_projection(&session.path)
         .map(|projection| projection.without_images().only_last(ENTRIES));
     let ends = ends.and_then(|ends| {

@@ -1,6 +1,6 @@
 //! Reads the sessions of the index, and follows their changes.
 
-use super::place::{SessionPlace, keyed};
+use super::source::{PickerSource, keyed};
 use crate::picker::PickerEvent;
 use std::path::PathBuf;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -16,11 +16,11 @@ const LOOK: Duration = Duration::from_secs(3);
 /// The size above which a file is not read again while it grows.
 const MAX_SIZE: u64 = 64 << 20;
 
-/// Reads the sessions of a place and sends them: those that are known at once, the others as they are read.
-pub(super) fn read(place: SessionPlace, events: Sender<PickerEvent>) {
-    std::thread::spawn(move || match place {
-        SessionPlace::Machine(index) => read_index(&index, &events),
-        SessionPlace::Store(store) => {
+/// Reads the sessions of a source and sends them: those that are known at once, the others as they are read.
+pub(super) fn read(source: PickerSource, events: Sender<PickerEvent>) {
+    std::thread::spawn(move || match source {
+        PickerSource::Machine(index) => read_index(&index, &events),
+        PickerSource::Store(store) => {
             if let Err(error) = read_store(&*store, &events) {
                 let text = format!("cannot read {}: {error}", store.location());
                 let _ = events.send(PickerEvent::Failure(text));
@@ -68,19 +68,19 @@ fn read_index(index: &SessionIndex, events: &Sender<PickerEvent>) {
 
 /// Sends the time and the changes of sessions, until the returned sender is dropped.
 pub(super) fn watch(
-    place: &SessionPlace,
+    source: &PickerSource,
     now: fn() -> i64,
     events: Sender<PickerEvent>,
 ) -> Sender<()> {
     let (stop, stopped) = channel();
-    let place = place.clone();
+    let source = source.clone();
     std::thread::spawn(move || {
-        let mut changes = ChangeSource::new(&place);
+        let mut changes = ChangeSource::new(&source);
         while stopped.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
             if events.send(PickerEvent::Now(now())).is_err() {
                 return;
             }
-            let (found, gone) = changes.look(&place);
+            let (found, gone) = changes.look(&source);
             if !gone.is_empty() {
                 let _ = events.send(PickerEvent::Gone(gone));
             }
@@ -100,12 +100,12 @@ pub(super) enum ChangeSource {
 }
 
 impl ChangeSource {
-    pub(super) fn new(place: &SessionPlace) -> Self {
-        match place {
-            SessionPlace::Machine(index) => {
+    pub(super) fn new(source: &PickerSource) -> Self {
+        match source {
+            PickerSource::Machine(index) => {
                 ChangeSource::Files(Box::new(Watch::new(index.places().clone())))
             }
-            SessionPlace::Store(store) => {
+            PickerSource::Store(store) => {
                 ChangeSource::Store(store.changes(None).ok().map(|changes| changes.mark))
             }
         }
@@ -113,9 +113,9 @@ impl ChangeSource {
 
     /// Returns the sessions that are new or grew, and those that are gone. A store that does not answer is asked
     /// again the next time.
-    pub(super) fn look(&mut self, place: &SessionPlace) -> (Vec<SessionInfo>, Vec<PathBuf>) {
+    pub(super) fn look(&mut self, source: &PickerSource) -> (Vec<SessionInfo>, Vec<PathBuf>) {
         let (mut found, mut gone) = (Vec::new(), Vec::new());
-        match (self, place) {
+        match (self, source) {
             (ChangeSource::Files(watch), _) => {
                 for event in watch.look() {
                     match event.change {
@@ -125,7 +125,7 @@ impl ChangeSource {
                     }
                 }
             }
-            (ChangeSource::Store(mark), SessionPlace::Store(store)) if store.has_news() => {
+            (ChangeSource::Store(mark), PickerSource::Store(store)) if store.has_news() => {
                 let Ok(changes) = store.changes(mark.as_ref()) else { return (found, gone) };
                 *mark = Some(changes.mark);
                 for session in changes.sessions {
@@ -133,7 +133,7 @@ impl ChangeSource {
                     match session.length {
                         None => gone.push(path),
                         Some(length) if length > MAX_SIZE => {}
-                        Some(_) => found.extend(place.info(&path)),
+                        Some(_) => found.extend(source.info(&path)),
                     }
                 }
             }

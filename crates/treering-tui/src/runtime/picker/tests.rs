@@ -36,8 +36,8 @@ fn setup(dir: &Path) -> PickerSetup {
 }
 
 fn worker(dir: &Path) -> FileActionWorker {
-    let PickerSetup { place, trash, export_dir, .. } = setup(dir);
-    FileActionWorker { place, trash, export_dir, now: later }
+    let PickerSetup { source, trash, export_dir, .. } = setup(dir);
+    FileActionWorker { source, trash, export_dir, now: later }
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn sessions_are_found_and_then_there_are_no_more() {
     let paths =
         ["a", "b"].map(|name| talk(&dir.path().join("sessions"), &format!("{name}.jsonl"), name));
     let (events, inbox) = channel();
-    sessions::read(setup(dir.path()).place, events);
+    sessions::read(setup(dir.path()).source, events);
     let mut found = Vec::new();
     for event in inbox {
         match event {
@@ -134,19 +134,19 @@ fn the_open_session_stays_whatever_it_is_called() {
 #[test]
 fn a_preview_says_what_it_amounts_to_and_what_was_said_last() {
     let dir = tempfile::tempdir().unwrap();
-    let place = setup(dir.path()).place;
+    let source = setup(dir.path()).source;
     let path = talk(dir.path(), "talk.jsonl", "Which pot?\u{1b}[2J");
     let info = SessionIndex::info(&path).unwrap();
     let text =
         |page: crate::page::Page| page.lines.iter().map(StyledLine::text).collect::<Vec<_>>();
-    let lines = text(preview::page(&place, &info, later()));
+    let lines = text(preview::page(&source, &info, later()));
     assert!(lines[0].starts_with("2 messages · 2 entries · 1 branch · "), "{lines:?}");
     assert!(lines[1].starts_with("pi · acme/larch-2 · /tea"), "{lines:?}");
     let said: Vec<&str> = lines.iter().skip_while(|line| !line.is_empty()).map(|l| &**l).collect();
     assert_eq!(said[..4], ["", "user", "Which pot?\\x1b[2J", ""]);
     assert_eq!(said[4], "assistant");
     std::fs::remove_file(&path).unwrap();
-    let page = preview::page(&place, &info, 0);
+    let page = preview::page(&source, &info, 0);
     let last = page.lines.last().and_then(|line| line.spans.first());
     assert_eq!(last.map(|span| span.tone), Some(crate::theme::Tone::Failure));
 }
@@ -164,7 +164,7 @@ fn the_sessions_of_a_store_are_shown_followed_changed_and_deleted() {
     let mut setup = setup(dir.path());
     setup.show_store(Arc::clone(&store));
     let (events, inbox) = channel();
-    sessions::read(setup.place.clone(), events.clone());
+    sessions::read(setup.source.clone(), events.clone());
     let found = |event: PickerEvent| -> Vec<PathBuf> {
         match event {
             PickerEvent::Found(sessions, _) => sessions.into_iter().map(|one| one.path).collect(),
@@ -175,20 +175,20 @@ fn the_sessions_of_a_store_are_shown_followed_changed_and_deleted() {
     assert_eq!(found(next()), std::slice::from_ref(&first));
     assert_eq!(next(), PickerEvent::Complete);
 
-    let mut changes = sessions::ChangeSource::new(&setup.place);
+    let mut changes = sessions::ChangeSource::new(&setup.source);
     let second = create("a pot");
-    let (new, gone) = changes.look(&setup.place);
+    let (new, gone) = changes.look(&setup.source);
     assert_eq!((new[0].path.clone(), gone), (second.clone(), vec![]));
-    let page = preview::page(&setup.place, &new[0], later());
+    let page = preview::page(&setup.source, &new[0], later());
     assert!(page.lines.iter().any(|line| line.text().contains("a pot")), "{page:?}");
 
-    let mut search = ContentSearch::new(setup.place.clone(), later, events);
+    let mut search = ContentSearch::new(setup.source.clone(), later, events);
     search.start("kettle", vec![]);
     let hit = (first.clone(), "the blue kettle".to_owned());
     assert_eq!(next(), PickerEvent::Hits("kettle".to_owned(), vec![hit]));
 
     let worker = FileActionWorker {
-        place: setup.place.clone(),
+        source: setup.source.clone(),
         trash: None,
         export_dir: dir.path().to_owned(),
         now: later,
@@ -200,6 +200,6 @@ fn the_sessions_of_a_store_are_shown_followed_changed_and_deleted() {
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1, "the page");
     let told = worker.perform(PickerEffect::Delete(first.clone())).unwrap();
     assert_eq!(told[0], PickerEvent::Gone(vec![first.clone()]));
-    assert_eq!(changes.look(&setup.place).1, [first]);
+    assert_eq!(changes.look(&setup.source).1, [first]);
     assert_eq!(store.list(&Default::default()).unwrap().sessions.len(), 1);
 }

@@ -1,4 +1,4 @@
-//! The place whose sessions the picker shows.
+//! The source of the sessions that the picker shows.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,29 +8,29 @@ use treering::store::Store;
 use treering::{OpenOptions, Result, Session, SessionId};
 use treering_index::SessionIndex;
 
-/// The place whose sessions the picker shows.
+/// The source of the sessions that the picker shows.
 #[derive(Debug, Clone)]
-pub enum SessionPlace {
+pub enum PickerSource {
     /// This machine: all agents' session files.
     Machine(SessionIndex),
     /// A store. In the picker its sessions have their id where files have their path.
     Store(Arc<dyn Store>),
 }
 
-impl SessionPlace {
+impl PickerSource {
     /// Returns the home directory, which is abbreviated in paths.
     pub(super) fn home(&self) -> Option<&Path> {
         match self {
-            SessionPlace::Machine(index) => index.places().home(),
-            SessionPlace::Store(_) => None,
+            PickerSource::Machine(index) => index.places().home(),
+            PickerSource::Store(_) => None,
         }
     }
 
     /// Opens a session.
     pub(super) fn open(&self, path: &Path) -> Result<Session> {
         match self {
-            SessionPlace::Machine(_) => Session::open(path),
-            SessionPlace::Store(store) => {
+            PickerSource::Machine(_) => Session::open(path),
+            PickerSource::Store(store) => {
                 Session::open_in(store, &id_of(path)?, OpenOptions::default())
             }
         }
@@ -39,16 +39,16 @@ impl SessionPlace {
     /// Returns what a list says about a session.
     pub(super) fn info(&self, path: &Path) -> Result<SessionInfo> {
         match self {
-            SessionPlace::Machine(_) => SessionIndex::info(path),
-            SessionPlace::Store(_) => Ok(keyed(self.open(path)?.info()?)),
+            PickerSource::Machine(_) => SessionIndex::info(path),
+            PickerSource::Store(_) => Ok(keyed(self.open(path)?.info()?)),
         }
     }
 
     /// Returns the context at the leaf of a session, read from its end.
     pub(super) fn active_projection(&self, path: &Path) -> Result<Projection> {
         match self {
-            SessionPlace::Machine(_) => treering::active_projection(path),
-            SessionPlace::Store(store) => {
+            PickerSource::Machine(_) => treering::active_projection(path),
+            PickerSource::Store(store) => {
                 treering::active_projection_of(store.open(&id_of(path)?)?)
             }
         }
