@@ -25,6 +25,8 @@ enum Form {
     Attached,
     /// `-p VALUE`, `-pVALUE`, `--option=VALUE`
     Either,
+    /// `-k VALUE` only: other options begin with the same letters.
+    Apart,
 }
 
 /// A command that takes a password.
@@ -79,6 +81,16 @@ pub(crate) const TOOLS: &[Tool] = &[
     tool("ldapwhoami", LDAP),
     tool("smbclient", &[("-U", Form::Either, Holds::Pair(b'%'))]),
     tool("unzip", LARGE_P),
+    tool("7z", ATTACHED_P),
+    tool("openssl", &[("-k", Form::Apart, Holds::Password)]),
+    tool(
+        "ssh-keygen",
+        &[("-N", Form::Apart, Holds::Password), ("-P", Form::Apart, Holds::Password)],
+    ),
+    tool(
+        "keytool",
+        &[("-storepass", Form::Apart, Holds::Password), ("-keypass", Form::Apart, Holds::Password)],
+    ),
     Tool {
         word: "login",
         before: &[
@@ -109,11 +121,14 @@ pub(crate) fn passwords(tool: &Tool, text: &[u8], at: usize, found: &mut Vec<Ran
             let Some(rest) = bytes.strip_prefix(option.as_bytes()) else { continue };
             let value = match (rest, form) {
                 ([], Form::Attached) => continue,
-                ([], Form::Either) => match words.next() {
+                ([], Form::Either | Form::Apart) => match words.next() {
                     Some(value) => value,
                     None => return,
                 },
-                ([b'=', ..], _) => word.start + option.len() + 1..word.end,
+                ([b'=', ..], Form::Attached | Form::Either) => {
+                    word.start + option.len() + 1..word.end
+                }
+                (_, Form::Apart) => continue,
                 (_, _) if option.starts_with("--") => continue,
                 _ => word.start + option.len()..word.end,
             };

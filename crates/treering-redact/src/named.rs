@@ -5,7 +5,7 @@
 
 use crate::names::{MOST_NAME, NAMES, VENDORS, strength};
 use crate::tokens::{Text, starts_word};
-use crate::value::{Strength, is_phrase, is_secret};
+use crate::value::{Strength, is_jumbled, is_phrase, is_secret};
 use memchr::memmem;
 use std::ops::Range;
 
@@ -33,6 +33,8 @@ struct Value {
     needs_quote: bool,
     /// Whether the value must have several sorts of characters, because the text is prose.
     is_prose: bool,
+    /// Whether the value stands where a shell takes it literally: `DB_PASSWORD=…`, `--password=…`.
+    is_literal: bool,
 }
 
 /// Returns the secret that is given to the name in which a word of `length` bytes stands at `at`.
@@ -86,7 +88,9 @@ fn bare_value(rest: &[u8], value: &Value, strength: Strength) -> Option<Range<us
     let dots =
         found.iter().rev().take_while(|byte| matches!(byte, b'.' | b':' | b'!' | b'?')).count();
     let found = if length < MOST_VALUE { found.get(..length - dots)? } else { found };
-    if !is_secret(found, strength, false) || value.is_prose && !is_conspicuous(found) {
+    let is_one = is_secret(found, strength, false)
+        || value.is_literal && strength >= Strength::Strong && is_jumbled(found);
+    if !is_one || value.is_prose && !is_conspicuous(found) {
         return None;
     }
     let length = match length {
@@ -109,7 +113,7 @@ fn value_after(text: &[u8], start: usize, end: usize, strength: Strength) -> Opt
     let quoted = |at: usize, needs_quote: bool, is_prose: bool| {
         let quote = text.get(at).copied().filter(|byte| is_quote(*byte));
         let start = at + usize::from(quote.is_some());
-        Some(Value { start, quote, needs_quote, is_prose })
+        Some(Value { start, quote, needs_quote, is_prose, is_literal: false })
     };
     let mut at = end + usize::from(text.get(end).copied().is_some_and(is_quote));
     at += usize::from(text.get(at) == Some(&b']'));
@@ -125,7 +129,11 @@ fn value_after(text: &[u8], start: usize, end: usize, strength: Strength) -> Opt
                 None => quoted(after, false, false),
             }
         }
-        [b'=', ..] => quoted(skip_blanks(text, spaced + 1), false, false),
+        [b'=', ..] => {
+            let value = quoted(skip_blanks(text, spaced + 1), false, false)?;
+            let is_literal = value.start == end + 1 && is_shell_name(text.get(start..end)?);
+            Some(Value { is_literal, ..value })
+        }
         [b'(', ..] => quoted(skip_blanks(text, spaced + 1), true, false),
         // An element: `<password>…</password>`.
         [b'>', ..] if start.checked_sub(1).and_then(|at| text.get(at)) == Some(&b'<') => {
@@ -137,6 +145,11 @@ fn value_after(text: &[u8], start: usize, end: usize, strength: Strength) -> Opt
         }
         _ => quoted(sibling_value(text, at)?, false, false),
     }
+}
+
+/// Returns whether a name is one that shells and commands give literal values to: `DB_PASSWORD`, `--password`.
+fn is_shell_name(name: &[u8]) -> bool {
+    name.starts_with(b"--") || !name.iter().any(u8::is_ascii_lowercase)
 }
 
 /// Finds the value after a type: `: &str = "…"`, `: string = '…'`.

@@ -57,6 +57,20 @@ pub(crate) fn is_random(value: &[u8]) -> bool {
     has_digit && !is_hex && value.is_ascii() && entropy(value) >= 3.5 && !is_words(value)
 }
 
+/// Returns whether a value is letters whose cases change as they do in no name of a program: `kDCSXqLoi`.
+pub(crate) fn is_jumbled(value: &[u8]) -> bool {
+    let capitals = value.iter().filter(|byte| byte.is_ascii_uppercase()).count();
+    let humps = value
+        .windows(2)
+        .filter(|pair| matches!(pair, [a, b] if a.is_ascii_lowercase() && b.is_ascii_uppercase()));
+    value.len() >= 8
+        && value.iter().all(u8::is_ascii_alphabetic)
+        && capitals * 10 >= value.len() * 3
+        && humps.count() >= 2
+        && !is_placeholder(value)
+        && !mentions_secret(value)
+}
+
 /// Returns whether a value is words of letters, possibly numbered, with `-`, `_`, `.`, `/` or `:`
 /// between them: `claude-sonnet-4-5-20250929`, `src/foo_bar2.rs`.
 fn is_words(value: &[u8]) -> bool {
