@@ -86,7 +86,8 @@ pub mod provider {
 /// Storage of sessions and ways to read it: journals, filters, archives.
 pub mod storage {
     pub use crate::log::{
-        Appended, End, Journal, JournalError, LineFilter, MemoryJournal, UnpackLimits, decompress,
+        Appended, Checkpoint, End, Journal, JournalError, LineFilter, MemoryJournal, UnpackLimits,
+        decompress,
     };
 
     use std::path::Path;

@@ -18,10 +18,11 @@ use crate::entry::{Kind, Role};
 use crate::error::{Error, Result};
 use crate::id::EntryId;
 use crate::json;
+use crate::log::Checkpoint;
 use crate::snapshot::{Bodies, Snapshot};
 use crate::tree::{Node, Row};
 use project::{Edit, edits, project};
-use select::{SelectedRows, select, settings};
+use select::{SelectedRows, level, select, settings};
 use std::collections::{HashMap, HashSet, VecDeque};
 
 /// The thinking level where none was ever set.
@@ -29,17 +30,22 @@ pub(crate) const NO_THINKING: &str = "off";
 
 /// Returns the thinking level and the model in force at a row.
 pub(crate) fn settings_at(view: &Snapshot, row: Row) -> Result<(String, Option<Model>)> {
-    match settings(view, &mut Bodies::few(), row)? {
+    match settings(view, &mut Bodies::few(), row, None)? {
         Ok(settings) => Ok(settings),
         // Only a part of a log can be incomplete.
         Err(_) => Err(Error::Storage(std::io::ErrorKind::UnexpectedEof.into())),
     }
 }
 
+/// Returns the thinking level that was set on the path to a row, if any.
+pub(crate) fn level_at(view: &Snapshot, row: Row) -> Result<Option<String>> {
+    level(view, &mut Bodies::few(), row)
+}
+
 impl Snapshot {
     /// Returns the context at a row; `None` is before the first entry.
     pub(crate) fn projection(self, leaf: Option<Row>) -> Result<Projection> {
-        match Projection::plan(self, leaf)? {
+        match Projection::plan(self, leaf, None)? {
             Some(projection) => Ok(projection),
             // Only a part of a log can be incomplete.
             None => Err(Error::Storage(std::io::ErrorKind::UnexpectedEof.into())),
@@ -202,14 +208,18 @@ impl Projection {
     }
 
     /// Decides what counts at `leaf` (`None`: before the first entry). Nothing if the view is only a
-    /// part of a log and the answer depends on the rest.
-    pub(crate) fn plan(view: Snapshot, leaf: Option<Row>) -> Result<Option<Self>> {
+    /// part of a log and the answer depends on the rest, of which a checkpoint may tell something.
+    pub(crate) fn plan(
+        view: Snapshot,
+        leaf: Option<Row>,
+        checkpoint: Option<&Checkpoint>,
+    ) -> Result<Option<Self>> {
         let mut bodies = Bodies::default();
         let (selection, (thinking_level, model)) = match leaf {
             None => (SelectedRows::default(), (NO_THINKING.to_owned(), None)),
             Some(leaf) => {
                 let selection = select(&view, &mut bodies, leaf)?;
-                let settings = settings(&view, &mut bodies, leaf)?;
+                let settings = settings(&view, &mut bodies, leaf, checkpoint)?;
                 match (selection, settings) {
                     (Ok(selection), Ok(settings)) => (selection, settings),
                     _ => return Ok(None),

@@ -6,9 +6,9 @@ use super::{Model, NO_THINKING};
 use crate::entry::{Kind, Role};
 use crate::error::Result;
 use crate::json;
+use crate::log::Checkpoint;
 use crate::snapshot::{Bodies, Snapshot};
 use crate::tree::{NONE, Node, Row};
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -124,21 +124,30 @@ fn above(view: &Snapshot, row: Row, inherited: impl Fn(&Node) -> Row) -> Row {
     }
 }
 
-/// Thinking level and model: the latest on the whole path, whatever was compacted.
+/// Returns the thinking level that the path to a row sets last, if any entry does.
+pub(super) fn level(view: &Snapshot, bodies: &mut Bodies, leaf: Row) -> Result<Option<String>> {
+    let mut row = view.tree().node(leaf).thinking;
+    while row != NONE {
+        let body = bodies.whole(view, row)?;
+        let value = body.as_deref().and_then(|body| json::get(body, "thinkingLevel"));
+        if let Some(level) = value.and_then(json::string) {
+            return Ok(Some(level.into_owned()));
+        }
+        row = above(view, row, |node| node.thinking);
+    }
+    Ok(None)
+}
+
+/// Thinking level and model: the latest on the whole path, whatever was compacted. A checkpoint of a log that is not
+/// read as a whole tells the level above it.
 pub(super) fn settings(
     view: &Snapshot,
     bodies: &mut Bodies,
     leaf: Row,
+    checkpoint: Option<&Checkpoint>,
 ) -> Result<Known<(String, Option<Model>)>> {
     let tree = view.tree();
-    let (mut level, mut named) = (None, None);
-    let mut row = tree.node(leaf).thinking;
-    while row != NONE && level.is_none() {
-        let body = bodies.whole(view, row)?;
-        let value = body.as_deref().and_then(|body| json::get(body, "thinkingLevel"));
-        level = value.and_then(json::string).map(Cow::into_owned);
-        row = above(view, row, |node| node.thinking);
-    }
+    let (mut level, mut named) = (level(view, bodies, leaf)?, None);
     let mut row = tree.node(leaf).model;
     while row != NONE && named.is_none() {
         named = named_by(view, bodies, row)?;
@@ -147,7 +156,14 @@ pub(super) fn settings(
     if view.is_partial() && (level.is_none() || named.is_none()) {
         let top = tree.ancestors(leaf).last();
         if top.is_some_and(|top| view.is_cut(top)) {
-            return Ok(Err(Incomplete));
+            let is_above = |known: &&Checkpoint| {
+                let row = tree.row(known.entry());
+                row.is_some_and(|row| tree.ancestors(leaf).any(|above| above == row))
+            };
+            match checkpoint.filter(|known| named.is_some() && is_above(known)) {
+                Some(known) => level = known.thinking_level().map(str::to_owned),
+                None => return Ok(Err(Incomplete)),
+            }
         }
     }
     Ok(Ok((level.unwrap_or_else(|| NO_THINKING.into()), named)))

@@ -5,11 +5,14 @@
 //! context, provided that nothing it depends on lies further up. Whether that is so can be told: a
 //! walk that runs into an entry whose parent is not among those lines has to look further. The
 //! window then grows, and at some size reading everything is cheaper.
+//!
+//! The thinking level is mostly set at the start of a session and nowhere else. Where the storage keeps
+//! [checkpoints](Checkpoint), the writer of the last append has noted the level that holds above it.
 
 use super::Projection;
 use crate::error::{Error, Result};
 use crate::load::{LoadError, Loaded};
-use crate::log::{Journal, scan};
+use crate::log::{Checkpoint, Journal, scan};
 use crate::snapshot::Snapshot;
 use crate::tree::{Node, Shape};
 use std::io;
@@ -25,6 +28,7 @@ const LAST: u64 = 32 * 1024 * 1024;
 /// Returns the context at the active leaf, if the end of the log tells it.
 pub(crate) fn projection(journal: &Arc<dyn Journal>, path: &Path) -> Result<Option<Projection>> {
     let length = journal.len().map_err(Error::Storage)?;
+    let checkpoint = journal.checkpoint(length);
     let Ok(Some(header)) = Loaded::read_header(&**journal, length) else { return Ok(None) };
     // Older shapes number their entries from the start, and some agents' links need all records.
     if header.shape != Some(Shape::Tree) || header.codec().linker().is_some() {
@@ -37,7 +41,7 @@ pub(crate) fn projection(journal: &Arc<dyn Journal>, path: &Path) -> Result<Opti
             match header.clone().read_suffix(&**journal, start, length) {
                 Ok(loaded) => {
                     let loaded = loaded.at(path);
-                    if let Some(projection) = at_leaf(&loaded, journal)? {
+                    if let Some(projection) = at_leaf(&loaded, journal, checkpoint.as_ref())? {
                         return Ok(Some(projection));
                     }
                 }
@@ -50,14 +54,18 @@ pub(crate) fn projection(journal: &Arc<dyn Journal>, path: &Path) -> Result<Opti
     Ok(None)
 }
 
-fn at_leaf(loaded: &Loaded, journal: &Arc<dyn Journal>) -> Result<Option<Projection>> {
+fn at_leaf(
+    loaded: &Loaded,
+    journal: &Arc<dyn Journal>,
+    checkpoint: Option<&Checkpoint>,
+) -> Result<Option<Projection>> {
     // An id derived from its line's number needs the number.
     if loaded.tree.nodes().any(|node| node.has(Node::DERIVED)) {
         return Ok(None);
     }
     let view = Snapshot::new(loaded, Arc::clone(journal), true);
     let Some(leaf) = view.file_leaf_if_known()? else { return Ok(None) };
-    Projection::plan(view, leaf)
+    Projection::plan(view, leaf, checkpoint)
 }
 
 /// Returns the start of the first line that begins after `offset`, if it is near.

@@ -59,6 +59,8 @@ pub(crate) struct Loaded {
     /// The session's name, where a dialect keeps it outside of its entries.
     title: Option<String>,
     linking: Linking,
+    /// The thinking level that was looked up last: the row that sets it, and the level.
+    pub level: Option<(Row, Option<String>)>,
     findings: Vec<Finding>,
 }
 
@@ -115,6 +117,7 @@ impl Loaded {
             blobs: Arc::default(),
             title: None,
             linking: Linking::default(),
+            level: None,
             findings: Vec::new(),
         }
     }
@@ -253,6 +256,7 @@ impl Loaded {
         // Entries are mostly of this size; a wrong guess costs a little memory or a little time.
         let guess = (to.saturating_sub(self.complete) / 2048).min(1 << 20);
         Arc::make_mut(&mut self.tree).reserve(guess as usize);
+        journal.will_read(self.complete..to);
         if let Some((middle, threads)) = parallel::middle(self.codec(), journal, self.complete, to)?
         {
             // The second half is looked at by another core meanwhile.

@@ -1,6 +1,8 @@
 //! The interface between sessions and their storage.
 
+use super::checkpoint::Checkpoint;
 use std::io;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// An append-only string of bytes, shared by any number of readers and writers.
@@ -46,6 +48,12 @@ pub trait Journal: Send + Sync + std::fmt::Debug {
     /// that reading to the end needs no request. A reader that looks for what others appended calls `len` first.
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize>;
 
+    /// Announces that all of these bytes will be read, from the first to the last. A remote journal asks for
+    /// more of them at once.
+    fn will_read(&self, range: Range<u64>) {
+        let _ = range;
+    }
+
     /// Returns everything, if the journal has it in memory for as long as it lives and nothing is
     /// ever added: then it need not be copied to be looked at.
     fn as_slice(&self) -> Option<&[u8]> {
@@ -54,6 +62,29 @@ pub trait Journal: Send + Sync + std::fmt::Debug {
 
     /// Appends whole lines, if the journal ends with `end`.
     fn append(&self, end: &End, lines: &[u8]) -> Result<Appended, JournalError>;
+
+    /// Returns whether the journal keeps [checkpoints](Checkpoint): where it does not, none need be made.
+    fn keeps_checkpoints(&self) -> bool {
+        false
+    }
+
+    /// Appends as [`append`](Journal::append) does, and keeps the checkpoint until the next append.
+    fn append_with(
+        &self,
+        end: &End,
+        lines: &[u8],
+        checkpoint: Option<&Checkpoint>,
+    ) -> Result<Appended, JournalError> {
+        let _ = checkpoint;
+        self.append(end, lines)
+    }
+
+    /// Returns the checkpoint of the last append of a journal of this length, if it was made with one. The
+    /// length is what [`len`](Journal::len) returned last.
+    fn checkpoint(&self, length: u64) -> Option<Checkpoint> {
+        let _ = length;
+        None
+    }
 
     /// Makes everything appended so far survive a power failure.
     fn sync(&self) -> io::Result<()>;

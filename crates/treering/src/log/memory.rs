@@ -1,5 +1,6 @@
 //! A journal in memory: sessions that leave no file, and sessions that have none yet.
 
+use super::checkpoint::Checkpoint;
 use super::journal::{Appended, End, Journal, JournalError};
 use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -19,12 +20,14 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 #[derive(Debug, Default)]
 pub struct MemoryJournal {
     bytes: Mutex<Vec<u8>>,
+    /// The last checkpoint, and the length of the journal after its append.
+    checkpoint: Mutex<Option<(u64, Checkpoint)>>,
 }
 
 impl MemoryJournal {
     /// Returns a journal that starts with `bytes`.
     pub fn new(bytes: Vec<u8>) -> Self {
-        MemoryJournal { bytes: Mutex::new(bytes) }
+        MemoryJournal { bytes: Mutex::new(bytes), checkpoint: Mutex::default() }
     }
 
     /// Returns a copy of everything in it.
@@ -34,6 +37,10 @@ impl MemoryJournal {
 
     fn bytes(&self) -> MutexGuard<'_, Vec<u8>> {
         self.bytes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn set_checkpoint(&self, checkpoint: Option<(u64, Checkpoint)>) {
+        *self.checkpoint.lock().unwrap_or_else(PoisonError::into_inner) = checkpoint;
     }
 }
 
@@ -54,13 +61,33 @@ impl Journal for MemoryJournal {
     }
 
     fn append(&self, end: &End, lines: &[u8]) -> Result<Appended, JournalError> {
+        self.append_with(end, lines, None)
+    }
+
+    fn keeps_checkpoints(&self) -> bool {
+        true
+    }
+
+    fn append_with(
+        &self,
+        end: &End,
+        lines: &[u8],
+        checkpoint: Option<&Checkpoint>,
+    ) -> Result<Appended, JournalError> {
         let mut bytes = self.bytes();
         let start = bytes.len() as u64;
         if start != end.length() || !end.is_in(|offset, buffer| read(&bytes, offset, buffer))? {
             return Err(JournalError::Moved(start));
         }
         bytes.extend_from_slice(lines);
+        let length = bytes.len() as u64;
+        self.set_checkpoint(checkpoint.map(|checkpoint| (length, checkpoint.clone())));
         Ok(Appended { start })
+    }
+
+    fn checkpoint(&self, length: u64) -> Option<Checkpoint> {
+        let kept = self.checkpoint.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.as_ref().filter(|(end, _)| *end == length).map(|(_, checkpoint)| checkpoint.clone())
     }
 
     fn sync(&self) -> io::Result<()> {
@@ -72,6 +99,7 @@ impl Journal for MemoryJournal {
         let untouched = bytes.len() as u64 == expected;
         if untouched {
             bytes.truncate(length as usize);
+            self.set_checkpoint(None);
         }
         Ok(untouched)
     }

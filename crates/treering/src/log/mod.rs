@@ -3,6 +3,7 @@
 //! [`Journal`] is the interface to storage; everything above it (tree, context, session) is the same for
 //! a file, for memory, and for any other implementation. The log knows bytes and lines, no agent.
 
+mod checkpoint;
 mod file;
 mod filter;
 mod in_memory;
@@ -14,6 +15,7 @@ pub(crate) mod scan;
 mod scratch;
 mod zstd;
 
+pub use checkpoint::Checkpoint;
 pub(crate) use file::{FileJournal, LOCK_TIMEOUT, Locked, lock};
 pub use filter::LineFilter;
 pub(crate) use filter::filtered;

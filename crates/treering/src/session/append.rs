@@ -3,13 +3,16 @@
 use super::batch::Batch;
 use super::options::LeafMoves;
 use super::state::{Backing, State, storage};
+use crate::context::level_at;
 use crate::entry::{Kind, NewEntry};
 use crate::error::{Error, Result};
 use crate::id::EntryId;
-use crate::log::JournalError;
+use crate::log::{Checkpoint, JournalError};
 use crate::migrate;
 use crate::position::Position;
+use crate::snapshot::Snapshot;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Larger buffers are not kept.
 const MAX_SCRATCH: usize = 64 * 1024;
@@ -125,6 +128,7 @@ impl State {
                 continue;
             }
             let leaf = self.leaf.clone();
+            let checkpoint = self.checkpoint(&batch);
             if batch.ids.is_empty() {
                 let groups = finished(added, &batch, self.loaded.seen);
                 return Ok(Written { groups, span: None, leaf, foreign });
@@ -132,9 +136,8 @@ impl State {
             let accepted = groups.iter().zip(&added).filter(|(_, added)| added.is_ok());
             let accepted = accepted.flat_map(|(group, _)| group.entries);
             let is_file_due = self.is_file_due(accepted.clone());
-            let Some(start) = self.store(&batch.bytes, is_file_due, &mut foreign)? else {
-                continue;
-            };
+            let stored = self.store(&batch.bytes, checkpoint, is_file_due, &mut foreign)?;
+            let Some(start) = stored else { continue };
             let span = start..start + batch.bytes.len() as u64;
             foreign.extend(self.take_in(accepted, &batch, start)?);
             if let [Group { entries, expect: Expect::Branch(moves) }] = groups {
@@ -185,11 +188,36 @@ impl State {
         self.add(group.entries, batch)
     }
 
+    /// Returns what a reader of the end of the log cannot know about the entry that a batch continues, if the storage
+    /// keeps it.
+    fn checkpoint(&mut self, batch: &Batch) -> Option<Checkpoint> {
+        let tree = &self.loaded.tree;
+        // A torn line may become another entry once it is ended, and an entry that others name as their parent
+        // already gives them another path.
+        if !self.journal.keeps_checkpoints()
+            || self.loaded.is_torn()
+            || batch.ids.iter().any(|id| tree.is_missed(id.as_str()))
+        {
+            return None;
+        }
+        let entry = batch.first_parent()?;
+        let row = tree.row(entry.as_str())?;
+        let thinking = tree.node(row).thinking;
+        if self.loaded.level.as_ref().is_none_or(|(known, _)| *known != thinking) {
+            let view = Snapshot::new(&self.loaded, Arc::clone(&self.journal), false);
+            self.loaded.level = Some((thinking, level_at(&view, row).ok()?));
+        }
+        let level = self.loaded.level.as_ref().and_then(|(_, level)| level.as_deref());
+        let checkpoint = Checkpoint::new(self.loaded.seen, entry.as_str(), level);
+        Some(checkpoint).filter(Checkpoint::is_short)
+    }
+
     /// Writes bytes at the end of the log and returns their position. If another program has appended first, reads
     /// its entries, writes nothing, and returns `None`.
     fn store(
         &mut self,
         bytes: &[u8],
+        checkpoint: Option<Checkpoint>,
         is_file_due: bool,
         foreign: &mut Vec<EntryId>,
     ) -> Result<Option<u64>> {
@@ -198,7 +226,7 @@ impl State {
             self.create_file(bytes)?;
             return Ok(Some(length));
         }
-        match self.journal.append(&self.loaded.end, bytes) {
+        match self.journal.append_with(&self.loaded.end, bytes, checkpoint.as_ref()) {
             Ok(appended) => return Ok(Some(appended.start)),
             Err(JournalError::Moved(_)) => foreign.extend(self.catch_up()?),
             // Only a file can be there again under its name.

@@ -46,6 +46,11 @@ impl Batch {
         Mark { bytes: self.bytes.len(), entries: self.ids.len(), leaf: self.leaf.clone() }
     }
 
+    /// Returns the entry that the first of them continues.
+    pub(super) fn first_parent(&self) -> Option<&EntryId> {
+        self.lines.first()?.parent.as_ref()
+    }
+
     /// Removes everything that was added after `mark`.
     pub(super) fn reset(&mut self, mark: Mark) {
         for id in self.ids.drain(mark.entries..) {

@@ -4,7 +4,7 @@ use super::{ChangedSession, Changes, ListQuery, Mark, Page, Store};
 use crate::catalog;
 use crate::error::{Error, Result};
 use crate::id::SessionId;
-use crate::log::{Appended, End, Journal, JournalError, MemoryJournal};
+use crate::log::{Appended, Checkpoint, End, Journal, JournalError, MemoryJournal};
 use std::collections::HashMap;
 use std::io::{self, Read};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -184,6 +184,23 @@ impl Journal for StoredJournal {
 
     fn append(&self, end: &End, lines: &[u8]) -> Result<Appended, JournalError> {
         self.change(|memory| memory.append(end, lines))
+    }
+
+    fn keeps_checkpoints(&self) -> bool {
+        true
+    }
+
+    fn append_with(
+        &self,
+        end: &End,
+        lines: &[u8],
+        checkpoint: Option<&Checkpoint>,
+    ) -> Result<Appended, JournalError> {
+        self.change(|memory| memory.append_with(end, lines, checkpoint))
+    }
+
+    fn checkpoint(&self, length: u64) -> Option<Checkpoint> {
+        self.memory.checkpoint(length)
     }
 
     fn sync(&self) -> io::Result<()> {

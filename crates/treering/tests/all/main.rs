@@ -11,6 +11,7 @@
 mod append_each;
 mod bytes;
 mod catalog;
+mod checkpoints;
 mod children;
 mod compaction;
 mod compaction_rules;

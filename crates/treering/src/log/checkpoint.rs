@@ -1,0 +1,105 @@
+//! Facts about the part of a log that a reader of its end does not read.
+
+use crate::json;
+
+/// A longer level or id is not worth keeping beside a log.
+const MAX_TEXT: usize = 512;
+
+/// A fact about a log that only reading all of it tells, for readers that read its end: the thinking level in
+/// force at an entry. It is set once, often by the first entries, and holds for everything below them.
+///
+/// A writer has read the whole log, and an append happens only at the end that the writer knows. So a journal can keep
+/// what the writer knew together with the append, and it is true for as long as that append is the last one: any
+/// later line may give an old entry another parent.
+///
+/// ```
+/// use treering::storage::Checkpoint;
+/// let checkpoint = Checkpoint::new(4096, "a1b2c3d4", Some("high"));
+/// assert_eq!(Checkpoint::from_json(&checkpoint.to_json()), Some(checkpoint));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Checkpoint {
+    length: u64,
+    entry: String,
+    thinking_level: Option<String>,
+}
+
+impl Checkpoint {
+    /// Returns a checkpoint for a log of this length: the level in force at an entry of it.
+    pub fn new(length: u64, entry: &str, thinking_level: Option<&str>) -> Self {
+        let thinking_level = thinking_level.map(str::to_owned);
+        Checkpoint { length, entry: entry.to_owned(), thinking_level }
+    }
+
+    /// Returns the length of the log that it describes.
+    pub fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// Returns the id of the entry.
+    pub fn entry(&self) -> &str {
+        &self.entry
+    }
+
+    /// Returns the thinking level in force at the entry; `None` if none was set.
+    pub fn thinking_level(&self) -> Option<&str> {
+        self.thinking_level.as_deref()
+    }
+
+    /// Returns whether it is short enough to be kept beside a log.
+    pub(crate) fn is_short(&self) -> bool {
+        let level = self.thinking_level.as_ref().map_or(0, String::len);
+        self.entry.len() <= MAX_TEXT && level <= MAX_TEXT
+    }
+
+    /// Returns it as a JSON object.
+    pub fn to_json(&self) -> Vec<u8> {
+        let mut out = format!("{{\"length\":{},\"entry\":", self.length).into_bytes();
+        json::write_string(&mut out, &self.entry);
+        out.extend_from_slice(b",\"thinkingLevel\":");
+        match &self.thinking_level {
+            Some(level) => json::write_string(&mut out, level),
+            None => out.extend_from_slice(b"null"),
+        }
+        out.push(b'}');
+        out
+    }
+
+    /// Reads what [`to_json`](Checkpoint::to_json) wrote; `None` if it is anything else.
+    pub fn from_json(json: &[u8]) -> Option<Self> {
+        let length = std::str::from_utf8(json::get(json, "length")?).ok()?.parse().ok()?;
+        let entry = json::get(json, "entry").and_then(json::string)?.into_owned();
+        let thinking_level = match json::get(json, "thinkingLevel")? {
+            b"null" => None,
+            level => Some(json::string(level)?.into_owned()),
+        };
+        Some(Checkpoint { length, entry, thinking_level })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_written_is_read() {
+        for level in [None, Some("high"), Some("\u{0}\"\\ é")] {
+            let checkpoint = Checkpoint::new(7, "an \"id\"", level);
+            assert_eq!(Checkpoint::from_json(&checkpoint.to_json()), Some(checkpoint));
+        }
+    }
+
+    #[test]
+    fn anything_else_is_nothing() {
+        for text in [
+            "",
+            "{}",
+            "{\"length\":-1,\"entry\":\"a\",\"thinkingLevel\":null}",
+            "{\"length\":1,\"entry\":7,\"thinkingLevel\":null}",
+            "{\"length\":1,\"entry\":\"a\"}",
+            "{\"length\":1,\"entry\":\"a\",\"thinkingLevel\":[]}",
+        ] {
+            assert_eq!(Checkpoint::from_json(text.as_bytes()), None, "{text}");
+        }
+    }
+}
