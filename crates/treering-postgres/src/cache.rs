@@ -76,6 +76,13 @@ impl Cache {
         count
     }
 
+    /// Returns where the first bytes after `offset` begin that are known.
+    pub(crate) fn next_known(&self, journal: u64, offset: u64) -> Option<u64> {
+        let inner = self.inner();
+        let windows = inner.windows.get(&journal).into_iter().flatten();
+        windows.map(|window| window.at).filter(|at| *at > offset).min()
+    }
+
     /// Keeps bytes that were read at `at`.
     pub(crate) fn insert(&self, journal: u64, at: u64, bytes: Vec<u8>) {
         if bytes.is_empty() || bytes.len() > self.budget {

@@ -4,6 +4,7 @@ use crate::address::{Address, HostAddress};
 use crate::failure::{Failure, classify};
 use crate::socket::{Socket, Stream};
 use crate::tls::{Handshake, TlsStream};
+use futures_util::TryStreamExt;
 use std::collections::HashMap;
 use std::future::Future;
 use std::io;
@@ -188,6 +189,26 @@ impl Connection {
         let statement = self.statement(sql, deadline)?;
         let client = Arc::clone(&self.client);
         self.run(deadline, client.query(&statement, parameters))
+    }
+
+    /// Runs a statement and calls `each` with its rows, as they come.
+    pub(crate) fn query_each(
+        &mut self,
+        sql: &'static str,
+        parameters: &[&(dyn ToSql + Sync)],
+        deadline: Instant,
+        mut each: impl FnMut(&Row) -> Result<(), tokio_postgres::Error>,
+    ) -> Result<(), Failure> {
+        let statement = self.statement(sql, deadline)?;
+        let client = Arc::clone(&self.client);
+        self.run(deadline, async {
+            let parameters = parameters.iter().map(|parameter| *parameter as &dyn ToSql);
+            let mut rows = pin!(client.query_raw(&statement, parameters).await?);
+            while let Some(row) = rows.try_next().await? {
+                each(&row)?;
+            }
+            Ok(())
+        })
     }
 
     /// Runs a statement that gives at most one row.

@@ -4,14 +4,16 @@ use crate::cache::Cache;
 use crate::connection::Connection;
 use crate::failure::Failure;
 use crate::pool::Pauses;
+use crate::rows::{self, ReadRows, Seen, confirmed, insert, look, transaction};
 use crate::sql;
 use crate::store::Shared;
 use std::io;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio_postgres::types::ToSql;
 use treering::SessionId;
-use treering::storage::{Appended, End, Journal, JournalError};
+use treering::storage::{Appended, Checkpoint, End, Journal, JournalError};
 
 /// The most bytes of a row. The statement that shortens a log knows the number, too.
 pub(crate) const MAX_ROW: usize = 1024 * 1024;
@@ -21,7 +23,7 @@ const FIRST_BYTES: usize = 64 * 1024;
 
 /// The number of bytes that are read at once elsewhere: at first, and at most when a log is read to its end.
 const FIRST_READ: usize = 512 * 1024;
-const LAST_READ: usize = 2 * 1024 * 1024;
+const LAST_READ: usize = 4 * 1024 * 1024;
 
 /// Bytes of the start of the last line that are kept: as many as an [`End`] compares.
 const SAMPLE: usize = 256;
@@ -47,15 +49,12 @@ struct Known {
     /// The end of the bytes that were read last, and how many they were.
     read_end: u64,
     read_size: usize,
+    /// Bytes that the reader announced.
+    announced: Range<u64>,
     /// The start of the last line that this journal wrote.
     own: Option<(u64, Vec<u8>)>,
-}
-
-/// The length and the generation of a session.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Seen {
-    pub(crate) length: u64,
-    pub(crate) generation: i64,
+    /// The checkpoint of the log when it had the length that was looked at last.
+    checkpoint: Option<Checkpoint>,
 }
 
 impl std::fmt::Debug for PostgresJournal {
@@ -89,8 +88,16 @@ impl PostgresJournal {
         id: &SessionId,
         generation: i64,
     ) -> Self {
-        let known =
-            Known { generation, length: None, confirmed: 0, read_end: 0, read_size: 0, own: None };
+        let known = Known {
+            generation,
+            length: None,
+            confirmed: 0,
+            read_end: 0,
+            read_size: 0,
+            announced: 0..0,
+            own: None,
+            checkpoint: None,
+        };
         PostgresJournal {
             shared: Arc::clone(shared),
             space: Arc::clone(space),
@@ -122,13 +129,14 @@ impl PostgresJournal {
         let seen = self.repeat(deadline, |connection| {
             look(connection, &self.space, self.id.as_str(), deadline)
         })?;
-        self.remember(seen);
+        self.remember(seen.as_ref());
         Ok(seen)
     }
 
-    fn remember(&self, seen: Option<Seen>) {
+    fn remember(&self, seen: Option<&Seen>) {
         let mut known = self.known();
         known.length = seen.map(|seen| seen.length);
+        known.checkpoint = seen.and_then(|seen| seen.checkpoint.clone());
         if let Some(seen) = seen
             && seen.generation != known.generation
         {
@@ -143,24 +151,21 @@ impl PostgresJournal {
     /// Returns the offset of the first byte.
     fn fetch(&self, offset: u64, size: usize, deadline: Instant) -> io::Result<(u64, Vec<u8>)> {
         let (from, to) = (signed(offset)?, signed(offset.saturating_add(size as u64))?);
-        let mut rows = self.repeat(deadline, |connection| {
+        self.repeat(deadline, |connection| {
             let id = self.id.as_str();
-            connection.query(sql::READ, &[&&*self.space, &id, &from, &to], deadline)
-        })?;
-        rows.sort_by_key(|row| row.try_get::<_, i64>(0).unwrap_or(0));
-        let mut start = None;
-        let mut bytes = Vec::with_capacity(size);
-        for row in &rows {
-            let at: i64 = row.try_get(0).map_err(io::Error::other)?;
-            let part: &[u8] = row.try_get(1).map_err(io::Error::other)?;
-            let at = at as u64;
-            if at != *start.get_or_insert(at) + bytes.len() as u64 {
-                let why = format!("the log of session {} has a gap before byte {at}", self.id);
-                return Err(io::Error::new(io::ErrorKind::InvalidData, why));
-            }
-            bytes.extend_from_slice(part);
-        }
-        Ok((start.unwrap_or(offset), bytes))
+            let mut rows = ReadRows::new(size);
+            let parameters: [&(dyn ToSql + Sync); 4] = [&&*self.space, &id, &from, &to];
+            connection.query_each(sql::READ, &parameters, deadline, |row| {
+                rows.add(row.try_get::<_, i64>(0)?.unsigned_abs(), row.try_get(1)?);
+                Ok(())
+            })?;
+            Ok(rows)
+        })?
+        .finish(offset)
+        .map_err(|at| {
+            let why = format!("the log of session {} has a gap before byte {at}", self.id);
+            io::Error::new(io::ErrorKind::InvalidData, why)
+        })
     }
 
     fn read(&self, offset: u64, buffer: &mut [u8], deadline: Instant) -> io::Result<usize> {
@@ -182,12 +187,19 @@ impl PostgresJournal {
                 return Ok(count);
             }
             let size = match offset {
-                0 => FIRST_BYTES.max(buffer.len()),
-                _ if offset == known.read_end => (known.read_size * 2).max(buffer.len()),
-                _ => FIRST_READ.max(buffer.len()),
+                0 => FIRST_BYTES,
+                _ if known.announced.contains(&offset) => {
+                    usize::try_from(known.announced.end - offset).unwrap_or(LAST_READ)
+                }
+                _ if offset == known.read_end => known.read_size * 2,
+                _ => FIRST_READ,
             };
-            known.read_size = size.min(LAST_READ);
-            (known.generation, known.read_size)
+            known.read_size = size.clamp(FIRST_BYTES, LAST_READ);
+            // What is known already is not asked for again.
+            let unknown = self.cache().next_known(self.number, offset);
+            let unknown = unknown.and_then(|next| usize::try_from(next - offset).ok());
+            let size = known.read_size.max(buffer.len().min(LAST_READ));
+            (known.generation, size.min(unknown.unwrap_or(LAST_READ)))
         };
         let (at, bytes) = self.fetch(offset, size, deadline)?;
         let found = usize::try_from(offset - at).ok().and_then(|skip| bytes.get(skip..));
@@ -225,6 +237,7 @@ impl PostgresJournal {
         generation: i64,
         length: i64,
         lines: &[u8],
+        checkpoint: Option<&Checkpoint>,
         deadline: Instant,
     ) -> Result<bool, Failure> {
         self.shared.pool.once(&self.space, deadline, |connection| {
@@ -241,8 +254,10 @@ impl PostgresJournal {
                     Ok(true)
                 });
             }
-            let append: [&(dyn ToSql + Sync); 6] =
-                [&&*self.space, &id, &length, &generation, &lines, &new_length];
+            let checkpoint =
+                checkpoint.map(|checkpoint| rows::stored(generation, new_length, checkpoint));
+            let append: [&(dyn ToSql + Sync); 7] =
+                [&&*self.space, &id, &length, &generation, &lines, &new_length, &checkpoint];
             let count = connection.execute(sql::APPEND, &append, deadline)?;
             confirmed(connection)?;
             Ok(count == 1)
@@ -255,11 +270,11 @@ impl PostgresJournal {
             let id = self.id.as_str();
             let row = connection.query_opt(sql::CONFIRM, &[&&*self.space, &id], deadline)?;
             confirmed(connection)?;
-            Ok(row.and_then(|row| seen(&row)))
+            Ok(row.and_then(|row| rows::seen(&row)))
         })?;
-        self.remember(seen);
+        self.remember(seen.as_ref());
         let mut known = self.known();
-        known.confirmed = known.confirmed.max(seen.map_or(0, |seen| seen.length));
+        known.confirmed = known.confirmed.max(seen.as_ref().map_or(0, |seen| seen.length));
         drop(known);
         Ok(seen)
     }
@@ -271,76 +286,12 @@ impl PostgresJournal {
         let end = start + lines.len() as u64;
         let mut known = self.known();
         known.length = known.length.max(Some(end));
+        known.checkpoint = None;
         // A standby that has an append has everything before it.
         known.confirmed = known.confirmed.max(end);
         known.own = Some((start + last as u64, sample));
         self.cache().append(self.number, start, lines);
         Appended { start }
-    }
-}
-
-/// Fails if the database committed, but not everywhere where it should have.
-pub(crate) fn confirmed(connection: &Connection) -> Result<(), Failure> {
-    if connection.has_warned() {
-        let why = "committed on the primary only: the synchronous standby did not confirm";
-        return Err(Failure::Lost(io::Error::new(io::ErrorKind::TimedOut, why)));
-    }
-    Ok(())
-}
-
-fn seen(row: &tokio_postgres::Row) -> Option<Seen> {
-    let length: i64 = row.try_get(0).ok()?;
-    let generation = row.try_get(1).ok()?;
-    // A removed session has the length -1.
-    Some(Seen { length: u64::try_from(length).ok()?, generation })
-}
-
-/// Looks at a session's row. `None` if there is none, or if the session was removed.
-pub(crate) fn look(
-    connection: &mut Connection,
-    space: &str,
-    id: &str,
-    deadline: Instant,
-) -> Result<Option<Seen>, Failure> {
-    let row = connection.query_opt(sql::LOOK, &[&space, &id], deadline)?;
-    Ok(row.and_then(|row| seen(&row)))
-}
-
-/// Inserts bytes at `at`, in rows of at most [`MAX_ROW`] bytes.
-pub(crate) fn insert(
-    connection: &mut Connection,
-    space: &str,
-    id: &str,
-    mut at: i64,
-    bytes: &[u8],
-    deadline: Instant,
-) -> Result<(), Failure> {
-    for part in bytes.chunks(MAX_ROW) {
-        connection.execute(sql::INSERT, &[&space, &id, &at, &part], deadline)?;
-        at += part.len() as i64;
-    }
-    Ok(())
-}
-
-/// Runs `action` in a transaction. It is committed if the result is true, and taken back otherwise.
-pub(crate) fn transaction(
-    connection: &mut Connection,
-    deadline: Instant,
-    action: impl FnOnce(&mut Connection) -> Result<bool, Failure>,
-) -> Result<bool, Failure> {
-    connection.batch(deadline, "BEGIN")?;
-    let result = action(connection);
-    let end = if matches!(result, Ok(true)) { "COMMIT" } else { "ROLLBACK" };
-    let ended = connection.batch(deadline, end);
-    match (result, ended) {
-        (Ok(true), Ok(())) => confirmed(connection).map(|()| true),
-        (Ok(true), Err(failure)) => Err(failure),
-        (result, Ok(())) => result,
-        (result, Err(_)) => {
-            // It is not known whether the connection is still in the transaction.
-            connection.discard();
-            result
-        }
     }
 }
 
@@ -359,7 +310,29 @@ impl Journal for PostgresJournal {
         self.read(offset, buffer, self.shared.pool.deadline())
     }
 
+    fn will_read(&self, range: Range<u64>) {
+        self.known().announced = range;
+    }
+
     fn append(&self, end: &End, lines: &[u8]) -> Result<Appended, JournalError> {
+        self.append_with(end, lines, None)
+    }
+
+    fn keeps_checkpoints(&self) -> bool {
+        true
+    }
+
+    fn checkpoint(&self, length: u64) -> Option<Checkpoint> {
+        let known = self.known();
+        known.checkpoint.clone().filter(|_| known.length == Some(length))
+    }
+
+    fn append_with(
+        &self,
+        end: &End,
+        lines: &[u8],
+        checkpoint: Option<&Checkpoint>,
+    ) -> Result<Appended, JournalError> {
         let deadline = extended(self.shared.pool.deadline(), lines.len());
         let start = end.length();
         let length = signed(start)?;
@@ -383,7 +356,7 @@ impl Journal for PostgresJournal {
                 pauses.pause(io::ErrorKind::ResourceBusy.into())?;
                 continue;
             }
-            match self.send(generation, length, lines, deadline) {
+            match self.send(generation, length, lines, checkpoint, deadline) {
                 Ok(true) => return Ok(self.appended(start, lines)),
                 Ok(false) => {
                     let seen = match is_uncertain {
@@ -442,7 +415,7 @@ impl Journal for PostgresJournal {
             Ok(result?.and_then(|row| row.try_get::<_, i64>(0).ok()))
         })?;
         let seen = match (generation, is_uncertain) {
-            (Some(generation), _) => Some(Seen { length, generation }),
+            (Some(generation), _) => Some(Seen { length, generation, checkpoint: None }),
             // An earlier attempt may have done it.
             (None, true) => {
                 let seen = self.confirm(deadline)?;
@@ -451,7 +424,7 @@ impl Journal for PostgresJournal {
             (None, false) => None,
         };
         if seen.is_some() {
-            self.remember(seen);
+            self.remember(seen.as_ref());
         }
         Ok(seen.is_some())
     }

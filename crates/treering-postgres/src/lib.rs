@@ -25,6 +25,7 @@ mod facts;
 mod failure;
 mod journal;
 mod pool;
+mod rows;
 mod schema;
 mod socket;
 mod sql;

@@ -6,7 +6,8 @@ use std::io;
 use std::time::Instant;
 
 /// The migrations, oldest first. The version of a schema is the number of those that were applied.
-const MIGRATIONS: [&str; 1] = [include_str!("../migrations/0001.sql")];
+const MIGRATIONS: [&str; 2] =
+    [include_str!("../migrations/0001.sql"), include_str!("../migrations/0002.sql")];
 
 /// The version of the schema that this release works with.
 pub(crate) const VERSION: i32 = MIGRATIONS.len() as i32;

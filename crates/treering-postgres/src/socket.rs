@@ -15,6 +15,9 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
+/// The most bytes that are read by one system call.
+const MAX_READ: usize = 256 * 1024;
+
 #[derive(Debug)]
 enum Inner {
     Tcp(TcpStream),
@@ -151,8 +154,10 @@ impl AsyncRead for Stream {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let socket = &self.get_mut().0;
+        // What is not filled is cleared with every call, and the room for a large answer is large.
+        let size = buffer.remaining().min(MAX_READ);
         loop {
-            let result = socket.read(buffer.initialize_unfilled());
+            let result = socket.read(buffer.initialize_unfilled_to(size));
             return match result {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 result => ready(result, &socket.wants_read).map_ok(|count| buffer.advance(count)),

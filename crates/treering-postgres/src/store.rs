@@ -5,9 +5,9 @@ use crate::cache::Cache;
 use crate::connection::Connection;
 use crate::facts::{Facts, now};
 use crate::failure::Failure;
-use crate::journal::{self, MAX_ROW, PostgresJournal, extended, signed};
+use crate::journal::{MAX_ROW, PostgresJournal, extended, signed};
 use crate::pool::{Pauses, Pool};
-use crate::{schema, sql};
+use crate::{rows, schema, sql};
 use std::collections::HashMap;
 use std::io::{self, Read};
 use std::sync::atomic::Ordering;
@@ -265,17 +265,17 @@ impl PostgresStore {
             };
             if start.len() <= MAX_ROW {
                 let generation = make(connection)?;
-                journal::confirmed(connection)?;
+                rows::confirmed(connection)?;
                 return Ok(generation);
             }
             let mut generation = None;
-            journal::transaction(connection, deadline, |connection| {
+            rows::transaction(connection, deadline, |connection| {
                 generation = make(connection)?;
                 if generation.is_none() {
                     return Ok(false);
                 }
                 let mut at = length;
-                journal::insert(connection, &self.space, key, at, more, deadline)?;
+                rows::insert(connection, &self.space, key, at, more, deadline)?;
                 at += more.len() as i64;
                 let mut buffer = vec![0; MAX_ROW];
                 loop {
@@ -286,7 +286,7 @@ impl PostgresStore {
                     // Every part has as much time as a call.
                     let deadline = self.shared.pool.deadline();
                     let part = &buffer[..count];
-                    journal::insert(connection, &self.space, key, at, part, deadline)?;
+                    rows::insert(connection, &self.space, key, at, part, deadline)?;
                     at += count as i64;
                 }
                 let deadline = self.shared.pool.deadline();
@@ -376,7 +376,7 @@ impl Store for PostgresStore {
         check_id(id)?;
         let deadline = self.shared.pool.deadline();
         let seen = self.repeat(deadline, |connection| {
-            journal::look(connection, &self.space, id.as_str(), deadline)
+            rows::look(connection, &self.space, id.as_str(), deadline)
         });
         let seen =
             seen.map_err(Error::Storage)?.ok_or_else(|| Error::UnknownSession(id.clone()))?;
@@ -394,7 +394,7 @@ impl Store for PostgresStore {
         let removed = self.repeat(deadline, |connection| {
             let result =
                 connection.query_opt(sql::REMOVE, &[&&*self.space, &id.as_str()], deadline);
-            let result = result.and_then(|row| journal::confirmed(connection).map(|()| row));
+            let result = result.and_then(|row| rows::confirmed(connection).map(|()| row));
             is_uncertain |= matches!(result, Err(Failure::Lost(_)));
             Ok(result?.is_some())
         });

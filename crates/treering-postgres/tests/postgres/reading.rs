@@ -4,7 +4,7 @@ use crate::{create, id, store};
 use std::sync::Arc;
 use treering::storage::{Journal, MemoryJournal};
 use treering::store::Store;
-use treering::{CreateOptions, OpenOptions, Session};
+use treering::{CreateOptions, Message, NewEntry, OpenOptions, Session};
 use treering_testkit::corpus;
 use treering_testkit::generate::{Plan, session_bytes, small};
 use treering_testkit::model::{self, Model};
@@ -140,4 +140,74 @@ fn the_corpus_reads_as_from_files() {
         compared += 1;
     }
     println!("{compared} sessions of the corpus read as from files");
+}
+
+/// Returns a log of which the first entry sets the thinking level, and its last entry is `e0005999`.
+fn level_at_the_start(name: &str) -> String {
+    let mut log = format!(
+        "{{\"type\":\"session\",\"version\":3,\"id\":\"{name}\",\"timestamp\":\"2026-01-05T09:00:00.000Z\",\"cwd\":\"/\"}}\n"
+    );
+    let said = "word ".repeat(200);
+    for number in 0..6000_usize {
+        let parent = match number {
+            0 => "null".to_owned(),
+            _ => format!("\"e{:07}\"", number - 1),
+        };
+        let rest = match number {
+            0 => "thinking_level_change\",\"thinkingLevel\":\"high\"".to_owned(),
+            _ => format!(
+                "message\",\"message\":{{\"role\":\"assistant\",\"provider\":\"acme\",\"model\":\"oak\",\"content\":\"{said}\"}}"
+            ),
+        };
+        let (kind, fields) = rest.split_once("\",").expect("a kind");
+        log.push_str(&format!(
+            "{{\"type\":\"{kind}\",\"id\":\"e{number:07}\",\"parentId\":{parent},\"timestamp\":\"2026-01-05T09:00:01.000Z\",{fields}}}\n"
+        ));
+    }
+    log
+}
+
+#[test]
+fn the_level_set_at_the_start_is_known_at_the_end() {
+    let Some(ours) = store("checkpoint") else { return };
+    create(&ours, "level", level_at_the_start("level").as_bytes());
+    let shared: Arc<dyn Store> = Arc::new(ours.clone());
+    let writer = Session::open_in(&shared, &id("level"), OpenOptions::new()).expect("open");
+    let kept = "e0005980".into();
+    writer.append(NewEntry::compaction("so far", Some(&kept), 9)).expect("compact");
+    let reader = store("checkpoint").expect("a server");
+    let context = || {
+        let journal = reader.open(&id("level")).expect("open");
+        let before = reader.statistics().round_trips;
+        let context = treering::active_context_of(journal).expect("context");
+        let whole = Session::open_in(&shared, &id("level"), OpenOptions::new()).expect("open");
+        assert_eq!(context, whole.context().expect("context"));
+        (context.thinking_level, reader.statistics().round_trips - before)
+    };
+    context(); // Prepares the statements.
+    let (level, trips) = context();
+    assert_eq!(level, "high");
+    assert!(trips <= 3, "{trips} round trips");
+
+    // A release that knows no checkpoints takes the last append back and makes another one, which gives the first
+    // entry another meaning.
+    let journal = shared.open(&id("level")).expect("open");
+    let length = journal.len().expect("len");
+    let line = format!(
+        "{:<180}\n",
+        "{\"type\":\"custom\",\"id\":\"e0000000\",\"parentId\":null,\"customType\":\"x\"}"
+    );
+    writer.append(Message::user("more")).expect("append");
+    let server = crate::server().expect("a server");
+    let sql = |sql: &str| {
+        let sql = format!("SET treering.space = 'checkpoint'; {sql}");
+        server.sql_as("treering", "shared", &sql).expect("sql");
+    };
+    assert_eq!(context().0, "high");
+    sql(&format!(
+        "UPDATE treering.lines SET bytes = '{line}' WHERE session = 'level' AND at = {length};
+         UPDATE treering.sessions SET length = {length} + {}, generation = generation + 1 WHERE id = 'level'",
+        line.len()
+    ));
+    assert_eq!(context().0, "off");
 }

@@ -1,7 +1,10 @@
 //! The schema: created once, refused when it is not the right one, checked.
 
-use crate::{connect, server, store};
+use crate::{connect, create, id, server, store};
+use std::sync::Arc;
 use std::time::Duration;
+use treering::store::Store;
+use treering::{Message, OpenOptions, Session};
 use treering_postgres::{Level, PostgresOptions, PostgresStore};
 
 #[test]
@@ -28,6 +31,28 @@ fn many_programs_initialize_a_database_at_once() {
         assert!(error.to_string().contains("newer"), "{error}");
         assert!(!error.is_retryable());
     }
+}
+
+#[test]
+fn a_database_of_the_first_version_is_migrated_with_its_sessions() {
+    let Some(server) = server() else { return };
+    server.create_database("older");
+    let (url, options) = (server.url("older"), PostgresOptions::new());
+    PostgresStore::init(&url, &options).expect("init");
+    let log = b"{\"type\":\"session\",\"version\":3,\"id\":\"old\",\"timestamp\":\"2026-01-05T09:00:00.000Z\",\"cwd\":\"/\"}\n";
+    create(&connect(&url, &options), "old", log);
+    server.sql(
+        "older",
+        "ALTER TABLE treering.sessions DROP COLUMN checkpoint; DELETE FROM treering.versions WHERE version > 1",
+    );
+    let error = PostgresStore::connect(&url, &options).expect_err("an older schema");
+    assert!(error.to_string().contains("treering store migrate"), "{error}");
+    let migration = PostgresStore::init(&url, &options).expect("migrate");
+    assert_eq!((migration.before, migration.after), (1, 2));
+    let store: Arc<dyn Store> = Arc::new(connect(&url, &options));
+    let session = Session::open_in(&store, &id("old"), OpenOptions::new()).expect("open");
+    session.append(Message::user("hello")).expect("append");
+    session.append(Message::user("again")).expect("append");
 }
 
 #[test]
