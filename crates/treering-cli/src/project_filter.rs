@@ -3,6 +3,7 @@
 use crate::commands::absolute;
 use crate::error::Failure;
 use std::path::Path;
+use treering::store::ListQuery;
 use treering_index::Project;
 
 /// The project whose sessions are asked for.
@@ -33,6 +34,14 @@ impl ProjectFilter {
                 let last = Path::new(cwd).file_name().unwrap_or_default().to_string_lossy();
                 last.to_lowercase() == *name
             }
+        }
+    }
+
+    /// Returns the question for a store that leaves out most sessions of other projects.
+    pub(crate) fn query(&self) -> ListQuery {
+        match self.root().and_then(Path::to_str) {
+            Some(root) => ListQuery::new().project(root),
+            None => ListQuery::new(),
         }
     }
 

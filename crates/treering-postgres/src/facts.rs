@@ -154,16 +154,28 @@ impl PostgresStore {
         let agent = query.agent.map(Dialect::name);
         let limit = query.limit.clamp(1, ListQuery::MAX_LIMIT);
         let fetched = count(limit + 1);
+        // The text after all that begin with a prefix ends with the character after its last one.
+        let project = query.project_prefix().map(|(directory, below)| {
+            let mut after = below.clone();
+            let separator = after.pop();
+            after.push(if separator == Some('/') { '0' } else { ']' });
+            (directory, below, after)
+        });
         let space = &*self.space;
         let rows = self.repeat(deadline, |connection| {
             let mut parameters: Vec<&(dyn ToSql + Sync)> =
                 vec![&space, &cursor.0, &cursor.1, &since, &until, &agent, &fetched];
-            let sql = match &query.cwd {
-                Some(cwd) => {
+            let sql = match (&query.cwd, &project) {
+                (cwd, Some((directory, below, after))) => {
+                    let project: [&(dyn ToSql + Sync); 4] = [directory, below, after, cwd];
+                    parameters.extend(project);
+                    sql::LIST_OF_PROJECT
+                }
+                (Some(cwd), None) => {
                     parameters.push(cwd);
                     sql::LIST_OF_CWD
                 }
-                None => sql::LIST,
+                (None, None) => sql::LIST,
             };
             connection.query(sql, &parameters, deadline)
         });

@@ -1,19 +1,19 @@
 //! The statements. Each has the space as its first parameter, in addition to row-level security.
 
-/// Returns the length and the generation of a session.
+/// Returns the length, the generation and the checkpoint of a session.
 pub(crate) const LOOK: &str =
-    "SELECT length, generation FROM treering.sessions WHERE space = $1 AND id = $2";
+    "SELECT length, generation, checkpoint FROM treering.sessions WHERE space = $1 AND id = $2";
 
 /// As [`LOOK`], with a write. If it is committed, everything that was read is, too: a standby that has this
 /// transaction has all earlier ones.
 pub(crate) const CONFIRM: &str = "UPDATE treering.sessions
     SET changed = pg_current_xact_id()::text::bigint
-    WHERE space = $1 AND id = $2 RETURNING length, generation";
+    WHERE space = $1 AND id = $2 RETURNING length, generation, checkpoint";
 
 /// Appends a row if the session has the expected length and generation: one statement, one round trip.
 pub(crate) const APPEND: &str = "WITH moved AS (
       UPDATE treering.sessions SET length = $6, changed = pg_current_xact_id()::text::bigint,
-        updated = clock_timestamp()
+        updated = clock_timestamp(), checkpoint = $7
       WHERE space = $1 AND id = $2 AND length = $3 AND generation = $4 RETURNING 1)
     INSERT INTO treering.lines (space, session, at, bytes) SELECT $1, $2, $3, $5 FROM moved";
 
@@ -146,8 +146,13 @@ macro_rules! list {
 /// Returns a page of sessions.
 pub(crate) const LIST: &str = list!("");
 
-/// Returns a page of the sessions of a project.
+/// Returns a page of the sessions of a directory.
 pub(crate) const LIST_OF_CWD: &str = list!("AND f.cwd = $8");
+
+/// Returns a page of the sessions of a project: of the directory $8, and of those that begin with $9 and so are less than
+/// $10.
+pub(crate) const LIST_OF_PROJECT: &str =
+    list!("AND (f.cwd = $8 OR f.cwd >= $9 AND f.cwd < $10) AND ($11::text IS NULL OR f.cwd = $11)");
 
 /// Returns the sessions that a transaction from $2 on changed, the oldest transaction that is still under
 /// way (later changes are made by that transaction or by newer ones), the next one, and the instance.

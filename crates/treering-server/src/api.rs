@@ -49,11 +49,17 @@ const IF_NONE_MATCH: Param = Param::header(
     "Entity tags that the client has: answered with 304 if one of them is current.",
     "\"4096\"",
 );
-const FILTERS: [Param; 4] = [
+const FILTERS: [Param; 5] = [
     Param::query(
         "cwd",
         Values::Text(0, 4096),
-        "Only sessions of this project.",
+        "Only sessions of exactly this directory.",
+        "/home/me/project",
+    ),
+    Param::query(
+        "project",
+        Values::Text(0, 4096),
+        "Only sessions of this directory and of the directories below it.",
         "/home/me/project",
     ),
     Param::query("agent", Values::OneOf(AGENTS), "Only sessions of this agent.", "pi"),

@@ -28,6 +28,7 @@ pub(super) fn list_path(query: &ListQuery) -> String {
     let mut path = format!("/v1/sessions?limit={}", query.limit);
     parameter(&mut path, "cursor", query.cursor.as_ref().map(Cursor::as_str));
     parameter(&mut path, "cwd", query.cwd.as_deref());
+    parameter(&mut path, "project", query.project.as_deref());
     parameter(&mut path, "agent", query.agent.map(Dialect::name));
     parameter(&mut path, "since", query.since.map(|millis| millis.to_string()).as_deref());
     parameter(&mut path, "until", query.until.map(|millis| millis.to_string()).as_deref());

@@ -100,3 +100,31 @@ fn changes_are_told_once_and_of_this_space() {
         assert_eq!(told.sessions.len(), 1, "not a mark of this store: {foreign}");
     }
 }
+
+#[test]
+fn a_project_is_a_directory_with_everything_below_it() {
+    let Some(ours) = store("projects") else { return };
+    let memory = MemoryStore::new();
+    for (number, cwd) in
+        ["/p", "/p/", "/p/a", "/p/a/b", "/pa", "/p0", "/q", "", "C:\\\\p\\\\a", "C:\\\\p0"]
+            .iter()
+            .enumerate()
+    {
+        let log = format!(
+            "{{\"type\":\"session\",\"version\":3,\"id\":\"p{number}\",\"timestamp\":\"2026-01-05T09:00:0{number}.000Z\",\"cwd\":\"{cwd}\"}}\n"
+        );
+        create(&ours, &format!("p{number}"), log.as_bytes());
+        memory.create(&id(&format!("p{number}")), &mut log.as_bytes()).expect("create");
+    }
+    for (project, count) in
+        [("/p", 4), ("/p/", 4), ("/p/a", 2), ("/", 7), ("C:\\p", 1), ("nothing", 0), ("", 10)]
+    {
+        let query = ListQuery::new().project(project);
+        let listed = ours.list(&query).expect("list").sessions;
+        assert_eq!(listed.len(), count, "{project}");
+        assert_eq!(listed, memory.list(&query).expect("list").sessions, "{project}");
+        let one = query.cwd("/p/a");
+        let listed = ours.list(&one).expect("list").sessions;
+        assert_eq!(listed, memory.list(&one).expect("list").sessions, "{project}");
+    }
+}

@@ -26,6 +26,9 @@ pub(crate) fn list_query(call: &Call, limit: usize) -> Result<ListQuery, Problem
     if let Some(cwd) = call.text("cwd") {
         query = query.cwd(cwd);
     }
+    if let Some(directory) = call.text("project") {
+        query = query.project(directory);
+    }
     if let Some(agent) = call.text("agent").and_then(|agent| agent.parse().ok()) {
         query = query.agent(agent);
     }

@@ -19,8 +19,10 @@ pub struct ListQuery {
     pub cursor: Option<Cursor>,
     /// Most sessions of a page.
     pub limit: usize,
-    /// Only sessions of this project.
+    /// Only sessions of exactly this directory.
     pub cwd: Option<String>,
+    /// Only sessions of this directory and the directories below it.
+    pub project: Option<String>,
     /// Only sessions of this dialect.
     pub agent: Option<Dialect>,
     /// Only sessions with a message at this time or later, in Unix milliseconds.
@@ -31,8 +33,8 @@ pub struct ListQuery {
 
 impl Default for ListQuery {
     fn default() -> Self {
-        let (cursor, cwd, agent, since, until) = (None, None, None, None, None);
-        ListQuery { cursor, limit: ListQuery::LIMIT, cwd, agent, since, until }
+        let (cursor, cwd, project, agent, since, until) = (None, None, None, None, None, None);
+        ListQuery { cursor, limit: ListQuery::LIMIT, cwd, project, agent, since, until }
     }
 }
 
@@ -60,10 +62,37 @@ impl ListQuery {
         ListQuery { limit: limit.clamp(1, ListQuery::MAX_LIMIT), ..self }
     }
 
-    /// Asks for sessions of one project.
+    /// Asks for sessions of exactly this directory.
     #[must_use]
     pub fn cwd(self, cwd: impl Into<String>) -> Self {
         ListQuery { cwd: Some(cwd.into()), ..self }
+    }
+
+    /// Asks for sessions of a directory and the directories below it.
+    ///
+    /// ```
+    /// use treering::catalog::SessionInfo;
+    /// use treering::store::ListQuery;
+    /// use treering::{Dialect, SessionId};
+    /// let mut session = SessionInfo::new("", Dialect::default(), SessionId::generate());
+    /// session.cwd = "/home/me/tea/pot".to_owned();
+    /// assert!(ListQuery::new().project("/home/me/tea").matches(&session));
+    /// assert!(!ListQuery::new().project("/home/me/te").matches(&session));
+    /// ```
+    #[must_use]
+    pub fn project(self, directory: impl Into<String>) -> Self {
+        ListQuery { project: Some(directory.into()), ..self }
+    }
+
+    /// Returns the directory of [`project`](ListQuery::project) without a separator at its end, and the beginning of the
+    /// directories below it.
+    pub fn project_prefix(&self) -> Option<(&str, String)> {
+        let project = self.project.as_deref().filter(|project| !project.is_empty())?;
+        let is_windows = project.contains('\\') && !project.contains('/');
+        let separator = if is_windows { '\\' } else { '/' };
+        let directory = project.trim_end_matches(separator);
+        let below = format!("{directory}{separator}");
+        Some((if directory.is_empty() { project } else { directory }, below))
     }
 
     /// Asks for sessions of one dialect.
@@ -86,7 +115,11 @@ impl ListQuery {
 
     /// Returns whether a session is asked for, whatever page it is on.
     pub fn matches(&self, session: &SessionInfo) -> bool {
+        let is_below = |(directory, below): (&str, String)| {
+            session.cwd == directory || session.cwd.starts_with(&below)
+        };
         self.cwd.as_ref().is_none_or(|cwd| *cwd == session.cwd)
+            && self.project_prefix().is_none_or(is_below)
             && self.agent.is_none_or(|agent| agent == session.agent)
             && self.since.is_none_or(|since| session.modified >= since)
             && self.until.is_none_or(|until| session.modified < until)
@@ -99,18 +132,34 @@ impl ListQuery {
     /// let page: Page = ListQuery::new().page_of(Vec::new());
     /// assert!(page.sessions.is_empty() && page.next.is_none());
     /// ```
-    pub fn page_of(&self, mut sessions: Vec<SessionInfo>) -> Page {
+    pub fn page_of(&self, sessions: Vec<SessionInfo>) -> Page {
+        self.page_among(&sessions)
+    }
+
+    /// Returns the page of a list that is not sorted yet. Only the sessions of the page are copied.
+    ///
+    /// ```
+    /// use treering::store::ListQuery;
+    /// assert!(ListQuery::new().page_among(&[]).sessions.is_empty());
+    /// ```
+    pub fn page_among(&self, sessions: &[SessionInfo]) -> Page {
         let after = self.cursor.as_ref().and_then(Cursor::position);
-        let key = |session: &SessionInfo| (session.modified, session.id.to_string());
-        sessions.retain(|session| {
-            self.matches(session) && after.as_ref().is_none_or(|after| key(session) < *after)
-        });
-        sessions.sort_by_cached_key(|session| std::cmp::Reverse(key(session)));
-        let has_more = sessions.len() > self.limit;
-        sessions.truncate(self.limit);
+        let after = after.as_ref().map(|(modified, id)| (*modified, id.as_str()));
+        let is_after = |session: &SessionInfo| after.is_none_or(|after| key(session) < after);
+        let mut page: Vec<&SessionInfo> =
+            sessions.iter().filter(|session| self.matches(session) && is_after(session)).collect();
+        page.sort_by(|one, other| key(other).cmp(&key(one)));
+        let has_more = page.len() > self.limit;
+        page.truncate(self.limit);
+        let sessions: Vec<SessionInfo> = page.into_iter().cloned().collect();
         let next = sessions.last().filter(|_| has_more).map(Cursor::after);
         Page { sessions, next }
     }
+}
+
+/// Returns the value by which lists are sorted.
+fn key(session: &SessionInfo) -> (i64, &str) {
+    (session.modified, session.id.as_str())
 }
 
 /// Some sessions of a store.

@@ -39,7 +39,10 @@ pub(super) fn write(
     };
     let store = store.open()?;
     let found = match &store {
-        Some(store) => stores::list_all(store, &ListQuery::new())?,
+        Some(store) => {
+            let query = project.as_ref().map_or_else(ListQuery::new, ProjectFilter::query);
+            stores::list_all(store, &query)?
+        }
         None => sessions::read(&SessionIndex::new(sessions::places())).sessions,
     };
     let wanted: Vec<SessionInfo> = found.into_iter().filter(is_wanted).collect();

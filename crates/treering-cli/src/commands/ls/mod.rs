@@ -81,7 +81,7 @@ pub(crate) fn run(args: &Args, store: &StoreChoice, out: &mut Output) -> Result<
     let store = store.open()?.filter(|_| args.directory.is_none() && args.dir.is_empty());
     let contents = match (&args.directory, &store) {
         (Some(dir), _) => in_directory(dir)?,
-        (None, Some(store)) => in_store(store, args, now)?,
+        (None, Some(store)) => in_store(store, args, project.as_ref(), now)?,
         (None, None) => sessions::read(&index(args, places.clone())),
     };
     let wanted = |session: &&SessionInfo| {
@@ -168,8 +168,13 @@ fn in_directory(dir: &Path) -> Result<Contents, Failure> {
 }
 
 /// Returns the sessions of a store.
-fn in_store(store: &Arc<dyn Store>, args: &Args, now: i64) -> Result<Contents, Failure> {
-    let mut query = ListQuery::new();
+fn in_store(
+    store: &Arc<dyn Store>,
+    args: &Args,
+    project: Option<&ProjectFilter>,
+    now: i64,
+) -> Result<Contents, Failure> {
+    let mut query = project.map_or_else(ListQuery::new, ProjectFilter::query);
     if let Some(agent) = args.agent {
         query = query.agent(agent);
     }

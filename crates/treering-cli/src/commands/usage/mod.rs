@@ -148,7 +148,7 @@ pub(crate) fn run(args: &Args, store: &StoreChoice, out: &mut Output) -> Result<
     let project = args.project.as_deref().map(ProjectFilter::named).transpose()?;
     let prices = prices::in_force()?;
     let loaded = match store.open()?.filter(|_| args.dir.is_empty()) {
-        Some(store) => in_store(&store, args)?,
+        Some(store) => in_store(&store, args, project.as_ref())?,
         None => on_this_machine(args),
     };
     let wanted: Vec<UsageSession<'_>> = loaded
@@ -225,12 +225,16 @@ fn on_this_machine(args: &Args) -> Loaded {
 }
 
 /// Reads the sessions of a store. One that cannot be read is named and left out.
-fn in_store(store: &Arc<dyn Store>, args: &Args) -> Result<Loaded, Failure> {
+fn in_store(
+    store: &Arc<dyn Store>,
+    args: &Args,
+    project: Option<&ProjectFilter>,
+) -> Result<Loaded, Failure> {
     let seed = EventSeed::random();
-    let query = match args.agent {
-        Some(agent) => ListQuery::new().agent(agent),
-        None => ListQuery::new(),
-    };
+    let mut query = project.map_or_else(ListQuery::new, ProjectFilter::query);
+    if let Some(agent) = args.agent {
+        query = query.agent(agent);
+    }
     let listed = stores::list_all(store, &query)?;
     let (mut sessions, total) = (Vec::new(), listed.len());
     let mut meter = Meter::new();
