@@ -3,6 +3,7 @@
 //! The sessions are files of many agents, and their agents go on writing them. What changed is found by
 //! looking at sizes and times: at all files now and then, at files that were opened here every time.
 
+use crate::cache::checksum;
 use crate::files::{Files, Stamp, unix_nanos};
 use crate::housekeeping::{self, Trash};
 use crate::scan::SessionIndex;
@@ -18,8 +19,8 @@ use treering::{Catalog, Error, Result, SessionId};
 
 /// The [`Store`] of all sessions in some places.
 ///
-/// New sessions go to the first directory of the user, removed ones to the trash. Of two files with the
-/// same session id, the one with the later message counts.
+/// New sessions go to the first directory of the user, removed ones to the trash. Of several files with the
+/// same session id, the one with the latest message has it; the others have an id with a hash of their path added.
 ///
 /// ```
 /// # let dir = tempfile::tempdir()?;
@@ -102,10 +103,15 @@ impl LocalStore {
 
     /// Returns the sessions as a list shows them, newest first.
     pub fn sessions(&self) -> Vec<SessionInfo> {
+        self.current().sessions.clone()
+    }
+
+    /// Returns the state after looking at the files.
+    fn current(&self) -> MutexGuard<'_, State> {
         let mut state = self.state();
-        self.look(&mut state);
-        self.read(&mut state);
-        state.sessions.clone()
+        let found = self.look(&mut state);
+        self.read(&mut state, found);
+        state
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -117,8 +123,8 @@ impl LocalStore {
         let mut state = self.state();
         for is_read in [false, true] {
             if is_read {
-                self.look_at_all(&mut state);
-                self.read(&mut state);
+                let found = self.look_at_all(&mut state);
+                self.read(&mut state, Some(found));
             }
             let path = state.paths.get(id).filter(|path| path.exists()).cloned();
             if let Some(path) = path {
@@ -131,10 +137,10 @@ impl LocalStore {
         Err(Error::UnknownSession(id.clone()))
     }
 
-    /// Looks at the files that may have changed.
-    fn look(&self, state: &mut State) {
+    /// Looks at the files that may have changed. Returns all files, if it looked at all of them.
+    fn look(&self, state: &mut State) -> Option<Files> {
         if state.looked.is_none_or(|looked| looked.elapsed() >= self.interval) {
-            return self.look_at_all(state);
+            return Some(self.look_at_all(state));
         }
         let followed = state.files.iter().filter(|(_, file)| file.is_followed);
         let changed: Vec<(PathBuf, Stamp)> = followed
@@ -146,12 +152,14 @@ impl LocalStore {
         for (path, stamp) in changed {
             state.note(&path, stamp);
         }
+        None
     }
 
-    /// Looks at all files.
-    fn look_at_all(&self, state: &mut State) {
+    /// Looks at all files and returns them.
+    fn look_at_all(&self, state: &mut State) -> Files {
+        let files = Files::of(self.index.places().iter());
         let mut gone = std::mem::take(&mut state.files);
-        for found in Files::of(self.index.places().iter()).found {
+        for found in &files.found {
             let before = gone.remove(&found.path);
             let is_followed = before.as_ref().is_some_and(|file| file.is_followed);
             let is_same = before.is_some_and(|file| file.stamp == found.stamp);
@@ -165,22 +173,28 @@ impl LocalStore {
             state.note_removed(&path);
         }
         state.looked = Some(Instant::now());
+        files
     }
 
     /// Reads the index, if files have changed since it was read.
-    fn read(&self, state: &mut State) {
+    fn read(&self, state: &mut State, found: Option<Files>) {
         if !std::mem::take(&mut state.is_stale) {
             return;
         }
-        state.sessions = self.index.read(|_| {}).sessions;
+        let found = found.unwrap_or_else(|| Files::of(self.index.places().iter()));
+        state.sessions = self.index.read_found(found);
         let mut paths = HashMap::with_capacity(state.sessions.len());
-        // Newest first: the first one of an id counts. A session whose id cannot be written in an
+        // Newest first: the first one of an id has it. A session whose id cannot be written in an
         // address is listed and not opened.
-        state.sessions.retain(|session| match SessionId::new(session.id.as_ref()) {
-            Ok(id) if paths.contains_key(&id) => false,
-            Ok(id) => paths.insert(id, session.path.clone()).is_none(),
-            Err(_) => true,
-        });
+        for session in &mut state.sessions {
+            let Ok(mut id) = SessionId::new(session.id.as_ref()) else { continue };
+            if paths.contains_key(&id) {
+                let Some(other) = copy_id(&id, &session.path) else { continue };
+                session.id = other.clone();
+                id = other;
+            }
+            paths.entry(id).or_insert_with(|| session.path.clone());
+        }
         state.ids = paths.iter().map(|(id, path)| (path.clone(), id.clone())).collect();
         let known = std::mem::replace(&mut state.paths, paths);
         let is_new = |id: &&SessionId| !known.contains_key(*id);
@@ -191,6 +205,13 @@ impl LocalStore {
             state.change(id, length);
         }
     }
+}
+
+/// Returns the id of a file whose session id another file has: it stays the same for as long as the file is where
+/// it is.
+fn copy_id(id: &SessionId, path: &Path) -> Option<SessionId> {
+    let hash = checksum(path.as_os_str().as_encoded_bytes());
+    SessionId::new(&format!("{id}.{:08x}", hash >> 32)).ok()
 }
 
 impl State {
@@ -234,7 +255,7 @@ impl Store for LocalStore {
     }
 
     fn list(&self, query: &ListQuery) -> Result<Page> {
-        Ok(query.page_of(self.sessions()))
+        Ok(query.page_among(&self.current().sessions))
     }
 
     fn remove(&self, id: &SessionId) -> Result<()> {
@@ -253,9 +274,7 @@ impl Store for LocalStore {
     }
 
     fn changes(&self, mark: Option<&Mark>) -> Result<Changes> {
-        let mut state = self.state();
-        self.look(&mut state);
-        self.read(&mut state);
+        let state = self.current();
         let since = mark.map_or(u64::MAX, |mark| mark.number_in(&self.instance).unwrap_or(0));
         let changed = state.changes.iter().filter(|(_, change)| change.number > since);
         let sessions =

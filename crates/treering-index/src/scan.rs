@@ -136,20 +136,25 @@ impl SessionIndex {
 
     /// Finds all sessions. Calls `step` for each file as soon as it has been read.
     pub fn read(&self, step: impl FnMut(Step<'_>)) -> Contents {
-        self.read_files(step, None).contents
+        self.read_files(Files::of(self.places.iter()), step, None).contents
     }
 
     /// Finds all sessions and their usage events. Calls `step` for each file as soon as it has been read.
     pub fn read_usage(&self, step: impl FnMut(Step<'_>)) -> UsageContents {
-        self.read_files(step, Some(HashMap::new()))
+        self.read_files(Files::of(self.places.iter()), step, Some(HashMap::new()))
+    }
+
+    /// Returns the sessions in files that were just found.
+    pub(crate) fn read_found(&self, files: Files) -> Vec<SessionInfo> {
+        self.read_files(files, |_| {}, None).contents.sessions
     }
 
     fn read_files(
         &self,
+        files: Files,
         step: impl FnMut(Step<'_>),
         events: Option<HashMap<PathBuf, SessionEvents>>,
     ) -> UsageContents {
-        let files = Files::of(self.places.iter());
         let mut cache = self.cache.as_deref().map(Cache::load).unwrap_or_default();
         let seed = cache.seed();
         let mut reading = Reading::new(files.found.len(), step, events);

@@ -132,7 +132,13 @@ fn server(args: &Args, store: &StoreChoice, token: &str) -> Result<Server, Failu
         None => {
             let store = match store.open()? {
                 Some(store) => store,
-                None => Arc::new(local()),
+                None => {
+                    let store: Arc<dyn Store> = Arc::new(local());
+                    // The first list is made while the server starts.
+                    let ahead = Arc::clone(&store);
+                    std::thread::spawn(move || drop(ahead.changes(None)));
+                    store
+                }
             };
             (Arc::new(SingleSpace::new(space, store)), None)
         }

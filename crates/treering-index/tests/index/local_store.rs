@@ -71,7 +71,7 @@ fn a_mark_of_an_earlier_program_misses_nothing() {
 
 /// The same session id in two files, as after copying a directory of sessions.
 #[test]
-fn of_two_files_with_one_id_the_later_one_counts() {
+fn of_two_files_with_one_id_the_later_one_has_it_and_both_are_listed() {
     let dir = tempfile::tempdir().unwrap();
     let at = |name: &str| dir.path().join(name);
     let options = CreateOptions::new().id(SessionId::new("twice").unwrap());
@@ -81,7 +81,18 @@ fn of_two_files_with_one_id_the_later_one_counts() {
     let new = Session::open(at("b.jsonl")).unwrap();
     new.append(Message::user("new").into_entry().at(1_800_000_000_001)).unwrap();
     let store: Arc<dyn Store> = Arc::new(LocalStore::new(SessionIndex::new(places(dir.path()))));
-    assert_eq!(store.list(&ListQuery::new()).unwrap().sessions.len(), 1);
+    let listed = store.list(&ListQuery::new()).unwrap().sessions;
+    let ids: Vec<&str> = listed.iter().map(|session| session.id.as_str()).collect();
+    assert_eq!((listed.len(), ids[0]), (2, "twice"), "{ids:?}");
+    for session in &listed {
+        let id = SessionId::new(session.id.as_str()).unwrap();
+        assert_eq!(store.file(&id).unwrap().as_ref(), Some(&session.path));
+        assert_eq!(store.open(&id).unwrap().len().unwrap(), session.size);
+    }
+    // Another program names them alike.
+    let other = LocalStore::new(SessionIndex::new(places(dir.path())));
+    let again = other.list(&ListQuery::new()).unwrap().sessions;
+    assert_eq!(ids, again.iter().map(|session| session.id.as_str()).collect::<Vec<_>>());
     let id = SessionId::new("twice").unwrap();
     let opened = Session::open_in(&store, &id, OpenOptions::new()).unwrap();
     assert_eq!(opened.path(), Some(at("b.jsonl")));
