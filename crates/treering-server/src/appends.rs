@@ -123,7 +123,7 @@ impl Call {
             };
             let (slot, node, space) =
                 (Arc::clone(&slot), Arc::clone(&self.node), self.space().to_owned());
-            let written = self.node.work.run(move || {
+            let written = self.node.work.run_here(move || {
                 write(&slot, &node);
                 drop((turn, slot));
                 node.feeds.wake(&space);

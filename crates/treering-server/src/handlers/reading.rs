@@ -13,7 +13,7 @@ use std::sync::Arc;
 use treering::provider::{ProviderRequest, RequestOptions};
 use treering::session::Entries;
 use treering::store::Store;
-use treering::{Context, EntryId, Position, Session, SessionId, Tree};
+use treering::{Context, EntryId, OpenOptions, Position, Session, SessionId, Tree};
 use treering_display::preview_line::{Calls, PreviewLine};
 
 /// The views of a context.
@@ -49,10 +49,15 @@ pub(crate) async fn context(call: Call) -> Answered {
 }
 
 fn active(store: &Arc<dyn Store>, id: &SessionId) -> treering::Result<Context> {
-    match store.file(id)? {
-        Some(path) => treering::active_context(path),
-        None => treering::active_context_of(store.open(id)?),
+    let context = match store.file(id)? {
+        Some(path) => treering::active_context(path)?,
+        None => treering::active_context_of(store.open(id)?)?,
+    };
+    if context.messages.is_empty() {
+        // A log without a header is no session, here as in every other call.
+        return Session::open_in(store, id, OpenOptions::new())?.context();
     }
+    Ok(context)
 }
 
 fn in_view(context: &Context, view: &str) -> Result<Vec<u8>, Problem> {

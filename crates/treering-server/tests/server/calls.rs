@@ -2,6 +2,7 @@
 
 use crate::harness::{Node, json, message, send};
 use serde_json::{Value, json};
+use treering::SessionId;
 
 #[tokio::test]
 async fn sessions_are_created_listed_named_and_removed() {
@@ -22,6 +23,10 @@ async fn sessions_are_created_listed_named_and_removed() {
     assert!(rest.json()["next"].is_null());
     let listed = node.get("/v1/sessions?cwd=/project").await.json();
     assert_eq!(listed["sessions"][0]["id"], "one");
+    for (project, count) in [("/project", 1), ("/proj", 0), ("/", 3)] {
+        let listed = node.get(&format!("/v1/sessions?project={project}")).await.json();
+        assert_eq!(listed["sessions"].as_array().unwrap().len(), count, "{project}");
+    }
 
     let named = node.call("PUT", "/v1/sessions/one/name", json!({"name": "other"})).await;
     assert_eq!(named.json()["name"], "other");
@@ -317,4 +322,18 @@ async fn large_answers_are_compressed_for_those_who_accept_it() {
         .unwrap();
     assert_eq!(text, plain.body);
     assert!(packed.body.len() < plain.body.len() / 10);
+}
+
+#[tokio::test]
+async fn a_log_without_a_header_has_no_context_in_any_view() {
+    let node = Node::start().await;
+    node.store.create(&SessionId::new("empty").unwrap(), &mut b"".as_slice()).unwrap();
+    for query in ["", "?view=treering", "?view=agent", "?view=anthropic", "?leaf="] {
+        let answer = node.get(&format!("/v1/sessions/empty/context{query}")).await;
+        assert_eq!((answer.status, answer.code().as_str()), (422, "not_a_session"), "{query}");
+    }
+    let session = node.session("begun").await;
+    for query in ["", "?view=agent", "?leaf="] {
+        assert_eq!(node.get(&format!("{session}/context{query}")).await.status, 200, "{query}");
+    }
 }

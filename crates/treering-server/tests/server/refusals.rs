@@ -186,8 +186,10 @@ async fn tricks_with_paths_find_nothing() {
             "GET {path} HTTP/1.1\r\nhost: {}\r\nauthorization: Bearer {ADMIN}\r\nconnection: close\r\n\r\n",
             node.address
         );
+        let before = node.refusals("not_found").await;
         let refused = node.raw(request.as_bytes()).await;
         assert!(refused.starts_with("HTTP/1.1 404 "), "{path}: {refused}");
+        assert_eq!(node.refusals("not_found").await, before + 1, "{path}");
     }
     for (query, what) in [
         ("limit=0", "limit"),
@@ -197,7 +199,9 @@ async fn tricks_with_paths_find_nothing() {
         ("cursor=x", "cursor"),
         ("agent=vim", "agent"),
     ] {
+        let before = node.refusals("invalid_request").await;
         let refused = node.get(&format!("/v1/sessions?{query}")).await;
+        assert_eq!(node.refusals("invalid_request").await, before + 1, "{query}");
         assert_eq!((refused.status, refused.code().as_str()), (400, "invalid_request"), "{query}");
         assert!(refused.json()["detail"].as_str().unwrap().contains(what), "{query}");
     }
@@ -237,6 +241,7 @@ async fn bodies_that_are_too_large_or_never_end_are_refused() {
     );
     let refused = node.raw(head.as_bytes()).await;
     assert!(refused.starts_with("HTTP/1.1 401 "), "{refused}");
+    assert_eq!(node.refusals("no_token").await, 1);
 }
 
 #[tokio::test]
@@ -271,8 +276,11 @@ async fn malformed_and_oversized_headers_are_refused() {
         let request = format!(
             "POST /v1/sessions/chat/entries HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {ADMIN}\r\n{header}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
         );
+        let before = node.refusals("malformed").await + node.refusals("invalid_request").await;
         let refused = node.raw(request.as_bytes()).await;
         assert!(refused.starts_with("HTTP/1.1 400 "), "{header}: {refused}");
+        let after = node.refusals("malformed").await + node.refusals("invalid_request").await;
+        assert_eq!(after, before + 1, "{header}");
     }
 }
 
