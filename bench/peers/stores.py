@@ -1,12 +1,13 @@
 """Sessions of other frameworks in PostgreSQL, through their own published code.
 
     stores.py openai URL MESSAGES BYTES ROUNDS      SQLAlchemySession of the OpenAI Agents SDK
-    stores.py langgraph URL MESSAGES BYTES ROUNDS   PostgresSaver of LangGraph, a list of messages as a channel
-    stores.py delta URL MESSAGES BYTES ROUNDS       the same with a DeltaChannel
+    stores.py langgraph URL MESSAGES BYTES ROUNDS   PostgresSaver of LangGraph, a graph with MessagesState
+    stores.py delta URL MESSAGES BYTES ROUNDS       the same with its messages in a DeltaChannel
 
 Prints one JSON line: the medians, in milliseconds, of appending one message to a thread of MESSAGES and of reading all of it, and
-how many messages were read. Of LangGraph's checkpointer these are `put` and `get_tuple` alone; with a DeltaChannel, which needs the
-graph, `update_state` and `get_state`.
+how many messages were read. An append is what an agent does: `add_items` of the OpenAI session; of LangGraph half of an `invoke` with
+a question, whose node answers at once, since that appends two messages. `least_append_ms` is the least that LangGraph's part of it
+can take: `put` of a checkpoint that has one message more and was made before. Reading is `get_items`, and `get_state` of LangGraph.
 """
 
 import asyncio
@@ -22,9 +23,10 @@ def message(number, size):
     return {"role": role, "content": f"{number} ".ljust(size, "x")}
 
 
-def result(appends, reads, count):
+def result(appends, reads, count, **more):
     median = lambda times: statistics.median(times) * 1000
-    print(json.dumps({"append_ms": median(appends), "read_ms": median(reads), "messages": count}))
+    more = {name: median(times) for name, times in more.items() if times}
+    print(json.dumps({"append_ms": median(appends), "read_ms": median(reads), "messages": count, **more}))
 
 
 async def openai(url, count, size, rounds):
@@ -68,51 +70,50 @@ def next_checkpoint(saver, config, new):
 
 
 def langgraph(url, count, size, rounds, is_delta):
-    import operator
     from typing import Annotated
 
+    from langchain_core.messages import AIMessage, HumanMessage
     from langgraph.checkpoint.postgres import PostgresSaver
-    from langgraph.graph import END, START, StateGraph
+    from langgraph.graph import END, START, MessagesState, StateGraph
     from typing_extensions import TypedDict
 
+    State = MessagesState
     if is_delta:
         from langgraph.channels import DeltaChannel
 
-        channel = Annotated[list, DeltaChannel(add_all)]
-    else:
-        channel = Annotated[list, operator.add]
-    State = TypedDict("State", {"messages": channel})
+        State = TypedDict("State", {"messages": Annotated[list, DeltaChannel(add_all)]})
+
+    def said(number):
+        kind = AIMessage if number % 2 else HumanMessage
+        return kind(message(number, size)["content"], id=str(uuid.uuid4()))
 
     config = {"configurable": {"thread_id": f"thread-{uuid.uuid4()}"}}
     with PostgresSaver.from_conn_string(url) as saver:
         saver.setup()
         builder = StateGraph(State)
-        builder.add_node("answer", lambda state: {})
+        builder.add_node("answer", lambda state: {"messages": [said(1)]})
         builder.add_edge(START, "answer")
         builder.add_edge("answer", END)
         graph = builder.compile(checkpointer=saver)
         # Few large steps: one a message would store the thread as many times as it has messages.
         for first in range(0, count, 500):
-            messages = [message(number, size) for number in range(first, min(first + 500, count))]
+            messages = [said(number) for number in range(first, min(first + 500, count))]
             graph.update_state(config, {"messages": messages}, as_node="answer")
-        appends, reads = [], []
+        appends, least, reads = [], [], []
         for number in range(rounds):
-            new = message(count + number, size)
-            if is_delta:
-                start = time.perf_counter()
-                graph.update_state(config, {"messages": [new]}, as_node="answer")
-            else:
-                put = next_checkpoint(saver, config, new)
+            question = said(2 * number)
+            start = time.perf_counter()
+            graph.invoke({"messages": [question]}, config)
+            appends.append((time.perf_counter() - start) / 2)
+            if not is_delta:
+                put = next_checkpoint(saver, config, said(2 * number))
                 start = time.perf_counter()
                 saver.put(*put)
-            appends.append(time.perf_counter() - start)
+                least.append(time.perf_counter() - start)
             start = time.perf_counter()
-            if is_delta:
-                messages = graph.get_state(config).values["messages"]
-            else:
-                messages = saver.get_tuple(config).checkpoint["channel_values"]["messages"]
+            messages = graph.get_state(config).values["messages"]
             reads.append(time.perf_counter() - start)
-        result(appends, reads, len(messages))
+        result(appends, reads, len(messages), least_append_ms=least)
 
 
 def main():
