@@ -12,6 +12,7 @@ use std::pin::Pin;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
+use treering::internal::records::TitleLine;
 use treering::session::{LogPosition, LogReader, LoggedEntries};
 use treering::storage::Journal;
 use treering::{Error, Kind, SessionId};
@@ -29,6 +30,8 @@ pub(crate) struct Feed {
     journal: Arc<dyn Journal>,
     reader: Mutex<LogReader>,
     ring: Mutex<Ring>,
+    /// The line with the title, which is overwritten in place, as it was read last; empty if there is none.
+    title: Mutex<Vec<u8>>,
     /// Told whenever the ring changes.
     news: watch::Sender<()>,
 }
@@ -42,6 +45,8 @@ struct Ring {
     start: Option<u64>,
     /// The end of the lines that were read.
     end: u64,
+    /// The number of times that the title has changed in place.
+    titles: u64,
     is_removed: bool,
 }
 
@@ -76,7 +81,8 @@ enum Next {
 impl Feed {
     fn new(id: SessionId, journal: Arc<dyn Journal>) -> Self {
         let reader = Mutex::new(LogReader::new(Arc::clone(&journal)));
-        Feed { id, journal, reader, ring: Mutex::default(), news: watch::Sender::new(()) }
+        let (ring, title) = (Mutex::default(), Mutex::default());
+        Feed { id, journal, reader, ring, title, news: watch::Sender::new(()) }
     }
 
     pub(crate) fn id(&self) -> &SessionId {
@@ -85,6 +91,36 @@ impl Feed {
 
     fn ring(&self) -> MutexGuard<'_, Ring> {
         self.ring.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn title(&self) -> MutexGuard<'_, Vec<u8>> {
+        self.title.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Reads the line with the title; empty if there is none.
+    fn read_title(&self) -> Result<Vec<u8>, Error> {
+        let mut bytes = vec![0; TitleLine::MAX_LEN];
+        let mut filled = 0;
+        while let Some(rest) = bytes.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+            match self.journal.read_at(filled as u64, rest).map_err(Error::Storage)? {
+                0 => break,
+                count => filled += count,
+            }
+        }
+        bytes.truncate(filled);
+        bytes.truncate(TitleLine::find(&bytes).map_or(0, |title| title.len));
+        Ok(bytes)
+    }
+
+    /// Returns whether the title has changed in place.
+    fn is_retitled(&self) -> Result<bool, Error> {
+        // Asking for the length makes a remote journal forget what it knew.
+        self.journal.len().map_err(Error::Storage)?;
+        let now = self.read_title()?;
+        let mut known = self.title();
+        let is_changed = *known != now;
+        *known = now;
+        Ok(is_changed)
     }
 
     fn read_after(&self, position: LogPosition) -> Result<NewEvents, Error> {
@@ -110,6 +146,7 @@ impl Feed {
         }
         // A last line that is not complete yet is read when it is.
         let NewEvents { events, end, .. } = self.read_after(length.into())?;
+        *self.title() = self.read_title()?;
         let mut ring = self.ring();
         if ring.start.is_none() {
             ring.start = Some(if events.is_empty() { end } else { length });
@@ -140,7 +177,7 @@ impl Feed {
                     return false;
                 }
                 if ring.end >= length {
-                    return true;
+                    break;
                 }
                 ring.end
             };
@@ -156,6 +193,21 @@ impl Feed {
                 Ok(Ok(new)) => return new.length >= length,
                 Ok(Err(_)) | Err(_) => return false,
             }
+        }
+        // A change without growth may be that of a title.
+        if self.title().is_empty() {
+            return true;
+        }
+        let feed = Arc::clone(self);
+        match node.work.run(move || feed.is_retitled()).await {
+            Ok(Ok(is_retitled)) => {
+                if is_retitled {
+                    self.ring().titles += 1;
+                    self.news.send_replace(());
+                }
+                true
+            }
+            Ok(Err(_)) | Err(_) => false,
         }
     }
 }
@@ -210,6 +262,8 @@ pub(crate) struct SessionFollower {
     feed: Arc<Feed>,
     news: watch::Receiver<()>,
     position: LogPosition,
+    /// The number of changes of the title that were told.
+    titles: u64,
     state: FollowerState,
     heartbeat: tokio::time::Interval,
     stopping: Pin<Box<dyn Future<Output = ()> + Send>>,
@@ -273,10 +327,12 @@ impl SpaceFeed {
         }
         let period = node.limits.heartbeat;
         let start = tokio::time::Instant::now() + period;
+        let titles = feed.ring().titles;
         Ok(SessionFollower {
             news: feed.news.subscribe(),
             feed,
             position,
+            titles,
             state: FollowerState::New,
             heartbeat: tokio::time::interval_at(start, period),
             stopping: Box::pin(node.reached(Phase::Stopping)),
@@ -323,7 +379,16 @@ impl SessionFollower {
             }
             self.news.mark_unchanged();
             let mut is_failed = false;
-            let next = self.feed.ring().next(self.position);
+            let (next, titles) = {
+                let ring = self.feed.ring();
+                (ring.next(self.position), ring.titles)
+            };
+            if titles != self.titles && !matches!(next, Next::Removed) {
+                self.titles = titles;
+                self.heartbeat.reset();
+                let id = self.feed.id();
+                return Some(format!("event: title\ndata: {{\"session\":\"{id}\"}}\n\n").into());
+            }
             match next {
                 Next::Send(events) => return Some(self.send(&events)),
                 Next::Removed => {

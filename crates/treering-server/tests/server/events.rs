@@ -4,6 +4,7 @@ use crate::harness::{Node, PATIENCE, limits, send};
 use serde_json::Value;
 use std::sync::Arc;
 use treering::store::{MemoryStore, Store};
+use treering::{CreateOptions, Dialect, Message, Session, SessionId};
 
 /// A follower of events.
 pub(crate) struct Follower {
@@ -309,4 +310,34 @@ async fn many_followers_share_what_is_read() {
     assert_eq!(value("treering_followed_sessions"), 1);
     assert_eq!(value("treering_events_sent_total"), 500);
     assert!(value("treering_feed_reads_total") <= 10, "{metrics}");
+}
+
+/// The title of an omp session stands in a line that is overwritten in place: the log does not grow.
+#[tokio::test]
+async fn a_title_that_changes_in_place_is_told() {
+    let node = Node::start().await;
+    let id = SessionId::new("omp").unwrap();
+    let options = CreateOptions::new().id(id.clone()).dialect(Dialect::Omp);
+    let session = Session::create_in(&node.store, "/project", options).unwrap();
+    session.append(Message::user("hello")).unwrap();
+    session.set_name("before").unwrap();
+    let mut follower = Follower::new(&node, "/v1/sessions/omp/events", None).await;
+    let journal = node.store.open(&id).unwrap();
+    let mut line = vec![0; 256];
+    assert_eq!(journal.read_at(0, &mut line).unwrap(), 256);
+    let text = String::from_utf8(line.clone()).unwrap();
+    assert!(text.contains("before"), "{text}");
+    for title in ["after.", "later."] {
+        let now = text.replace("before", title);
+        assert!(journal.replace_start(&line, now.as_bytes()).unwrap());
+        line = now.into_bytes();
+        let event = follower.next().await.unwrap();
+        assert_eq!((event.name.as_str(), event.id), ("title", None));
+        assert_eq!(event.data["session"], "omp");
+        assert_eq!(node.get("/v1/sessions/omp").await.json()["name"], title);
+    }
+    // Entries follow as always.
+    let said = node.say("/v1/sessions/omp", "more").await;
+    let event = follower.next().await.unwrap();
+    assert_eq!((event.name.as_str(), &event.data["id"]), ("entry", &Value::from(said)));
 }
