@@ -204,6 +204,7 @@ impl Collected {
             Found::Unreadable(path, error) => {
                 self.unreadable.push(record! { path: path, message: error.to_string() });
             }
+            _ => {}
         }
         ControlFlow::Continue(())
     }

@@ -207,21 +207,27 @@ pub enum Since {
     At(i64),
     /// An age, in milliseconds.
     Ago(i64),
+    /// The beginning of a day, this many days before today. Days begin at midnight UTC, as dates do.
+    DaysBack(i64),
 }
 
 const HOUR: i64 = 3_600_000;
 const DAY: i64 = 24 * HOUR;
 
 impl Since {
-    /// Reads `12h`, `7d`, `2w`, `3mo`, `1y` or a date such as `2026-01-31`.
+    /// Reads `12h`, `7d`, `2w`, `3mo`, `1y`, `today`, `yesterday` or a date such as `2026-01-31`.
     ///
     /// # Errors
     ///
     /// Returns a message for people if the text is neither.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let since = date(text).map(Since::At).or_else(|| age(text).map(Since::Ago));
+        let since = match text {
+            "today" => Some(Since::DaysBack(0)),
+            "yesterday" => Some(Since::DaysBack(1)),
+            _ => date(text).map(Since::At).or_else(|| age(text).map(Since::Ago)),
+        };
         since.ok_or_else(|| {
-            format!("{text:?} is no time: write 2026-01-31, 2026-01-31T09:00:00Z, or an age such as 90min, 12h, 7d, 2w, 3mo, 1y")
+            format!("{text:?} is no time: write 2026-01-31, 2026-01-31T09:00:00Z, today, yesterday, or an age such as 90min, 12h, 7d, 2w, 3mo, 1y")
         })
     }
 
@@ -230,6 +236,10 @@ impl Since {
         match self {
             Since::At(time) => time,
             Since::Ago(age) => now.saturating_sub(age),
+            Since::DaysBack(days) => {
+                let today = now.saturating_sub(now.rem_euclid(DAY));
+                today.saturating_sub(days.saturating_mul(DAY))
+            }
         }
     }
 }
@@ -265,6 +275,8 @@ mod tests {
         assert_eq!(at("2026-01-05"), Ok(1_767_571_200_000));
         assert_eq!(at("2026-01-05T09:00:00Z"), Ok(1_767_603_600_000));
         assert_eq!(at("2d"), Ok(998 * DAY));
+        let later = |text: &str| Since::parse(text).map(|time| time.at(1_000 * DAY + HOUR));
+        assert_eq!((later("today"), later("yesterday")), (Ok(1_000 * DAY), Ok(999 * DAY)));
         assert_eq!(at("1y"), Ok(635 * DAY));
         assert_eq!((at("90m"), at("90min")), (Ok(1_000 * DAY - HOUR * 3 / 2), at("90m")));
         assert_eq!((at("3mo"), at("3mon")), (Ok(910 * DAY), Ok(910 * DAY)));

@@ -392,7 +392,7 @@ mod tests {
             ),
             (
                 "since:soon",
-                "\"soon\" is no time: write 2026-01-31, 2026-01-31T09:00:00Z, or an age such as 90min, 12h, 7d, 2w, 3mo, 1y (at character 1)",
+                "\"soon\" is no time: write 2026-01-31, 2026-01-31T09:00:00Z, today, yesterday, or an age such as 90min, 12h, 7d, 2w, 3mo, 1y (at character 1)",
             ),
         ];
         for (text, expected) in cases {

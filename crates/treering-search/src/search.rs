@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::{SystemTime, UNIX_EPOCH};
-use treering::catalog::SessionInfo;
+use treering::catalog::{Progress, SessionInfo};
 use treering::store::{ListQuery, Store};
 use treering::{Error, OpenOptions, Result, Session, SessionId};
 
@@ -118,11 +118,14 @@ impl Options {
 
 /// Something that the search came across.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum Found {
     /// A session in which something was found.
     Session(Box<SessionHits>),
     /// A file that may hold something and cannot be read as a session.
     Unreadable(PathBuf, Error),
+    /// One more session was looked at: so many, of all.
+    Searched(Progress),
 }
 
 /// The totals of a search.
@@ -222,7 +225,8 @@ pub fn search_store(
             None => break,
         }
     }
-    let job = Job { query, probes: Vec::new(), options, threads: options.thread_count() };
+    let threads = options.thread_count();
+    let job = Job { query, probes: Probe::of(query), options, threads };
     let run = |info: &SessionInfo| job.run_stored(store, info);
     Ok(run_all(&sessions, run, options, cancel, each))
 }
@@ -255,7 +259,8 @@ fn run_all<T: Sync>(
         drop(send);
         let mut waiting = BTreeMap::new();
         let mut due = 0;
-        for (at, outcome) in results {
+        for (done, (at, outcome)) in results.into_iter().enumerate() {
+            delivery.tell(Progress { done: done + 1, total: items.len() });
             waiting.insert(at, outcome);
             if options.sort == Sort::Relevance {
                 continue;
@@ -379,6 +384,10 @@ impl Job<'_> {
 
     /// Searches a session of a store.
     fn run_stored(&self, store: &Arc<dyn Store>, info: &SessionInfo) -> Outcome {
+        // The bytes of a file tell quickly that nothing is found in it.
+        if let Ok(Some(path)) = store.file(&info.id) {
+            return self.run(&path);
+        }
         let name = PathBuf::from(info.id.to_string());
         let opened = SessionId::new(info.id.as_ref())
             .map_err(Error::from)
@@ -404,6 +413,13 @@ struct Delivery<F> {
 }
 
 impl<F: FnMut(Found) -> ControlFlow<()>> Delivery<F> {
+    /// Tells how far the search is, unless it is over.
+    fn tell(&mut self, progress: Progress) {
+        if !self.is_over {
+            self.is_over = (self.each)(Found::Searched(progress)).is_break();
+        }
+    }
+
     fn take(&mut self, outcome: Outcome) {
         if self.is_over {
             return;
@@ -418,7 +434,7 @@ impl<F: FnMut(Found) -> ControlFlow<()>> Delivery<F> {
                 self.summary.sessions += 1;
                 self.summary.hits += session.total;
             }
-            Found::Unreadable(..) => self.summary.unreadable += 1,
+            _ => self.summary.unreadable += 1,
         }
         self.is_over = (self.each)(found).is_break() || self.left == 0;
     }

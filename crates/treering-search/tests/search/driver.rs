@@ -28,6 +28,7 @@ fn names(found: &[Found]) -> Vec<String> {
             session.info.path.file_stem().unwrap().to_str().unwrap().to_owned()
         }
         Found::Unreadable(path, _) => format!("!{}", path.file_name().unwrap().to_str().unwrap()),
+        other => panic!("{other:?}"),
     };
     found.iter().map(name).collect()
 }
@@ -53,7 +54,7 @@ fn limits_hold_for_sessions_and_for_all() {
         .iter()
         .map(|found| match found {
             Found::Session(session) => (session.hits.len(), session.total),
-            Found::Unreadable(..) => (0, 0),
+            _ => (0, 0),
         })
         .collect();
     assert_eq!(counts, [(1, 1), (2, 2), (1, 3)]);
@@ -77,6 +78,20 @@ fn a_search_ends_when_it_is_told_to() {
     cancel.store(true, Ordering::Relaxed);
     let summary = search(files, &query, &one, &cancel, |_| ControlFlow::Continue(()));
     assert_eq!(summary.files, 0);
+}
+
+#[test]
+fn a_search_tells_how_far_it_is() {
+    let (_place, files) = aged(5);
+    let query = Query::parse("absent", Case::Ignored).unwrap();
+    let mut told = Vec::new();
+    search(files, &query, &Options::default(), &AtomicBool::new(false), |found| {
+        if let Found::Searched(progress) = found {
+            told.push((progress.done, progress.total));
+        }
+        ControlFlow::Continue(())
+    });
+    assert_eq!(told, [(1, 5), (2, 5), (3, 5), (4, 5), (5, 5)]);
 }
 
 #[test]

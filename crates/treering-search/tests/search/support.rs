@@ -66,7 +66,9 @@ pub(crate) fn run(
     let query = Query::parse(query, Case::Ignored).unwrap();
     let mut all = Vec::new();
     let summary = search(files, &query, options, &Default::default(), |found| {
-        all.push(found);
+        if !matches!(found, Found::Searched(_)) {
+            all.push(found);
+        }
         ControlFlow::Continue(())
     });
     (all, summary)
@@ -79,7 +81,7 @@ pub(crate) fn sessions(files: impl IntoIterator<Item = PathBuf>, query: &str) ->
         .into_iter()
         .map(|found| match found {
             Found::Session(session) => *session,
-            Found::Unreadable(path, error) => panic!("{}: {error}", path.display()),
+            other => panic!("{other:?}"),
         })
         .collect()
 }

@@ -378,7 +378,7 @@ append s.jsonl --entry '{'
 append s.jsonl --entry '[]'
 append s.jsonl --assistant x --model m
 ls --sort size,name
-ls --since yesterday
+ls --since someday
 ls --agent nobody
 ls . --limit some
 ls . --time late
