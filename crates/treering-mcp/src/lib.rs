@@ -1,27 +1,32 @@
-//! The sessions of this machine as tools of the Model Context Protocol.
+//! Sessions as tools of the Model Context Protocol.
 //!
 //! A model lists and searches sessions, reads entries, contexts and trees in pieces that fit its window, and asks
 //! for usage. With [`Access::ReadWrite`] it labels, branches, forks and leaves notes. Tools name sessions as people
-//! do (`treering_index::resolve`), and only those of the index: no tool takes a path.
+//! do (`treering_index::resolve`), and only those of [`Sessions`]: no tool takes a path.
 //!
 //! Sessions hold whatever their models and tools said. Every answer therefore stands between two lines with a mark
 //! that no session can know, below a sentence which says that it is data.
 //!
-//! `tools` is the list of the tools; `read` and `write` do the work; `pieces` cuts answers to size; `serve` speaks the
-//! protocol.
+//! `tools` is the list of the tools; `read` and `write` do the work over `sessions`; `pieces` cuts answers to size;
+//! `protocol` answers messages, and `stdio` carries them. The server of `treering-server` carries them over HTTP.
 
 mod args;
 mod pieces;
+mod protocol;
 mod read;
-mod serve;
+mod sessions;
+mod stdio;
 mod tools;
 mod write;
 
-pub use serve::ServeError;
+pub use protocol::{ErrorCode, Message, ProtocolError, Request, is_version};
+pub use sessions::{Control, Sessions, UsageRead};
 
 use serde_json::Value;
 use std::sync::Arc;
-use treering_index::{Project, SessionIndex};
+use std::sync::atomic::AtomicBool;
+use treering::SessionId;
+use treering_index::Project;
 use treering_usage::{Prices, Zone};
 
 /// The changes that a client may make.
@@ -37,7 +42,7 @@ pub enum Access {
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// The sessions that tools see.
-    pub index: SessionIndex,
+    pub sessions: Arc<dyn Sessions>,
     /// The project in which `@latest` is counted, and whose sessions come first.
     pub project: Project,
     /// The prices of requests whose cost is not stated.
@@ -53,11 +58,12 @@ pub struct Settings {
 /// The tools, ready to be called.
 ///
 /// ```
+/// use std::sync::Arc;
 /// use treering_index::{Places, Project, SessionIndex};
 /// use treering_mcp::{Access, McpServer, Settings};
 /// use treering_usage::{Prices, Zone};
 /// let server = McpServer::new(Settings {
-///     index: SessionIndex::new(Places::default()).with_cache(None),
+///     sessions: Arc::new(SessionIndex::new(Places::default()).with_cache(None)),
 ///     project: Project::new("/project"),
 ///     prices: Prices::published(),
 ///     zone: Zone::utc(),
@@ -91,6 +97,16 @@ impl McpServer {
     ) -> Result<Value, String> {
         let known = tools::find(tool, self.settings.access);
         let known = known.ok_or_else(|| format!("there is no tool {tool:?}"))?;
-        (known.run)(&self.settings, Value::Object(arguments))
+        let cancel = AtomicBool::new(false);
+        (known.run)(&self.settings, Value::Object(arguments), &Control::new(&cancel))
+    }
+
+    /// Returns the id of the session that a text names.
+    ///
+    /// # Errors
+    ///
+    /// Returns a message for the model.
+    pub fn resolve(&self, text: &str, control: &Control<'_>) -> Result<SessionId, String> {
+        Ok(read::open(&self.settings, text, control)?.id())
     }
 }

@@ -1,14 +1,14 @@
 //! Tools that read.
 
 use crate::pieces::{self, Budget};
-use crate::{Settings, args};
+use crate::{Control, Settings, args};
 use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::ops::ControlFlow;
-use std::sync::atomic::AtomicBool;
+use std::sync::Arc;
 use treering::catalog::SessionInfo;
 use treering::entry::MessageView;
-use treering::{EntryId, Position, Session};
+use treering::{EntryId, Position, Session, SessionId};
 use treering_display::preview_line::Calls;
 use treering_index::resolve;
 use treering_search::{Case, Found, Options, Query, Since, Sort};
@@ -23,10 +23,18 @@ pub(crate) fn message(error: impl std::fmt::Display) -> String {
 }
 
 /// Opens the session that a text names.
-pub(crate) fn open(settings: &Settings, text: &str) -> Result<Session, String> {
-    let contents = settings.index.read(|_| {});
-    let info = resolve(text, &contents.sessions, &settings.project);
-    Session::open(&info.map_err(message)?.path).map_err(message)
+pub(crate) fn open(
+    settings: &Settings,
+    text: &str,
+    control: &Control<'_>,
+) -> Result<Arc<Session>, String> {
+    let id = SessionId::new(text).ok();
+    if let Some(session) = id.and_then(|id| settings.sessions.open_id(&id)) {
+        return Ok(session);
+    }
+    let sessions = settings.sessions.list(control)?;
+    let info = resolve(text, &sessions, &settings.project).map_err(message)?;
+    settings.sessions.open(info)
 }
 
 /// Returns the entry that a text means.
@@ -66,11 +74,15 @@ fn since(text: Option<&String>, now: i64) -> Result<i64, String> {
     text.map_or(Ok(i64::MIN), |text| Ok(Since::parse(text)?.at(now)))
 }
 
-pub(crate) fn list_sessions(settings: &Settings, arguments: Value) -> Result<Value, String> {
+pub(crate) fn list_sessions(
+    settings: &Settings,
+    arguments: Value,
+    control: &Control<'_>,
+) -> Result<Value, String> {
     let args: args::ListSessions = args::parse(arguments)?;
     let agent = args.agent.as_deref().map(treering_search::agent).transpose()?;
     let since = since(args.since.as_ref(), (settings.clock)())?;
-    let contents = settings.index.read(|_| {});
+    let sessions = settings.sessions.list(control)?;
     let is_wanted = |info: &&SessionInfo| {
         agent.is_none_or(|agent| info.agent == agent)
             && info.modified >= since
@@ -78,7 +90,7 @@ pub(crate) fn list_sessions(settings: &Settings, arguments: Value) -> Result<Val
             && (contains(info.title(), args.text.as_ref())
                 || contains(&info.cwd, args.text.as_ref()))
     };
-    let wanted: Vec<&SessionInfo> = contents.sessions.iter().filter(is_wanted).collect();
+    let wanted: Vec<&SessionInfo> = sessions.iter().filter(is_wanted).collect();
     let start = match &args.cursor {
         None => 0,
         Some(last) => {
@@ -94,7 +106,11 @@ pub(crate) fn list_sessions(settings: &Settings, arguments: Value) -> Result<Val
     Ok(json!({"sessions": sessions, "total": wanted.len(), "next_cursor": next}))
 }
 
-pub(crate) fn search(settings: &Settings, arguments: Value) -> Result<Value, String> {
+pub(crate) fn search(
+    settings: &Settings,
+    arguments: Value,
+    control: &Control<'_>,
+) -> Result<Value, String> {
     let args: args::Search = args::parse(arguments)?;
     let query = Query::parse(&args.query, Case::Ignored).map_err(message)?;
     let (skipped, limit) = (args.cursor.unwrap_or(0), args.limit.unwrap_or(20).clamp(1, 200));
@@ -107,8 +123,15 @@ pub(crate) fn search(settings: &Settings, arguments: Value) -> Result<Value, Str
         .now((settings.clock)())
         .snippet_width(300);
     let (mut at, mut sessions) = (0_usize, Vec::new());
-    let each = |found: Found| {
-        let Found::Session(found) = found else { return ControlFlow::Continue(()) };
+    let mut each = |found: Found| {
+        let found = match found {
+            Found::Session(found) => found,
+            Found::Searched(progress) => {
+                control.tell(progress);
+                return ControlFlow::Continue(());
+            }
+            _ => return ControlFlow::Continue(()),
+        };
         let mut hits = Vec::new();
         for hit in &found.hits {
             if at >= skipped && at < skipped.saturating_add(limit) {
@@ -128,15 +151,25 @@ pub(crate) fn search(settings: &Settings, arguments: Value) -> Result<Value, Str
         }
         ControlFlow::Continue(())
     };
-    let cancel = AtomicBool::new(false);
-    let summary = treering_search::search(settings.index.files(), &query, &options, &cancel, each);
+    let summary = settings.sessions.search(&query, &options, control, &mut each)?;
     let next = (at > skipped.saturating_add(limit)).then(|| skipped + limit);
-    Ok(json!({"sessions": sessions, "next_cursor": next, "files_searched": summary.files}))
+    let mut answer =
+        json!({"sessions": sessions, "next_cursor": next, "files_searched": summary.files});
+    if control.is_canceled() {
+        answer["incomplete"] = json!(
+            "the search was ended because it took too long: add project:, agent:, model: or since: to look at fewer sessions"
+        );
+    }
+    Ok(answer)
 }
 
-pub(crate) fn read_session(settings: &Settings, arguments: Value) -> Result<Value, String> {
+pub(crate) fn read_session(
+    settings: &Settings,
+    arguments: Value,
+    control: &Control<'_>,
+) -> Result<Value, String> {
     let args: args::ReadSession = args::parse(arguments)?;
-    let session = open(settings, &args.session)?;
+    let session = open(settings, &args.session, control)?;
     let tree = session.tree();
     let leaf = match &args.leaf {
         Some(leaf) => Some(entry(&session, leaf)?),
@@ -192,9 +225,13 @@ pub(crate) fn read_session(settings: &Settings, arguments: Value) -> Result<Valu
     }))
 }
 
-pub(crate) fn read_entry(settings: &Settings, arguments: Value) -> Result<Value, String> {
+pub(crate) fn read_entry(
+    settings: &Settings,
+    arguments: Value,
+    control: &Control<'_>,
+) -> Result<Value, String> {
     let args: args::ReadEntry = args::parse(arguments)?;
-    let session = open(settings, &args.session)?;
+    let session = open(settings, &args.session, control)?;
     let id = entry(&session, &args.entry)?;
     let entry = session.entry(&id).map_err(message)?;
     let text = pieces::text(&entry, true);
@@ -213,9 +250,13 @@ pub(crate) fn read_entry(settings: &Settings, arguments: Value) -> Result<Value,
     }))
 }
 
-pub(crate) fn read_context(settings: &Settings, arguments: Value) -> Result<Value, String> {
+pub(crate) fn read_context(
+    settings: &Settings,
+    arguments: Value,
+    control: &Control<'_>,
+) -> Result<Value, String> {
     let args: args::ReadContext = args::parse(arguments)?;
-    let session = open(settings, &args.session)?;
+    let session = open(settings, &args.session, control)?;
     let position = position(&session, args.leaf.as_deref())?;
     let context = session.context_at(position.clone()).map_err(message)?;
     let all = session.context_tokens_at(position).map_err(message)?.tokens;
@@ -247,9 +288,13 @@ pub(crate) fn read_context(settings: &Settings, arguments: Value) -> Result<Valu
     }))
 }
 
-pub(crate) fn read_tree(settings: &Settings, arguments: Value) -> Result<Value, String> {
+pub(crate) fn read_tree(
+    settings: &Settings,
+    arguments: Value,
+    control: &Control<'_>,
+) -> Result<Value, String> {
     let args: args::ReadTree = args::parse(arguments)?;
-    let session = open(settings, &args.session)?;
+    let session = open(settings, &args.session, control)?;
     let tree = session.tree();
     let leaf = session.leaf();
     let active: HashSet<EntryId> = match &leaf {
@@ -280,7 +325,11 @@ pub(crate) fn read_tree(settings: &Settings, arguments: Value) -> Result<Value, 
     }))
 }
 
-pub(crate) fn usage(settings: &Settings, arguments: Value) -> Result<Value, String> {
+pub(crate) fn usage(
+    settings: &Settings,
+    arguments: Value,
+    control: &Control<'_>,
+) -> Result<Value, String> {
     let args: args::Usage = args::parse(arguments)?;
     let (by, is_time) = match args.by.as_deref().unwrap_or("day") {
         "day" => (GroupBy::Day, true),
@@ -305,14 +354,13 @@ pub(crate) fn usage(settings: &Settings, arguments: Value) -> Result<Value, Stri
         None => i64::MIN,
     };
     let agent = args.agent.as_deref().map(treering_search::agent).transpose()?;
-    let found = settings.index.read_usage(|_| {});
+    let found = settings.sessions.usage(control)?;
     let sessions: Vec<UsageSession<'_>> = found
-        .contents
         .sessions
         .iter()
-        .filter(|info| agent.is_none_or(|agent| info.agent == agent))
-        .filter(|info| contains(&info.cwd, args.project.as_ref()))
-        .filter_map(|info| Some(UsageSession { info, events: found.events.get(&info.path)? }))
+        .filter(|(info, _)| agent.is_none_or(|agent| info.agent == agent))
+        .filter(|(info, _)| contains(&info.cwd, args.project.as_ref()))
+        .map(|(info, events)| UsageSession { info, events })
         .collect();
     let counted = UsageEvents::count(found.seed, &sessions, &settings.prices).within(start..);
     let report = counted.report(by, &settings.zone);
@@ -338,6 +386,7 @@ pub(crate) fn usage(settings: &Settings, arguments: Value) -> Result<Value, Stri
     Ok(json!({
         "rows": rows,
         "rows_left_out": report.rows.len() - rows.len(),
+        "sessions_not_read": found.missing,
         "total": row(&report.total),
         "prices": {"source": settings.prices.source(), "date": settings.prices.date()},
     }))

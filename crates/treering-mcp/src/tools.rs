@@ -1,6 +1,6 @@
 //! The list of the tools, with their arguments as JSON Schema.
 
-use crate::{Access, Settings, read, write};
+use crate::{Access, Control, Settings, read, write};
 use serde_json::{Map, Value, json};
 
 /// A tool.
@@ -10,10 +10,10 @@ pub(crate) struct Tool {
     /// Returns the schema of its arguments.
     pub schema: fn() -> Map<String, Value>,
     pub access: Access,
-    pub run: fn(&Settings, Value) -> Result<Value, String>,
+    pub run: fn(&Settings, Value, &Control<'_>) -> Result<Value, String>,
 }
 
-const SESSION: &str = "The session: its id, its name, the beginning of either, or @latest, @2 (of this project), @all, @all/2 (of this machine)";
+const SESSION: &str = "The session: its id, its name, the beginning of either, or @latest, @2 (of this project), @all, @all/2 (of all)";
 const MAX_TOKENS: &str = "About how many tokens the answer may have (default 4000, at most 50000)";
 
 /// Returns the tools that a client may call.
@@ -50,7 +50,7 @@ fn flag(description: &str) -> Value {
 static TOOLS: [Tool; 11] = [
     Tool {
         name: "list_sessions",
-        description: "List past sessions of coding agents on this machine, the newest first: id, agent, project, title, time, messages, cost. Give next_cursor back to go on.",
+        description: "List past sessions of coding agents, the newest first: id, agent, project, title, time, messages, cost. Give next_cursor back to go on.",
         schema: || {
             object(
                 &[],

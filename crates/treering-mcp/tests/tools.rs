@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of a test")]
 
 use serde_json::{Map, Value, json};
+use std::sync::Arc;
 use treering::{CreateOptions, Message, Session};
 use treering_index::{Places, Project, SessionIndex};
 use treering_mcp::{Access, McpServer, Settings};
@@ -43,7 +44,7 @@ impl Place {
     fn server(&self, access: Access) -> McpServer {
         let places = Places::default().only([self.dir.path().to_owned()]);
         McpServer::new(Settings {
-            index: SessionIndex::new(places).with_cache(None),
+            sessions: Arc::new(SessionIndex::new(places).with_cache(None)),
             project: Project::new("/project"),
             prices: Prices::published(),
             zone: Zone::utc(),

@@ -22,7 +22,7 @@
 //! which the router and the document are made. `open_sessions` keeps indexes of sessions and queues
 //! their writers, `appends` puts appends that wait into one write, `feed` tells followers what was
 //! appended, `chat` runs turns with a model, `work` runs the synchronous library on a bounded number of threads. `page` is the web page:
-//! operations of its own, over the same sessions, with the same tokens.
+//! operations of its own, over the same sessions, with the same tokens. `mcp` is one more: the Model Context Protocol.
 
 mod api;
 mod appends;
@@ -36,6 +36,7 @@ mod gzip;
 mod handlers;
 mod idempotency;
 mod limits;
+mod mcp;
 mod metrics;
 mod node;
 mod open_sessions;

@@ -3,6 +3,7 @@
 use crate::appends::AppendQueue;
 use crate::call::Call;
 use crate::metrics::Metrics;
+use crate::node::Node;
 use crate::problem::Problem;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -159,6 +160,26 @@ impl Slot {
 pub(crate) enum Freshness {
     New,
     Reused,
+}
+
+impl Node {
+    /// Returns a session that has everything that was appended before, and stands at the leaf of its log. Blocks.
+    pub(crate) fn open_session(
+        &self,
+        space: &str,
+        id: &SessionId,
+        store: &Arc<dyn Store>,
+    ) -> Result<Arc<Session>, Problem> {
+        let slot = self.sessions.slot(space, id, Arc::clone(store));
+        let opened = slot.run(&self.metrics, &mut |session, freshness| {
+            catch_up(session, freshness)?;
+            Ok(Arc::clone(session))
+        });
+        if opened.as_ref().is_err_and(Problem::is_gone) {
+            self.sessions.forget(space, id);
+        }
+        opened
+    }
 }
 
 impl Call {

@@ -4,6 +4,7 @@ use crate::api::OPERATIONS;
 use crate::auth;
 use crate::call::Call;
 use crate::gzip;
+use crate::mcp;
 use crate::node::{Node, Phase};
 use crate::operation::{Answered, Operation};
 use crate::page::{self, PAGES};
@@ -23,9 +24,9 @@ use std::time::Instant;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Peer(pub(crate) IpAddr);
 
-/// Returns the operations of the API and of the web page.
+/// Returns the operations of the API, of the web page, and of the Model Context Protocol.
 fn operations() -> impl Iterator<Item = &'static Operation> {
-    OPERATIONS.iter().chain(PAGES.iter())
+    OPERATIONS.iter().chain(PAGES.iter()).chain(std::iter::once(&*mcp::OPERATION))
 }
 
 /// Returns the router of all operations.

@@ -5,6 +5,7 @@ use crate::error::Failure;
 use crate::prices;
 use crate::sessions;
 use std::path::PathBuf;
+use std::sync::Arc;
 use treering_index::SessionIndex;
 use treering_mcp::{Access, McpServer, Settings};
 use treering_usage::Zone;
@@ -32,17 +33,12 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let zone = Zone::named("local").map_err(|error| Failure::message(error.to_string()))?;
     let server = McpServer::new(Settings {
         project: sessions::project(&places),
-        index: SessionIndex::new(places),
+        sessions: Arc::new(SessionIndex::new(places)),
         prices: prices::in_force()?,
         zone,
         access: if args.write { Access::ReadWrite } else { Access::ReadOnly },
         clock: clock::now,
     });
-    let runtime =
-        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
-    let runtime = runtime.map_err(|error| Failure::message(format!("cannot start: {error}")))?;
-    let served = runtime.block_on(server.serve_stdio());
-    // A read of standard input cannot be ended; the process does that.
-    runtime.shutdown_background();
-    served.map_err(|error| Failure::message(error.to_string()))
+    let served = server.serve_stdio();
+    served.map_err(|error| Failure::message(format!("the MCP client cannot be served: {error}")))
 }

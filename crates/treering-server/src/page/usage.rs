@@ -63,6 +63,16 @@ struct Counted {
 }
 
 impl KnownUsage {
+    /// Returns the events of all sessions, reading those that are not known for a while.
+    pub(crate) fn read_all(
+        &self,
+        space: &str,
+        store: &Arc<dyn Store>,
+    ) -> Result<treering_mcp::UsageRead, Problem> {
+        let Counted { sessions, missing } = self.read(space, store, 0)?;
+        Ok(treering_mcp::UsageRead { seed: self.seed, sessions, missing })
+    }
+
     /// Returns the events of all sessions since a time, reading those that are not known for a while.
     fn read(&self, space: &str, store: &Arc<dyn Store>, since: i64) -> Result<Counted, Problem> {
         let start = Instant::now();

@@ -16,6 +16,7 @@ mod events;
 mod harness;
 mod idempotency;
 mod lagging;
+mod mcp;
 mod page;
 mod refusals;
 mod secrets;

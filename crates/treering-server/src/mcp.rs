@@ -1,0 +1,259 @@
+//! The Model Context Protocol at `/mcp`: the tools of `treering-mcp` over the sessions of the token's space.
+//!
+//! Every message is a `POST` with one answer. Nothing is kept between messages, so any node answers any of them, and a
+//! client cancels by closing its connection. Tools that change sessions are offered to tokens that may write.
+
+use crate::auth::unix_millis;
+use crate::call::{Call, JSON, empty_answer, json_answer};
+use crate::node::Node;
+use crate::operation::{Answered, Operation};
+use crate::problem::Problem;
+use axum::http::{HeaderMap, Method, StatusCode};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::Value;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
+use treering::catalog::SessionInfo;
+use treering::session::{Creation, Durability};
+use treering::store::{ListQuery, Scope, Store};
+use treering::{ForkOptions, Position, Session, SessionId};
+use treering_index::Project;
+use treering_mcp::{
+    Access, Control, ErrorCode, McpServer, Message, ProtocolError, Request, Sessions, Settings,
+    UsageRead, is_version,
+};
+use treering_search::{Found, Options, Query, Summary};
+use treering_usage::{Prices, Zone};
+
+/// The only operation. It is described by its protocol, and not part of the OpenAPI document.
+pub(crate) static OPERATION: LazyLock<Operation> = LazyLock::new(|| {
+    Operation::new(
+        (Method::POST, "/mcp"),
+        ("mcp", "MCP"),
+        Some(Scope::Read),
+        ("Model Context Protocol", ""),
+        |call| Box::pin(answer(call)),
+    )
+    .body::<Value>(JSON, Value::Null)
+});
+
+/// The time after which a search answers with what it has: clients do not wait much longer.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Sets its flag when it is dropped: when the client is gone, or the request took too long.
+struct CancelOnDrop(Arc<AtomicBool>);
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+async fn answer(mut call: Call) -> Answered {
+    let bytes = call.bytes().await?;
+    let refused =
+        |id: &Value, error: &ProtocolError, status| json_answer(status, &error.to_message(id));
+    let request = match Message::parse(&bytes) {
+        Err((id, error)) => return refused(&id, &error, StatusCode::BAD_REQUEST),
+        Ok(Message::Notification { .. } | Message::Response) => {
+            return Ok(empty_answer(StatusCode::ACCEPTED));
+        }
+        Ok(Message::Request(request)) => request,
+    };
+    if let Err(error) = check_headers(&call.headers, &request) {
+        return refused(&request.id, &error, StatusCode::BAD_REQUEST);
+    }
+    let server = server(&call)?;
+    let cancel = Arc::new(AtomicBool::new(false));
+    let _canceled_when_dropped = CancelOnDrop(Arc::clone(&cancel));
+    let turn = match request.writes() {
+        true => turn(&call, &server, &request, &cancel).await?,
+        false => None,
+    };
+    let names_version = request.version().is_some();
+    let (writes, id) = (request.writes(), request.id.clone());
+    let flag = Arc::clone(&cancel);
+    let mut working = Box::pin(call.node.work.run(move || {
+        let answered = server.answer(&request, &Control::new(&flag));
+        drop(turn);
+        answered
+    }));
+    let patience = PATIENCE.min(call.node.limits.request_time / 2);
+    let answered = match tokio::time::timeout(patience, &mut working).await {
+        Ok(answered) => answered?,
+        Err(_) => {
+            // It answers with what it has.
+            cancel.store(true, Ordering::Relaxed);
+            working.await?
+        }
+    };
+    call.node.sessions.trim();
+    if writes {
+        call.node.feeds.wake(call.space());
+    }
+    match answered {
+        Ok(answer) => json_answer(StatusCode::OK, &answer),
+        Err(error) => refused(&id, &error, status(&error, names_version)),
+    }
+}
+
+/// Returns the status of an error. Until 2025-11-25 it belongs to the transport alone; then it also says what was wrong.
+fn status(error: &ProtocolError, names_version: bool) -> StatusCode {
+    match error.code {
+        _ if !names_version => StatusCode::OK,
+        ErrorCode::MethodNotFound => StatusCode::NOT_FOUND,
+        _ => StatusCode::BAD_REQUEST,
+    }
+}
+
+/// Checks the headers that repeat parts of the message, for whatever looks only at headers.
+fn check_headers(headers: &HeaderMap, request: &Request) -> Result<(), ProtocolError> {
+    let mismatch = |message: &str| Err(ProtocolError::new(ErrorCode::HeaderMismatch, message));
+    let text = |name: &str| {
+        let mut values = headers.get_all(name).iter();
+        let value = values.next().and_then(|value| value.to_str().ok());
+        (value, values.next().is_none())
+    };
+    let (version, is_only_one) = text("mcp-protocol-version");
+    if !is_only_one {
+        return mismatch("Mcp-Protocol-Version is given twice");
+    }
+    let Some(named) = request.version() else {
+        return match version {
+            Some(version) if !is_version(version) => {
+                let message = format!("the protocol version {version:?} is not supported");
+                Err(ProtocolError::new(ErrorCode::UnsupportedVersion, message))
+            }
+            _ => Ok(()),
+        };
+    };
+    if version != Some(named) {
+        return mismatch("Mcp-Protocol-Version is not the version of the message");
+    }
+    if text("mcp-method") != (Some(request.method.as_str()), true) {
+        return mismatch("Mcp-Method is not the method of the message");
+    }
+    if let Some(tool) = request.tool() {
+        let (name, is_only_one) = text("mcp-name");
+        if !is_only_one || name.and_then(decoded).as_deref() != Some(tool) {
+            return mismatch("Mcp-Name is not the tool of the message");
+        }
+    }
+    Ok(())
+}
+
+/// Returns the text of a header value, which may be written as `=?base64?…?=`.
+fn decoded(value: &str) -> Option<String> {
+    match value.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?=")) {
+        Some(encoded) => String::from_utf8(STANDARD.decode(encoded).ok()?).ok(),
+        None => Some(value.to_owned()),
+    }
+}
+
+/// Waits for the turn of a call that changes a session, among all that write to it. `None` if there is no such
+/// session: the tool says so.
+async fn turn(
+    call: &Call,
+    server: &McpServer,
+    request: &Request,
+    cancel: &Arc<AtomicBool>,
+) -> Result<Option<tokio::sync::OwnedMutexGuard<()>>, Problem> {
+    let Some(text) = request.session().map(str::to_owned) else { return Ok(None) };
+    let (server, cancel) = (server.clone(), Arc::clone(cancel));
+    let resolved = call.node.work.run(move || server.resolve(&text, &Control::new(&cancel)));
+    let Ok(id) = resolved.await? else { return Ok(None) };
+    let slot = call.slot(&id)?;
+    Ok(Some(Arc::clone(&slot.queue).lock_owned().await))
+}
+
+fn server(call: &Call) -> Result<McpServer, Problem> {
+    let scope = call.grant.as_ref().map(|grant| grant.scope);
+    let sessions = SpaceSessions {
+        node: Arc::clone(&call.node),
+        space: call.space().to_owned(),
+        store: call.store()?,
+    };
+    Ok(McpServer::new(Settings {
+        sessions: Arc::new(sessions),
+        // A server stands in no project: all sessions are counted.
+        project: Project::new(""),
+        prices: Prices::published(),
+        zone: Zone::local(),
+        access: match scope {
+            Some(scope) if scope >= Scope::Write => Access::ReadWrite,
+            _ => Access::ReadOnly,
+        },
+        clock: unix_millis,
+    }))
+}
+
+/// The sessions of a space, opened as for all other calls.
+#[derive(Debug)]
+struct SpaceSessions {
+    node: Arc<Node>,
+    space: String,
+    store: Arc<dyn Store>,
+}
+
+fn message(problem: impl Into<Problem>) -> String {
+    problem.into().detail
+}
+
+impl Sessions for SpaceSessions {
+    fn list(&self, control: &Control<'_>) -> Result<Vec<SessionInfo>, String> {
+        let mut query = ListQuery::new().limit(ListQuery::MAX_LIMIT);
+        let mut sessions = Vec::new();
+        loop {
+            let page = self.store.list(&query).map_err(message)?;
+            sessions.extend(page.sessions);
+            match page.next {
+                Some(_) if control.is_canceled() => return Err("listing took too long".to_owned()),
+                Some(next) => query = query.after(next),
+                None => return Ok(sessions),
+            }
+        }
+    }
+
+    fn open(&self, info: &SessionInfo) -> Result<Arc<Session>, String> {
+        self.node.open_session(&self.space, &info.id, &self.store).map_err(message)
+    }
+
+    fn open_id(&self, id: &SessionId) -> Option<Arc<Session>> {
+        self.node.open_session(&self.space, id, &self.store).ok()
+    }
+
+    fn search(
+        &self,
+        query: &Query,
+        options: &Options,
+        control: &Control<'_>,
+        each: &mut dyn FnMut(Found) -> ControlFlow<()>,
+    ) -> Result<Summary, String> {
+        treering_search::search_store(&self.store, query, options, control.cancel(), each)
+            .map_err(message)
+    }
+
+    fn usage(&self, _: &Control<'_>) -> Result<UsageRead, String> {
+        self.node.known_usage.read_all(&self.space, &self.store).map_err(message)
+    }
+
+    fn fork(&self, session: &Session, at: Position) -> Result<Session, String> {
+        let options = ForkOptions::new().creation(Creation::AtOnce).durability(Durability::Each);
+        session.fork_into(&self.store, at, options).map_err(message)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn header_values_may_be_encoded() {
+        assert_eq!(decoded("search").as_deref(), Some("search"));
+        assert_eq!(decoded("=?base64?c2VhcmNo?=").as_deref(), Some("search"));
+        assert_eq!(decoded("=?base64?%?="), None);
+    }
+}
