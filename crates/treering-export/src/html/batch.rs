@@ -11,6 +11,9 @@ use treering::session::Reader;
 use treering_display::entry_parts::EntryParts;
 use treering_display::preview_line::{Calls, PreviewLine};
 
+/// Called with each entry while it is read, from any of the threads that render.
+pub(crate) type Visit<'v> = &'v (dyn Fn(&EntryParts<'_>) + Sync);
+
 /// The pieces of several entries in one text.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
@@ -39,13 +42,20 @@ pub(crate) struct CallPlaceholder {
 }
 
 impl Batch {
-    /// Reads entries and makes their pieces, in place of those that are in it.
-    pub(crate) fn make(mut self, reader: &mut Reader, ids: &[&str]) -> treering::Result<Self> {
+    /// Reads entries and makes their pieces, in place of those that are in it. Calls `visit` with each entry.
+    pub(crate) fn make(
+        mut self,
+        reader: &mut Reader,
+        ids: &[&str],
+        visit: Visit<'_>,
+    ) -> treering::Result<Self> {
         self.text.clear();
         self.entries.clear();
         for id in ids {
             let entry = reader.entry(id)?;
-            let mut rendered = RenderedEntry::of(&EntryParts::of(&entry), &mut self.text);
+            let parts = EntryParts::of(&entry);
+            visit(&parts);
+            let mut rendered = RenderedEntry::of(&parts, &mut self.text);
             self.text.push_str(SEPARATOR);
             rendered.end = self.text.len();
             self.entries.push(rendered);

@@ -16,7 +16,7 @@ mod workers;
 
 use crate::walk::{ExportWalk, WalkItem};
 use crate::{Export, Result};
-use batch::Batch;
+use batch::{Batch, Visit};
 use index::PageIndex;
 use sha2::{Digest, Sha256};
 use std::io::Write;
@@ -69,13 +69,24 @@ const BLOCK: usize = 128 * 1024;
 const MAX_PIECES: usize = 256;
 
 pub(crate) fn write(export: &Export, session: &Session, out: &mut impl Write) -> Result<()> {
-    write_at(WorkLimits::for_this_machine(), export, session, out)
+    write_visiting(export, session, &|_| {}, out)
+}
+
+/// Writes a page, and calls `visit` with each entry while it is read.
+pub(crate) fn write_visiting(
+    export: &Export,
+    session: &Session,
+    visit: Visit<'_>,
+    out: &mut impl Write,
+) -> Result<()> {
+    write_at(WorkLimits::for_this_machine(), export, session, visit, out)
 }
 
 fn write_at(
     limits: WorkLimits,
     export: &Export,
     session: &Session,
+    visit: Visit<'_>,
     out: &mut impl Write,
 ) -> Result<()> {
     let walk = ExportWalk::new(session, &export.part)?;
@@ -84,7 +95,7 @@ fn write_at(
     out.write_all(b"<div hidden>\n")?;
     let mut page = PageBuilder::default();
     let take = |items: &[WalkItem<'_>], batch: &Batch| page.add(items, batch, out);
-    workers::each(&session.reader().with_images(), walk.display_items(), limits, take)?;
+    workers::each(&session.reader().with_images(), walk.display_items(), limits, visit, take)?;
     page.pieces.close(out)?;
     out.write_all(b"</div>\n<script type=\"application/json\" id=index>")?;
     out.write_all(
@@ -118,8 +129,11 @@ impl PageBuilder {
     }
 }
 
+/// The hashes of the script and the style: a site has many pages.
+static HASHES: LazyLock<(String, String)> = LazyLock::new(|| (hash(&SCRIPT), hash(STYLE)));
+
 fn head(title: &str, out: &mut impl Write) -> Result<()> {
-    let (script, style) = (hash(&SCRIPT), hash(STYLE));
+    let (script, style) = &*HASHES;
     let mut safe_title = String::new();
     escape::text(&mut safe_title, title);
     write!(

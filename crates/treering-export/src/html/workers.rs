@@ -8,7 +8,7 @@
 //! A rendered batch is returned to its thread to be used again. Memory that one thread allocates
 //! and another frees makes the threads wait for each other in the allocator.
 
-use super::batch::Batch;
+use super::batch::{Batch, Visit};
 use crate::Result;
 use crate::walk::WalkItem;
 use std::collections::VecDeque;
@@ -63,9 +63,17 @@ pub(crate) fn each<'a>(
     reader: &Reader,
     items: impl Iterator<Item = WalkItem<'a>>,
     limits: WorkLimits,
+    visit: Visit<'_>,
     mut take: impl FnMut(&[WalkItem<'a>], &Batch) -> Result<()>,
 ) -> Result<()> {
     let mut cuts = BatchCutter { items, limits };
+    let Some(first) = cuts.next() else { return Ok(()) };
+    let Some(second) = cuts.next() else {
+        // One batch is not worth a thread.
+        let ids: Vec<&str> = first.0.iter().map(|item| item.entry.id).collect();
+        return take(&first.0, &Batch::default().make(&mut reader.clone(), &ids, visit)?);
+    };
+    let mut cuts = [first, second].into_iter().chain(std::iter::from_fn(move || cuts.next()));
     thread::scope(|scope| {
         let (give, jobs) = mpsc::channel::<BatchJob<'a>>();
         let jobs = Arc::new(Mutex::new(jobs));
@@ -81,13 +89,13 @@ pub(crate) fn each<'a>(
                 if back.len() < limits.threads && limits.threads > 1 {
                     let (jobs, fresh) = (Arc::clone(&jobs), reader.clone());
                     let (give_back, used) = mpsc::channel();
-                    let worker = BatchWorker { number: back.len(), fresh, used };
+                    let worker = BatchWorker { number: back.len(), fresh, used, visit };
                     let spawned =
                         thread::Builder::new().spawn_scoped(scope, move || worker.work(&jobs));
                     back.extend(spawned.is_ok().then_some(give_back));
                 }
                 if back.is_empty() {
-                    take(&items, &Batch::default().make(&mut own, &ids)?)?;
+                    take(&items, &Batch::default().make(&mut own, &ids, visit)?)?;
                     continue;
                 }
                 let (sender, made) = mpsc::sync_channel(1);
@@ -113,15 +121,16 @@ pub(crate) fn each<'a>(
 }
 
 /// A thread that makes batches.
-struct BatchWorker {
+struct BatchWorker<'v> {
     number: usize,
+    visit: Visit<'v>,
     /// The reader of the thread.
     fresh: Reader,
     /// Finished batches that can be reused.
     used: Receiver<Batch>,
 }
 
-impl BatchWorker {
+impl BatchWorker<'_> {
     /// Renders batches until there are no more, or the receiver is gone.
     fn work(self, jobs: &Mutex<Receiver<BatchJob<'_>>>) {
         /// The size of an entry after which a reader's buffers are dropped.
@@ -130,7 +139,8 @@ impl BatchWorker {
         loop {
             let next = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
             let Ok(BatchJob { ids, bytes, made }) = next else { return };
-            let batch = self.used.try_recv().unwrap_or_default().make(&mut reader, &ids);
+            let batch = self.used.try_recv().unwrap_or_default();
+            let batch = batch.make(&mut reader, &ids, self.visit);
             if made.send((self.number, batch)).is_err() {
                 return;
             }

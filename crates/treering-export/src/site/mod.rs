@@ -9,16 +9,18 @@ mod index;
 mod manifest;
 mod words;
 
-use crate::{Error, Existing, Export, Result, write_file};
+use crate::{Error, Existing, Export, Result, html, write_file};
 use manifest::{Manifest, PageRecord};
 use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use treering::Session;
 use treering::catalog::SessionInfo;
 use treering::internal::fs::{self, NewFile};
+use treering_display::entry_parts::EntryParts;
+use words::Words;
 
 const PAGES: &str = "sessions";
 const WORDS: &str = "words";
@@ -226,10 +228,16 @@ impl Site {
         let path = self.dir.join(PAGES).join(name);
         // The manifest has the length of each page: one that a power failure took is written again.
         let mut file = BufWriter::with_capacity(1 << 16, NewFile::beside(&path)?);
-        Export::new().html(&session, &mut file)?;
+        // Reading and decoding an entry takes as long as rendering it, so its words are taken in the same pass.
+        let words = Mutex::new(Words::default());
+        let visit = |parts: &EntryParts<'_>| {
+            words.lock().unwrap_or_else(PoisonError::into_inner).add_entry(parts);
+        };
+        html::write_visiting(&Export::new(), &session, &visit, &mut file)?;
         let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
         let length = file.publish_replacing_unsynced()?.size()?;
-        words::write(&self.dir.join(WORDS).join(format!("{name}.txt")), &session)?;
+        let words = words.into_inner().unwrap_or_else(PoisonError::into_inner);
+        words.write(&self.dir.join(WORDS).join(format!("{name}.txt")))?;
         let title = crate::title(&session, TITLE)?;
         Ok(PageRecord { stamp: stamp(info), length, number: 0, title, project: session.cwd() })
     }

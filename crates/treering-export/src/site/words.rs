@@ -11,9 +11,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write as _;
 use std::io::Write;
 use std::path::Path;
-use treering::Session;
-use treering::entry::{Block, Body, MessageView};
+use treering::entry::{Block, Body};
 use treering::internal::fs::{self, NewFile};
+use treering_display::entry_parts::EntryParts;
 
 /// The lengths of words that are found, in characters.
 const LENGTHS: std::ops::RangeInclusive<usize> = 2..=32;
@@ -24,52 +24,49 @@ const MAX_WORDS: usize = 50_000;
 /// The most bytes of a file of words.
 const MAX_FILE: u64 = 32 << 20;
 
-/// Writes the words of a session, one a line.
-pub(super) fn write(path: &Path, session: &Session) -> Result<()> {
-    let mut words = Words::default();
-    for entry in session.entries() {
-        let entry = entry?;
-        match entry.body() {
-            Body::Message(message) => of_message(&mut words, message),
-            Body::Compaction { summary, .. } | Body::BranchSummary { summary, .. } => {
-                words.add(&summary);
-            }
-            Body::CustomMessage { text, .. } => words.add(&text),
-            _ => {}
-        }
-    }
-    let mut text = String::new();
-    for word in words.known {
-        text.push_str(&word);
-        text.push('\n');
-    }
-    let mut file = NewFile::beside(path)?;
-    file.write_all(text.as_bytes())?;
-    file.publish_replacing_unsynced()?;
-    Ok(())
-}
-
-fn of_message(words: &mut Words, message: MessageView<'_>) {
-    for block in message.blocks() {
-        match block {
-            Block::Text { text, .. } => words.add(&text),
-            Block::ToolCall { arguments: Some(arguments), .. } => {
-                words.add(&String::from_utf8_lossy(arguments));
-            }
-            _ => {}
-        }
-    }
-}
-
 /// The words of a session, in small letters, in no order.
 #[derive(Default)]
-struct Words {
+pub(super) struct Words {
     known: HashSet<Box<str>, RandomState>,
     /// The word at hand.
     word: String,
 }
 
 impl Words {
+    /// Adds what was said in an entry, and the arguments of its tool calls.
+    pub(super) fn add_entry(&mut self, parts: &EntryParts<'_>) {
+        match &parts.body {
+            Body::Message(_) => {}
+            Body::Compaction { summary, .. } | Body::BranchSummary { summary, .. } => {
+                self.add(summary);
+            }
+            Body::CustomMessage { text, .. } => self.add(text),
+            _ => {}
+        }
+        for block in &parts.blocks {
+            match block {
+                Block::Text { text, .. } => self.add(text),
+                Block::ToolCall { arguments: Some(arguments), .. } => {
+                    self.add(&String::from_utf8_lossy(arguments));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Writes them, one a line.
+    pub(super) fn write(self, path: &Path) -> Result<()> {
+        let mut text = String::new();
+        for word in self.known {
+            text.push_str(&word);
+            text.push('\n');
+        }
+        let mut file = NewFile::beside(path)?;
+        file.write_all(text.as_bytes())?;
+        file.publish_replacing_unsynced()?;
+        Ok(())
+    }
+
     /// Adds the words of a text.
     fn add(&mut self, text: &str) {
         for word in text.split(|c: char| !c.is_alphanumeric()) {
@@ -106,14 +103,55 @@ fn shard(word: &str) -> String {
 /// A word, and the numbers of the sessions that have it.
 type Posting = (Box<str>, Vec<u32>);
 
-/// Writes the scripts of the search index that are not as they should be.
+/// Writes the scripts of the search index that are not as they should be, on all cores: each thread reads all words
+/// and makes the scripts of its own.
 pub(super) fn write_index(dir: &Path, items: &[Item<'_>]) -> Result<()> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).clamp(1, 4);
+    let made: Vec<Result<Vec<String>>> = std::thread::scope(|scope| {
+        let start = |thread| scope.spawn(move || write_shards(dir, items, thread, threads));
+        let started: Vec<_> = (0..threads).map(start).collect();
+        started.into_iter().filter_map(|thread| thread.join().ok()).collect()
+    });
+    let mut names: HashSet<String> = HashSet::new();
+    for made in made {
+        names.extend(made?);
+    }
+    let search = dir.join(SEARCH);
+    for entry in std::fs::read_dir(&search)? {
+        let name = entry?.file_name();
+        // Only scripts that have the form of these names are removed.
+        let unknown = name.to_str().filter(|name| !names.contains(*name));
+        if let Some(name) = unknown.filter(|name| is_shard(name)) {
+            fs::remove_file(&search.join(name))?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns the thread that makes the script of a word. It depends on the letters that name the script.
+fn thread_of(word: &str, threads: usize) -> usize {
+    let letters = word.chars().take(2).fold(0_usize, |sum, c| sum.wrapping_mul(31) + c as usize);
+    letters % threads
+}
+
+fn is_word(line: &str) -> bool {
+    line.bytes().all(|byte| byte.is_ascii_alphanumeric()) || line.chars().all(char::is_alphanumeric)
+}
+
+/// Writes the scripts of one thread, and returns their names.
+fn write_shards(
+    dir: &Path,
+    items: &[Item<'_>],
+    thread: usize,
+    threads: usize,
+) -> Result<Vec<String>> {
     // Four bytes for each word of each session, and every word once.
     let mut known: HashMap<Box<str>, Vec<u32>, RandomState> = HashMap::default();
     for item in items {
         let path = dir.join(WORDS).join(format!("{}.txt", item.name));
         let text = fs::read_text(&path, MAX_FILE).unwrap_or_default();
-        for word in text.lines().filter(|word| word.chars().all(char::is_alphanumeric)) {
+        let own = text.lines().filter(|word| thread_of(word, threads) == thread);
+        for word in own.filter(|word| is_word(word)) {
             match known.get_mut(word) {
                 Some(pages) => pages.push(item.page.number),
                 None => {
@@ -128,14 +166,7 @@ pub(super) fn write_index(dir: &Path, items: &[Item<'_>]) -> Result<()> {
         shards.entry(shard(&word)).or_default().push((word, pages));
     }
     let search = dir.join(SEARCH);
-    for entry in std::fs::read_dir(&search)? {
-        let name = entry?.file_name();
-        // Only scripts that have the form of these names are removed.
-        let known = name.to_str().filter(|name| !shards.contains_key(*name));
-        if let Some(name) = known.filter(|name| is_shard(name)) {
-            fs::remove_file(&search.join(name))?;
-        }
-    }
+    let mut names = Vec::new();
     for (name, mut words) in shards {
         words.sort_unstable();
         let (path, script) = (search.join(&name), script(&name, &words));
@@ -145,8 +176,9 @@ pub(super) fn write_index(dir: &Path, items: &[Item<'_>]) -> Result<()> {
             file.write_all(script.as_bytes())?;
             file.publish_replacing_unsynced()?;
         }
+        names.push(name);
     }
-    Ok(())
+    Ok(names)
 }
 
 fn script(name: &str, words: &[Posting]) -> String {
@@ -156,13 +188,27 @@ fn script(name: &str, words: &[Posting]) -> String {
         // Letters and digits need no escaping in a string.
         let _ = write!(script, "{comma}\"{word}\":[");
         for (at, page) in pages.iter().enumerate() {
-            let comma = if at > 0 { "," } else { "" };
-            let _ = write!(script, "{comma}{page}");
+            if at > 0 {
+                script.push(',');
+            }
+            push_number(&mut script, *page);
         }
         script.push(']');
     }
     script.push_str("})\n");
     script
+}
+
+/// Appends a number: there are millions, and formatting takes several times as long.
+fn push_number(text: &mut String, number: u32) {
+    let mut tens = 1;
+    while number / tens >= 10 {
+        tens *= 10;
+    }
+    while tens > 0 {
+        text.push(char::from(b'0' + (number / tens % 10) as u8));
+        tens /= 10;
+    }
 }
 
 fn is_shard(name: &str) -> bool {
@@ -181,6 +227,23 @@ mod tests {
         let mut words: Vec<&str> = words.known.iter().map(|word| &**word).collect();
         words.sort_unstable();
         assert_eq!(words, ["by", "off", "one", "parser", "script", "été", "日本"]);
+    }
+
+    #[test]
+    fn numbers_are_written_as_they_are_formatted() {
+        for number in [0, 1, 9, 10, 99, 100, 1234, u32::MAX] {
+            let mut text = String::new();
+            push_number(&mut text, number);
+            assert_eq!(text, number.to_string());
+        }
+    }
+
+    #[test]
+    fn the_words_of_a_script_belong_to_one_thread() {
+        for (one, other) in [("parser", "path"), ("日本", "日本語"), ("a1", "a12")] {
+            assert_eq!(shard(one), shard(other));
+            assert_eq!(thread_of(one, 4), thread_of(other, 4));
+        }
     }
 
     #[test]

@@ -17,7 +17,7 @@ const ALONE: WorkLimits = WorkLimits { threads: 1, entries: 1, bytes: 1, ahead: 
 
 fn page(limits: WorkLimits, session: &Session) -> String {
     let mut out = Vec::new();
-    write_at(limits, &Export::default(), session, &mut out).unwrap();
+    write_at(limits, &Export::default(), session, &|_| {}, &mut out).unwrap();
     String::from_utf8(out).unwrap()
 }
 
@@ -134,7 +134,8 @@ fn a_full_disk_ends_it_with_that_error() {
     for room in [0, 1, 100_000, whole.len() / 2, whole.len() - 1] {
         for limits in limits {
             let mut disk = Disk { written: Vec::new(), room };
-            let error = write_at(limits, &Export::default(), &session, &mut disk).unwrap_err();
+            let error =
+                write_at(limits, &Export::default(), &session, &|_| {}, &mut disk).unwrap_err();
             let Error::Write(error) = error else { panic!("{error:?}") };
             assert_eq!(error.kind(), io::ErrorKind::StorageFull);
             assert!(whole.as_bytes() == [&disk.written, &whole.as_bytes()[room..]].concat());
@@ -187,7 +188,8 @@ fn an_entry_that_cannot_be_read_ends_it_with_that_error() {
         for limits in [ALONE, WorkLimits { threads: 3, entries: 8, bytes: 10_000, ahead: 200_000 }]
         {
             let mut out = Vec::new();
-            let error = write_at(limits, &Export::default(), &session, &mut out).unwrap_err();
+            let error =
+                write_at(limits, &Export::default(), &session, &|_| {}, &mut out).unwrap_err();
             let Error::Session(treering::Error::Storage(error)) = error else {
                 panic!("{error:?}")
             };
