@@ -1,7 +1,7 @@
 //! The title of a session: what a person would call it.
 //!
 //! A session's name comes first: the user gave it, or the agent (a title, a summary). A session without one is
-//! called after the first thing that the user said. What agents put into user messages (instructions,
+//! called after the first thing that the user said, which may be a slash command with a request. What agents put into user messages (instructions,
 //! reminders, the output of commands) counts only where nothing else was said, and so do the requests to
 //! subagents. Lists, trees, exports and searches all show this title.
 
@@ -57,8 +57,13 @@ pub(crate) fn first_message(view: &Snapshot) -> Result<String> {
         if !said.is_empty() {
             return Ok(said);
         }
-        first_text =
-            first_text.or_else(|| Some(content_text(content)).filter(|text| !text.is_empty()));
+        let command = aside::command(content);
+        if let Some(command) = command.as_ref().filter(|command| !is_aside && command.is_request())
+        {
+            return Ok(command.to_line());
+        }
+        let text = || command.map_or_else(|| content_text(content), |command| command.to_line());
+        first_text = first_text.or_else(|| Some(text()).filter(|text| !text.is_empty()));
     }
     Ok(first_text.unwrap_or_default())
 }

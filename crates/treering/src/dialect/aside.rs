@@ -4,7 +4,7 @@
 //! every dialect: a conversion carries such texts to another agent's session.
 
 use super::Dialect;
-use crate::entry::Block;
+use crate::entry::{Block, content_text};
 use crate::json;
 
 /// A text that an agent puts into user messages: how it begins and how it ends. One without an end goes on
@@ -27,6 +27,38 @@ pub(crate) fn said(content: &[u8]) -> String {
         said.push_str(text);
     }
     said
+}
+
+/// Returns the slash command that the content of a message records, as the user typed it.
+pub(crate) fn command(content: &[u8]) -> Option<SlashCommand> {
+    let text = content_text(content);
+    let inside = |start: &str, end: &str| {
+        let (_, rest) = text.split_once(start)?;
+        Some(rest.split_once(end)?.0.trim().to_owned())
+    };
+    let name = inside("<command-name>", "</command-name>").filter(|name| !name.is_empty())?;
+    let arguments = inside("<command-args>", "</command-args>").unwrap_or_default();
+    Some(SlashCommand { name, arguments })
+}
+
+/// A slash command with its arguments.
+pub(crate) struct SlashCommand {
+    name: String,
+    arguments: String,
+}
+
+/// The length from which the arguments of a command are taken for a request, in characters.
+const REQUEST: usize = 20;
+
+impl SlashCommand {
+    /// Returns whether its arguments tell what the user wants, unlike those of `/model opus`.
+    pub(crate) fn is_request(&self) -> bool {
+        self.arguments.contains(char::is_whitespace) && self.arguments.chars().count() >= REQUEST
+    }
+
+    pub(crate) fn to_line(&self) -> String {
+        format!("{} {}", self.name, self.arguments).trim_end().to_owned()
+    }
 }
 
 /// Returns a text from behind the asides at its beginning.
@@ -82,5 +114,21 @@ mod tests {
         let blocks = br#"[{"type":"text","text":"<ide_opened_file>a</ide_opened_file>"},
             {"type":"image","data":"","mimeType":"image/png"},{"type":"text","text":"why?"}]"#;
         assert_eq!(said(blocks), "why?");
+    }
+
+    #[test]
+    fn commands_are_shown_as_they_were_typed() {
+        let command =
+            |text: &str| command(&json::quoted(text)).map(|it| (it.to_line(), it.is_request()));
+        let typed = "<command-message>plan is running</command-message>\n<command-name>/plan</command-name>\n<command-args>how to fix the login page</command-args>";
+        assert_eq!(command(typed), Some(("/plan how to fix the login page".to_owned(), true)));
+        let typed = "<command-name>/model</command-name><command-args>opus</command-args>";
+        assert_eq!(command(typed), Some(("/model opus".to_owned(), false)));
+        assert_eq!(
+            command("<command-name>/clear</command-name>"),
+            Some(("/clear".to_owned(), false))
+        );
+        assert_eq!(command("<command-name> is a tag"), None);
+        assert_eq!(command(""), None);
     }
 }
