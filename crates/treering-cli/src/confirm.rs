@@ -1,5 +1,6 @@
 //! Asks the user at a terminal. Without a terminal the command line counts as the answer.
 
+use crate::progress;
 use crate::text::safe_line;
 use std::io::{self, BufRead, IsTerminal, Write};
 
@@ -8,6 +9,7 @@ pub(crate) fn agrees(question: &str) -> bool {
     if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
         return true;
     }
+    progress::stop();
     let mut stderr = io::stderr().lock();
     let _ = write!(stderr, "{} [y/N] ", safe_line(question));
     let _ = stderr.flush();

@@ -109,6 +109,9 @@ fn main() -> ExitCode {
         drop(out);
         return exit(commands::serve_mcp(args), None);
     }
+    if traits.shows_progress && !std::env::args_os().any(|argument| argument == "--json") {
+        progress::start();
+    }
     let store = StoreChoice::new(cli.store.as_deref());
     let located = command.locate(&store);
     if located.is_ok() && traits.is_long && !cli.no_pager {
@@ -119,6 +122,7 @@ fn main() -> ExitCode {
         // Output from before the failure comes first.
         let _ = out.finish();
     }
+    progress::stop();
     let done = match done {
         Err(Failure::Stdout(error)) if traits.is_change => Err(Failure::Report(error)),
         done => done,

@@ -3,6 +3,7 @@
 use crate::config::{Color, Config};
 use crate::error::Failure;
 use crate::pager::Pager;
+use crate::progress;
 use crate::text::{count, shell_word};
 use std::fmt::Write as _;
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
@@ -51,7 +52,7 @@ impl Style {
 /// Standard output, or a pager in front of it.
 #[derive(Debug)]
 pub(crate) struct Output {
-    out: BufWriter<StdoutLock<'static>>,
+    out: BufWriter<Stdout>,
     pager: Option<BufWriter<Pager>>,
     terminal: bool,
     colors: bool,
@@ -59,6 +60,30 @@ pub(crate) struct Output {
     width: Option<usize>,
     /// Byte sequences that were not UTF-8 and were replaced in JSON.
     replaced: u64,
+}
+
+/// Standard output. At a terminal the line of progress is removed before anything is written.
+#[derive(Debug)]
+struct Stdout {
+    out: StdoutLock<'static>,
+    terminal: bool,
+}
+
+impl Write for Stdout {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self.terminal {
+            true => progress::while_clear(|| {
+                let written = self.out.write(bytes)?;
+                self.out.flush()?;
+                Ok(written)
+            }),
+            false => self.out.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
 }
 
 impl Output {
@@ -69,7 +94,7 @@ impl Output {
             let (width, _) = terminal_size::terminal_size_of(&stdout).filter(|_| terminal)?;
             Some(usize::from(width.0).max(NARROWEST))
         });
-        let out = BufWriter::with_capacity(64 * 1024, stdout.lock());
+        let out = BufWriter::with_capacity(64 * 1024, Stdout { out: stdout.lock(), terminal });
         let colors = colors_wanted(terminal);
         Output { out, pager: None, terminal, colors, width, replaced: 0 }
     }
@@ -165,7 +190,12 @@ impl Output {
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match &mut self.pager {
-            Some(pager) => pager.write(bytes),
+            Some(pager) => {
+                if pager.buffer().is_empty() {
+                    progress::stop();
+                }
+                pager.write(bytes)
+            }
             None => self.out.write(bytes),
         }
     }
@@ -202,7 +232,6 @@ fn colors_wanted(terminal: bool) -> bool {
 /// Says something on stderr: `error: …`, `hint: …`, `warning: …`. The text must be safe.
 pub(crate) fn complain(kind: &str, text: &str) {
     let colored = colors_wanted(io::stderr().is_terminal());
-    let mut stderr = io::stderr().lock();
     let mut line = String::new();
     if colored {
         let color = match kind {
@@ -215,7 +244,7 @@ pub(crate) fn complain(kind: &str, text: &str) {
         let _ = write!(line, "{kind}: {text}");
     }
     // A closed standard error is no failure.
-    let _ = writeln!(stderr, "{line}");
+    let _ = progress::while_clear(|| writeln!(io::stderr().lock(), "{line}"));
 }
 
 /// Appends `text` as a JSON string.

@@ -3,6 +3,7 @@
 
 use crate::config::Config;
 use crate::error::Failure;
+use crate::progress;
 use crate::sessions;
 use crate::text::{safe_line, shell_word};
 use std::ffi::OsString;
@@ -47,17 +48,18 @@ impl Resume {
         let is_same = agent == session.dialect();
         // An agent whose sessions are not written goes on with its own sessions, but not with copies.
         let runs_here = is_own || (is_same && at.is_some() && !agent.is_conversion_target());
+        let target = if runs_here { None } else { Some(agent) };
+        // Before a copy is made: without a command there is no use for it.
+        let words = match target {
+            Some(agent) => words(agent, config)?,
+            None => [TREERING, "chat", "{path}"].map(str::to_owned).to_vec(),
+        };
         let file = match at.is_none() && is_same {
             true => readable(file, agent)?,
             false => copy(session, at.clone(), (!runs_here).then_some(agent), is_same)?,
         };
         // The command is run in another directory than this one.
         let file = std::path::absolute(&file).unwrap_or(file);
-        let target = if runs_here { None } else { Some(agent) };
-        let words = match target {
-            Some(agent) => words(agent, config)?,
-            None => [TREERING, "chat", "{path}"].map(str::to_owned).to_vec(),
-        };
         let id = match at.is_none() && is_same {
             true => session.id().to_string(),
             false => Session::open(&file)?.id().to_string(),
@@ -94,6 +96,7 @@ impl Resume {
         };
         let mut command = Command::new(&program);
         command.args(arguments).current_dir(&self.dir);
+        progress::stop();
         let error = run(&mut command)?;
         let program = program.to_string_lossy();
         let hint = match self.agent {

@@ -1,7 +1,8 @@
 //! The session argument of a command: a file, or a session of a store.
 
 use crate::error::Failure;
-use crate::text::shell_word;
+use crate::progress;
+use crate::text::{safe_line, shell_word};
 use clap::builder::{MapValueParser, PathBufValueParser, TypedValueParser, ValueParserFactory};
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
@@ -52,6 +53,8 @@ impl SessionArg {
 
     /// Opens the session with options.
     pub(crate) fn open_with(&self, options: OpenOptions) -> Result<Session, treering::Error> {
+        let name = self.path.file_name().unwrap_or(self.path.as_os_str());
+        progress::doing(&format!("reading {}", safe_line(&name.to_string_lossy())));
         match &self.stored {
             Some(Stored { store, id }) => Session::open_in(store, id, options),
             None => Session::open_with(&self.path, options),

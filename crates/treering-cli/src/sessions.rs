@@ -38,9 +38,8 @@ pub(crate) fn places() -> Places {
 
 /// Reads an index, and says how far it is if that takes long.
 pub(crate) fn read(index: &SessionIndex) -> Contents {
-    let mut meter = Meter::new();
+    let meter = Meter::new();
     let contents = index.read(|step| meter.show(step.progress));
-    meter.clear();
     contents
 }
 

@@ -60,11 +60,10 @@ fn parse_size(text: &str) -> Result<u64, String> {
 
 pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     for path in &args.files {
-        let mut meter = Meter::new();
+        let meter = Meter::new();
         let packed = housekeeping::archive(path, clock::now(), &mut |done, total| {
             meter.show_bytes(done, total);
         });
-        meter.clear();
         let (packed, agent) = packed.map_err(|refusal| match refusal.reason {
             Reason::Archived => {
                 let hint = format!("`treering unarchive {}` brings it back", shell_word(path));
@@ -86,11 +85,10 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
 pub(crate) fn unarchive(args: &Unarchive, out: &mut Output) -> Result<(), Failure> {
     let limits = args.max_size.map(UnpackLimits::of_size).unwrap_or_default();
     for path in &args.files {
-        let mut meter = Meter::new();
+        let meter = Meter::new();
         let unpacked = housekeeping::unarchive(path, clock::now(), limits, &mut |done, total| {
             meter.show_bytes(done, total);
         });
-        meter.clear();
         let unpacked = unpacked.map_err(|refusal| match &refusal.reason {
             Reason::Io(error) if error.kind() == ErrorKind::FileTooLarge => {
                 Failure::with_hint(refusal.to_string(), error::too_large_hint(path))

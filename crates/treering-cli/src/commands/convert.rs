@@ -2,6 +2,7 @@
 
 use crate::error::Failure;
 use crate::output::{Output, Style, json_string};
+use crate::progress;
 use crate::redaction::{self, Redaction};
 use crate::session_arg::SessionArg;
 use crate::text::{count, pad, safe_line, shell_word};
@@ -56,6 +57,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
             false => write(dialects, outcomes, None, &target, out),
         };
     }
+    progress::doing("converting, and comparing the contexts");
     let report = convert_session(&session, &target, args.to, &options)?;
     if let Some(redactor) = redactor {
         tell_redaction(&redactor, &session, leaf)?;

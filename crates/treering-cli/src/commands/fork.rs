@@ -2,6 +2,7 @@
 
 use crate::error::Failure;
 use crate::output::Output;
+use crate::progress;
 use crate::redaction::{self, Redaction};
 use crate::session_arg::SessionArg;
 use crate::sessions;
@@ -57,6 +58,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     options.root = sessions::places().own().map(Path::to_owned);
     options.dialect = args.to;
     options.cwd = args.cwd.as_deref().map(absolute).transpose()?;
+    progress::doing("writing the fork, and comparing it");
     let fork = match args.file.store().filter(|_| args.in_store) {
         Some((store, _)) => session.fork_into(store, &at, options)?,
         None if args.in_store => {

@@ -187,7 +187,7 @@ fn duplicates<'a>(sessions: impl Iterator<Item = &'a SessionInfo>, places: &Plac
     }
     let mut items = Vec::new();
     let groups: Vec<_> = alike.into_values().filter(|group| group.len() > 1).collect();
-    let (mut meter, total) = (Meter::new(), groups.len());
+    let (meter, total) = (Meter::new(), groups.len());
     for (done, mut group) in groups.into_iter().enumerate() {
         meter.show(Progress { done, total });
         group.sort_by_cached_key(|session| {
@@ -203,7 +203,6 @@ fn duplicates<'a>(sessions: impl Iterator<Item = &'a SessionInfo>, places: &Plac
             }
         }
     }
-    meter.clear();
     items
 }
 

@@ -126,6 +126,8 @@ pub(crate) struct Traits {
     pub is_change: bool,
     /// The signals that it handles itself.
     pub signals: signals::HandledByCommand,
+    /// Whether it says how far it is if it takes long. Others have the terminal for themselves, or wait for news.
+    pub shows_progress: bool,
 }
 
 /// The action without a command.
@@ -248,7 +250,16 @@ impl Command {
             | Command::Config(_)
             | Command::Completions(_) => (false, false, signals::HandledByCommand::Nothing),
         };
-        Traits { is_long, is_change, signals }
+        let waits = matches!(
+            self,
+            Command::Open(_)
+                | Command::Chat(_)
+                | Command::Serve(_)
+                | Command::Mcp(_)
+                | Command::Tail(_)
+                | Command::Watch(_)
+        );
+        Traits { is_long, is_change, signals, shows_progress: !waits }
     }
 
     /// Finds the sessions that the command is about, where they are not named by their paths.

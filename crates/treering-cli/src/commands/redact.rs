@@ -2,6 +2,7 @@
 
 use crate::error::Failure;
 use crate::output::{Output, Style, json_string, json_string_or_null};
+use crate::progress;
 use crate::redaction::{redactor, void};
 use crate::session_arg::SessionArg;
 use crate::short_ids::ShortIds;
@@ -47,6 +48,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     let target = args.output.clone().unwrap_or_else(|| beside(&args.file));
     let target = (!args.check).then_some(target);
     if let Some(target) = &target {
+        progress::doing("writing the copy");
         session.copy_to(target)?;
     }
     let report = redactor.report();

@@ -4,6 +4,7 @@ use crate::clock;
 use crate::describe;
 use crate::error::Failure;
 use crate::output::{self, Output, Style, json_string, json_string_or_null};
+use crate::progress::{self, Meter};
 use crate::sessions;
 use crate::stores::StoreChoice;
 use crate::text::{age, columns, count, excerpt, fit_end, pad, safe_line, size};
@@ -31,7 +32,7 @@ use treering_search::{
 ///   agent:codex      sessions of an agent: pi, omp, claude, codex …
 ///   project:web      sessions whose project's directory holds this
 ///   model:opus       sessions in which such a model answered
-///   since:7d         sessions that were used since (12h, 7d, 2w, 3mo, 2026-01-31)
+///   since:7d         sessions that were used since (12h, 7d, 2w, 3mo, yesterday, 2026-01-31)
 ///   before:2w        sessions that were not used since
 ///   label:"try 2"    sessions with such a label
 ///   file:src/x.rs    sessions that read or modified a file
@@ -99,7 +100,9 @@ pub(crate) fn run(args: &Args, store: &StoreChoice, out: &mut Output) -> Result<
         .now(clock::now())
         .snippet_width(if args.json { 200 } else { out.width().saturating_sub(30).max(40) });
     let started = Instant::now();
-    let mut report = Report { args, out, now: options.now, first: true, skipped: Vec::new() };
+    let meter = Meter::new();
+    let mut report =
+        Report { args, out, now: options.now, first: true, skipped: Vec::new(), meter };
     let mut failed = None;
     let show = |found| match report.show(found) {
         Ok(()) => ControlFlow::Continue(()),
@@ -151,6 +154,7 @@ struct Report<'a> {
     now: i64,
     first: bool,
     skipped: Vec<String>,
+    meter: Meter,
 }
 
 impl Report<'_> {
@@ -165,6 +169,11 @@ impl Report<'_> {
                 writeln!(self.out, "{}", safe_line(&session.info.path.to_string_lossy()))?;
             }
             Found::Session(session) => self.write(&session)?,
+            Found::Searched(progress) => {
+                self.meter.show(progress);
+                return Ok(());
+            }
+            _ => return Ok(()),
         }
         // Hits are shown as they are found.
         self.out.finish()
@@ -337,6 +346,7 @@ fn say_what_was_done(summary: &Summary, started: Instant) {
         let (hits, sessions) = (count(hits, "hit", "hits"), count(sessions, "session", "sessions"));
         let seconds = started.elapsed().as_secs_f64();
         let bytes = size(bytes);
+        progress::stop();
         let _ =
             writeln!(stderr, "{hits} in {sessions} ({files} searched, {bytes}, in {seconds:.1} s)");
     }

@@ -4,6 +4,7 @@ use crate::config::Config;
 use crate::confirm;
 use crate::error::Failure;
 use crate::output::{self, Output};
+use crate::progress;
 use crate::redaction;
 use crate::session_arg::SessionArg;
 use crate::text::{safe_line, safe_path, shell_word, size};
@@ -109,6 +110,7 @@ fn start(command: &[String]) -> Result<(), Failure> {
     let Some((program, words)) = command.split_first() else {
         return Err(Failure::message("the command of [share] is empty"));
     };
+    progress::stop();
     let status = Command::new(program).args(words).status().map_err(|error| {
         let what = format!("{program}: cannot be started: {error}; nothing was sent");
         Failure::with_hint(

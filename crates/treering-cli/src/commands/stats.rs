@@ -5,6 +5,7 @@ use crate::amounts::{cost, json_usage, tokens};
 use crate::error::Failure;
 use crate::output::{self, Output, Style, json_string, json_string_or_null};
 use crate::prices;
+use crate::progress::Meter;
 use crate::session_arg::SessionArg;
 use crate::text::{columns, count, excerpt, fit, fit_end, pad, safe_line, time};
 use crate::typed::TypedEntry;
@@ -12,6 +13,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use treering::catalog::Progress;
 use treering::compaction::ContextTokens;
 use treering::usage::{Added, Ledger, Purpose, Stats, Usage};
 use treering::{EntryId, Session};
@@ -105,7 +107,9 @@ impl Report {
     fn of_many(files: &[SessionArg]) -> Result<(Self, Vec<treering::Error>), Failure> {
         let mut ledger = Ledger::default().with_prices(Arc::new(prices::in_force()?));
         let (mut sessions, mut failed) = (Vec::new(), Vec::new());
-        for file in files {
+        let (meter, total) = (Meter::new(), files.len());
+        for (done, file) in files.iter().enumerate() {
+            meter.show(Progress { done, total });
             let counted = file
                 .open()
                 .and_then(|session| Ok(Counted::of(&session, file, ledger.add(&session)?)));

@@ -200,7 +200,7 @@ fn run(
     is_all: bool,
     ids: &[SessionId],
 ) -> Result<Report, Failure> {
-    let mut meter = Meter::new();
+    let meter = Meter::new();
     let progress = |progress: &treering_client::sync::Progress| {
         meter.show_sessions(progress.done, progress.total, progress.bytes);
     };
@@ -208,7 +208,6 @@ fn run(
         true => syncer.all(direction, progress),
         false => syncer.sessions(ids, direction, progress),
     };
-    meter.clear();
     Ok(report?)
 }
 

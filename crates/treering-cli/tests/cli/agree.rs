@@ -197,6 +197,16 @@ fn what_is_listed_of_fixtures_and_of_a_corpus_agrees() {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let fixtures = compare(&place, &here.join("../treering-export/tests/export/fixtures"));
     assert_eq!(fixtures.len(), 2);
+    // Each agent that has a fixture of its own.
+    let (agents, mut count) = (Place::empty(), 0);
+    for agent in std::fs::read_dir(here.join("../treering/src/dialect")).unwrap() {
+        let agent = agent.unwrap();
+        if let Ok(fixture) = std::fs::read(agent.path().join("fixture.jsonl")) {
+            agents.write(&format!("{}.jsonl", agent.file_name().to_str().unwrap()), &fixture);
+            count += 1;
+        }
+    }
+    assert_eq!(compare(&agents, agents.path()).len(), count);
     let corpus = std::env::var_os("TREERING_CORPUS")
         .map_or_else(|| here.join("../../../shared/corpus"), PathBuf::from);
     if !corpus.is_dir() {

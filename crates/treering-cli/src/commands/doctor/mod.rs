@@ -84,13 +84,12 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     };
     let mut health = if is_lacking { Health::Ill } else { Health::Healthy };
     let mut sum = Total::default();
-    let mut meter = Meter::new();
+    let meter = Meter::new();
     let total = files.len();
     for (done, file) in files.into_iter().enumerate() {
         meter.show(Progress { done, total });
         let looked = match args.repair {
             true if args.dry_run => plan_repair(&file).map_err(Failure::from).and_then(|plan| {
-                meter.clear();
                 let (removed, left) =
                     plan.findings()?.into_iter().partition(|finding| plan.repairs(finding));
                 let planned = repair::Planned { plan, options: args.options(), removed, left };
@@ -98,13 +97,11 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
                 repair::write_plan(&planned, detail, args.json, out)
             }),
             true => args.repair(&file).and_then(|done| {
-                meter.clear();
                 sum.add(&done.remaining);
                 repair::write(&done, detail, args.json, out)
             }),
             false => {
                 treering::doctor::examine(&file).map_err(Failure::from).and_then(|diagnosis| {
-                    meter.clear();
                     sum.add(&diagnosis.findings);
                     finding::write(&diagnosis, detail, args.json, out)
                 })
@@ -115,7 +112,6 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
             Ok(Health::Ill) => health = Health::Ill,
             Err(failure) if is_single => return Err(failure),
             Err(Failure::Library(error)) => {
-                meter.clear();
                 health = Health::Ill;
                 sum.unreadable += 1;
                 if args.json {
@@ -125,7 +121,6 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
                 output::complain("error", &safe_line(&error.to_string()));
             }
             Err(Failure::Message { what, .. }) => {
-                meter.clear();
                 health = Health::Ill;
                 out.finish()?;
                 output::complain("error", &safe_line(&what));
@@ -133,7 +128,6 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
             Err(failure) => return Err(failure),
         }
     }
-    meter.clear();
     if !is_single && !args.json && total > 0 {
         sum.write(out)?;
     }

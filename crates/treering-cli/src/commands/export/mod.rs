@@ -4,6 +4,7 @@ mod site;
 
 use crate::error::Failure;
 use crate::output::Output;
+use crate::progress;
 use crate::redaction::{self, Redaction};
 use crate::session_arg::SessionArg;
 use crate::stores::StoreChoice;
@@ -124,6 +125,7 @@ pub(crate) fn run(args: &Args, store: &StoreChoice, out: &mut Output) -> Result<
     let session = file.open_redacted(redactor.as_ref())?;
     let export =
         Export::new().part(part(args, format, &session)?).thinking(args.thinking).full(args.full);
+    progress::doing("writing the document");
     write_somewhere(args, file, format, &export, &session, out)?;
     if let Some(redactor) = redactor {
         let path = match &export.part {

@@ -11,7 +11,6 @@ use crate::text::{count, safe_line, shell_word};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, Write};
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 use treering::catalog::{Progress, SessionInfo};
 use treering::store::ListQuery;
 use treering::{OpenOptions, Session};
@@ -71,16 +70,12 @@ pub(super) fn write(
             None => Ok(session),
         }
     };
-    let (meter, total) = (Mutex::new(Meter::new()), wanted.len());
-    let progress = |done| {
-        let mut meter = meter.lock().unwrap_or_else(PoisonError::into_inner);
-        meter.show(Progress { done, total });
-    };
+    let (meter, total) = (Meter::new(), wanted.len());
+    let progress = |done| meter.show(Progress { done, total });
     let report = site.write(&wanted, open, progress).map_err(|error| match error {
         treering_export::Error::Session(error) => Failure::Library(error),
         error => Failure::message(format!("{}: {error}", dir.display())),
     });
-    meter.lock().unwrap_or_else(PoisonError::into_inner).clear();
     let report = report?;
     let pages = count(report.written, "page", "pages");
     let index = shell_word(&dir.join("index.html"));

@@ -213,9 +213,8 @@ fn on_this_machine(args: &Args) -> Loaded {
         true => SessionIndex::new(places).with_cache(None),
         false => SessionIndex::new(places),
     };
-    let mut meter = Meter::new();
+    let meter = Meter::new();
     let mut found = index.read_usage(|step| meter.show(step.progress));
-    meter.clear();
     let mut events = |info: SessionInfo| {
         let events = found.events.remove(&info.path).unwrap_or_default();
         (info, events)
@@ -237,7 +236,7 @@ fn in_store(
     }
     let listed = stores::list_all(store, &query)?;
     let (mut sessions, total) = (Vec::new(), listed.len());
-    let mut meter = Meter::new();
+    let meter = Meter::new();
     for (at, info) in listed.into_iter().enumerate() {
         let events = Session::open_in(store, &info.id, OpenOptions::default())
             .and_then(|session| session.usage_events(seed));
@@ -250,6 +249,5 @@ fn in_store(
         }
         meter.show(Progress { done: at + 1, total });
     }
-    meter.clear();
     Ok(Loaded { sessions, seed, skipped: Vec::new() })
 }
