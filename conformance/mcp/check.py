@@ -70,7 +70,7 @@ async def read_everything(client):
     tools = {tool.name for tool in (await client.list_tools()).tools}
     assert READING <= tools, tools
     listed = data(await client.call_tool("list_sessions", {"limit": 5}))
-    assert listed["total"] == SESSIONS and len(listed["sessions"]) == 5, listed["total"]
+    assert listed["total"] >= SESSIONS and len(listed["sessions"]) == 5, listed["total"]
     found = data(await client.call_tool("search", {"query": "needle haystack"}))
     hit = found["sessions"][0]
     session, entry = hit["session"]["id"], hit["hits"][0]["entry"]
