@@ -53,7 +53,7 @@ pub struct UsageRead {
     pub missing: usize,
 }
 
-/// How a call is told to stop, and how it tells how far it is.
+/// The control of a call: a flag that stops it, and a receiver of its progress.
 pub struct Control<'a> {
     cancel: &'a AtomicBool,
     progress: &'a (dyn Fn(Progress) + Sync),
