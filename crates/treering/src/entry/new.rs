@@ -272,10 +272,17 @@ impl NewEntry {
         let object = object.trim_ascii();
         let mut entry = NewEntry::new(Kind::Other);
         let mut type_name = None;
+        let (mut message, mut target) = (None, None);
         let mut members = Members::new(object, 0);
         for member in &mut members {
             let value = &object[member.value.clone()];
-            match &*json::key_name(member.key) {
+            let key = json::key_name(member.key);
+            match &*key {
+                b"message" => message = Some(value),
+                b"targetId" => target = Some(value),
+                _ => {}
+            }
+            match &*key {
                 b"type" => type_name = json::string(value).map(Cow::into_owned),
                 b"id" => {
                     let id =
@@ -310,11 +317,11 @@ impl NewEntry {
             return Err(invalid("a session's header is not an entry"));
         }
         if type_name == "message" {
-            let message = json::get(object, "message").filter(|raw| raw.starts_with(b"{"));
-            let message = message.ok_or_else(|| invalid("\"message\" is not an object"))?;
-            entry.role = Some(MessageView::new(message).role());
+            let raw = message.filter(|raw| raw.starts_with(b"{"));
+            let raw = raw.ok_or_else(|| invalid("\"message\" is not an object"))?;
+            // The object was closed, so all in it is well-formed.
+            entry.role = Some(MessageView { raw, checked: true }.role());
         }
-        let target = json::get(object, "targetId");
         let names_one =
             target.is_some_and(|raw| json::string(raw).is_some_and(|id| !id.is_empty()));
         match Kind::of(&type_name) {
@@ -376,8 +383,10 @@ impl NewEntry {
 
 /// A raw line break outside a string is white space in JSON, and the end of an entry here.
 fn one_line(json: &mut [u8]) {
-    for byte in json.iter_mut().filter(|byte| matches!(byte, b'\n' | b'\r')) {
-        *byte = b' ';
+    let mut rest = json;
+    while let Some(at) = memchr::memchr2(b'\n', b'\r', rest) {
+        rest[at] = b' ';
+        rest = &mut rest[at + 1..];
     }
 }
 
