@@ -369,7 +369,30 @@ pub fn infos(files: &[PathBuf], mut each: impl FnMut(&Path, Result<SessionInfo>,
 pub fn infos_with_usage(
     files: &[PathBuf],
     seed: EventSeed,
-    mut each: impl FnMut(&Path, Result<(SessionInfo, SessionEvents)>, Progress),
+    each: impl FnMut(&Path, Result<(SessionInfo, SessionEvents)>, Progress),
+) {
+    on_all_cores(files, |path| info_with_usage(path, seed), each);
+}
+
+/// Reads the same as [`infos`] but tokens and cost, which are `None`: adding them up takes as long as all the rest.
+///
+/// ```
+/// treering::catalog::infos_without_usage(&["nowhere.jsonl".into()], |_, info, _| {
+///     assert!(info.is_err());
+/// });
+/// ```
+pub fn infos_without_usage(
+    files: &[PathBuf],
+    each: impl FnMut(&Path, Result<SessionInfo>, Progress),
+) {
+    on_all_cores(files, info_without_usage, each);
+}
+
+/// Calls `read` for each file, on all cores, and `each` with the results, here, as they become known.
+fn on_all_cores<T: Send>(
+    files: &[PathBuf],
+    read: impl Fn(&Path) -> Result<T> + Sync,
+    mut each: impl FnMut(&Path, Result<T>, Progress),
 ) {
     let total = files.len();
     let next = AtomicUsize::new(0);
@@ -377,11 +400,11 @@ pub fn infos_with_usage(
     std::thread::scope(|scope| {
         let (found, results) = mpsc::channel();
         for _ in 0..workers.min(total) {
-            let (found, next) = (found.clone(), &next);
+            let (found, next, read) = (found.clone(), &next, &read);
             scope.spawn(move || {
                 let (mut batch, mut since) = (Vec::new(), Instant::now());
                 while let Some(path) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    batch.push((path, info_with_usage(path, seed)));
+                    batch.push((path, read(path)));
                     if since.elapsed() > HAND_OVER {
                         if found.send(std::mem::take(&mut batch)).is_err() {
                             return;
@@ -408,23 +431,41 @@ pub fn info(path: &Path) -> Result<SessionInfo> {
 /// Returns what a list shows of the session at `path`, and its usage events. Those of an archive that was
 /// read in part are not known, and none are returned.
 pub fn info_with_usage(path: &Path, seed: EventSeed) -> Result<(SessionInfo, SessionEvents)> {
-    let Listed { mut journal, cut } = InMemoryFile::open(path)?;
-    let mut loaded = Loaded::read(&*journal).map_err(|error| error.at(Some(path)))?;
-    let subagents = loaded.facts().subagents_of(path);
-    if !subagents.is_empty() {
-        journal = Arc::new(Joined::open(path, &subagents)?);
-        loaded = Loaded::read(&*journal).map_err(|error| error.at(Some(path)))?;
-    }
-    let loaded = loaded.at(path);
+    let (loaded, Listed { journal, cut }) = read_listed(path)?;
     match cut {
-        // An archive has the time of the session that it was made of.
-        Some(size) => {
-            let info = describe_loaded(path, &loaded, &journal)?.0;
-            let info = SessionInfo { modified: file_time(path), size, is_partial: true, ..info };
-            Ok((info, SessionEvents::default()))
-        }
+        Some(size) => Ok((partial_info(path, &loaded, &journal, size)?, SessionEvents::default())),
         None => priced(path, &loaded, &journal, seed),
     }
+}
+
+fn info_without_usage(path: &Path) -> Result<SessionInfo> {
+    let (loaded, Listed { journal, cut }) = read_listed(path)?;
+    match cut {
+        Some(size) => partial_info(path, &loaded, &journal, size),
+        None => Ok(describe_loaded(path, &loaded, &journal)?.0),
+    }
+}
+
+fn read_listed(path: &Path) -> Result<(Loaded, Listed)> {
+    let mut listed = InMemoryFile::open(path)?;
+    let mut loaded = Loaded::read(&*listed.journal).map_err(|error| error.at(Some(path)))?;
+    let subagents = loaded.facts().subagents_of(path);
+    if !subagents.is_empty() {
+        listed.journal = Arc::new(Joined::open(path, &subagents)?);
+        loaded = Loaded::read(&*listed.journal).map_err(|error| error.at(Some(path)))?;
+    }
+    Ok((loaded.at(path), listed))
+}
+
+/// Describes an archive of this size that was read in part. It has the time of the session that it was made of.
+fn partial_info(
+    path: &Path,
+    loaded: &Loaded,
+    journal: &Arc<dyn Journal>,
+    size: u64,
+) -> Result<SessionInfo> {
+    let info = describe_loaded(path, loaded, journal)?.0;
+    Ok(SessionInfo { modified: file_time(path), size, is_partial: true, ..info })
 }
 
 /// Returns what a list shows of the session in a journal. Its path is empty.
