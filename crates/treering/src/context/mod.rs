@@ -5,11 +5,13 @@
 //! messages are copied byte for byte; only what the rules synthesize is new JSON. No step looks at
 //! an entry that does not count: the cost is that of the context, not of the session.
 
+mod entries;
 mod project;
 mod select;
 mod selected;
 pub(crate) mod tail;
 
+pub use entries::ContextEntries;
 pub(crate) use project::{contributes, edited, joined};
 pub(crate) use select::ModelCache;
 pub(crate) use selected::{EditAt, Selected};
@@ -22,7 +24,7 @@ use crate::log::Checkpoint;
 use crate::snapshot::{Bodies, Snapshot};
 use crate::tree::{Node, Row};
 use project::{Edit, edits, project};
-use select::{SelectedRows, level, select, settings};
+use select::{SelectedRows, each_setting, level, select, settings};
 use std::collections::{HashMap, HashSet, VecDeque};
 
 /// The thinking level where none was ever set.

@@ -146,6 +146,17 @@ pub(super) fn settings(
     leaf: Row,
     checkpoint: Option<&Checkpoint>,
 ) -> Result<Known<(String, Option<Model>)>> {
+    let (level, model) = each_setting(view, bodies, leaf, checkpoint)?;
+    Ok(level.and_then(|level| Ok((level, model?))))
+}
+
+/// Returns the same, each for itself: the end of a log mostly names the model and seldom the level.
+pub(super) fn each_setting(
+    view: &Snapshot,
+    bodies: &mut Bodies,
+    leaf: Row,
+    checkpoint: Option<&Checkpoint>,
+) -> Result<(Known<String>, Known<Option<Model>>)> {
     let tree = view.tree();
     let (mut level, mut named) = (level(view, bodies, leaf)?, None);
     let mut row = tree.node(leaf).model;
@@ -162,11 +173,11 @@ pub(super) fn settings(
             };
             match checkpoint.filter(|known| named.is_some() && is_above(known)) {
                 Some(known) => level = known.thinking_level().map(str::to_owned),
-                None => return Ok(Err(Incomplete)),
+                None => return Ok((level.ok_or(Incomplete), named.map(Some).ok_or(Incomplete))),
             }
         }
     }
-    Ok(Ok((level.unwrap_or_else(|| NO_THINKING.into()), named)))
+    Ok((Ok(level.unwrap_or_else(|| NO_THINKING.into())), Ok(named)))
 }
 
 /// Returns the model that an entry names.

@@ -9,12 +9,12 @@
 //! The thinking level is mostly set at the start of a session and nowhere else. Where the storage keeps
 //! [checkpoints](Checkpoint), the writer of the last append has noted the level that holds above it.
 
-use super::Projection;
+use super::{Projection, each_setting, select};
 use crate::error::{Error, Result};
 use crate::load::{LoadError, Loaded};
 use crate::log::{Checkpoint, Journal, scan};
-use crate::snapshot::Snapshot;
-use crate::tree::{Node, Shape};
+use crate::snapshot::{Bodies, Snapshot};
+use crate::tree::{Node, Row, Shape};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -29,6 +29,16 @@ const LAST: u64 = 32 * 1024 * 1024;
 pub(crate) fn projection(journal: &Arc<dyn Journal>, path: &Path) -> Result<Option<Projection>> {
     let length = journal.len().map_err(Error::Storage)?;
     let checkpoint = journal.checkpoint(length);
+    first_known(journal, path, length, |loaded| at_leaf(&loaded, journal, checkpoint.as_ref()))
+}
+
+/// Reads larger and larger parts of the end of a log of this length, until one of them gives an answer.
+pub(crate) fn first_known<T>(
+    journal: &Arc<dyn Journal>,
+    path: &Path,
+    length: u64,
+    mut answer: impl FnMut(Loaded) -> Result<Option<T>>,
+) -> Result<Option<T>> {
     let Ok(Some(header)) = Loaded::read_header(&**journal, length) else { return Ok(None) };
     // Older shapes number their entries from the start, and some agents' links need all records.
     if header.shape != Some(Shape::Tree) || header.codec().linker().is_some() {
@@ -41,8 +51,10 @@ pub(crate) fn projection(journal: &Arc<dyn Journal>, path: &Path) -> Result<Opti
             match header.clone().read_suffix(&**journal, start, length) {
                 Ok(loaded) => {
                     let loaded = loaded.at(path);
-                    if let Some(projection) = at_leaf(&loaded, journal, checkpoint.as_ref())? {
-                        return Ok(Some(projection));
+                    // An id derived from its line's number needs the number.
+                    let is_derived = loaded.tree.nodes().any(|node| node.has(Node::DERIVED));
+                    if !is_derived && let Some(found) = answer(loaded)? {
+                        return Ok(Some(found));
                     }
                 }
                 Err(LoadError::Io(error)) => return Err(Error::Storage(error)),
@@ -59,13 +71,17 @@ fn at_leaf(
     journal: &Arc<dyn Journal>,
     checkpoint: Option<&Checkpoint>,
 ) -> Result<Option<Projection>> {
-    // An id derived from its line's number needs the number.
-    if loaded.tree.nodes().any(|node| node.has(Node::DERIVED)) {
-        return Ok(None);
-    }
     let view = Snapshot::new(loaded, Arc::clone(journal), true);
     let Some(leaf) = view.file_leaf_if_known()? else { return Ok(None) };
     Projection::plan(view, leaf, checkpoint)
+}
+
+/// Returns whether a part of a log tells which entries count at a row, and the model there.
+pub(crate) fn is_known_at(view: &Snapshot, leaf: Option<Row>) -> Result<bool> {
+    let Some(leaf) = leaf else { return Ok(true) };
+    let mut bodies = Bodies::default();
+    let is_known = select(view, &mut bodies, leaf)?.is_ok();
+    Ok(is_known && each_setting(view, &mut bodies, leaf, None)?.1.is_ok())
 }
 
 /// Returns the start of the first line that begins after `offset`, if it is near.

@@ -9,7 +9,7 @@ use crate::tree::{Row, Tree};
 use std::fmt;
 
 /// Watches records pass, and links them when all were seen.
-pub(crate) trait Linker: fmt::Debug + Send {
+pub(crate) trait Linker: fmt::Debug + Send + Sync {
     /// A record that became a row.
     fn row(&mut self, row: Row, head: &Head<'_>);
 

@@ -168,6 +168,11 @@ impl Loaded {
     pub(crate) fn read(journal: &dyn Journal) -> Result<Self, LoadError> {
         // Asking for the length may take a round trip to a server: it is done once.
         let length = journal.len()?;
+        Self::read_to(journal, length)
+    }
+
+    /// Reads the first `length` bytes of a journal, as if there were no more.
+    pub(crate) fn read_to(journal: &dyn Journal, length: u64) -> Result<Self, LoadError> {
         let mut loaded = Loaded::new(dialect::detect(journal, length)?);
         loaded.linking = Linking(loaded.codec().linker());
         if loaded.read_on(journal, length)? == Insert::Unsettled {

@@ -19,6 +19,7 @@ mod reader;
 mod relocate;
 mod retry;
 pub(crate) mod state;
+mod tail;
 mod write;
 
 pub use crate::position::Resolved;
@@ -30,8 +31,9 @@ pub use part::Part;
 pub use reader::{Entries, Reader};
 pub use relocate::relocate;
 pub(crate) use state::storage;
+pub use tail::SessionTail;
 
-use crate::context::{Context, Projection};
+use crate::context::{Context, ContextEntries, Projection};
 use crate::dialect::{AgentContext, Dialect};
 use crate::entry::{Entry, Kind, Role};
 use crate::error::{Error, Result};
@@ -268,7 +270,7 @@ impl Session {
     pub fn entries_after(&self, id: impl AsRef<str>) -> Result<Entries> {
         let view = self.view();
         let after = view.tree().find_row(id.as_ref())?;
-        let rows: Vec<Row> = view.tree().live().filter(|row| *row > after).collect();
+        let rows: Vec<Row> = view.tree().live_from(after.next()).collect();
         Ok(Entries::new(view, rows))
     }
 
@@ -344,6 +346,27 @@ impl Session {
     pub fn projection_at(&self, position: impl Into<Position>) -> Result<Projection> {
         let (view, row) = self.view_at(&position.into())?;
         view.projection(row)
+    }
+}
+
+/// Reading whole entries of a context.
+impl Session {
+    /// Returns the entries that a context is made of, for programs that make the messages themselves.
+    ///
+    /// ```
+    /// use treering::{Message, Position, Session};
+    /// let session = Session::in_memory("/project");
+    /// let question = session.append(Message::user("hello"))?;
+    /// let context = session.context_entries_at(Position::Leaf)?;
+    /// assert_eq!(context.entries[0].id(), &question);
+    /// assert_eq!(context.thinking_level.as_deref(), Some("off"));
+    /// # Ok::<(), treering::Error>(())
+    /// ```
+    pub fn context_entries_at(&self, position: impl Into<Position>) -> Result<ContextEntries> {
+        let (view, row) = self.view_at(&position.into())?;
+        // Only a part of a log can be incomplete.
+        let incomplete = || Error::Storage(std::io::ErrorKind::UnexpectedEof.into());
+        ContextEntries::read(&view, row)?.ok_or_else(incomplete)
     }
 }
 

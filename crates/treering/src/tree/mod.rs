@@ -330,8 +330,15 @@ impl Tree {
 
     /// Returns all rows that are part of the tree, in file order.
     pub(crate) fn live(&self) -> impl DoubleEndedIterator<Item = Row> + Clone + '_ {
-        let rows = self.rows();
-        rows.filter(|&row| !self.node(row).has(Node::SHADOWED))
+        self.live_from(Row::FIRST)
+    }
+
+    /// Returns the same from a row on.
+    pub(crate) fn live_from(
+        &self,
+        first: Row,
+    ) -> impl DoubleEndedIterator<Item = Row> + Clone + '_ {
+        Row::range(first..self.next_row()).filter(|&row| !self.node(row).has(Node::SHADOWED))
     }
 
     /// Returns all ids, in file order.

@@ -3,8 +3,10 @@
 use proptest::test_runner::{Config, RngSeed};
 use std::path::Path;
 use std::sync::Arc;
+use treering::context::ContextEntries;
+use treering::session::SessionTail;
 use treering::storage::MemoryJournal;
-use treering::{Context, CreateOptions, Kind, Position, Session};
+use treering::{Context, CreateOptions, Kind, OpenOptions, Position, Session};
 use treering_testkit::model::{self, Model};
 use treering_testkit::rng::Rng;
 
@@ -279,8 +281,29 @@ impl Agreement<'_> {
 
 /// Both readers must show the same.
 pub(crate) fn assert_tail_agrees(file: &Path) {
-    let whole = Session::open(file).unwrap().context().unwrap();
+    let session = Session::open(file).unwrap();
+    let whole = session.context().unwrap();
     assert_eq!(treering::active_context(file).unwrap(), whole, "read from the end, and as a whole");
+    let Some(tail) = SessionTail::open(file, OpenOptions::new()).unwrap() else { return };
+    assert_eq!(tail.leaf(), session.leaf());
+    assert_eq!(tail.last_entry(), session.tree().ids().next_back());
+    assert_eq!(tail.header().raw(), session.header().raw());
+    for at in [tail.leaf(), tail.last_entry()].into_iter().flatten() {
+        let whole = session.context_entries_at(&at).unwrap();
+        let Some(part) = tail.context_entries(&at).unwrap() else { continue };
+        let raw = |context: &ContextEntries| {
+            context.entries.iter().map(|entry| entry.raw().to_vec()).collect::<Vec<_>>()
+        };
+        assert_eq!(raw(&part), raw(&whole), "entries of the context at {at}");
+        assert_eq!(part.moves, whole.moves, "moves of the leaf at {at}");
+        assert_eq!(part.model, whole.model, "model at {at}");
+        if part.thinking_level.is_some() {
+            assert_eq!(part.thinking_level, whole.thinking_level, "thinking level at {at}");
+        }
+    }
+    let completed = tail.whole().unwrap();
+    assert_eq!(completed.leaf(), session.leaf());
+    assert_eq!(outline(&completed), outline(&session));
 }
 
 /// Returns the whole tree, in a form that can be compared with another's.

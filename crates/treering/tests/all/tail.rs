@@ -7,7 +7,8 @@ use crate::support::{
 use proptest::prelude::*;
 use std::fmt::Write;
 use std::path::Path;
-use treering::Session;
+use treering::session::SessionTail;
+use treering::{OpenOptions, Session};
 use treering_testkit::generate::{Limit, Plan, session_bytes};
 use treering_testkit::rng::Rng;
 
@@ -181,6 +182,45 @@ fn edits_of_what_is_far_back() {
         let edit = format!(",\"targetId\":\"{target}\",\"replacement\":{replacement}");
         check(&format!("{text}{}\n", entry("context_edit", "e", Some("c"), &edit)));
     }
+}
+
+/// Returns a long session with a compaction near its end, opened by its end.
+fn long_session(file: &Path) -> SessionTail {
+    let mut text = format!("{HEADER}\n{}\n", thinking("t", None, "high"));
+    let last = chain(&mut text, "a", Some("t"), MUCH);
+    writeln!(text, "{}", assistant("m", Some(&last))).unwrap();
+    writeln!(text, "{}", compaction("c", Some("m"), "m")).unwrap();
+    std::fs::write(file, text).unwrap();
+    SessionTail::open(file, OpenOptions::new()).unwrap().expect("the end says enough")
+}
+
+#[test]
+fn a_session_opened_by_its_end_is_the_one_of_that_moment() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("s.jsonl");
+    let tail = long_session(&file);
+    let before = Session::open(&file).unwrap();
+    Session::open(&file).unwrap().append(treering::Message::user("from elsewhere")).unwrap();
+    let context = tail.context_entries("c").unwrap().unwrap();
+    assert_eq!((context.entries.len(), context.thinking_level), (2, None));
+    let whole = tail.whole().unwrap();
+    assert_eq!(whole.tree().len(), before.tree().len());
+    assert_eq!(whole.leaf(), before.leaf());
+    assert_eq!(whole.context().unwrap(), before.context().unwrap());
+    assert_eq!(whole.refresh().unwrap(), before.refresh().unwrap());
+    assert_eq!(whole.leaf(), before.leaf());
+}
+
+#[test]
+fn a_file_that_was_rewritten_since_is_read_as_it_is() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("s.jsonl");
+    let tail = long_session(&file);
+    std::fs::write(&file, format!("{HEADER}\n{}\n", user("only", None))).unwrap();
+    let whole = tail.whole().unwrap();
+    assert_eq!(whole.leaf().unwrap().as_str(), "only");
+    std::fs::write(&file, HEADER.replace("s1", "s2") + "\n").unwrap();
+    assert!(matches!(tail.whole(), Err(treering::Error::Replaced { .. })));
 }
 
 /// Ends drawn by lot, on generated sessions.

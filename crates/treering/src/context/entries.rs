@@ -1,0 +1,75 @@
+//! The entries that a context is made of, whole: for programs that make the messages themselves.
+
+use super::{Model, NO_THINKING, each_setting, select};
+use crate::entry::{Entry, Kind};
+use crate::error::Result;
+use crate::id::EntryId;
+use crate::snapshot::{Bodies, Snapshot};
+use crate::tree::{NONE, Row};
+
+/// The entries that count at a leaf, and the settings there.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct ContextEntries {
+    /// The entries, in the order of the context, also those that contribute no message.
+    pub entries: Vec<Entry>,
+    /// The records of where the leaf was moved among these entries and their parents, each with the nearest entry
+    /// above it that is none.
+    pub moves: Vec<(EntryId, Option<EntryId>)>,
+    /// The thinking level in force; `None` if it was set before the part of the file that was read.
+    pub thinking_level: Option<String>,
+    /// The model in force, if any was named.
+    pub model: Option<Model>,
+}
+
+impl ContextEntries {
+    /// Reads the entries that count at `leaf` (`None`: before the first entry). Nothing if the view is only a part of
+    /// a log and the answer depends on the rest.
+    pub(crate) fn read(view: &Snapshot, leaf: Option<Row>) -> Result<Option<Self>> {
+        let mut bodies = Bodies::default();
+        let Some(leaf) = leaf else {
+            return Ok(Some(ContextEntries {
+                entries: Vec::new(),
+                moves: Vec::new(),
+                thinking_level: Some(NO_THINKING.to_owned()),
+                model: None,
+            }));
+        };
+        let Ok(selection) = select(view, &mut bodies, leaf)? else { return Ok(None) };
+        let (level, model) = each_setting(view, &mut bodies, leaf, None)?;
+        let Ok(model) = model else { return Ok(None) };
+        let Some(moves) = moves(view, &selection.rows) else { return Ok(None) };
+        let entry = |&row: &Row| bodies.entry(view, row);
+        let entries = selection.rows.iter().map(entry).collect::<Result<_>>()?;
+        Ok(Some(ContextEntries { entries, moves, thinking_level: level.ok(), model }))
+    }
+}
+
+/// Returns the records of where the leaf was moved among some rows and their parents. Nothing if one of the parents was
+/// not read.
+fn moves(view: &Snapshot, rows: &[Row]) -> Option<Vec<(EntryId, Option<EntryId>)>> {
+    let tree = view.tree();
+    let is_move = |row: Row| tree.node(row).kind() == Kind::Leaf;
+    let mut moves = Vec::new();
+    let mut last = NONE;
+    for &row in rows {
+        if view.is_cut(row) {
+            return None;
+        }
+        for row in [tree.node(row).parent, row] {
+            if row == NONE || row == last || !is_move(row) {
+                continue;
+            }
+            last = row;
+            let mut above = row;
+            while above != NONE && is_move(above) {
+                if view.is_cut(above) {
+                    return None;
+                }
+                above = tree.node(above).parent;
+            }
+            moves.push((tree.id(row), (above != NONE).then(|| tree.id(above))));
+        }
+    }
+    Some(moves)
+}
