@@ -13,7 +13,9 @@ export type Args = object;
 
 /** Returns arguments as JSON; members that are undefined are absent. */
 export function encode(args: Args | undefined): string {
-  return args === undefined ? "" : JSON.stringify(args, (key, value) => (key === "signal" ? undefined : value));
+  if (args === undefined) return "";
+  // A signal is no argument of an operation.
+  return JSON.stringify("signal" in args ? { ...args, signal: undefined } : args);
 }
 
 /** Returns the value of a result. */

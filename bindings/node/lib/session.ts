@@ -139,9 +139,9 @@ export class Session extends EventEmitter<SessionEvents> {
     return new Session(await callAsync<NativeSession>("open", { path, ...options }));
   }
 
-  /** Opens the session in a file. */
+  /** Opens the session in a file. Of a long one the end is read, and the rest when something needs it. */
   static openSync(path: string, options: { durability?: Durability } = {}): Session {
-    return new Session(call<NativeSession>("open", { path, ...options }));
+    return new Session(call<NativeSession>("open", { path, ...options, lazily: true }));
   }
 
   /** Creates a session for a project, in a file or in a directory of sessions. */
@@ -303,6 +303,13 @@ export class Session extends EventEmitter<SessionEvents> {
   }
   contextSync(options: ContextOptions = {}): Context {
     return this.#sync("context", options);
+  }
+  /** Returns the same as the bytes of its JSON, without making objects of it: to send it on, or to write it. */
+  contextBytes(options: ContextOptions & Abortable = {}): Promise<Buffer> {
+    return this.#async("contextBytes", options);
+  }
+  contextBytesSync(options: ContextOptions = {}): Buffer {
+    return this.#sync("contextBytes", options);
   }
   /** Returns what the session's own agent would make of the path; null if that is the context. */
   agentContext(options: At & Abortable = {}): Promise<Record<string, unknown> | null> {

@@ -2,6 +2,7 @@
 
 use crate::args::Args;
 use crate::outcome::{JsOutcome, js_error};
+use crate::shared::SharedSession;
 use crate::task::{Cancellation, Invocation, Subject};
 use napi::bindgen_prelude::{AsyncTask, ClassInstance};
 use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
@@ -15,27 +16,32 @@ use treering_bindings::{Category, Data, Failure, Naming, ToData};
 /// An open session.
 #[napi]
 pub struct NativeSession {
-    session: Mutex<Option<Arc<Session>>>,
+    session: Mutex<Option<Arc<SharedSession>>>,
 }
 
 /// A function of JavaScript that is called from any thread and does not keep the process alive.
 type Listener = ThreadsafeFunction<String, (), String, napi::Status, false, true>;
 
 impl NativeSession {
-    pub(crate) fn new(session: Session) -> Self {
+    pub(crate) fn new(session: SharedSession) -> Self {
         NativeSession { session: Mutex::new(Some(Arc::new(session))) }
     }
 
-    /// Returns the session, unless it was closed.
-    pub(crate) fn get(&self) -> Result<Arc<Session>, Failure> {
+    /// Returns the session, of which perhaps only the end was read, unless it was closed.
+    fn shared(&self) -> Result<Arc<SharedSession>, Failure> {
         let session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
         session
             .clone()
             .ok_or_else(|| Failure::new(Category::Conflict, "closed", "the session was closed"))
     }
 
+    /// Returns the whole session, unless it was closed.
+    pub(crate) fn get(&self) -> Result<Arc<Session>, Failure> {
+        self.shared()?.whole()
+    }
+
     fn subject(&self) -> Result<Subject, Failure> {
-        self.get().map(Subject::Session)
+        self.shared().map(Subject::Session)
     }
 }
 
@@ -85,7 +91,12 @@ impl NativeSession {
     /// Returns the id of the leaf.
     #[napi(getter)]
     pub fn leaf(&self) -> napi::Result<Option<String>> {
-        Ok(self.get().map_err(js_error)?.leaf().map(|id| id.to_string()))
+        let session = self.shared().map_err(js_error)?;
+        let leaf = match session.tail() {
+            Some(tail) => tail.leaf(),
+            None => session.whole().map_err(js_error)?.leaf(),
+        };
+        Ok(leaf.map(|id| id.to_string()))
     }
 
     /// Returns the number of entries.

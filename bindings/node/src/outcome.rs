@@ -1,9 +1,9 @@
 //! Results and errors on their way to JavaScript.
 
 use crate::handles::{NativeSession, NativeStore};
+use crate::shared::SharedSession;
 use napi::bindgen_prelude::{Buffer, Either4};
 use std::sync::Arc;
-use treering::Session;
 use treering::store::Store;
 use treering_bindings::{Data, Failure, Naming, ToData};
 
@@ -14,7 +14,7 @@ pub enum Outcome {
     /// Bytes, which JavaScript gets as a buffer, without a copy.
     Bytes(Vec<u8>),
     /// An open session.
-    Session(Box<Session>),
+    Session(Box<SharedSession>),
     /// An open store.
     Store(Arc<dyn Store>),
 }
@@ -37,8 +37,8 @@ impl Outcome {
     }
 
     /// Creates the result of an operation that opens a session.
-    pub(crate) fn session(session: Session) -> Outcome {
-        Outcome::Session(Box::new(session))
+    pub(crate) fn session(session: impl Into<SharedSession>) -> Outcome {
+        Outcome::Session(Box::new(session.into()))
     }
 
     /// Returns the value for JavaScript.

@@ -3,6 +3,7 @@
 use crate::args::Args;
 use crate::operations;
 use crate::outcome::{JsOutcome, Outcome, js_error};
+use crate::shared::SharedSession;
 use napi::bindgen_prelude::AsyncTask;
 use napi::{Env, Task};
 use napi_derive::napi;
@@ -16,7 +17,7 @@ pub(crate) enum Subject {
     /// Functions of the module.
     Module,
     /// A session.
-    Session(Arc<treering::Session>),
+    Session(Arc<SharedSession>),
     /// A store.
     Store(Arc<dyn treering::store::Store>),
 }

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { closeSync, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -86,6 +87,32 @@ test("sessions that are closed or forgotten give their memory back", async () =>
     for (let index = 0; index < 4; index++) await round();
     const after = await round();
     assert.ok(after - before < 150 << 20, `memory grew from ${before >> 20} to ${after >> 20} MB`);
+  });
+});
+
+test("a session of 1 GB opens in bounded memory", { skip: globalThis.Bun && "node showed it" }, async () => {
+  await withDirectory(async (dir) => {
+    const path = join(dir, "s.jsonl");
+    const file = openSync(path, "w");
+    writeSync(file, '{"type":"session","version":3,"id":"big","timestamp":"2025-01-01T00:00:00.000Z","cwd":"/project"}\n');
+    const body = Buffer.from(`"message":{"role":"user","content":"${"lorem ipsum ".repeat(90_000)}","timestamp":1}}\n`);
+    let parent = "null";
+    for (let size = 0, number = 0; size < 1 << 30; size += body.length, number++) {
+      writeSync(file, `{"type":"message","id":"e${number}","parentId":${parent},"timestamp":"2025-01-01T00:00:01.000Z",`);
+      writeSync(file, body);
+      parent = `"e${number}"`;
+    }
+    const message = JSON.stringify(assistant("answer"));
+    writeSync(file, `{"type":"message","id":"a","parentId":${parent},"timestamp":"2025-01-01T00:00:01.000Z","message":${message}}\n`);
+    writeSync(file, '{"type":"compaction","id":"c","parentId":"a","timestamp":"2025-01-01T00:00:02.000Z","summary":"s","firstKeptEntryId":"a","tokensBefore":1}\n');
+    closeSync(file);
+    const child = spawn(process.execPath, [beside("open-large.mjs"), path], { stdio: ["ignore", "pipe", "inherit"] });
+    let out = "";
+    for await (const chunk of child.stdout) out += chunk;
+    const { size, messages, entries, level, peak } = JSON.parse(out);
+    assert.ok(size > 1 << 30);
+    assert.deepEqual([messages, entries, level], [2, Math.ceil((1 << 30) / body.length) + 2, "off"]);
+    assert.ok(peak < 400, `${peak} MB`);
   });
 });
 

@@ -3,8 +3,12 @@ import { callSession } from "../call.js";
 import type { NativeSession } from "../native.js";
 import type { SessionEntry, SessionTreeNode } from "./types.js";
 
-/** The size of the pieces in which all entries are read; one string of V8 cannot be much larger than 500 MB. */
-const PIECE = 32 << 20;
+/**
+ * The size of the pieces in which all entries are read. V8 parses short strings faster, and another thread makes the next
+ * one meanwhile. A very long session has larger ones, so that there are not too many.
+ */
+const PIECE = 256 << 10;
+const MOST_PIECES = 512;
 
 interface Batch {
   entries: SessionEntry[];
@@ -38,6 +42,21 @@ export class EntryCache {
     this.#native = native;
     this.#hidesLeaves = hidesLeaves;
     this.#record = record;
+  }
+
+  /** Whether no entry was parsed yet. */
+  get isEmpty(): boolean {
+    return this.#byId.size === 0;
+  }
+
+  /** Keeps entries that were parsed elsewhere, and returns them. `moves` are the records among them and their parents. */
+  keepAll(entries: SessionEntry[], moves: [string, string | null][]): SessionEntry[] {
+    if (!this.#hidesLeaves || moves.length === 0) {
+      for (const entry of entries) this.#byId.set(entry.id, entry);
+      return entries;
+    }
+    const hidden = new Map(moves);
+    return entries.filter((entry) => !hidden.has(entry.id)).map((entry) => this.#keep(entry, hidden));
   }
 
   /** Adds an entry that was appended just now. */
@@ -77,7 +96,7 @@ export class EntryCache {
     if (missing.length > 0) {
       const entries = callSession<SessionEntry[]>(this.#native, "someEntries", { ids: missing, record: this.#record });
       const hidden = this.#hiddenAmong(entries);
-      for (const entry of entries) this.#keep(entry, hidden);
+      for (const entry of entries) if (!hidden.has(entry.id)) this.#keep(entry, hidden);
     }
     return ids.flatMap((id) => this.#byId.get(id) ?? []);
   }
@@ -90,8 +109,10 @@ export class EntryCache {
     this.#parents = [];
     this.#above = undefined;
     const hidden = this.#hidden();
+    const { logLength } = callSession<{ logLength: number }>(this.#native, "facts");
+    const size = Math.max(PIECE, Math.ceil(logLength / MOST_PIECES));
     for (let after: string | null = null; ; ) {
-      const batch: Batch = callSession<Batch>(this.#native, "entries", { after: after ?? undefined, size: PIECE, record: this.#record });
+      const batch: Batch = callSession<Batch>(this.#native, "entriesAhead", { after: after ?? undefined, size, record: this.#record });
       for (const entry of batch.entries) if (!hidden.has(entry.id)) this.#push(this.#keep(entry, hidden));
       if (batch.last === null) break;
       after = batch.last;
@@ -112,7 +133,11 @@ export class EntryCache {
     const path: SessionEntry[] = [];
     for (let next = id; next !== null; ) {
       const entry = this.#byId.get(next);
-      if (!entry) return this.#loadPath(next).concat(path.reverse());
+      if (!entry) {
+        const above = this.#loadPath(next);
+        const walked = new Set(path);
+        return above.some((entry) => walked.has(entry)) ? this.#loadPath(id) : above.concat(path.reverse());
+      }
       path.push(entry);
       // A ring of parents was cut by the library, which a path through it has to ask.
       if (path.length > this.#native.entryCount) return this.#loadPath(id);

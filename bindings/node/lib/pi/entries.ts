@@ -1,5 +1,5 @@
 /** Functions on arrays of entries, as pi's module has them. */
-import { randomUUID } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import { closeSync, existsSync, openSync, readSync } from "node:fs";
 import { StringDecoder } from "node:string_decoder";
 import { projectContextEntry } from "./messages.js";
@@ -10,9 +10,30 @@ import type {
 /** The version of the format. */
 export const CURRENT_SESSION_VERSION = 3;
 
+/** Random digits of ids to come. Asking for a few thousand at once takes little longer than asking for eight. */
+let digits = "";
+let used = 0;
+
 /** Returns a short id, which may be taken. */
 export function shortId(): string {
-  return randomUUID().slice(0, 8);
+  if (used === digits.length) {
+    digits = randomBytes(2048).toString("hex");
+    used = 0;
+  }
+  return digits.slice(used, (used += 8));
+}
+
+let lastMillis = -1;
+let lastTimestamp = "";
+
+/** Returns the time. Many entries may be appended in a millisecond, and have the same. */
+export function timestampNow(): string {
+  const millis = Date.now();
+  if (millis !== lastMillis) {
+    lastMillis = millis;
+    lastTimestamp = new Date(millis).toISOString();
+  }
+  return lastTimestamp;
 }
 
 /** Returns a short id that is not taken. */
@@ -164,7 +185,7 @@ export interface Settings {
 }
 
 /** Applies an entry to the settings. */
-export function applySettings(settings: Settings, entry: SessionEntry): void {
+export function applySettings(settings: { thinkingLevel: string | undefined; model: Settings["model"] }, entry: SessionEntry): void {
   if (entry.type === "thinking_level_change") settings.thinkingLevel = entry.thinkingLevel;
   else if (entry.type === "model_change") settings.model = { provider: entry.provider, modelId: entry.modelId };
   else if (entry.type === "message" && entry.message.role === "assistant") {

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { callAsync } from "../call.js";
 import { Session } from "../session.js";
-import type { SessionInfo as Facts } from "../types.js";
+import type { SessionInfo as AllFacts } from "../types.js";
 import { textOf } from "./messages.js";
 import { getSessionsDir, isOfProject, normalizePath, resolvePath, sessionFiles } from "./paths.js";
 import type { SessionInfo, SessionListProgress } from "./types.js";
@@ -26,6 +26,8 @@ function allMessagesText(path: string): string {
     session.close();
   }
 }
+
+type Facts = Pick<AllFacts, "id" | "cwd" | "name" | "parentSession" | "created" | "modified" | "messageCount" | "firstMessage">;
 
 function toInfo(path: string, facts: Facts): SessionInfo {
   const info = {
@@ -54,17 +56,27 @@ async function describe(
   files: string[],
   onProgress: SessionListProgress | undefined,
   signal: AbortSignal | undefined,
-  isWanted: (info: SessionInfo) => boolean = () => true,
+  isWanted: (cwd: string) => boolean = () => true,
 ): Promise<SessionInfo[]> {
   const sessions: SessionInfo[] = [];
-  for (let done = 0; done < files.length; ) {
-    const paths = files.slice(done, done + PIECE);
-    const infos = await callAsync<(Facts | null)[]>("listFiles", { paths, byMessages: true, signal });
-    infos.forEach((facts, index) => {
-      const info = facts && toInfo(paths[index]!, facts);
-      if (info && isWanted(info)) sessions.push(info);
-    });
+  // Without an audience there are no pieces: all cores are busy until the end.
+  const size = onProgress ? PIECE : files.length;
+  const begin = (from: number) => {
+    const paths = files.slice(from, from + size);
+    const infos = callAsync<(Facts | null)[]>("listFiles", { paths, byMessages: true, signal });
+    // A piece that fails while another one is waited for is noticed when its turn comes.
+    infos.catch(() => undefined);
+    return { paths, infos };
+  };
+  let next = files.length > 0 ? begin(0) : undefined;
+  for (let done = 0; next; ) {
+    const { paths, infos } = next;
+    const found = await infos;
     done += paths.length;
+    next = done < files.length ? begin(done) : undefined;
+    found.forEach((facts, index) => {
+      if (facts && isWanted(facts.cwd)) sessions.push(toInfo(paths[index]!, facts));
+    });
     onProgress?.(done, files.length, newestFirst([...sessions]));
   }
   return newestFirst(sessions);
@@ -79,8 +91,16 @@ export async function listDirectory(
 ): Promise<SessionInfo[]> {
   signal?.throwIfAborted();
   if (!existsSync(dir)) return [];
-  const cwd = project === undefined ? undefined : resolvePath(project);
-  return describe(sessionFiles(dir), onProgress, signal, (info) => cwd === undefined || isOfProject(info.cwd, cwd));
+  if (project === undefined) return describe(sessionFiles(dir), onProgress, signal);
+  const cwd = resolvePath(project);
+  // Most sessions of a directory are of few projects.
+  const known = new Map<string, boolean>();
+  const isWanted = (of: string) => {
+    const answer = known.get(of) ?? isOfProject(of, cwd);
+    known.set(of, answer);
+    return answer;
+  };
+  return describe(sessionFiles(dir), onProgress, signal, isWanted);
 }
 
 /** Lists the sessions of all projects, the newest first. */
@@ -91,7 +111,15 @@ export async function listEverything(
 ): Promise<SessionInfo[]> {
   signal?.throwIfAborted();
   if (sessionDir !== undefined) return listDirectory(normalizePath(sessionDir), undefined, onProgress, signal);
-  const root = getSessionsDir();
+  return listRoot(getSessionsDir(), onProgress, signal);
+}
+
+/** Lists the sessions of all directories in one, the newest first. */
+export async function listRoot(
+  root: string,
+  onProgress: SessionListProgress | undefined,
+  signal: AbortSignal | undefined,
+): Promise<SessionInfo[]> {
   if (!existsSync(root)) return [];
   const files = readdirSync(root).map((name) => join(root, name)).filter(isDirectory).flatMap(sessionFiles);
   return describe(files, onProgress, signal);

@@ -6,9 +6,10 @@ import { fromNative, TreeringError } from "../errors.js";
 import type { NativeSession } from "../native.js";
 import { EntryCache, type Labels } from "./cache.js";
 import { type Compatibility, getCompatibility } from "./compatibility.js";
-import { applySettings, migrateSessionEntries, newId, projectEntries, readHeader, type Settings, shortId } from "./entries.js";
+import { CurrentContext } from "./context.js";
+import { CURRENT_SESSION_VERSION, migrateSessionEntries, newId, readHeader, shortId, timestampNow } from "./entries.js";
 import { listDirectory, listEverything } from "./list.js";
-import { contentFor, sessionEntryToContextMessages } from "./messages.js";
+import { contentFor } from "./messages.js";
 import {
   assertValidSessionId, defaultSessionDirPath, findMostRecentSession, getDefaultSessionDir, isOfProject, normalizePath,
   resolvePath, sessionFiles,
@@ -18,18 +19,8 @@ import type {
   SessionInfo, SessionListProgress, SessionProjection, SessionTreeNode, Usage, UsageEntry,
 } from "./types.js";
 
-/** Entries that add their own messages to the end of a context and change nothing before it. */
-const FOLLOWING = new Set([
-  "message", "custom_message", "branch_summary", "thinking_level_change", "model_change", "custom", "label", "session_info", "usage",
-]);
-
 /** Members of entries that a caller gives; the manager adds the others. */
 type Members = Record<string, unknown>;
-
-interface CachedContext {
-  leaf: string | null;
-  projection: SessionProjection;
-}
 
 /** What a manager manages: a file, or a session in memory. */
 interface Start {
@@ -61,7 +52,7 @@ export class SessionManager {
   #header: SessionHeader | undefined;
   #labels: Labels | undefined;
   #name: string | null | undefined;
-  #context: CachedContext | undefined;
+  #context: CurrentContext | undefined;
 
   private constructor(start: Start) {
     this.#cwd = resolvePath(start.cwd);
@@ -155,8 +146,8 @@ export class SessionManager {
       this.#use(openEmpty(path, this.#cwd, this.#compatibility));
       return;
     }
-    const native = call<NativeSession>("open", { path, durability: this.#compatibility.durability });
-    if (this.#compatibility.upgrade === "open") callSession(native, "upgrade");
+    const native = call<NativeSession>("open", { path, durability: this.#compatibility.durability, lazily: true });
+    if (this.#compatibility.upgrade === "open" && isOld(callSession<SessionHeader>(native, "header"))) callSession(native, "upgrade");
     this.#use(native);
   }
 
@@ -188,21 +179,21 @@ export class SessionManager {
 
   /** Takes over a native session. */
   #use(native: NativeSession): void {
-    const facts = callSession<{ id: string; path: string | null }>(native, "facts");
     this.#native = native;
-    this.#id = facts.id;
-    this.#file = this.#persist ? (facts.path ?? undefined) : undefined;
     this.#restart();
   }
 
   #restart(): void {
+    const start = callSession<{ id: string; path: string | null; leaf: string | null; lastEntry: string | null }>(this.#native, "start");
     const isRecorded = this.#compatibility.navigation === "recorded";
+    this.#id = start.id;
+    this.#file = this.#persist ? (start.path ?? undefined) : undefined;
     this.#cache = new EntryCache(this.#native, isRecorded);
     this.#header = undefined;
     this.#labels = undefined;
     this.#name = undefined;
     this.#context = undefined;
-    this.#leaf = isRecorded ? (this.#native.leaf ?? null) : callSession<string | null>(this.#native, "lastEntry");
+    this.#leaf = isRecorded ? start.leaf : start.lastEntry;
   }
 
   // Facts.
@@ -237,12 +228,13 @@ export class SessionManager {
   // Appending.
 
   #append<E extends SessionEntry>(type: E["type"], members: Members, parentId: string | null = this.#leaf): E {
-    const timestamp = new Date().toISOString();
+    const timestamp = timestampNow();
+    const rest = members["id"] === undefined ? JSON.stringify(members) : undefined;
     let entry: E;
     for (let attempt = 1; ; attempt++) {
       entry = { type, id: shortId(), parentId, timestamp, ...members } as unknown as E;
       try {
-        this.#native.appendEntry(JSON.stringify(entry));
+        this.#native.appendEntry(rest === undefined ? JSON.stringify(entry) : lineOf(entry, rest));
         break;
       } catch (failure) {
         const error = fromNative(failure);
@@ -252,22 +244,8 @@ export class SessionManager {
     }
     this.#cache.add(entry);
     this.#leaf = entry.id;
-    this.#follow(entry);
+    if (this.#context && !this.#context.follow(entry)) this.#context = undefined;
     return entry;
-  }
-
-  /** Keeps the context up to date, if the entry only adds to it. */
-  #follow(entry: SessionEntry): void {
-    const context = this.#context;
-    if (!context || context.leaf !== entry.parentId || !FOLLOWING.has(entry.type)) {
-      this.#context = undefined;
-      return;
-    }
-    const messages = sessionEntryToContextMessages(entry);
-    context.projection.entries.push({ sourceEntry: entry, messages });
-    context.projection.messages.push(...messages);
-    applySettings(context.projection, entry);
-    context.leaf = entry.id;
   }
 
   appendMessage(message: AgentMessage): string {
@@ -361,27 +339,26 @@ export class SessionManager {
     return this.#cache.path(fromId ?? this.#leaf);
   }
   buildContextEntries(): SessionEntry[] {
-    return this.#projection().entries.map((entry) => entry.sourceEntry);
+    return this.#currentContext().entries.map((entry) => entry.sourceEntry);
   }
   buildSessionProjection(): SessionProjection {
-    const { entries, messages, thinkingLevel, model } = this.#projection();
-    return { entries: entries.slice(), messages: messages.slice(), thinkingLevel, model: model && { ...model } };
+    const context = this.#currentContext();
+    return context.withSettings({ entries: context.entries.slice(), messages: context.messages.slice() });
   }
+  /**
+   * Returns what the model sees at the leaf.
+   *
+   * In a long session only the end of the file is read for it. If the thinking level was set before that, the member
+   * `thinkingLevel` is looked up when it is first read.
+   */
   buildSessionContext(): SessionContext {
-    const { messages, thinkingLevel, model } = this.#projection();
-    return { messages: messages.slice(), thinkingLevel, model: model && { ...model } };
+    const context = this.#currentContext();
+    return context.withSettings({ messages: context.messages.slice() });
   }
 
-  /** Returns the context at the leaf. The library selects its entries; the objects are those of the cache. */
-  #projection(): SessionProjection {
+  #currentContext(): CurrentContext {
     if (this.#context?.leaf !== this.#leaf) this.#context = undefined;
-    this.#context ??= { leaf: this.#leaf, projection: this.#project() };
-    return this.#context.projection;
-  }
-
-  #project(): SessionProjection {
-    const { entries, thinkingLevel, model } = callSession<Settings & { entries: string[] }>(this.#native, "selected", { at: this.#leaf });
-    return projectEntries(this.#cache.some(entries), { thinkingLevel, model });
+    return (this.#context ??= CurrentContext.at(this.#leaf, this.#native, this.#cache));
   }
 
   #allLabels(): Labels {
@@ -444,6 +421,17 @@ export class SessionManager {
     this.#use(native);
     return this.#file;
   }
+}
+
+/** Returns an entry as JSON, of which all but its own members is JSON already: a large message is written once. */
+function lineOf({ type, id, parentId, timestamp }: SessionEntry, members: string): string {
+  const head = `{"type":"${type}","id":"${id}","parentId":${JSON.stringify(parentId)},"timestamp":"${timestamp}"`;
+  return members === "{}" ? `${head}}` : `${head},${members.slice(1)}`;
+}
+
+/** Returns whether a session is of a version that pi rewrites. */
+function isOld({ version }: SessionHeader): boolean {
+  return typeof version !== "number" || version < CURRENT_SESSION_VERSION;
 }
 
 /** Returns the project that sessions must be of, if they stand in another directory than the project's own. */

@@ -4,7 +4,7 @@ use super::activity::last_spoken;
 use super::plans::search_options;
 use crate::args::{Args, wrong};
 use crate::outcome::{Answer, Outcome};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use treering::branch_summary::BRANCH_SUMMARY_PREAMBLE;
 use treering::catalog::{self, Catalog, Listing, SessionInfo};
@@ -14,7 +14,7 @@ use treering::convert::{ConvertOptions, convert};
 use treering::dialect::Destination;
 use treering::doctor::{self, RepairOptions, RepairTo};
 use treering::fork::ForkOptions;
-use treering::session::{NewSession, relocate};
+use treering::session::{NewSession, SessionTail, relocate};
 use treering::{CreateOptions, EntryId, OpenOptions, Session, SessionId};
 use treering_bindings::{
     Data, Failure, StoreOptions, ToData, UsageOptions, open_store, search_directories, usage_report,
@@ -85,7 +85,14 @@ pub(super) fn create_options(args: &Args) -> Result<CreateOptions, Failure> {
 
 fn open(args: &Args) -> Answer {
     let options = OpenOptions::new().durability(args.durability()?);
-    Ok(Outcome::session(Session::open_with(args.needs_path("path")?, options)?))
+    let path = args.needs_path("path")?;
+    // Whatever is wrong with the file, opening it whole says it.
+    if args.flag("lazily")?
+        && let Ok(Some(tail)) = SessionTail::open(&path, options.clone())
+    {
+        return Ok(Outcome::session(tail));
+    }
+    Ok(Outcome::session(Session::open_with(path, options)?))
 }
 
 fn catalog(args: &Args) -> Result<Catalog, Failure> {
@@ -142,7 +149,13 @@ fn directory_for(args: &Args) -> Answer {
 fn destination(args: &Args) -> Answer {
     let dialect =
         args.dialect("dialect")?.ok_or_else(|| wrong("dialect", "the name of a dialect"))?;
-    let places = Places::from_env(|name| std::env::var_os(name));
+    // The environment of JavaScript may differ from that of the process: workers have their own.
+    let home = args.text("home")?;
+    let variable = |name: &str| match (name, home) {
+        ("HOME", Some(home)) => Some(home.into()),
+        _ => std::env::var_os(name),
+    };
+    let places = Places::from_env(variable);
     let directory = match places.destination(dialect, &args.needs_path("cwd")?) {
         Some(Destination::Directory(directory)) => Some(directory.display().to_string()),
         _ => None,
@@ -176,28 +189,46 @@ fn list(args: &Args) -> Answer {
     Ok(listing(&found))
 }
 
-/// Describes some files, in the order in which they are given; null for one that is no session. With `byMessages` their
-/// times are those that stand in their last messages.
+/// Describes some files, in the order in which they are given; null for one that is no session. With `byMessages`, for
+/// the lists of pi, their times are those that stand in their last messages, and only what those lists show is read.
 fn list_files(args: &Args) -> Answer {
     let paths: Vec<PathBuf> = args.texts("paths")?.into_iter().map(PathBuf::from).collect();
     let mut found: Vec<Option<SessionInfo>> = vec![None; paths.len()];
-    let places: std::collections::HashMap<&PathBuf, usize> = paths.iter().zip(0..).collect();
-    catalog::infos(&paths, |path, info, _| {
+    let places: std::collections::HashMap<&Path, usize> =
+        paths.iter().map(PathBuf::as_path).zip(0..).collect();
+    let by_messages = args.flag("byMessages")?;
+    let keep = |path: &Path, info: treering::Result<SessionInfo>, _| {
         if args.is_cancelled.load(Ordering::Relaxed) {
             return;
         }
-        if let (Some(&place), Ok(info)) = (places.get(&path.to_path_buf()), info) {
+        if let (Some(&place), Ok(info)) = (places.get(path), info) {
             found[place] = Some(info);
         }
-    });
-    if args.flag("byMessages")? {
-        for (info, time) in found.iter_mut().zip(last_spoken(&paths)) {
-            if let (Some(info), Some(time)) = (info, time) {
-                info.modified = time;
-            }
-        }
+    };
+    match by_messages {
+        true => catalog::infos_without_usage(&paths, keep),
+        false => catalog::infos(&paths, keep),
     }
-    Ok(Outcome::of(found))
+    if !by_messages {
+        return Ok(Outcome::of(found));
+    }
+    let brief = |(info, time): (Option<SessionInfo>, Option<i64>)| {
+        info.map(|info| {
+            Data::Record(vec![
+                ("id", info.id.as_str().to_data()),
+                ("cwd", info.cwd.to_data()),
+                ("name", info.name.to_data()),
+                ("parent_session", info.parent_session.to_data()),
+                ("created", info.created.to_data()),
+                ("modified", time.unwrap_or(info.modified).to_data()),
+                ("message_count", info.message_count.to_data()),
+                ("first_message", info.first_message.to_data()),
+            ])
+        })
+        .to_data()
+    };
+    let infos = found.into_iter().zip(last_spoken(&paths)).map(brief);
+    Ok(Outcome::of(Data::List(infos.collect())))
 }
 
 fn info(args: &Args) -> Answer {
@@ -233,7 +264,7 @@ fn converted(args: &Args) -> Answer {
 fn relocated(args: &Args) -> Answer {
     let (path, cwd, to) =
         (args.needs_path("path")?, args.needs_path("cwd")?, args.needs_path("to")?);
-    let backup = relocate(path, cwd, to, |_| Ok(()))?;
+    let backup = relocate(path, cwd, to, |old| std::fs::remove_file(old))?;
     Ok(Outcome::of(backup.map(|path| path.display().to_string())))
 }
 

@@ -5,14 +5,20 @@ mod files;
 mod plans;
 mod reading;
 mod stores;
+mod tail;
 mod writing;
 
 use crate::args::Args;
-use crate::outcome::Answer;
+use crate::outcome::{Answer, Outcome};
+use crate::shared::SharedSession;
 use std::sync::Arc;
-use treering::Session;
 use treering::store::Store;
 use treering_bindings::Failure;
+
+pub(crate) use reading::{Piece, piece_of_entries};
+
+/// The size of pieces of entries that are made ahead, unless the caller says otherwise.
+const PIECE: u64 = 256 << 10;
 
 /// Carries out an operation of the module.
 pub(crate) fn module(operation: &str, args: &Args) -> Answer {
@@ -20,7 +26,18 @@ pub(crate) fn module(operation: &str, args: &Args) -> Answer {
 }
 
 /// Carries out an operation on a session.
-pub(crate) fn session(session: &Arc<Session>, operation: &str, args: &Args) -> Answer {
+pub(crate) fn session(shared: &SharedSession, operation: &str, args: &Args) -> Answer {
+    if let Some(answer) =
+        shared.tail().and_then(|tail| tail::invoke(&tail, operation, args).transpose())
+    {
+        return answer;
+    }
+    let session = &shared.whole()?;
+    if operation == "entriesAhead" {
+        let size = args.number("size")?.unwrap_or(PIECE);
+        let piece = shared.ahead.piece(session, args.text("after")?, size, args.flag("record")?)?;
+        return Ok(Outcome::Json(piece.json));
+    }
     reading::invoke(session, operation, args)
         .or_else(|| writing::invoke(session, operation, args))
         .or_else(|| plans::invoke(session, operation, args))

@@ -4,11 +4,11 @@ use crate::args::{Args, wrong};
 use crate::outcome::{Answer, Outcome};
 use serde_json::Value;
 use std::collections::HashMap;
-use treering::context::{Context, Model};
+use treering::context::{Context, ContextEntries, Model};
 use treering::entry::Entry;
 use treering::provider::{CacheControl, Pairing, RequestOptions, Tool};
 use treering::session::{Entries, Resolved};
-use treering::{EntryId, Kind, Position, Session};
+use treering::{EntryId, Kind, Position, Session, SessionId};
 use treering_bindings::{Data, Failure, Naming, ToData};
 
 /// The size of the entries that are read together, unless the caller says otherwise.
@@ -18,6 +18,9 @@ const BATCH: u64 = 1 << 20;
 pub(super) fn invoke(session: &Session, operation: &str, args: &Args) -> Option<Answer> {
     Some(match operation {
         "facts" => Ok(facts(session)),
+        "start" => Ok(start(session)),
+        "contextEntries" => context_entries(session, args),
+        "contextBytes" => context_bytes(session, args),
         "header" => Ok(Outcome::Json(session.header().raw().to_vec())),
         "title" => session.title().map(Outcome::of).map_err(Failure::from),
         "info" => session.info().map(Outcome::of).map_err(Failure::from),
@@ -60,6 +63,64 @@ fn facts(session: &Session) -> Outcome {
     ])
 }
 
+fn start(session: &Session) -> Outcome {
+    let path = session.path().map(|path| path.display().to_string());
+    start_of(&session.id(), path, session.leaf(), session.tree().ids().next_back())
+}
+
+/// Returns what a session manager needs to begin.
+pub(super) fn start_of(
+    id: &SessionId,
+    path: Option<String>,
+    leaf: Option<EntryId>,
+    last_entry: Option<EntryId>,
+) -> Outcome {
+    Outcome::record(vec![
+        ("id", id.as_str().to_data()),
+        ("path", path.to_data()),
+        ("leaf", leaf.map(|id| id.to_string()).to_data()),
+        ("last_entry", last_entry.map(|id| id.to_string()).to_data()),
+    ])
+}
+
+/// Returns the entries that a context is made of, whole.
+fn context_entries(session: &Session, args: &Args) -> Answer {
+    let at = args.position_or_leaf("at", session)?;
+    Ok(context_entries_json(&session.context_entries_at(at)?))
+}
+
+/// Writes the entries of a context: one string, so that one call of `JSON.parse` makes all of them.
+pub(super) fn context_entries_json(context: &ContextEntries) -> Outcome {
+    let size: usize = context.entries.iter().map(|entry| entry.raw().len() + 1).sum();
+    let mut out = Vec::with_capacity(size + 256);
+    out.extend_from_slice(br#"{"entries":["#);
+    for (index, entry) in context.entries.iter().enumerate() {
+        separate(index, &mut out);
+        write_entry(entry, false, &mut out);
+    }
+    let pair = |(id, above): &(EntryId, Option<EntryId>)| {
+        let above = above.as_ref().map(EntryId::as_str);
+        Data::List(vec![id.as_str().to_data(), above.to_data()])
+    };
+    let model = context.model.as_ref().map(|model| Data::Json(model.to_json()));
+    let rest = Data::Record(vec![
+        ("moves", Data::List(context.moves.iter().map(pair).collect())),
+        ("thinking_level", context.thinking_level.to_data()),
+        ("model", model.to_data()),
+    ]);
+    out.extend_from_slice(b"],");
+    out.extend_from_slice(&rest.to_json(Naming::Camel)[1..]);
+    Outcome::Json(out)
+}
+
+/// Returns the context as the bytes of its JSON, of which JavaScript makes no objects.
+fn context_bytes(session: &Session, args: &Args) -> Answer {
+    match context(session, args)? {
+        Outcome::Json(json) => Ok(Outcome::Bytes(json)),
+        other => Ok(other),
+    }
+}
+
 fn entry(session: &Session, args: &Args) -> Answer {
     let entry = session.entry(args.needs_text("id")?)?;
     let mut out = Vec::new();
@@ -86,16 +147,36 @@ fn entries(session: &Session, args: &Args) -> Answer {
     };
     let limit = args.number("limit")?.unwrap_or(u64::MAX);
     let size = args.number("size")?.unwrap_or(BATCH);
-    batch(entries, limit, size, args.flag("record")?)
+    Ok(Outcome::Json(batch(entries, limit, size, args.flag("record")?)?.json))
+}
+
+/// Returns the entries after one, of about `size` bytes.
+pub(crate) fn piece_of_entries(
+    session: &Session,
+    after: Option<&str>,
+    size: u64,
+    is_record: bool,
+) -> Result<Piece, Failure> {
+    let entries = match after {
+        None => session.entries(),
+        Some(id) => session.entries_after(id)?,
+    };
+    batch(entries, u64::MAX, size, is_record)
 }
 
 fn path(session: &Session, args: &Args) -> Answer {
     let to = args.position_or_leaf("to", session)?;
-    batch(session.path_to(to)?, u64::MAX, u64::MAX, args.flag("record")?)
+    let piece = batch(session.path_to(to)?, u64::MAX, u64::MAX, args.flag("record")?)?;
+    Ok(Outcome::Json(piece.json))
 }
 
-/// Returns entries, and the id of the last of them if there may be more.
-fn batch(entries: Entries, limit: u64, size: u64, is_record: bool) -> Answer {
+/// Entries as JSON, and the id of the last of them if there may be more.
+pub(crate) struct Piece {
+    pub(crate) json: Vec<u8>,
+    pub(crate) last: Option<String>,
+}
+
+fn batch(entries: Entries, limit: u64, size: u64, is_record: bool) -> Result<Piece, Failure> {
     let mut out = br#"{"entries":["#.to_vec();
     let (mut count, mut last) = (0, None);
     let mut entries = entries.peekable();
@@ -112,7 +193,7 @@ fn batch(entries: Entries, limit: u64, size: u64, is_record: bool) -> Answer {
     out.extend_from_slice(b"],\"last\":");
     out.extend_from_slice(&last.to_data().to_json(Naming::Camel));
     out.push(b'}');
-    Ok(Outcome::Json(out))
+    Ok(Piece { json: out, last })
 }
 
 fn separate(index: usize, out: &mut Vec<u8>) {

@@ -1,0 +1,86 @@
+/** The context of a session manager, which follows what is appended. */
+import { callSession } from "../call.js";
+import type { NativeSession } from "../native.js";
+import type { EntryCache } from "./cache.js";
+import { applySettings, projectEntries, type Settings } from "./entries.js";
+import { sessionEntryToContextMessages } from "./messages.js";
+import type { AgentMessage, ProjectedSessionEntry, SessionContext, SessionEntry } from "./types.js";
+
+/** Entries that add their own messages to the end of a context and change nothing before it. */
+const FOLLOWING = new Set([
+  "message", "custom_message", "branch_summary", "thinking_level_change", "model_change", "custom", "label", "session_info", "usage",
+]);
+
+/** The library's answer to which entries a context is made of. */
+interface Selected {
+  entries: SessionEntry[];
+  moves: [string, string | null][];
+  thinkingLevel: string | null;
+  model: SessionContext["model"];
+}
+
+/** The context at a leaf. The library selects its entries; the objects are those of the cache. */
+export class CurrentContext {
+  readonly #native: NativeSession;
+  /** The entry at which an unknown thinking level is looked up. */
+  readonly #levelAt: string | null;
+  leaf: string | null;
+  readonly entries: ProjectedSessionEntry[];
+  readonly messages: AgentMessage[];
+  model: SessionContext["model"];
+  /** Undefined if it was set so long ago that the part of the file that was read does not show it. */
+  thinkingLevel: string | undefined;
+
+  private constructor(native: NativeSession, leaf: string | null, selected: SessionEntry[], level: string | null, model: Settings["model"]) {
+    const { entries, messages } = projectEntries(selected, { thinkingLevel: "", model });
+    this.#native = native;
+    this.#levelAt = leaf;
+    this.leaf = leaf;
+    this.entries = entries;
+    this.messages = messages;
+    this.model = model;
+    this.thinkingLevel = level ?? undefined;
+  }
+
+  static at(leaf: string | null, native: NativeSession, cache: EntryCache): CurrentContext {
+    if (leaf !== null && cache.isEmpty) {
+      // Nothing was parsed yet: the entries come with the answer, in one string.
+      const { entries, moves, thinkingLevel, model } = callSession<Selected>(native, "contextEntries", { at: leaf });
+      return new CurrentContext(native, leaf, cache.keepAll(entries, moves), thinkingLevel, model);
+    }
+    const { entries, thinkingLevel, model } = callSession<Settings & { entries: string[] }>(native, "selected", { at: leaf });
+    return new CurrentContext(native, leaf, cache.some(entries), thinkingLevel, model);
+  }
+
+  /** Takes in an entry that was appended. Returns false if the context must be built anew. */
+  follow(entry: SessionEntry): boolean {
+    if (this.leaf !== entry.parentId || !FOLLOWING.has(entry.type)) return false;
+    const messages = sessionEntryToContextMessages(entry);
+    this.entries.push({ sourceEntry: entry, messages });
+    this.messages.push(...messages);
+    applySettings(this, entry);
+    this.leaf = entry.id;
+    return true;
+  }
+
+  /** Adds the settings to a context that is handed out. A level that is not known is looked up when it is first read. */
+  withSettings<C extends object>(context: C): C & Settings {
+    const { thinkingLevel, model } = this;
+    const result = Object.assign(context, { thinkingLevel: thinkingLevel ?? "", model: model && { ...model } });
+    if (thinkingLevel !== undefined) return result;
+    const define = (value: string) =>
+      Object.defineProperty(result, "thinkingLevel", { value, enumerable: true, configurable: true, writable: true });
+    return Object.defineProperty(result, "thinkingLevel", {
+      enumerable: true,
+      configurable: true,
+      get: () => {
+        const level = callSession<Settings>(this.#native, "selected", { at: this.#levelAt }).thinkingLevel;
+        // Unless an entry that was appended meanwhile set another one.
+        this.thinkingLevel ??= level;
+        define(level);
+        return level;
+      },
+      set: define,
+    });
+  }
+}

@@ -1,0 +1,27 @@
+//! Operations for which the end of a session is enough.
+
+use super::reading::{context_entries_json, start_of};
+use crate::args::Args;
+use crate::outcome::Outcome;
+use treering::session::SessionTail;
+use treering_bindings::Failure;
+
+/// Carries out an operation; `None` if it needs more of the session than its end.
+pub(super) fn invoke(
+    tail: &SessionTail,
+    operation: &str,
+    args: &Args,
+) -> Result<Option<Outcome>, Failure> {
+    Ok(match operation {
+        "start" => {
+            let path = tail.path().display().to_string();
+            Some(start_of(&tail.header().id, Some(path), tail.leaf(), tail.last_entry()))
+        }
+        "header" => Some(Outcome::Json(tail.header().raw().to_vec())),
+        "contextEntries" => match args.text("at")? {
+            Some(at) => tail.context_entries(at)?.map(|context| context_entries_json(&context)),
+            None => None,
+        },
+        _ => None,
+    })
+}
